@@ -1,0 +1,2 @@
+//! stead-kernels
+#![no_std]

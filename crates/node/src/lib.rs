@@ -1,0 +1,1 @@
+//! stead-node

@@ -1,0 +1,2 @@
+//! stead
+fn main() {}

@@ -1,0 +1,150 @@
+//! Byte buffers aligned for SIMD, owned or shared.
+#![allow(unsafe_code)] // raw allocation with a chosen alignment
+
+use crate::TensorError;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fmt;
+use std::ops::{Deref, DerefMut, Range};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// The alignment of every buffer: one cache line, which is also the widest vector register.
+pub const ALIGNMENT: usize = 64;
+
+/// Owned bytes that start at a multiple of [`ALIGNMENT`], zeroed when made.
+pub struct AlignedBuf {
+    ptr: NonNull<u8>,
+    len: usize,
+}
+
+impl AlignedBuf {
+    /// A zeroed buffer of `len` bytes.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] when the allocator refuses.
+    pub fn zeroed(len: usize) -> Result<AlignedBuf, TensorError> {
+        if len == 0 {
+            // A well-aligned dangling address; never dereferenced, never freed.
+            let ptr = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT));
+            return ptr.map(|ptr| AlignedBuf { ptr, len }).ok_or(TensorError::OutOfMemory(0));
+        }
+        let layout =
+            Layout::from_size_align(len, ALIGNMENT).map_err(|_| TensorError::OutOfMemory(len))?;
+        // SAFETY: the layout has a non-zero size.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        NonNull::new(ptr).map(|ptr| AlignedBuf { ptr, len }).ok_or(TensorError::OutOfMemory(len))
+    }
+
+    /// A buffer with a copy of `bytes`.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] when the allocator refuses.
+    pub fn copy_of(bytes: &[u8]) -> Result<AlignedBuf, TensorError> {
+        let mut buf = AlignedBuf::zeroed(bytes.len())?;
+        buf.copy_from_slice(bytes);
+        Ok(buf)
+    }
+}
+
+impl AlignedBuf {
+    /// The start of the buffer, with leave to write: for [`crate::Blocks`], which proves that its slices
+    /// are disjoint.
+    pub(crate) const fn raw(&self) -> *mut u8 {
+        self.ptr.as_ptr()
+    }
+}
+
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: `zeroed` allocated exactly this layout, and it was valid then.
+            unsafe {
+                let layout = Layout::from_size_align_unchecked(self.len, ALIGNMENT);
+                dealloc(self.ptr.as_ptr(), layout);
+            }
+        }
+    }
+}
+
+impl Deref for AlignedBuf {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `ptr` covers `len` initialised bytes that this value owns.
+        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for AlignedBuf {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl fmt::Debug for AlignedBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AlignedBuf({} bytes)", self.len)
+    }
+}
+
+// SAFETY: the buffer is plain owned memory; shared access only reads.
+unsafe impl Send for AlignedBuf {}
+// SAFETY: as above.
+unsafe impl Sync for AlignedBuf {}
+
+/// A range of bytes in a buffer that others share: an initializer inside a model file.
+#[derive(Clone)]
+pub struct SharedBytes {
+    owner: Arc<AlignedBuf>,
+    range: Range<usize>,
+}
+
+impl SharedBytes {
+    /// The bytes `range` of `owner`, or `None` when the range does not lie inside.
+    pub fn new(owner: Arc<AlignedBuf>, range: Range<usize>) -> Option<SharedBytes> {
+        owner.get(range.clone())?;
+        Some(SharedBytes { owner, range })
+    }
+}
+
+impl Deref for SharedBytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // `new` checked the range; an empty slice can only stand here if that broke.
+        self.owner.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SharedBytes({} bytes)", self.range.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_aligned_and_zeroed() {
+        for len in [0, 1, 63, 64, 4097] {
+            let buf = AlignedBuf::zeroed(len).unwrap();
+            assert_eq!(buf.len(), len);
+            assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
+            assert!(buf.iter().all(|&b| b == 0));
+        }
+    }
+
+    #[test]
+    fn an_absurd_size_is_an_error_not_an_abort() {
+        let err = AlignedBuf::zeroed(usize::MAX / 2).unwrap_err();
+        assert_eq!(err, TensorError::OutOfMemory(usize::MAX / 2));
+    }
+
+    #[test]
+    fn shared_bytes_stay_inside_their_owner() {
+        let owner = Arc::new(AlignedBuf::copy_of(&[1, 2, 3, 4]).unwrap());
+        assert_eq!(&*SharedBytes::new(owner.clone(), 1..3).unwrap(), &[2, 3]);
+        assert!(SharedBytes::new(owner, 3..5).is_none());
+    }
+}
