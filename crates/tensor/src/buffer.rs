@@ -92,17 +92,21 @@ unsafe impl Send for AlignedBuf {}
 // SAFETY: as above.
 unsafe impl Sync for AlignedBuf {}
 
-/// A range of bytes in a buffer that others share: an initializer inside a model file.
+/// A range of bytes in a buffer that others share: an initializer inside a model file, a tensor inside the
+/// body of a request.
 #[derive(Clone)]
 pub struct SharedBytes {
-    owner: Arc<AlignedBuf>,
+    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
     range: Range<usize>,
 }
 
 impl SharedBytes {
     /// The bytes `range` of `owner`, or `None` when the range does not lie inside.
-    pub fn new(owner: Arc<AlignedBuf>, range: Range<usize>) -> Option<SharedBytes> {
-        owner.get(range.clone())?;
+    pub fn new(
+        owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+        range: Range<usize>,
+    ) -> Option<SharedBytes> {
+        (*owner).as_ref().get(range.clone())?;
         Some(SharedBytes { owner, range })
     }
 }
@@ -110,14 +114,20 @@ impl SharedBytes {
 impl Deref for SharedBytes {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // `new` checked the range; an empty slice can only stand here if that broke.
-        self.owner.get(self.range.clone()).unwrap_or_default()
+        // `new` checked the range; an empty slice can only stand here if the owner changed its mind.
+        (*self.owner).as_ref().get(self.range.clone()).unwrap_or_default()
     }
 }
 
 impl fmt::Debug for SharedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SharedBytes({} bytes)", self.range.len())
+    }
+}
+
+impl AsRef<[u8]> for AlignedBuf {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }
 
