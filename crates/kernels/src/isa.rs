@@ -1,0 +1,170 @@
+//! Which instruction sets this machine has, and which one to use.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// An instruction set level that the kernels are compiled for.
+///
+/// Any value may be handed to any kernel: a level that the machine lacks runs as
+/// [`Isa::Scalar`], never as undefined behaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Isa {
+    /// Portable Rust on the target's baseline (SSE2 on x86-64).
+    Scalar = 0,
+    /// AVX2 with FMA and F16C (x86-64-v3): 8 lanes of f32.
+    Avx2 = 1,
+    /// AVX-512 F, BW, VL and DQ (x86-64-v4): 16 lanes of f32.
+    Avx512 = 2,
+    /// AMX tiles. Reserved: no kernel uses it yet, so it is never available.
+    Amx = 3,
+    /// Advanced SIMD of AArch64: 4 lanes of f32.
+    Neon = 4,
+}
+
+/// Every level, slowest first.
+const ALL: [Isa; 5] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Amx];
+
+/// Bit set by the first detection, so that "only scalar" differs from "not asked yet".
+const KNOWN: u8 = 1 << 7;
+
+impl Isa {
+    /// The fastest level of this machine.
+    ///
+    /// ```
+    /// use stead_kernels::Isa;
+    /// assert!(Isa::detect().is_available());
+    /// ```
+    pub fn detect() -> Isa {
+        let mut best = Isa::Scalar;
+        for isa in Isa::available() {
+            best = isa;
+        }
+        best
+    }
+
+    /// Whether the processor and the operating system support this level.
+    #[inline]
+    pub fn is_available(self) -> bool {
+        available_bits() & (1 << self as u8) != 0
+    }
+
+    /// All levels of this machine, slowest first; always holds [`Isa::Scalar`].
+    pub fn available() -> impl Iterator<Item = Isa> + Clone {
+        ALL.into_iter().filter(|isa| isa.is_available())
+    }
+
+    /// Parses the lower-case name: `scalar`, `avx2`, `avx512`, `amx` or `neon`.
+    pub fn from_name(name: &str) -> Option<Isa> {
+        ALL.into_iter().find(|isa| isa.name() == name)
+    }
+
+    /// The name that [`Isa::from_name`] reads.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+            Isa::Amx => "amx",
+            Isa::Neon => "neon",
+        }
+    }
+}
+
+/// One bit per level that is available; asked once, since `cpuid` traps under a hypervisor.
+#[inline]
+fn available_bits() -> u8 {
+    static BITS: AtomicU8 = AtomicU8::new(0);
+    let bits = BITS.load(Ordering::Relaxed);
+    if bits & KNOWN != 0 {
+        return bits;
+    }
+    let bits = KNOWN | (1 << Isa::Scalar as u8) | machine_bits();
+    BITS.store(bits, Ordering::Relaxed);
+    bits
+}
+
+#[cfg(target_arch = "aarch64")]
+fn machine_bits() -> u8 {
+    // Advanced SIMD is part of the AArch64 baseline.
+    1 << Isa::Neon as u8
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn machine_bits() -> u8 {
+    0
+}
+
+/// Intel SDM volume 2, `CPUID` leaves 1 and 7, and `XGETBV` for the registers the system saves.
+#[cfg(target_arch = "x86_64")]
+fn machine_bits() -> u8 {
+    use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+
+    const OSXSAVE: u32 = 1 << 27;
+    const FMA: u32 = 1 << 12;
+    const AVX: u32 = 1 << 28;
+    const F16C: u32 = 1 << 29;
+    const AVX2: u32 = 1 << 5;
+    const AVX512F_DQ_BW_VL: u32 = (1 << 16) | (1 << 17) | (1 << 30) | (1 << 31);
+    // XMM and YMM state; then opmask, upper ZMM and ZMM16-31 state.
+    const XCR0_YMM: u64 = 0b110;
+    const XCR0_ZMM: u64 = 0b1110_0110;
+
+    #[target_feature(enable = "xsave")]
+    fn xcr0() -> u64 {
+        // SAFETY: the caller has seen OSXSAVE, so XGETBV with index 0 is defined.
+        unsafe { _xgetbv(0) }
+    }
+
+    let has = |reg: u32, bits: u32| reg & bits == bits;
+    let highest = __cpuid(0).eax;
+    let leaf1 = __cpuid(1);
+    if highest < 7 || !has(leaf1.ecx, OSXSAVE | AVX | FMA | F16C) {
+        return 0;
+    }
+    // SAFETY: OSXSAVE means that the system has enabled XSAVE and XGETBV.
+    let saved = unsafe { xcr0() };
+    let leaf7 = __cpuid_count(7, 0);
+    if saved & XCR0_YMM != XCR0_YMM || !has(leaf7.ebx, AVX2) {
+        return 0;
+    }
+    let mut bits = 1 << Isa::Avx2 as u8;
+    if saved & XCR0_ZMM == XCR0_ZMM && has(leaf7.ebx, AVX512F_DQ_BW_VL) {
+        bits |= 1 << Isa::Avx512 as u8;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for isa in ALL {
+            assert_eq!(Isa::from_name(isa.name()), Some(isa));
+        }
+        assert_eq!(Isa::from_name("sse9"), None);
+    }
+
+    #[test]
+    fn scalar_is_always_there_and_amx_never() {
+        assert!(Isa::Scalar.is_available());
+        assert!(!Isa::Amx.is_available());
+        assert!(Isa::available().any(|isa| isa == Isa::detect()));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn agrees_with_the_standard_library() {
+        let avx2 = std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("fma")
+            && std::is_x86_feature_detected!("f16c");
+        let avx512 = std::is_x86_feature_detected!("avx512f")
+            && std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx512dq")
+            && std::is_x86_feature_detected!("avx512vl");
+        assert_eq!(Isa::Avx2.is_available(), avx2);
+        assert_eq!(Isa::Avx512.is_available(), avx512 && avx2);
+    }
+}

@@ -1,0 +1,160 @@
+//! AVX2 with FMA and F16C: 8 lanes, 16 registers, masks as vectors of all ones or zeros.
+
+use super::{Simd, SimdOp};
+use crate::Isa;
+use core::arch::x86_64::*;
+
+/// Token for AVX2; made only by [`run`].
+#[derive(Clone, Copy)]
+pub struct Avx2(());
+
+/// Runs `op` compiled for AVX2.
+///
+/// # Safety
+/// The machine must have AVX2, FMA and F16C.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn run<O: SimdOp>(op: O) -> O::Output {
+    op.eval(Avx2(()))
+}
+
+/// Wraps intrinsics that need nothing but the instruction set.
+macro_rules! pure {
+    ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty = $body:expr;)*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: $ty),*) -> $ret {
+            // SAFETY: the token exists only inside `run`, so the machine has the features.
+            unsafe { $body }
+        }
+    )*};
+}
+
+/// A window of 8 from here that starts at `8 - n` has its first `n` lanes set.
+static WINDOW: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// # Safety
+/// `n <= 8`, and the machine must have AVX2.
+#[inline(always)]
+unsafe fn first(n: usize) -> __m256i {
+    debug_assert!(n <= 8);
+    // SAFETY: 8 - n + 8 <= 16 since n <= 8.
+    unsafe { _mm256_loadu_si256(WINDOW.as_ptr().add(8 - n).cast()) }
+}
+
+/// Folds the vector's halves, quarters and lanes with `$op` (128-bit).
+macro_rules! fold {
+    ($v:expr, $op:ident) => {{
+        let v = $op(_mm256_castps256_ps128($v), _mm256_extractf128_ps::<1>($v));
+        let v = $op(v, _mm_movehl_ps(v, v));
+        _mm_cvtss_f32($op(v, _mm_shuffle_ps::<0b01>(v, v)))
+    }};
+}
+
+impl Simd for Avx2 {
+    const LANES: usize = 8;
+    const REGISTERS: usize = 16;
+    const ISA: Isa = Isa::Avx2;
+    type F32 = __m256;
+    type I32 = __m256i;
+    type Mask = __m256;
+
+    #[inline(always)]
+    unsafe fn load_ptr(self, p: *const f32) -> __m256 {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_loadu_ps(p) }
+    }
+    #[inline(always)]
+    unsafe fn store_ptr(self, p: *mut f32, v: __m256) {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_storeu_ps(p, v) }
+    }
+    #[inline(always)]
+    unsafe fn load_part_ptr(self, p: *const f32, n: usize) -> __m256 {
+        // SAFETY: lanes that the mask leaves out are not read, and do not fault.
+        unsafe { _mm256_maskload_ps(p, first(n)) }
+    }
+    #[inline(always)]
+    unsafe fn store_part_ptr(self, p: *mut f32, v: __m256, n: usize) {
+        // SAFETY: lanes that the mask leaves out are not written, and do not fault.
+        unsafe { _mm256_maskstore_ps(p, first(n), v) }
+    }
+    #[inline(always)]
+    unsafe fn load_i32_ptr(self, p: *const i32) -> __m256i {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_loadu_si256(p.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn store_i32_ptr(self, p: *mut i32, v: __m256i) {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_storeu_si256(p.cast(), v) }
+    }
+    #[inline(always)]
+    unsafe fn load_f16_ptr(self, p: *const u16) -> __m256 {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_cvtph_ps(_mm_loadu_si128(p.cast())) }
+    }
+    #[inline(always)]
+    unsafe fn store_f16_ptr(self, p: *mut u16, v: __m256) {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm_storeu_si128(p.cast(), _mm256_cvtps_ph::<{ _MM_FROUND_TO_NEAREST_INT }>(v)) }
+    }
+
+    pure! {
+        splat(x: f32) -> __m256 = _mm256_set1_ps(x);
+        splat_i32(x: i32) -> __m256i = _mm256_set1_epi32(x);
+        add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+        sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
+        mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+        div(a: __m256, b: __m256) -> __m256 = _mm256_div_ps(a, b);
+        fma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
+        fnma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
+        min(a: __m256, b: __m256) -> __m256 = _mm256_min_ps(a, b);
+        max(a: __m256, b: __m256) -> __m256 = _mm256_max_ps(a, b);
+        sqrt(a: __m256) -> __m256 = _mm256_sqrt_ps(a);
+        round(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
+        floor(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(a);
+        ceil(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(a);
+        trunc(a: __m256) -> __m256 =
+            _mm256_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(a);
+        lt(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
+        le(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LE_OQ>(a, b);
+        eq(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_EQ_OQ>(a, b);
+        mask_and(a: __m256, b: __m256) -> __m256 = _mm256_and_ps(a, b);
+        mask_or(a: __m256, b: __m256) -> __m256 = _mm256_or_ps(a, b);
+        mask_not(a: __m256) -> __m256 =
+            _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(-1)));
+        any(m: __m256) -> bool = _mm256_movemask_ps(m) != 0;
+        select(m: __m256, a: __m256, b: __m256) -> __m256 = _mm256_blendv_ps(b, a, m);
+        select_i32(m: __m256, a: __m256i, b: __m256i) -> __m256i =
+            _mm256_blendv_epi8(b, a, _mm256_castps_si256(m));
+        to_i32(a: __m256) -> __m256i = _mm256_cvtps_epi32(a);
+        to_i32_trunc(a: __m256) -> __m256i = _mm256_cvttps_epi32(a);
+        to_f32(a: __m256i) -> __m256 = _mm256_cvtepi32_ps(a);
+        bits(a: __m256) -> __m256i = _mm256_castps_si256(a);
+        bits_to_f32(a: __m256i) -> __m256 = _mm256_castsi256_ps(a);
+        add_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+        sub_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi32(a, b);
+        mul_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
+        and_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
+        or_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
+        xor_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
+        eq_i32(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
+        gt_i32(a: __m256i, b: __m256i) -> __m256 = _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b));
+        sum(a: __m256) -> f32 = fold!(a, _mm_add_ps);
+        max_lane(a: __m256) -> f32 = fold!(a, _mm_max_ps);
+        min_lane(a: __m256) -> f32 = fold!(a, _mm_min_ps);
+    }
+
+    #[inline(always)]
+    fn shl_i32<const N: i32>(self, a: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_slli_epi32::<N>(a) }
+    }
+    #[inline(always)]
+    fn shr_i32<const N: i32>(self, a: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_srli_epi32::<N>(a) }
+    }
+}

@@ -1,0 +1,292 @@
+//! One vector interface over the instruction sets, and the way into each of them.
+//!
+//! A kernel is a struct that holds its operands and implements [`SimdOp`]; its `eval` is written
+//! once, generic over [`Simd`], and marked `#[inline(always)]` like everything that it calls with
+//! vectors. [`dispatch`] calls it from a function compiled for the instruction set that was asked
+//! for, into which all of it is inlined. Helpers that are not inlined are compiled for the
+//! baseline and become slow, so no closures in inner loops.
+//!
+//! ```
+//! use stead_kernels::Isa;
+//! use stead_kernels::simd::{Simd, SimdOp, dispatch};
+//!
+//! struct Sum<'a>(&'a [f32]);
+//!
+//! impl SimdOp for Sum<'_> {
+//!     type Output = f32;
+//!     #[inline(always)]
+//!     fn eval<S: Simd>(self, s: S) -> f32 {
+//!         let mut acc = s.splat(0.0);
+//!         let (whole, rest) = self.0.split_at(self.0.len() / S::LANES * S::LANES);
+//!         for chunk in whole.chunks_exact(S::LANES) {
+//!             acc = s.add(acc, s.load(chunk));
+//!         }
+//!         s.sum(s.add(acc, s.load_part(rest)))
+//!     }
+//! }
+//! assert_eq!(dispatch(Isa::detect(), Sum(&[1.0; 37])), 37.0);
+//! ```
+
+use crate::Isa;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod scalar;
+
+pub use scalar::Scalar;
+
+/// Vectors of `LANES` f32 and i32 numbers on one instruction set.
+///
+/// A value of an implementing type is a token: it exists only where the instruction set does, so
+/// its methods are safe. Methods that take pointers are not.
+///
+/// `min` and `max` return their *second* operand when either is NaN; comparisons with NaN are
+/// false; conversions to i32 of values out of range are unspecified but not undefined.
+pub trait Simd: Copy + Send + Sync + 'static {
+    /// Numbers in a vector.
+    const LANES: usize;
+    /// Vector registers, by which tiles are chosen.
+    const REGISTERS: usize;
+    /// The level that this type stands for.
+    const ISA: Isa;
+    /// A vector of f32.
+    type F32: Copy + Send + Sync;
+    /// A vector of i32 with as many lanes.
+    type I32: Copy + Send + Sync;
+    /// The result of a comparison, one truth value per lane.
+    type Mask: Copy + Send + Sync;
+
+    /// All lanes `x`.
+    fn splat(self, x: f32) -> Self::F32;
+    /// All lanes `x`.
+    fn splat_i32(self, x: i32) -> Self::I32;
+
+    /// Reads `LANES` numbers; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` numbers.
+    unsafe fn load_ptr(self, p: *const f32) -> Self::F32;
+    /// Writes `LANES` numbers; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` numbers.
+    unsafe fn store_ptr(self, p: *mut f32, v: Self::F32);
+    /// Reads `n <= LANES` numbers into the first lanes; the others are 0.
+    ///
+    /// # Safety
+    /// `p` must be readable for `n` numbers; `n <= LANES`.
+    unsafe fn load_part_ptr(self, p: *const f32, n: usize) -> Self::F32;
+    /// Writes the first `n <= LANES` lanes.
+    ///
+    /// # Safety
+    /// `p` must be writable for `n` numbers; `n <= LANES`.
+    unsafe fn store_part_ptr(self, p: *mut f32, v: Self::F32, n: usize);
+    /// Reads `LANES` i32 numbers.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` numbers.
+    unsafe fn load_i32_ptr(self, p: *const i32) -> Self::I32;
+    /// Writes `LANES` i32 numbers.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` numbers.
+    unsafe fn store_i32_ptr(self, p: *mut i32, v: Self::I32);
+    /// Reads `LANES` IEEE half-precision numbers, given as bits, and widens them.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` numbers.
+    unsafe fn load_f16_ptr(self, p: *const u16) -> Self::F32;
+    /// Narrows to IEEE half precision (nearest, ties to even) and writes `LANES` of them.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` numbers.
+    unsafe fn store_f16_ptr(self, p: *mut u16, v: Self::F32);
+
+    /// `a + b`
+    fn add(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a - b`
+    fn sub(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a * b`
+    fn mul(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a / b`, correctly rounded
+    fn div(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a * b + c`, rounded once (twice on [`Scalar`])
+    fn fma(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// `c - a * b`, rounded once (twice on [`Scalar`])
+    fn fnma(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// The smaller; `b` if either is NaN
+    fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// The larger; `b` if either is NaN
+    fn max(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// Square root, correctly rounded
+    fn sqrt(self, a: Self::F32) -> Self::F32;
+    /// To the nearest integer, ties to even
+    fn round(self, a: Self::F32) -> Self::F32;
+    /// To the next integer below
+    fn floor(self, a: Self::F32) -> Self::F32;
+    /// To the next integer above
+    fn ceil(self, a: Self::F32) -> Self::F32;
+    /// To the next integer towards zero
+    fn trunc(self, a: Self::F32) -> Self::F32;
+
+    /// `a < b`
+    fn lt(self, a: Self::F32, b: Self::F32) -> Self::Mask;
+    /// `a <= b`
+    fn le(self, a: Self::F32, b: Self::F32) -> Self::Mask;
+    /// `a == b`
+    fn eq(self, a: Self::F32, b: Self::F32) -> Self::Mask;
+    /// Both
+    fn mask_and(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Either
+    fn mask_or(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Neither `a`
+    fn mask_not(self, a: Self::Mask) -> Self::Mask;
+    /// Whether any lane holds
+    fn any(self, m: Self::Mask) -> bool;
+    /// `a` where `m` holds, else `b`
+    fn select(self, m: Self::Mask, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a` where `m` holds, else `b`
+    fn select_i32(self, m: Self::Mask, a: Self::I32, b: Self::I32) -> Self::I32;
+
+    /// To the nearest integer, ties to even
+    fn to_i32(self, a: Self::F32) -> Self::I32;
+    /// Towards zero
+    fn to_i32_trunc(self, a: Self::F32) -> Self::I32;
+    /// Exact below 2^24, else nearest
+    fn to_f32(self, a: Self::I32) -> Self::F32;
+    /// The same bits
+    fn bits(self, a: Self::F32) -> Self::I32;
+    /// The same bits
+    fn bits_to_f32(self, a: Self::I32) -> Self::F32;
+    /// `a + b`, wrapping
+    fn add_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a - b`, wrapping
+    fn sub_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a * b`, low half
+    fn mul_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Bit-wise and
+    fn and_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Bit-wise or
+    fn or_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Bit-wise exclusive or
+    fn xor_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a << N`
+    fn shl_i32<const N: i32>(self, a: Self::I32) -> Self::I32;
+    /// `a >> N`, filling with zeros
+    fn shr_i32<const N: i32>(self, a: Self::I32) -> Self::I32;
+    /// `a == b`
+    fn eq_i32(self, a: Self::I32, b: Self::I32) -> Self::Mask;
+    /// `a > b`
+    fn gt_i32(self, a: Self::I32, b: Self::I32) -> Self::Mask;
+
+    /// The sum of all lanes
+    fn sum(self, a: Self::F32) -> f32;
+    /// The largest lane; a NaN may or may not show
+    fn max_lane(self, a: Self::F32) -> f32;
+    /// The smallest lane; a NaN may or may not show
+    fn min_lane(self, a: Self::F32) -> f32;
+
+    /// All lanes 0.
+    #[inline(always)]
+    fn zero(self) -> Self::F32 {
+        self.splat(0.0)
+    }
+
+    /// Reads the first `LANES` numbers of `x`, which must have as many.
+    #[inline(always)]
+    fn load(self, x: &[f32]) -> Self::F32 {
+        assert!(x.len() >= Self::LANES);
+        // SAFETY: the slice has at least LANES numbers.
+        unsafe { self.load_ptr(x.as_ptr()) }
+    }
+
+    /// Writes the first `LANES` numbers of `x`, which must have as many.
+    #[inline(always)]
+    fn store(self, x: &mut [f32], v: Self::F32) {
+        assert!(x.len() >= Self::LANES);
+        // SAFETY: the slice has at least LANES numbers.
+        unsafe { self.store_ptr(x.as_mut_ptr(), v) }
+    }
+
+    /// Reads `min(x.len(), LANES)` numbers; the other lanes are 0.
+    #[inline(always)]
+    fn load_part(self, x: &[f32]) -> Self::F32 {
+        // SAFETY: at most x.len() numbers are read.
+        unsafe { self.load_part_ptr(x.as_ptr(), x.len().min(Self::LANES)) }
+    }
+
+    /// Writes `min(x.len(), LANES)` numbers.
+    #[inline(always)]
+    fn store_part(self, x: &mut [f32], v: Self::F32) {
+        // SAFETY: at most x.len() numbers are written.
+        unsafe { self.store_part_ptr(x.as_mut_ptr(), v, x.len().min(Self::LANES)) }
+    }
+
+    /// `-a`, signed zeros and NaN included
+    #[inline(always)]
+    fn neg(self, a: Self::F32) -> Self::F32 {
+        self.bits_to_f32(self.xor_i32(self.bits(a), self.splat_i32(i32::MIN)))
+    }
+
+    /// `|a|`
+    #[inline(always)]
+    fn abs(self, a: Self::F32) -> Self::F32 {
+        self.bits_to_f32(self.and_i32(self.bits(a), self.splat_i32(i32::MAX)))
+    }
+
+    /// The magnitude of `a` with the sign of `b`
+    #[inline(always)]
+    fn copysign(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        let sign = self.and_i32(self.bits(b), self.splat_i32(i32::MIN));
+        let magnitude = self.and_i32(self.bits(a), self.splat_i32(i32::MAX));
+        self.bits_to_f32(self.or_i32(sign, magnitude))
+    }
+
+    /// `a > b`
+    #[inline(always)]
+    fn gt(self, a: Self::F32, b: Self::F32) -> Self::Mask {
+        self.lt(b, a)
+    }
+
+    /// `a >= b`
+    #[inline(always)]
+    fn ge(self, a: Self::F32, b: Self::F32) -> Self::Mask {
+        self.le(b, a)
+    }
+}
+
+/// A computation that is compiled once per instruction set.
+pub trait SimdOp {
+    /// What [`dispatch`] returns.
+    type Output;
+
+    /// The computation. Mark the implementation `#[inline(always)]`.
+    fn eval<S: Simd>(self, s: S) -> Self::Output;
+}
+
+/// Runs `op` compiled for `isa`; as [`Isa::Scalar`] if the machine lacks it.
+#[inline]
+pub fn dispatch<O: SimdOp>(isa: Isa, op: O) -> O::Output {
+    if !isa.is_available() {
+        return op.eval(Scalar);
+    }
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the machine has the level, checked above.
+        Isa::Avx2 => unsafe { avx2::run(op) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the machine has the level, checked above.
+        Isa::Avx512 => unsafe { avx512::run(op) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: the machine has the level, checked above.
+        Isa::Neon => unsafe { neon::run(op) },
+        _ => op.eval(Scalar),
+    }
+}
+
+#[cfg(test)]
+mod tests;

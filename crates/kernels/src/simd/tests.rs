@@ -1,0 +1,228 @@
+//! One table of expectations, run on every instruction set of the machine.
+
+extern crate std;
+use super::*;
+use std::vec::Vec;
+
+const INPUTS: [f32; 19] = [
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    1e-30,
+    -7.25,
+    8_388_607.5,
+    -8_388_609.0,
+    1e9,
+    3.999_999,
+    -3.000_001,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+    42.0,
+    -1.0,
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Unary {
+    Round,
+    Floor,
+    Ceil,
+    Trunc,
+    Neg,
+    Abs,
+    Sqrt,
+    MaxZero,
+    MinZero,
+    SelectNegative,
+    ShiftBits,
+}
+
+struct Map<'a> {
+    op: Unary,
+    src: &'a [f32],
+    dst: &'a mut [f32],
+}
+
+impl SimdOp for Map<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let mut at = 0;
+        while at < self.src.len() {
+            let v = s.load_part(&self.src[at..]);
+            let v = match self.op {
+                Unary::Round => s.round(v),
+                Unary::Floor => s.floor(v),
+                Unary::Ceil => s.ceil(v),
+                Unary::Trunc => s.trunc(v),
+                Unary::Neg => s.neg(v),
+                Unary::Abs => s.abs(v),
+                Unary::Sqrt => s.sqrt(v),
+                Unary::MaxZero => s.max(s.zero(), v),
+                Unary::MinZero => s.min(s.zero(), v),
+                Unary::SelectNegative => s.select(s.lt(v, s.zero()), s.splat(1.0), v),
+                Unary::ShiftBits => s.bits_to_f32(s.shr_i32::<3>(s.shl_i32::<4>(s.bits(v)))),
+            };
+            s.store_part(&mut self.dst[at..], v);
+            at += S::LANES;
+        }
+    }
+}
+
+fn reference(op: Unary, x: f32) -> f32 {
+    match op {
+        Unary::Round => x.round_ties_even(),
+        Unary::Floor => x.floor(),
+        Unary::Ceil => x.ceil(),
+        Unary::Trunc => x.trunc(),
+        Unary::Neg => -x,
+        Unary::Abs => x.abs(),
+        Unary::Sqrt => x.sqrt(),
+        Unary::MaxZero => {
+            if 0.0 > x {
+                0.0
+            } else {
+                x
+            }
+        }
+        Unary::MinZero => {
+            if 0.0 < x {
+                0.0
+            } else {
+                x
+            }
+        }
+        Unary::SelectNegative => {
+            if x < 0.0 {
+                1.0
+            } else {
+                x
+            }
+        }
+        Unary::ShiftBits => f32::from_bits((x.to_bits() << 4) >> 3),
+    }
+}
+
+#[test]
+fn unary_agrees_with_std_on_every_isa() {
+    let ops = [
+        Unary::Round,
+        Unary::Floor,
+        Unary::Ceil,
+        Unary::Trunc,
+        Unary::Neg,
+        Unary::Abs,
+        Unary::Sqrt,
+        Unary::MaxZero,
+        Unary::MinZero,
+        Unary::SelectNegative,
+        Unary::ShiftBits,
+    ];
+    for isa in Isa::available() {
+        for op in ops {
+            let mut got = [0.0; INPUTS.len()];
+            dispatch(isa, Map { op, src: &INPUTS, dst: &mut got });
+            for (x, got) in INPUTS.iter().zip(got) {
+                let want = reference(op, *x);
+                let same = got == want || (got.is_nan() && want.is_nan());
+                assert!(same, "{isa:?} {op:?}({x}) = {got}, expected {want}");
+            }
+        }
+    }
+}
+
+struct Reduce<'a>(&'a [f32]);
+
+impl SimdOp for Reduce<'_> {
+    type Output = [f32; 3];
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) -> [f32; 3] {
+        let v = s.load(self.0);
+        let n = S::LANES as f32;
+        [s.sum(v) / n, s.max_lane(v) / n, s.min_lane(v)]
+    }
+}
+
+#[test]
+fn horizontal_folds_see_every_lane() {
+    let ramp: Vec<f32> = (1..=16).map(|i| i as f32).collect();
+    for isa in Isa::available() {
+        let [mean, max, min] = dispatch(isa, Reduce(&ramp));
+        assert_eq!((max, min), (1.0, 1.0), "{isa:?}");
+        assert!([2.5, 4.5, 8.5].contains(&mean), "{isa:?}: {mean}");
+    }
+}
+
+struct Parts<'a> {
+    n: usize,
+    buf: &'a mut [f32],
+}
+
+impl SimdOp for Parts<'_> {
+    type Output = usize;
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) -> usize {
+        let n = self.n.min(S::LANES);
+        let v = s.load_part(&self.buf[..n]);
+        let v = s.add(v, s.splat(1.0));
+        s.store_part(&mut self.buf[..n], v);
+        n
+    }
+}
+
+#[test]
+fn partial_stores_leave_the_rest_alone() {
+    for isa in Isa::available() {
+        for n in 0..=16 {
+            let mut buf = [5.0; 20];
+            let n = dispatch(isa, Parts { n, buf: &mut buf });
+            assert!(buf[..n].iter().all(|&x| x == 6.0), "{isa:?} {n}");
+            assert!(buf[n..].iter().all(|&x| x == 5.0), "{isa:?} {n}");
+        }
+    }
+}
+
+struct Ints<'a> {
+    src: &'a [f32; 16],
+    dst: &'a mut [i32; 16],
+    halves: &'a mut [u16; 16],
+}
+
+impl SimdOp for Ints<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let mut at = 0;
+        while at < 16 {
+            let v = s.load(&self.src[at..]);
+            let i = s.add_i32(s.to_i32(v), s.mul_i32(s.to_i32_trunc(v), s.splat_i32(1000)));
+            // SAFETY: 16 is a multiple of LANES, so at + LANES <= 16.
+            unsafe {
+                s.store_i32_ptr(self.dst.as_mut_ptr().add(at), i);
+                s.store_f16_ptr(self.halves.as_mut_ptr().add(at), v);
+                let back = s.load_f16_ptr(self.halves.as_ptr().add(at));
+                let same = s.eq(back, v);
+                assert!(!s.any(s.mask_not(same)));
+            }
+            at += S::LANES;
+        }
+    }
+}
+
+#[test]
+fn conversions_round_and_truncate() {
+    let src = core::array::from_fn(|i| (i as f32 - 8.0) * 0.75);
+    for isa in Isa::available() {
+        let mut dst = [0; 16];
+        let mut halves = [0; 16];
+        dispatch(isa, Ints { src: &src, dst: &mut dst, halves: &mut halves });
+        for (x, got) in src.iter().zip(dst) {
+            let want = x.round_ties_even() as i32 + 1000 * (x.trunc() as i32);
+            assert_eq!(got, want, "{isa:?} {x}");
+        }
+    }
+}
