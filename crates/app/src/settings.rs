@@ -1,0 +1,74 @@
+//! Typed settings that configuration files and command-line flags both fill.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where models come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A `config.json`.
+    ConfigFile(PathBuf),
+    /// A folder of models, a model folder with version folders, or a model file. Names are those of the
+    /// folders, or of the file without its ending.
+    Path(PathBuf),
+    /// One model under a name of its own (`--model_name`, `--model_path`).
+    Model {
+        /// The name.
+        name: String,
+        /// A model folder with version folders, or a model file.
+        base_path: PathBuf,
+        /// Its settings.
+        settings: Box<ModelSettings>,
+    },
+}
+
+/// Which versions of a model are served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VersionPolicy {
+    /// The highest `n`.
+    Latest(u32),
+    /// Exactly these.
+    Specific(Vec<u64>),
+    /// Every one.
+    All,
+}
+
+/// OVMS's `batch_size`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchSize {
+    /// Every request chooses (`auto`, `-1`).
+    Auto,
+    /// The first dimension of every input is this.
+    Fixed(usize),
+    /// The first dimension lies in this range, ends included (`1:8`).
+    Range(usize, usize),
+}
+
+/// OVMS's `shape` of one input: bounds for each dimension, `None` where every request chooses.
+pub type InputShape = Vec<Option<(usize, usize)>>;
+
+/// The settings of a model. `None` and empty mean: not set here.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelSettings {
+    /// Which versions are served; the latest one unless set.
+    pub version_policy: Option<VersionPolicy>,
+    /// The first dimension.
+    pub batch_size: Option<BatchSize>,
+    /// Shapes by input; the empty name means the only input.
+    pub shapes: BTreeMap<String, InputShape>,
+    /// Executions at a time; 0 or `None` for one per thread of the pool.
+    pub nireq: Option<u32>,
+    /// The most threads that one request may use.
+    pub threads: Option<u32>,
+    /// The largest batch that the batcher makes; 0 or `None` for no dynamic batching.
+    pub max_batch_size: Option<u32>,
+    /// The longest that a request waits for others to join its batch.
+    pub max_queue_delay: Option<Duration>,
+    /// The most requests that wait; more are refused.
+    pub max_queue_size: Option<u32>,
+    /// Runs at load, before the model is served.
+    pub warmup: Option<u32>,
+    /// The deadline of requests that bring none.
+    pub default_timeout: Option<Duration>,
+}

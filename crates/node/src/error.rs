@@ -1,0 +1,400 @@
+//! What can go wrong, and the one table that says how each protocol reports it.
+
+use std::fmt;
+
+/// The class of a failure. [`CODES`] maps it to each protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The caller went away or cancelled.
+    Cancelled,
+    /// No better class is known.
+    Unknown,
+    /// The request itself is wrong.
+    InvalidArgument,
+    /// The request is not valid JSON (OVMS has a status of its own for it).
+    InvalidJson,
+    /// The deadline passed before the answer was there.
+    DeadlineExceeded,
+    /// The named thing does not exist.
+    NotFound,
+    /// No such URL.
+    UnknownUrl,
+    /// The URL exists, the method does not.
+    MethodNotAllowed,
+    /// The named thing exists already.
+    AlreadyExists,
+    /// The caller may not do this.
+    PermissionDenied,
+    /// The caller must say who it is.
+    Unauthenticated,
+    /// A limit of the server is reached.
+    ResourceExhausted,
+    /// The body is larger than the limit.
+    PayloadTooLarge,
+    /// The body's encoding or media type is not supported.
+    UnsupportedEncoding,
+    /// The state does not allow this now.
+    FailedPrecondition,
+    /// Given up because of a conflict.
+    Aborted,
+    /// Outside the valid range.
+    OutOfRange,
+    /// Not offered by this server.
+    Unimplemented,
+    /// The server failed.
+    Internal,
+    /// Try again later: a queue is full or the server stops.
+    Unavailable,
+    /// The model version exists and is not loaded yet.
+    NotLoaded,
+}
+
+/// One row of [`CODES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodeRow {
+    /// The class.
+    pub code: Code,
+    /// Its name, as in gRPC's documentation where gRPC has it.
+    pub name: &'static str,
+    /// The gRPC status number.
+    pub grpc: i32,
+    /// The HTTP status below `/v2`, as Triton answers.
+    pub kserve_http: u16,
+    /// The HTTP status below `/v1`, as OpenVINO Model Server answers.
+    pub tfs_http: u16,
+}
+
+const fn row(
+    code: Code,
+    name: &'static str,
+    grpc: i32,
+    kserve_http: u16,
+    tfs_http: u16,
+) -> CodeRow {
+    CodeRow { code, name, grpc, kserve_http, tfs_http }
+}
+
+/// How each protocol reports each [`Code`], in the order of the enum.
+pub const CODES: &[CodeRow] = &[
+    row(Code::Cancelled, "CANCELLED", 1, 499, 499),
+    row(Code::Unknown, "UNKNOWN", 2, 500, 500),
+    row(Code::InvalidArgument, "INVALID_ARGUMENT", 3, 400, 400),
+    row(Code::InvalidJson, "INVALID_ARGUMENT", 3, 400, 412),
+    row(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", 4, 504, 504),
+    row(Code::NotFound, "NOT_FOUND", 5, 404, 404),
+    row(Code::UnknownUrl, "NOT_FOUND", 5, 404, 400),
+    row(Code::MethodNotAllowed, "UNIMPLEMENTED", 12, 405, 406),
+    row(Code::AlreadyExists, "ALREADY_EXISTS", 6, 409, 409),
+    row(Code::PermissionDenied, "PERMISSION_DENIED", 7, 403, 403),
+    row(Code::Unauthenticated, "UNAUTHENTICATED", 16, 401, 401),
+    row(Code::ResourceExhausted, "RESOURCE_EXHAUSTED", 8, 429, 429),
+    row(Code::PayloadTooLarge, "RESOURCE_EXHAUSTED", 8, 413, 413),
+    row(Code::UnsupportedEncoding, "UNIMPLEMENTED", 12, 501, 415),
+    row(Code::FailedPrecondition, "FAILED_PRECONDITION", 9, 412, 412),
+    row(Code::Aborted, "ABORTED", 10, 409, 409),
+    row(Code::OutOfRange, "OUT_OF_RANGE", 11, 400, 400),
+    row(Code::Unimplemented, "UNIMPLEMENTED", 12, 501, 501),
+    row(Code::Internal, "INTERNAL", 13, 500, 500),
+    row(Code::Unavailable, "UNAVAILABLE", 14, 503, 503),
+    row(Code::NotLoaded, "UNAVAILABLE", 14, 503, 404),
+];
+
+impl Code {
+    /// The row of this code in [`CODES`].
+    pub fn row(self) -> &'static CodeRow {
+        // The test below keeps the table in the order of the enum.
+        &CODES[self as usize]
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().name)
+    }
+}
+
+/// A failure with its class. The text is for clients: it names models, tensors and limits, never a path of
+/// the server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+pub struct Error {
+    /// The class.
+    pub code: Code,
+    /// What happened.
+    pub kind: ErrorKind,
+}
+
+/// What happened. The texts before the dash are those of OpenVINO Model Server, where it has one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ErrorKind {
+    /// No model of this name is served.
+    #[error("Model with requested name is not found - model: {model}")]
+    UnknownModel {
+        /// The name asked for.
+        model: String,
+    },
+    /// The model has no such version.
+    #[error("Model with requested version is not found - model: {model}; version: {version}")]
+    UnknownVersion {
+        /// The model.
+        model: String,
+        /// The version asked for.
+        version: u64,
+    },
+    /// The version is being loaded, or failed to load.
+    #[error("Model with requested version is not loaded yet - model: {model}; version: {version}")]
+    NotLoaded {
+        /// The model.
+        model: String,
+        /// The version asked for.
+        version: u64,
+    },
+    /// The version was served and is no longer.
+    #[error("Model with requested version is retired - model: {model}; version: {version}")]
+    Retired {
+        /// The model.
+        model: String,
+        /// The version asked for.
+        version: u64,
+    },
+    /// A statistics request names a model that is not there (Triton's text and code).
+    #[error("requested model '{model}' is not available")]
+    NotAvailable {
+        /// The name asked for.
+        model: String,
+    },
+    /// The version in a request is no positive integer.
+    #[error(
+        "Could not parse model version in request - version: {text}; expected an integer above 0"
+    )]
+    BadVersion {
+        /// The text given.
+        text: String,
+    },
+    /// The request has another number of inputs than the model.
+    #[error("Invalid number of inputs - Expected: {expected}; Actual: {actual}; {detail}")]
+    WrongInputCount {
+        /// Inputs of the model.
+        expected: usize,
+        /// Inputs of the request.
+        actual: usize,
+        /// Which are missing or not known.
+        detail: String,
+    },
+    /// A required input is not given.
+    #[error("Missing input with specific name - Required input: {input}")]
+    MissingInput {
+        /// Its name.
+        input: String,
+    },
+    /// The model has no such input.
+    #[error("Unexpected input - model {model} has no input '{input}'; it has: {known}")]
+    UnexpectedInput {
+        /// The model.
+        model: String,
+        /// The name given.
+        input: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// An input is given twice.
+    #[error("Duplicate input - input name: {input}")]
+    DuplicateInput {
+        /// Its name.
+        input: String,
+    },
+    /// The model has no such output.
+    #[error("Unexpected output - model {model} has no output '{output}'; it has: {known}")]
+    UnexpectedOutput {
+        /// The model.
+        model: String,
+        /// The name given.
+        output: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// An output is asked for twice.
+    #[error("Duplicate output - output name: {output}")]
+    DuplicateOutput {
+        /// Its name.
+        output: String,
+    },
+    /// An input has another rank.
+    #[error(
+        "Invalid number of shape dimensions - Expected: {expected}; Actual: {actual}; input name: {input}"
+    )]
+    WrongRank {
+        /// Its name.
+        input: String,
+        /// The model's shape, such as `(-1,10)`.
+        expected: String,
+        /// The request's shape.
+        actual: String,
+    },
+    /// A dimension is not what the model wants.
+    #[error("Invalid input shape - Expected: {expected}; Actual: {actual}; input name: {input}")]
+    WrongShape {
+        /// Its name.
+        input: String,
+        /// The model's shape, such as `(-1,10)`.
+        expected: String,
+        /// The request's shape.
+        actual: String,
+    },
+    /// Only the first dimension is not what the model wants.
+    #[error(
+        "Invalid input batch size - Expected: {expected}; Actual: {actual}; input name: {input}"
+    )]
+    WrongBatch {
+        /// Its name.
+        input: String,
+        /// The model's first dimension, or the limit.
+        expected: String,
+        /// The request's first dimension.
+        actual: String,
+    },
+    /// An input has another element type.
+    #[error(
+        "Invalid input precision - Expected: {expected}; Actual: {actual}; input name: {input}"
+    )]
+    WrongPrecision {
+        /// Its name.
+        input: String,
+        /// The model's type, such as `FP32`.
+        expected: String,
+        /// The request's type.
+        actual: String,
+    },
+    /// The model's queue is full.
+    #[error("Exceeds maximum queue size - model: {model}; max_queue_size: {limit}")]
+    QueueFull {
+        /// The model.
+        model: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The deadline passed.
+    #[error("Request timeout expired - model: {model}; {stage}")]
+    DeadlineExceeded {
+        /// The model.
+        model: String,
+        /// Where the request stood: `waiting` or `running`.
+        stage: &'static str,
+    },
+    /// The caller went away.
+    #[error("Request was cancelled - model: {model}")]
+    Cancelled {
+        /// The model.
+        model: String,
+    },
+    /// The server stops.
+    #[error("Server is shutting down")]
+    ShuttingDown,
+    /// The engine could not evaluate the model on this input.
+    #[error("Evaluation failed - model: {model}; {text}")]
+    Evaluation {
+        /// The model.
+        model: String,
+        /// The engine's words.
+        text: String,
+    },
+    /// The model could not be loaded.
+    #[error("failed to load '{model}', {text}")]
+    LoadFailed {
+        /// The model.
+        model: String,
+        /// Why.
+        text: String,
+    },
+    /// Loading and unloading by request is not allowed for this model.
+    #[error("{text}")]
+    ModelControl {
+        /// Why.
+        text: String,
+    },
+    /// The configuration is missing.
+    #[error("Config file not found or cannot open")]
+    ConfigMissing,
+    /// The configuration cannot be used; nothing was changed.
+    #[error("Reloading config file failed - {text}")]
+    ConfigInvalid {
+        /// What is wrong in it.
+        text: String,
+    },
+    /// Something that a protocol adapter found wrong, in its own words.
+    #[error("{0}")]
+    Protocol(String),
+}
+
+impl ErrorKind {
+    /// The class of this failure.
+    pub fn code(&self) -> Code {
+        use ErrorKind::*;
+        match self {
+            UnknownModel { .. } | UnknownVersion { .. } | Retired { .. } => Code::NotFound,
+            NotLoaded { .. } => Code::NotLoaded,
+            NotAvailable { .. }
+            | BadVersion { .. }
+            | WrongInputCount { .. }
+            | MissingInput { .. }
+            | UnexpectedInput { .. }
+            | DuplicateInput { .. }
+            | UnexpectedOutput { .. }
+            | DuplicateOutput { .. }
+            | WrongRank { .. }
+            | WrongShape { .. }
+            | WrongBatch { .. }
+            | WrongPrecision { .. }
+            | ModelControl { .. }
+            | Protocol(_) => Code::InvalidArgument,
+            QueueFull { .. } | ShuttingDown => Code::Unavailable,
+            DeadlineExceeded { .. } => Code::DeadlineExceeded,
+            Cancelled { .. } => Code::Cancelled,
+            ConfigMissing => Code::NotFound,
+            Evaluation { .. } | LoadFailed { .. } | ConfigInvalid { .. } => Code::Internal,
+        }
+    }
+}
+
+impl Error {
+    /// An error in a protocol adapter's own words.
+    pub fn new(code: Code, text: impl Into<String>) -> Error {
+        Error { code, kind: ErrorKind::Protocol(text.into()) }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error { code: kind.code(), kind }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_enum() {
+        for (i, row) in CODES.iter().enumerate() {
+            assert_eq!(row.code as usize, i, "{}", row.name);
+            assert_eq!(row.code.row(), row);
+        }
+    }
+
+    #[test]
+    fn codes_of_kinds() {
+        let model = || "m".to_string();
+        let cases = [
+            (ErrorKind::UnknownModel { model: model() }, 5, 404, 404),
+            (ErrorKind::NotLoaded { model: model(), version: 2 }, 14, 503, 404),
+            (ErrorKind::QueueFull { model: model(), limit: 3 }, 14, 503, 503),
+            (ErrorKind::NotAvailable { model: model() }, 3, 400, 400),
+            (ErrorKind::MissingInput { input: model() }, 3, 400, 400),
+        ];
+        for (kind, grpc, kserve, tfs) in cases {
+            let error = Error::from(kind);
+            let row = error.code.row();
+            assert_eq!((row.grpc, row.kserve_http, row.tfs_http), (grpc, kserve, tfs), "{error}");
+        }
+    }
+}
