@@ -1,0 +1,31 @@
+"""Runs one file of unittest cases and ends with the line that `cargo xtask test` counts.
+
+    python run.py clients/triton_http.py
+"""
+
+import importlib.util
+import os
+import sys
+import unittest
+
+
+def main():
+    path = sys.argv[1]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(suite)
+    for test, reason in result.skipped:
+        print(f"skipped {test}: {reason}")
+    failed = len(result.failures) + len(result.errors)
+    passed = result.testsRun - failed - len(result.skipped)
+    print(f"{passed} passed, {failed} failed, {len(result.skipped)} skipped")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

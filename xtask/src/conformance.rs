@@ -1,0 +1,106 @@
+//! `cargo xtask conformance`: the ONNX node tests, counted by tier.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use crate::{Outcome, models, paths, process};
+
+/// Help text.
+pub const HELP: &str = "the ONNX node tests, counted by tier
+
+Usage: cargo xtask conformance [--generate-only] [--release] [--list-failures]
+
+Generates the 1,884 node tests of the onnx package into target/onnx-node-tests, runs them with
+`stead conformance` at the suite's tolerance (atol 1e-7) and at 1e-5, prints the counts by tier
+(tests/data/onnx/onnx_node_tests_tier.csv) and fails if fewer tier-A cases pass than the floor.
+
+  --generate-only   only write the test folders
+  --release         use the release build of stead
+  --list-failures   name every tier-A case that fails, with its reason";
+
+/// Tier-A cases that must pass. Raised when more pass, never lowered.
+const FLOOR_TIER_A: usize = 930;
+
+/// Runs the task.
+pub fn run(args: &[String]) -> Outcome {
+    let has = |flag: &str| args.iter().any(|a| a == flag);
+    let folder = models::node_tests()?;
+    if has("--generate-only") {
+        println!("{}", folder.display());
+        return Ok(true);
+    }
+    let profile = if has("--release") { "release" } else { "debug" };
+    let mut build = process::cargo();
+    build.args(["build", "--quiet", "--package", "stead"]);
+    if has("--release") {
+        build.arg("--release");
+    }
+    process::run(&mut build, "cargo build")?;
+    count(profile, has("--list-failures"))
+}
+
+/// Runs the cases with the binary of `profile` and prints the table. True if the floor holds.
+pub fn count(profile: &str, list: bool) -> Outcome {
+    let tiers = tiers()?;
+    let strict = results(profile, None)?;
+    let loose = results(profile, Some("1e-5"))?;
+    println!("{:<6} {:>6} {:>18} {:>18}", "tier", "cases", "passed atol 1e-7", "passed atol 1e-5");
+    let names: std::collections::BTreeSet<&String> = tiers.values().collect();
+    let passed = |results: &BTreeMap<String, Option<String>>, tier: &String| {
+        tiers
+            .iter()
+            .filter(|(case, t)| *t == tier && matches!(results.get(*case), Some(None)))
+            .count()
+    };
+    for tier in names {
+        let cases = tiers.values().filter(|t| *t == tier).count();
+        println!("{tier:<6} {cases:>6} {:>18} {:>18}", passed(&strict, tier), passed(&loose, tier));
+    }
+    let all = |results: &BTreeMap<String, Option<String>>| {
+        results.values().filter(|r| r.is_none()).count()
+    };
+    println!("{:<6} {:>6} {:>18} {:>18}", "all", tiers.len(), all(&strict), all(&loose));
+    if list {
+        for (case, reason) in &strict {
+            if let (Some("A"), Some(reason)) = (tiers.get(case).map(String::as_str), reason) {
+                println!("  {case}: {reason}");
+            }
+        }
+    }
+    let tier_a = passed(&strict, &"A".to_owned());
+    if tier_a < FLOOR_TIER_A {
+        println!("tier A: {tier_a} passed, fewer than the floor of {FLOOR_TIER_A}");
+    }
+    Ok(tier_a >= FLOOR_TIER_A)
+}
+
+/// Case -> tier.
+fn tiers() -> Result<BTreeMap<String, String>, String> {
+    let path = paths::root().join("tests/data/onnx/onnx_node_tests_tier.csv");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let rows = text.lines().skip(1).filter_map(|line| {
+        let mut fields = line.split(',');
+        Some((fields.next()?.to_owned(), fields.nth(2)?.to_owned()))
+    });
+    Ok(rows.collect())
+}
+
+/// Case -> `None` if it passed, else why not.
+fn results(profile: &str, atol: Option<&str>) -> Result<BTreeMap<String, Option<String>>, String> {
+    let mut command = Command::new(paths::stead(profile));
+    command.arg("conformance").arg(paths::node_tests()).arg("--json");
+    if let Some(atol) = atol {
+        command.args(["--atol", atol]);
+    }
+    let text = process::capture(&mut command, "stead conformance")?;
+    let report: serde_json::Value =
+        serde_json::from_str(&text).map_err(|e| format!("output of stead conformance: {e}"))?;
+    let cases = report["cases"].as_array().ok_or("output of stead conformance has no `cases`")?;
+    let row = |case: &serde_json::Value| {
+        let passed = case["result"] == "passed";
+        let reason = case["reason"].as_str().unwrap_or("skipped").to_owned();
+        Some((case["name"].as_str()?.to_owned(), (!passed).then_some(reason)))
+    };
+    Ok(cases.iter().filter_map(row).collect())
+}

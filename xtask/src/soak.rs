@@ -1,0 +1,77 @@
+//! `cargo xtask soak`: the long loops.
+
+use std::fs;
+
+use crate::{Outcome, paths, process};
+
+/// Help text.
+pub const HELP: &str = "the long loops: fuzz
+
+Usage: cargo xtask soak [kills|fuzz|differential|sim] [--seconds N]
+
+  fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
+                 needs cargo-fuzz (cargo install cargo-fuzz)
+  kills, differential, sim
+                 belong to the state that stead does not have yet (sequences, documents): they
+                 say so and succeed
+
+Without a name, all of them.";
+
+/// Seconds a fuzz target runs.
+const SECONDS: u64 = 60;
+
+/// Runs the task.
+pub fn run(args: &[String]) -> Outcome {
+    let seconds = match args.iter().position(|a| a == "--seconds") {
+        None => SECONDS,
+        Some(at) => {
+            let value = args.get(at + 1).ok_or("--seconds needs a number")?;
+            value.parse().map_err(|_| format!("--seconds: `{value}` is not a number"))?
+        }
+    };
+    let named: Vec<&str> = args.iter().map(String::as_str).filter(|a| LOOPS.contains(a)).collect();
+    let chosen = if named.is_empty() { LOOPS.to_vec() } else { named };
+    let mut passed = true;
+    for name in chosen {
+        match name {
+            "fuzz" => passed &= fuzz(seconds)?,
+            _ => println!("{name}: nothing to run yet"),
+        }
+    }
+    Ok(passed)
+}
+
+const LOOPS: &[&str] = &["kills", "fuzz", "differential", "sim"];
+
+fn fuzz(seconds: u64) -> Outcome {
+    let folder = paths::root().join("fuzz");
+    if process::capture(process::cargo().args(["fuzz", "--version"]), "cargo fuzz")?.is_empty() {
+        println!("fuzz: skipped, cargo-fuzz is not installed (cargo install cargo-fuzz)");
+        return Ok(true);
+    }
+    let targets = folder.join("fuzz_targets");
+    let mut names: Vec<String> = fs::read_dir(&targets)
+        .map_err(|e| format!("{}: {e}", targets.display()))?
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            entry.file_name().to_string_lossy().strip_suffix(".rs").map(str::to_owned)
+        })
+        .collect();
+    names.sort();
+    let mut passed = true;
+    for name in &names {
+        println!("== fuzz {name}");
+        let mut command = process::cargo();
+        // Sanitizers and the coverage flags of cargo-fuzz are unstable: without the former, the latter are allowed here.
+        command
+            .current_dir(&folder)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .args(["fuzz", "run", "-s", "none", name, "--"]);
+        command
+            .arg(format!("-max_total_time={seconds}"))
+            .args(["-rss_limit_mb=2048", "-timeout=10"]);
+        passed &= process::run(&mut command, name).inspect_err(|e| println!("{e}")).is_ok();
+    }
+    println!("{} fuzz targets, {seconds} s each", names.len());
+    Ok(passed)
+}

@@ -1,0 +1,153 @@
+//! `cargo xtask test`: every test there is.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::tally::Tally;
+use crate::{Outcome, conformance, models, paths, process, python};
+
+/// Help text.
+pub const HELP: &str = "every test there is, the ones with real Python clients too
+
+Usage: cargo xtask test [STEP...]
+
+Steps, in this order, all of them if none is named:
+  data          Python environments in target/py, models in target/models, target/onnx-node-tests
+  rust          cargo test --workspace (silero and MiniLM accuracy included)
+  clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests
+  conformance   the ONNX node tests, with a floor on the count of tier A
+  demo          stead demo --once
+
+Needs a Rust toolchain, a C compiler, Python >= 3.10 with venv and a package index that pip is
+configured for. Ends with the line `N passed, N failed, N skipped`.";
+
+/// A step: its name and what it does.
+type Step = (&'static str, fn() -> Result<Tally, String>);
+
+const STEPS: &[Step] = &[
+    ("data", data),
+    ("rust", rust),
+    ("clients", clients),
+    ("conformance", node_tests),
+    ("demo", demo),
+];
+
+/// Client families, each with its own environment: `tests/python/clients/<family>_*.py` run in it.
+const FAMILIES: &[&str] = &["triton", "tfs"];
+
+/// Runs the task.
+pub fn run(args: &[String]) -> Outcome {
+    if let Some(unknown) = args.iter().find(|a| !STEPS.iter().any(|(name, _)| name == a)) {
+        return Err(format!("no step `{unknown}`; cargo xtask test --help lists them"));
+    }
+    let mut total = Tally::default();
+    let mut broken = Vec::new();
+    for (name, step) in
+        STEPS.iter().filter(|(name, _)| args.is_empty() || args.iter().any(|a| a == name))
+    {
+        println!("== {name}");
+        match step() {
+            Ok(tally) => total.add(tally),
+            Err(message) => {
+                println!("{name}: {message}");
+                total.step(false);
+            }
+        }
+        if total.failed > 0 {
+            broken.push(*name);
+        }
+    }
+    if let Some(first) = broken.first() {
+        println!("first failure in step `{first}`");
+    }
+    println!("{total}");
+    Ok(total.failed == 0)
+}
+
+fn data() -> Result<Tally, String> {
+    for family in FAMILIES {
+        python::environment(family)?;
+    }
+    models::silero()?;
+    models::minilm()?;
+    models::mlp()?;
+    models::node_tests()?;
+    Ok(Tally::default())
+}
+
+fn rust() -> Result<Tally, String> {
+    let mut total = Tally::default();
+    let mut command = process::cargo();
+    command.args(["test", "--workspace", "--no-fail-fast"]).env("STEAD_TEST_DATA", paths::target());
+    let passed = process::stream(&mut command, "cargo test", |line| {
+        if let Some(tally) = Tally::parse(line) {
+            total.add(tally);
+        }
+    })?;
+    if !passed && total.failed == 0 {
+        return Err("cargo test failed to build".to_owned());
+    }
+    Ok(total)
+}
+
+fn clients() -> Result<Tally, String> {
+    build_stead()?;
+    let mut total = Tally::default();
+    let folder = paths::root().join("tests/python");
+    for family in FAMILIES {
+        let python = python::environment(family)?;
+        for file in scripts(&folder.join("clients"), family)? {
+            println!("-- {}", file.file_name().unwrap_or_default().to_string_lossy());
+            let mut command = Command::new(&python);
+            command.arg(folder.join("run.py")).arg(&file);
+            command.env("STEAD_BIN", paths::stead("debug")).env("STEAD_TEST_DATA", paths::target());
+            let mut counted = false;
+            let passed = process::stream(&mut command, "python", |line| {
+                if let Some(tally) = Tally::parse(line) {
+                    counted = true;
+                    total.add(tally);
+                }
+            })?;
+            if !counted && !passed {
+                total.step(false);
+            }
+        }
+    }
+    Ok(total)
+}
+
+/// The test files of a family, in alphabetical order.
+fn scripts(folder: &std::path::Path, family: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let belongs = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(&format!("{family}_")) && name.ends_with(".py")
+    };
+    let mut files: Vec<PathBuf> =
+        entries.filter_map(Result::ok).map(|e| e.path()).filter(belongs).collect();
+    files.sort();
+    Ok(files)
+}
+
+fn node_tests() -> Result<Tally, String> {
+    build_stead()?;
+    let mut total = Tally::default();
+    total.step(conformance::count("debug", true)?);
+    Ok(total)
+}
+
+fn demo() -> Result<Tally, String> {
+    build_stead()?;
+    let mut total = Tally::default();
+    total.step(process::stream(
+        Command::new(paths::stead("debug")).args(["demo", "--once"]),
+        "stead demo",
+        |_| {},
+    )?);
+    Ok(total)
+}
+
+fn build_stead() -> Result<(), String> {
+    process::run(process::cargo().args(["build", "--quiet", "--package", "stead"]), "cargo build")
+}
