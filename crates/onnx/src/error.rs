@@ -95,13 +95,21 @@ pub enum OnnxError {
         /// What is wrong.
         reason: String,
     },
-    /// A dimension of a declared shape is negative or too large.
+    /// A dimension of a tensor is negative.
     #[error("{place}: {dim} is no dimension")]
     BadDim {
         /// The value.
         place: String,
         /// The number in the file.
         dim: i64,
+    },
+    /// The declared shape of a value is impossible.
+    #[error("value {value}: {reason}")]
+    DeclaredShape {
+        /// The value, quoted.
+        value: String,
+        /// What is wrong.
+        reason: TensorError,
     },
     /// A name is used that nothing defines.
     #[error("{place} uses {value}, which nothing defines")]
@@ -203,6 +211,30 @@ pub enum OnnxError {
         /// How much was asked for.
         reason: TensorError,
     },
+}
+
+/// Makes the error for a file that cannot be read; `what` is the file's role.
+pub(crate) fn io(what: &str) -> impl Fn(std::io::Error) -> OnnxError {
+    move |e| OnnxError::Io { what: what.to_owned(), kind: e.kind() }
+}
+
+/// Makes the error for memory that cannot be had for `what`.
+pub(crate) fn memory(what: &str) -> impl Fn(TensorError) -> OnnxError {
+    move |reason| OnnxError::Memory { what: what.to_owned(), reason }
+}
+
+/// The error for bytes that are not `expected`.
+pub(crate) fn malformed(expected: &'static str, reason: &dyn std::fmt::Display) -> OnnxError {
+    // A decoding error names fields of the format and offsets, nothing of this machine.
+    OnnxError::Malformed { expected, reason: reason.to_string() }
+}
+
+/// Refuses `actual` above `limit`.
+pub(crate) fn check_limit(what: &str, actual: u64, limit: u64) -> Result<(), OnnxError> {
+    if actual > limit {
+        return Err(OnnxError::Limit { what: what.to_owned(), limit, actual });
+    }
+    Ok(())
 }
 
 /// The most characters of a name that a message shows: enough for the tail of a module path.

@@ -5,6 +5,8 @@
 pub struct Limits {
     /// Bytes of the model file and of its external data together.
     pub total_bytes: u64,
+    /// Bytes of memory for graphs, nodes and attributes while the file is decoded, without the weights.
+    pub decoded_bytes: u64,
     /// Bytes that data stored in few bytes (sparse tensors, repeated typed fields) may grow to.
     pub expanded_bytes: u64,
     /// Nodes of all graphs and functions together.
@@ -22,6 +24,8 @@ impl Default for Limits {
         Limits {
             // The largest models that a CPU serves sensibly: 8 billion weights of four bytes.
             total_bytes: 32 << 30,
+            // An unrolled graph of 60 MB without weights decodes to less.
+            decoded_bytes: 2 << 30,
             // Sparse weights of real models are within 1 GiB when dense.
             expanded_bytes: 1 << 30,
             // Unrolled networks of real life have some 10^5 nodes.
