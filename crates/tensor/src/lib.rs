@@ -22,6 +22,7 @@ mod dtype;
 mod element;
 mod error;
 pub mod npy;
+pub mod npz;
 mod shape;
 mod tensor;
 mod view;

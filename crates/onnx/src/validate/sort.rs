@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn orders() {
-        let cases: [(&str, &[&[usize]], Result<Option<Vec<usize>>, usize>); 6] = [
+        type Case = (&'static str, &'static [&'static [usize]], Result<Option<Vec<usize>>, usize>);
+        let cases: [Case; 6] = [
             ("nothing", &[], Ok(None)),
             ("already sorted", &[&[], &[0], &[0, 1, 1]], Ok(None)),
             ("reversed", &[&[1], &[2], &[]], Ok(Some(vec![2, 1, 0]))),
