@@ -1,1 +1,36 @@
-//! stead-engine
+//! The engine: ONNX graphs become plans for concrete shapes, and plans run without allocating.
+//!
+//! ```text
+//! bytes --stead_onnx--> Graph --lower--> Ir --passes--> Model --compile--> Session
+//!                                                                             | input shapes
+//!                                                                             v
+//!                                                    run  <---------------- Plan
+//! ```
+//!
+//! A [`Model`] is a graph after the passes that do not depend on shapes. A [`Session`] holds its compiled
+//! nodes, its packed weights (once, for any number of callers) and a bounded cache of plans. A plan is a flat
+//! list of steps with arena offsets, made for one set of input shapes. Where the shape of a result depends
+//! on the *value* of a tensor (a reshape whose target is computed, the condition of an `If`), the plan ends in
+//! a branch: the value is read at run time and selects, or makes, the plan that continues. No operand ever
+//! has to be a constant.
+//!
+//! The engine knows files only as models and knows no protocol; threads are lent to it by the caller.
+
+#![forbid(unsafe_code)]
+
+mod compile;
+mod error;
+mod ir;
+mod model;
+pub mod ops;
+mod passes;
+mod plan;
+mod session;
+
+pub use error::{BuildError, LoadError, PlanError, RunError};
+pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo};
+pub use passes::PassReport;
+pub use plan::{PlanView, StepView};
+pub use session::{OutputBuf, Outputs, PlanStats, RunContext, Session, SessionOptions};
+pub use stead_kernels::Isa;
+pub use stead_kernels::{Parallel, Serial};

@@ -18,6 +18,7 @@
 #![allow(unsafe_code)]
 
 mod isa;
+pub mod movement;
 mod par;
 pub mod simd;
 

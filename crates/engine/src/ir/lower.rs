@@ -1,0 +1,179 @@
+//! From the reader's graph of names to the engine's graph of numbered, typed values.
+
+use super::{Body, Ir, Node, ValueId};
+use crate::error::{BuildError, LoadError};
+use crate::ops::{self, OpDef, Out};
+use std::collections::HashMap;
+use stead_onnx::{AttributeValue, Attributes, Graph, Model, ValueType};
+use stead_tensor::DType;
+
+/// Names visible at one place, innermost graph last.
+type Scopes = Vec<HashMap<String, ValueId>>;
+
+/// Lowers a model whose functions are inlined. Every operator and element type is checked here, so that what
+/// is not supported is refused by name before anything runs.
+///
+/// # Errors
+/// [`LoadError`]: an operator, type or attribute that is not supported.
+pub fn lower(model: Model) -> Result<Ir, LoadError> {
+    let mut ir = Ir::default();
+    let mut scopes = Scopes::new();
+    ir.body = lower_graph(&mut ir, &mut scopes, model.graph, true)?;
+    Ok(ir)
+}
+
+fn lower_graph(
+    ir: &mut Ir,
+    scopes: &mut Scopes,
+    graph: Graph,
+    is_main: bool,
+) -> Result<Body, LoadError> {
+    scopes.push(HashMap::new());
+    let mut body = Body::default();
+    for (name, tensor) in graph.initializers {
+        let id = ir.add_constant(tensor);
+        define(scopes, name, id);
+    }
+    for input in graph.inputs {
+        let initial = scopes.last().and_then(|s| s.get(&input.name)).copied();
+        if let Some(id) = initial {
+            // An optional input: in the main graph it can be overridden, in a body it cannot.
+            if is_main {
+                body.inputs.push(id);
+            }
+            continue;
+        }
+        let dtype = tensor_type("input", &input.name, &input.ty)?;
+        let id = ir.add_value(dtype);
+        define(scopes, input.name, id);
+        body.inputs.push(id);
+    }
+    for node in graph.nodes {
+        let node = lower_node(ir, scopes, node)?;
+        body.nodes.push(node);
+    }
+    for output in graph.outputs {
+        let id = resolve(scopes, &output.name).ok_or_else(|| LoadError::Io {
+            direction: "output",
+            name: output.name.clone(),
+            actual: "an undefined value".into(),
+        })?;
+        body.outputs.push(id);
+    }
+    scopes.pop();
+    Ok(body)
+}
+
+fn define(scopes: &mut Scopes, name: String, id: ValueId) {
+    if let Some(scope) = scopes.last_mut() {
+        scope.insert(name, id);
+    }
+}
+
+fn resolve(scopes: &Scopes, name: &str) -> Option<ValueId> {
+    scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
+}
+
+fn tensor_type(direction: &'static str, name: &str, ty: &ValueType) -> Result<DType, LoadError> {
+    match ty.dtype() {
+        Some(dtype) if dtype.bits() >= 8 => Ok(dtype),
+        _ => Err(LoadError::Io { direction, name: name.to_owned(), actual: ty.to_string() }),
+    }
+}
+
+fn lower_node(ir: &mut Ir, scopes: &mut Scopes, node: stead_onnx::Node) -> Result<Node, LoadError> {
+    let label = node.label();
+    let def = ops::find(&node.domain, &node.op_type, node.opset).map_err(|supported| {
+        LoadError::UnsupportedOp {
+            op: node.op_type.clone(),
+            domain: if node.domain.is_empty() { "ai.onnx".into() } else { node.domain.clone() },
+            opset: node.opset,
+            node: label.clone(),
+            supported,
+        }
+    })?;
+    let mut inputs = Vec::with_capacity(node.inputs.len());
+    for name in &node.inputs {
+        let id = if name.is_empty() { None } else { resolve(scopes, name) };
+        if id.is_none() && !name.is_empty() {
+            // The reader refuses undefined names; this is the engine's own guard.
+            return Err(arity(&label, format!("input \"{name}\" is not defined")));
+        }
+        inputs.push(id);
+    }
+    let input_types: Vec<_> = inputs.iter().map(|id| id.map(|id| ir.value(id).dtype)).collect();
+    ops::check_inputs(def, &label, &input_types)?;
+    let mut attributes = Attributes::of(label.clone());
+    let mut bodies = Vec::new();
+    for (name, value) in node.attributes.iter() {
+        match value {
+            AttributeValue::Graph(graph) => {
+                bodies.push((name.to_owned(), lower_graph(ir, scopes, graph.clone(), false)?));
+            }
+            other => {
+                attributes.set(name, other.clone());
+            }
+        }
+    }
+    let mut outputs = Vec::with_capacity(node.outputs.len());
+    for (i, name) in node.outputs.iter().enumerate() {
+        if name.is_empty() {
+            outputs.push(None);
+            continue;
+        }
+        let dtype = output_type(ir, def, &label, &attributes, &input_types, &bodies, i)?;
+        let id = ir.add_value(dtype);
+        define(scopes, name.clone(), id);
+        outputs.push(Some(id));
+    }
+    let aux = ir.add_value(DType::I64);
+    Ok(Node {
+        label: label.into(),
+        domain: node.domain,
+        op_type: node.op_type,
+        opset: node.opset,
+        inputs,
+        outputs,
+        attributes,
+        bodies,
+        aux,
+    })
+}
+
+fn output_type(
+    ir: &Ir,
+    def: &OpDef,
+    label: &str,
+    attributes: &Attributes,
+    inputs: &[Option<DType>],
+    bodies: &[(String, Body)],
+    index: usize,
+) -> Result<DType, LoadError> {
+    let node_error = |reason| LoadError::Node { node: label.to_owned(), reason };
+    let out =
+        def.outputs.get(index).or_else(|| def.outputs.last().filter(|_| def.variadic_outputs));
+    match out {
+        None => Err(arity(label, format!("{} has no output {index}", def.name))),
+        Some(Out::Like(i)) => inputs
+            .get(*i)
+            .copied()
+            .flatten()
+            .ok_or_else(|| arity(label, format!("input {i} of {} is missing", def.name))),
+        Some(Out::Fixed(dtype)) => Ok(*dtype),
+        Some(Out::Of(f)) => f(attributes, inputs).map_err(node_error),
+        Some(Out::Body) => {
+            let types: Vec<_> = bodies
+                .iter()
+                .map(|(_, b)| b.outputs.get(index).map(|&id| ir.value(id).dtype))
+                .collect();
+            match types.first().copied().flatten() {
+                Some(dtype) if types.iter().all(|&t| t == Some(dtype)) => Ok(dtype),
+                _ => Err(arity(label, format!("the branches disagree about output {index}"))),
+            }
+        }
+    }
+}
+
+fn arity(label: &str, reason: String) -> LoadError {
+    LoadError::Node { node: label.to_owned(), reason: BuildError::Arity(reason) }
+}

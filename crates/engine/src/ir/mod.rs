@@ -1,0 +1,166 @@
+//! The engine's own graph: values by number instead of by name, every value with its element type.
+//!
+//! Passes rewrite it. Bodies of control-flow nodes share the numbering of the graph around them, so that a
+//! captured value is just an input, and a branch can be inlined when a plan is made.
+
+mod lower;
+
+pub use lower::lower;
+
+use std::sync::Arc;
+use stead_onnx::Attributes;
+use stead_tensor::{DType, Tensor};
+
+/// The number of a value, unique in the whole model, bodies included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub(crate) u32);
+
+impl ValueId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A value: a graph input, a constant, or the result of a node.
+#[derive(Debug, Clone)]
+pub struct Value {
+    /// The element type.
+    pub dtype: DType,
+    /// The value itself, where it is the same in every run.
+    pub constant: Option<Tensor>,
+}
+
+/// One operation.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// What messages call the node.
+    pub label: Arc<str>,
+    /// `""` for `ai.onnx`; `stead` for operators that passes make.
+    pub domain: String,
+    /// The operator.
+    pub op_type: String,
+    /// The opset version of the domain.
+    pub opset: i64,
+    /// The inputs; `None` where an optional one is absent.
+    pub inputs: Vec<Option<ValueId>>,
+    /// The outputs; `None` where nobody wants one.
+    pub outputs: Vec<Option<ValueId>>,
+    /// The attributes, without bodies.
+    pub attributes: Attributes,
+    /// The graphs in the attributes, by attribute name.
+    pub bodies: Vec<(String, Body)>,
+    /// A hidden value in which the node may leave something that its output shapes depend on.
+    pub aux: ValueId,
+}
+
+/// A list of nodes in an order in which they can run.
+#[derive(Debug, Clone, Default)]
+pub struct Body {
+    /// What the graph is called with.
+    pub inputs: Vec<ValueId>,
+    /// What it gives.
+    pub outputs: Vec<ValueId>,
+    /// Its nodes.
+    pub nodes: Vec<Node>,
+}
+
+/// A whole model.
+#[derive(Debug, Clone, Default)]
+pub struct Ir {
+    /// All values, by [`ValueId`].
+    pub values: Vec<Value>,
+    /// The main graph.
+    pub body: Body,
+}
+
+impl Ir {
+    /// A new value.
+    pub fn add_value(&mut self, dtype: DType) -> ValueId {
+        let id = ValueId(self.values.len() as u32);
+        self.values.push(Value { dtype, constant: None });
+        id
+    }
+
+    /// A new constant.
+    pub fn add_constant(&mut self, tensor: Tensor) -> ValueId {
+        let id = self.add_value(tensor.dtype());
+        self.values[id.index()].constant = Some(tensor);
+        id
+    }
+
+    /// The value with this number.
+    pub fn value(&self, id: ValueId) -> &Value {
+        &self.values[id.index()]
+    }
+
+    /// The constant behind an input, if it is one.
+    pub fn constant(&self, id: Option<ValueId>) -> Option<&Tensor> {
+        self.value(id?).constant.as_ref()
+    }
+
+    /// How often each value is used: as a node's input in any body, or as an output of any body.
+    pub fn uses(&self) -> Vec<u32> {
+        let mut uses = vec![0u32; self.values.len()];
+        self.body.each_use(&mut |id| uses[id.index()] += 1);
+        uses
+    }
+
+    /// The number of nodes, those in bodies included.
+    pub fn node_count(&self) -> usize {
+        self.body.node_count()
+    }
+}
+
+impl Body {
+    fn each_use(&self, f: &mut dyn FnMut(ValueId)) {
+        self.outputs.iter().for_each(|&id| f(id));
+        for node in &self.nodes {
+            node.inputs.iter().flatten().for_each(|&id| f(id));
+            node.bodies.iter().for_each(|(_, body)| body.each_use(f));
+        }
+    }
+
+    /// Calls `f` with every place where a value is used, so that it can be replaced.
+    pub fn each_use_mut(&mut self, f: &mut dyn FnMut(&mut ValueId)) {
+        self.outputs.iter_mut().for_each(&mut *f);
+        for node in &mut self.nodes {
+            node.inputs.iter_mut().flatten().for_each(&mut *f);
+            node.bodies.iter_mut().for_each(|(_, body)| body.each_use_mut(f));
+        }
+    }
+
+    fn node_count(&self) -> usize {
+        let inner = |n: &Node| n.bodies.iter().map(|(_, b)| b.node_count()).sum::<usize>();
+        self.nodes.iter().map(|n| 1 + inner(n)).sum()
+    }
+
+    /// Calls `f` with this body and every body inside it, inner ones first.
+    pub fn each_body_mut<E>(
+        &mut self,
+        f: &mut dyn FnMut(&mut Body) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for node in &mut self.nodes {
+            for (_, body) in &mut node.bodies {
+                body.each_body_mut(f)?;
+            }
+        }
+        f(self)
+    }
+}
+
+impl Node {
+    /// Whether this is operator `op_type` of `ai.onnx`.
+    pub fn is(&self, op_type: &str) -> bool {
+        self.domain.is_empty() && self.op_type == op_type
+    }
+
+    /// The input at `index`, if it is present.
+    pub fn input(&self, index: usize) -> Option<ValueId> {
+        self.inputs.get(index).copied().flatten()
+    }
+
+    /// The output at `index`, if somebody wants it.
+    pub fn output(&self, index: usize) -> Option<ValueId> {
+        self.outputs.get(index).copied().flatten()
+    }
+}

@@ -1,0 +1,200 @@
+//! A model: a graph after the passes that do not depend on shapes.
+
+use crate::error::LoadError;
+use crate::ir::{Ir, lower};
+use crate::passes::{self, PassReport};
+use std::path::Path;
+use stead_kernels::Isa;
+pub use stead_onnx::Dim;
+use stead_onnx::{Limits, ValueInfo};
+use stead_tensor::DType;
+
+/// How a model is loaded.
+#[derive(Debug, Clone)]
+pub struct LoadOptions {
+    /// What reading the file may cost.
+    pub limits: Limits,
+    /// The most bytes that constant folding may add to the model.
+    pub fold_bytes: usize,
+    /// Whether passes that change the graph run at all; `false` shows what they do, and helps to find one that
+    /// is wrong.
+    pub optimize: bool,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        // ONNX's own test models keep weights of up to 400 MB as ConstantOfShape nodes.
+        LoadOptions { limits: Limits::default(), fold_bytes: 1 << 30, optimize: true }
+    }
+}
+
+/// An input or output of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IoSpec {
+    /// The name.
+    pub name: String,
+    /// The element type.
+    pub dtype: DType,
+    /// The dimensions, or `None` when the model does not even tell the rank.
+    pub dims: Option<Vec<Dim>>,
+    /// Whether an input has a default and may be absent.
+    pub optional: bool,
+}
+
+impl IoSpec {
+    /// Whether a tensor of this shape can be given: the rank is right and every fixed dimension too.
+    pub fn accepts(&self, shape: &[usize]) -> bool {
+        self.dims.as_ref().is_none_or(|dims| {
+            dims.len() == shape.len()
+                && dims.iter().zip(shape).all(|(d, &n)| d.known().is_none_or(|k| k == n))
+        })
+    }
+
+    /// The dimensions as text, such as `[batch,3,224,224]`.
+    pub fn dims_text(&self) -> String {
+        match &self.dims {
+            None => "[...]".to_owned(),
+            Some(dims) => {
+                let texts: Vec<_> = dims.iter().map(ToString::to_string).collect();
+                format!("[{}]", texts.join(","))
+            }
+        }
+    }
+}
+
+/// A loaded model: immutable, independent of shapes.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) ir: Ir,
+    inputs: Vec<IoSpec>,
+    outputs: Vec<IoSpec>,
+    reports: Vec<PassReport>,
+    info: ModelInfo,
+}
+
+/// What a model file says about itself.
+#[derive(Debug, Clone, Default)]
+pub struct ModelInfo {
+    /// The version of the file format.
+    pub ir_version: i64,
+    /// The tool that wrote the file.
+    pub producer: String,
+    /// Operator sets by domain.
+    pub opsets: Vec<(String, i64)>,
+    /// Free text by key.
+    pub metadata: Vec<(String, String)>,
+    /// How often each operator occurs in the file, bodies included, by name.
+    pub op_counts: Vec<(String, usize)>,
+    /// Number of constant elements in the file.
+    pub parameters: usize,
+    /// Bytes of constants in the file.
+    pub parameter_bytes: usize,
+}
+
+impl Model {
+    /// Reads and prepares a model file, with external data beside it.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn load(path: &Path, options: &LoadOptions) -> Result<Model, LoadError> {
+        Model::prepare(stead_onnx::Model::read(path, &options.limits)?, options)
+    }
+
+    /// Prepares a model from the bytes of its file. External data is looked for in `base_dir`, and refused
+    /// when there is none.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn from_bytes(
+        bytes: &[u8],
+        base_dir: Option<&Path>,
+        options: &LoadOptions,
+    ) -> Result<Model, LoadError> {
+        let buffer = stead_tensor::AlignedBuf::copy_of(bytes)?;
+        let model = stead_onnx::Model::from_buffer(buffer, base_dir, &options.limits)?;
+        Model::prepare(model, options)
+    }
+
+    fn prepare(model: stead_onnx::Model, options: &LoadOptions) -> Result<Model, LoadError> {
+        let info = describe(&model);
+        let graph = &model.graph;
+        let is_optional = |v: &ValueInfo| graph.initializer(&v.name).is_some();
+        let inputs = graph
+            .inputs
+            .iter()
+            .map(|v| spec("input", v, is_optional(v)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let output_infos = graph.outputs.clone();
+        let mut ir = lower(model)?;
+        let outputs = output_infos
+            .iter()
+            .zip(&ir.body.outputs)
+            .map(|(v, &id)| IoSpec {
+                name: v.name.clone(),
+                dtype: ir.value(id).dtype,
+                dims: v.ty.dims().map(<[Dim]>::to_vec),
+                optional: false,
+            })
+            .collect();
+        let mut reports = vec![PassReport::new("file", &ir)];
+        // Constants are folded with the plainest kernels that are sure to exist everywhere.
+        passes::run(&mut ir, options, Isa::detect(), &mut reports)?;
+        Ok(Model { ir, inputs, outputs, reports, info })
+    }
+
+    /// The inputs in order, optional ones included.
+    pub fn inputs(&self) -> &[IoSpec] {
+        &self.inputs
+    }
+
+    /// The outputs in order.
+    pub fn outputs(&self) -> &[IoSpec] {
+        &self.outputs
+    }
+
+    /// What the file says about itself.
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    /// Node counts after each pass.
+    pub fn pass_reports(&self) -> &[PassReport] {
+        &self.reports
+    }
+}
+
+fn spec(direction: &'static str, value: &ValueInfo, optional: bool) -> Result<IoSpec, LoadError> {
+    let dtype = value.ty.dtype().ok_or_else(|| LoadError::Io {
+        direction,
+        name: value.name.clone(),
+        actual: value.ty.to_string(),
+    })?;
+    let dims = value.ty.dims().map(<[Dim]>::to_vec);
+    Ok(IoSpec { name: value.name.clone(), dtype, dims, optional })
+}
+
+fn describe(model: &stead_onnx::Model) -> ModelInfo {
+    let mut counts = std::collections::BTreeMap::new();
+    let mut info = ModelInfo {
+        ir_version: model.ir_version,
+        producer: model.producer.clone(),
+        opsets: model.opset_imports.iter().map(|o| (o.domain.clone(), o.version)).collect(),
+        metadata: model.metadata.clone(),
+        ..ModelInfo::default()
+    };
+    let mut graphs = vec![&model.graph];
+    while let Some(graph) = graphs.pop() {
+        for (_, tensor) in &graph.initializers {
+            info.parameters += tensor.shape().elements();
+            info.parameter_bytes += tensor.bytes().len();
+        }
+        for node in &graph.nodes {
+            let separator = if node.domain.is_empty() { "" } else { "." };
+            let name = format!("{}{separator}{}", node.domain, node.op_type);
+            *counts.entry(name).or_insert(0) += 1;
+            graphs.extend(node.subgraphs().map(|(_, g)| g));
+        }
+    }
+    info.op_counts = counts.into_iter().collect();
+    info
+}

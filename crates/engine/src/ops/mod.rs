@@ -1,0 +1,91 @@
+//! The operators: one table of definitions for each family, one plain function that builds each.
+//!
+//! An [`OpDef`] says which versions, element types and outputs an operator has; that table drives loading,
+//! error messages and the list of operators in the documentation. Its `build` function reads attributes
+//! and constant inputs once, when the session is made, and returns an [`OpPlan`]: a closure that, for
+//! concrete shapes, computes the output shapes and emits steps through [`PlanCx`].
+
+mod def;
+mod spec;
+
+pub use def::{Build, BuildFn, In, OpDef, OpPlan, Out, Param, TypeSet, plan_fn, types};
+pub use spec::{NodeSpec, PackCache};
+
+pub use crate::plan::{Args, Operand, PlanCx, Slot, Strided};
+
+use crate::error::LoadError;
+use stead_tensor::DType;
+
+mod control;
+mod movement;
+
+/// All operators, by family.
+pub const FAMILIES: &[&[OpDef]] = &[control::OPS, movement::OPS];
+
+/// The definition for an operator of this opset version, or the end of an error message that says what is
+/// supported instead.
+pub fn find(domain: &str, op: &str, opset: i64) -> Result<&'static OpDef, String> {
+    let named: Vec<&'static OpDef> = FAMILIES
+        .iter()
+        .flat_map(|family| family.iter())
+        .filter(|def| def.name == op && def.domain == domain)
+        .collect();
+    if let Some(def) = named.iter().find(|def| (def.since..=def.until).contains(&opset)) {
+        return Ok(def);
+    }
+    let ranges: Vec<_> = named.iter().map(|d| format!("{} to {}", d.since, d.until)).collect();
+    if ranges.is_empty() {
+        Err(String::new())
+    } else {
+        Err(format!("; supported opsets: {}", ranges.join(", ")))
+    }
+}
+
+/// Checks number and element types of a node's inputs against the definition.
+///
+/// # Errors
+/// [`LoadError::UnsupportedType`] and [`LoadError::Node`].
+pub fn check_inputs(def: &OpDef, label: &str, inputs: &[Option<DType>]) -> Result<(), LoadError> {
+    let arity = |text: String| LoadError::Node {
+        node: label.to_owned(),
+        reason: crate::BuildError::Arity(text),
+    };
+    let variadic = matches!(def.inputs.last(), Some(p) if p.kind == In::Variadic);
+    if inputs.len() > def.inputs.len() && !variadic {
+        return Err(arity(format!(
+            "{} takes at most {} inputs, got {}",
+            def.name,
+            def.inputs.len(),
+            inputs.len()
+        )));
+    }
+    let mut bound: [Option<DType>; 8] = [None; 8];
+    for index in 0..inputs.len().max(def.inputs.len()) {
+        let Some(param) = def.inputs.get(index).or(def.inputs.last()) else { break };
+        let Some(dtype) = inputs.get(index).copied().flatten() else {
+            if param.kind == In::Required || (param.kind == In::Variadic && index == 0) {
+                return Err(arity(format!("input {index} of {} is missing", def.name)));
+            }
+            continue;
+        };
+        let unsupported = |supported: String| LoadError::UnsupportedType {
+            op: def.name.to_owned(),
+            node: label.to_owned(),
+            input: index,
+            actual: dtype.to_string(),
+            supported,
+        };
+        if !param.types.contains(dtype) {
+            return Err(unsupported(param.types.to_string()));
+        }
+        if let Some(slot) = bound.get_mut(param.var as usize).filter(|_| param.var > 0) {
+            match *slot {
+                Some(other) if other != dtype => {
+                    return Err(unsupported(format!("{other}, as the inputs before")));
+                }
+                _ => *slot = Some(dtype),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Computes nodes whose inputs are all constants.
+
+use super::PassCx;
+use crate::compile::compile_node;
+use crate::error::LoadError;
+use crate::ir::{Body, Ir};
+use crate::ops::PackCache;
+use crate::plan::{Fact, Facts, fold_node};
+use stead_tensor::Tensor;
+
+/// Replaces nodes whose inputs are constants by their results, within the budget. A node that fails stays: it
+/// may stand in a branch that is never taken.
+pub(super) fn run(ir: &mut Ir, cx: &mut PassCx) -> Result<usize, LoadError> {
+    let mut facts = Facts::new(vec![0; ir.values.len()]);
+    // An optional graph input has a default but is not constant.
+    let overridable: std::collections::HashSet<_> = ir.body.inputs.iter().copied().collect();
+    for (index, value) in ir.values.iter().enumerate() {
+        let id = crate::ir::ValueId(index as u32);
+        if let Some(tensor) = value.constant.as_ref().filter(|_| !overridable.contains(&id)) {
+            facts.set(id, Fact::constant(tensor.clone()));
+        }
+    }
+    let mut body = std::mem::take(&mut ir.body);
+    let folded = body.each_body_mut(&mut |body| fold_body(body, ir, &mut facts, cx));
+    ir.body = body;
+    folded?;
+    let mut results = Vec::new();
+    collect_results(&ir.body, &facts, &mut results);
+    let changes = results.len();
+    for (id, tensor) in results {
+        ir.values[id.index()].constant = Some(tensor);
+    }
+    ir.body.each_body_mut(&mut |body| {
+        let known = |id: &crate::ir::ValueId| ir_constant(&ir.values, *id);
+        body.nodes.retain(|n| n.outputs.is_empty() || !n.outputs.iter().flatten().all(known));
+        Ok::<(), LoadError>(())
+    })?;
+    Ok(changes)
+}
+
+fn ir_constant(values: &[crate::ir::Value], id: crate::ir::ValueId) -> bool {
+    values[id.index()].constant.is_some()
+}
+
+fn fold_body(
+    body: &mut Body,
+    ir: &Ir,
+    facts: &mut Facts,
+    cx: &mut PassCx,
+) -> Result<(), LoadError> {
+    for node in &body.nodes {
+        let known = |id: &crate::ir::ValueId| facts.get(*id).is_some_and(|f| f.known().is_some());
+        if !node.bodies.is_empty() || !node.inputs.iter().flatten().all(known) {
+            continue;
+        }
+        let Ok(compiled) = compile_node(node, ir, &PackCache::default(), cx.isa) else { continue };
+        if let Ok(true) = fold_node(facts, &compiled, cx.isa, cx.fold_bytes) {
+            let outputs = node.outputs.iter().flatten();
+            let bytes: usize =
+                outputs.filter_map(|id| facts.get(*id)?.known().map(|t| t.bytes().len())).sum();
+            cx.fold_bytes = cx.fold_bytes.saturating_sub(bytes);
+        }
+    }
+    Ok(())
+}
+
+fn collect_results(body: &Body, facts: &Facts, results: &mut Vec<(crate::ir::ValueId, Tensor)>) {
+    for node in &body.nodes {
+        for &id in node.outputs.iter().flatten() {
+            if let Some(tensor) = facts.get(id).and_then(Fact::known) {
+                results.push((id, tensor.clone()));
+            }
+        }
+        node.bodies.iter().for_each(|(_, inner)| collect_results(inner, facts, results));
+    }
+}

@@ -1,0 +1,79 @@
+//! Rewrites of the graph that do not depend on shapes: one file for each, in the order of [`PASSES`].
+//!
+//! A pass leaves a graph that computes the same. The list runs until nothing changes any more, since one pass
+//! makes work for another, and at most [`MAX_ROUNDS`] times.
+
+mod common;
+mod constants;
+mod dead;
+mod identity;
+
+use crate::error::LoadError;
+use crate::ir::Ir;
+use crate::model::LoadOptions;
+use stead_kernels::Isa;
+
+/// What passes may use.
+pub(crate) struct PassCx {
+    /// The instruction set for evaluating constants.
+    pub isa: Isa,
+    /// Bytes that constant folding may still add.
+    pub fold_bytes: usize,
+}
+
+/// A rewrite. It tells how many places it changed.
+type PassFn = fn(&mut Ir, &mut PassCx) -> Result<usize, LoadError>;
+
+/// All passes with the names that `stead inspect --passes` shows.
+const PASSES: &[(&str, PassFn)] = &[
+    ("constant folding", constants::run),
+    ("identity removal", identity::run),
+    ("common subexpressions", common::run),
+    ("dead code", dead::run),
+];
+
+/// Real graphs settle after two or three rounds; the limit only guards against two passes that undo each
+/// other.
+const MAX_ROUNDS: usize = 8;
+
+/// The number of nodes after a pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassReport {
+    /// The pass, or `file` for the graph as it was read.
+    pub pass: &'static str,
+    /// The places that it changed.
+    pub changes: usize,
+    /// Nodes in the graph then, bodies included.
+    pub nodes: usize,
+}
+
+impl PassReport {
+    pub(crate) fn new(pass: &'static str, ir: &Ir) -> PassReport {
+        PassReport { pass, changes: 0, nodes: ir.node_count() }
+    }
+}
+
+/// Runs all passes.
+pub(crate) fn run(
+    ir: &mut Ir,
+    options: &LoadOptions,
+    isa: Isa,
+    reports: &mut Vec<PassReport>,
+) -> Result<(), LoadError> {
+    if !options.optimize {
+        return Ok(());
+    }
+    let mut cx = PassCx { isa, fold_bytes: options.fold_bytes };
+    for _ in 0..MAX_ROUNDS {
+        let mut changes = 0;
+        for &(pass, run) in PASSES {
+            let changed = run(ir, &mut cx)?;
+            changes += changed;
+            reports.push(PassReport { changes: changed, ..PassReport::new(pass, ir) });
+        }
+        if changes == 0 {
+            break;
+        }
+    }
+    Ok(())
+}

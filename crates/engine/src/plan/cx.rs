@@ -1,0 +1,375 @@
+//! What an operator sees while it plans itself for concrete shapes.
+
+use super::facts::{BufferRef, Fact, Facts, Place, View};
+use super::run::Args;
+use super::segment::{SegmentBuilder, Source};
+use crate::compile::CompiledNode;
+use crate::error::{PlanError, RunError};
+use crate::ir::ValueId;
+use stead_kernels::Isa;
+use stead_kernels::movement::copy_strided;
+use stead_tensor::{DType, Element, MAX_RANK, Shape, Tensor};
+
+/// Bytes that a step will read.
+#[derive(Debug, Clone)]
+pub struct Operand(pub(crate) Source);
+
+/// A buffer that a step will write.
+#[derive(Debug, Clone, Copy)]
+pub struct Slot(pub(crate) BufferRef);
+
+/// An operand whose elements are found by strides.
+#[derive(Debug, Clone)]
+pub struct Strided {
+    /// The bytes of the whole place.
+    pub operand: Operand,
+    /// The position of the first element, in elements.
+    pub offset: usize,
+    /// Strides in elements, one for each dimension.
+    pub strides: [isize; MAX_RANK],
+}
+
+/// The context in which one node is planned.
+///
+/// Inputs and outputs are numbered as in the ONNX definition of the operator. A planning function reads
+/// shapes, declares outputs (a new buffer, or a view of an input) and emits steps.
+pub struct PlanCx<'p> {
+    pub(crate) node: &'p CompiledNode,
+    pub(crate) facts: &'p mut Facts,
+    pub(crate) segment: &'p mut SegmentBuilder,
+    /// The instruction set that the steps will run on.
+    pub isa: Isa,
+}
+
+impl PlanCx<'_> {
+    /// The number of inputs written in the node, absent ones included.
+    pub fn input_count(&self) -> usize {
+        self.node.inputs.len()
+    }
+
+    /// The number of outputs written in the node, unwanted ones included.
+    pub fn output_count(&self) -> usize {
+        self.node.outputs.len()
+    }
+
+    /// Whether an optional input is there.
+    pub fn has_input(&self, index: usize) -> bool {
+        self.input_id(index).is_some()
+    }
+
+    /// Whether somebody wants an output.
+    pub fn wants(&self, index: usize) -> bool {
+        self.output_id(index).is_some()
+    }
+
+    fn input_id(&self, index: usize) -> Option<ValueId> {
+        self.node.inputs.get(index).copied().flatten()
+    }
+
+    fn output_id(&self, index: usize) -> Option<ValueId> {
+        self.node.outputs.get(index).copied().flatten()
+    }
+
+    fn fact(&self, index: usize) -> Result<&Fact, PlanError> {
+        self.input_id(index)
+            .and_then(|id| self.facts.get(id))
+            .ok_or_else(|| PlanError::shape(format!("input {index} is missing")))
+    }
+
+    /// The shape of an input.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when it is absent.
+    pub fn shape(&self, index: usize) -> Result<Shape, PlanError> {
+        Ok(self.fact(index)?.shape)
+    }
+
+    /// The element type of an input.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when it is absent.
+    pub fn dtype(&self, index: usize) -> Result<DType, PlanError> {
+        Ok(self.fact(index)?.dtype)
+    }
+
+    /// The value of an input. When it is not known yet the plan ends its segment here, and continues when the
+    /// value has been read at run time.
+    ///
+    /// # Errors
+    /// [`PlanError::NeedsValue`], to be passed on.
+    pub fn value(&self, index: usize) -> Result<Tensor, PlanError> {
+        match (self.fact(index)?.known(), self.input_id(index)) {
+            (Some(tensor), _) => Ok(tensor.clone()),
+            (None, Some(id)) => Err(PlanError::NeedsValue(id)),
+            (None, None) => Err(PlanError::shape(format!("input {index} is missing"))),
+        }
+    }
+
+    /// The value of an integer input (`i64` or `i32`) as a list.
+    ///
+    /// # Errors
+    /// [`PlanError::NeedsValue`], to be passed on; [`PlanError::Shape`] for other types.
+    pub fn ints(&self, index: usize) -> Result<Vec<i64>, PlanError> {
+        let tensor = self.value(index)?;
+        match tensor.dtype() {
+            DType::I64 => Ok(tensor.as_slice::<i64>()?.to_vec()),
+            DType::I32 => Ok(tensor.as_slice::<i32>()?.iter().map(|&v| v.into()).collect()),
+            other => {
+                Err(PlanError::shape(format!("input {index}: integers expected, got {other}")))
+            }
+        }
+    }
+
+    /// The value of an integer scalar input.
+    ///
+    /// # Errors
+    /// As [`PlanCx::ints`], and [`PlanError::Shape`] for more or less than one element.
+    pub fn int(&self, index: usize) -> Result<i64, PlanError> {
+        match self.ints(index)?.as_slice() {
+            [v] => Ok(*v),
+            other => Err(PlanError::shape(format!(
+                "input {index}: one element expected, got {}",
+                other.len()
+            ))),
+        }
+    }
+
+    /// An input as contiguous row-major bytes; a view with strides is copied first, once for all readers.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when it is absent.
+    pub fn input(&mut self, index: usize) -> Result<Operand, PlanError> {
+        self.fact(index)?;
+        match self.input_id(index) {
+            Some(id) => contiguous(id, self.node, self.facts, self.segment),
+            None => Err(PlanError::shape(format!("input {index} is missing"))),
+        }
+    }
+
+    /// An input as it lies, for kernels that take strides.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when it is absent.
+    pub fn strided(&self, index: usize) -> Result<Strided, PlanError> {
+        let fact = self.fact(index)?;
+        let view = view_of(fact);
+        let operand = Operand(whole_place(fact)?);
+        Ok(Strided { operand, offset: view.offset, strides: view.strides })
+    }
+
+    /// Declares an output in a new buffer.
+    ///
+    /// # Errors
+    /// [`PlanError::Tensor`] when the size overflows.
+    pub fn output(&mut self, index: usize, shape: Shape) -> Result<Slot, PlanError> {
+        let Some(id) = self.output_id(index) else {
+            // Nobody wants it: the kernel writes into room that is free again after the step.
+            let dtype = self.node.output_types.get(index).copied().flatten();
+            return Ok(self.temp(shape.byte_len(dtype.unwrap_or(DType::F64))));
+        };
+        let dtype = self.output_type(index)?;
+        let slot = self.temp(shape.byte_len(dtype));
+        self.facts.set(id, Fact { dtype, shape, place: Place::Buffer(slot.0), view: None });
+        Ok(slot)
+    }
+
+    /// The element type of an output.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when nobody wants it.
+    pub fn output_type(&self, index: usize) -> Result<DType, PlanError> {
+        self.node
+            .output_types
+            .get(index)
+            .copied()
+            .flatten()
+            .ok_or_else(|| PlanError::shape(format!("output {index} is not wanted")))
+    }
+
+    /// Room for a step to work in. Kernels get it after the outputs, in the order of `writes`.
+    pub fn temp(&mut self, bytes: usize) -> Slot {
+        Slot(self.segment.buffer(bytes))
+    }
+
+    /// Room for `count` elements of `T` to work in.
+    pub fn temp_of<T: Element>(&mut self, count: usize) -> Slot {
+        self.temp(count.saturating_mul(size_of::<T>()))
+    }
+
+    /// A slot that an earlier step of this node wrote, to be read by a later one.
+    pub fn read_back(&self, slot: Slot) -> Operand {
+        Operand(Source::Buffer(slot.0, 0..slot.0.bytes))
+    }
+
+    /// Emits a step: `run` gets `reads` and `writes` in this order through [`Args`].
+    pub fn step(
+        &mut self,
+        name: &'static str,
+        reads: &[Operand],
+        writes: &[Slot],
+        run: impl Fn(&mut Args<'_>) -> Result<(), RunError> + Send + Sync + 'static,
+    ) {
+        let reads = reads.iter().map(|o| o.0.clone()).collect();
+        let writes = writes.iter().map(|s| s.0).collect();
+        self.segment.step(name, self.node.label.clone(), reads, writes, Box::new(run));
+    }
+
+    /// Declares an output as the elements of an input in another shape, without a copy where the input lies
+    /// row-major.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when the number of elements differs.
+    pub fn alias(&mut self, output: usize, input: usize, shape: Shape) -> Result<(), PlanError> {
+        let from = self.shape(input)?;
+        if from.elements() != shape.elements() {
+            return Err(PlanError::shape(format!("cannot view {from} as {shape}")));
+        }
+        if !is_row_major(&from, &view_of(self.fact(input)?).strides) {
+            self.input(input)?;
+        }
+        let fact = self.fact(input)?.clone();
+        let Some(id) = self.output_id(output) else { return Ok(()) };
+        let view = fact.view.map(|v| View { offset: v.offset, strides: shape.strides() });
+        let place = match (fact.place, view) {
+            (Place::Const(tensor), None) => Place::Const(tensor.reshaped(shape)?),
+            (place, _) => place,
+        };
+        self.facts.set(id, Fact { dtype: fact.dtype, shape, place, view });
+        Ok(())
+    }
+
+    /// Declares an output as a view of an input: `offset` is counted from the start of the place, as in
+    /// [`Strided::offset`], and strides are in elements.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when the view reaches outside of the place.
+    pub fn alias_view(
+        &mut self,
+        output: usize,
+        input: usize,
+        shape: Shape,
+        offset: usize,
+        strides: [isize; MAX_RANK],
+    ) -> Result<(), PlanError> {
+        let fact = self.fact(input)?.clone();
+        let size = fact.dtype.size().max(1);
+        let elements = range_len(&whole_place(&fact)?) / size;
+        let reach = |toward: fn(isize, isize) -> isize| {
+            shape.iter().zip(&strides).try_fold(offset as isize, |at, (&d, &s)| {
+                at.checked_add(toward(0, (d as isize - 1).checked_mul(s)?))
+            })
+        };
+        let low = reach(std::cmp::min);
+        let high = reach(std::cmp::max);
+        let inside = matches!((low, high), (Some(l), Some(h)) if l >= 0 && (h as usize) < elements);
+        if shape.elements() > 0 && !inside {
+            return Err(PlanError::shape("a view reaches outside of its tensor"));
+        }
+        if let Some(id) = self.output_id(output) {
+            let view = Some(View { offset, strides });
+            self.facts.set(id, Fact { dtype: fact.dtype, shape, place: fact.place, view });
+        }
+        Ok(())
+    }
+
+    /// Declares an output whose value is known now.
+    pub fn set_value(&mut self, output: usize, tensor: Tensor) {
+        if let Some(id) = self.output_id(output) {
+            self.facts.set(id, Fact::constant(tensor));
+        }
+    }
+
+    /// What an earlier segment left in this node's hidden value, once it has been read.
+    pub fn measured(&self) -> Option<Tensor> {
+        self.facts.get(self.node.aux)?.known().cloned()
+    }
+
+    /// Emits a step that leaves `count` numbers (`i64`) in this node's hidden value, and ends the segment: the
+    /// node is planned again when they have been read, and finds them in [`PlanCx::measured`].
+    pub fn measure(
+        &mut self,
+        name: &'static str,
+        count: usize,
+        reads: &[Operand],
+        run: impl Fn(&mut Args<'_>) -> Result<(), RunError> + Send + Sync + 'static,
+    ) -> PlanError {
+        let shape = match Shape::new(&[count]) {
+            Ok(shape) => shape,
+            Err(error) => return error.into(),
+        };
+        let slot = self.temp(shape.byte_len(DType::I64));
+        let place = Place::Buffer(slot.0);
+        self.facts.set(self.node.aux, Fact { dtype: DType::I64, shape, place, view: None });
+        self.step(name, reads, &[slot], run);
+        PlanError::NeedsValue(self.node.aux)
+    }
+}
+
+/// How a value's elements lie in its place.
+fn view_of(fact: &Fact) -> View {
+    fact.view.unwrap_or_else(|| View { offset: 0, strides: fact.shape.strides() })
+}
+
+fn whole_place(fact: &Fact) -> Result<Source, PlanError> {
+    Ok(match &fact.place {
+        Place::Const(tensor) => Source::Const(tensor.clone(), 0..tensor.bytes().len()),
+        Place::Packed => {
+            return Err(PlanError::Evaluation("a weight is read after it was packed".into()));
+        }
+        Place::Input(index, bytes) => Source::Input(*index, 0..*bytes),
+        Place::Buffer(buffer) => Source::Buffer(*buffer, 0..buffer.bytes),
+    })
+}
+
+fn range_len(source: &Source) -> usize {
+    let (Source::Const(_, r) | Source::Input(_, r) | Source::Buffer(_, r)) = source;
+    r.len()
+}
+
+/// Whether strides are those of a row-major tensor; dimensions of one element do not matter.
+fn is_row_major(shape: &Shape, strides: &[isize; MAX_RANK]) -> bool {
+    let wanted = shape.strides();
+    shape.elements() == 0 || (0..shape.rank()).all(|a| shape[a] == 1 || strides[a] == wanted[a])
+}
+
+/// A value as contiguous bytes. One that lies otherwise is copied, and all later readers find the copy.
+pub(crate) fn contiguous(
+    id: ValueId,
+    node: &CompiledNode,
+    facts: &mut Facts,
+    segment: &mut SegmentBuilder,
+) -> Result<Operand, PlanError> {
+    let missing = || PlanError::Evaluation("a value is used before it is planned".into());
+    let fact = facts.get(id).ok_or_else(missing)?.clone();
+    let place = whole_place(&fact)?;
+    let Some(view) = fact.view else { return Ok(Operand(place)) };
+    let bytes = fact.shape.byte_len(fact.dtype);
+    if is_row_major(&fact.shape, &view.strides) {
+        let start = view.offset * fact.dtype.size();
+        let (Source::Const(_, r) | Source::Input(_, r) | Source::Buffer(_, r)) = &place;
+        // A view of nothing may point at the very end.
+        let start = if bytes == 0 { 0 } else { r.start + start };
+        let range = start..start + bytes;
+        return Ok(Operand(match place {
+            Source::Const(tensor, _) => Source::Const(tensor, range),
+            Source::Input(index, _) => Source::Input(index, range),
+            Source::Buffer(buffer, _) => Source::Buffer(buffer, range),
+        }));
+    }
+    let buffer = segment.buffer(bytes);
+    let (shape, size) = (fact.shape, fact.dtype.size());
+    segment.step(
+        "copy",
+        node.label.clone(),
+        vec![place],
+        vec![buffer],
+        Box::new(move |a| {
+            let (src, dst) = (a.read_bytes(0)?, a.write_bytes()?);
+            copy_strided(size, src, view.offset, &view.strides, &shape, dst);
+            Ok(())
+        }),
+    );
+    let place = Place::Buffer(buffer);
+    facts.set(id, Fact { dtype: fact.dtype, shape, place, view: None });
+    Ok(Operand(Source::Buffer(buffer, 0..bytes)))
+}

@@ -1,0 +1,104 @@
+//! What the planner knows of each value while it walks the graph.
+
+use crate::ir::ValueId;
+use stead_tensor::{DType, MAX_RANK, Shape, Tensor};
+
+/// Where a value lives when the plan runs.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// The same in every run of this plan.
+    Const(Tensor),
+    /// A constant of which only packed forms are left.
+    Packed,
+    /// In the caller's input at this position, with its bytes.
+    Input(usize, usize),
+    /// In a buffer of the arena.
+    Buffer(BufferRef),
+}
+
+/// A buffer: the segment that writes it and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct BufferRef {
+    pub bytes: usize,
+    pub segment: usize,
+    pub index: usize,
+}
+
+/// How the elements of a value lie in its place when they are not the whole place in row-major order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct View {
+    /// The position of the first element, in elements.
+    pub offset: usize,
+    /// Strides in elements.
+    pub strides: [isize; MAX_RANK],
+}
+
+/// Type, shape and place of a value.
+#[derive(Debug, Clone)]
+pub(crate) struct Fact {
+    pub dtype: DType,
+    pub shape: Shape,
+    pub place: Place,
+    /// `None`: the place holds exactly this value, row-major.
+    pub view: Option<View>,
+}
+
+impl Fact {
+    pub fn constant(tensor: Tensor) -> Fact {
+        Fact {
+            dtype: tensor.dtype(),
+            shape: tensor.shape(),
+            place: Place::Const(tensor),
+            view: None,
+        }
+    }
+
+    /// The value itself, where it is known now.
+    pub fn known(&self) -> Option<&Tensor> {
+        match (&self.place, &self.view) {
+            (Place::Const(tensor), None) => Some(tensor),
+            _ => None,
+        }
+    }
+}
+
+/// The facts of all values, and how many uses of each are still to come.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    facts: Vec<Option<Fact>>,
+    remaining_uses: Vec<u32>,
+}
+
+impl Facts {
+    /// No facts about `uses.len()` values.
+    pub fn new(uses: Vec<u32>) -> Facts {
+        Facts { facts: vec![None; uses.len()], remaining_uses: uses }
+    }
+
+    pub fn get(&self, id: ValueId) -> Option<&Fact> {
+        self.facts.get(id.index())?.as_ref()
+    }
+
+    pub fn set(&mut self, id: ValueId, fact: Fact) {
+        if let Some(slot) = self.facts.get_mut(id.index()) {
+            *slot = Some(fact);
+        }
+    }
+
+    /// Notes that one use of the value is planned.
+    pub fn used(&mut self, id: ValueId) {
+        if let Some(n) = self.remaining_uses.get_mut(id.index()) {
+            *n = n.saturating_sub(1);
+        }
+    }
+
+    /// The buffers that values with uses still to come live in.
+    pub fn live_buffers(&self) -> impl Iterator<Item = BufferRef> {
+        self.facts.iter().zip(&self.remaining_uses).filter(|&(_, &uses)| uses > 0).filter_map(
+            |(fact, _)| match fact.as_ref()?.place {
+                Place::Buffer(buffer) => Some(buffer),
+                _ => None,
+            },
+        )
+    }
+}

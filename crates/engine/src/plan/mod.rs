@@ -1,0 +1,22 @@
+//! Plans: flat programs for concrete shapes.
+//!
+//! `facts` is what the planner knows of each value, `cx` is what an operator sees while it plans itself,
+//! `segment` collects steps and places their buffers, `planner` walks the graph, `run` executes.
+
+mod cx;
+mod facts;
+mod place;
+mod planner;
+mod run;
+mod segment;
+mod view;
+
+pub use cx::{Operand, PlanCx, Slot, Strided};
+pub use run::Args;
+pub use view::{PlanView, StepView};
+
+pub(crate) use facts::{Fact, Facts, Place};
+pub(crate) use planner::{
+    Branch, End, OutputPlace, PlaceSource, PlanNode, continue_plan, fold_node, start_plan,
+};
+pub(crate) use run::{RunEnv, read_source, run_segment};

@@ -1,0 +1,352 @@
+//! Walks the graph and makes the segments of a plan.
+
+use super::cx::{PlanCx, contiguous};
+use super::facts::{BufferRef, Fact, Facts, Place};
+use super::run::{RunEnv, run_segment};
+use super::segment::{Segment, SegmentBuilder, Source, StepSource};
+use crate::compile::{CompiledBody, CompiledNode, Kind, Program};
+use crate::error::{PlanError, RunError};
+use crate::ir::ValueId;
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+use stead_kernels::{Isa, Serial};
+use stead_tensor::{Blocks, DType, Shape, Span, Tensor};
+
+/// Results up to this size are computed while the plan is made when all inputs are known: shape arithmetic,
+/// not weights.
+const FOLD_BYTES: usize = 64 << 10;
+/// The largest tensor whose value may select a plan. Shapes and conditions have some dozen bytes.
+const KEY_BYTES: usize = 64 << 10;
+/// The most segments in one plan: a safety net against models whose every node depends on a value.
+const MAX_SEGMENTS: usize = 4096;
+
+/// A segment and what follows it.
+pub(crate) struct PlanNode {
+    pub segment: Segment,
+    pub end: End,
+}
+
+/// What follows a segment.
+pub(crate) enum End {
+    /// The run is complete.
+    Done(Vec<OutputPlace>),
+    /// The value of a tensor selects the next segment.
+    Branch(Box<Branch>),
+}
+
+/// A place where a plan continues according to a value.
+pub(crate) struct Branch {
+    /// Where the value is found.
+    pub source: PlaceSource,
+    value: ValueId,
+    dtype: DType,
+    shape: Shape,
+    state: State,
+    /// The continuations so far, by the bytes of the value.
+    pub children: RwLock<HashMap<Box<[u8]>, Arc<PlanNode>>>,
+}
+
+/// Where the bytes of a finished value are found.
+pub(crate) enum PlaceSource {
+    Arena(Span),
+    Outside(StepSource),
+}
+
+/// A graph output of a finished run.
+pub(crate) struct OutputPlace {
+    pub source: PlaceSource,
+    pub dtype: DType,
+    pub shape: Shape,
+}
+
+/// Where the planner stands.
+#[derive(Clone)]
+struct State {
+    facts: Facts,
+    frames: Vec<Frame>,
+    spans: Vec<Arc<[Span]>>,
+}
+
+/// A body that is being planned.
+#[derive(Clone)]
+struct Frame {
+    body: Arc<CompiledBody>,
+    next: usize,
+    /// The values that the body's outputs become, when it is not the main graph.
+    bind: Option<Arc<[Option<ValueId>]>>,
+}
+
+/// Plans a program for these input shapes; `None` for optional inputs that are absent.
+pub(crate) fn start_plan(
+    program: &Program,
+    shapes: &[Option<Shape>],
+) -> Result<PlanNode, RunError> {
+    let mut facts = Facts::new(program.uses.clone());
+    for (index, constant) in program.constants.iter().enumerate() {
+        if let Some(fact) = constant {
+            facts.set(ValueId(index as u32), fact.clone());
+        }
+    }
+    for (index, &id) in program.body.inputs.iter().enumerate() {
+        let Some(shape) = shapes.get(index).copied().flatten() else { continue };
+        let dtype = program.dtypes[id.index()];
+        let place = Place::Input(index, shape.byte_len(dtype));
+        facts.set(id, Fact { dtype, shape, place, view: None });
+    }
+    let frame = Frame { body: program.body.clone(), next: 0, bind: None };
+    drive(State { facts, frames: vec![frame], spans: Vec::new() }, program.isa)
+}
+
+/// Plans what follows a branch for this value.
+pub(crate) fn continue_plan(
+    program: &Program,
+    branch: &Branch,
+    value: &[u8],
+) -> Result<PlanNode, RunError> {
+    let mut state = branch.state.clone();
+    let buf = stead_tensor::AlignedBuf::copy_of(value)?;
+    let tensor = Tensor::from_buffer(branch.dtype, branch.shape, buf)?;
+    state.facts.set(branch.value, Fact::constant(tensor));
+    drive(state, program.isa)
+}
+
+/// Plans from `state` to the next branch or the end.
+fn drive(mut state: State, isa: Isa) -> Result<PlanNode, RunError> {
+    if state.spans.len() >= MAX_SEGMENTS {
+        return Err(RunError::Internal("the plan has too many branches"));
+    }
+    let mut builder = SegmentBuilder::new(state.spans.len());
+    loop {
+        let Some(frame) = state.frames.last() else {
+            return Err(RunError::Internal("the planner lost its place"));
+        };
+        let body = frame.body.clone();
+        let Some(node) = body.nodes.get(frame.next) else {
+            let bind = frame.bind.clone();
+            state.frames.pop();
+            match bind {
+                Some(bind) => leave_body(&mut state.facts, &body, &bind)?,
+                None => return finish(state, builder, &body),
+            }
+            continue;
+        };
+        let at_node = |reason: PlanError| RunError::Plan { node: node.label.to_string(), reason };
+        match plan_node(&mut state, &mut builder, node, isa) {
+            Ok(()) => {}
+            Err(PlanError::NeedsValue(id)) => {
+                return branch(state, builder, node, id).map_err(at_node);
+            }
+            Err(reason) => return Err(at_node(reason)),
+        }
+    }
+}
+
+fn plan_node(
+    state: &mut State,
+    builder: &mut SegmentBuilder,
+    node: &CompiledNode,
+    isa: Isa,
+) -> Result<(), PlanError> {
+    match &node.kind {
+        Kind::Op(plan) => {
+            if !fold_node(&mut state.facts, node, isa, FOLD_BYTES)? {
+                let facts = &mut state.facts;
+                plan(&mut PlanCx { node, facts, segment: builder, isa })?;
+            }
+            advance(state, node);
+        }
+        Kind::If { then_body, else_body } => {
+            let id = node.inputs.first().copied().flatten();
+            let id = id.ok_or_else(|| PlanError::shape("the condition is missing"))?;
+            let fact = state.facts.get(id);
+            let condition = fact.and_then(Fact::known).ok_or(PlanError::NeedsValue(id))?;
+            let [truth] = condition.bytes() else {
+                return Err(PlanError::shape(format!(
+                    "the condition has shape {}, one element expected",
+                    condition.shape()
+                )));
+            };
+            let body = if *truth != 0 { then_body } else { else_body };
+            let bind = node.outputs.iter().copied().collect();
+            let frame = Frame { body: body.clone(), next: 0, bind: Some(bind) };
+            advance(state, node);
+            state.frames.push(frame);
+        }
+    }
+    Ok(())
+}
+
+fn advance(state: &mut State, node: &CompiledNode) {
+    for id in node.inputs.iter().flatten() {
+        state.facts.used(*id);
+    }
+    if let Some(frame) = state.frames.last_mut() {
+        frame.next += 1;
+    }
+}
+
+/// Makes the outputs of an inlined body those of the node around it.
+fn leave_body(
+    facts: &mut Facts,
+    body: &CompiledBody,
+    bind: &[Option<ValueId>],
+) -> Result<(), RunError> {
+    for (&inner, outer) in body.outputs.iter().zip(bind) {
+        let fact = facts.get(inner).ok_or(RunError::Internal("a body has no result"))?.clone();
+        facts.used(inner);
+        if let Some(outer) = outer {
+            facts.set(*outer, fact);
+        }
+    }
+    Ok(())
+}
+
+/// Ends the plan: every graph output as contiguous bytes.
+fn finish(
+    mut state: State,
+    mut builder: SegmentBuilder,
+    body: &CompiledBody,
+) -> Result<PlanNode, RunError> {
+    let at_end = |reason| RunError::Plan { node: "the graph's outputs".into(), reason };
+    let marker = CompiledNode::marker();
+    let mut places = Vec::with_capacity(body.outputs.len());
+    for &id in &body.outputs {
+        let operand = contiguous(id, &marker, &mut state.facts, &mut builder).map_err(at_end)?;
+        let fact = state.facts.get(id).ok_or(RunError::Internal("an output has no fact"))?;
+        places.push((operand.0, fact.dtype, fact.shape));
+    }
+    let kept: Vec<BufferRef> = places.iter().filter_map(|(s, ..)| buffer_of(s)).collect();
+    let segment = builder.finish(kept.into_iter(), &state.spans).map_err(at_end)?;
+    state.spans.push(segment.spans.clone());
+    let mut outputs = Vec::with_capacity(places.len());
+    for (source, dtype, shape) in places {
+        let source = locate(source, &state.spans)
+            .ok_or(RunError::Internal("an output lies outside of the arena"))?;
+        outputs.push(OutputPlace { source, dtype, shape });
+    }
+    Ok(PlanNode { segment, end: End::Done(outputs) })
+}
+
+/// Ends the segment before a node that needs the value of `id`.
+fn branch(
+    mut state: State,
+    mut builder: SegmentBuilder,
+    node: &CompiledNode,
+    id: ValueId,
+) -> Result<PlanNode, PlanError> {
+    let operand = contiguous(id, node, &mut state.facts, &mut builder)?;
+    let missing = || PlanError::Evaluation("a needed value has no place".into());
+    let fact = state.facts.get(id).ok_or_else(missing)?;
+    let (dtype, shape) = (fact.dtype, fact.shape);
+    if shape.byte_len(dtype) > KEY_BYTES {
+        return Err(PlanError::shape(format!(
+            "the value of a tensor of shape {shape} would have to select the shapes that follow; \
+             at most {KEY_BYTES} bytes can"
+        )));
+    }
+    let kept: Vec<BufferRef> = state.facts.live_buffers().chain(buffer_of(&operand.0)).collect();
+    let segment = builder.finish(kept.into_iter(), &state.spans)?;
+    state.spans.push(segment.spans.clone());
+    let source = locate(operand.0, &state.spans).ok_or_else(missing)?;
+    let branch = Branch { source, value: id, dtype, shape, state, children: RwLock::default() };
+    Ok(PlanNode { segment, end: End::Branch(Box::new(branch)) })
+}
+
+fn buffer_of(source: &Source) -> Option<BufferRef> {
+    match source {
+        Source::Buffer(buffer, _) => Some(*buffer),
+        _ => None,
+    }
+}
+
+fn locate(source: Source, spans: &[Arc<[Span]>]) -> Option<PlaceSource> {
+    Some(match source {
+        Source::Const(tensor, range) => PlaceSource::Outside(StepSource::Const(tensor, range)),
+        Source::Input(index, range) => PlaceSource::Outside(StepSource::Input(index, range)),
+        Source::Buffer(buffer, range) => {
+            let whole = spans.get(buffer.segment)?.get(buffer.index)?;
+            let (offset, len) = (whole.offset + range.start, range.len());
+            PlaceSource::Arena(Span { block: whole.block, offset, len })
+        }
+    })
+}
+
+/// Computes a node now when all its inputs are known and its results take at most `limit` bytes; tells
+/// whether it did. The outputs' facts are then constants.
+pub(crate) fn fold_node(
+    facts: &mut Facts,
+    node: &CompiledNode,
+    isa: Isa,
+    limit: usize,
+) -> Result<bool, PlanError> {
+    let Kind::Op(plan) = &node.kind else { return Ok(false) };
+    let known = |id: &ValueId| facts.get(*id).is_some_and(|f| f.known().is_some());
+    if !node.inputs.iter().flatten().all(known) {
+        return Ok(false);
+    }
+    loop {
+        let mut builder = SegmentBuilder::nested();
+        let planned = plan(&mut PlanCx { node, facts, segment: &mut builder, isa });
+        let wanted: Vec<ValueId> = match planned {
+            Ok(()) => node.outputs.iter().flatten().copied().collect(),
+            Err(PlanError::NeedsValue(id)) => vec![id],
+            Err(error) => return Err(error),
+        };
+        if builder.buffer_bytes() > limit.saturating_mul(2) {
+            return Ok(false);
+        }
+        for &id in &wanted {
+            contiguous(id, node, facts, &mut builder)?;
+        }
+        evaluate(facts, builder, &wanted, isa)?;
+        if planned.is_ok() {
+            return Ok(true);
+        }
+    }
+}
+
+/// Runs the steps of a nested builder and makes constants of the wanted values.
+fn evaluate(
+    facts: &mut Facts,
+    builder: SegmentBuilder,
+    wanted: &[ValueId],
+    isa: Isa,
+) -> Result<(), PlanError> {
+    let buffers: Vec<(ValueId, BufferRef)> = wanted
+        .iter()
+        .filter_map(|&id| match facts.get(id)?.place {
+            Place::Buffer(buffer) => Some((id, buffer)),
+            _ => None,
+        })
+        .collect();
+    let segment = builder.finish(buffers.iter().map(|&(_, b)| b), &[])?;
+    let mut blocks = Blocks::new();
+    blocks.ensure(0, segment.arena_bytes)?;
+    let env = RunEnv { inputs: &[], isa, parallel: &Serial, cancelled: None };
+    run_segment(&segment, &mut blocks, &env)
+        .map_err(|error| PlanError::Evaluation(error.to_string()))?;
+    for (id, buffer) in buffers {
+        let broken = || PlanError::Evaluation("a folded value has no place".into());
+        let fact = facts.get(id).ok_or_else(broken)?;
+        let span = segment.spans.get(buffer.index).ok_or_else(broken)?;
+        let bytes = blocks.bytes(*span).ok_or_else(broken)?;
+        // The span is that of the whole buffer; a contiguous view inside it may be shorter.
+        let start = fact.view.map_or(0, |v| v.offset * fact.dtype.size());
+        let bytes = bytes.get(start..start + fact.shape.byte_len(fact.dtype)).ok_or_else(broken)?;
+        let view = stead_tensor::TensorView::from_bytes(fact.dtype, fact.shape, bytes)?;
+        let tensor = view.to_tensor()?;
+        facts.set(id, Fact::constant(tensor));
+    }
+    for &id in wanted {
+        let Some(fact) = facts.get(id) else { continue };
+        if let (Place::Const(tensor), Some(view)) = (&fact.place, fact.view) {
+            let start = view.offset * fact.dtype.size();
+            let len = fact.shape.byte_len(fact.dtype);
+            let bytes = tensor.bytes().get(start..start + len);
+            let bytes = bytes.ok_or_else(|| PlanError::Evaluation("a view is broken".into()))?;
+            let view = stead_tensor::TensorView::from_bytes(fact.dtype, fact.shape, bytes)?;
+            facts.set(id, Fact::constant(view.to_tensor()?));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Runs the steps of a plan.
+
+use super::segment::{Segment, StepSource};
+use crate::error::RunError;
+use stead_kernels::{Isa, Parallel};
+use stead_tensor::{Blocks, Element, StepMem, TensorView};
+
+/// What a run has besides the plan and its arena.
+pub(crate) struct RunEnv<'a> {
+    pub inputs: &'a [Option<TensorView<'a>>],
+    pub isa: Isa,
+    pub parallel: &'a dyn Parallel,
+    pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
+}
+
+/// What a kernel call may touch: operands in the order in which the step named them, and outputs, each
+/// handed out once, in order.
+pub struct Args<'a> {
+    sources: &'a [StepSource],
+    mem: StepMem<'a>,
+    inputs: &'a [Option<TensorView<'a>>],
+    /// The instruction set to use.
+    pub isa: Isa,
+    /// Threads that may help.
+    pub parallel: &'a dyn Parallel,
+}
+
+const NO_SUCH_OPERAND: RunError = RunError::Internal("a step asked for an operand it did not name");
+
+impl<'a> Args<'a> {
+    /// The bytes of operand `index`.
+    ///
+    /// # Errors
+    /// [`RunError::Internal`] when the step named fewer operands.
+    pub fn read_bytes(&self, index: usize) -> Result<&'a [u8], RunError> {
+        match self.sources.get(index).ok_or(NO_SUCH_OPERAND)? {
+            StepSource::Arena(read) => self.mem.read(*read).ok_or(NO_SUCH_OPERAND),
+            source => read_source(source, self.inputs),
+        }
+    }
+
+    /// The elements of operand `index`.
+    ///
+    /// # Errors
+    /// [`RunError::Internal`] when the step named fewer operands.
+    pub fn read<T: Element>(&self, index: usize) -> Result<&'a [T], RunError> {
+        bytemuck::try_cast_slice(self.read_bytes(index)?)
+            .map_err(|_| RunError::Internal("an operand is not aligned"))
+    }
+
+    /// The bytes of the next output. They hold whatever was there before.
+    ///
+    /// # Errors
+    /// [`RunError::Internal`] when the step named fewer outputs.
+    pub fn write_bytes(&mut self) -> Result<&'a mut [u8], RunError> {
+        self.mem.next_write().ok_or(NO_SUCH_OPERAND)
+    }
+
+    /// The elements of the next output. They hold whatever was there before.
+    ///
+    /// # Errors
+    /// [`RunError::Internal`] when the step named fewer outputs.
+    pub fn write<T: Element>(&mut self) -> Result<&'a mut [T], RunError> {
+        bytemuck::try_cast_slice_mut(self.write_bytes()?)
+            .map_err(|_| RunError::Internal("an output is not aligned"))
+    }
+}
+
+/// The bytes of an operand outside of the arena.
+pub(crate) fn read_source<'a>(
+    source: &'a StepSource,
+    inputs: &'a [Option<TensorView<'a>>],
+) -> Result<&'a [u8], RunError> {
+    let (bytes, range) = match source {
+        StepSource::Const(tensor, range) => (Some(tensor.bytes()), range),
+        StepSource::Input(index, range) => {
+            (inputs.get(*index).and_then(|i| i.as_ref()).map(|view| view.bytes()), range)
+        }
+        StepSource::Arena(_) => return Err(NO_SUCH_OPERAND),
+    };
+    bytes.and_then(|b| b.get(range.clone())).ok_or(NO_SUCH_OPERAND)
+}
+
+/// Runs a segment in `blocks`, whose block for the segment is large enough.
+pub(crate) fn run_segment(
+    segment: &Segment,
+    blocks: &mut Blocks,
+    env: &RunEnv<'_>,
+) -> Result<(), RunError> {
+    for step in &segment.steps {
+        if env.cancelled.is_some_and(|cancelled| cancelled()) {
+            return Err(RunError::Cancelled);
+        }
+        let mem = blocks
+            .step(&step.spans)
+            .ok_or(RunError::Internal("a step lies outside of the arena"))?;
+        let mut args = Args {
+            sources: &step.sources,
+            mem,
+            inputs: env.inputs,
+            isa: env.isa,
+            parallel: env.parallel,
+        };
+        (step.run)(&mut args).map_err(|e| e.at(&step.label))?;
+    }
+    Ok(())
+}

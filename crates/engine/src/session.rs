@@ -1,0 +1,331 @@
+//! A session: one model for any number of concurrent callers.
+
+mod cache;
+mod outputs;
+
+pub use cache::PlanStats;
+pub use outputs::{OutputBuf, Outputs};
+
+use crate::compile::{Program, compile};
+use crate::error::{LoadError, RunError};
+use crate::model::{IoSpec, Model};
+use crate::plan::{
+    Branch, End, PlaceSource, PlanNode, PlanView, RunEnv, continue_plan, read_source, run_segment,
+};
+use cache::{PlanCache, PlanEntry};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use stead_kernels::{Isa, Parallel, Serial};
+use stead_tensor::{Blocks, Tensor, TensorView};
+
+/// How a session is made.
+#[derive(Debug, Clone)]
+pub struct SessionOptions {
+    /// The instruction set; `None` for the one in the variable `STEAD_ISA`, or else the best that the machine
+    /// has.
+    pub isa: Option<Isa>,
+    /// How many plans are kept: one for each set of input shapes seen lately.
+    pub max_plans: usize,
+    /// The most bytes that one segment of a plan may take for intermediate values.
+    pub max_arena_bytes: usize,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        // 256 plans cover every length of a padded batch of sentences; 16 GiB is more than any model that a
+        // CPU serves needs, and less than what an absurd shape asks for.
+        SessionOptions { isa: None, max_plans: 256, max_arena_bytes: 16 << 30 }
+    }
+}
+
+/// What a run may use.
+#[derive(Clone, Copy)]
+pub struct RunContext<'a> {
+    /// Threads that may help.
+    pub parallel: &'a dyn Parallel,
+    /// Asked between steps; `true` ends the run with [`RunError::Cancelled`].
+    pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
+}
+
+impl Default for RunContext<'_> {
+    fn default() -> Self {
+        RunContext { parallel: &Serial, cancelled: None }
+    }
+}
+
+/// A model ready to run. `Session` is `Send + Sync`: callers share one, and each run takes its own working
+/// memory from a pool that the session keeps.
+pub struct Session {
+    model: Model,
+    program: Program,
+    plans: PlanCache,
+    scratch: Mutex<Vec<Scratch>>,
+    max_arena_bytes: usize,
+}
+
+/// The working memory of one run.
+#[derive(Default)]
+struct Scratch {
+    blocks: Blocks,
+    path: Vec<Arc<PlanNode>>,
+}
+
+impl Session {
+    /// Compiles a model: builds every node and packs the weights.
+    ///
+    /// # Errors
+    /// [`LoadError::Node`] when a node cannot be built, [`LoadError::Isa`].
+    pub fn new(mut model: Model, options: &SessionOptions) -> Result<Session, LoadError> {
+        let isa = choose_isa(options.isa)?;
+        let program = compile(&model.ir, isa)?;
+        // The graph has done its work; what it holds of constants lives on in the program.
+        model.ir = crate::ir::Ir::default();
+        Ok(Session {
+            model,
+            program,
+            plans: PlanCache::new(options.max_plans),
+            scratch: Mutex::default(),
+            max_arena_bytes: options.max_arena_bytes,
+        })
+    }
+
+    /// The model's inputs and outputs and what its file says about itself.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The instruction set that kernels use.
+    pub fn isa(&self) -> Isa {
+        self.program.isa
+    }
+
+    /// Runs with inputs by name and gives the named outputs, or all in order for an empty list. Inputs that are
+    /// not aligned for their element type are copied.
+    ///
+    /// # Errors
+    /// [`RunError`]; the session stays usable.
+    pub fn run(
+        &self,
+        inputs: &[(&str, TensorView<'_>)],
+        outputs: &[&str],
+    ) -> Result<Vec<Tensor>, RunError> {
+        let mut aligned = Vec::with_capacity(inputs.len());
+        for (name, view) in inputs {
+            let position = position(self.model.inputs(), name)
+                .ok_or_else(|| RunError::UnknownInput((*name).to_owned()))?;
+            let copy = if view.is_aligned() { None } else { Some(view.to_tensor()?) };
+            aligned.push((position, view, copy));
+        }
+        let mut by_position = vec![None; self.model.inputs().len()];
+        for (position, view, copy) in &aligned {
+            by_position[*position] = Some(copy.as_ref().map_or(**view, Tensor::view));
+        }
+        let wanted: Vec<usize> = if outputs.is_empty() {
+            (0..self.model.outputs().len()).collect()
+        } else {
+            let find = |name: &&str| {
+                position(self.model.outputs(), name)
+                    .ok_or_else(|| RunError::UnknownOutput((*name).to_owned()))
+            };
+            outputs.iter().map(find).collect::<Result<_, _>>()?
+        };
+        self.run_with(&by_position, &RunContext::default(), |outputs| {
+            wanted.iter().map(|&i| Ok(outputs.get(i)?.to_tensor()?)).collect()
+        })?
+    }
+
+    /// Runs with inputs by position in `model().inputs()` (`None` for an optional one that is absent) and
+    /// shows the outputs to `f` where they lie. In the steady state, when shapes have been seen before, this
+    /// allocates nothing.
+    ///
+    /// # Errors
+    /// [`RunError`]; the session stays usable.
+    pub fn run_with<R>(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        cx: &RunContext<'_>,
+        f: impl FnOnce(Outputs<'_>) -> R,
+    ) -> Result<R, RunError> {
+        self.check_inputs(inputs)?;
+        let entry = self.plans.get(&self.program, inputs)?;
+        let started = Instant::now();
+        let mut scratch =
+            self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let ran = self.run_plan(&entry, inputs, cx, &mut scratch);
+        let nanos = started.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64;
+        let result = ran.and_then(|()| {
+            entry.last_nanos.store(nanos, Relaxed);
+            let last = scratch.path.last().ok_or(RunError::Internal("a run without a plan"))?;
+            match &last.end {
+                End::Done(places) => Ok(f(Outputs::new(places, &scratch.blocks, inputs))),
+                End::Branch(_) => Err(RunError::Internal("a run stopped at a branch")),
+            }
+        });
+        scratch.path.clear();
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        result
+    }
+
+    /// Runs as [`Session::run_with`] and copies every output into the caller's buffer at its position.
+    ///
+    /// # Errors
+    /// [`RunError`], among them [`RunError::OutputBuffer`] for a buffer of the wrong size.
+    pub fn run_into(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        cx: &RunContext<'_>,
+        outputs: &mut [OutputBuf<'_>],
+    ) -> Result<(), RunError> {
+        self.run_with(inputs, cx, |results| {
+            for (index, buf) in outputs.iter_mut().enumerate() {
+                let result = results.get(index)?;
+                if result.bytes().len() != buf.bytes.len() {
+                    return Err(RunError::OutputBuffer {
+                        name: self.model.outputs().get(index).map_or("", |o| &o.name).to_owned(),
+                        expected: result.bytes().len(),
+                        actual: buf.bytes.len(),
+                    });
+                }
+                buf.bytes.copy_from_slice(result.bytes());
+                buf.shape = Some(result.shape());
+            }
+            Ok(())
+        })?
+    }
+
+    /// How long the plan for these input shapes took when it last ran; `None` when it has not.
+    pub fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration> {
+        let nanos = self.plans.peek(inputs)?.last_nanos.load(Relaxed);
+        (nanos > 0).then(|| Duration::from_nanos(nanos))
+    }
+
+    /// What the plan cache holds and has done.
+    pub fn plan_stats(&self) -> PlanStats {
+        self.plans.stats()
+    }
+
+    /// The plan for these inputs, laid open. Continuations that depend on values show once a run with such
+    /// values has made them; this runs the model.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn plan_view(&self, inputs: &[Option<TensorView<'_>>]) -> Result<PlanView, RunError> {
+        self.check_inputs(inputs)?;
+        let entry = self.plans.get(&self.program, inputs)?;
+        let mut scratch = Scratch::default();
+        self.run_plan(&entry, inputs, &RunContext::default(), &mut scratch)?;
+        let mut view = PlanView::default();
+        scratch.path.iter().for_each(|node| view.add(node));
+        Ok(view)
+    }
+
+    fn run_plan(
+        &self,
+        entry: &PlanEntry,
+        inputs: &[Option<TensorView<'_>>],
+        cx: &RunContext<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), RunError> {
+        let env = RunEnv {
+            inputs,
+            isa: self.program.isa,
+            parallel: cx.parallel,
+            cancelled: cx.cancelled,
+        };
+        let mut node = entry.root.clone();
+        loop {
+            let bytes = node.segment.arena_bytes;
+            if bytes > self.max_arena_bytes {
+                return Err(stead_tensor::TensorError::OutOfMemory(bytes).into());
+            }
+            scratch.blocks.ensure(scratch.path.len(), bytes)?;
+            run_segment(&node.segment, &mut scratch.blocks, &env)?;
+            let next = match &node.end {
+                End::Done(_) => None,
+                End::Branch(branch) => {
+                    let value = match &branch.source {
+                        PlaceSource::Arena(span) => scratch.blocks.bytes(*span),
+                        PlaceSource::Outside(source) => read_source(source, inputs).ok(),
+                    };
+                    let value = value.ok_or(RunError::Internal("a branch reads outside"))?;
+                    Some(self.child(branch, value)?)
+                }
+            };
+            scratch.path.push(node);
+            match next {
+                Some(child) => node = child,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The continuation of a branch for this value, planned outside of any lock when it is new.
+    fn child(&self, branch: &Branch, value: &[u8]) -> Result<Arc<PlanNode>, RunError> {
+        /// Continuations kept at one branch. A value that changes with every run, such as a count of detected
+        /// objects, must not fill the memory.
+        const MAX_CHILDREN: usize = 64;
+        let known = branch.children.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(child) = known.get(value) {
+            return Ok(child.clone());
+        }
+        drop(known);
+        let made = Arc::new(continue_plan(&self.program, branch, value)?);
+        let mut children = branch.children.write().unwrap_or_else(PoisonError::into_inner);
+        if children.len() >= MAX_CHILDREN {
+            children.clear();
+        }
+        Ok(children.entry(value.into()).or_insert(made).clone())
+    }
+
+    fn check_inputs(&self, inputs: &[Option<TensorView<'_>>]) -> Result<(), RunError> {
+        let specs = self.model.inputs();
+        if inputs.len() != specs.len() {
+            return Err(RunError::InputCount { expected: specs.len(), actual: inputs.len() });
+        }
+        for (spec, input) in specs.iter().zip(inputs) {
+            let Some(view) = input else {
+                if spec.optional {
+                    continue;
+                }
+                return Err(RunError::MissingInput(spec.name.clone()));
+            };
+            if view.dtype() != spec.dtype {
+                return Err(RunError::InputType {
+                    name: spec.name.clone(),
+                    expected: spec.dtype,
+                    actual: view.dtype(),
+                });
+            }
+            if !spec.accepts(&view.shape()) {
+                return Err(RunError::InputShape {
+                    name: spec.name.clone(),
+                    expected: spec.dims_text(),
+                    actual: view.shape(),
+                });
+            }
+            if !view.is_aligned() {
+                return Err(RunError::Misaligned(spec.name.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn position(specs: &[IoSpec], name: &str) -> Option<usize> {
+    specs.iter().position(|s| s.name == name)
+}
+
+/// The instruction set to use: the caller's choice, else `STEAD_ISA`, else the best of the machine.
+fn choose_isa(choice: Option<Isa>) -> Result<Isa, LoadError> {
+    let isa = match (choice, std::env::var("STEAD_ISA")) {
+        (Some(isa), _) => isa,
+        (None, Ok(name)) => Isa::from_name(&name).ok_or(LoadError::Isa(name))?,
+        (None, Err(_)) => return Ok(Isa::detect()),
+    };
+    if isa.is_available() {
+        Ok(isa)
+    } else {
+        Err(LoadError::Isa(format!("{isa:?}").to_lowercase()))
+    }
+}

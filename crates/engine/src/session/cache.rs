@@ -1,0 +1,131 @@
+//! The bounded cache of plans, by input shapes.
+
+use crate::compile::Program;
+use crate::error::RunError;
+use crate::plan::{PlanNode, start_plan};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+use stead_tensor::{Shape, TensorView};
+
+/// Counters of the plan cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanStats {
+    /// Plans held now.
+    pub plans: usize,
+    /// Runs that found their plan.
+    pub hits: u64,
+    /// Runs that had to make one.
+    pub misses: u64,
+    /// Plans dropped for newer ones.
+    pub evictions: u64,
+}
+
+/// The plan for one set of input shapes.
+pub(super) struct PlanEntry {
+    shapes: Vec<Option<Shape>>,
+    pub root: Arc<PlanNode>,
+    /// How long the last run took; 0 when there was none.
+    pub last_nanos: AtomicU64,
+    last_used: AtomicU64,
+}
+
+pub(super) struct PlanCache {
+    /// Entries by the hash of their shapes, so that a look-up needs no key of its own.
+    entries: RwLock<HashMap<u64, Vec<Arc<PlanEntry>>>>,
+    max_plans: usize,
+    clock: AtomicU64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    evictions: AtomicU64,
+}
+
+impl PlanCache {
+    pub fn new(max_plans: usize) -> PlanCache {
+        PlanCache {
+            entries: RwLock::default(),
+            max_plans: max_plans.max(1),
+            clock: AtomicU64::new(1),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+        }
+    }
+
+    /// The plan for these inputs if it is there; does not count as a use.
+    pub fn peek(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Arc<PlanEntry>> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let bucket = entries.get(&hash_of(inputs))?;
+        bucket.iter().find(|entry| entry.matches(inputs)).cloned()
+    }
+
+    /// The plan for these inputs, made outside of any lock when it is new.
+    pub fn get(
+        &self,
+        program: &Program,
+        inputs: &[Option<TensorView<'_>>],
+    ) -> Result<Arc<PlanEntry>, RunError> {
+        let now = self.clock.fetch_add(1, Relaxed);
+        if let Some(entry) = self.peek(inputs) {
+            self.hits.fetch_add(1, Relaxed);
+            entry.last_used.store(now, Relaxed);
+            return Ok(entry);
+        }
+        self.misses.fetch_add(1, Relaxed);
+        let shapes: Vec<_> = inputs.iter().map(|i| i.map(|v| v.shape())).collect();
+        let entry = Arc::new(PlanEntry {
+            root: Arc::new(start_plan(program, &shapes)?),
+            shapes,
+            last_nanos: AtomicU64::new(0),
+            last_used: AtomicU64::new(now),
+        });
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let bucket = entries.entry(hash_of(inputs)).or_default();
+        if let Some(other) = bucket.iter().find(|e| e.matches(inputs)) {
+            // Another caller was faster; one plan for all keeps its measured time in one place.
+            return Ok(other.clone());
+        }
+        bucket.push(entry.clone());
+        if entries.values().map(Vec::len).sum::<usize>() > self.max_plans {
+            self.evict(&mut entries);
+        }
+        Ok(entry)
+    }
+
+    /// Drops the plan that was not used for longest. Callers that run it hold it until they are done.
+    fn evict(&self, entries: &mut HashMap<u64, Vec<Arc<PlanEntry>>>) {
+        let age = |entry: &Arc<PlanEntry>| entry.last_used.load(Relaxed);
+        let Some(oldest) = entries.values().flatten().map(age).min() else { return };
+        entries.retain(|_, bucket| {
+            bucket.retain(|entry| age(entry) != oldest);
+            !bucket.is_empty()
+        });
+        self.evictions.fetch_add(1, Relaxed);
+    }
+
+    pub fn stats(&self) -> PlanStats {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        PlanStats {
+            plans: entries.values().map(Vec::len).sum(),
+            hits: self.hits.load(Relaxed),
+            misses: self.misses.load(Relaxed),
+            evictions: self.evictions.load(Relaxed),
+        }
+    }
+}
+
+impl PlanEntry {
+    fn matches(&self, inputs: &[Option<TensorView<'_>>]) -> bool {
+        self.shapes.len() == inputs.len()
+            && self.shapes.iter().zip(inputs).all(|(a, b)| *a == b.map(|v| v.shape()))
+    }
+}
+
+fn hash_of(inputs: &[Option<TensorView<'_>>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for input in inputs {
+        input.map(|v| v.shape()).hash(&mut hasher);
+    }
+    hasher.finish()
+}

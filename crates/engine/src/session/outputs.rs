@@ -1,0 +1,58 @@
+//! The outputs of a run, where they lie.
+
+use crate::error::RunError;
+use crate::plan::{OutputPlace, PlaceSource, read_source};
+use stead_tensor::{Blocks, Shape, TensorView};
+
+/// The outputs of a finished run, borrowed from its working memory.
+#[derive(Clone, Copy)]
+pub struct Outputs<'a> {
+    places: &'a [OutputPlace],
+    blocks: &'a Blocks,
+    inputs: &'a [Option<TensorView<'a>>],
+}
+
+impl<'a> Outputs<'a> {
+    pub(crate) fn new(
+        places: &'a [OutputPlace],
+        blocks: &'a Blocks,
+        inputs: &'a [Option<TensorView<'a>>],
+    ) -> Outputs<'a> {
+        Outputs { places, blocks, inputs }
+    }
+
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is no output.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The output at this position in `model().outputs()`.
+    ///
+    /// # Errors
+    /// [`RunError::UnknownOutput`] when there is none.
+    pub fn get(&self, index: usize) -> Result<TensorView<'a>, RunError> {
+        let unknown = || RunError::UnknownOutput(index.to_string());
+        let place = self.places.get(index).ok_or_else(unknown)?;
+        let bytes = match &place.source {
+            PlaceSource::Arena(span) => {
+                self.blocks.bytes(*span).ok_or(RunError::Internal("an output lies outside"))?
+            }
+            PlaceSource::Outside(source) => read_source(source, self.inputs)?,
+        };
+        Ok(TensorView::from_bytes(place.dtype, place.shape, bytes)?)
+    }
+}
+
+/// A caller's buffer for one output.
+#[derive(Debug)]
+pub struct OutputBuf<'a> {
+    /// Room for exactly the bytes of the output.
+    pub bytes: &'a mut [u8],
+    /// The shape of the output, filled in by the run.
+    pub shape: Option<Shape>,
+}

@@ -1,0 +1,56 @@
+//! Shapes and branches that depend on values: the plan continues according to what it reads.
+
+use stead_engine::{LoadOptions, Model, RunError, Session, SessionOptions};
+use stead_onnx::ModelBuilder;
+use stead_tensor::{DType, Tensor};
+
+fn session(bytes: &[u8]) -> Session {
+    let model = Model::from_bytes(bytes, None, &LoadOptions::default()).unwrap();
+    Session::new(model, &SessionOptions::default()).unwrap()
+}
+
+#[test]
+fn a_shape_that_arrives_at_run_time_selects_the_plan() {
+    let bytes = ModelBuilder::new(18)
+        .input("x", DType::F32, &["n"])
+        .input("shape", DType::I64, &["rank"])
+        .node("Reshape", &["x", "shape"], &["y"])
+        .output("y", DType::F32)
+        .bytes();
+    let session = session(&bytes);
+    let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[6]).unwrap();
+    for dims in [vec![2i64, 3], vec![3, 2], vec![-1, 1, 2], vec![2, 3]] {
+        let shape = Tensor::from_slice(&dims, &[dims.len()]).unwrap();
+        let out = session.run(&[("x", x.view()), ("shape", shape.view())], &[]).unwrap();
+        assert_eq!(out[0].as_slice::<f32>().unwrap(), x.as_slice::<f32>().unwrap());
+        assert_eq!(out[0].shape().rank(), dims.len());
+    }
+    let bad = Tensor::from_slice(&[4i64, 4], &[2]).unwrap();
+    let error = session.run(&[("x", x.view()), ("shape", bad.view())], &[]).unwrap_err();
+    assert!(matches!(error, RunError::Plan { .. }), "{error}");
+    assert!(error.to_string().contains("cannot reshape [6] to [4, 4]"), "{error}");
+}
+
+#[test]
+fn a_condition_selects_a_branch_that_reads_outer_values() {
+    let branch = |source: &str| {
+        ModelBuilder::new(18).node("Identity", &[source], &["r"]).output("r", DType::F32).graph()
+    };
+    let bytes = ModelBuilder::new(18)
+        .input("c", DType::Bool, &[])
+        .input("a", DType::F32, &["n"])
+        .input("b", DType::F32, &["m"])
+        .node("If", &["c"], &["y"])
+        .attr("then_branch", branch("a"))
+        .attr("else_branch", branch("b"))
+        .output("y", DType::F32)
+        .bytes();
+    let session = session(&bytes);
+    let a = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
+    let b = Tensor::from_slice(&[2.0f32, 3.0], &[2]).unwrap();
+    for (condition, expected) in [(true, &a), (false, &b), (true, &a)] {
+        let c = Tensor::scalar(stead_tensor::Bool::from(condition)).unwrap();
+        let inputs = [("c", c.view()), ("a", a.view()), ("b", b.view())];
+        assert_eq!(&session.run(&inputs, &["y"]).unwrap()[0], expected);
+    }
+}
