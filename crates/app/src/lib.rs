@@ -1,9 +1,35 @@
 //! What to serve and how, read from files and flags into typed values: `config.json` of OpenVINO Model
 //! Server, `stead.toml` beside a model, and the options that both share.
 //!
-//! Nothing is loaded or evaluated here.
+//! ```
+//! let text = r#"{"model_config_list": [{"config": {"name": "m", "base_path": "/models/m",
+//!                "nireq": 4, "stead": {"max_batch_size": 8}}}]}"#;
+//! let config = stead_app::ServerConfig::parse(text.as_bytes())?;
+//! let settings = config.models[0].settings.as_ref().map_err(Clone::clone)?;
+//! assert_eq!((settings.nireq, settings.max_batch_size), (Some(4), Some(8)));
+//! # Ok::<(), stead_app::ConfigError>(())
+//! ```
+//!
+//! Nothing is loaded or evaluated here. Every key is known or refused by its JSON pointer; a file that cannot
+//! be used changes nothing.
 #![forbid(unsafe_code)]
 
+mod config_json;
+mod error;
+mod fields;
+mod json;
+mod literal;
+mod mapping;
+mod options;
+mod ovms;
 mod settings;
+mod stead_toml;
 
+pub use config_json::{MetricsSettings, ModelEntry, ServerConfig};
+pub use error::ConfigError;
+pub use literal::{Literal, Scalar};
+pub use mapping::NameMapping;
+pub use options::{OPTIONS, OptionSpec, options_markdown};
+pub use ovms::{MODEL_KEYS, apply_model_key};
 pub use settings::{BatchSize, InputShape, ModelSettings, Source, VersionPolicy};
+pub use stead_toml::parse_stead_toml;

@@ -1,5 +1,6 @@
 //! Typed settings that configuration files and command-line flags both fill.
 
+use crate::Literal;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub struct ModelSettings {
     pub shapes: BTreeMap<String, InputShape>,
     /// Executions at a time; 0 or `None` for one per thread of the pool.
     pub nireq: Option<u32>,
+    /// OpenVINO's `NUM_STREAMS`: executions at a time, whatever `nireq` allows.
+    pub streams: Option<u32>,
     /// The most threads that one request may use.
     pub threads: Option<u32>,
     /// The largest batch that the batcher makes; 0 or `None` for no dynamic batching.
@@ -71,4 +74,42 @@ pub struct ModelSettings {
     pub warmup: Option<u32>,
     /// The deadline of requests that bring none.
     pub default_timeout: Option<Duration>,
+    /// Values of inputs that a request leaves out.
+    pub default_inputs: BTreeMap<String, Literal>,
+}
+
+impl ModelSettings {
+    /// These settings, and those of `base` where these say nothing.
+    #[must_use]
+    pub fn over(self, base: &ModelSettings) -> ModelSettings {
+        let mut default_inputs = base.default_inputs.clone();
+        default_inputs.extend(self.default_inputs);
+        ModelSettings {
+            version_policy: self.version_policy.or_else(|| base.version_policy.clone()),
+            batch_size: self.batch_size.or(base.batch_size),
+            shapes: if self.shapes.is_empty() { base.shapes.clone() } else { self.shapes },
+            nireq: self.nireq.or(base.nireq),
+            streams: self.streams.or(base.streams),
+            threads: self.threads.or(base.threads),
+            max_batch_size: self.max_batch_size.or(base.max_batch_size),
+            max_queue_delay: self.max_queue_delay.or(base.max_queue_delay),
+            max_queue_size: self.max_queue_size.or(base.max_queue_size),
+            warmup: self.warmup.or(base.warmup),
+            default_timeout: self.default_timeout.or(base.default_timeout),
+            default_inputs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_wins_over_the_base() {
+        let base = ModelSettings { nireq: Some(1), warmup: Some(2), ..ModelSettings::default() };
+        let over = ModelSettings { nireq: Some(3), threads: Some(4), ..ModelSettings::default() };
+        let both = over.over(&base);
+        assert_eq!((both.nireq, both.warmup, both.threads), (Some(3), Some(2), Some(4)));
+    }
 }

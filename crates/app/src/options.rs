@@ -1,0 +1,187 @@
+//! The one table of stead's own options. The object `stead` in `config.json`, `stead.toml`, their error
+//! messages and the page `docs/options.md` all come from it.
+
+use crate::fields::{bad, integer, join};
+use crate::{ConfigError, Literal, ModelSettings};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// One option of a model.
+pub struct OptionSpec {
+    /// The key.
+    pub name: &'static str,
+    /// The type and range, for people.
+    pub kind: &'static str,
+    /// What holds when it is not given.
+    pub default: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    read: fn(&Value, &str, &mut ModelSettings) -> Result<(), ConfigError>,
+}
+
+impl std::fmt::Debug for OptionSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OptionSpec").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Larger batches give no more throughput and only cost latency and memory.
+const MAX_BATCH: u64 = 65_536;
+/// A minute: longer waits are mistakes of unit.
+const MAX_DELAY_US: u64 = 60_000_000;
+/// Queued requests hold their tensors, so a queue must have an end.
+const MAX_QUEUE: u64 = 1_000_000;
+/// A day, in milliseconds.
+const MAX_TIMEOUT_MS: u64 = 86_400_000;
+/// More threads than any machine has.
+const MAX_THREADS: u64 = 4096;
+/// Warm-up happens before the model is served; more runs only delay that.
+const MAX_WARMUP: u64 = 1000;
+
+fn small(value: &Value, pointer: &str, min: u64, max: u64) -> Result<u32, ConfigError> {
+    // Every maximum above fits.
+    integer(value, pointer, min, max).map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+}
+
+/// All options, in the order of the documentation.
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "max_batch_size",
+        kind: "integer, 0 to 65536",
+        default: "0 (off)",
+        doc: "Join waiting requests along axis 0 into one run of at most this many elements. The model \
+              must take any size there; see [batching](batching.md).",
+        read: |v, p, s| small(v, p, 0, MAX_BATCH).map(|n| s.max_batch_size = Some(n)),
+    },
+    OptionSpec {
+        name: "max_queue_delay_microseconds",
+        kind: "integer, 0 to 60000000",
+        default: "0",
+        doc: "How long the first request of a batch may wait for others. With 0 a batch is what has \
+              gathered while the runs before it took their time. Needs `max_batch_size`.",
+        read: |v, p, s| {
+            integer(v, p, 0, MAX_DELAY_US)
+                .map(|n| s.max_queue_delay = Some(Duration::from_micros(n)))
+        },
+    },
+    OptionSpec {
+        name: "max_queue_size",
+        kind: "integer, 1 to 1000000",
+        default: "1024",
+        doc: "How many requests may wait. One more is refused at once with UNAVAILABLE (HTTP 503).",
+        read: |v, p, s| small(v, p, 1, MAX_QUEUE).map(|n| s.max_queue_size = Some(n)),
+    },
+    OptionSpec {
+        name: "threads",
+        kind: "integer, 1 to 4096",
+        default: "all threads of the pool",
+        doc: "The most threads that one request may use. It starts on one and borrows idle ones.",
+        read: |v, p, s| small(v, p, 1, MAX_THREADS).map(|n| s.threads = Some(n)),
+    },
+    OptionSpec {
+        name: "warmup",
+        kind: "integer, 0 to 1000",
+        default: "0",
+        doc: "Runs on zeros before a version is served (free dimensions are 1), so that the first request \
+              finds a plan and warm memory. A version whose warm-up fails is not served.",
+        read: |v, p, s| small(v, p, 0, MAX_WARMUP).map(|n| s.warmup = Some(n)),
+    },
+    OptionSpec {
+        name: "default_timeout_ms",
+        kind: "integer, 0 to 86400000",
+        default: "0 (none)",
+        doc: "The deadline of requests that bring none. A request that is not answered in time gets \
+              DEADLINE_EXCEEDED (HTTP 504) and stops using a core at its next step.",
+        read: |v, p, s| {
+            integer(v, p, 0, MAX_TIMEOUT_MS)
+                .map(|n| s.default_timeout = Some(Duration::from_millis(n)))
+        },
+    },
+    OptionSpec {
+        name: "default_inputs",
+        kind: "object: input name to number or nested array",
+        default: "{}",
+        doc: "Values for inputs that a request leaves out, such as a sampling rate. Written in the model's \
+              shape; the element type is the model's.",
+        read: |v, p, s| {
+            let object = v.as_object().ok_or_else(|| bad(p, "an object", v))?;
+            for (name, value) in object {
+                let literal =
+                    Literal::from_json(value).map_err(|e| bad(&join(p, name), &e, value))?;
+                s.default_inputs.insert(name.clone(), literal);
+            }
+            Ok(())
+        },
+    },
+];
+
+/// Reads an object of options.
+pub(crate) fn apply(
+    value: &Value,
+    pointer: &str,
+    settings: &mut ModelSettings,
+) -> Result<(), ConfigError> {
+    let object = value.as_object().ok_or_else(|| bad(pointer, "an object", value))?;
+    for (key, value) in object {
+        let place = join(pointer, key);
+        let Some(option) = OPTIONS.iter().find(|o| o.name == key) else {
+            let known: Vec<_> = OPTIONS.iter().map(|o| o.name).collect();
+            return Err(ConfigError::UnknownKey { pointer: place, known: known.join(", ") });
+        };
+        (option.read)(value, &place, settings)?;
+    }
+    Ok(())
+}
+
+/// The table of options as Markdown.
+pub fn options_markdown() -> String {
+    let mut text = String::from("| option | type | default | what it does |\n|---|---|---|---|\n");
+    for o in OPTIONS {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| `{}` | {} | {} | {} |", o.name, o.kind, o.default, o.doc);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn ranges() {
+        let cases = [
+            ("max_batch_size", json!(65536), true),
+            ("max_batch_size", json!(65537), false),
+            ("max_queue_size", json!(0), false),
+            ("threads", json!(1), true),
+            ("threads", json!("2"), true),
+            ("threads", json!(2.5), false),
+            ("warmup", json!(true), false),
+            ("default_timeout_ms", json!(-1), false),
+            ("default_inputs", json!({"sr": [1, [2]]}), false),
+            ("default_inputs", json!({"sr": 16000}), true),
+        ];
+        for (name, value, ok) in cases {
+            let mut settings = ModelSettings::default();
+            let got = apply(&json!({name: value}), "/stead", &mut settings);
+            assert_eq!(got.is_ok(), ok, "{name} {value}: {got:?}");
+        }
+    }
+
+    /// The page is generated: `STEAD_UPDATE_DOCS=1 cargo test -p stead-app options` rewrites it.
+    #[test]
+    fn the_page_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/options.md");
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        let (start, end) = ("<!-- options: generated -->\n", "<!-- options: end -->");
+        let head = page.split_once(start).map_or("", |(head, _)| head);
+        let tail = page.split_once(end).map_or("", |(_, tail)| tail);
+        let wanted = format!("{head}{start}{}{end}{tail}", options_markdown());
+        if std::env::var_os("STEAD_UPDATE_DOCS").is_some() {
+            std::fs::write(path, &wanted).unwrap();
+        }
+        assert!(page == wanted || std::env::var_os("STEAD_UPDATE_DOCS").is_some());
+    }
+}
