@@ -48,6 +48,12 @@ impl Isa {
         available_bits() & (1 << self as u8) != 0
     }
 
+    /// The level that kernels run for this one: itself, or [`Isa::Scalar`] if the machine lacks it.
+    #[inline]
+    pub fn effective(self) -> Isa {
+        if self.is_available() { self } else { Isa::Scalar }
+    }
+
     /// All levels of this machine, slowest first; always holds [`Isa::Scalar`].
     pub fn available() -> impl Iterator<Item = Isa> + Clone {
         ALL.into_iter().filter(|isa| isa.is_available())

@@ -17,7 +17,9 @@
 #![no_std]
 #![allow(unsafe_code)]
 
+pub mod gemm;
 mod isa;
+pub mod math;
 pub mod movement;
 mod par;
 pub mod simd;

@@ -12,6 +12,7 @@ pub struct Avx2(());
 ///
 /// # Safety
 /// The machine must have AVX2, FMA and F16C.
+#[inline(never)]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub unsafe fn run<O: SimdOp>(op: O) -> O::Output {
     op.eval(Avx2(()))
@@ -156,5 +157,15 @@ impl Simd for Avx2 {
     fn shr_i32<const N: i32>(self, a: __m256i) -> __m256i {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe { _mm256_srli_epi32::<N>(a) }
+    }
+    #[inline(always)]
+    fn call<O: SimdOp>(self, op: O) -> O::Output {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { run(op) }
+    }
+    #[inline(always)]
+    fn prefetch(self, p: *const f32) {
+        // SAFETY: a prefetch does not fault, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
     }
 }

@@ -12,6 +12,7 @@ pub struct Avx512(());
 ///
 /// # Safety
 /// The machine must have AVX-512 F, BW, VL and DQ, AVX2, FMA and F16C.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
 pub unsafe fn run<O: SimdOp>(op: O) -> O::Output {
     op.eval(Avx512(()))
@@ -154,5 +155,20 @@ impl Simd for Avx512 {
     fn shr_i32<const N: i32>(self, a: __m512i) -> __m512i {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe { _mm512_srl_epi32(a, _mm_cvtsi32_si128(N)) }
+    }
+    #[inline(always)]
+    fn call<O: SimdOp>(self, op: O) -> O::Output {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { run(op) }
+    }
+    #[inline(always)]
+    fn prefetch(self, p: *const f32) {
+        // SAFETY: a prefetch does not fault, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+    }
+    #[inline(always)]
+    fn scale2(self, a: __m512, n: __m512) -> __m512 {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm512_scalef_ps(a, n) }
     }
 }

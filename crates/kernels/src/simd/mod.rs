@@ -190,6 +190,25 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// The smallest lane; a NaN may or may not show
     fn min_lane(self, a: Self::F32) -> f32;
 
+    /// Runs `op` in a function of its own, compiled for the same instruction set. Keeps code that
+    /// is large or used in many places from being inlined again and again.
+    fn call<O: SimdOp>(self, op: O) -> O::Output;
+
+    /// Asks for the cache line at `p`, which may be any address.
+    #[inline(always)]
+    fn prefetch(self, _p: *const f32) {}
+
+    /// `a * 2^n` for whole `n` in -252 to 254, with at most one rounding when the result is
+    /// normal.
+    #[inline(always)]
+    fn scale2(self, a: Self::F32, n: Self::F32) -> Self::F32 {
+        let half = self.round(self.mul(n, self.splat(0.5)));
+        let bias = self.splat_i32(127);
+        let first = self.shl_i32::<23>(self.add_i32(self.to_i32(half), bias));
+        let rest = self.shl_i32::<23>(self.add_i32(self.to_i32(self.sub(n, half)), bias));
+        self.mul(self.mul(a, self.bits_to_f32(first)), self.bits_to_f32(rest))
+    }
+
     /// All lanes 0.
     #[inline(always)]
     fn zero(self) -> Self::F32 {

@@ -13,6 +13,7 @@ pub struct Neon(());
 ///
 /// # Safety
 /// The machine must have Advanced SIMD.
+#[inline(never)]
 #[target_feature(enable = "neon")]
 pub unsafe fn run<O: SimdOp>(op: O) -> O::Output {
     op.eval(Neon(()))
@@ -153,5 +154,10 @@ impl Simd for Neon {
         // SAFETY: the token exists only inside `run`, so the machine has the features. A shift
         // to the left by a negative count is one to the right.
         unsafe { vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-N))) }
+    }
+    #[inline(always)]
+    fn call<O: SimdOp>(self, op: O) -> O::Output {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { run(op) }
     }
 }

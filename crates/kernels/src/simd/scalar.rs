@@ -1,6 +1,6 @@
 //! Portable vectors of four, which the compiler may turn into the baseline's instructions.
 
-use super::Simd;
+use super::{Simd, SimdOp};
 use crate::Isa;
 use half::f16;
 
@@ -180,4 +180,14 @@ impl Simd for Scalar {
     fn min_lane(self, a: F) -> f32 {
         a[0].min(a[2]).min(a[1].min(a[3]))
     }
+    #[inline(always)]
+    fn call<O: SimdOp>(self, op: O) -> O::Output {
+        run(op)
+    }
+}
+
+/// Runs `op` as portable code.
+#[inline(never)]
+fn run<O: SimdOp>(op: O) -> O::Output {
+    op.eval(Scalar)
 }

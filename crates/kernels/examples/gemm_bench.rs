@@ -1,0 +1,113 @@
+//! Prints GFLOP/s of the matrix product beside the peak of one core (multiply-adds in registers).
+//!
+//! `cargo run --release -p stead-kernels --example gemm_bench [ISA]`
+
+#![allow(clippy::print_stdout, reason = "what it is for")]
+
+use std::time::Instant;
+use stead_kernels::gemm::{
+    Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
+};
+use stead_kernels::simd::{Simd, SimdOp, dispatch};
+use stead_kernels::{Isa, Serial};
+
+/// Multiply-adds without memory: twelve chains, enough for two ports of latency five.
+struct Peak(usize);
+
+impl SimdOp for Peak {
+    type Output = f32;
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) -> f32 {
+        let mut acc = [s.splat(1.0); 12];
+        let (x, y) = (s.splat(std::hint::black_box(0.5)), s.splat(std::hint::black_box(0.5)));
+        for _ in 0..self.0 {
+            for a in &mut acc {
+                *a = s.fma(*a, x, y);
+            }
+        }
+        let mut sum = s.zero();
+        for a in acc {
+            sum = s.add(sum, a);
+        }
+        s.sum(sum)
+    }
+}
+
+/// The shortest of several runs, in seconds per call.
+fn best(mut f: impl FnMut()) -> f64 {
+    f();
+    let start = Instant::now();
+    f();
+    let once = start.elapsed().as_secs_f64().max(1e-9);
+    let calls = ((0.005 / once) as usize).clamp(1, 100_000);
+    (0..12)
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..calls {
+                f();
+            }
+            start.elapsed().as_secs_f64() / calls as f64
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    let isa = match std::env::args().nth(1) {
+        None => Isa::detect(),
+        Some(name) => Isa::from_name(&name).unwrap_or_else(|| panic!("no instruction set {name}")),
+    }
+    .effective();
+    let lanes = [4, 8, 16, 16, 4][isa as usize];
+    let peak = {
+        let n = 1_000_000;
+        let t = best(|| {
+            std::hint::black_box(dispatch(isa, Peak(n)));
+        });
+        (n * 12 * lanes * 2) as f64 / t / 1e9
+    };
+    println!("{isa:?}: peak {peak:.1} GFLOP/s on one core");
+    println!("{:>20} {:>22} {:>22} {:>22}", "m x n x k", "B packed", "B rows", "B columns");
+    for (m, n, k) in [
+        (1, 512, 256),
+        (1, 128, 512),
+        (1, 1, 128),
+        (1, 512, 512),
+        (1, 1536, 384),
+        (2, 512, 512),
+        (4, 512, 512),
+        (8, 512, 512),
+        (14, 512, 512),
+        (40, 1536, 512),
+        (40, 4096, 512),
+        (40, 512, 4096),
+        (64, 256, 256),
+        (128, 384, 384),
+        (128, 1536, 384),
+        (128, 384, 1536),
+        (128, 128, 32),
+        (128, 32, 128),
+        (512, 512, 512),
+        (1024, 1024, 1024),
+    ] {
+        let a: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32).collect();
+        let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32).collect();
+        let bias = vec![1.0; n];
+        let mut packed = vec![0.0; packed_b_len(isa, k, n)];
+        pack_b(isa, k, n, MatRef::rows(&b, n), &mut packed);
+        let mut c = vec![0.0; m * n];
+        let lhs = Lhs::Strided(MatRef::rows(&a, k));
+        let mut line = format!("{:>20}", format!("{m}x{n}x{k}"));
+        for rhs in [
+            Rhs::Packed(&packed),
+            Rhs::Strided(MatRef::rows(&b, n)),
+            Rhs::Strided(MatRef::transposed(&b, k)),
+        ] {
+            let mut scratch = vec![0.0; gemm_scratch_len(isa, m, n, k, &lhs, &rhs)];
+            let e = Epilogue { bias_col: Some(&bias), ..Epilogue::default() };
+            let t = best(|| gemm(isa, &Serial, m, n, k, lhs, rhs, &mut c, n, &e, &mut scratch));
+            let gflops = (2 * m * n * k) as f64 / t / 1e9;
+            line += &format!(" {gflops:8.1} {:3.0}% {:6.2}us", 100.0 * gflops / peak, t * 1e6);
+        }
+        println!("{line}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Activation functions that a product or convolution can apply to its result.
+
+use crate::Isa;
+use crate::math;
+use crate::simd::{Simd, SimdOp, dispatch};
+
+/// An element-wise function, with ONNX's meaning of each name and its parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Activation {
+    /// x
+    #[default]
+    None,
+    /// max(0, x)
+    Relu,
+    /// min(hi, max(lo, x))
+    Clip {
+        /// Lower bound
+        lo: f32,
+        /// Upper bound
+        hi: f32,
+    },
+    /// x if x >= 0, else alpha x
+    LeakyRelu {
+        /// Slope below 0
+        alpha: f32,
+    },
+    /// x if x >= 0, else alpha (e^x - 1)
+    Elu {
+        /// Limit below 0, negated
+        alpha: f32,
+    },
+    /// 1 / (1 + e^-x)
+    Sigmoid,
+    /// tanh x
+    Tanh,
+    /// x (1 + erf(x / sqrt 2)) / 2
+    GeluErf,
+    /// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+    GeluTanh,
+    /// x sigmoid(x)
+    Silu,
+    /// x sigmoid(alpha x); 1.702 for QuickGelu
+    Swish {
+        /// Steepness
+        alpha: f32,
+    },
+    /// x max(0, min(1, x / 6 + 1 / 2))
+    HardSwish,
+    /// max(0, min(1, alpha x + beta))
+    HardSigmoid {
+        /// Slope
+        alpha: f32,
+        /// Offset
+        beta: f32,
+    },
+    /// ln(1 + e^x)
+    Softplus,
+    /// x tanh(ln(1 + e^x))
+    Mish,
+}
+
+impl Activation {
+    /// The bounds, if the function only limits its argument.
+    #[inline(always)]
+    pub(crate) fn bounds(self) -> Option<(f32, f32)> {
+        match self {
+            Activation::None => Some((f32::NEG_INFINITY, f32::INFINITY)),
+            Activation::Relu => Some((0.0, f32::INFINITY)),
+            Activation::Clip { lo, hi } => Some((lo, hi)),
+            _ => None,
+        }
+    }
+}
+
+/// Calls `$body` with `$f` bound to a function of one vector, compiled per activation.
+macro_rules! per_activation {
+    ($s:expr, $act:expr, $v:ident, $each:ident) => {{
+        let s = $s;
+        match $act {
+            Activation::None => {}
+            Activation::Relu => $each!(|$v| s.max(s.zero(), $v)),
+            Activation::Clip { lo, hi } => {
+                $each!(|$v| s.min(s.splat(hi), s.max(s.splat(lo), $v)))
+            }
+            Activation::LeakyRelu { alpha } => {
+                $each!(|$v| s.select(s.lt($v, s.zero()), s.mul($v, s.splat(alpha)), $v))
+            }
+            Activation::Elu { alpha } => $each!(|$v| s.select(
+                s.lt($v, s.zero()),
+                s.mul(math::exp_m1(s, $v), s.splat(alpha)),
+                $v
+            )),
+            Activation::Sigmoid => $each!(|$v| math::sigmoid(s, $v)),
+            Activation::Tanh => $each!(|$v| math::tanh(s, $v)),
+            Activation::GeluErf => $each!(|$v| math::gelu_erf(s, $v)),
+            Activation::GeluTanh => $each!(|$v| math::gelu_tanh(s, $v)),
+            Activation::Silu => $each!(|$v| math::silu(s, $v)),
+            Activation::Swish { alpha } => {
+                $each!(|$v| s.mul($v, math::sigmoid(s, s.mul($v, s.splat(alpha)))))
+            }
+            Activation::HardSwish => $each!(|$v| {
+                let gate = s.fma($v, s.splat(1.0 / 6.0), s.splat(0.5));
+                s.mul($v, s.max(s.zero(), s.min(s.splat(1.0), gate)))
+            }),
+            Activation::HardSigmoid { alpha, beta } => $each!(|$v| {
+                let gate = s.fma($v, s.splat(alpha), s.splat(beta));
+                s.max(s.zero(), s.min(s.splat(1.0), gate))
+            }),
+            Activation::Softplus => $each!(|$v| math::softplus(s, $v)),
+            Activation::Mish => $each!(|$v| s.mul($v, math::tanh(s, math::softplus(s, $v)))),
+        }
+    }};
+}
+
+/// The function of one vector. In a loop the choice is made again for each vector: use
+/// [`activate_slice`] for more than a few.
+#[inline(always)]
+pub fn activate<S: Simd>(s: S, act: Activation, x: S::F32) -> S::F32 {
+    let mut y = x;
+    macro_rules! one {
+        (|$v:ident| $f:expr) => {{
+            let $v = x;
+            y = $f;
+        }};
+    }
+    per_activation!(s, act, v, one);
+    y
+}
+
+/// Applies the function to `rows` runs of `cols` numbers, `stride` apart.
+pub(crate) struct ActivateRows {
+    pub act: Activation,
+    pub data: *mut f32,
+    pub rows: usize,
+    pub cols: usize,
+    pub stride: usize,
+}
+
+impl SimdOp for ActivateRows {
+    type Output = ();
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        macro_rules! each {
+            (|$v:ident| $f:expr) => {
+                for i in 0..self.rows {
+                    // SAFETY: whoever builds the struct owns `rows` runs of `cols` numbers.
+                    unsafe {
+                        let row = self.data.add(i * self.stride);
+                        let mut j = 0;
+                        while j + S::LANES <= self.cols {
+                            let $v = s.load_ptr(row.add(j));
+                            s.store_ptr(row.add(j), $f);
+                            j += S::LANES;
+                        }
+                        if j < self.cols {
+                            let $v = s.load_part_ptr(row.add(j), self.cols - j);
+                            s.store_part_ptr(row.add(j), $f, self.cols - j);
+                        }
+                    }
+                }
+            };
+        }
+        per_activation!(s, self.act, v, each);
+    }
+}
+
+/// Applies the function to every element in place.
+pub fn activate_slice(isa: Isa, act: Activation, x: &mut [f32]) {
+    let cols = x.len();
+    dispatch(isa, ActivateRows { act, data: x.as_mut_ptr(), rows: 1, cols, stride: cols });
+}

@@ -1,0 +1,118 @@
+//! Tile and block sizes, and how rows and columns are cut by them.
+
+use crate::Isa;
+
+/// Most rows of a tile over all instruction sets.
+pub const MAX_ROWS: usize = 14;
+
+/// Most columns of a tile over all instruction sets.
+pub const MAX_COLS: usize = 32;
+
+/// Columns up to which `B` is packed transposed, for dot products instead of tiles that would be
+/// mostly padding.
+pub const MAX_DOT_COLS: usize = 4;
+
+/// Depth of a block of `k`. A sliver of `B` of this depth (48 KiB with AVX-512) and a panel of
+/// `A` stream from the second-level cache once per tile, and the partial sums in `C` are written
+/// and read rarely enough.
+pub const DEPTH: usize = 384;
+
+/// Rows of `A` that are packed and worked on together, so that a block `ROWS x DEPTH` stays in
+/// the second-level cache.
+pub const BLOCK_ROWS: usize = 224;
+
+/// Elements of `B` that are packed together on the fly: 2 MiB.
+pub const BLOCK_B: usize = 1 << 19;
+
+/// Multiply-adds below which another thread costs more than it brings.
+pub const WORK_PER_TASK: usize = 1 << 17;
+
+/// Register tile of an instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Most rows of a tile.
+    pub rows: usize,
+    /// f32 in a vector.
+    pub lanes: usize,
+}
+
+impl Shape {
+    /// Columns of a full tile: always two vectors.
+    pub const fn cols(self) -> usize {
+        2 * self.lanes
+    }
+}
+
+/// The tile for `isa`, which must be available: two vectors wide, and as many rows as leave
+/// registers for the two vectors of `B` and a broadcast of `A`.
+pub const fn shape(isa: Isa) -> Shape {
+    match isa {
+        // 28 accumulators of 32 registers.
+        Isa::Avx512 | Isa::Amx => Shape { rows: 14, lanes: 16 },
+        // 12 accumulators of 16 registers.
+        Isa::Avx2 => Shape { rows: 6, lanes: 8 },
+        // 16 accumulators of 32 registers.
+        Isa::Neon => Shape { rows: 8, lanes: 4 },
+        Isa::Scalar => Shape { rows: 4, lanes: 4 },
+    }
+}
+
+/// Rows cut into panels that differ by at most one row, so that no tile is ragged.
+#[derive(Clone, Copy, Debug)]
+pub struct Panels {
+    /// How many.
+    pub count: usize,
+    small: usize,
+    larger: usize,
+}
+
+impl Panels {
+    /// Cuts `m` rows into panels of at most `most` rows.
+    pub fn new(m: usize, most: usize) -> Panels {
+        let count = m.div_ceil(most).max(1);
+        Panels { count, small: m / count, larger: m % count }
+    }
+
+    /// First row of panel `i`; `start(count)` is the number of rows.
+    pub fn start(&self, i: usize) -> usize {
+        i * self.small + i.min(self.larger)
+    }
+
+    /// Rows of panel `i`.
+    pub fn rows(&self, i: usize) -> usize {
+        self.small + usize::from(i < self.larger)
+    }
+}
+
+/// `len` things cut into `parts` ranges as even as possible; range `i`.
+pub fn part(len: usize, parts: usize, i: usize) -> (usize, usize) {
+    let panels = Panels { count: parts, small: len / parts, larger: len % parts };
+    (panels.start(i), panels.start(i + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_cover_the_rows_evenly() {
+        for (m, most, want) in
+            [(40, 14, &[14usize, 13, 13][..]), (1, 14, &[1]), (0, 6, &[0]), (13, 6, &[5, 4, 4])]
+        {
+            let p = Panels::new(m, most);
+            assert_eq!(p.count, want.len(), "{m}");
+            let mut at = 0;
+            for (i, &rows) in want.iter().enumerate() {
+                assert_eq!((p.start(i), p.rows(i)), (at, rows), "{m} panel {i}");
+                at += rows;
+            }
+            assert_eq!(p.start(p.count), m);
+        }
+    }
+
+    #[test]
+    fn parts_tile_the_range() {
+        assert_eq!((part(7, 3, 0), part(7, 3, 1), part(7, 3, 2)), ((0, 3), (3, 5), (5, 7)));
+        assert_eq!(part(1, 3, 2), (1, 1));
+    }
+}

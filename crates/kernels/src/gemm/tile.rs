@@ -1,0 +1,243 @@
+//! The register tile: `MR` rows by `NV` vectors of `C` over one block of `k`.
+
+use super::activation::ActivateRows;
+use super::epilogue::Raw;
+use super::shape::{MAX_COLS, MAX_ROWS};
+use crate::simd::{Simd, SimdOp};
+use core::mem::MaybeUninit;
+
+/// Everything a tile reads and writes. `a[p * MR + i]` is row `i`, `b[p * b_stride + j]` column `j`.
+pub struct Tile<const MR: usize, const NV: usize> {
+    pub depth: usize,
+    pub a: *const f32,
+    pub b: *const f32,
+    pub b_stride: usize,
+    pub c: *mut f32,
+    pub c_stride: usize,
+    /// Columns of `C` that exist: the vectors of `B` may be wider.
+    pub cols: usize,
+    pub epilogue: Raw,
+}
+
+impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        const { assert!(MR <= MAX_ROWS && NV * S::LANES <= MAX_COLS) };
+        debug_assert!(self.cols <= NV * S::LANES);
+        let mut acc = [[s.zero(); NV]; MR];
+        let (mut a, mut b) = (self.a, self.b);
+        for _ in 0..self.depth {
+            // SAFETY: `a` has depth * MR elements and `b` NV vectors at each of depth strides.
+            unsafe {
+                let mut bv = [s.zero(); NV];
+                for (v, bv) in bv.iter_mut().enumerate() {
+                    *bv = s.load_ptr(b.add(v * S::LANES));
+                }
+                for (i, row) in acc.iter_mut().enumerate() {
+                    let x = s.splat(*a.add(i));
+                    for (v, sum) in row.iter_mut().enumerate() {
+                        *sum = s.fma(x, bv[v], *sum);
+                    }
+                }
+                a = a.add(MR);
+                b = b.add(self.b_stride);
+            }
+        }
+        // SAFETY: the tile's part of C and of the epilogue's operands exists.
+        unsafe { finish(s, acc, self.c, self.c_stride, self.cols, self.epilogue) }
+    }
+}
+
+/// Applies the epilogue to the sums and stores them.
+///
+/// # Safety
+/// `c` and the operands of `epilogue` must reach to `MR` rows and `cols <= NV * LANES` columns.
+#[inline(always)]
+pub unsafe fn finish<S: Simd, const MR: usize, const NV: usize>(
+    s: S,
+    mut acc: [[S::F32; NV]; MR],
+    c: *mut f32,
+    c_stride: usize,
+    cols: usize,
+    epilogue: Raw,
+) {
+    // SAFETY: rows below MR, columns below `cols`, as the caller promises.
+    unsafe {
+        if cols < NV * S::LANES {
+            // Vectors that are cut off go through memory: the code for it exists once, not once
+            // per tile size.
+            let mut sums = MaybeUninit::<[f32; MAX_ROWS * MAX_COLS]>::uninit();
+            let sums: *mut f32 = sums.as_mut_ptr().cast();
+            for (i, row) in acc.iter().enumerate() {
+                for (v, x) in row.iter().enumerate() {
+                    s.store_ptr(sums.add((i * NV + v) * S::LANES), *x);
+                }
+            }
+            s.call(Partial {
+                sums,
+                sums_stride: NV * S::LANES,
+                rows: MR,
+                cols,
+                c,
+                c_stride,
+                epilogue,
+            });
+            return;
+        }
+        let e = epilogue;
+        let alpha = s.splat(e.alpha);
+        for row in &mut acc {
+            for x in row {
+                *x = s.mul(*x, alpha);
+            }
+        }
+        if e.accumulate {
+            for (i, row) in acc.iter_mut().enumerate() {
+                for (v, x) in row.iter_mut().enumerate() {
+                    *x = s.add(*x, s.load_ptr(c.add(i * c_stride + v * S::LANES)));
+                }
+            }
+        }
+        if !e.bias_col.is_null() {
+            for v in 0..NV {
+                let bias = s.load_ptr(e.bias_col.add(v * S::LANES));
+                for row in &mut acc {
+                    row[v] = s.add(row[v], bias);
+                }
+            }
+        }
+        if !e.bias_row.is_null() {
+            for (i, row) in acc.iter_mut().enumerate() {
+                let bias = s.splat(*e.bias_row.add(i));
+                for x in row {
+                    *x = s.add(*x, bias);
+                }
+            }
+        }
+        if !e.residual.is_null() {
+            let scale = s.splat(e.residual_scale);
+            for (i, row) in acc.iter_mut().enumerate() {
+                for (v, x) in row.iter_mut().enumerate() {
+                    let r = s.load_ptr(e.residual.add(i * e.residual_stride + v * S::LANES));
+                    *x = s.fma(r, scale, *x);
+                }
+            }
+        }
+        let bounds = e.activation.bounds();
+        if let Some((lo, hi)) = bounds {
+            let (lo, hi) = (s.splat(lo), s.splat(hi));
+            for row in &mut acc {
+                for x in row {
+                    *x = s.min(hi, s.max(lo, *x));
+                }
+            }
+        }
+        for (i, row) in acc.iter().enumerate() {
+            for (v, x) in row.iter().enumerate() {
+                s.store_ptr(c.add(i * c_stride + v * S::LANES), *x);
+            }
+        }
+        if bounds.is_none() {
+            // The tile is in the first-level cache now; in registers the code of every function
+            // would stand in every tile size.
+            s.call(ActivateRows { act: e.activation, data: c, rows: MR, cols, stride: c_stride });
+        }
+    }
+}
+
+/// The epilogue of sums in memory whose last vectors are cut off.
+pub struct Partial {
+    pub sums: *const f32,
+    pub sums_stride: usize,
+    pub rows: usize,
+    pub cols: usize,
+    pub c: *mut f32,
+    pub c_stride: usize,
+    pub epilogue: Raw,
+}
+
+impl SimdOp for Partial {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let e = self.epilogue;
+        for i in 0..self.rows {
+            let mut j = 0;
+            while j < self.cols {
+                let n = (self.cols - j).min(S::LANES);
+                // SAFETY: row i and columns j..j + n exist in C and in every operand; `sums` has
+                // whole vectors.
+                unsafe {
+                    let c = self.c.add(i * self.c_stride + j);
+                    let mut x = s.load_part_ptr(self.sums.add(i * self.sums_stride + j), n);
+                    x = s.mul(x, s.splat(e.alpha));
+                    if e.accumulate {
+                        x = s.add(x, s.load_part_ptr(c, n));
+                    }
+                    if !e.bias_col.is_null() {
+                        x = s.add(x, s.load_part_ptr(e.bias_col.add(j), n));
+                    }
+                    if !e.bias_row.is_null() {
+                        x = s.add(x, s.splat(*e.bias_row.add(i)));
+                    }
+                    if !e.residual.is_null() {
+                        let r = s.load_part_ptr(e.residual.add(i * e.residual_stride + j), n);
+                        x = s.fma(r, s.splat(e.residual_scale), x);
+                    }
+                    if let Some((lo, hi)) = e.activation.bounds() {
+                        x = s.min(s.splat(hi), s.max(s.splat(lo), x));
+                    }
+                    s.store_part_ptr(c, x, n);
+                }
+                j += S::LANES;
+            }
+        }
+        if e.activation.bounds().is_none() {
+            s.call(ActivateRows {
+                act: e.activation,
+                data: self.c,
+                rows: self.rows,
+                cols: self.cols,
+                stride: self.c_stride,
+            });
+        }
+    }
+}
+
+/// Runs the tile of `rows` rows.
+///
+/// # Safety
+/// As for [`Tile`], with `a` packed for `rows` rows.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the fields of Tile, before its size is a constant")]
+pub unsafe fn tile<S: Simd, const NV: usize>(
+    s: S,
+    rows: usize,
+    depth: usize,
+    a: *const f32,
+    b: *const f32,
+    b_stride: usize,
+    c: *mut f32,
+    c_stride: usize,
+    cols: usize,
+    epilogue: Raw,
+) {
+    const { assert!(MAX_ROWS == 14) };
+    let most = const { super::shape::shape(S::ISA).rows };
+    debug_assert!((1..=most).contains(&rows));
+    macro_rules! by_rows {
+        ($($n:literal)*) => {
+            match rows {
+                // Tiles that the instruction set never uses are not compiled for it.
+                $($n if $n <= const { super::shape::shape(S::ISA).rows } => s.call(Tile::<$n, NV> {
+                    depth, a, b, b_stride, c, c_stride, cols, epilogue,
+                }),)*
+                _ => {}
+            }
+        };
+    }
+    by_rows!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+}

@@ -1,0 +1,85 @@
+//! The exponential and what is made of it.
+
+use super::horner;
+use crate::simd::Simd;
+
+/// exp(x) is 0 below this (half the smallest subnormal is e^-103.97) ...
+const EXP_LO: f32 = -104.0;
+/// ... and infinite above this (the largest f32 is e^88.72).
+const EXP_HI: f32 = 89.0;
+/// ln 2 in two parts; the first has few enough bits that a product with `n` is exact.
+const LN2_HI: f32 = 0.693_359_4;
+const LN2_LO: f32 = -2.121_944_4e-4;
+
+/// Minimax on [-ln 2 / 2, ln 2 / 2] for (e^r - 1 - r) / r^2, highest power first.
+const EXP: [f32; 5] = [1.378_059_4e-3, 8.373_124_5e-3, 4.166_953_6e-2, 0.166_664_72, 0.499_999_85];
+
+/// The whole number `n` and rest `r` with `x = n ln 2 + r`, `|r| <= ln 2 / 2`.
+#[inline(always)]
+fn reduce<S: Simd>(s: S, x: S::F32) -> (S::F32, S::F32) {
+    let n = s.round(s.mul(x, s.splat(core::f32::consts::LOG2_E)));
+    let r = s.fnma(n, s.splat(LN2_HI), x);
+    (n, s.fnma(n, s.splat(LN2_LO), r))
+}
+
+/// e^x to 1.5 ulp, with subnormal results.
+#[inline(always)]
+pub fn exp<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    // The constant comes first so that a NaN in x stays.
+    let x = s.max(s.splat(EXP_LO), s.min(s.splat(EXP_HI), x));
+    let (n, r) = reduce(s, x);
+    let p = horner(s, r, EXP);
+    let p = s.fma(p, r, s.splat(1.0));
+    let p = s.fma(p, r, s.splat(1.0));
+    s.scale2(p, n)
+}
+
+/// e^x - 1 to 3 ulp.
+#[inline(always)]
+pub fn exp_m1<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    /// Taylor coefficients of (e^x - 1 - x) / x^2: the next term is 2^-25 of the sum at 1/2.
+    const NEAR: [f32; 7] =
+        [1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 1.0 / 2.0];
+    let p = horner(s, x, NEAR);
+    let near = s.fma(s.mul(x, x), p, x);
+    let far = s.sub(exp(s, x), s.splat(1.0));
+    s.select(s.lt(s.abs(x), s.splat(0.5)), near, far)
+}
+
+/// 1 / (1 + e^-x) to 3 ulp; 0 below -88.7, where the true value is under 1e-38.
+#[inline(always)]
+pub fn sigmoid<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    let one = s.splat(1.0);
+    s.div(one, s.add(one, exp(s, s.neg(x))))
+}
+
+/// x / (1 + e^-x) to 4 ulp; 0 below -88.7.
+#[inline(always)]
+pub fn silu<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    // Minus infinity would give inf / inf.
+    let x = s.max(s.splat(f32::MIN), x);
+    s.div(x, s.add(s.splat(1.0), exp(s, s.neg(x))))
+}
+
+/// tanh(x) to 5 ulp, or 1e-42 where products underflow.
+///
+/// The rational function of degree 13 over 6 that Eigen and ONNX Runtime use; beyond 9 the result
+/// rounds to 1.
+#[inline(always)]
+pub fn tanh<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    const LIMIT: f32 = 9.0;
+    const P: [f32; 7] = [
+        -2.760_768_5e-16,
+        2.000_188e-13,
+        -8.604_672e-11,
+        5.122_297e-8,
+        1.485_722_3e-5,
+        6.372_619e-4,
+        4.893_524_6e-3,
+    ];
+    const Q: [f32; 4] = [1.198_258_4e-6, 1.185_347_1e-4, 2.268_434_6e-3, 4.893_525e-3];
+    let sq = s.mul(x, x);
+    let y = s.div(s.mul(x, horner(s, sq, P)), horner(s, sq, Q));
+    let y = s.max(s.splat(-1.0), s.min(s.splat(1.0), y));
+    s.select(s.ge(s.abs(x), s.splat(LIMIT)), s.copysign(s.splat(1.0), x), y)
+}
