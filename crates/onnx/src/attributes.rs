@@ -289,6 +289,11 @@ impl Attributes {
         Ok(self.int(name)?.map_or(default, |v| v != 0))
     }
 
+    /// Changes what messages call the node.
+    pub(crate) fn set_label(&mut self, node: String) {
+        self.node = node;
+    }
+
     /// The error for a required attribute that is absent.
     pub fn missing(&self, name: &str) -> OnnxError {
         OnnxError::AttributeMissing { node: self.node.clone(), attribute: name.to_owned() }

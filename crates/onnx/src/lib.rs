@@ -6,6 +6,7 @@ mod builder;
 mod encode;
 mod error;
 mod graph;
+mod inline;
 mod limits;
 mod model;
 pub mod pb;

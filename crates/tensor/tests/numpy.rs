@@ -1,5 +1,7 @@
 //! Files that NumPy wrote, made by `fixtures/make.py`.
 
+#![allow(clippy::unwrap_used)] // a panic is the report
+
 use std::collections::HashMap;
 use std::io::Cursor;
 use stead_tensor::npy::{self, NpyError};

@@ -1,8 +1,8 @@
 //! Graphs and nodes.
 
 use super::{
-    Source, attribute::read_attributes, sparse::read_sparse, tensor::read_tensor,
-    types::read_value_info,
+    Source, attribute::read_attributes, model::opset_error, opset, sparse::read_sparse,
+    tensor::read_tensor, types::read_value_info,
 };
 use crate::{
     Graph, Limits, Node, OnnxError, OpsetImport, error, error::quote, graph::label, proto,
@@ -96,10 +96,14 @@ fn read_node(
         return Err(OnnxError::Missing { place: label, what: "operator type" });
     }
     let import = scope.imports.iter().find(|import| import.domain == domain);
-    let opset = import.map(|import| import.version).ok_or_else(|| OnnxError::NoOpsetImport {
-        node: label.clone(),
-        domain: if domain.is_empty() { "ai.onnx".to_owned() } else { quote(&domain) },
-    })?;
+    let mut opset =
+        import.map(|import| import.version).ok_or_else(|| OnnxError::NoOpsetImport {
+            node: label.clone(),
+            domain: if domain.is_empty() { "ai.onnx".to_owned() } else { quote(&domain) },
+        })?;
+    if domain.is_empty() {
+        opset = opset::supported(&op_type, opset).ok_or_else(|| opset_error(opset))?;
+    }
     Ok(Node {
         attributes: read_attributes(proto.attribute, label, scope, source)?,
         name,

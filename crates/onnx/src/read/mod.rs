@@ -4,6 +4,7 @@ mod attribute;
 mod external;
 mod graph;
 mod model;
+mod opset;
 mod scan;
 mod source;
 mod sparse;

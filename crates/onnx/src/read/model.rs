@@ -2,14 +2,11 @@
 
 use super::graph::{Scope, normal_domain, read_graph, read_nodes};
 use super::types::read_value_info;
-use super::{Source, attribute::read_attributes, check_name};
+use super::{Source, attribute::read_attributes, check_name, opset};
 use crate::{Function, Model, OnnxError, OpsetImport, error::quote, proto};
 
 /// The IR versions that this reader knows: 3 brought opset imports, 14 came with onnx 1.23.
 const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;
-
-/// The versions of `ai.onnx` that the engine has operators for.
-pub(super) const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
 
 /// A model, not validated.
 pub(super) fn read_model(
@@ -54,8 +51,9 @@ fn read_imports(
         let version = proto.version.unwrap_or_default();
         let domain = normal_domain(proto.domain.unwrap_or_default());
         check_name("domain", &domain, source.limits)?;
-        if domain.is_empty() && !OPSETS.contains(&version) {
-            return Err(OnnxError::Opset { version, min: *OPSETS.start(), max: *OPSETS.end() });
+        // Versions before the supported ones are judged node by node.
+        if domain.is_empty() && (version < 1 || version > *opset::SUPPORTED.end()) {
+            return Err(opset_error(version));
         }
         match imports.iter().find(|import| import.domain == domain) {
             None => imports.push(OpsetImport { domain, version }),
@@ -67,6 +65,12 @@ fn read_imports(
         }
     }
     Ok(imports)
+}
+
+/// The error for a version of `ai.onnx` that is not supported.
+pub(super) fn opset_error(version: i64) -> OnnxError {
+    let (min, max) = (*opset::SUPPORTED.start(), *opset::SUPPORTED.end());
+    OnnxError::Opset { version, min, max }
 }
 
 fn read_function(
