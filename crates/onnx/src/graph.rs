@@ -107,10 +107,11 @@ pub(crate) fn label(op_type: &str, name: &str, first_output: &str) -> String {
     use crate::error::quote;
     let op = quote(op_type);
     let op = op.trim_matches('"');
+    let space = if op.is_empty() { "" } else { " " };
     if name.is_empty() {
-        format!("{op} node of {}", quote(first_output))
+        format!("{op}{space}node of {}", quote(first_output))
     } else {
-        format!("{op} node {}", quote(name))
+        format!("{op}{space}node {}", quote(name))
     }
 }
 

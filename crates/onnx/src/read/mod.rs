@@ -25,6 +25,9 @@ use std::path::Path;
 use std::sync::Arc;
 use stead_tensor::AlignedBuf;
 
+#[cfg(test)]
+mod tests;
+
 /// How messages call the model file, whose path is the server's secret.
 const MODEL_FILE: &str = "the model file";
 

@@ -58,10 +58,13 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>, place: &str) -> Result<(), O
 /// A body may define a name that a graph around it defines too; inside of the body it means the body's.
 pub(crate) fn graph(graph: &mut Graph) -> Result<Free, OnnxError> {
     let place = format!("graph {}", quote(&graph.name));
-    unique(graph.inputs.iter().map(|i| i.name.as_str()), &format!("the inputs of {place}"))?;
+    unique(
+        graph.inputs.iter().map(|i| i.name.as_str()),
+        &format!("the list of inputs of {place}"),
+    )?;
     unique(
         graph.initializers.iter().map(|(name, _)| name.as_str()),
-        &format!("the initializers of {place}"),
+        &format!("the list of initializers of {place}"),
     )?;
     let outputs: Vec<String> = graph.outputs.iter().map(|o| o.name.clone()).collect();
     let inputs = graph.inputs.iter().map(|i| i.name.as_str());
