@@ -17,12 +17,15 @@
 #![no_std]
 #![allow(unsafe_code)]
 
+pub mod convert;
 pub mod gemm;
 mod isa;
 pub mod math;
 pub mod movement;
 mod par;
+pub mod scalar_math;
 pub mod simd;
+pub mod unary;
 
 pub use isa::Isa;
 pub use par::{Parallel, Serial};

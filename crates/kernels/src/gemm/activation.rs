@@ -1,7 +1,6 @@
 //! Activation functions that a product or convolution can apply to its result.
 
 use crate::Isa;
-use crate::math;
 use crate::simd::{Simd, SimdOp, dispatch};
 
 /// An element-wise function, with ONNX's meaning of each name and its parameters.
@@ -77,40 +76,45 @@ macro_rules! per_activation {
     ($s:expr, $act:expr, $v:ident, $each:ident) => {{
         let s = $s;
         match $act {
-            Activation::None => {}
-            Activation::Relu => $each!(|$v| s.max(s.zero(), $v)),
-            Activation::Clip { lo, hi } => {
+            $crate::gemm::Activation::None => {}
+            $crate::gemm::Activation::Relu => $each!(|$v| s.max(s.zero(), $v)),
+            $crate::gemm::Activation::Clip { lo, hi } => {
                 $each!(|$v| s.min(s.splat(hi), s.max(s.splat(lo), $v)))
             }
-            Activation::LeakyRelu { alpha } => {
+            $crate::gemm::Activation::LeakyRelu { alpha } => {
                 $each!(|$v| s.select(s.lt($v, s.zero()), s.mul($v, s.splat(alpha)), $v))
             }
-            Activation::Elu { alpha } => $each!(|$v| s.select(
+            $crate::gemm::Activation::Elu { alpha } => $each!(|$v| s.select(
                 s.lt($v, s.zero()),
-                s.mul(math::exp_m1(s, $v), s.splat(alpha)),
+                s.mul($crate::math::exp_m1(s, $v), s.splat(alpha)),
                 $v
             )),
-            Activation::Sigmoid => $each!(|$v| math::sigmoid(s, $v)),
-            Activation::Tanh => $each!(|$v| math::tanh(s, $v)),
-            Activation::GeluErf => $each!(|$v| math::gelu_erf(s, $v)),
-            Activation::GeluTanh => $each!(|$v| math::gelu_tanh(s, $v)),
-            Activation::Silu => $each!(|$v| math::silu(s, $v)),
-            Activation::Swish { alpha } => {
-                $each!(|$v| s.mul($v, math::sigmoid(s, s.mul($v, s.splat(alpha)))))
-            }
-            Activation::HardSwish => $each!(|$v| {
+            $crate::gemm::Activation::Sigmoid => $each!(|$v| $crate::math::sigmoid(s, $v)),
+            $crate::gemm::Activation::Tanh => $each!(|$v| $crate::math::tanh(s, $v)),
+            $crate::gemm::Activation::GeluErf => $each!(|$v| $crate::math::gelu_erf(s, $v)),
+            $crate::gemm::Activation::GeluTanh => $each!(|$v| $crate::math::gelu_tanh(s, $v)),
+            $crate::gemm::Activation::Silu => $each!(|$v| $crate::math::silu(s, $v)),
+            $crate::gemm::Activation::Swish { alpha } => $each!(|$v| {
+                // Minus infinity times 0 would be NaN.
+                let x = s.max(s.splat(f32::MIN), $v);
+                s.mul(x, $crate::math::sigmoid(s, s.mul(x, s.splat(alpha))))
+            }),
+            $crate::gemm::Activation::HardSwish => $each!(|$v| {
                 let gate = s.fma($v, s.splat(1.0 / 6.0), s.splat(0.5));
                 s.mul($v, s.max(s.zero(), s.min(s.splat(1.0), gate)))
             }),
-            Activation::HardSigmoid { alpha, beta } => $each!(|$v| {
+            $crate::gemm::Activation::HardSigmoid { alpha, beta } => $each!(|$v| {
                 let gate = s.fma($v, s.splat(alpha), s.splat(beta));
                 s.max(s.zero(), s.min(s.splat(1.0), gate))
             }),
-            Activation::Softplus => $each!(|$v| math::softplus(s, $v)),
-            Activation::Mish => $each!(|$v| s.mul($v, math::tanh(s, math::softplus(s, $v)))),
+            $crate::gemm::Activation::Softplus => $each!(|$v| $crate::math::softplus(s, $v)),
+            $crate::gemm::Activation::Mish => {
+                $each!(|$v| s.mul($v, $crate::math::tanh(s, $crate::math::softplus(s, $v))))
+            }
         }
     }};
 }
+pub(crate) use per_activation;
 
 /// The function of one vector. In a loop the choice is made again for each vector: use
 /// [`activate_slice`] for more than a few.

@@ -34,6 +34,7 @@ mod shape;
 mod tile;
 mod vector;
 
+pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
