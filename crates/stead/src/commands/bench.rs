@@ -1,0 +1,99 @@
+//! `stead bench`: how fast a model runs in this process.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use stead_engine::{RunContext, Session};
+
+use super::prepare::{Inputs, ModelArgs, Threads, load};
+use crate::failure::Failure;
+use crate::measure::{Times, human_bytes, peak_rss_bytes};
+
+/// Runs before the clock starts: plans, caches and branch predictors settle.
+const WARM_UP: usize = 3;
+
+/// Measure how fast a model runs in this process
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  stead bench model.onnx\n  \
+    stead bench model.onnx --input input_ids:i64:1x128:0:30522 --threads 2 --seconds 5\n  \
+    stead bench model.onnx --dim batch=8 --clients 4 --json")]
+pub struct BenchArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Threads that compute one run.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: u16,
+    /// How long to measure.
+    #[arg(long, default_value_t = 3.0)]
+    seconds: f64,
+    /// Callers that run the model at the same time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    clients: u16,
+    /// Print JSON: min_ms median_ms p95_ms p99_ms runs throughput_per_s peak_rss_bytes.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+    if !(args.seconds > 0.0 && args.seconds.is_finite()) {
+        return Err(Failure::usage(format!("--seconds: {} is not above 0", args.seconds)));
+    }
+    let specs = args.model.specs()?;
+    let session = load(&args.model.model)?;
+    let inputs = args.model.tensors(&session, &specs)?;
+    let threads = Threads::new(usize::from(args.threads))?;
+    for _ in 0..WARM_UP {
+        once(&session, &inputs, &threads)?;
+    }
+
+    let started = Instant::now();
+    let until = started + Duration::from_secs_f64(args.seconds);
+    let client = || -> Result<Vec<Duration>, Failure> {
+        let mut times = Vec::new();
+        while times.is_empty() || Instant::now() < until {
+            times.push(once(&session, &inputs, &threads)?);
+        }
+        Ok(times)
+    };
+    let times: Result<Vec<Vec<Duration>>, Failure> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..args.clients).map(|_| scope.spawn(client)).collect();
+        let join = |c: std::thread::ScopedJoinHandle<'_, _>| {
+            c.join().unwrap_or_else(|_| Err(Failure::failed("a run panicked")))
+        };
+        clients.into_iter().map(join).collect()
+    });
+    let elapsed = started.elapsed().as_secs_f64();
+    let times = Times::new(times?.concat());
+    let per_second = times.len() as f64 / elapsed;
+    let rss = peak_rss_bytes();
+    let ms = |percent| times.percentile_ms(percent);
+
+    if args.json {
+        let report = json!({
+            "min_ms": times.min_ms(), "median_ms": ms(50.0), "p95_ms": ms(95.0), "p99_ms": ms(99.0),
+            "runs": times.len(), "throughput_per_s": per_second, "peak_rss_bytes": rss,
+        });
+        println!("{report}");
+    } else {
+        println!("{} runs in {elapsed:.2} s, {per_second:.1} per second", times.len());
+        println!(
+            "min {:.4} ms  median {:.4} ms  p95 {:.4} ms  p99 {:.4} ms",
+            times.min_ms(),
+            ms(50.0),
+            ms(95.0),
+            ms(99.0)
+        );
+        println!("peak memory {}", rss.map_or("unknown".to_owned(), human_bytes));
+    }
+    Ok(())
+}
+
+/// One run, outputs left where they lie.
+fn once(session: &Session, inputs: &Inputs, threads: &Threads) -> Result<Duration, Failure> {
+    let views = inputs.views();
+    let cx = RunContext { parallel: threads, cancelled: None };
+    let started = Instant::now();
+    session.run_with(&views, &cx, |_| ()).map_err(Failure::failed)?;
+    Ok(started.elapsed())
+}

@@ -1,0 +1,104 @@
+//! What `run`, `bench` and `inspect --plan` have in common: a session and tensors for its inputs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stead_engine::{LoadOptions, Model, Parallel, Serial, Session, SessionOptions};
+use stead_pool::{Pool, PoolOptions};
+use stead_tensor::{Tensor, TensorView};
+
+use crate::failure::Failure;
+use crate::inputs::{self, Spec};
+
+/// Arguments that describe a model and its inputs.
+#[derive(Debug, clap::Args)]
+pub struct ModelArgs {
+    /// The model file.
+    pub model: PathBuf,
+    /// An input: name=@file.npy, name=<literal>, @arrays.npz or name:dtype:AxBxC[:min:max]. Inputs that are
+    /// not given get seeded random values in the model's shape.
+    #[arg(long, short, value_name = "SPEC")]
+    pub input: Vec<String>,
+    /// A random input: name:dtype:AxBxC[:min:max], as in x:f32:1x128.
+    #[arg(long, value_name = "SPEC")]
+    pub random: Vec<String>,
+    /// The size of a free dimension, 1 unless given: seq=128.
+    #[arg(long, value_name = "NAME=SIZE")]
+    pub dim: Vec<String>,
+    /// Seed of random values.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl ModelArgs {
+    /// The specs of `--input` and `--random`, checked before the model is read.
+    pub fn specs(&self) -> Result<Vec<Spec>, Failure> {
+        let inputs = self.input.iter().map(|text| inputs::parse_spec(text));
+        let random = self.random.iter().map(|text| inputs::parse_random(text).map(Spec::Random));
+        inputs.chain(random).collect()
+    }
+
+    /// Tensors for the inputs of `session`.
+    pub fn tensors(&self, session: &Session, specs: &[Spec]) -> Result<Inputs, Failure> {
+        let dims: Result<BTreeMap<String, usize>, Failure> =
+            self.dim.iter().map(|text| inputs::parse_dim(text)).collect();
+        let declared = session.model().inputs();
+        let named = inputs::gather(declared, specs, &dims?, self.seed)?;
+        let position = |name: &str| declared.iter().position(|input| input.name == name);
+        let mut tensors = vec![None; declared.len()];
+        for (name, tensor) in named {
+            if let Some(at) = position(&name) {
+                tensors[at] = Some(tensor);
+            }
+        }
+        Ok(Inputs(tensors))
+    }
+}
+
+/// A tensor for each input by position; `None` for an optional one that is left out.
+pub struct Inputs(Vec<Option<Tensor>>);
+
+impl Inputs {
+    /// The tensors as the engine takes them.
+    pub fn views(&self) -> Vec<Option<TensorView<'_>>> {
+        self.0.iter().map(|tensor| tensor.as_ref().map(Tensor::view)).collect()
+    }
+}
+
+/// Loads a model file.
+pub fn load(path: &Path) -> Result<Session, Failure> {
+    let model = Model::load(path, &LoadOptions::default()).map_err(Failure::failed)?;
+    Session::new(model, &SessionOptions::default()).map_err(Failure::failed)
+}
+
+/// Threads for a run: the caller, and idle workers of a pool if there should be more than one.
+pub struct Threads {
+    pool: Option<Arc<Pool>>,
+    count: usize,
+}
+
+impl Threads {
+    /// `count` threads, the calling one included.
+    pub fn new(count: usize) -> Result<Threads, Failure> {
+        if count <= 1 {
+            return Ok(Threads { pool: None, count: 1 });
+        }
+        let options = PoolOptions { threads: count - 1, ..PoolOptions::default() };
+        Ok(Threads { pool: Some(Pool::new(&options).map_err(Failure::failed)?), count })
+    }
+}
+
+impl Parallel for Threads {
+    fn threads(&self) -> usize {
+        self.count
+    }
+
+    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
+        match &self.pool {
+            // The pool counts the caller, whose own thread is not one of its workers.
+            Some(pool) => pool.team(self.count).for_each(n, f),
+            None => Serial.for_each(n, f),
+        }
+    }
+}

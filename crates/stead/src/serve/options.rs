@@ -1,0 +1,312 @@
+//! From flags as text to checked values.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ArgMatches;
+use stead_app::{ModelSettings, Source};
+
+use super::flags::{FLAGS, Kind, text};
+use super::model;
+use crate::failure::Failure;
+
+/// gRPC port when neither port is given: the one that the documentation of OpenVINO Model Server uses.
+const DEFAULT_GRPC_PORT: u16 = 9000;
+/// HTTP port when neither port is given.
+const DEFAULT_REST_PORT: u16 = 8080;
+/// Largest body unless told otherwise; Triton's limit for HTTP.
+const DEFAULT_MAX_BODY_BYTES: usize = 64 << 20;
+
+/// Everything that `stead serve` was told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServeOptions {
+    /// The models.
+    pub source: Source,
+    /// What holds for every model that says nothing else.
+    pub settings: ModelSettings,
+    /// Where gRPC listens; empty for nowhere.
+    pub grpc: Vec<SocketAddr>,
+    /// Where HTTP listens; empty for nowhere.
+    pub rest: Vec<SocketAddr>,
+    /// How often to look for changes; `None` for never.
+    pub poll: Option<Duration>,
+    /// Threads that compute; `None` for one per core.
+    pub threads: Option<usize>,
+    /// Largest request body.
+    pub max_body_bytes: usize,
+    /// Largest gRPC message; the smaller of the body limit and OVMS's memory quota.
+    pub max_message_bytes: usize,
+    /// `--metrics_enable` was given.
+    pub metrics_enable: bool,
+    /// `--metrics_list`.
+    pub metrics_list: Option<Vec<String>>,
+    /// CORS headers.
+    pub cors: Cors,
+    /// How long a graceful stop waits.
+    pub drain: Duration,
+    /// The log.
+    pub log: LogOptions,
+    /// Things that the user should know, for the log.
+    pub notes: Vec<String>,
+}
+
+/// What cross-origin requests may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cors {
+    /// Whether browsers may send credentials.
+    pub allow_credentials: bool,
+    /// Allowed origins, `*` for all.
+    pub origins: String,
+    /// Allowed methods, `*` for all.
+    pub methods: String,
+    /// Allowed headers, `*` for all.
+    pub headers: String,
+}
+
+/// Where the log goes and what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogOptions {
+    /// The lowest level.
+    pub level: tracing::Level,
+    /// A file that the log is appended to, beside standard error.
+    pub path: Option<PathBuf>,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// Checks the flags of `serve` and gives them their meaning.
+///
+/// # Errors
+/// [`Failure::Usage`] for every combination that OpenVINO Model Server refuses too.
+pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
+    let given = |name: &str| text(matches, name);
+    let refused = FLAGS.iter().find(|f| f.kind == Kind::Refused && given(f.name).is_some());
+    if let Some(flag) = refused {
+        return Err(Failure::usage(format!("--{}: {}", flag.name, flag.help)));
+    }
+    let mut notes: Vec<String> = FLAGS
+        .iter()
+        .filter(|f| f.kind == Kind::Ignored && given(f.name).is_some())
+        .map(|f| format!("--{} is ignored: {}", f.name, f.help))
+        .collect();
+    let settings = model::settings(matches, &mut notes)?;
+    let source = model::source(matches, &settings)?;
+    let (grpc_port, rest_port) = ports(given("port"), given("rest_port"))?;
+    let grpc = addresses("grpc_bind_address", given("grpc_bind_address"), grpc_port)?;
+    let rest = addresses("rest_bind_address", given("rest_bind_address"), rest_port)?;
+
+    if given("rest_workers").is_some() && rest_port.is_none() {
+        return Err(Failure::usage("--rest_workers needs --rest_port"));
+    }
+    number(matches, "rest_workers", 2, 10_000)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    number(matches, "grpc_workers", 1, cores as u64)?;
+    number(matches, "grpc_max_threads", 1, u64::MAX)?;
+    let quota = number(matches, "grpc_memory_quota", 0, u64::MAX)?;
+    let metrics_enable = switch(matches, "metrics_enable")?;
+    if metrics_enable && rest_port.is_none() {
+        return Err(Failure::usage("--metrics_enable needs --rest_port"));
+    }
+    let metrics_list =
+        given("metrics_list").map(|list| list.split(',').map(str::to_owned).collect());
+    if metrics_list.is_some() && !metrics_enable {
+        return Err(Failure::usage("--metrics_list needs --metrics_enable"));
+    }
+    let max_body_bytes = number(matches, "max_body_bytes", 1, usize::MAX as u64)?
+        .map_or(DEFAULT_MAX_BODY_BYTES, |n| n as usize);
+    let poll =
+        number(matches, "file_system_poll_wait_seconds", 0, u64::from(u32::MAX))?.unwrap_or(1);
+    Ok(ServeOptions {
+        source,
+        settings,
+        grpc,
+        rest,
+        poll: (poll > 0).then(|| Duration::from_secs(poll)),
+        threads: number(matches, "threads", 1, 4096)?.map(|n| n as usize),
+        max_body_bytes,
+        max_message_bytes: quota.map_or(max_body_bytes, |q| max_body_bytes.min(q as usize)),
+        metrics_enable,
+        metrics_list,
+        cors: Cors {
+            allow_credentials: switch(matches, "allow_credentials")?,
+            origins: given("allowed_origins").unwrap_or("*").to_owned(),
+            methods: given("allowed_methods").unwrap_or("*").to_owned(),
+            headers: given("allowed_headers").unwrap_or("*").to_owned(),
+        },
+        drain: Duration::from_secs(number(matches, "drain_seconds", 0, 86_400)?.unwrap_or(30)),
+        log: LogOptions {
+            level: level(given("log_level").unwrap_or("INFO"))?,
+            path: given("log_path").map(PathBuf::from),
+            json: match given("log_format").unwrap_or("text") {
+                "text" => false,
+                "json" => true,
+                other => {
+                    return Err(Failure::usage(format!(
+                        "--log_format: `{other}` is not text or json"
+                    )));
+                }
+            },
+        },
+        notes,
+    })
+}
+
+/// The ports of gRPC and HTTP: both by default, only the given one if one is given.
+fn ports(grpc: Option<&str>, rest: Option<&str>) -> Result<(Option<u16>, Option<u16>), Failure> {
+    let read = |name: &str, text: &str| {
+        text.parse::<u16>()
+            .map_err(|_| Failure::usage(format!("--{name}: `{text}` is not a port (0 to 65535)")))
+    };
+    let grpc = grpc.map(|text| read("port", text)).transpose()?;
+    let rest = rest.map(|text| read("rest_port", text)).transpose()?;
+    let on = |port: Option<u16>| port.filter(|&p| p != 0);
+    match (grpc, rest) {
+        (None, None) => Ok((Some(DEFAULT_GRPC_PORT), Some(DEFAULT_REST_PORT))),
+        _ if on(grpc).is_none() && on(rest).is_none() => {
+            Err(Failure::usage("both ports are 0: give --port, --rest_port or both"))
+        }
+        _ if on(grpc) == on(rest) => Err(Failure::usage("--port and --rest_port must differ")),
+        _ => Ok((on(grpc), on(rest))),
+    }
+}
+
+/// The socket addresses of a comma list of hosts; none without a port.
+fn addresses(
+    flag: &str,
+    hosts: Option<&str>,
+    port: Option<u16>,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let hosts = hosts.unwrap_or("127.0.0.1");
+    let bad = |host: &str| Failure::usage(format!("--{flag}: `{host}` is no address"));
+    let mut out = Vec::new();
+    for host in hosts.split(',').map(str::trim) {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let found: Vec<SocketAddr> = match bare.parse::<IpAddr>() {
+            Ok(ip) => vec![SocketAddr::new(ip, port.unwrap_or(0))],
+            Err(_) => (bare, port.unwrap_or(0))
+                .to_socket_addrs()
+                .map_err(|_| bad(host))?
+                .take(1)
+                .collect(),
+        };
+        if found.is_empty() || host.is_empty() {
+            return Err(bad(host));
+        }
+        out.extend(found);
+    }
+    Ok(if port.is_some() { out } else { Vec::new() })
+}
+
+/// A whole number between two bounds.
+pub(super) fn number(
+    matches: &ArgMatches,
+    name: &str,
+    min: u64,
+    max: u64,
+) -> Result<Option<u64>, Failure> {
+    let Some(text) = text(matches, name) else { return Ok(None) };
+    match text.parse::<u64>() {
+        Ok(n) if (min..=max).contains(&n) => Ok(Some(n)),
+        Ok(n) if n < min => Err(Failure::usage(format!("--{name}: {n} is below {min}"))),
+        Ok(n) => Err(Failure::usage(format!("--{name}: {n} is above {max}"))),
+        Err(_) => Err(Failure::usage(format!("--{name}: `{text}` is not a whole number"))),
+    }
+}
+
+/// A switch, off unless given.
+pub(super) fn switch(matches: &ArgMatches, name: &str) -> Result<bool, Failure> {
+    match text(matches, name).map(str::to_ascii_lowercase).as_deref() {
+        None | Some("false" | "0") => Ok(false),
+        Some("true" | "1") => Ok(true),
+        Some(other) => Err(Failure::usage(format!("--{name}: `{other}` is not true or false"))),
+    }
+}
+
+fn level(text: &str) -> Result<tracing::Level, Failure> {
+    match text.to_ascii_uppercase().as_str() {
+        "TRACE" => Ok(tracing::Level::TRACE),
+        "DEBUG" => Ok(tracing::Level::DEBUG),
+        "INFO" => Ok(tracing::Level::INFO),
+        "WARNING" => Ok(tracing::Level::WARN),
+        "ERROR" => Ok(tracing::Level::ERROR),
+        _ => Err(Failure::usage(format!(
+            "--log_level: `{text}` is not one of TRACE, DEBUG, INFO, WARNING, ERROR"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flags::command;
+    use super::*;
+
+    fn options(line: &str) -> Result<ServeOptions, Failure> {
+        let args = std::iter::once("serve").chain(line.split_whitespace());
+        resolve(&command().try_get_matches_from(args).map_err(|e| Failure::usage(e.kind()))?)
+    }
+
+    #[test]
+    fn ports_and_addresses() {
+        let both = (vec!["127.0.0.1:9000"], vec!["127.0.0.1:8080"]);
+        let cases = [
+            ("m", both),
+            ("m --port 9178", (vec!["127.0.0.1:9178"], vec![])),
+            ("m --rest_port 8000", (vec![], vec!["127.0.0.1:8000"])),
+            ("m --port 1 --rest_port 0", (vec!["127.0.0.1:1"], vec![])),
+            (
+                "m --port 1 --rest_port 2 --grpc_bind_address 0.0.0.0,::1",
+                (vec!["0.0.0.0:1", "[::1]:1"], vec!["127.0.0.1:2"]),
+            ),
+        ];
+        for (line, (grpc, rest)) in cases {
+            let made = options(line).unwrap();
+            let show =
+                |list: &[SocketAddr]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert_eq!(show(&made.grpc), grpc, "{line}");
+            assert_eq!(show(&made.rest), rest, "{line}");
+        }
+    }
+
+    #[test]
+    fn combinations_that_make_no_sense_are_usage_errors() {
+        let cases = [
+            ("", "give a PATH, --config_path, or --model_name with --model_path"),
+            ("--config_path c --model_name m", "--config_path excludes --model_name"),
+            ("--config_path c --nireq 2", "--config_path excludes --nireq"),
+            ("m --config_path c", "PATH excludes --config_path"),
+            ("--model_name m", "--model_name and --model_path go together"),
+            ("--model_path m", "--model_name and --model_path go together"),
+            ("m --port 9000 --rest_port 9000", "--port and --rest_port must differ"),
+            ("m --port 0", "both ports are 0: give --port, --rest_port or both"),
+            ("m --port 65536", "--port: `65536` is not a port (0 to 65535)"),
+            ("m --port 9000 --rest_workers 2", "--rest_workers needs --rest_port"),
+            ("m --rest_port 80 --rest_workers 1", "--rest_workers: 1 is below 2"),
+            ("m --port 9000 --metrics_enable", "--metrics_enable needs --rest_port"),
+            ("m --metrics_list a", "--metrics_list needs --metrics_enable"),
+            ("m --rest_bind_address 300.1.1.1", "--rest_bind_address: `300.1.1.1` is no address"),
+            (
+                "m --log_level LOUD",
+                "--log_level: `LOUD` is not one of TRACE, DEBUG, INFO, WARNING, ERROR",
+            ),
+            ("m --stateful", "--stateful: stateful models are not supported yet"),
+            (
+                "--model_name m --model_path p --target_device GPU",
+                "--target_device is not supported: stead computes on the CPU only, not on \"GPU\"",
+            ),
+            ("m --unknown", "UnknownArgument"),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(options(line).map(|_| ()), Err(Failure::usage(expected)), "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_without_meaning_are_noted() {
+        let made = options("m --cache_dir /tmp --metrics_enable=false").unwrap();
+        assert_eq!(made.notes, ["--cache_dir is ignored: loading is quick without a cache"]);
+        assert!(!made.metrics_enable);
+        assert_eq!(made.poll, Some(Duration::from_secs(1)));
+        assert_eq!(options("m --file_system_poll_wait_seconds 0").unwrap().poll, None);
+    }
+}
