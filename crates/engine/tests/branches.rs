@@ -1,4 +1,5 @@
 //! Shapes and branches that depend on values: the plan continues according to what it reads.
+#![allow(clippy::unwrap_used)]
 
 use stead_engine::{LoadOptions, Model, RunError, Session, SessionOptions};
 use stead_onnx::ModelBuilder;
