@@ -16,11 +16,13 @@ pub use crate::plan::{Args, Operand, PlanCx, Slot, Strided};
 use crate::error::LoadError;
 use stead_tensor::DType;
 
+mod activation;
 mod control;
+mod matmul;
 mod movement;
 
 /// All operators, by family.
-pub const FAMILIES: &[&[OpDef]] = &[control::OPS, movement::OPS];
+pub const FAMILIES: &[&[OpDef]] = &[control::OPS, matmul::OPS, movement::OPS];
 
 /// The definition for an operator of this opset version, or the end of an error message that says what is
 /// supported instead.

@@ -19,4 +19,6 @@ pub(crate) use facts::{Fact, Facts, Place};
 pub(crate) use planner::{
     Branch, End, OutputPlace, PlaceSource, PlanNode, continue_plan, fold_node, start_plan,
 };
+#[cfg(test)]
+pub(crate) use segment::Source;
 pub(crate) use run::{RunEnv, read_source, run_segment};

@@ -1,0 +1,43 @@
+//! Matrix products: MatMul, Gemm, and the product with bias, residual and activation that passes make of
+//! them.
+
+mod batch;
+mod gemm;
+mod number;
+mod product;
+
+use super::{OpDef, Out, Param, TypeSet, types};
+use stead_tensor::DType::*;
+
+/// Element types that products are computed for.
+const PRODUCT: TypeSet = types::FLOAT.or(TypeSet::of(&[I32, I64, U32, U64]));
+
+/// MatMul, Gemm and their fused form.
+pub const OPS: &[OpDef] = &[
+    OpDef::new(
+        "MatMul",
+        &[Param::required(1, PRODUCT), Param::required(1, PRODUCT)],
+        &[Out::Like(0)],
+        product::matmul,
+    ),
+    OpDef::new(
+        "Gemm",
+        &[Param::required(1, PRODUCT), Param::required(1, PRODUCT), Param::optional(1, PRODUCT)],
+        &[Out::Like(0)],
+        gemm::build,
+    ),
+    // act(alpha A B + bias + residual): inputs A, B, bias of N elements, residual of the output's shape;
+    // attributes transA, transB, alpha, activation and the activation's parameters.
+    OpDef::new(
+        "MatMul",
+        &[
+            Param::required(1, types::F32_ONLY),
+            Param::required(1, types::F32_ONLY),
+            Param::optional(1, types::F32_ONLY),
+            Param::optional(1, types::F32_ONLY),
+        ],
+        &[Out::Like(0)],
+        product::fused,
+    )
+    .domain("stead"),
+];
