@@ -117,7 +117,7 @@ impl Model {
 
     fn prepare(model: stead_onnx::Model, options: &LoadOptions) -> Result<Model, LoadError> {
         let info = describe(&model);
-        let model = stead_onnx::inline_functions(model, &options.limits)?;
+        let model = model.inline_functions(&options.limits)?;
         let graph = &model.graph;
         let is_optional = |v: &ValueInfo| graph.initializer(&v.name).is_some();
         let inputs = graph

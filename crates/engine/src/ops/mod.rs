@@ -16,7 +16,7 @@ pub use crate::plan::{Args, Operand, PlanCx, Slot, Strided};
 use crate::error::LoadError;
 use stead_tensor::DType;
 
-mod activation;
+pub(crate) mod activation;
 mod control;
 mod matmul;
 mod movement;

@@ -6,7 +6,11 @@
 mod common;
 mod constants;
 mod dead;
+mod gelu;
 mod identity;
+mod layer_norm;
+mod pattern;
+mod products;
 
 use crate::error::LoadError;
 use crate::ir::Ir;
@@ -29,6 +33,9 @@ const PASSES: &[(&str, PassFn)] = &[
     ("constant folding", constants::run),
     ("identity removal", identity::run),
     ("common subexpressions", common::run),
+    ("gelu", gelu::run),
+    ("layer normalization", layer_norm::run),
+    ("product epilogues", products::run),
     ("dead code", dead::run),
 ];
 

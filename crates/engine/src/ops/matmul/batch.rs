@@ -50,8 +50,7 @@ fn stack(shape: &Shape, strided: &Strided, is_left: bool, transposed: bool) -> S
 
 /// Whether the last two strides suit a matrix kernel, which counts forward only.
 pub(super) fn suits(shape: &Shape, strided: &Strided) -> bool {
-    shape.rank() > 0
-        && strided.strides[..shape.rank()].iter().rev().take(2).all(|&s| s >= 0)
+    shape.rank() > 0 && strided.strides[..shape.rank()].iter().rev().take(2).all(|&s| s >= 0)
 }
 
 /// Resolves a product by numpy's rules for `matmul`, with the last two dimensions of an operand swapped where

@@ -24,7 +24,9 @@ pub(super) fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         for index in 0..2 {
             let shape = cx.shape(index)?;
             if shape.rank() != 2 {
-                return Err(PlanError::shape(format!("input {index}: a matrix expected, got {shape}")));
+                return Err(PlanError::shape(format!(
+                    "input {index}: a matrix expected, got {shape}"
+                )));
             }
         }
         match dtype {

@@ -4,13 +4,34 @@
 macro_rules! with_number {
     ($dtype:expr, $t:ident => $body:block) => {
         match $dtype {
-            stead_tensor::DType::F64 => { type $t = f64; $body }
-            stead_tensor::DType::F16 => { type $t = half::f16; $body }
-            stead_tensor::DType::BF16 => { type $t = half::bf16; $body }
-            stead_tensor::DType::I32 => { type $t = i32; $body }
-            stead_tensor::DType::I64 => { type $t = i64; $body }
-            stead_tensor::DType::U32 => { type $t = u32; $body }
-            stead_tensor::DType::U64 => { type $t = u64; $body }
+            stead_tensor::DType::F64 => {
+                type $t = f64;
+                $body
+            }
+            stead_tensor::DType::F16 => {
+                type $t = half::f16;
+                $body
+            }
+            stead_tensor::DType::BF16 => {
+                type $t = half::bf16;
+                $body
+            }
+            stead_tensor::DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            stead_tensor::DType::I64 => {
+                type $t = i64;
+                $body
+            }
+            stead_tensor::DType::U32 => {
+                type $t = u32;
+                $body
+            }
+            stead_tensor::DType::U64 => {
+                type $t = u64;
+                $body
+            }
             other => {
                 return Err($crate::error::PlanError::shape(format!("no product of {other}")));
             }

@@ -142,11 +142,7 @@ pub(super) fn operands(
     let (a_shape, b_shape) = (cx.shape(0)?, cx.shape(1)?);
     let a = strided(cx, 0, &a_shape)?;
     if product.packed.is_some() {
-        let b = Strided {
-            operand: a.operand.clone(),
-            offset: 0,
-            strides: b_shape.strides(),
-        };
+        let b = Strided { operand: a.operand.clone(), offset: 0, strides: b_shape.strides() };
         let batched = resolve(&a_shape, &b_shape, &a, &b, product.transposed)?;
         return Ok((batched, (a.operand, None)));
     }
