@@ -32,6 +32,16 @@ impl Item {
         }
     }
 
+    /// Bytes of one number, of which a complex element has two and a string one for each character.
+    pub(super) const fn number_bytes(self) -> usize {
+        match self {
+            Item::Number(DType::C64 | DType::C128) => self.bytes() / 2,
+            Item::Number(dtype) => dtype.size(),
+            Item::Bytes(_) => 1,
+            Item::Unicode(_) => 4,
+        }
+    }
+
     /// Bytes of memory for one element besides its data.
     pub(super) const fn entry_bytes(self) -> usize {
         match self {
@@ -44,6 +54,8 @@ impl Item {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) item: Item,
+    /// Whether the bytes of each number stand the other way round.
+    pub(super) big_endian: bool,
     pub(super) fortran_order: bool,
     pub(super) dims: Vec<usize>,
 }
@@ -69,25 +81,29 @@ pub(super) const fn descr(dtype: DType) -> Option<&'static str> {
     })
 }
 
-fn item_of(text: &str) -> Option<Item> {
+/// The element type of a name such as `<f4`, and whether it is big-endian.
+fn item_of(text: &str) -> Option<(Item, bool)> {
     let (order, name) = text.split_at_checked(1)?;
-    let found = DType::ALL.iter().find(|&&dtype| {
-        descr(dtype).is_some_and(|d| {
-            // The order of a single byte does not matter; `=` is the writer's own, which is little-endian
-            // on every machine that stead runs on.
-            d.get(1..) == Some(name) && (dtype.size() == 1 || matches!(order, "<" | "="))
-        })
-    });
-    if let Some(&dtype) = found {
-        return Some(Item::Number(dtype));
-    }
-    let (kind, width) = name.split_at_checked(1)?;
-    let width = width.parse().ok()?;
-    match (kind, order) {
-        ("S", _) => Some(Item::Bytes(width)),
-        ("U", "<" | "=") => Some(Item::Unicode(width)),
-        _ => None,
-    }
+    // `=` is the writer's own order, which is little-endian on every machine that stead runs on; `|` says
+    // that there is none.
+    let big_endian = match order {
+        "<" | "=" | "|" => false,
+        ">" => true,
+        _ => return None,
+    };
+    let is_named = |&&dtype: &&DType| descr(dtype).and_then(|d| d.get(1..)) == Some(name);
+    let item = if let Some(&dtype) = DType::ALL.iter().find(is_named) {
+        Item::Number(dtype)
+    } else {
+        let (kind, width) = name.split_at_checked(1)?;
+        let width = width.parse().ok()?;
+        match kind {
+            "S" => Item::Bytes(width),
+            "U" => Item::Unicode(width),
+            _ => return None,
+        }
+    };
+    Some((item, big_endian))
 }
 
 /// Magic, version, header and padding up to the data.
@@ -166,8 +182,10 @@ fn parse(text: &[u8]) -> Result<Header, NpyError> {
             return Err(NpyError::Header(", or }", cursor.at));
         }
     }
+    let (item, big_endian) = item.ok_or(NpyError::MissingKey("descr"))?;
     Ok(Header {
-        item: item.ok_or(NpyError::MissingKey("descr"))?,
+        item,
+        big_endian,
         fortran_order: fortran_order.ok_or(NpyError::MissingKey("fortran_order"))?,
         dims: dims.ok_or(NpyError::MissingKey("shape"))?,
     })
