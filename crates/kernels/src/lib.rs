@@ -22,9 +22,12 @@ pub mod gemm;
 mod isa;
 pub mod math;
 pub mod movement;
+pub mod norm;
 mod par;
+pub mod reduce;
 pub mod scalar_math;
 pub mod simd;
+pub mod softmax;
 pub mod unary;
 
 pub use isa::Isa;

@@ -36,6 +36,7 @@ mod vector;
 
 pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
+pub(crate) use dot::dots;
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
