@@ -1,6 +1,6 @@
 //! From the graph after the passes to nodes that can plan themselves.
 
-use crate::error::LoadError;
+use crate::error::{BuildError, LoadError};
 use crate::ir::{Body, Ir, Node, ValueId};
 use crate::ops::{self, Build, NodeSpec, OpPlan, PackCache};
 use crate::plan::{Fact, Place};
@@ -43,6 +43,20 @@ pub(crate) enum Kind {
     Op(OpPlan),
     /// By inlining the branch that the condition selects.
     If { then_body: Arc<CompiledBody>, else_body: Arc<CompiledBody> },
+    /// By inlining the body once for each iteration.
+    Loop(Arc<CompiledBody>),
+    /// By inlining the body once for each slice.
+    Scan(Arc<CompiledBody>, Arc<ScanSpec>),
+}
+
+/// The attributes of a Scan.
+pub(crate) struct ScanSpec {
+    /// How many of the inputs, the last ones, are scanned.
+    pub scanned: usize,
+    /// Axis and reversal of each scanned input.
+    pub inputs: Vec<(i64, bool)>,
+    /// Axis and reversal of each output that collects slices.
+    pub outputs: Vec<(i64, bool)>,
 }
 
 impl CompiledNode {
@@ -125,17 +139,17 @@ pub(crate) fn compile_node(
     })?;
     let kind = match def.build {
         Build::Op(build) => Kind::Op(build(&spec).map_err(at_node)?),
-        Build::If => {
-            let branch = |name: &str| {
-                let body = node.bodies.iter().find(|(n, _)| n == name).map(|(_, b)| b);
-                let body = body.ok_or_else(|| at_node(node.attributes.missing(name).into()))?;
-                if body.outputs.len() < node.outputs.len() {
-                    let text = format!("{name} has {} outputs", body.outputs.len());
-                    return Err(at_node(crate::BuildError::Arity(text)));
-                }
-                compile_body(body, ir, packs, isa).map(Arc::new)
-            };
-            Kind::If { then_body: branch("then_branch")?, else_body: branch("else_branch")? }
+        Build::If => Kind::If {
+            then_body: inner_body(node, "then_branch", node.outputs.len(), ir, packs, isa)?,
+            else_body: inner_body(node, "else_branch", node.outputs.len(), ir, packs, isa)?,
+        },
+        Build::Loop => {
+            Kind::Loop(inner_body(node, "body", node.outputs.len() + 1, ir, packs, isa)?)
+        }
+        Build::Scan => {
+            let body = inner_body(node, "body", node.outputs.len(), ir, packs, isa)?;
+            let spec = scan_spec(node, &body).map_err(at_node)?;
+            Kind::Scan(body, Arc::new(spec))
         }
     };
     Ok(CompiledNode {
@@ -145,5 +159,56 @@ pub(crate) fn compile_node(
         output_types: node.outputs.iter().map(|o| o.map(|id| ir.value(id).dtype)).collect(),
         aux: node.aux,
         kind,
+    })
+}
+
+fn inner_body(
+    node: &Node,
+    name: &str,
+    outputs: usize,
+    ir: &Ir,
+    packs: &PackCache,
+    isa: Isa,
+) -> Result<Arc<CompiledBody>, LoadError> {
+    let at_node = |reason| LoadError::Node { node: node.label.to_string(), reason };
+    let body = node.bodies.iter().find(|(n, _)| n == name).map(|(_, b)| b);
+    let body = body.ok_or_else(|| at_node(node.attributes.missing(name).into()))?;
+    if body.outputs.len() < outputs {
+        let text = format!("{name} has {} outputs, {outputs} expected", body.outputs.len());
+        return Err(at_node(BuildError::Arity(text)));
+    }
+    compile_body(body, ir, packs, isa).map(Arc::new)
+}
+
+fn scan_spec(node: &Node, body: &CompiledBody) -> Result<ScanSpec, BuildError> {
+    let a = &node.attributes;
+    let scanned = a.int("num_scan_inputs")?.ok_or_else(|| a.missing("num_scan_inputs"))?;
+    let scanned = usize::try_from(scanned)
+        .ok()
+        .filter(|&n| n > 0 && n <= node.inputs.len() && node.inputs.len() <= body.inputs.len())
+        .ok_or_else(|| {
+            BuildError::Arity(format!(
+                "num_scan_inputs is {scanned}, with {} inputs and a body of {}",
+                node.inputs.len(),
+                body.inputs.len()
+            ))
+        })?;
+    let states = node.inputs.len() - scanned;
+    let collected =
+        body.outputs.len().checked_sub(states).ok_or_else(|| {
+            BuildError::Arity(format!("the body gives fewer than {states} states"))
+        })?;
+    let list = |name: &str, len: usize| -> Result<Vec<i64>, BuildError> {
+        let given = a.ints(name)?.unwrap_or_default();
+        Ok((0..len).map(|i| given.get(i).copied().unwrap_or(0)).collect())
+    };
+    let pairs = |axes: &str, directions: &str, len: usize| -> Result<Vec<_>, BuildError> {
+        let (axes, directions) = (list(axes, len)?, list(directions, len)?);
+        Ok(axes.into_iter().zip(directions.into_iter().map(|d| d != 0)).collect())
+    };
+    Ok(ScanSpec {
+        scanned,
+        inputs: pairs("scan_input_axes", "scan_input_directions", scanned)?,
+        outputs: pairs("scan_output_axes", "scan_output_directions", collected)?,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Body, Ir, Node, ValueId};
 use crate::error::{BuildError, LoadError};
-use crate::ops::{self, OpDef, Out};
+use crate::ops::{self, Build, OpDef, Out};
 use std::collections::HashMap;
 use stead_onnx::{AttributeValue, Attributes, Graph, Model, ValueType};
 use stead_tensor::DType;
@@ -18,15 +18,16 @@ type Scopes = Vec<HashMap<String, ValueId>>;
 pub fn lower(model: Model) -> Result<Ir, LoadError> {
     let mut ir = Ir::default();
     let mut scopes = Scopes::new();
-    ir.body = lower_graph(&mut ir, &mut scopes, model.graph, true)?;
+    ir.body = lower_graph(&mut ir, &mut scopes, model.graph, None)?;
     Ok(ir)
 }
 
+/// Lowers a graph; for a body, `given` has the element types of what it is called with.
 fn lower_graph(
     ir: &mut Ir,
     scopes: &mut Scopes,
     graph: Graph,
-    is_main: bool,
+    given: Option<&[Option<DType>]>,
 ) -> Result<Body, LoadError> {
     scopes.push(HashMap::new());
     let mut body = Body::default();
@@ -34,16 +35,20 @@ fn lower_graph(
         let id = ir.add_constant(tensor);
         define(scopes, name, id);
     }
-    for input in graph.inputs {
+    for (index, input) in graph.inputs.into_iter().enumerate() {
         let initial = scopes.last().and_then(|s| s.get(&input.name)).copied();
         if let Some(id) = initial {
             // An optional input: in the main graph it can be overridden, in a body it cannot.
-            if is_main {
+            if given.is_none() {
                 body.inputs.push(id);
             }
             continue;
         }
-        let dtype = tensor_type("input", &input.name, &input.ty)?;
+        let declared = tensor_type("input", &input.name, &input.ty);
+        let dtype = match given.and_then(|given| given.get(index).copied().flatten()) {
+            Some(dtype) => dtype,
+            None => declared?,
+        };
         let id = ir.add_value(dtype);
         define(scopes, input.name, id);
         body.inputs.push(id);
@@ -103,12 +108,22 @@ fn lower_node(ir: &mut Ir, scopes: &mut Scopes, node: stead_onnx::Node) -> Resul
     }
     let input_types: Vec<_> = inputs.iter().map(|id| id.map(|id| ir.value(id).dtype)).collect();
     ops::check_inputs(def, &label, &input_types)?;
+    let given: Vec<Option<DType>> = match def.build {
+        // A body is called with the iteration and the condition before the carried values.
+        Build::Loop => [Some(DType::I64), Some(DType::Bool)]
+            .into_iter()
+            .chain(input_types.iter().skip(2).copied())
+            .collect(),
+        Build::Scan => input_types.clone(),
+        Build::If | Build::Op(_) => Vec::new(),
+    };
     let mut attributes = Attributes::of(label.clone());
     let mut bodies = Vec::new();
     for (name, value) in node.attributes.iter() {
         match value {
             AttributeValue::Graph(graph) => {
-                bodies.push((name.to_owned(), lower_graph(ir, scopes, graph.clone(), false)?));
+                bodies
+                    .push((name.to_owned(), lower_graph(ir, scopes, graph.clone(), Some(&given))?));
             }
             other => {
                 attributes.set(name, other.clone());
@@ -161,14 +176,17 @@ fn output_type(
             .ok_or_else(|| arity(label, format!("input {i} of {} is missing", def.name))),
         Some(Out::Fixed(dtype)) => Ok(*dtype),
         Some(Out::Of(f)) => f(attributes, inputs).map_err(node_error),
-        Some(Out::Body) => {
+        Some(Out::Body(first)) => {
             let types: Vec<_> = bodies
                 .iter()
-                .map(|(_, b)| b.outputs.get(index).map(|&id| ir.value(id).dtype))
+                .map(|(_, b)| b.outputs.get(first + index).map(|&id| ir.value(id).dtype))
                 .collect();
             match types.first().copied().flatten() {
                 Some(dtype) if types.iter().all(|&t| t == Some(dtype)) => Ok(dtype),
-                _ => Err(arity(label, format!("the branches disagree about output {index}"))),
+                _ => Err(arity(
+                    label,
+                    format!("the bodies do not agree on a type of output {index}"),
+                )),
             }
         }
     }

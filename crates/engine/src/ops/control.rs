@@ -1,4 +1,5 @@
-//! Control flow. The planner inlines the branch that the condition selects.
+//! Control flow. The planner inlines bodies: the branch that a condition selects, or one copy for each
+//! iteration.
 
 use super::{Build, OpDef, Out, Param, types};
 
@@ -6,9 +7,33 @@ fn never_built(_: &super::NodeSpec<'_>) -> Result<super::OpPlan, crate::BuildErr
     Err(crate::BuildError::unsupported("control flow is planned, not built"))
 }
 
-/// If.
-pub const OPS: &[OpDef] = &[OpDef {
-    build: Build::If,
-    ..OpDef::new("If", &[Param::required(0, types::BOOL)], &[Out::Body], never_built)
+/// If, Loop, Scan.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        build: Build::If,
+        ..OpDef::new("If", &[Param::required(0, types::BOOL)], &[Out::Body(0)], never_built)
+            .variadic_outputs()
+    },
+    OpDef {
+        build: Build::Loop,
+        ..OpDef::new(
+            "Loop",
+            &[
+                Param::optional(0, types::I64_ONLY),
+                Param::optional(0, types::BOOL),
+                Param::any_number(types::ANY),
+            ],
+            // The body's first output is the condition, which Loop does not give.
+            &[Out::Body(1)],
+            never_built,
+        )
         .variadic_outputs()
-}];
+    },
+    // Opset 8 has another form, with a batch dimension and lengths.
+    OpDef {
+        build: Build::Scan,
+        ..OpDef::new("Scan", &[Param::any_number(types::ANY)], &[Out::Body(0)], never_built)
+            .since(9)
+            .variadic_outputs()
+    },
+];

@@ -84,6 +84,10 @@ pub enum Build {
     Op(BuildFn),
     /// The planner inlines one of two bodies.
     If,
+    /// The planner inlines the body once for each iteration.
+    Loop,
+    /// The planner inlines the body once for each slice of the scanned inputs.
+    Scan,
 }
 
 /// Builds a node once, when the session is made.
@@ -111,6 +115,8 @@ pub enum In {
     Optional,
     /// The last one: any number from one on.
     Variadic,
+    /// The last one: any number, none included, each optional.
+    AnyNumber,
 }
 
 /// An input.
@@ -134,6 +140,11 @@ impl Param {
         Param { kind: In::Optional, var, types }
     }
 
+    /// Any number of optional inputs, whose types are independent.
+    pub const fn any_number(types: TypeSet) -> Param {
+        Param { kind: In::AnyNumber, var: 0, types }
+    }
+
     /// One or more inputs.
     pub const fn variadic(var: u8, types: TypeSet) -> Param {
         Param { kind: In::Variadic, var, types }
@@ -148,8 +159,8 @@ pub enum Out {
     Fixed(DType),
     /// Computed from attributes and input types.
     Of(fn(&Attributes, &[Option<DType>]) -> Result<DType, BuildError>),
-    /// That of the bodies' output at the same position.
-    Body,
+    /// That of the bodies' output, counted from the given position.
+    Body(usize),
 }
 
 /// A set of element types.

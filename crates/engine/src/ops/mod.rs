@@ -52,7 +52,8 @@ pub fn check_inputs(def: &OpDef, label: &str, inputs: &[Option<DType>]) -> Resul
         node: label.to_owned(),
         reason: crate::BuildError::Arity(text),
     };
-    let variadic = matches!(def.inputs.last(), Some(p) if p.kind == In::Variadic);
+    let repeats = |p: &Param| matches!(p.kind, In::Variadic | In::AnyNumber);
+    let variadic = def.inputs.last().is_some_and(repeats);
     if inputs.len() > def.inputs.len() && !variadic {
         return Err(arity(format!(
             "{} takes at most {} inputs, got {}",

@@ -6,6 +6,7 @@ use super::segment::{SegmentBuilder, Source};
 use crate::compile::CompiledNode;
 use crate::error::{PlanError, RunError};
 use crate::ir::ValueId;
+use std::sync::Arc;
 use stead_kernels::Isa;
 use stead_kernels::movement::copy_strided;
 use stead_tensor::{DType, Element, MAX_RANK, Shape, Tensor};
@@ -306,7 +307,7 @@ impl PlanCx<'_> {
 }
 
 /// How a value's elements lie in its place.
-fn view_of(fact: &Fact) -> View {
+pub(super) fn view_of(fact: &Fact) -> View {
     fact.view.unwrap_or_else(|| View { offset: 0, strides: fact.shape.strides() })
 }
 
@@ -340,8 +341,22 @@ pub(crate) fn contiguous(
     segment: &mut SegmentBuilder,
 ) -> Result<Operand, PlanError> {
     let missing = || PlanError::Evaluation("a value is used before it is planned".into());
-    let fact = facts.get(id).ok_or_else(missing)?.clone();
-    let place = whole_place(&fact)?;
+    let mut fact = facts.get(id).ok_or_else(missing)?.clone();
+    let was_view = fact.view.is_some();
+    let operand = contiguous_fact(&mut fact, &node.label, segment)?;
+    if was_view && fact.view.is_none() {
+        facts.set(id, fact);
+    }
+    Ok(operand)
+}
+
+/// As [`contiguous`], for a fact that no value holds; a copy becomes its place.
+pub(crate) fn contiguous_fact(
+    fact: &mut Fact,
+    label: &Arc<str>,
+    segment: &mut SegmentBuilder,
+) -> Result<Operand, PlanError> {
+    let place = whole_place(fact)?;
     let Some(view) = fact.view else { return Ok(Operand(place)) };
     let bytes = fact.shape.byte_len(fact.dtype);
     if is_row_major(&fact.shape, &view.strides) {
@@ -360,7 +375,7 @@ pub(crate) fn contiguous(
     let (shape, size) = (fact.shape, fact.dtype.size());
     segment.step(
         "copy",
-        node.label.clone(),
+        label.clone(),
         vec![place],
         vec![buffer],
         Box::new(move |a| {
@@ -369,7 +384,7 @@ pub(crate) fn contiguous(
             Ok(())
         }),
     );
-    let place = Place::Buffer(buffer);
-    facts.set(id, Fact { dtype: fact.dtype, shape, place, view: None });
+    fact.place = Place::Buffer(buffer);
+    fact.view = None;
     Ok(Operand(Source::Buffer(buffer, 0..bytes)))
 }

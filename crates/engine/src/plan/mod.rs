@@ -7,6 +7,7 @@ mod cx;
 mod facts;
 mod place;
 mod planner;
+mod repeat;
 mod run;
 mod segment;
 mod view;

@@ -2,6 +2,7 @@
 
 use super::cx::{PlanCx, contiguous};
 use super::facts::{BufferRef, Fact, Facts, Place};
+use super::repeat::{Repetition, enter_loop, enter_scan, repeat, start_iteration};
 use super::run::{RunEnv, run_segment};
 use super::segment::{Segment, SegmentBuilder, Source, StepSource};
 use crate::compile::{CompiledBody, CompiledNode, Kind, Program};
@@ -61,19 +62,29 @@ pub(crate) struct OutputPlace {
 
 /// Where the planner stands.
 #[derive(Clone)]
-struct State {
-    facts: Facts,
-    frames: Vec<Frame>,
+pub(super) struct State {
+    pub facts: Facts,
+    pub frames: Vec<Frame>,
     spans: Vec<Arc<[Span]>>,
 }
 
 /// A body that is being planned.
 #[derive(Clone)]
-struct Frame {
-    body: Arc<CompiledBody>,
-    next: usize,
-    /// The values that the body's outputs become, when it is not the main graph.
-    bind: Option<Arc<[Option<ValueId>]>>,
+pub(super) struct Frame {
+    pub body: Arc<CompiledBody>,
+    pub next: usize,
+    pub then: Then,
+}
+
+/// What happens when a body is planned to its end.
+#[derive(Clone)]
+pub(super) enum Then {
+    /// The plan is complete.
+    Finish,
+    /// The body's outputs become these values.
+    Bind(Arc<[Option<ValueId>]>),
+    /// The body may be planned once more.
+    Repeat(Box<Repetition>),
 }
 
 /// Plans a program for these input shapes; `None` for optional inputs that are absent.
@@ -93,7 +104,7 @@ pub(crate) fn start_plan(
         let place = Place::Input(index, shape.byte_len(dtype));
         facts.set(id, Fact { dtype, shape, place, view: None });
     }
-    let frame = Frame { body: program.body.clone(), next: 0, bind: None };
+    let frame = Frame { body: program.body.clone(), next: 0, then: Then::Finish };
     drive(State { facts, frames: vec![frame], spans: Vec::new() }, program.isa)
 }
 
@@ -122,11 +133,24 @@ fn drive(mut state: State, isa: Isa) -> Result<PlanNode, RunError> {
         };
         let body = frame.body.clone();
         let Some(node) = body.nodes.get(frame.next) else {
-            let bind = frame.bind.clone();
-            state.frames.pop();
-            match bind {
-                Some(bind) => leave_body(&mut state.facts, &body, &bind)?,
-                None => return finish(state, builder, &body),
+            match frame.then.clone() {
+                Then::Finish => return finish(state, builder, &body),
+                Then::Bind(outputs) => {
+                    state.frames.pop();
+                    leave_body(&mut state.facts, &body, &outputs)?;
+                }
+                Then::Repeat(repetition) => {
+                    let label = repetition.label.clone();
+                    let at_loop = |reason| RunError::Plan { node: label.to_string(), reason };
+                    match repeat(&mut state, &mut builder, *repetition) {
+                        Ok(()) => {}
+                        Err(PlanError::NeedsValue(id)) => {
+                            return branch(state, builder, &CompiledNode::marker(), id)
+                                .map_err(at_loop);
+                        }
+                        Err(reason) => return Err(at_loop(reason)),
+                    }
+                }
             }
             continue;
         };
@@ -167,17 +191,39 @@ fn plan_node(
                 )));
             };
             let body = if *truth != 0 { then_body } else { else_body };
-            let bind = node.outputs.iter().copied().collect();
-            let frame = Frame { body: body.clone(), next: 0, bind: Some(bind) };
+            let outputs = node.outputs.iter().copied().collect();
+            let frame = Frame { body: body.clone(), next: 0, then: Then::Bind(outputs) };
             advance(state, node);
             state.frames.push(frame);
+        }
+        Kind::Loop(body) => {
+            let frame = enter_loop(&state.facts, node, body)?;
+            enter(state, builder, node, frame)?;
+        }
+        Kind::Scan(body, spec) => {
+            let frame = enter_scan(&state.facts, node, body, spec)?;
+            enter(state, builder, node, frame)?;
         }
     }
     Ok(())
 }
 
+/// Starts the first iteration, or leaves at once when there is none.
+fn enter(
+    state: &mut State,
+    builder: &mut SegmentBuilder,
+    node: &CompiledNode,
+    frame: Frame,
+) -> Result<(), PlanError> {
+    advance(state, node);
+    state.frames.push(frame);
+    start_iteration(state, builder)
+}
+
 fn advance(state: &mut State, node: &CompiledNode) {
-    for id in node.inputs.iter().flatten() {
+    // What an iteration reads, the next one reads again: inside a loop every value stays.
+    let repeats = state.frames.iter().any(|f| matches!(f.then, Then::Repeat(_)));
+    for id in node.inputs.iter().flatten().filter(|_| !repeats) {
         state.facts.used(*id);
     }
     if let Some(frame) = state.frames.last_mut() {
@@ -244,7 +290,13 @@ fn branch(
              at most {KEY_BYTES} bytes can"
         )));
     }
-    let kept: Vec<BufferRef> = state.facts.live_buffers().chain(buffer_of(&operand.0)).collect();
+    let mut kept: Vec<BufferRef> =
+        state.facts.live_buffers().chain(buffer_of(&operand.0)).collect();
+    for frame in &state.frames {
+        if let Then::Repeat(repetition) = &frame.then {
+            kept.extend(repetition.buffers());
+        }
+    }
     let segment = builder.finish(kept.into_iter(), &state.spans)?;
     state.spans.push(segment.spans.clone());
     let source = locate(operand.0, &state.spans).ok_or_else(missing)?;
