@@ -24,8 +24,8 @@ impl Default for Limits {
         Limits {
             // The largest models that a CPU serves sensibly: 8 billion weights of four bytes.
             total_bytes: 32 << 30,
-            // An unrolled graph of 60 MB without weights decodes to less.
-            decoded_bytes: 2 << 30,
+            // A graph of 300 000 nodes with three attributes each decodes to this much.
+            decoded_bytes: 1 << 30,
             // Sparse weights of real models are within 1 GiB when dense.
             expanded_bytes: 1 << 30,
             // Unrolled networks of real life have some 10^5 nodes.
