@@ -1,1 +1,4 @@
-//! stead-server
+//! The protocols of stead.
+#![forbid(unsafe_code)]
+
+pub mod proto;
