@@ -1,4 +1,5 @@
 //! The protocols of stead.
 #![forbid(unsafe_code)]
 
+pub mod json;
 pub mod proto;
