@@ -1,5 +1,37 @@
-//! The protocols of stead.
+//! The protocols of stead: KServe V2 and TensorFlow Serving over REST and gRPC, and the metrics page.
+//!
+//! Adapters only: they read requests, hand [`stead_node::InferRequest`]s to the node and write its answers.
+//! What a model is, which version answers and when it runs is the node's to decide.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use stead_node::{Embedded, NodeConfig};
+//! use stead_server::{ServerOptions, serve};
+//!
+//! let node = Embedded::start(NodeConfig::path("models"))?;
+//! let options = ServerOptions { http: vec!["127.0.0.1:0".parse()?], ..Default::default() };
+//! let server = serve(options, node).await?;
+//! println!("http://{}/v2", server.http_addresses()[0]);
+//! server.drain(std::time::Duration::from_secs(10)).await;
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
+mod fault;
+mod grpc;
+mod http;
 pub mod json;
+pub mod kserve;
+mod metrics;
+mod options;
+mod panics;
 pub mod proto;
+mod serve;
+mod tensors;
+pub mod tfserving;
+
+pub use fault::Fault;
+pub use metrics::is_metric;
+pub use options::{CorsOptions, DEFAULT_MAX_BODY_BYTES, MetricsOptions, ServerOptions};
+pub use serve::{ServeError, ServerHandle, resolve, serve};

@@ -254,10 +254,8 @@ impl<'a> Reader<'a> {
     }
 
     fn utf8(&self, bytes: &'a [u8], start: usize) -> Result<&'a str, JsonError> {
-        std::str::from_utf8(bytes).map_err(|e| JsonError::Syntax {
-            offset: start + e.valid_up_to(),
-            what: "valid UTF-8",
-        })
+        std::str::from_utf8(bytes)
+            .map_err(|e| JsonError::Syntax { offset: start + e.valid_up_to(), what: "valid UTF-8" })
     }
 
     fn escape(&mut self) -> Result<char, JsonError> {
@@ -433,7 +431,11 @@ mod tests {
             assert_eq!(got.is_ok(), good, "{}: {got:?}", text.chars().take(40).collect::<String>());
             // An independent reader agrees, but for the tokens and the limit that it does not know.
             if !text.contains("NaN") && text.len() < 150 {
-                assert_eq!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), good, "{text}");
+                assert_eq!(
+                    serde_json::from_str::<serde_json::Value>(&text).is_ok(),
+                    good,
+                    "{text}"
+                );
             }
         }
         assert!(Reader::new(b"\"\xff\"").skip().is_err());

@@ -1,8 +1,8 @@
 //! Writing numbers, strings and nested arrays.
 
 use half::{bf16, f16};
-use stead_tensor::Bool;
 use std::io::Write;
+use stead_tensor::Bool;
 
 /// Appends a string with quotes and escapes.
 pub fn write_str(out: &mut Vec<u8>, text: &str) {

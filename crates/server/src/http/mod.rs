@@ -1,0 +1,164 @@
+//! HTTP: from a request to the adapter that answers it.
+
+mod body;
+mod reply;
+mod route;
+
+pub use body::{Encoding, LARGE, decode};
+pub use reply::{CorsHeaders, Dialect, INFERENCE_HEADER, Reply};
+pub use route::{ModelPart, Route, TfsCall, V1, V2, route};
+
+use crate::fault::Fault;
+use crate::options::ServerOptions;
+use crate::panics::CatchPanic;
+use crate::{kserve, metrics, tfserving};
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use stead_node::{Code, Embedded};
+
+/// The header by which a client names a request for the log; it is given back.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What all requests share.
+#[derive(Debug)]
+pub struct Shared {
+    /// The node behind the protocols.
+    pub node: Arc<Embedded>,
+    /// How the server was started.
+    pub options: ServerOptions,
+    cors: CorsHeaders,
+    /// Numbers requests for the log.
+    next_request: AtomicU64,
+}
+
+impl Shared {
+    /// The state of a server that starts.
+    pub fn new(node: Arc<Embedded>, options: ServerOptions) -> Shared {
+        let cors = CorsHeaders::new(&options.cors);
+        Shared { node, options, cors, next_request: AtomicU64::new(1) }
+    }
+
+    /// The number of a new request.
+    pub fn request_number(&self) -> u64 {
+        self.next_request.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A request's headers and its body, not read yet.
+#[derive(Debug)]
+pub struct Body {
+    headers: HeaderMap,
+    incoming: Incoming,
+}
+
+impl Body {
+    fn header(&self, name: impl http::header::AsHeaderName) -> Option<&str> {
+        self.headers.get(name).map(|v| v.to_str().unwrap_or("?"))
+    }
+
+    /// The header that says how many bytes of the body are JSON. Text that is no ASCII reads as `?`.
+    pub fn inference_header(&self) -> Option<String> {
+        self.header(INFERENCE_HEADER).map(str::to_owned)
+    }
+
+    /// What the client takes as an answer.
+    pub fn accept(&self) -> Option<&str> {
+        self.header(ACCEPT)
+    }
+
+    /// Reads and decompresses the body.
+    ///
+    /// # Errors
+    /// Bodies that are too large, too slow, broken or encoded in an unknown way.
+    pub async fn read(self, options: &ServerOptions) -> Result<Bytes, Fault> {
+        let encoding = Encoding::from_header(self.header(CONTENT_ENCODING))?;
+        let limit = options.max_body_bytes;
+        let bytes = body::read_body(self.incoming, limit, options.body_timeout).await?;
+        // A small body may be a bomb, so what is compressed always leaves the thread that does I/O.
+        match encoding {
+            Encoding::Identity => Ok(bytes),
+            _ => blocking(move || decode(bytes, encoding, limit)).await?,
+        }
+    }
+}
+
+/// Runs work that takes long on a thread that may block.
+///
+/// # Errors
+/// [`Code::Internal`] when the work panicked.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| Fault::new(Code::Internal, "the request ended in an internal error"))
+}
+
+/// Answers a request. Panics become 500.
+///
+/// # Errors
+/// None.
+pub async fn handle(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let started = Instant::now();
+    let (parts, incoming) = request.into_parts();
+    let path = parts.uri.path();
+    let dialect = if path.starts_with("/v1/") { Dialect::Tfs } else { Dialect::Kserve };
+    let text = |name: &HeaderName| parts.headers.get(name).and_then(|v| v.to_str().ok());
+    let accept_encoding = text(&ACCEPT_ENCODING).map(str::to_owned);
+    let client_id = parts.headers.get(REQUEST_ID).cloned();
+    if shared.cors.enabled() && parts.method == Method::OPTIONS && text(&ORIGIN).is_some() {
+        let mut response = Reply::empty().into_response(None);
+        shared.cors.apply(&mut response);
+        return Ok(response);
+    }
+    let route = route(&parts.method, path);
+    let body = Body { headers: parts.headers, incoming };
+    let work = CatchPanic::new(dispatch(&shared, route, body));
+    let reply = match work.await {
+        Some(Ok(reply)) => reply,
+        Some(Err(Fault(error))) => Reply::error(&error, dialect),
+        None => {
+            let error = Fault::new(Code::Internal, "the request ended in an internal error").0;
+            Reply::error(&error, dialect)
+        }
+    };
+    let status = reply.status.as_u16();
+    if status >= 500 || tracing::enabled!(tracing::Level::DEBUG) {
+        let number = shared.request_number();
+        let request_id = client_id.as_ref().and_then(|v| v.to_str().ok());
+        let us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let (method, path) = (parts.method.as_str(), parts.uri.path());
+        if status >= 500 {
+            tracing::warn!(number, request_id, method, path, status, us, "request failed");
+        } else {
+            tracing::debug!(number, request_id, method, path, status, us, "request");
+        }
+    }
+    let mut response = reply.into_response(accept_encoding.as_deref());
+    if let Some(id) = client_id {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    shared.cors.apply(&mut response);
+    Ok(response)
+}
+
+async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Reply, Fault> {
+    match route {
+        Route::V2(call) => kserve::rest::answer(shared, call, body).await,
+        Route::V1(call) => tfserving::rest::answer(shared, call, body).await,
+        Route::Metrics => metrics::answer(shared, body.accept()),
+        Route::WrongMethod => Err(Fault::new(Code::MethodNotAllowed, "Unsupported method")),
+        Route::NotServed(what) => Err(Fault::unimplemented(format!("{what} is not served"))),
+        Route::Unknown => Err(Fault::new(Code::UnknownUrl, "Invalid request URL")),
+    }
+}

@@ -1,0 +1,235 @@
+//! Answers, and what is done to all of them: error bodies, compression, CORS.
+
+use crate::fault::Fault;
+use crate::options::CorsOptions;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, VARY,
+};
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use serde::Serialize;
+use std::io::Write;
+use stead_node::{Code, Error};
+
+/// The header that says how many bytes of a body are JSON.
+pub const INFERENCE_HEADER: HeaderName = HeaderName::from_static("inference-header-content-length");
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
+
+/// Smaller answers are not worth compressing: they fit one packet.
+const MIN_COMPRESSED: usize = 1024;
+
+/// Which server's codes and texts a path follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// `/v2` and everything that is not below `/v1`: Triton.
+    Kserve,
+    /// `/v1`: OpenVINO Model Server's TensorFlow Serving API.
+    Tfs,
+}
+
+impl Dialect {
+    /// The HTTP status of a failure.
+    pub fn status(self, code: Code) -> StatusCode {
+        let row = code.row();
+        let status = match self {
+            Dialect::Kserve => row.kserve_http,
+            Dialect::Tfs => row.tfs_http,
+        };
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+/// An answer before the headers that all have.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The media type.
+    pub content_type: HeaderValue,
+    /// The body.
+    pub body: Bytes,
+    /// Bytes of JSON in the body, when binary tensors follow.
+    pub json_len: Option<usize>,
+}
+
+impl Reply {
+    /// 200 without a body.
+    pub fn empty() -> Reply {
+        Reply { status: StatusCode::OK, content_type: TEXT, body: Bytes::new(), json_len: None }
+    }
+
+    /// 200 with JSON text.
+    pub fn json(body: impl Into<Bytes>) -> Reply {
+        Reply { content_type: JSON, body: body.into(), ..Reply::empty() }
+    }
+
+    /// 200 with a value as JSON.
+    ///
+    /// # Errors
+    /// Values that JSON cannot carry, which no answer holds.
+    pub fn serialize(value: &impl Serialize) -> Result<Reply, Fault> {
+        match serde_json::to_vec(value) {
+            Ok(body) => Ok(Reply::json(body)),
+            Err(e) => Err(Fault::new(Code::Internal, format!("answer is no JSON: {e}"))),
+        }
+    }
+
+    /// 200 with plain text of the media type given.
+    pub fn text(body: String, content_type: &'static str) -> Reply {
+        let content_type = HeaderValue::from_static(content_type);
+        Reply { content_type, body: body.into(), ..Reply::empty() }
+    }
+
+    /// 200 with tensors: JSON, and raw bytes behind it when `json_len` is given.
+    pub fn tensors(body: Vec<u8>, json_len: Option<usize>) -> Reply {
+        let content_type = if json_len.is_some() { OCTETS } else { JSON };
+        Reply { content_type, body: body.into(), json_len, ..Reply::empty() }
+    }
+
+    /// `{"error": "..."}` with the status of the dialect.
+    pub fn error(error: &Error, dialect: Dialect) -> Reply {
+        #[derive(Serialize)]
+        struct Body {
+            error: String,
+        }
+        let body = serde_json::to_vec(&Body { error: error.to_string() }).unwrap_or_default();
+        Reply { status: dialect.status(error.code), ..Reply::json(body) }
+    }
+
+    /// The answer as hyper sends it, compressed when the client takes it and it pays.
+    pub fn into_response(self, accept_encoding: Option<&str>) -> Response<Full<Bytes>> {
+        let accepted = if self.body.len() < MIN_COMPRESSED { None } else { accept_encoding };
+        let (body, encoding) = match accepted.and_then(Accepted::from_header) {
+            Some(Accepted::Gzip) => (gzip(&self.body), Some("gzip")),
+            Some(Accepted::Deflate) => (zlib(&self.body), Some("deflate")),
+            None => (None, None),
+        };
+        let (body, encoding) = match body {
+            Some(body) => (body, encoding),
+            None => (self.body, None),
+        };
+        let mut response = Response::new(Full::new(body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, self.content_type);
+        if let Some(length) = self.json_len {
+            headers.insert(INFERENCE_HEADER, HeaderValue::from(length));
+        }
+        if let Some(encoding) = encoding {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+            headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        }
+        response
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Accepted {
+    Gzip,
+    Deflate,
+}
+
+impl Accepted {
+    /// The first of gzip and deflate that a client takes.
+    fn from_header(value: &str) -> Option<Accepted> {
+        let takes = |name: &str| {
+            value.split(',').any(|part| {
+                let mut words = part.split(';').map(str::trim);
+                let named = words.next().is_some_and(|n| n.eq_ignore_ascii_case(name));
+                named && !words.any(|w| matches!(w, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+            })
+        };
+        if takes("gzip") {
+            Some(Accepted::Gzip)
+        } else if takes("deflate") {
+            Some(Accepted::Deflate)
+        } else {
+            None
+        }
+    }
+}
+
+fn gzip(body: &[u8]) -> Option<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());
+    encoder.write_all(body).ok()?;
+    encoder.finish().ok().map(Bytes::from)
+}
+
+fn zlib(body: &[u8]) -> Option<Bytes> {
+    let mut encoder = ZlibEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());
+    encoder.write_all(body).ok()?;
+    encoder.finish().ok().map(Bytes::from)
+}
+
+/// The CORS headers of every answer, made once.
+#[derive(Debug, Clone, Default)]
+pub struct CorsHeaders(Vec<(HeaderName, HeaderValue)>);
+
+impl CorsHeaders {
+    /// The headers that the options ask for; values that are no header text are left out.
+    pub fn new(options: &CorsOptions) -> CorsHeaders {
+        if options.allowed_origins.is_empty() {
+            return CorsHeaders::default();
+        }
+        let mut list = Vec::new();
+        let mut add = |name: HeaderName, value: &str| {
+            if let (false, Ok(value)) = (value.is_empty(), HeaderValue::from_str(value)) {
+                list.push((name, value));
+            }
+        };
+        add(ACCESS_CONTROL_ALLOW_ORIGIN, &options.allowed_origins);
+        add(ACCESS_CONTROL_ALLOW_METHODS, &options.allowed_methods);
+        add(ACCESS_CONTROL_ALLOW_HEADERS, &options.allowed_headers);
+        let credentials = if options.allow_credentials { "true" } else { "" };
+        add(ACCESS_CONTROL_ALLOW_CREDENTIALS, credentials);
+        CorsHeaders(list)
+    }
+
+    /// Whether cross-origin requests are answered at all.
+    pub fn enabled(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Adds the headers.
+    pub fn apply<B>(&self, response: &mut Response<B>) {
+        for (name, value) in &self.0 {
+            response.headers_mut().insert(name.clone(), value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_encodings() {
+        let cases = [
+            ("gzip", Some(Accepted::Gzip)),
+            ("deflate, gzip;q=0.5", Some(Accepted::Gzip)),
+            ("gzip;q=0, deflate", Some(Accepted::Deflate)),
+            ("br", None),
+            ("", None),
+        ];
+        for (header, expected) in cases {
+            assert_eq!(Accepted::from_header(header), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn errors_by_dialect() {
+        let error = Error::new(Code::InvalidJson, "bad \"text\"");
+        for (dialect, status) in [(Dialect::Kserve, 400), (Dialect::Tfs, 412)] {
+            let reply = Reply::error(&error, dialect);
+            assert_eq!(reply.status.as_u16(), status);
+            assert_eq!(reply.body, r#"{"error":"bad \"text\""}"#);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What REST and gRPC do alike: from a parsed request to the node's answer.
+
+use super::request::ParsedInfer;
+use crate::fault::Fault;
+use stead_node::{Embedded, InferRequest, InferResponse, Protocol, VersionRef};
+
+/// Extensions of the protocol that are really served; `/v2` and `ServerMetadata` name them.
+pub const EXTENSIONS: [&str; 6] = [
+    "classification",
+    "model_repository",
+    "model_configuration",
+    "binary_tensor_data",
+    "parameters",
+    "statistics",
+];
+
+/// Evaluates a parsed request.
+///
+/// # Errors
+/// Those of the node.
+pub async fn evaluate(
+    node: &Embedded,
+    model: String,
+    version: VersionRef,
+    parsed: ParsedInfer,
+    protocol: Protocol,
+) -> Result<InferResponse, Fault> {
+    let request = InferRequest {
+        model,
+        version,
+        id: parsed.id,
+        inputs: parsed.inputs,
+        outputs: parsed.outputs.into_iter().map(|o| o.name).collect(),
+        parameters: parsed.parameters,
+        deadline: parsed.deadline,
+        protocol,
+    };
+    Ok(node.infer(request).await?)
+}
+
+/// Whether axis 0 of a model's tensors is a batch, as its configuration says.
+pub fn is_batched(node: &Embedded, response: &InferResponse) -> bool {
+    let version = VersionRef::Number(response.version);
+    node.model_config(&response.model, &version).is_ok_and(|c| c.max_batch_size > 0)
+}

@@ -1,0 +1,211 @@
+//! The two text formats: Prometheus 0.0.4 and OpenMetrics 1.0.
+
+use super::family::{FAMILIES, Family, Kind};
+use std::fmt::Write;
+use stead_node::{CallKey, Histogram, MetricsSnapshot};
+
+/// Which format is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Counters by their bare names, as OpenVINO Model Server writes them.
+    Prometheus,
+    /// Counters with the suffix `_total`, and an end mark.
+    OpenMetrics,
+}
+
+struct Writer {
+    out: String,
+    dialect: Dialect,
+}
+
+/// The page with the families that `shown` picks.
+pub fn render(
+    snapshot: &MetricsSnapshot,
+    dialect: Dialect,
+    shown: impl Fn(&Family) -> bool,
+) -> String {
+    let mut w = Writer { out: String::new(), dialect };
+    for family in FAMILIES.iter().filter(|f| shown(f)) {
+        w.family(family, snapshot);
+    }
+    if dialect == Dialect::OpenMetrics {
+        w.out.push_str("# EOF\n");
+    }
+    w.out
+}
+
+/// Label values in quotes with escapes, in the order given.
+fn labels(pairs: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    for (name, value) in pairs {
+        if !out.is_empty() {
+            out.push(',');
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{name}=\"");
+        for c in value.chars() {
+            match c {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                c => out.push(c),
+            }
+        }
+        out.push('"');
+    }
+    out
+}
+
+impl Writer {
+    fn family(&mut self, family: &Family, snapshot: &MetricsSnapshot) {
+        let name = family.name;
+        let kind = match family.kind {
+            Kind::Calls(_) | Kind::Counter(_) => "counter",
+            Kind::Gauge(_) | Kind::Process(_) => "gauge",
+            Kind::RequestTimes | Kind::Histogram(_) => "histogram",
+        };
+        let _ = writeln!(self.out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
+        if let Kind::Process(value) = family.kind {
+            self.sample(name, "", value(snapshot));
+            return;
+        }
+        for model in &snapshot.models {
+            if let Kind::Calls(which) = family.kind {
+                self.calls(name, &model.name, None, &model.calls, which);
+            }
+            for v in &model.versions {
+                let version = v.version.to_string();
+                let of_version = labels(&[("name", &model.name), ("version", &version)]);
+                match family.kind {
+                    Kind::Calls(which) => {
+                        self.calls(name, &model.name, Some(&version), &v.calls, which);
+                    }
+                    Kind::RequestTimes => {
+                        for times in &v.request_time_us {
+                            let of_interface = labels(&[
+                                ("interface", times.interface),
+                                ("name", &model.name),
+                                ("version", &version),
+                            ]);
+                            self.histogram(name, &of_interface, &times.time_us);
+                        }
+                    }
+                    Kind::Counter(value) => self.counter(name, &of_version, value(v)),
+                    Kind::Gauge(value) => self.sample(name, &of_version, value(v)),
+                    Kind::Histogram(value) => self.histogram(name, &of_version, value(v)),
+                    Kind::Process(_) => {}
+                }
+            }
+        }
+    }
+
+    fn calls(
+        &mut self,
+        name: &str,
+        model: &str,
+        version: Option<&str>,
+        calls: &[(CallKey, u64, u64)],
+        which: usize,
+    ) {
+        for (key, success, fail) in calls {
+            let mut pairs = vec![
+                ("api", key.protocol.api()),
+                ("interface", key.protocol.interface()),
+                ("method", key.method.name()),
+                ("name", model),
+            ];
+            pairs.extend(version.map(|v| ("version", v)));
+            self.counter(name, &labels(&pairs), if which == 0 { *success } else { *fail });
+        }
+    }
+
+    fn counter(&mut self, name: &str, labels: &str, value: u64) {
+        match self.dialect {
+            Dialect::Prometheus => self.sample(name, labels, value),
+            Dialect::OpenMetrics => self.sample(&format!("{name}_total"), labels, value),
+        }
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: u64) {
+        let _ = match labels {
+            "" => writeln!(self.out, "{name} {value}"),
+            labels => writeln!(self.out, "{name}{{{labels}}} {value}"),
+        };
+    }
+
+    fn histogram(&mut self, name: &str, labels: &str, h: &Histogram) {
+        let mut total = 0u64;
+        for (bound, count) in h.bounds.iter().zip(&h.counts) {
+            total += count;
+            let _ = match self.dialect {
+                Dialect::Prometheus => {
+                    writeln!(self.out, "{name}_bucket{{{labels},le=\"{bound}\"}} {total}")
+                }
+                // OpenMetrics wants bounds to look like floats.
+                Dialect::OpenMetrics => {
+                    writeln!(self.out, "{name}_bucket{{{labels},le=\"{bound:?}\"}} {total}")
+                }
+            };
+        }
+        let total: u64 = h.counts.iter().sum();
+        let _ = writeln!(self.out, "{name}_bucket{{{labels},le=\"+Inf\"}} {total}");
+        let _ = writeln!(self.out, "{name}_sum{{{labels}}} {}", h.sum);
+        let _ = writeln!(self.out, "{name}_count{{{labels}}} {total}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stead_node::{Method, ModelMetrics, Protocol, RequestTimes, VersionMetrics};
+
+    fn snapshot() -> MetricsSnapshot {
+        let histogram = Histogram { bounds: vec![10.0, 18.0], counts: vec![1, 0, 2], sum: 99.5 };
+        let key = CallKey { protocol: Protocol::KserveHttp, method: Method::ModelInfer };
+        let ready = CallKey { protocol: Protocol::KserveGrpc, method: Method::ModelReady };
+        let version = VersionMetrics {
+            version: 3,
+            calls: vec![(key, 5, 1)],
+            request_time_us: vec![RequestTimes { interface: "REST", time_us: histogram.clone() }],
+            plan_hits: 4,
+            ..VersionMetrics::default()
+        };
+        MetricsSnapshot {
+            models: vec![ModelMetrics {
+                name: "a\"b".into(),
+                calls: vec![(ready, 2, 0)],
+                versions: vec![version],
+            }],
+            ..MetricsSnapshot::default()
+        }
+    }
+
+    #[test]
+    fn prometheus_text() {
+        let text = render(&snapshot(), Dialect::Prometheus, |f| f.default);
+        for line in [
+            "# TYPE ovms_requests_success counter",
+            r#"ovms_requests_success{api="KServe",interface="REST",method="ModelInfer",name="a\"b",version="3"} 5"#,
+            r#"ovms_requests_fail{api="KServe",interface="REST",method="ModelInfer",name="a\"b",version="3"} 1"#,
+            r#"ovms_requests_success{api="KServe",interface="gRPC",method="ModelReady",name="a\"b"} 2"#,
+            r#"ovms_request_time_us_bucket{interface="REST",name="a\"b",version="3",le="10"} 1"#,
+            r#"ovms_request_time_us_bucket{interface="REST",name="a\"b",version="3",le="+Inf"} 3"#,
+            r#"ovms_request_time_us_sum{interface="REST",name="a\"b",version="3"} 99.5"#,
+            r#"stead_plan_hits{name="a\"b",version="3"} 4"#,
+            "stead_pool_threads 0",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line}\nin\n{text}");
+        }
+        assert!(!text.contains("ovms_infer_req_active"), "optional family");
+    }
+
+    #[test]
+    fn open_metrics_text() {
+        let text = render(&snapshot(), Dialect::OpenMetrics, |f| f.name != "stead_plans");
+        assert!(text.contains("ovms_requests_success_total{"));
+        assert!(text.contains("le=\"10.0\""));
+        assert!(text.contains("ovms_infer_req_active{"));
+        assert!(!text.contains("stead_plans{"));
+        assert!(text.ends_with("# EOF\n"));
+    }
+}

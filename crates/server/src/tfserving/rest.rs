@@ -1,0 +1,105 @@
+//! The calls below `/v1`.
+
+use super::predict::{encode_predict, parse_predict};
+use super::signature::{all_status_json, metadata_json, status_json};
+use crate::fault::Fault;
+use crate::http::{Body, LARGE, Reply, Shared, TfsCall, V1, blocking};
+use http::StatusCode;
+use std::sync::Arc;
+use stead_node::{
+    Code, InferRequest, Method, ModelMetadata, Parameters, Protocol, VersionRef, parse_version,
+};
+
+const HTTP: Protocol = Protocol::TfsHttp;
+
+/// Answers a call.
+///
+/// # Errors
+/// Those of parsing and of the node.
+pub async fn answer(shared: &Arc<Shared>, call: V1, body: Body) -> Result<Reply, Fault> {
+    let node = &shared.node;
+    match call {
+        V1::Config => Ok(Reply::json(all_status_json(node.all_status())?)),
+        V1::Reload => {
+            let node = node.clone();
+            let outcome = blocking(move || node.reload_config()).await??;
+            let status = if outcome.changed { StatusCode::CREATED } else { StatusCode::OK };
+            Ok(Reply { status, ..Reply::json(all_status_json(outcome.models)?) })
+        }
+        V1::Model { model, version, label, call } => {
+            let version = match (version, label) {
+                // An empty text would mean the latest; in a path it means nothing.
+                (Some(text), _) if text.is_empty() => return Err(bad_version()),
+                (Some(text), _) => parse_version(&text)?,
+                (None, Some(label)) => VersionRef::Label(label),
+                (None, None) => VersionRef::Latest,
+            };
+            match call {
+                TfsCall::Predict => predict(shared, model, version, body).await,
+                TfsCall::Metadata => {
+                    Ok(Reply::json(metadata_json(&metadata(shared, &model, &version)?)?))
+                }
+                TfsCall::Status => {
+                    let status = match &version {
+                        // Without a version all are listed; `Latest` asks for that.
+                        VersionRef::Label(_) => node.model_status(&model, &VersionRef::Latest),
+                        version => node.model_status(&model, version),
+                    };
+                    let ok = status.is_ok();
+                    node.record_call(HTTP, Method::GetModelStatus, &model, None, ok);
+                    Ok(Reply::json(status_json(status?)?))
+                }
+                TfsCall::ClassifyOrRegress => {
+                    Err(Fault::new(Code::NotFound, "Requested REST resource not found"))
+                }
+            }
+        }
+    }
+}
+
+fn bad_version() -> Fault {
+    Fault::invalid("Could not parse model version in request")
+}
+
+fn metadata(shared: &Shared, model: &str, version: &VersionRef) -> Result<ModelMetadata, Fault> {
+    let metadata = shared.node.model_metadata(model, version);
+    let served = metadata.as_ref().ok().map(|m| m.version);
+    let ok = metadata.is_ok();
+    shared.node.record_call(HTTP, Method::GetModelMetadata, model, served, ok);
+    Ok(metadata?)
+}
+
+async fn predict(
+    shared: &Arc<Shared>,
+    model: String,
+    version: VersionRef,
+    body: Body,
+) -> Result<Reply, Fault> {
+    let bytes = body.read(&shared.options).await?;
+    let metadata = shared.node.model_metadata(&model, &version)?;
+    let parsed = if bytes.len() > LARGE {
+        blocking(move || parse_predict(&bytes, &metadata)).await??
+    } else {
+        parse_predict(&bytes, &metadata)?
+    };
+    let format = parsed.format;
+    let request = InferRequest {
+        model,
+        version,
+        id: String::new(),
+        inputs: parsed.inputs,
+        outputs: Vec::new(),
+        parameters: Parameters::new(),
+        deadline: None,
+        protocol: HTTP,
+    };
+    let outputs = shared.node.infer(request).await?.outputs;
+    let values: usize = outputs.iter().map(|(_, t)| t.shape().elements()).sum();
+    // A number takes some ten bytes of text.
+    let body = if values > LARGE / 10 {
+        blocking(move || encode_predict(format, &outputs)).await??
+    } else {
+        encode_predict(format, &outputs)?
+    };
+    Ok(Reply::json(body))
+}
