@@ -2,7 +2,7 @@
 
 use super::facts::{BufferRef, Fact, Facts, Place, View};
 use super::run::Args;
-use super::segment::{SegmentBuilder, Source};
+use super::segment::{SegmentBuilder, Source, StepType};
 use crate::compile::CompiledNode;
 use crate::error::{PlanError, RunError};
 use crate::ir::ValueId;
@@ -13,11 +13,17 @@ use stead_tensor::{DType, Element, MAX_RANK, Shape, Tensor};
 
 /// Bytes that a step will read.
 #[derive(Debug, Clone)]
-pub struct Operand(pub(crate) Source);
+pub struct Operand {
+    pub(crate) source: Source,
+    pub(crate) ty: StepType,
+}
 
 /// A buffer that a step will write.
 #[derive(Debug, Clone, Copy)]
-pub struct Slot(pub(crate) BufferRef);
+pub struct Slot {
+    buffer: BufferRef,
+    ty: StepType,
+}
 
 /// An operand whose elements are found by strides.
 #[derive(Debug, Clone)]
@@ -154,7 +160,7 @@ impl PlanCx<'_> {
     pub fn strided(&self, index: usize) -> Result<Strided, PlanError> {
         let fact = self.fact(index)?;
         let view = view_of(fact);
-        let operand = Operand(whole_place(fact)?);
+        let operand = Operand { source: whole_place(fact)?, ty: (fact.dtype, fact.shape) };
         Ok(Strided { operand, offset: view.offset, strides: view.strides })
     }
 
@@ -169,8 +175,37 @@ impl PlanCx<'_> {
             return Ok(self.temp(shape.byte_len(dtype.unwrap_or(DType::F64))));
         };
         let dtype = self.output_type(index)?;
-        let slot = self.temp(shape.byte_len(dtype));
-        self.facts.set(id, Fact { dtype, shape, place: Place::Buffer(slot.0), view: None });
+        let buffer = self.segment.buffer(shape.byte_len(dtype));
+        self.facts.set(id, Fact { dtype, shape, place: Place::Buffer(buffer), view: None });
+        Ok(Slot { buffer, ty: (dtype, shape) })
+    }
+
+    /// Declares an output that is stored in another order than its dimensions: the kernel writes `storage`
+    /// elements, and `strides` (in elements) say where those of `shape` lie among them.
+    ///
+    /// # Errors
+    /// As [`PlanCx::alias_view`] for strides that reach outside.
+    pub fn output_view(
+        &mut self,
+        index: usize,
+        shape: Shape,
+        strides: [isize; MAX_RANK],
+    ) -> Result<Slot, PlanError> {
+        let slot = self.output(index, shape)?;
+        let reach: usize = shape
+            .iter()
+            .zip(&strides)
+            .map(|(&d, &s)| d.saturating_sub(1).saturating_mul(s.unsigned_abs()))
+            .fold(0, usize::saturating_add);
+        if shape.elements() > 0 && reach >= shape.elements() {
+            return Err(PlanError::shape("an output reaches outside of its buffer"));
+        }
+        if let Some(id) = self.output_id(index)
+            && let Some(fact) = self.facts.get(id)
+        {
+            let view = Some(View { offset: 0, strides });
+            self.facts.set(id, Fact { view, ..fact.clone() });
+        }
         Ok(slot)
     }
 
@@ -189,7 +224,9 @@ impl PlanCx<'_> {
 
     /// Room for a step to work in. Kernels get it after the outputs, in the order of `writes`.
     pub fn temp(&mut self, bytes: usize) -> Slot {
-        Slot(self.segment.buffer(bytes))
+        // Room has no type; the debugging view shows it as bytes.
+        let shape = Shape::new(&[bytes]).unwrap_or(Shape::SCALAR);
+        Slot { buffer: self.segment.buffer(bytes), ty: (DType::U8, shape) }
     }
 
     /// Room for `count` elements of `T` to work in.
@@ -199,7 +236,7 @@ impl PlanCx<'_> {
 
     /// A slot that an earlier step of this node wrote, to be read by a later one.
     pub fn read_back(&self, slot: Slot) -> Operand {
-        Operand(Source::Buffer(slot.0, 0..slot.0.bytes))
+        Operand { source: Source::Buffer(slot.buffer, 0..slot.buffer.bytes), ty: slot.ty }
     }
 
     /// Emits a step: `run` gets `reads` and `writes` in this order through [`Args`].
@@ -210,8 +247,8 @@ impl PlanCx<'_> {
         writes: &[Slot],
         run: impl Fn(&mut Args<'_>) -> Result<(), RunError> + Send + Sync + 'static,
     ) {
-        let reads = reads.iter().map(|o| o.0.clone()).collect();
-        let writes = writes.iter().map(|s| s.0).collect();
+        let reads = reads.iter().map(|o| (o.source.clone(), o.ty)).collect();
+        let writes = writes.iter().map(|s| (s.buffer, s.ty)).collect();
         self.segment.step(name, self.node.label.clone(), reads, writes, Box::new(run));
     }
 
@@ -299,7 +336,7 @@ impl PlanCx<'_> {
             Err(error) => return error.into(),
         };
         let slot = self.temp(shape.byte_len(DType::I64));
-        let place = Place::Buffer(slot.0);
+        let place = Place::Buffer(slot.buffer);
         self.facts.set(self.node.aux, Fact { dtype: DType::I64, shape, place, view: None });
         self.step(name, reads, &[slot], run);
         PlanError::NeedsValue(self.node.aux)
@@ -357,7 +394,8 @@ pub(crate) fn contiguous_fact(
     segment: &mut SegmentBuilder,
 ) -> Result<Operand, PlanError> {
     let place = whole_place(fact)?;
-    let Some(view) = fact.view else { return Ok(Operand(place)) };
+    let ty = (fact.dtype, fact.shape);
+    let Some(view) = fact.view else { return Ok(Operand { source: place, ty }) };
     let bytes = fact.shape.byte_len(fact.dtype);
     if is_row_major(&fact.shape, &view.strides) {
         let start = view.offset * fact.dtype.size();
@@ -365,19 +403,20 @@ pub(crate) fn contiguous_fact(
         // A view of nothing may point at the very end.
         let start = if bytes == 0 { 0 } else { r.start + start };
         let range = start..start + bytes;
-        return Ok(Operand(match place {
+        let source = match place {
             Source::Const(tensor, _) => Source::Const(tensor, range),
             Source::Input(index, _) => Source::Input(index, range),
             Source::Buffer(buffer, _) => Source::Buffer(buffer, range),
-        }));
+        };
+        return Ok(Operand { source, ty });
     }
     let buffer = segment.buffer(bytes);
     let (shape, size) = (fact.shape, fact.dtype.size());
     segment.step(
         "copy",
         label.clone(),
-        vec![place],
-        vec![buffer],
+        vec![(place, ty)],
+        vec![(buffer, ty)],
         Box::new(move |a| {
             let (src, dst) = (a.read_bytes(0)?, a.write_bytes()?);
             copy_strided(size, src, view.offset, &view.strides, &shape, dst);
@@ -386,5 +425,5 @@ pub(crate) fn contiguous_fact(
     );
     fact.place = Place::Buffer(buffer);
     fact.view = None;
-    Ok(Operand(Source::Buffer(buffer, 0..bytes)))
+    Ok(Operand { source: Source::Buffer(buffer, 0..bytes), ty })
 }

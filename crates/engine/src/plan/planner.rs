@@ -259,7 +259,7 @@ fn finish(
     for &id in &body.outputs {
         let operand = contiguous(id, &marker, &mut state.facts, &mut builder).map_err(at_end)?;
         let fact = state.facts.get(id).ok_or(RunError::Internal("an output has no fact"))?;
-        places.push((operand.0, fact.dtype, fact.shape));
+        places.push((operand.source, fact.dtype, fact.shape));
     }
     let kept: Vec<BufferRef> = places.iter().filter_map(|(s, ..)| buffer_of(s)).collect();
     let segment = builder.finish(kept.into_iter(), &state.spans).map_err(at_end)?;
@@ -291,7 +291,7 @@ fn branch(
         )));
     }
     let mut kept: Vec<BufferRef> =
-        state.facts.live_buffers().chain(buffer_of(&operand.0)).collect();
+        state.facts.live_buffers().chain(buffer_of(&operand.source)).collect();
     for frame in &state.frames {
         if let Then::Repeat(repetition) = &frame.then {
             kept.extend(repetition.buffers());
@@ -299,7 +299,7 @@ fn branch(
     }
     let segment = builder.finish(kept.into_iter(), &state.spans)?;
     state.spans.push(segment.spans.clone());
-    let source = locate(operand.0, &state.spans).ok_or_else(missing)?;
+    let source = locate(operand.source, &state.spans).ok_or_else(missing)?;
     let branch = Branch { source, value: id, dtype, shape, state, children: RwLock::default() };
     Ok(PlanNode { segment, end: End::Branch(Box::new(branch)) })
 }

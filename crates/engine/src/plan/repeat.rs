@@ -310,7 +310,8 @@ fn stack(
     let whole = Shape::new(&dims)?;
     let mut reads = Vec::with_capacity(slices.len());
     for slice in &mut slices {
-        reads.push(contiguous_fact(slice, label, builder)?.0);
+        let operand = contiguous_fact(slice, label, builder)?;
+        reads.push((operand.source, operand.ty));
     }
     let (outer, inner) = shape.dims().split_at(axis);
     let runs: usize = outer.iter().product();
@@ -321,7 +322,7 @@ fn stack(
         "stack",
         label.clone(),
         reads,
-        vec![buffer],
+        vec![(buffer, (dtype, whole))],
         Box::new(move |args| {
             let out = args.write_bytes()?;
             for index in 0..count {

@@ -6,7 +6,10 @@ use super::run::Args;
 use crate::error::{PlanError, RunError};
 use std::ops::Range;
 use std::sync::Arc;
-use stead_tensor::{Span, StepSpans, Tensor, TensorError};
+use stead_tensor::{DType, Shape, Span, StepSpans, Tensor, TensorError};
+
+/// Element type and shape of an operand or output, for the debugging view.
+pub(crate) type StepType = (DType, Shape);
 
 /// What runs a step.
 pub(crate) type StepFn = Box<dyn Fn(&mut Args<'_>) -> Result<(), RunError> + Send + Sync>;
@@ -30,8 +33,8 @@ pub(crate) struct SegmentBuilder {
 struct PendingStep {
     name: &'static str,
     label: Arc<str>,
-    reads: Vec<Source>,
-    writes: Vec<usize>,
+    reads: Vec<(Source, StepType)>,
+    writes: Vec<(usize, StepType)>,
     run: StepFn,
 }
 
@@ -52,6 +55,8 @@ pub(crate) struct Step {
     /// The node it works for.
     pub label: Arc<str>,
     pub sources: Box<[StepSource]>,
+    /// Types of what is read, then of what is written.
+    pub types: Box<[StepType]>,
     pub spans: StepSpans,
     pub run: StepFn,
 }
@@ -90,11 +95,11 @@ impl SegmentBuilder {
         &mut self,
         name: &'static str,
         label: Arc<str>,
-        reads: Vec<Source>,
-        writes: Vec<BufferRef>,
+        reads: Vec<(Source, StepType)>,
+        writes: Vec<(BufferRef, StepType)>,
         run: StepFn,
     ) {
-        let writes = writes.iter().map(|w| w.index).collect();
+        let writes = writes.into_iter().map(|(w, ty)| (w.index, ty)).collect();
         self.steps.push(PendingStep { name, label, reads, writes, run });
     }
 
@@ -111,11 +116,11 @@ impl SegmentBuilder {
             .map(|&bytes| Lifetime { bytes, first: usize::MAX, last: 0 })
             .collect();
         for (at, step) in self.steps.iter().enumerate() {
-            let reads = step.reads.iter().filter_map(|source| match source {
+            let reads = step.reads.iter().filter_map(|(source, _)| match source {
                 Source::Buffer(b, _) if b.segment == self.index => Some(b.index),
                 _ => None,
             });
-            for index in reads.chain(step.writes.iter().copied()) {
+            for index in reads.chain(step.writes.iter().map(|w| w.0)) {
                 let lifetime = &mut lifetimes[index];
                 lifetime.first = lifetime.first.min(at);
                 lifetime.last = lifetime.last.max(at);
@@ -150,7 +155,9 @@ impl SegmentBuilder {
         for step in self.steps {
             let mut reads = Vec::new();
             let mut sources = Vec::with_capacity(step.reads.len());
-            for source in step.reads {
+            let types = step.reads.iter().map(|r| r.1).chain(step.writes.iter().map(|w| w.1));
+            let types = types.collect();
+            for (source, _) in step.reads {
                 sources.push(match source {
                     Source::Const(tensor, range) => StepSource::Const(tensor, range),
                     Source::Input(index, range) => StepSource::Input(index, range),
@@ -160,11 +167,12 @@ impl SegmentBuilder {
                     }
                 });
             }
-            let writes = step.writes.iter().map(|&w| spans[w]).collect();
+            let writes = step.writes.iter().map(|&(w, _)| spans[w]).collect();
             steps.push(Step {
                 name: step.name,
                 label: step.label,
                 sources: sources.into(),
+                types,
                 spans: StepSpans::new(reads, writes).ok_or_else(broken)?,
                 run: step.run,
             });

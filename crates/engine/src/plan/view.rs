@@ -22,9 +22,9 @@ pub struct StepView {
     pub kernel: &'static str,
     /// The node it works for.
     pub node: String,
-    /// What it reads: `const`, `input N` or `segment:offset`, each with its bytes.
+    /// What it reads, as `type[shape]@place+bytes`; the place is `const`, `input N` or `segment:offset`.
     pub reads: Vec<String>,
-    /// What it writes, as `segment:offset+bytes`.
+    /// What it writes, in the same form.
     pub writes: Vec<String>,
 }
 
@@ -33,18 +33,29 @@ impl PlanView {
         let segment = self.arena_bytes.len();
         self.arena_bytes.push(node.segment.arena_bytes);
         for step in &node.segment.steps {
-            let place = |s: &stead_tensor::Span| format!("{}:{}+{}", s.block, s.offset, s.len);
-            let read = |source: &StepSource| match source {
-                StepSource::Arena(i) => step.spans.reads().get(*i).map_or_else(String::new, place),
-                StepSource::Const(_, range) => format!("const+{}", range.len()),
-                StepSource::Input(i, range) => format!("input {i}+{}", range.len()),
+            let mut types = step.types.iter();
+            let mut typed = |place: String| match types.next() {
+                Some((dtype, shape)) => format!("{dtype}{shape}@{place}"),
+                None => place,
             };
+            let arena = |s: &stead_tensor::Span| format!("{}:{}+{}", s.block, s.offset, s.len);
+            let mut reads = Vec::new();
+            for source in &step.sources {
+                reads.push(typed(match source {
+                    StepSource::Arena(i) => {
+                        step.spans.reads().get(*i).map_or_else(String::new, arena)
+                    }
+                    StepSource::Const(_, range) => format!("const+{}", range.len()),
+                    StepSource::Input(i, range) => format!("input {i}+{}", range.len()),
+                }));
+            }
+            let writes = step.spans.writes().iter().map(|s| typed(arena(s))).collect();
             self.steps.push(StepView {
                 segment,
                 kernel: step.name,
                 node: step.label.to_string(),
-                reads: step.sources.iter().map(read).collect(),
-                writes: step.spans.writes().iter().map(place).collect(),
+                reads,
+                writes,
             });
         }
         if let End::Branch(_) = node.end {

@@ -146,10 +146,11 @@ mod tests {
     use super::*;
     use crate::ops::Operand;
     use crate::plan::Source;
+    use stead_tensor::DType;
 
     fn row_major(dims: &[usize]) -> (Shape, Strided) {
         let shape = Shape::new(dims).unwrap();
-        let operand = Operand(Source::Input(0, 0..0));
+        let operand = Operand { source: Source::Input(0, 0..0), ty: (DType::F32, shape) };
         (shape, Strided { operand, offset: 0, strides: shape.strides() })
     }
 
