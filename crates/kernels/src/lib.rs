@@ -17,7 +17,9 @@
 #![no_std]
 #![allow(unsafe_code)]
 
+mod chunks;
 pub mod convert;
+pub mod conv;
 pub mod gemm;
 mod isa;
 pub mod math;
@@ -29,6 +31,8 @@ pub mod scalar_math;
 pub mod simd;
 pub mod softmax;
 pub mod unary;
+mod window;
 
 pub use isa::Isa;
 pub use par::{Parallel, Serial};
+pub use window::Window;

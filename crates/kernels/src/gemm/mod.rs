@@ -39,7 +39,9 @@ pub use activation::{Activation, activate, activate_slice};
 pub(crate) use dot::dots;
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
+pub(crate) use pack::{is_dot, sliver_width, slivers_len};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
+pub(crate) use shape::{Panels, shape as tile_shape};
 
 /// A matrix in a slice: element `(i, j)` is at `i * row_stride + j * col_stride`.
 #[derive(Debug, Clone, Copy)]
