@@ -18,8 +18,8 @@
 #![allow(unsafe_code)]
 
 mod chunks;
-pub mod convert;
 pub mod conv;
+pub mod convert;
 pub mod gemm;
 mod isa;
 pub mod math;

@@ -20,9 +20,11 @@ pub(crate) mod activation;
 mod control;
 mod matmul;
 mod movement;
+mod nn;
 
 /// All operators, by family.
-pub const FAMILIES: &[&[OpDef]] = &[control::OPS, matmul::OPS, movement::OPS];
+pub const FAMILIES: &[&[OpDef]] =
+    &[control::OPS, matmul::OPS, movement::OPS, nn::conv::OPS, nn::conv_transpose::OPS];
 
 /// The definition for an operator of this opset version, or the end of an error message that says what is
 /// supported instead.

@@ -1,9 +1,9 @@
 //! Convolution of channels that do not mix: one input plane to one or more output planes.
 
 use super::ConvShape;
+use crate::chunks::{split_chunks, tasks};
 use crate::gemm::{Activation, activate_slice};
 use crate::simd::{Simd, SimdOp, dispatch};
-use crate::chunks::{split_chunks, tasks};
 use crate::window::Window;
 use crate::{Isa, Parallel};
 
@@ -11,6 +11,7 @@ use crate::{Isa, Parallel};
 const STRIP: usize = 4;
 
 /// Depthwise convolution of f32 planes.
+#[expect(clippy::too_many_arguments, reason = "the operands of a convolution")]
 pub(super) fn depthwise(
     isa: Isa,
     par: &dyn Parallel,

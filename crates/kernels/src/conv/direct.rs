@@ -1,8 +1,8 @@
 //! Convolution by the definition, for the element types that have no kernel of their own.
 
 use super::ConvShape;
-use crate::simd::{Simd, SimdOp, dispatch};
 use crate::chunks::{split_chunks, tasks};
+use crate::simd::{Simd, SimdOp, dispatch};
 use crate::window::Window;
 use crate::{Isa, Parallel};
 

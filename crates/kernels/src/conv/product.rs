@@ -4,11 +4,11 @@ use super::columns::fill;
 use super::depthwise::depthwise;
 use super::few::{Few, MAX_FEW, few};
 use super::{ConvShape, is_depthwise};
+use crate::chunks::{split_chunks, tasks};
 use crate::gemm::{
     Activation, Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, is_dot, pack_a, packed_a_len,
     sliver_width, slivers_len, tile_shape,
 };
-use crate::chunks::{split_chunks, tasks};
 use crate::{Isa, Parallel};
 
 /// Numbers of columns that are made at a time, when there is one thread: half a megabyte, which stays in the

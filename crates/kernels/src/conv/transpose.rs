@@ -4,11 +4,11 @@
 //! Everything is said in terms of the convolution that is transposed: its *output* is the input here.
 
 use super::ConvShape;
+use crate::chunks::{split_chunks, tasks};
 use crate::gemm::{
     Activation, Epilogue, Lhs, MatRef, Rhs, activate_slice, gemm, gemm_scratch_len, pack_a,
 };
 use crate::simd::{Simd, SimdOp, dispatch};
-use crate::chunks::{split_chunks, tasks};
 use crate::window::Window;
 use crate::{Isa, Parallel};
 
