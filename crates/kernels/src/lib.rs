@@ -17,6 +17,7 @@
 #![no_std]
 #![allow(unsafe_code)]
 
+pub mod attention;
 mod chunks;
 pub mod conv;
 pub mod convert;

@@ -24,15 +24,15 @@
 //! ```
 
 mod activation;
-mod dot;
+pub(crate) mod dot;
 mod driver;
-mod epilogue;
+pub(crate) mod epilogue;
 pub mod generic;
 pub mod integer;
-mod pack;
-mod shape;
-mod tile;
-mod vector;
+pub(crate) mod pack;
+pub(crate) mod shape;
+pub(crate) mod tile;
+pub(crate) mod vector;
 
 pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
