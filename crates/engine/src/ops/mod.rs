@@ -23,8 +23,7 @@ mod movement;
 mod nn;
 
 /// Families of one table.
-const FAMILIES: &[&[OpDef]] =
-    &[control::OPS, matmul::OPS, nn::conv::OPS, nn::conv_transpose::OPS];
+const FAMILIES: &[&[OpDef]] = &[control::OPS, matmul::OPS, nn::conv::OPS, nn::conv_transpose::OPS];
 
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
