@@ -17,9 +17,6 @@
 #![no_std]
 #![allow(unsafe_code)]
 
-pub mod attention;
-mod chunks;
-pub mod conv;
 pub mod convert;
 pub mod gemm;
 mod isa;
@@ -32,8 +29,6 @@ pub mod scalar_math;
 pub mod simd;
 pub mod softmax;
 pub mod unary;
-mod window;
 
 pub use isa::Isa;
 pub use par::{Parallel, Serial};
-pub use window::Window;

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
-use crate::commands::{bench, conformance, demo, inspect, run};
+use crate::commands::{bench, conformance, inspect, run};
+use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::serve;
 

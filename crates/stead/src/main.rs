@@ -8,6 +8,7 @@
 mod cli;
 mod commands;
 mod conformance;
+mod demo;
 mod failure;
 mod inputs;
 mod measure;

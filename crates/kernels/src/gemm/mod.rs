@@ -24,24 +24,22 @@
 //! ```
 
 mod activation;
-pub(crate) mod dot;
+mod dot;
 mod driver;
-pub(crate) mod epilogue;
+mod epilogue;
 pub mod generic;
 pub mod integer;
-pub(crate) mod pack;
-pub(crate) mod shape;
-pub(crate) mod tile;
-pub(crate) mod vector;
+mod pack;
+mod shape;
+mod tile;
+mod vector;
 
 pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
 pub(crate) use dot::dots;
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
-pub(crate) use pack::{is_dot, sliver_width, slivers_len};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
-pub(crate) use shape::{Panels, shape as tile_shape};
 
 /// A matrix in a slice: element `(i, j)` is at `i * row_stride + j * col_stride`.
 #[derive(Debug, Clone, Copy)]

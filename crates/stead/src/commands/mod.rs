@@ -2,7 +2,6 @@
 
 pub mod bench;
 pub mod conformance;
-pub mod demo;
 pub mod inspect;
 pub mod run;
 

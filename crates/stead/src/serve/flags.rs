@@ -61,7 +61,7 @@ pub const FLAGS: &[Flag] = &[
     flag("target_device", "DEVICE", "CPU", Ovms, "CPU or AUTO"),
     flag("grpc_workers", "N", "1", Ovms, "1 to the number of cores; one gRPC server uses all of them"),
     flag("grpc_max_threads", "N", "", Ovms, "upper bound of threads for gRPC"),
-    flag("grpc_memory_quota", "BYTES", "2147483648", Ovms, "upper bound of a gRPC message"),
+    flag("grpc_memory_quota", "BYTES", "2147483648", Ovms, "a bound that is checked; --max_body_bytes bounds messages"),
     flag("rest_workers", "N", "", Ovms, "threads for HTTP, from 2; needs --rest_port"),
     flag("log_level", "LEVEL", "INFO", Ovms, "TRACE, DEBUG, INFO, WARNING or ERROR"),
     flag("log_path", "FILE", "", Ovms, "append the log to this file too"),

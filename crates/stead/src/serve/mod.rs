@@ -1,15 +1,143 @@
 //! `stead serve`: flags, and what they start.
 
+mod edit;
 pub mod flags;
+mod log;
 mod model;
 pub mod options;
 
+use std::future::Future;
+use std::net::SocketAddr;
+
 use clap::ArgMatches;
+use stead_app::{ServerConfig, Source};
+use stead_node::{Embedded, NodeConfig};
+use stead_server::{MetricsOptions, ServerHandle, ServerOptions};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
+use options::ServeOptions;
 
 /// Runs the command.
 pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
+    if let Some(done) = edit::run(matches)? {
+        println!("{done}");
+        return Ok(());
+    }
     let options = options::resolve(matches)?;
-    Err(Failure::failed(format!("cannot serve {:?} yet", options.source)))
+    log::start(&options.log)?;
+    for note in &options.notes {
+        tracing::warn!("{note}");
+    }
+    runtime()?.block_on(async {
+        let server = start(node_config(&options), server_options(&options)?).await?;
+        announce(&options, &server);
+        until_told(server, options.drain).await
+    })
+}
+
+/// tokio's threads do I/O and the shortest requests; long ones go to the node's own pool.
+pub fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::failed)
+}
+
+/// Starts a node and a server for it.
+///
+/// # Errors
+/// Nothing to serve from, or an address that is taken.
+pub async fn start(node: NodeConfig, server: ServerOptions) -> Result<ServerHandle, Failure> {
+    let node = Embedded::start(node).map_err(Failure::failed)?;
+    stead_server::serve(server, node).await.map_err(Failure::failed)
+}
+
+fn node_config(options: &ServeOptions) -> NodeConfig {
+    NodeConfig {
+        defaults: options.settings.clone(),
+        threads: options.threads,
+        poll: options.poll,
+        ..NodeConfig::new(options.source.clone())
+    }
+}
+
+fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
+    Ok(ServerOptions {
+        http: options.rest.clone(),
+        grpc: options.grpc.clone(),
+        max_body_bytes: options.max_body_bytes,
+        metrics: metrics(options)?,
+        cors: options.cors.clone(),
+        ..ServerOptions::default()
+    })
+}
+
+/// Metrics are on where only this machine can read them, and where somebody asked for them.
+fn metrics(options: &ServeOptions) -> Result<MetricsOptions, Failure> {
+    let loopback = options.rest.iter().all(|address| address.ip().is_loopback());
+    let mut metrics = MetricsOptions {
+        enabled: options.metrics_enable || loopback,
+        list: options.metrics_list.clone(),
+    };
+    if let (Source::ConfigFile(path), false) = (&options.source, options.metrics_enable)
+        && let Ok(bytes) = std::fs::read(path)
+        && let Ok(config) = ServerConfig::parse(&bytes)
+    {
+        if config.metrics.enable == Some(true) && options.rest.is_empty() {
+            return Err(Failure::usage(
+                "monitoring.metrics.enable in the config needs --rest_port",
+            ));
+        }
+        metrics.enabled = config.metrics.enable.unwrap_or(metrics.enabled);
+        metrics.list = config.metrics.metrics_list;
+    }
+    Ok(metrics)
+}
+
+/// Logs where the server listens, and the one difference from OpenVINO Model Server that surprises.
+fn announce(options: &ServeOptions, server: &ServerHandle) {
+    for address in server.http_addresses() {
+        tracing::info!("HTTP on http://{address}");
+    }
+    for address in server.grpc_addresses() {
+        tracing::info!("gRPC on {address}");
+    }
+    let local = |list: &[SocketAddr]| list.iter().all(|address| address.ip().is_loopback());
+    if local(&options.rest) && local(&options.grpc) {
+        tracing::info!(
+            "only this machine can connect; --rest_bind_address 0.0.0.0 and --grpc_bind_address \
+             0.0.0.0 open the server to others, as OpenVINO Model Server does by default"
+        );
+    }
+}
+
+/// Waits for SIGTERM or SIGINT, then lets requests in flight finish. A second signal ends the process.
+///
+/// # Errors
+/// Requests that were not answered in time.
+pub async fn until_told(server: ServerHandle, drain: std::time::Duration) -> Result<(), Failure> {
+    let stop = signals()?;
+    stop.await;
+    tracing::info!(
+        "stopping: waiting up to {drain:?} for requests in flight; a second signal ends at once"
+    );
+    let again = signals()?;
+    tokio::select! {
+        answered = server.drain(drain) => match answered {
+            true => Ok(()),
+            false => Err(Failure::failed("stopped with requests in flight")),
+        },
+        () = again => Err(Failure::failed("ended by a second signal")),
+    }
+}
+
+/// Completes at the next SIGTERM or SIGINT.
+fn signals() -> Result<impl Future<Output = ()>, Failure> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::failed)?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => (),
+            _ = interrupt.recv() => (),
+        }
+    })
 }

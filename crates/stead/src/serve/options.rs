@@ -1,11 +1,12 @@
 //! From flags as text to checked values.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgMatches;
 use stead_app::{ModelSettings, Source};
+use stead_server::{CorsOptions, DEFAULT_MAX_BODY_BYTES, is_metric};
 
 use super::flags::{FLAGS, Kind, text};
 use super::model;
@@ -15,8 +16,8 @@ use crate::failure::Failure;
 const DEFAULT_GRPC_PORT: u16 = 9000;
 /// HTTP port when neither port is given.
 const DEFAULT_REST_PORT: u16 = 8080;
-/// Largest body unless told otherwise; Triton's limit for HTTP.
-const DEFAULT_MAX_BODY_BYTES: usize = 64 << 20;
+/// OpenVINO Model Server listens on every address; a server without authentication should not, unless told.
+const LOOPBACK: &str = "127.0.0.1";
 
 /// Everything that `stead serve` was told.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,35 +34,20 @@ pub struct ServeOptions {
     pub poll: Option<Duration>,
     /// Threads that compute; `None` for one per core.
     pub threads: Option<usize>,
-    /// Largest request body.
+    /// Largest request body and gRPC message.
     pub max_body_bytes: usize,
-    /// Largest gRPC message; the smaller of the body limit and OVMS's memory quota.
-    pub max_message_bytes: usize,
     /// `--metrics_enable` was given.
     pub metrics_enable: bool,
     /// `--metrics_list`.
-    pub metrics_list: Option<Vec<String>>,
+    pub metrics_list: Vec<String>,
     /// CORS headers.
-    pub cors: Cors,
+    pub cors: CorsOptions,
     /// How long a graceful stop waits.
     pub drain: Duration,
     /// The log.
     pub log: LogOptions,
     /// Things that the user should know, for the log.
     pub notes: Vec<String>,
-}
-
-/// What cross-origin requests may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cors {
-    /// Whether browsers may send credentials.
-    pub allow_credentials: bool,
-    /// Allowed origins, `*` for all.
-    pub origins: String,
-    /// Allowed methods, `*` for all.
-    pub methods: String,
-    /// Allowed headers, `*` for all.
-    pub headers: String,
 }
 
 /// Where the log goes and what it holds.
@@ -103,15 +89,19 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     number(matches, "grpc_workers", 1, cores as u64)?;
     number(matches, "grpc_max_threads", 1, u64::MAX)?;
-    let quota = number(matches, "grpc_memory_quota", 0, u64::MAX)?;
+    number(matches, "grpc_memory_quota", 0, u64::MAX)?;
     let metrics_enable = switch(matches, "metrics_enable")?;
     if metrics_enable && rest_port.is_none() {
         return Err(Failure::usage("--metrics_enable needs --rest_port"));
     }
-    let metrics_list =
-        given("metrics_list").map(|list| list.split(',').map(str::to_owned).collect());
-    if metrics_list.is_some() && !metrics_enable {
+    let listed = given("metrics_list").unwrap_or_default().split(',').map(str::trim);
+    let metrics_list: Vec<String> =
+        listed.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    if given("metrics_list").is_some() && !metrics_enable {
         return Err(Failure::usage("--metrics_list needs --metrics_enable"));
+    }
+    if let Some(unknown) = metrics_list.iter().find(|name| !is_metric(name)) {
+        return Err(Failure::usage(format!("--metrics_list: there is no metric `{unknown}`")));
     }
     let max_body_bytes = number(matches, "max_body_bytes", 1, usize::MAX as u64)?
         .map_or(DEFAULT_MAX_BODY_BYTES, |n| n as usize);
@@ -125,14 +115,13 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         poll: (poll > 0).then(|| Duration::from_secs(poll)),
         threads: number(matches, "threads", 1, 4096)?.map(|n| n as usize),
         max_body_bytes,
-        max_message_bytes: quota.map_or(max_body_bytes, |q| max_body_bytes.min(q as usize)),
         metrics_enable,
         metrics_list,
-        cors: Cors {
+        cors: CorsOptions {
             allow_credentials: switch(matches, "allow_credentials")?,
-            origins: given("allowed_origins").unwrap_or("*").to_owned(),
-            methods: given("allowed_methods").unwrap_or("*").to_owned(),
-            headers: given("allowed_headers").unwrap_or("*").to_owned(),
+            allowed_origins: given("allowed_origins").unwrap_or("*").to_owned(),
+            allowed_methods: given("allowed_methods").unwrap_or("*").to_owned(),
+            allowed_headers: given("allowed_headers").unwrap_or("*").to_owned(),
         },
         drain: Duration::from_secs(number(matches, "drain_seconds", 0, 86_400)?.unwrap_or(30)),
         log: LogOptions {
@@ -171,31 +160,15 @@ fn ports(grpc: Option<&str>, rest: Option<&str>) -> Result<(Option<u16>, Option<
     }
 }
 
-/// The socket addresses of a comma list of hosts; none without a port.
+/// The socket addresses of a comma list of hosts; none without a port, but the list is checked.
 fn addresses(
     flag: &str,
     hosts: Option<&str>,
     port: Option<u16>,
 ) -> Result<Vec<SocketAddr>, Failure> {
-    let hosts = hosts.unwrap_or("127.0.0.1");
-    let bad = |host: &str| Failure::usage(format!("--{flag}: `{host}` is no address"));
-    let mut out = Vec::new();
-    for host in hosts.split(',').map(str::trim) {
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let found: Vec<SocketAddr> = match bare.parse::<IpAddr>() {
-            Ok(ip) => vec![SocketAddr::new(ip, port.unwrap_or(0))],
-            Err(_) => (bare, port.unwrap_or(0))
-                .to_socket_addrs()
-                .map_err(|_| bad(host))?
-                .take(1)
-                .collect(),
-        };
-        if found.is_empty() || host.is_empty() {
-            return Err(bad(host));
-        }
-        out.extend(found);
-    }
-    Ok(if port.is_some() { out } else { Vec::new() })
+    let found = stead_server::resolve(hosts.unwrap_or(LOOPBACK), port.unwrap_or(0))
+        .map_err(|e| Failure::usage(format!("--{flag}: {e}")))?;
+    Ok(if port.is_some() { found } else { Vec::new() })
 }
 
 /// A whole number between two bounds.
@@ -284,7 +257,11 @@ mod tests {
             ("m --rest_port 80 --rest_workers 1", "--rest_workers: 1 is below 2"),
             ("m --port 9000 --metrics_enable", "--metrics_enable needs --rest_port"),
             ("m --metrics_list a", "--metrics_list needs --metrics_enable"),
-            ("m --rest_bind_address 300.1.1.1", "--rest_bind_address: `300.1.1.1` is no address"),
+            (
+                "m --rest_bind_address ,",
+                "--rest_bind_address: bad bind address '': expected IP addresses or host names, comma separated",
+            ),
+            ("m --metrics_enable --metrics_list nope", "--metrics_list: there is no metric `nope`"),
             (
                 "m --log_level LOUD",
                 "--log_level: `LOUD` is not one of TRACE, DEBUG, INFO, WARNING, ERROR",
@@ -294,7 +271,7 @@ mod tests {
                 "--model_name m --model_path p --target_device GPU",
                 "--target_device is not supported: stead computes on the CPU only, not on \"GPU\"",
             ),
-            ("m --unknown", "UnknownArgument"),
+            ("m --unknown", "unexpected argument found"),
         ];
         for (line, expected) in cases {
             assert_eq!(options(line).map(|_| ()), Err(Failure::usage(expected)), "{line}");

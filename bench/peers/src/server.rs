@@ -1,0 +1,222 @@
+//! stead's server beside a bare TCP echo and empty HTTP and gRPC handlers that move the same bytes.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use prost::Message;
+
+use crate::load::{Call, ask, run as load};
+use crate::report::{Report, us};
+use crate::{Result, bare, variable};
+
+const CONNECTIONS: [usize; 3] = [1, 8, 64];
+const METHOD: &str = "/inference.GRPCInferenceService/ModelInfer";
+/// Inputs of the MLP.
+const WIDTH: usize = 256;
+
+/// A server process, stopped when it is dropped.
+struct Server {
+    child: Child,
+    rest: SocketAddr,
+    grpc: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill(); // gone already, if it cannot be killed
+        let _ = self.child.wait();
+    }
+}
+
+/// The fields of KServe's `ModelInferRequest` that one tensor needs.
+#[derive(Clone, PartialEq, Message)]
+struct InferRequest {
+    #[prost(string, tag = "1")]
+    model_name: String,
+    #[prost(message, repeated, tag = "5")]
+    inputs: Vec<InferTensor>,
+    #[prost(bytes = "vec", repeated, tag = "7")]
+    raw: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct InferTensor {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "2")]
+    datatype: String,
+    #[prost(int64, repeated, tag = "3")]
+    shape: Vec<i64>,
+}
+
+/// Measures requests, start and memory.
+pub fn run(report: &mut Report, budget: Duration) -> Result<()> {
+    requests(report, budget)?;
+    resources(report)
+}
+
+fn requests(report: &mut Report, budget: Duration) -> Result<()> {
+    let model = Path::new(&variable("STEAD_MLP")?).join("model.onnx");
+    let stead = start_stead(&["--model_name", "mlp", "--model_path", &model.to_string_lossy()])?;
+    let http = Call::Http(http_request());
+    let grpc = Call::Grpc(METHOD, bare::framed(&grpc_message()));
+    // The bare servers answer with as many bytes as stead does.
+    let (http_answer, grpc_answer) = (ask(stead.rest, &http)?.len(), ask(stead.grpc, &grpc)?.len());
+    let request = http_request();
+    let (echo, empty_http, empty_grpc) = (
+        start_bare("echo", request.len(), http_answer)?,
+        start_bare("http", request.len(), http_answer)?,
+        start_bare("grpc", 0, grpc_answer)?,
+    );
+    let sides = [
+        ("TCP echo", echo.rest, Call::Echo(request, http_answer)),
+        ("empty HTTP handler (hyper)", empty_http.rest, http.clone()),
+        ("stead HTTP", stead.rest, http),
+        ("empty gRPC handler (h2)", empty_grpc.rest, grpc.clone()),
+        ("stead gRPC", stead.grpc, grpc),
+    ];
+    let mut rows: Vec<Vec<String>> =
+        sides.iter().map(|(name, ..)| vec![(*name).to_owned()]).collect();
+    for connections in CONNECTIONS {
+        for ((_, address, call), row) in sides.iter().zip(&mut rows) {
+            let result = load(*address, call, connections, budget)?;
+            row.push(format!("{:.0}", result.per_second));
+            row.push(us(result.p50_us));
+            row.push(us(result.p99_us));
+            println!("{connections:>3} {}", row.join("  "));
+        }
+    }
+    let note = "MLP 256-512-128-1 at batch 1, KServe binary tensors, client and servers on the same machine (the client \
+                uses one thread). Goals: p50 at 1 connection within 60 us of the echo; at 64 connections at least 40 % of \
+                the empty handler's requests a second.";
+    let header = [
+        "server",
+        "1 conn: req/s",
+        "p50",
+        "p99",
+        "8 conns: req/s",
+        "p50",
+        "p99",
+        "64 conns: req/s",
+        "p50",
+        "p99",
+    ];
+    report.table("Server", note, &header, &rows);
+    Ok(())
+}
+
+fn resources(report: &mut Report) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let models = root.join("examples/quickstart/models");
+    let mut ready = Vec::new();
+    let mut rss = 0;
+    for _ in 0..5 {
+        let started = Instant::now();
+        let server = start_stead(&[&models.to_string_lossy()])?;
+        ready.push(started.elapsed());
+        std::thread::sleep(Duration::from_millis(500));
+        rss = rss_bytes(server.child.id()).unwrap_or(0);
+    }
+    ready.sort_unstable();
+    let binary = std::fs::metadata(variable("STEAD_BIN")?)?.len();
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let rows = vec![
+        vec![
+            "start to ready".into(),
+            format!("{:.0} ms", ready[2].as_secs_f64() * 1e3),
+            "200 ms".into(),
+        ],
+        vec!["resident memory, idle".into(), megabytes(rss), "30 MB".into()],
+        vec!["release binary".into(), megabytes(binary), "30 MB".into()],
+    ];
+    let note = "`stead serve examples/quickstart/models` (three models), median of five starts.";
+    report.table("Start and memory", note, &["what", "measured", "goal"], &rows);
+    Ok(())
+}
+
+/// Starts the binary on free ports and waits until it is ready.
+fn start_stead(args: &[&str]) -> Result<Server> {
+    let (rest, grpc) = (free_port()?, free_port()?);
+    let mut command = Command::new(variable("STEAD_BIN")?);
+    if args.first().is_some_and(|a| !a.starts_with("--")) {
+        command.arg("serve");
+    }
+    command.args(args).args(["--log_level", "ERROR"]);
+    command.args(["--rest_port", &rest.port().to_string(), "--port", &grpc.port().to_string()]);
+    let child = command.stdout(Stdio::null()).spawn()?;
+    let server = Server { child, rest, grpc };
+    let ready = Call::Http(Bytes::from_static(b"GET /v2/health/ready HTTP/1.1\r\nHost: x\r\n\r\n"));
+    wait(|| ask(rest, &ready).map(drop))?;
+    Ok(server)
+}
+
+fn start_bare(kind: &str, request: usize, answer: usize) -> Result<Server> {
+    let address = free_port()?;
+    let arguments =
+        [kind.to_owned(), address.port().to_string(), request.to_string(), answer.to_string()];
+    let child = Command::new(std::env::current_exe()?).args(arguments).spawn()?;
+    let server = Server { child, rest: address, grpc: address };
+    wait(|| Ok(drop(std::net::TcpStream::connect(address)?)))?;
+    Ok(server)
+}
+
+/// Tries every millisecond for ten seconds.
+fn wait(mut try_it: impl FnMut() -> Result<()>) -> Result<()> {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        match try_it() {
+            Ok(()) => return Ok(()),
+            Err(e) if Instant::now() > until => {
+                return Err(format!("not ready after 10 s: {e}").into());
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> Result<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+}
+
+fn row() -> Vec<u8> {
+    (0..WIDTH).flat_map(|i| (i as f32 * 0.01).sin().to_le_bytes()).collect()
+}
+
+fn http_request() -> Bytes {
+    let json = format!(
+        r#"{{"inputs":[{{"name":"input","datatype":"FP32","shape":[1,{WIDTH}],"parameters":{{"binary_data_size":{}}}}}],"parameters":{{"binary_data_output":true}}}}"#,
+        4 * WIDTH
+    );
+    let mut request = format!(
+        "POST /v2/models/mlp/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\n\
+         Inference-Header-Content-Length: {}\r\nContent-Length: {}\r\n\r\n{json}",
+        json.len(),
+        json.len() + 4 * WIDTH
+    )
+    .into_bytes();
+    request.extend(row());
+    request.into()
+}
+
+fn grpc_message() -> Vec<u8> {
+    InferRequest {
+        model_name: "mlp".into(),
+        inputs: vec![InferTensor {
+            name: "input".into(),
+            datatype: "FP32".into(),
+            shape: vec![1, WIDTH as i64],
+        }],
+        raw: vec![row()],
+    }
+    .encode_to_vec()
+}
+
+fn rss_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+}

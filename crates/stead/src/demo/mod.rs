@@ -1,0 +1,106 @@
+//! `stead demo`: the quickstart models, served and asked.
+
+mod client;
+mod models;
+mod stories;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use stead_node::NodeConfig;
+use stead_server::{MetricsOptions, ServerHandle, ServerOptions};
+
+use crate::failure::Failure;
+use crate::serve;
+
+/// How long the demo waits for requests in flight when it is told to stop.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Serve the built-in example models and show what requests and answers look like
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stead demo\n  stead demo --once\n  stead demo --rest_port 8000"
+)]
+pub struct DemoArgs {
+    /// Use free ports, show the requests and exit.
+    #[arg(long)]
+    once: bool,
+    /// HTTP port.
+    #[arg(long = "rest_port", default_value_t = 8080)]
+    rest_port: u16,
+    /// gRPC port.
+    #[arg(long = "port", default_value_t = 9000)]
+    port: u16,
+}
+
+/// Runs the command.
+pub fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let folder = models::unpack()?;
+    let port =
+        |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, if args.once { 0 } else { port }));
+    let options = ServerOptions {
+        http: vec![port(args.rest_port)],
+        grpc: vec![port(args.port)],
+        metrics: MetricsOptions { enabled: true, list: Vec::new() },
+        ..ServerOptions::default()
+    };
+    serve::runtime()?.block_on(async {
+        let server = serve::start(NodeConfig::path(folder.path()), options).await?;
+        let (rest, grpc) = addresses(&server)?;
+        println!("stead serves three small models from its own binary.\n");
+        for story in stories::STORIES {
+            tell(story, rest).await?;
+        }
+        if args.once {
+            server.drain(DRAIN).await;
+            println!("The demo is over. Without --once it keeps serving, so that you can try for yourself.");
+            return Ok(());
+        }
+        print!("{}", invitation(rest, grpc));
+        serve::until_told(server, DRAIN).await
+    })
+}
+
+fn addresses(server: &ServerHandle) -> Result<(SocketAddr, SocketAddr), Failure> {
+    let both = (server.http_addresses().first(), server.grpc_addresses().first());
+    let (Some(rest), Some(grpc)) = both else { return Err(Failure::failed("no address is bound")) };
+    Ok((*rest, *grpc))
+}
+
+/// Asks one question over HTTP, like any client, and prints it with its answer.
+async fn tell(story: &stories::Story, rest: SocketAddr) -> Result<(), Failure> {
+    println!("{}", story.question);
+    println!("  POST http://{rest}{}", story.path);
+    println!("  {}", shortened(story.body));
+    let answer = client::post(rest, story.path, story.body).await?;
+    println!("  -> {}", shortened(&answer));
+    let value = serde_json::from_str(&answer).map_err(Failure::failed)?;
+    let lines = (story.explain)(&value);
+    let lines = lines.ok_or_else(|| Failure::failed(format!("an unexpected answer: {answer}")))?;
+    for line in lines {
+        println!("  {line}");
+    }
+    println!();
+    Ok(())
+}
+
+/// Long bodies are numbers after numbers: the beginning tells enough.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 150;
+    let text = text.trim();
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}... ({} bytes)", &text[..at], text.len()),
+        None => text.to_owned(),
+    }
+}
+
+fn invitation(rest: SocketAddr, grpc: SocketAddr) -> String {
+    format!(
+        "Now it is your turn. The server keeps running (gRPC on {grpc}); Ctrl-C stops it.\n\n  \
+         curl http://{rest}/v2/models/ranker\n  \
+         curl -d '{{\"instances\": [[4.7, 320, 12, 24]]}}' http://{rest}/v1/models/ranker:predict\n  \
+         curl http://{rest}/v1/models/sentiment/metadata\n  \
+         curl http://{rest}/metrics\n\n\
+         Your own models: stead serve my_model.onnx\n"
+    )
+}
