@@ -1,0 +1,242 @@
+//! A server over a temporary repository, and a small HTTP client that sends exactly what it is told.
+#![allow(dead_code)] // each test file uses its part
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use stead_node::{Embedded, NodeConfig};
+use stead_onnx::{ModelBuilder, ValueType, dims_of};
+use stead_server::{MetricsOptions, ServerHandle, ServerOptions, serve};
+use stead_tensor::{DType, Tensor};
+use tempfile::TempDir;
+
+/// A running server with its models.
+pub struct Fixture {
+    pub http: SocketAddr,
+    pub grpc: SocketAddr,
+    pub node: Arc<Embedded>,
+    pub handle: Option<ServerHandle>,
+    runtime: Option<tokio::runtime::Runtime>,
+    _folder: TempDir,
+}
+
+/// The models: `acc` is the stateless twin of the recorded model, `two` has two inputs and outputs, `text`
+/// passes strings through, one model for each element type passes it through.
+fn write_models(folder: &Path) {
+    let write = |name: &str, bytes: Vec<u8>, options: &str| {
+        let version = folder.join(name).join("1");
+        std::fs::create_dir_all(&version).unwrap();
+        std::fs::write(version.join("model.onnx"), bytes).unwrap();
+        if !options.is_empty() {
+            std::fs::write(folder.join(name).join("stead.toml"), options).unwrap();
+        }
+    };
+    let tensor = |dtype, dims: &[&str]| ValueType::tensor(dtype, Some(dims_of(dims)));
+    let identity = |dtype, dims: &[&str]| {
+        ModelBuilder::new(17)
+            .input("INPUT", dtype, dims)
+            .node("Identity", &["INPUT"], &["OUTPUT"])
+            .output_of("OUTPUT", tensor(dtype, dims))
+            .bytes()
+    };
+    write("acc", identity(DType::F32, &["batch", "1"]), "max_batch_size = 4\n");
+    for dtype in TYPES {
+        write(&format!("id_{dtype}"), identity(*dtype, &["n"]), "");
+    }
+    let one = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
+    let two = ModelBuilder::new(17)
+        .input("a", DType::F32, &["n", "2"])
+        .input("b", DType::F32, &["n", "2"])
+        .init("one", one)
+        .node("Add", &["a", "b"], &["sum"])
+        .node("Sub", &["a", "one"], &["less"])
+        .output_of("sum", tensor(DType::F32, &["n", "2"]))
+        .output_of("less", tensor(DType::F32, &["n", "2"]))
+        .bytes();
+    write("two", two, "");
+}
+
+/// Types that an identity model is made for.
+pub const TYPES: &[DType] = &[
+    DType::F32,
+    DType::F64,
+    DType::F16,
+    DType::BF16,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::Bool,
+    DType::String,
+];
+
+impl Fixture {
+    pub fn start() -> Fixture {
+        Fixture::with(|_| {})
+    }
+
+    /// A server whose options were changed by `change`.
+    pub fn with(change: impl FnOnce(&mut ServerOptions)) -> Fixture {
+        let folder = tempfile::tempdir().unwrap();
+        write_models(folder.path());
+        let node = Embedded::start(NodeConfig::path(folder.path())).unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let mut options = ServerOptions {
+            http: vec![any],
+            grpc: vec![any],
+            metrics: MetricsOptions { enabled: true, list: vec![] },
+            ..ServerOptions::default()
+        };
+        change(&mut options);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let handle = runtime.block_on(serve(options, node.clone())).unwrap();
+        Fixture {
+            http: handle.http_addresses()[0],
+            grpc: handle.grpc_addresses()[0],
+            node,
+            handle: Some(handle),
+            runtime: Some(runtime),
+            _folder: folder,
+        }
+    }
+
+    pub fn runtime(&self) -> &tokio::runtime::Runtime {
+        self.runtime.as_ref().unwrap()
+    }
+
+    pub fn connect(&self) -> Client {
+        Client::connect(self.http)
+    }
+
+    /// One request on a connection of its own.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        self.connect().send(method, path, headers, body)
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    pub fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Answer {
+        self.send("POST", path, &[], body.as_ref())
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        drop(self.handle.take());
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|e| panic!("{e}: {} {}", self.status, self.text()))
+    }
+}
+
+/// A connection.
+pub struct Client {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    pub fn connect(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client { stream, buffer: Vec::new() }
+    }
+
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        self.write(&[text.as_bytes(), body].concat()).unwrap();
+        self.read(method == "HEAD").expect("an answer")
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    /// Reads one answer; `None` when the connection ends first.
+    pub fn read(&mut self, head: bool) -> Option<Answer> {
+        let end = loop {
+            if let Some(at) = self.buffer.windows(4).position(|w| w == b"\r\n\r\n") {
+                break at;
+            }
+            self.fill()?;
+        };
+        let text = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
+        self.buffer.drain(..end + 4);
+        let mut lines = text.split("\r\n");
+        let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+        let headers: Vec<(String, String)> = lines
+            .filter_map(|l| l.split_once(": "))
+            .map(|(n, v)| (n.to_lowercase(), v.to_owned()))
+            .collect();
+        let length = headers.iter().find(|(n, _)| n == "content-length");
+        let length: usize = length.map_or(0, |(_, v)| v.parse().unwrap());
+        let length = if head || status == 100 { 0 } else { length };
+        while self.buffer.len() < length {
+            self.fill()?;
+        }
+        let body = self.buffer.drain(..length).collect();
+        Some(Answer { status, headers, body })
+    }
+
+    fn fill(&mut self) -> Option<()> {
+        let mut chunk = [0; 16384];
+        match self.stream.read(&mut chunk) {
+            Ok(0) | Err(_) => None,
+            Ok(n) => {
+                self.buffer.extend_from_slice(&chunk[..n]);
+                Some(())
+            }
+        }
+    }
+}
+
+/// The bytes of `hex`.
+pub fn from_hex(hex: &str) -> Vec<u8> {
+    (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect()
+}
