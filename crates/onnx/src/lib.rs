@@ -22,7 +22,7 @@
 //! assert_eq!(ops, ["Gemm", "Sigmoid"], "sorted");
 //! assert_eq!(model.graph.nodes[0].attributes.float_or("alpha", 1.0)?, 0.5);
 //! let w = model.graph.initializer("w").ok_or("no weights")?;
-//! assert!(w.is_shared(), "borrowed from the one buffer of the file");
+//! assert!(w.is_shared(), "not copied out of the file's buffer");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -35,8 +35,9 @@
 //!   a name that a graph around it has too; the bodies of one node may use the same names.
 //! * `ai.onnx` is spelled `""`, and each [`Node`] carries the version of its operator set, so that it keeps its
 //!   meaning when it moves from a function into a graph.
-//! * Weights lie aligned in the file's own buffer: they are moved within it, over the bytes that nobody needs
-//!   after decoding, and never copied to a second one unless there is no room.
+//! * Weights are in memory once and aligned. [`Model::read`] gives each large one a buffer of its own, which is
+//!   freed with its tensor; the others share one buffer, within which they are moved to aligned places over
+//!   the bytes that nobody needs after decoding.
 #![forbid(unsafe_code)]
 
 mod attributes;

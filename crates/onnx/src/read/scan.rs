@@ -1,9 +1,10 @@
-//! Bounds what decoding a message may cost before it is decoded.
+//! Walks over tags and lengths of a model before it is decoded.
 //!
-//! Decoding turns two bytes of a file (the tag and the length of an empty message) into some hundred bytes
-//! of memory. This scan walks over tags and lengths only and adds up the memory that the decoder would ask
-//! for, so that a hostile file is refused rather than a server killed. It walks as the decoder does and
-//! stops where the decoder would: what is malformed is the decoder's to report.
+//! The walk bounds what decoding may cost: it turns two bytes of a file (the tag and the length of an empty
+//! message) into some hundred bytes of memory, so the walk adds up the memory that the decoder would ask for,
+//! and a hostile file is refused rather than a server killed. It also finds the weights, which a file's
+//! reader puts into buffers of their own. It goes as the decoder does and stops where the decoder would: what
+//! is malformed is the decoder's to report.
 
 use crate::{OnnxError, error, proto};
 
@@ -42,6 +43,8 @@ enum Kind {
 enum Field {
     /// A message of a kind that takes some bytes.
     Message(Kind, usize),
+    /// The raw data of a tensor.
+    Weights,
     /// Text, bytes, or numbers that take no more memory than in the file.
     Bytes,
     /// Numbers that take at most this many bytes for each byte.
@@ -76,6 +79,7 @@ const fn field(kind: Kind, number: u64) -> Field {
         (Kind::Attribute, 8) => Field::Packed(8),
         (Kind::Tensor, 1 | 7 | 11) => Field::Packed(8),
         (Kind::Tensor, 5) => Field::Packed(4),
+        (Kind::Tensor, 9) => Field::Weights,
         (Kind::Tensor, 3) => message::<tensor_proto::Segment>(Kind::Leaf),
         (Kind::Sparse, 1 | 2) => message::<TensorProto>(Kind::Tensor),
         (Kind::Sparse, 3) => Field::Packed(8),
@@ -109,70 +113,114 @@ const fn field(kind: Kind, number: u64) -> Field {
     }
 }
 
-/// Refuses a model whose decoding needs more than `limit` bytes besides the file's own buffer.
-pub(super) fn check(bytes: &[u8], limit: u64) -> Result<(), OnnxError> {
-    let cost = cost(bytes, limit);
+/// Where the walk gets its bytes.
+pub(super) trait Input {
+    /// The next byte, `None` at the end.
+    fn byte(&mut self) -> Option<u8>;
+    /// Passes over `len` bytes; false when there are fewer.
+    fn skip(&mut self, len: usize) -> bool;
+    /// Passes over the `len` bytes of a tensor's raw data; false when there are fewer.
+    fn weights(&mut self, len: usize) -> bool {
+        self.skip(len)
+    }
+    /// Bytes passed so far.
+    fn position(&self) -> usize;
+}
+
+impl Input for std::io::Cursor<&[u8]> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = self.get_ref().get(self.position() as usize).copied();
+        self.set_position(self.position() + 1);
+        byte
+    }
+
+    fn skip(&mut self, len: usize) -> bool {
+        self.set_position(self.position().saturating_add(len as u64));
+        self.position() <= self.get_ref().len() as u64
+    }
+
+    fn position(&self) -> usize {
+        self.position() as usize
+    }
+}
+
+/// Walks over a model of `len` bytes.
+///
+/// # Errors
+/// [`OnnxError::Limit`] when decoding needs more than `limit` bytes besides the weights and names.
+pub(super) fn check(input: &mut impl Input, len: usize, limit: u64) -> Result<(), OnnxError> {
+    let cost = cost(input, len, limit);
     error::check_limit("bytes of the model's graphs when decoded", cost, limit)
 }
 
-/// The memory that decoding takes; counting stops above `limit`.
-fn cost(bytes: &[u8], limit: u64) -> u64 {
+/// The memory that decoding takes; the walk ends above `limit`.
+fn cost(input: &mut impl Input, len: usize, limit: u64) -> u64 {
     let mut cost = 0u64;
-    let mut at = 0;
-    // The messages around the current one and where each ends.
-    let mut stack = vec![(Kind::Model, bytes.len())];
+    // The messages around the current place and where each ends.
+    let mut stack = vec![(Kind::Model, len)];
     while let Some(&(kind, end)) = stack.last() {
-        if at >= end {
+        if input.position() >= end {
             stack.pop();
             continue;
         }
-        let Some(tag) = varint(bytes, &mut at) else { break };
-        match tag & 7 {
+        let Some(tag) = varint(input) else { break };
+        let goes_on = match tag & 7 {
             0 => {
-                if varint(bytes, &mut at).is_none() {
-                    break;
-                }
                 cost += SLOT;
+                varint(input).is_some()
             }
-            1 => (at, cost) = (at.saturating_add(8), cost + SLOT),
-            5 => (at, cost) = (at.saturating_add(4), cost + SLOT),
+            1 => {
+                cost += SLOT;
+                input.skip(8)
+            }
+            5 => {
+                cost += SLOT;
+                input.skip(4)
+            }
             2 => {
-                let Some(len) = varint(bytes, &mut at) else { break };
-                let len = usize::try_from(len).unwrap_or(usize::MAX);
-                let Some(stop) = at.checked_add(len).filter(|&stop| stop <= end) else { break };
+                let Some(len) = varint(input).and_then(|len| usize::try_from(len).ok()) else {
+                    break;
+                };
+                let stop = input.position().checked_add(len).filter(|&stop| stop <= end);
+                let Some(stop) = stop else { break };
                 match field(kind, tag >> 3) {
                     Field::Message(inner, size) => {
                         // A growing list has twice the room that it needs.
                         cost += 2 * size as u64;
-                        if stack.len() > DEPTH {
-                            break;
-                        }
                         stack.push((inner, stop));
+                        stack.len() <= DEPTH
                     }
-                    // Weights and names are not copied or are no longer than in the file.
-                    Field::Bytes => (at, cost) = (stop, cost + 2 * SLOT),
+                    Field::Weights => {
+                        cost += SLOT;
+                        input.weights(len)
+                    }
+                    // Names are no longer than in the file.
+                    Field::Bytes => {
+                        cost += 2 * SLOT;
+                        input.skip(len)
+                    }
                     Field::Packed(factor) => {
-                        (at, cost) = (stop, cost + 2 * factor * len as u64);
+                        cost += 2 * factor * len as u64;
+                        input.skip(len)
                     }
                 }
             }
             // The marks of a group, which the decoder skips field by field.
-            3 | 4 => {}
-            _ => break,
-        }
-        if cost > limit {
+            3 | 4 => true,
+            _ => false,
+        };
+        if !goes_on || cost > limit {
             break;
         }
     }
     cost
 }
 
-/// The base-128 number at `at`, which moves behind it.
-fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+/// A base-128 number.
+fn varint(input: &mut impl Input) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
+        let byte = input.byte()?;
         value |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Some(value);
@@ -185,6 +233,12 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
 mod tests {
     use super::*;
     use prost::Message;
+    use std::io::Cursor;
+
+    fn cost_of(model: &proto::ModelProto) -> u64 {
+        let bytes = model.encode_to_vec();
+        cost(&mut Cursor::new(&*bytes), bytes.len(), u64::MAX)
+    }
 
     #[test]
     fn many_empty_nodes_cost_what_they_take_in_memory() {
@@ -193,7 +247,7 @@ mod tests {
             ..Default::default()
         };
         let model = proto::ModelProto { graph: Some(graph), ..Default::default() };
-        let cost = cost(&model.encode_to_vec(), u64::MAX);
+        let cost = cost_of(&model);
         assert!(cost >= 1000 * size_of::<proto::NodeProto>() as u64, "{cost}");
     }
 
@@ -203,13 +257,13 @@ mod tests {
             proto::TensorProto { raw_data: Some(vec![0; 1 << 20].into()), ..Default::default() };
         let graph = proto::GraphProto { initializer: vec![tensor], ..Default::default() };
         let model = proto::ModelProto { graph: Some(graph), ..Default::default() };
-        let cost = cost(&model.encode_to_vec(), u64::MAX);
+        let cost = cost_of(&model);
         assert!(cost < 4096, "{cost}");
     }
 
     #[test]
     fn the_limit_names_the_cost() {
-        let err = check(&[0x3a, 0], 10).unwrap_err();
+        let err = check(&mut Cursor::new(&[0x3a, 0][..]), 2, 10).unwrap_err();
         assert!(matches!(err, OnnxError::Limit { limit: 10, .. }), "{err}");
     }
 }

@@ -1,24 +1,14 @@
 //! Where the data of tensors comes from, and how much of it is left.
 
-use super::external::Folder;
+use super::{buffers::Buffers, external::Folder};
 use crate::{Limits, OnnxError, error};
 use prost::bytes::Bytes;
-use std::sync::Arc;
-use stead_tensor::{AlignedBuf, SharedBytes};
-
-/// Lets `Bytes` keep the file's buffer alive.
-pub(super) struct Owner(pub Arc<AlignedBuf>);
-
-impl AsRef<[u8]> for Owner {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
+use stead_tensor::SharedBytes;
 
 /// What reading a model draws on.
 pub(crate) struct Source<'a> {
-    /// The buffer that `raw_data` fields are parts of.
-    buffer: Option<Arc<AlignedBuf>>,
+    /// The buffers that `raw_data` fields are parts of.
+    buffers: Option<Buffers>,
     /// The folder of external data.
     pub(super) folder: Option<Folder>,
     /// The bounds.
@@ -30,21 +20,20 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A source over a buffer and a folder.
+    /// A source over buffers and a folder.
     pub(crate) fn new(
-        buffer: Option<Arc<AlignedBuf>>,
+        buffers: Option<Buffers>,
         folder: Option<Folder>,
         limits: &'a Limits,
     ) -> Source<'a> {
         let (expansion_left, nodes_left) = (limits.expanded_bytes, limits.nodes);
-        Source { buffer, folder, limits, expansion_left, nodes_left }
+        Source { buffers, folder, limits, expansion_left, nodes_left }
     }
 
-    /// `bytes` as a part of the buffer, or `None` when it is of another one.
+    /// `bytes` as a part of the buffers, or `None` when it is of others.
     pub(super) fn share(&self, bytes: &Bytes) -> Option<SharedBytes> {
-        let buffer = self.buffer.as_ref()?;
-        let start = (bytes.as_ptr() as usize).checked_sub(buffer.as_ptr() as usize)?;
-        SharedBytes::new(buffer.clone(), start..start.checked_add(bytes.len())?)
+        let (buffer, range) = self.buffers.as_ref()?.place_of(bytes)?;
+        SharedBytes::new(buffer.clone(), range)
     }
 
     /// Takes note of `bytes` that stand for less in the file.

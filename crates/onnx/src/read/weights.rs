@@ -5,62 +5,53 @@
 //! borrows from it. But once the message is decoded nobody needs the bytes between the weights (tags,
 //! lengths, names), and these leave enough room to move every payload down to an aligned place.
 
-use super::source::Owner;
+use super::buffers::Buffers;
 use crate::{OnnxError, error, proto};
 use prost::bytes::Bytes;
 use std::ops::Range;
-use std::sync::Arc;
 use stead_tensor::{ALIGNMENT, AlignedBuf};
 
 /// What a payload may be aligned to, best first: a cache line, a vector, the widest element.
 const WISHES: [usize; 4] = [ALIGNMENT, 32, 16, 8];
 
-/// Aligns every `raw_data` of `model`, which must borrow from `owner`, as far as there is room; returns the
-/// buffer that the fields borrow from now.
+/// Aligns every `raw_data` of `model` that lies in the main one of `buffers`, as far as there is room;
+/// returns the buffers that the fields borrow from now. Other buffers hold one payload each and are aligned.
 pub(super) fn align(
     model: &mut proto::ModelProto,
-    owner: Arc<AlignedBuf>,
-) -> Result<Arc<AlignedBuf>, OnnxError> {
-    let base = owner.as_ptr() as usize;
+    mut buffers: Buffers,
+) -> Result<Buffers, OnnxError> {
     let mut places: Vec<Range<usize>> = Vec::new();
     each_tensor(model, &mut |tensor| {
-        if let Some(raw) = tensor.raw_data.take() {
-            let start = (raw.as_ptr() as usize).wrapping_sub(base);
-            places.push(if raw.is_empty() { 0..0 } else { start..start.wrapping_add(raw.len()) });
+        let Some(raw) = tensor.raw_data.take() else { return };
+        match buffers.main_place_of(&raw) {
+            Some(place) => places.push(place),
+            None => tensor.raw_data = Some(raw),
         }
-        // A mark for the second walk: this tensor had data.
-        else {
-            places.push(usize::MAX..usize::MAX);
-        }
+        // What was taken is marked by an empty value: no one else borrows from the main buffer now.
+        tensor.raw_data.get_or_insert_with(Bytes::new);
     });
-    // All views of the buffer are gone, so it can be written to.
-    let owner = match Arc::try_unwrap(owner) {
-        Ok(mut buffer) => {
-            pack(&mut buffer, &mut places);
-            Arc::new(buffer)
-        }
-        Err(shared) => shared,
-    };
-    let bytes = Bytes::from_owner(Owner(owner.clone()));
+    buffers.change_main(|buffer| pack(buffer, &mut places));
+    let main = buffers.main_bytes();
     let mut places = places.into_iter();
     let mut lost = false;
-    each_tensor(model, &mut |tensor| match places.next() {
-        Some(place) if place.start == usize::MAX => {}
-        Some(place) if place.end <= bytes.len() && place.start <= place.end => {
-            tensor.raw_data = Some(bytes.slice(place));
+    each_tensor(model, &mut |tensor| {
+        if tensor.raw_data.as_ref().is_some_and(Bytes::is_empty) {
+            match places.next().filter(|place| place.end <= main.len()) {
+                Some(place) => tensor.raw_data = Some(main.slice(place)),
+                None => lost = true,
+            }
         }
-        _ => lost = true,
     });
-    if lost {
+    if lost || places.next().is_some() {
         return Err(error::malformed("an onnx model", &"tensor data outside of the file"));
     }
-    Ok(owner)
+    Ok(buffers)
 }
 
 /// Moves the ranges of `buffer` down to aligned places, in the order in which they lie, and updates them.
 fn pack(buffer: &mut AlignedBuf, places: &mut [Range<usize>]) {
     let mut order: Vec<usize> = (0..places.len()).collect();
-    order.retain(|&i| places[i].end <= buffer.len() && !places[i].is_empty());
+    order.retain(|&i| !places[i].is_empty());
     order.sort_unstable_by_key(|&i| places[i].start);
     let mut free = 0usize;
     for i in order {

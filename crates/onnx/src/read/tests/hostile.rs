@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use stead_tensor::{DType, Tensor};
 
 /// A model with something of every kind, to be damaged.
-fn sample() -> Vec<u8> {
+pub(in crate::read) fn sample() -> Vec<u8> {
     let body = ModelBuilder::new(17).node("Neg", &["x"], &["r"]).output("r", DType::F32).graph();
     let function = ModelBuilder::new(17).node("Abs", &["a"], &["b"]);
     ModelBuilder::new(17)

@@ -5,6 +5,8 @@ mod graphs;
 mod hostile;
 mod tensors;
 
+pub(super) use hostile::sample;
+
 use crate::{Limits, Model, OnnxError, proto};
 use prost::Message;
 use stead_tensor::AlignedBuf;
