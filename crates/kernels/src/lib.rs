@@ -17,6 +17,9 @@
 #![no_std]
 #![allow(unsafe_code)]
 
+pub mod attention;
+mod chunks;
+pub mod conv;
 pub mod convert;
 pub mod gemm;
 mod isa;
@@ -29,6 +32,8 @@ pub mod scalar_math;
 pub mod simd;
 pub mod softmax;
 pub mod unary;
+mod window;
 
 pub use isa::Isa;
 pub use par::{Parallel, Serial};
+pub use window::Window;

@@ -1,14 +1,20 @@
 //! The public face of the node.
 
+use crate::evaluate::{Loader, engine_loader};
+use crate::instance::Machine;
+use crate::repository::{Repository, Scope, Update};
 use crate::{
-    Error, ErrorKind, IndexEntry, InferRequest, InferResponse, Method, MetricsSnapshot,
-    ModelConfig, ModelMetadata, ModelStatistics, Parameters, Protocol, ReloadOutcome, VersionRef,
-    VersionStatus,
+    CallKey, Code, Error, ErrorKind, IndexEntry, IndexState, InferRequest, InferResponse, Method,
+    MetricsSnapshot, ModelConfig, ModelMetadata, ModelStatistics, Parameters, Protocol,
+    ReloadOutcome, VersionRef, VersionStatus,
 };
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, Source};
+use stead_pool::{Pool, PoolOptions};
+use tokio::sync::Notify;
 
 /// What a node needs to start.
 #[derive(Debug, Clone)]
@@ -35,10 +41,22 @@ impl NodeConfig {
     }
 }
 
-/// A running node. It is shared by all adapters.
-#[derive(Debug)]
+/// A running node. It is shared by all adapters; dropping it ends its threads.
 pub struct Embedded {
-    config: NodeConfig,
+    repository: Repository,
+    pool: Arc<Pool>,
+    draining: AtomicBool,
+    /// Requests that are in.
+    inside: AtomicUsize,
+    emptied: Notify,
+    poll: Arc<PollStop>,
+}
+
+/// Tells the polling thread to end.
+#[derive(Default)]
+struct PollStop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
 }
 
 impl Embedded {
@@ -46,17 +64,53 @@ impl Embedded {
     /// are reported by [`Embedded::model_status`] and do not stop the others.
     ///
     /// # Errors
-    /// [`ErrorKind::ConfigMissing`] and [`ErrorKind::ConfigInvalid`] when there is nothing to serve from.
+    /// [`ErrorKind::ConfigMissing`] and [`ErrorKind::ConfigInvalid`] when there is nothing to serve from;
+    /// [`ErrorKind::Protocol`] when the system gives no thread.
     pub fn start(config: NodeConfig) -> Result<Arc<Embedded>, Error> {
-        Ok(Arc::new(Embedded { config }))
+        Embedded::start_with(config, engine_loader())
     }
 
-    /// Evaluates a model. Dropping the future cancels the request.
+    pub(crate) fn start_with(
+        config: NodeConfig,
+        loader: Arc<Loader>,
+    ) -> Result<Arc<Embedded>, Error> {
+        let no_thread = |e: std::io::Error| Error::new(Code::Internal, format!("no thread: {e}"));
+        let mut options = PoolOptions::default();
+        options.threads = config.threads.unwrap_or(options.threads);
+        let pool = Pool::new(&options).map_err(no_thread)?;
+        let machine = Machine { pool: Arc::clone(&pool), timer: Arc::default(), loader };
+        let node = Arc::new(Embedded {
+            repository: Repository::new(config.source, config.defaults, Arc::new(machine)),
+            pool,
+            draining: AtomicBool::new(false),
+            inside: AtomicUsize::new(0),
+            emptied: Notify::new(),
+            poll: Arc::default(),
+        });
+        node.repository.update(Scope::Start)?;
+        if let Some(period) = config.poll.filter(|p| !p.is_zero()) {
+            let (stop, node) = (Arc::clone(&node.poll), Arc::downgrade(&node));
+            std::thread::Builder::new()
+                .name("stead-poll".to_owned())
+                .spawn(move || poll(&node, &stop, period))
+                .map_err(no_thread)?;
+        }
+        Ok(node)
+    }
+
+    /// Evaluates a model. Dropping the future cancels the request. A request with a deadline must be polled
+    /// inside a tokio runtime with time enabled.
     ///
     /// # Errors
     /// Every [`ErrorKind`] of lookup, validation, queueing and evaluation.
     pub async fn infer(&self, request: InferRequest) -> Result<InferResponse, Error> {
-        Err(ErrorKind::UnknownModel { model: request.model }.into())
+        let arrived = Instant::now();
+        let _inside = Inside::enter(self);
+        if self.draining.load(Ordering::SeqCst) {
+            return Err(ErrorKind::ShuttingDown.into());
+        }
+        let instance = self.repository.find(&request.model, &request.version)?;
+        instance.infer(request, arrived).await
     }
 
     /// What a model takes and gives.
@@ -66,17 +120,18 @@ impl Embedded {
     pub fn model_metadata(
         &self,
         model: &str,
-        _version: &VersionRef,
+        version: &VersionRef,
     ) -> Result<ModelMetadata, Error> {
-        Err(ErrorKind::UnknownModel { model: model.to_owned() }.into())
+        let instance = self.repository.find(model, version)?;
+        Ok(instance.metadata(self.repository.versions(model)))
     }
 
     /// The configuration of a model.
     ///
     /// # Errors
     /// The errors of lookup.
-    pub fn model_config(&self, model: &str, _version: &VersionRef) -> Result<ModelConfig, Error> {
-        Err(ErrorKind::UnknownModel { model: model.to_owned() }.into())
+    pub fn model_config(&self, model: &str, version: &VersionRef) -> Result<ModelConfig, Error> {
+        Ok(self.repository.find(model, version)?.config())
     }
 
     /// Statistics of one model (all its versions, or the one asked for) or, without a name, of all.
@@ -86,12 +141,9 @@ impl Embedded {
     pub fn statistics(
         &self,
         model: Option<&str>,
-        _version: &VersionRef,
+        version: &VersionRef,
     ) -> Result<Vec<ModelStatistics>, Error> {
-        match model {
-            Some(model) => Err(ErrorKind::NotAvailable { model: model.to_owned() }.into()),
-            None => Ok(Vec::new()),
-        }
+        self.repository.statistics(model, version)
     }
 
     /// The states of a model's versions: all, or the one asked for.
@@ -101,19 +153,19 @@ impl Embedded {
     pub fn model_status(
         &self,
         model: &str,
-        _version: &VersionRef,
+        version: &VersionRef,
     ) -> Result<Vec<VersionStatus>, Error> {
-        Err(ErrorKind::UnknownModel { model: model.to_owned() }.into())
+        self.repository.status(model, version)
     }
 
     /// The states of all versions of all models, by name.
     pub fn all_status(&self) -> Vec<(String, Vec<VersionStatus>)> {
-        Vec::new()
+        self.repository.all_status()
     }
 
     /// Whether a model version can answer. An unknown one cannot.
-    pub fn model_ready(&self, _model: &str, _version: &VersionRef) -> bool {
-        false
+    pub fn model_ready(&self, model: &str, version: &VersionRef) -> bool {
+        self.repository.find(model, version).is_ok()
     }
 
     /// Whether the node lives.
@@ -121,35 +173,52 @@ impl Embedded {
         true
     }
 
-    /// Whether the first load of all models is done and the node does not drain.
+    /// Whether the node takes requests: it does from the end of the first load until it drains.
     pub fn ready(&self) -> bool {
-        true
+        !self.draining.load(Ordering::SeqCst)
     }
 
     /// The models of the repository and their states; with `ready_only`, those that are served.
-    pub fn repository_index(&self, _ready_only: bool) -> Vec<IndexEntry> {
-        Vec::new()
+    pub fn repository_index(&self, ready_only: bool) -> Vec<IndexEntry> {
+        let mut index = self.repository.index();
+        index.retain(|e| !ready_only || e.state == Some(IndexState::Ready));
+        index
     }
 
-    /// Loads or reloads a model of the repository (Triton's model control). Blocks while it loads: call it
-    /// on a thread that may block.
+    /// Loads a model of the repository that is not loaded, or has changed (Triton's model control). Blocks
+    /// while it loads: call it on a thread that may block.
     ///
     /// # Errors
-    /// [`ErrorKind::LoadFailed`]; [`ErrorKind::ModelControl`] for parameters that are not allowed (`file:`
-    /// overrides).
-    pub fn load_model(&self, model: &str, _parameters: &Parameters) -> Result<(), Error> {
-        Err(ErrorKind::LoadFailed {
-            model: model.to_owned(),
-            text: "failed to poll from model repository".to_owned(),
+    /// [`ErrorKind::LoadFailed`]; [`ErrorKind::ModelControl`] for parameters that are not allowed: files and
+    /// configurations come from the repository alone.
+    pub fn load_model(&self, model: &str, parameters: &Parameters) -> Result<(), Error> {
+        if let Some(name) = parameters.keys().find(|k| *k == "config" || k.starts_with("file:")) {
+            let shown: String = name.chars().take(64).collect();
+            let text = format!(
+                "failed to load '{model}', override '{shown}' is not allowed by this server"
+            );
+            return Err(ErrorKind::ModelControl { text }.into());
         }
-        .into())
+        let failed =
+            |text: String| Error::from(ErrorKind::LoadFailed { model: model.to_owned(), text });
+        if !self.repository.is_listed(model)? {
+            return Err(failed("failed to poll from model repository".to_owned()));
+        }
+        let update = self.repository.update(Scope::Model(model))?;
+        match update.failures.into_iter().next() {
+            Some((_, 0, text)) => Err(failed(text)),
+            Some((_, version, text)) => Err(failed(format!("version {version}: {text}"))),
+            None => Ok(()),
+        }
     }
 
-    /// Stops serving a model; requests that run finish. Unknown names are no error, as in Triton.
+    /// Stops serving a model until it is loaded by request; requests that run finish. Unknown names are no
+    /// error, as in Triton.
     ///
     /// # Errors
     /// None today.
-    pub fn unload_model(&self, _model: &str) -> Result<(), Error> {
+    pub fn unload_model(&self, model: &str) -> Result<(), Error> {
+        self.repository.unload(model);
         Ok(())
     }
 
@@ -157,31 +226,108 @@ impl Embedded {
     /// that may block.
     ///
     /// # Errors
-    /// [`ErrorKind::ConfigMissing`] and [`ErrorKind::ConfigInvalid`]; nothing is changed then.
+    /// [`ErrorKind::ConfigMissing`] and [`ErrorKind::ConfigInvalid`]; nothing is changed then. Models that
+    /// cannot be loaded are no error of this call: see [`ReloadOutcome::failures`].
     pub fn reload_config(&self) -> Result<ReloadOutcome, Error> {
-        let _ = &self.config;
-        Ok(ReloadOutcome { changed: false, models: self.all_status() })
+        let Update { changed, failures } = self.repository.update(Scope::All)?;
+        Ok(ReloadOutcome { changed, failures, models: self.all_status() })
     }
 
     /// Counts a call that is no inference (`infer` counts itself).
     pub fn record_call(
         &self,
-        _protocol: Protocol,
-        _method: Method,
-        _model: &str,
-        _version: Option<u64>,
-        _ok: bool,
+        protocol: Protocol,
+        method: Method,
+        model: &str,
+        version: Option<u64>,
+        ok: bool,
     ) {
+        self.repository.record(CallKey { protocol, method }, model, version, ok);
     }
 
     /// The metrics now.
     pub fn metrics(&self) -> MetricsSnapshot {
-        MetricsSnapshot::default()
+        let pool = self.pool.stats();
+        MetricsSnapshot {
+            models: self.repository.metrics(),
+            pool_threads: pool.threads as u64,
+            pool_queued: pool.queued as u64,
+        }
     }
 
     /// Stops taking requests ([`Embedded::ready`] says no, new ones get [`ErrorKind::ShuttingDown`]) and
     /// waits until those that are in are answered, at most `timeout`. Returns whether all were.
-    pub async fn drain(&self, _timeout: Duration) -> bool {
-        true
+    pub async fn drain(&self, timeout: Duration) -> bool {
+        self.draining.store(true, Ordering::SeqCst);
+        let empty = async {
+            loop {
+                let emptied = self.emptied.notified();
+                tokio::pin!(emptied);
+                // Registered before the look, so that a request that leaves in between is not missed.
+                emptied.as_mut().enable();
+                if self.inside.load(Ordering::SeqCst) == 0 {
+                    return;
+                }
+                emptied.await;
+            }
+        };
+        tokio::time::timeout(timeout, empty).await.is_ok()
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        *self.poll.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.poll.changed.notify_all();
+    }
+}
+
+impl std::fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Embedded").field("pool", &self.pool).finish_non_exhaustive()
+    }
+}
+
+/// A request that is in, until it is dropped.
+struct Inside<'a>(&'a Embedded);
+
+impl<'a> Inside<'a> {
+    fn enter(node: &'a Embedded) -> Inside<'a> {
+        node.inside.fetch_add(1, Ordering::SeqCst);
+        Inside(node)
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        let last = self.0.inside.fetch_sub(1, Ordering::SeqCst) == 1;
+        if last && self.0.draining.load(Ordering::SeqCst) {
+            self.0.emptied.notify_waiters();
+        }
+    }
+}
+
+/// Looks at the repository every `period`.
+fn poll(node: &Weak<Embedded>, stop: &PollStop, period: Duration) {
+    let mut last_error = None;
+    let mut stopped = stop.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        stopped = match stop.changed.wait_timeout(stopped, period) {
+            Ok((stopped, _)) => stopped,
+            Err(poisoned) => poisoned.into_inner().0,
+        };
+        if *stopped {
+            return;
+        }
+        drop(stopped);
+        let Some(node) = node.upgrade() else { return };
+        let error = node.repository.update(Scope::Changes).err();
+        if let Some(error) = error.as_ref().filter(|e| last_error.as_ref() != Some(*e)) {
+            tracing::error!("the configuration is not used: {error}");
+        }
+        last_error = error;
+        // Dropped before the lock is taken: the last owner stops this thread through it.
+        drop(node);
+        stopped = stop.stopped.lock().unwrap_or_else(PoisonError::into_inner);
     }
 }

@@ -24,7 +24,7 @@ pub struct ModelMetadata {
     pub version: u64,
     /// All versions that are served now, ascending.
     pub versions: Vec<u64>,
-    /// The kind of model: `onnx`.
+    /// The kind of model: `onnx_onnxv1`, by KServe's rule `<project>_<format>`.
     pub platform: String,
     /// The inputs in the model's order.
     pub inputs: Vec<TensorInfo>,
@@ -58,9 +58,9 @@ pub struct DynamicBatching {
 pub struct ModelConfig {
     /// The model's name.
     pub name: String,
-    /// Triton's `platform`: `onnxruntime_onnx`, the name by which clients know ONNX models.
+    /// As in [`ModelMetadata::platform`].
     pub platform: String,
-    /// Triton's `backend`: `onnxruntime`.
+    /// `stead`.
     pub backend: String,
     /// Which versions are served.
     pub version_policy: VersionPolicyInfo,
@@ -183,6 +183,8 @@ pub struct IndexEntry {
 pub struct ReloadOutcome {
     /// Whether anything changed (OVMS: 201 if so, 200 if not).
     pub changed: bool,
+    /// Loads that failed: model, version (0 when it has none) and why.
+    pub failures: Vec<(String, u64, String)>,
     /// All models and the states of their versions after it.
     pub models: Vec<(String, Vec<VersionStatus>)>,
 }

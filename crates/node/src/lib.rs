@@ -7,9 +7,16 @@
 
 mod embedded;
 mod error;
+mod evaluate;
 mod info;
+mod instance;
+mod literal;
 mod metrics;
+mod recorder;
+mod repository;
 mod request;
+mod scheduler;
+mod signature;
 mod statistics;
 
 pub use embedded::{Embedded, NodeConfig};

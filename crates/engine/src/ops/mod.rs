@@ -20,18 +20,21 @@ pub(crate) mod activation;
 mod control;
 mod matmul;
 mod movement;
+mod nn;
 
-/// All operators, by family.
-pub const FAMILIES: &[&[OpDef]] = &[control::OPS, matmul::OPS, movement::OPS];
+/// Families of one table.
+const FAMILIES: &[&[OpDef]] = &[control::OPS, matmul::OPS, nn::conv::OPS, nn::conv_transpose::OPS];
+
+/// All tables of operators.
+pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
+    FAMILIES.iter().copied().chain(movement::TABLES)
+}
 
 /// The definition for an operator of this opset version, or the end of an error message that says what is
 /// supported instead.
 pub fn find(domain: &str, op: &str, opset: i64) -> Result<&'static OpDef, String> {
-    let named: Vec<&'static OpDef> = FAMILIES
-        .iter()
-        .flat_map(|family| family.iter())
-        .filter(|def| def.name == op && def.domain == domain)
-        .collect();
+    let named: Vec<&'static OpDef> =
+        tables().flatten().filter(|def| def.name == op && def.domain == domain).collect();
     if let Some(def) = named.iter().find(|def| (def.since..=def.until).contains(&opset)) {
         return Ok(def);
     }

@@ -4,7 +4,7 @@ use super::dot::Dots;
 use super::epilogue::{Epilogue, Raw};
 use super::pack::{is_dot, pack_panel, pack_sliver, single_panel, sliver_width, slivers_len};
 use super::shape::{BLOCK_B, BLOCK_ROWS, DEPTH, Panels, Shape, WORK_PER_TASK, part, shape};
-use super::tile::tile;
+use super::tile::{Operands, tile};
 use super::vector::{MAX_VECTOR_ROWS, Vector};
 use super::{Lhs, MatRef, Rhs, fits, packed_a_len, packed_b_len};
 use crate::simd::{Simd, SimdOp, dispatch};
@@ -480,14 +480,21 @@ impl SimdOp for Block {
                     // numbers for each row and column; rows and columns lie in C and the
                     // epilogue's operands. No other task has the same tile.
                     unsafe {
-                        let a = self.a.add((row - self.base) * k + depth * rows);
-                        let b = self.b.add(at * k + depth * width);
-                        let c = self.c.add(row * self.c_stride + self.col + at);
-                        let e = epilogue.at(row, self.col + at);
+                        let operands = Operands {
+                            depth: len,
+                            a: self.a.add((row - self.base) * k + depth * rows),
+                            a_stride: rows,
+                            b: self.b.add(at * k + depth * width),
+                            b_stride: width,
+                            c: self.c.add(row * self.c_stride + self.col + at),
+                            c_stride: self.c_stride,
+                            cols,
+                            epilogue: epilogue.at(row, self.col + at),
+                        };
                         if width == 2 * S::LANES {
-                            tile::<S, 2>(s, rows, len, a, b, width, c, self.c_stride, cols, e);
+                            tile::<S, 2>(s, rows, operands);
                         } else {
-                            tile::<S, 1>(s, rows, len, a, b, width, c, self.c_stride, cols, e);
+                            tile::<S, 1>(s, rows, operands);
                         }
                     }
                 }

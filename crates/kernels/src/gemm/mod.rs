@@ -24,22 +24,24 @@
 //! ```
 
 mod activation;
-mod dot;
+pub(crate) mod dot;
 mod driver;
-mod epilogue;
+pub(crate) mod epilogue;
 pub mod generic;
 pub mod integer;
-mod pack;
-mod shape;
-mod tile;
-mod vector;
+pub(crate) mod pack;
+pub(crate) mod shape;
+pub(crate) mod tile;
+pub(crate) mod vector;
 
 pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
 pub(crate) use dot::dots;
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
+pub(crate) use pack::{is_dot, sliver_width, slivers_len};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
+pub(crate) use shape::{Panels, shape as tile_shape};
 
 /// A matrix in a slice: element `(i, j)` is at `i * row_stride + j * col_stride`.
 #[derive(Debug, Clone, Copy)]

@@ -2,14 +2,17 @@
 
 use super::activation::ActivateRows;
 use super::epilogue::Raw;
-use super::shape::{MAX_COLS, MAX_ROWS};
+use super::shape::{MAX_COLS, MAX_ROWS, shape};
 use crate::simd::{Simd, SimdOp};
 use core::mem::MaybeUninit;
 
-/// Everything a tile reads and writes. `a[p * MR + i]` is row `i`, `b[p * b_stride + j]` column `j`.
-pub struct Tile<const MR: usize, const NV: usize> {
+/// Everything a tile reads and writes. `a[p * a_stride + i]` is row `i`, `b[p * b_stride + j]`
+/// column `j`.
+#[derive(Clone, Copy)]
+pub struct Operands {
     pub depth: usize,
     pub a: *const f32,
+    pub a_stride: usize,
     pub b: *const f32,
     pub b_stride: usize,
     pub c: *mut f32,
@@ -19,17 +22,21 @@ pub struct Tile<const MR: usize, const NV: usize> {
     pub epilogue: Raw,
 }
 
+/// The tile as a function of its own.
+struct Tile<const MR: usize, const NV: usize>(Operands);
+
 impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
     type Output = ();
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
         const { assert!(MR <= MAX_ROWS && NV * S::LANES <= MAX_COLS) };
-        debug_assert!(self.cols <= NV * S::LANES);
+        let t = self.0;
+        debug_assert!(t.cols <= NV * S::LANES);
         let mut acc = [[s.zero(); NV]; MR];
-        let (mut a, mut b) = (self.a, self.b);
-        for _ in 0..self.depth {
-            // SAFETY: `a` has depth * MR elements and `b` NV vectors at each of depth strides.
+        let (mut a, mut b) = (t.a, t.b);
+        for _ in 0..t.depth {
+            // SAFETY: `a` has MR elements and `b` NV vectors at each of depth strides.
             unsafe {
                 let mut bv = [s.zero(); NV];
                 for (v, bv) in bv.iter_mut().enumerate() {
@@ -41,12 +48,12 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
                         *sum = s.fma(x, bv[v], *sum);
                     }
                 }
-                a = a.add(MR);
-                b = b.add(self.b_stride);
+                a = a.wrapping_add(t.a_stride);
+                b = b.wrapping_add(t.b_stride);
             }
         }
         // SAFETY: the tile's part of C and of the epilogue's operands exists.
-        unsafe { finish(s, acc, self.c, self.c_stride, self.cols, self.epilogue) }
+        unsafe { finish(s, acc, t.c, t.c_stride, t.cols, t.epilogue) }
     }
 }
 
@@ -210,31 +217,17 @@ impl SimdOp for Partial {
 /// Runs the tile of `rows` rows.
 ///
 /// # Safety
-/// As for [`Tile`], with `a` packed for `rows` rows.
+/// `a` must have `rows` numbers, and `b` `NV` vectors, at each of `depth` strides; `c` and the
+/// operands of the epilogue must reach to `rows` rows and `cols` columns.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the fields of Tile, before its size is a constant")]
-pub unsafe fn tile<S: Simd, const NV: usize>(
-    s: S,
-    rows: usize,
-    depth: usize,
-    a: *const f32,
-    b: *const f32,
-    b_stride: usize,
-    c: *mut f32,
-    c_stride: usize,
-    cols: usize,
-    epilogue: Raw,
-) {
+pub unsafe fn tile<S: Simd, const NV: usize>(s: S, rows: usize, operands: Operands) {
     const { assert!(MAX_ROWS == 14) };
-    let most = const { super::shape::shape(S::ISA).rows };
-    debug_assert!((1..=most).contains(&rows));
+    debug_assert!((1..=const { shape(S::ISA).rows }).contains(&rows));
     macro_rules! by_rows {
         ($($n:literal)*) => {
             match rows {
                 // Tiles that the instruction set never uses are not compiled for it.
-                $($n if $n <= const { super::shape::shape(S::ISA).rows } => s.call(Tile::<$n, NV> {
-                    depth, a, b, b_stride, c, c_stride, cols, epilogue,
-                }),)*
+                $($n if $n <= const { shape(S::ISA).rows } => s.call(Tile::<$n, NV>(operands)),)*
                 _ => {}
             }
         };

@@ -108,8 +108,8 @@ unsafe fn strip<S: Simd, const M: usize, const G: usize>(s: S, v: Vector, group:
                     }
                 }
             }
-            a = a.add(v.a_col);
-            b = b.add(v.depth_stride);
+            a = a.wrapping_add(v.a_col);
+            b = b.wrapping_add(v.depth_stride);
         }
         for (g, tile) in acc.into_iter().enumerate() {
             let col = (group + g) * 2 * S::LANES;
@@ -141,8 +141,8 @@ unsafe fn edge<S: Simd, const M: usize>(s: S, v: Vector, group: usize) {
                 acc[0] = s.fma(x, b0, acc[0]);
                 acc[1] = s.fma(x, b1, acc[1]);
             }
-            a = a.add(v.a_col);
-            b = b.add(v.depth_stride);
+            a = a.wrapping_add(v.a_col);
+            b = b.wrapping_add(v.depth_stride);
         }
         finish(s, acc, v.c.add(col), v.c_stride, rest, v.epilogue.at(0, col));
     }

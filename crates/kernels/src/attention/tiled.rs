@@ -1,0 +1,386 @@
+//! Many queries: blocks of keys by blocks of queries.
+
+use super::few::soften;
+use super::{Attention, Sizes};
+use crate::gemm::MatRef;
+use crate::gemm::epilogue::Epilogue;
+use crate::gemm::pack::{pack_panel, pack_sliver, sliver_width, slivers_len};
+use crate::gemm::shape::{Panels, Shape, shape};
+use crate::gemm::tile::{Operands, tile};
+use crate::math;
+use crate::simd::{Simd, SimdOp};
+
+/// Queries in a block.
+const QUERIES: usize = 64;
+
+/// Keys in a block, about: whole panels. A block of scores of 64 x 140 f32 is 35 KiB, which the
+/// second-level cache feeds without delay.
+const KEYS: usize = 128;
+
+/// Scratch, in order: packed keys, packed values (if their rows are not whole vectors), packed
+/// queries, scores, and the running maximum, sum and correction of each query.
+struct Layout {
+    keys: usize,
+    values: usize,
+    queries: usize,
+    scores: usize,
+}
+
+impl Layout {
+    fn new(shape: Shape, z: Sizes) -> Layout {
+        let queries = z.queries.min(QUERIES).next_multiple_of(shape.lanes);
+        Layout {
+            keys: z.keys * z.width,
+            values: if packs_values(shape, z) {
+                slivers_len(shape, z.keys, z.value_width)
+            } else {
+                0
+            },
+            queries: queries * z.width,
+            scores: queries * largest_block(shape, z.keys),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.keys + self.values + self.queries + self.scores + 3 * QUERIES
+    }
+}
+
+pub fn scratch_len(shape: Shape, sizes: Sizes) -> usize {
+    Layout::new(shape, sizes).len()
+}
+
+/// Tiles read whole vectors of `V`.
+fn packs_values(shape: Shape, z: Sizes) -> bool {
+    !z.value_width.is_multiple_of(shape.lanes)
+}
+
+fn panels_per_block(shape: Shape) -> usize {
+    KEYS.div_ceil(shape.rows)
+}
+
+fn largest_block(shape: Shape, keys: usize) -> usize {
+    let panels = Panels::new(keys, shape.rows);
+    // The larger panels come first.
+    panels.start(panels_per_block(shape).min(panels.count))
+}
+
+pub struct Tiled<'a, 'b> {
+    pub sizes: Sizes,
+    pub job: &'a Attention<'b>,
+    pub out: &'a mut [f32],
+    pub out_stride: usize,
+    pub scratch: &'a mut [f32],
+}
+
+impl SimdOp for Tiled<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let Tiled { sizes: z, job, out, out_stride, scratch } = self;
+        let shape = const { shape(S::ISA) };
+        let layout = Layout::new(shape, z);
+        let (keys, rest) = scratch.split_at_mut(layout.keys);
+        let (values, rest) = rest.split_at_mut(layout.values);
+        let (queries, rest) = rest.split_at_mut(layout.queries);
+        let (scores, rest) = rest.split_at_mut(layout.scores);
+        let (max, rest) = rest.split_at_mut(QUERIES);
+        let (sum, correction) = rest.split_at_mut(QUERIES);
+
+        let panels = Panels::new(z.keys, shape.rows);
+        for i in 0..panels.count {
+            let (start, rows) = (panels.start(i), panels.rows(i));
+            let dst = &mut keys[start * z.width..(start + rows) * z.width];
+            pack_panel(job.k, start, rows, z.width, dst);
+        }
+        if packs_values(shape, z) {
+            let mut col = 0;
+            while col < z.value_width {
+                let width = sliver_width(shape, z.value_width, col);
+                let cols = width.min(z.value_width - col);
+                let dst = &mut values[col * z.keys..(col + width) * z.keys];
+                pack_sliver(job.v, col, cols, z.keys, width, dst);
+                col += width;
+            }
+        }
+
+        let mut first = 0;
+        while first < z.queries {
+            let count = (z.queries - first).min(QUERIES);
+            let stride = count.next_multiple_of(shape.lanes);
+            let out = &mut out[first * out_stride..];
+            let block = Block { z, job, first, count, stride, panels };
+            block.pack_queries(shape, queries);
+            max.fill(f32::NEG_INFINITY);
+            sum.fill(0.0);
+            // No query of the block sees more keys than its last.
+            let visible = job.visible(first + count - 1, z.keys);
+            let mut panel = 0;
+            while panel < panels.count && panels.start(panel) < visible {
+                let end = (panel + panels_per_block(shape)).min(panels.count);
+                let from = panels.start(panel);
+                let len = panels.start(end) - from;
+                let scores = &mut scores[..len * stride];
+                block.score(s, (panel, end), keys, queries, scores);
+                block.hide(s, from, scores);
+                for col in (0..stride).step_by(S::LANES) {
+                    let state = [&mut max[col..], &mut sum[col..], &mut correction[col..]];
+                    softmax_block(s, &mut scores[col..], stride, len, state);
+                }
+                if panel > 0 {
+                    block.rescale(s, correction, out, out_stride);
+                }
+                block.add_values(s, from, len, scores, values, out, out_stride, panel > 0);
+                panel = end;
+            }
+            if panel == 0 {
+                for row in out.chunks_mut(out_stride).take(count) {
+                    row[..z.value_width].fill(0.0);
+                }
+            }
+            for (sum, factor) in sum.iter().zip(correction.iter_mut()) {
+                *factor = if *sum == 0.0 { 0.0 } else { 1.0 / *sum };
+            }
+            block.rescale(s, correction, out, out_stride);
+            first += count;
+        }
+    }
+}
+
+/// Some queries, whose scores lie `stride` numbers a key.
+#[derive(Clone, Copy)]
+struct Block<'a, 'b> {
+    z: Sizes,
+    job: &'a Attention<'b>,
+    first: usize,
+    count: usize,
+    stride: usize,
+    panels: Panels,
+}
+
+impl Block<'_, '_> {
+    /// Q transposed, in slivers.
+    fn pack_queries(&self, shape: Shape, dst: &mut [f32]) {
+        let q = self.job.q;
+        let width = self.z.width;
+        let q = MatRef {
+            data: &q.data[self.first * q.row_stride..],
+            row_stride: 1,
+            col_stride: q.row_stride,
+        };
+        let mut col = 0;
+        while col < self.count {
+            let sliver = sliver_width(shape, self.count, col);
+            let cols = sliver.min(self.count - col);
+            let dst = &mut dst[col * width..(col + sliver) * width];
+            pack_sliver(q, col, cols, width, sliver, dst);
+            col += sliver;
+        }
+    }
+
+    /// The scores of the panels of keys `from..to`, with what the epilogue can add.
+    #[inline(always)]
+    fn score<S: Simd>(
+        &self,
+        s: S,
+        (from, to): (usize, usize),
+        keys: &[f32],
+        queries: &[f32],
+        scores: &mut [f32],
+    ) {
+        let depth = self.z.width;
+        let base = self.panels.start(from);
+        let epilogue = Epilogue {
+            alpha: self.job.scale,
+            bias_row: self.one_mask().map(|m| &m[base..]),
+            ..Epilogue::default()
+        }
+        .raw();
+        let shape = const { shape(S::ISA) };
+        let mut col = 0;
+        while col < self.stride {
+            let width = sliver_width(shape, self.stride, col);
+            for panel in from..to {
+                let (start, rows) = (self.panels.start(panel), self.panels.rows(panel));
+                debug_assert!((start - base + rows) * self.stride <= scores.len());
+                // SAFETY: keys has `rows * depth` numbers for the panel, queries `width * depth`
+                // for the sliver, and scores a row of `stride` for each key.
+                unsafe {
+                    let operands = Operands {
+                        depth,
+                        a: keys.as_ptr().add(start * depth),
+                        a_stride: rows,
+                        b: queries.as_ptr().add(col * depth),
+                        b_stride: width,
+                        c: scores.as_mut_ptr().add((start - base) * self.stride + col),
+                        c_stride: self.stride,
+                        cols: width,
+                        epilogue: epilogue.at(start - base, 0),
+                    };
+                    if width == 2 * S::LANES {
+                        tile::<S, 2>(s, rows, operands);
+                    } else {
+                        tile::<S, 1>(s, rows, operands);
+                    }
+                }
+            }
+            col += width;
+        }
+    }
+
+    /// The mask, if one row is for all queries and nothing comes between product and mask.
+    fn one_mask(&self) -> Option<&[f32]> {
+        match self.job.mask {
+            Some(m) if m.row_stride == 0 && self.job.softcap.is_none() => Some(m.data),
+            _ => None,
+        }
+    }
+
+    /// Softcap, mask and causal order of the scores of keys from `from` on.
+    #[inline(always)]
+    fn hide<S: Simd>(&self, s: S, from: usize, scores: &mut [f32]) {
+        if let Some(cap) = self.job.softcap {
+            soften(s, scores, cap);
+        }
+        if let Some(mask) = self.job.mask
+            && self.one_mask().is_none()
+        {
+            for i in 0..self.count {
+                let mask = &mask.data[(self.first + i) * mask.row_stride + from..];
+                for (x, m) in scores[i..].iter_mut().step_by(self.stride).zip(mask) {
+                    *x += m;
+                }
+            }
+        }
+        if let Some(offset) = self.job.causal {
+            for (j, row) in scores.chunks_exact_mut(self.stride).enumerate() {
+                // Query first + i sees key from + j only if from + j <= first + i + offset.
+                let hidden = (from + j) as isize - self.first as isize - offset;
+                let hidden = usize::try_from(hidden).unwrap_or(0).min(self.count);
+                row[..hidden].fill(f32::NEG_INFINITY);
+            }
+        }
+    }
+
+    /// Multiplies each row of the output by its query's factor.
+    #[inline(always)]
+    fn rescale<S: Simd>(&self, s: S, factors: &[f32], out: &mut [f32], out_stride: usize) {
+        for (row, factor) in out.chunks_mut(out_stride).zip(&factors[..self.count]) {
+            let row = &mut row[..self.z.value_width];
+            // SAFETY: the row has as many numbers.
+            unsafe { crate::softmax::scale(s, row.as_mut_ptr(), row.len(), *factor) }
+        }
+    }
+
+    /// Adds the product of the weights of `len` keys from `from` on with their values.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "the operands of a product")]
+    fn add_values<S: Simd>(
+        &self,
+        s: S,
+        from: usize,
+        len: usize,
+        weights: &[f32],
+        packed: &[f32],
+        out: &mut [f32],
+        out_stride: usize,
+        accumulate: bool,
+    ) {
+        let shape = const { shape(S::ISA) };
+        let (keys, cols) = (self.z.keys, self.z.value_width);
+        let epilogue = Epilogue { accumulate, ..Epilogue::default() }.raw();
+        let panels = Panels::new(self.count, shape.rows);
+        let mut col = 0;
+        while col < cols {
+            let width = sliver_width(shape, cols, col);
+            let (b, b_stride) = if packs_values(shape, self.z) {
+                (packed[col * keys + from * width..].as_ptr(), width)
+            } else {
+                (
+                    self.job.v.data[from * self.job.v.row_stride + col..].as_ptr(),
+                    self.job.v.row_stride,
+                )
+            };
+            for panel in 0..panels.count {
+                let (row, rows) = (panels.start(panel), panels.rows(panel));
+                debug_assert!((len - 1) * self.stride + row + rows <= weights.len());
+                // SAFETY: weights has `stride` numbers for each key, the values a vector or two,
+                // and the output `cols` columns in each of `count` rows.
+                unsafe {
+                    let operands = Operands {
+                        depth: len,
+                        a: weights.as_ptr().add(row),
+                        a_stride: self.stride,
+                        b,
+                        b_stride,
+                        c: out.as_mut_ptr().add(row * out_stride + col),
+                        c_stride: out_stride,
+                        cols: width.min(cols - col),
+                        epilogue,
+                    };
+                    if width == 2 * S::LANES {
+                        tile::<S, 2>(s, rows, operands);
+                    } else {
+                        tile::<S, 1>(s, rows, operands);
+                    }
+                }
+            }
+            col += width;
+        }
+    }
+}
+
+/// One vector of queries: turns `len` scores each into weights and brings maximum, sum and the
+/// factor of what was summed before up to date.
+#[inline(always)]
+fn softmax_block<S: Simd>(
+    s: S,
+    scores: &mut [f32],
+    stride: usize,
+    len: usize,
+    [max, sum, correction]: [&mut [f32]; 3],
+) {
+    debug_assert!((len - 1) * stride + S::LANES <= scores.len());
+    let p = scores.as_mut_ptr();
+    // SAFETY: row j < len has a vector at j * stride, as asserted above.
+    unsafe {
+        let old = s.load(max);
+        let mut tops = [old; 4];
+        let mut j = 0;
+        while j + 4 <= len {
+            for (v, top) in tops.iter_mut().enumerate() {
+                *top = s.max(s.load_ptr(p.add((j + v) * stride)), *top);
+            }
+            j += 4;
+        }
+        while j < len {
+            tops[0] = s.max(s.load_ptr(p.add(j * stride)), tops[0]);
+            j += 1;
+        }
+        let top = s.max(s.max(tops[0], tops[1]), s.max(tops[2], tops[3]));
+        s.store(max, top);
+        // Of a query that has seen no key yet, all weights are e^(-inf - 0) = 0.
+        let shift = s.select(s.eq(top, s.splat(f32::NEG_INFINITY)), s.zero(), top);
+        let mut sums = [s.zero(); 2];
+        let mut j = 0;
+        while j + 2 <= len {
+            for (v, sum) in sums.iter_mut().enumerate() {
+                let at = p.add((j + v) * stride);
+                let w = math::exp(s, s.sub(s.load_ptr(at), shift));
+                s.store_ptr(at, w);
+                *sum = s.add(*sum, w);
+            }
+            j += 2;
+        }
+        if j < len {
+            let at = p.add(j * stride);
+            let w = math::exp(s, s.sub(s.load_ptr(at), shift));
+            s.store_ptr(at, w);
+            sums[0] = s.add(sums[0], w);
+        }
+        let factor = math::exp(s, s.sub(old, shift));
+        s.store(correction, factor);
+        s.store(sum, s.fma(s.load(sum), factor, s.add(sums[0], sums[1])));
+    }
+}

@@ -1,0 +1,277 @@
+//! A loaded model version.
+
+use crate::evaluate::{EvaluateError, Loader, Run};
+use crate::recorder::{Call, End, Recorder};
+use crate::scheduler::{Answer, Batching, Job, Limits, Scheduler, Timer};
+use crate::signature::Signature;
+use crate::{
+    Code, DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig,
+    ModelMetadata, Parameters, TensorInfo, VersionMetrics, VersionPolicyInfo,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stead_app::{ModelSettings, NameMapping, VersionPolicy};
+use stead_pool::Pool;
+use stead_tensor::Tensor;
+use tokio::sync::oneshot;
+
+/// Requests that may wait when nothing is said: more than the connections of a busy server, few enough to be
+/// served within a second by most models.
+const QUEUE: u32 = 1024;
+
+/// What the node's models share.
+pub(crate) struct Machine {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) loader: Arc<Loader>,
+}
+
+/// A loaded model version, able to answer.
+pub(crate) struct Instance {
+    pub(crate) model: String,
+    pub(crate) version: u64,
+    signature: Signature,
+    scheduler: Arc<Scheduler>,
+    recorder: Arc<Recorder>,
+    settings: ModelSettings,
+    filename: String,
+}
+
+/// What is to be loaded.
+pub(crate) struct Blueprint<'a> {
+    pub(crate) model: &'a str,
+    pub(crate) version: u64,
+    pub(crate) file: &'a Path,
+    pub(crate) settings: &'a ModelSettings,
+    pub(crate) names: &'a NameMapping,
+}
+
+impl Instance {
+    /// Loads a model version and warms it up.
+    ///
+    /// # Errors
+    /// In words for clients.
+    pub(crate) fn load(
+        what: &Blueprint<'_>,
+        machine: &Machine,
+        recorder: Arc<Recorder>,
+    ) -> Result<Instance, String> {
+        let Blueprint { model, version, file, settings, names } = what;
+        let evaluate = (machine.loader)(file)?;
+        let signature = Signature::new(&*evaluate, settings, names)?;
+        let batching = match settings.max_batch_size {
+            Some(max) if max > 0 => {
+                let delay = settings.max_queue_delay.unwrap_or_default();
+                Some(Batching::new(&*evaluate, max as usize, delay)?)
+            }
+            _ if settings.max_queue_delay.is_some_and(|d| !d.is_zero()) => {
+                return Err("max_queue_delay_microseconds needs max_batch_size".to_owned());
+            }
+            _ => None,
+        };
+        let cores = machine.pool.threads();
+        let given = |n: Option<u32>| n.filter(|n| *n > 0).map(|n| n as usize);
+        let runs = [given(settings.nireq), given(settings.streams)];
+        let limits = Limits {
+            runs: runs.into_iter().flatten().min().unwrap_or(cores),
+            threads: given(settings.threads).unwrap_or(cores),
+            queue: settings.max_queue_size.unwrap_or(QUEUE).max(1) as usize,
+            batching,
+        };
+        warm_up(&*evaluate, &signature, settings.warmup.unwrap_or(0), machine, limits.threads)?;
+        let scheduler = Scheduler::new(
+            (*model).to_owned(),
+            evaluate,
+            limits,
+            Arc::clone(&machine.pool),
+            Arc::clone(&machine.timer),
+            Arc::clone(&recorder),
+        );
+        Ok(Instance {
+            model: (*model).to_owned(),
+            version: *version,
+            signature,
+            scheduler,
+            recorder,
+            settings: (*settings).clone(),
+            filename: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        })
+    }
+
+    pub(crate) fn recorder(&self) -> &Arc<Recorder> {
+        &self.recorder
+    }
+
+    /// Answers a request.
+    pub(crate) async fn infer(
+        &self,
+        request: InferRequest,
+        arrived: Instant,
+    ) -> Result<InferResponse, Error> {
+        let call = Call::begin(&self.recorder, request.protocol, arrived);
+        let answer = self.answer(request, arrived).await;
+        call.end(match &answer {
+            Ok(_) => End::Success,
+            Err(e) if e.code == Code::DeadlineExceeded => End::Late,
+            Err(e) if e.code == Code::Cancelled => End::Cancelled,
+            Err(_) => End::Failure,
+        });
+        answer
+    }
+
+    async fn answer(
+        &self,
+        request: InferRequest,
+        arrived: Instant,
+    ) -> Result<InferResponse, Error> {
+        let (inputs, wanted) =
+            self.signature.arrange(&self.model, request.inputs, &request.outputs)?;
+        let rows = match &self.scheduler.limits().batching {
+            Some(batching) => {
+                let names: Vec<&str> = self.signature.inputs.iter().map(|i| &*i.name).collect();
+                batching.rows(&inputs, &names)?
+            }
+            None => 1,
+        };
+        let own = self.settings.default_timeout.filter(|t| !t.is_zero());
+        let deadline = request.deadline.or_else(|| arrived.checked_add(own?));
+        let names: Vec<String> =
+            wanted.iter().map(|&i| self.signature.outputs[i].name.clone()).collect();
+        let answer = match self.scheduler.run_inline(&inputs, &wanted, rows, deadline) {
+            Some(answer) => answer,
+            None => self.queue(inputs, wanted, rows, deadline).await,
+        };
+        Ok(InferResponse {
+            model: self.model.clone(),
+            version: self.version,
+            id: request.id,
+            outputs: names.into_iter().zip(answer?).collect(),
+            parameters: Parameters::new(),
+        })
+    }
+
+    async fn queue(
+        &self,
+        inputs: Vec<Option<Tensor>>,
+        wanted: Vec<usize>,
+        rows: usize,
+        deadline: Option<Instant>,
+    ) -> Answer {
+        let (sender, receiver) = oneshot::channel();
+        let queued = Instant::now();
+        let job = Job { inputs, wanted, rows, deadline, queued, answer: sender };
+        self.scheduler.submit(job)?;
+        let gone = |_| Error::from(ErrorKind::ShuttingDown);
+        let Some(deadline) = deadline else { return receiver.await.map_err(gone)? };
+        // The scheduler looks at deadlines too, but only between steps: this answers in time.
+        match tokio::time::timeout_at(deadline.into(), receiver).await {
+            Ok(answer) => answer.map_err(gone)?,
+            Err(_) => {
+                let model = self.model.clone();
+                Err(ErrorKind::DeadlineExceeded { model, stage: "waiting" }.into())
+            }
+        }
+    }
+
+    pub(crate) fn metadata(&self, versions: Vec<u64>) -> ModelMetadata {
+        ModelMetadata {
+            name: self.model.clone(),
+            version: self.version,
+            versions,
+            platform: PLATFORM.to_owned(),
+            inputs: self.signature.input_infos(),
+            outputs: self.signature.output_infos(),
+        }
+    }
+
+    pub(crate) fn config(&self) -> ModelConfig {
+        let limits = self.scheduler.limits();
+        let batch = limits.batching.as_ref();
+        // Triton leaves out the batch axis of a model that is batched.
+        let strip = |mut tensors: Vec<TensorInfo>| {
+            for tensor in tensors.iter_mut().filter(|_| batch.is_some()) {
+                if tensor.shape.first() == Some(&-1) {
+                    tensor.shape.remove(0);
+                }
+            }
+            tensors
+        };
+        ModelConfig {
+            name: self.model.clone(),
+            platform: PLATFORM.to_owned(),
+            backend: BACKEND.to_owned(),
+            version_policy: match self.settings.version_policy.clone() {
+                None => VersionPolicyInfo::Latest(1),
+                Some(VersionPolicy::Latest(n)) => VersionPolicyInfo::Latest(n),
+                Some(VersionPolicy::Specific(list)) => VersionPolicyInfo::Specific(list),
+                Some(VersionPolicy::All) => VersionPolicyInfo::All,
+            },
+            max_batch_size: batch.map_or(0, |b| b.max as u64),
+            inputs: strip(self.signature.input_infos()),
+            outputs: strip(self.signature.output_infos()),
+            instances: limits.runs as u64,
+            dynamic_batching: batch.map(|b| DynamicBatching {
+                max_queue_delay_microseconds: u64::try_from(b.delay.as_micros())
+                    .unwrap_or(u64::MAX),
+                max_queue_size: limits.queue as u64,
+            }),
+            default_model_filename: self.filename.clone(),
+            parameters: Vec::new(),
+        }
+    }
+
+    pub(crate) fn metrics(&self) -> VersionMetrics {
+        let (queue_depth, active) = self.scheduler.load();
+        let plans = self.scheduler.evaluate().plan_stats();
+        let runs = self.scheduler.limits().runs as u64;
+        VersionMetrics {
+            streams: runs,
+            infer_req_queue_size: runs,
+            infer_req_active: active as u64,
+            queue_depth: queue_depth as u64,
+            plans: plans.plans as u64,
+            plan_hits: plans.hits,
+            plan_misses: plans.misses,
+            plan_evictions: plans.evictions,
+            ..self.recorder.metrics()
+        }
+    }
+}
+
+/// The platform and backend in metadata, by KServe's rule `<project>_<format>`.
+const PLATFORM: &str = "onnx_onnxv1";
+const BACKEND: &str = "stead";
+
+fn warm_up(
+    evaluate: &dyn crate::evaluate::Evaluate,
+    signature: &Signature,
+    runs: u32,
+    machine: &Machine,
+    threads: usize,
+) -> Result<(), String> {
+    if runs == 0 {
+        return Ok(());
+    }
+    let inputs = signature.smallest().map_err(|e| format!("warm-up: {e}"))?;
+    let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+    let wanted: Vec<usize> = (0..signature.outputs.len()).collect();
+    let started = Instant::now();
+    // A model that is slow beyond all measure must not keep its version from being served for ever.
+    let expired = || started.elapsed() > WARM_UP_LIMIT;
+    for _ in 0..runs {
+        let run = Run { team: Some(machine.pool.team(threads)), cancelled: &expired };
+        match evaluate.run(&views, &wanted, &run, &mut |_, _| Ok(())) {
+            Ok(()) => {}
+            Err(EvaluateError::Cancelled) => break,
+            Err(
+                EvaluateError::Input(text)
+                | EvaluateError::Memory(text)
+                | EvaluateError::Failed(text),
+            ) => return Err(format!("warm-up: {text}")),
+        }
+    }
+    Ok(())
+}
+
+const WARM_UP_LIMIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,311 @@
+//! Counting what happens to the requests of a model version.
+
+use crate::scheduler::Times;
+use crate::{
+    BatchStatistics, CallKey, Histogram, Method, ModelStatistics, Protocol, RequestTimes,
+    VersionMetrics,
+};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Buckets of OpenVINO Model Server's histograms: bounds floor(10 * 1.8^i) microseconds.
+const TIME_BUCKETS: usize = 33;
+
+/// Buckets of batch sizes: powers of two up to 1024.
+const BATCH_BUCKETS: usize = 11;
+
+/// Different batch sizes that are kept apart; a client that sends every size must not fill the memory.
+const MAX_BATCH_SIZES: usize = 1024;
+
+fn time_bounds() -> Vec<f64> {
+    (0..TIME_BUCKETS).map(|i| (10.0 * 1.8f64.powi(i as i32)).floor()).collect()
+}
+
+fn batch_bounds() -> Vec<f64> {
+    (0..BATCH_BUCKETS).map(|i| f64::from(1u32 << i)).collect()
+}
+
+impl Histogram {
+    fn new(bounds: Vec<f64>) -> Histogram {
+        let counts = vec![0; bounds.len() + 1];
+        Histogram { bounds, counts, sum: 0.0 }
+    }
+
+    fn observe(&mut self, value: f64) {
+        let bucket = self.bounds.partition_point(|b| *b < value);
+        if let Some(count) = self.counts.get_mut(bucket) {
+            *count += 1;
+        }
+        self.sum += value;
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Success,
+    Failure,
+    Late,
+    Cancelled,
+}
+
+/// Counters of calls: successes and failures by method and protocol.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(BTreeMap<CallKey, (u64, u64)>);
+
+impl Calls {
+    pub(crate) fn count(&mut self, key: CallKey, ok: bool) {
+        let (success, fail) = self.0.entry(key).or_default();
+        *(if ok { success } else { fail }) += 1;
+    }
+
+    /// The counters of every call that OpenVINO Model Server would show, zeros included.
+    pub(crate) fn snapshot(&self, with_version: bool) -> Vec<(CallKey, u64, u64)> {
+        const METHODS: [(bool, Method); 6] = [
+            (false, Method::Predict),
+            (false, Method::GetModelMetadata),
+            (false, Method::GetModelStatus),
+            (true, Method::ModelInfer),
+            (true, Method::ModelMetadata),
+            (true, Method::ModelReady),
+        ];
+        let mut list = Vec::new();
+        for protocol in Protocol::ALL {
+            let kserve = matches!(protocol, Protocol::KserveHttp | Protocol::KserveGrpc);
+            for (_, method) in
+                METHODS.iter().filter(|(k, m)| *k == kserve && m.has_version() == with_version)
+            {
+                let key = CallKey { protocol, method: *method };
+                let (success, fail) = self.0.get(&key).copied().unwrap_or_default();
+                list.push((key, success, fail));
+            }
+        }
+        list
+    }
+}
+
+/// The call that inference by this protocol is.
+pub(crate) const fn infer_method(protocol: Protocol) -> Method {
+    match protocol {
+        Protocol::KserveHttp | Protocol::KserveGrpc => Method::ModelInfer,
+        Protocol::TfsHttp | Protocol::TfsGrpc => Method::Predict,
+    }
+}
+
+struct Counts {
+    statistics: ModelStatistics,
+    batches: BTreeMap<u64, BatchStatistics>,
+    calls: Calls,
+    rest_time: Histogram,
+    grpc_time: Histogram,
+    inference_time: Histogram,
+    wait_time: Histogram,
+    batch_size: Histogram,
+    rejected: u64,
+    late: u64,
+    cancelled: u64,
+}
+
+/// The counters of one model version. They outlive a reload of the same version.
+pub(crate) struct Recorder {
+    counts: Mutex<Counts>,
+    current: AtomicU64,
+}
+
+impl Recorder {
+    pub(crate) fn new(name: &str, version: u64) -> Recorder {
+        let time = || Histogram::new(time_bounds());
+        Recorder {
+            counts: Mutex::new(Counts {
+                statistics: ModelStatistics {
+                    name: name.to_owned(),
+                    version,
+                    ..ModelStatistics::default()
+                },
+                batches: BTreeMap::new(),
+                calls: Calls::default(),
+                rest_time: time(),
+                grpc_time: time(),
+                inference_time: time(),
+                wait_time: time(),
+                batch_size: Histogram::new(batch_bounds()),
+                rejected: 0,
+                late: 0,
+                cancelled: 0,
+            }),
+            current: AtomicU64::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request arrived.
+    pub(crate) fn began(&self) {
+        self.current.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request was answered, or given up.
+    pub(crate) fn ended(&self, protocol: Protocol, arrived: Instant, end: End) {
+        self.current.fetch_sub(1, Ordering::Relaxed);
+        let took = arrived.elapsed();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut counts = self.lock();
+        let ok = end == End::Success;
+        counts.calls.count(CallKey { protocol, method: infer_method(protocol) }, ok);
+        let statistics = &mut counts.statistics;
+        statistics.last_inference_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        if ok { &mut statistics.success } else { &mut statistics.fail }.add(1, took);
+        let time = match protocol {
+            Protocol::KserveHttp | Protocol::TfsHttp => &mut counts.rest_time,
+            Protocol::KserveGrpc | Protocol::TfsGrpc => &mut counts.grpc_time,
+        };
+        time.observe(micros(took));
+        match end {
+            End::Late => counts.late += 1,
+            End::Cancelled => counts.cancelled += 1,
+            End::Success | End::Failure => {}
+        }
+    }
+
+    /// Requests came out of the queue.
+    pub(crate) fn waited(&self, requests: u64, wait: Duration) {
+        let mut counts = self.lock();
+        counts.statistics.queue.add(requests, wait);
+        counts.wait_time.observe(micros(wait));
+    }
+
+    /// A request was refused because the queue was full.
+    pub(crate) fn rejected(&self) {
+        self.lock().rejected += 1;
+    }
+
+    /// The engine ran `requests` requests of together `rows` rows.
+    pub(crate) fn ran(&self, rows: u64, requests: u64, times: Times) {
+        let mut counts = self.lock();
+        let s = &mut counts.statistics;
+        s.inference_count += rows;
+        s.execution_count += 1;
+        // As in Triton: every request of a batch is charged the whole time of the batch.
+        s.compute_input.add(requests, times.gather);
+        s.compute_infer.add(requests, times.infer);
+        s.compute_output.add(requests, times.scatter);
+        if counts.batches.len() < MAX_BATCH_SIZES || counts.batches.contains_key(&rows) {
+            let batch = counts.batches.entry(rows).or_default();
+            batch.batch_size = rows;
+            batch.compute_input.add(1, times.gather);
+            batch.compute_infer.add(1, times.infer);
+            batch.compute_output.add(1, times.scatter);
+        }
+        counts.inference_time.observe(micros(times.infer));
+        counts.batch_size.observe(rows as f64);
+    }
+
+    /// A call that is no inference.
+    pub(crate) fn call(&self, key: CallKey, ok: bool) {
+        self.lock().calls.count(key, ok);
+    }
+
+    /// Triton's statistics.
+    pub(crate) fn statistics(&self) -> ModelStatistics {
+        let counts = self.lock();
+        ModelStatistics {
+            batch_stats: counts.batches.values().cloned().collect(),
+            ..counts.statistics.clone()
+        }
+    }
+
+    /// The metrics, but for what only the scheduler and the engine know.
+    pub(crate) fn metrics(&self) -> VersionMetrics {
+        let counts = self.lock();
+        VersionMetrics {
+            version: counts.statistics.version,
+            calls: counts.calls.snapshot(true),
+            request_time_us: vec![
+                RequestTimes { interface: "REST", time_us: counts.rest_time.clone() },
+                RequestTimes { interface: "gRPC", time_us: counts.grpc_time.clone() },
+            ],
+            inference_time_us: counts.inference_time.clone(),
+            wait_time_us: counts.wait_time.clone(),
+            current_requests: self.current.load(Ordering::Relaxed),
+            queue_rejected: counts.rejected,
+            deadline_exceeded: counts.late,
+            cancelled: counts.cancelled,
+            batch_size: counts.batch_size.clone(),
+            ..VersionMetrics::default()
+        }
+    }
+}
+
+fn micros(d: Duration) -> f64 {
+    d.as_secs_f64() * 1e6
+}
+
+/// A request under way. Dropping it without [`Call::end`] counts a cancelled request.
+pub(crate) struct Call<'a> {
+    recorder: &'a Recorder,
+    protocol: Protocol,
+    arrived: Instant,
+    ended: bool,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn begin(recorder: &'a Recorder, protocol: Protocol, arrived: Instant) -> Call<'a> {
+        recorder.began();
+        Call { recorder, protocol, arrived, ended: false }
+    }
+
+    pub(crate) fn end(mut self, end: End) {
+        self.ended = true;
+        self.recorder.ended(self.protocol, self.arrived, end);
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.recorder.ended(self.protocol, self.arrived, End::Cancelled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_those_of_ovms() {
+        let bounds = time_bounds();
+        assert_eq!(bounds[..6], [10.0, 18.0, 32.0, 58.0, 104.0, 188.0]);
+        let mut h = Histogram::new(bounds);
+        for value in [0.0, 10.0, 10.1, 18.0, 1e12] {
+            h.observe(value);
+        }
+        assert_eq!(h.counts[..3], [2, 2, 0]);
+        assert_eq!(h.counts.last(), Some(&1));
+    }
+
+    #[test]
+    fn every_request_is_counted_once() {
+        let r = Recorder::new("m", 3);
+        let now = Instant::now();
+        for (end, times) in [(End::Success, 2), (End::Failure, 1), (End::Late, 1)] {
+            for _ in 0..times {
+                Call::begin(&r, Protocol::KserveGrpc, now).end(end);
+            }
+        }
+        drop(Call::begin(&r, Protocol::TfsHttp, now));
+        r.ran(4, 2, Times::default());
+        let s = r.statistics();
+        assert_eq!((s.success.count, s.fail.count, s.inference_count), (2, 3, 4));
+        assert_eq!((s.execution_count, s.compute_infer.count), (1, 2));
+        assert_eq!(s.batch_stats[0].batch_size, 4);
+        let m = r.metrics();
+        assert_eq!((m.current_requests, m.deadline_exceeded, m.cancelled), (0, 1, 1));
+        let grpc = CallKey { protocol: Protocol::KserveGrpc, method: Method::ModelInfer };
+        assert!(m.calls.contains(&(grpc, 2, 2)));
+    }
+}

@@ -1,0 +1,185 @@
+//! What is known of models and their versions.
+
+use super::scan::Stamp;
+use crate::instance::Instance;
+use crate::recorder::{Calls, Recorder};
+use crate::{Error, ErrorKind, IndexEntry, IndexState, VersionRef, VersionState, VersionStatus};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+use stead_app::ModelSettings;
+
+/// Ended versions that are remembered, so that clients are told that a version is retired. A version that is
+/// added and removed every second must not fill the memory.
+const MAX_ENDED: usize = 32;
+
+#[derive(Clone)]
+pub(super) enum State {
+    /// Known, not tried.
+    Start,
+    /// Being loaded, or the reason why that failed.
+    Loading(Option<String>),
+    /// Served.
+    Available(Arc<Instance>),
+    /// No longer served; the instance lives while requests run on it.
+    Retired(Weak<Instance>),
+}
+
+#[derive(Clone)]
+pub(super) struct VersionRecord {
+    pub(super) state: State,
+    /// The files as they were when loading was last tried.
+    pub(super) stamp: Stamp,
+    /// The settings that loading was last tried with.
+    pub(super) settings: ModelSettings,
+    pub(super) recorder: Arc<Recorder>,
+}
+
+impl VersionRecord {
+    pub(super) fn instance(&self) -> Option<&Arc<Instance>> {
+        match &self.state {
+            State::Available(instance) => Some(instance),
+            _ => None,
+        }
+    }
+
+    fn public_state(&self) -> VersionState {
+        match &self.state {
+            State::Start => VersionState::Start,
+            State::Loading(_) => VersionState::Loading,
+            State::Available(_) => VersionState::Available,
+            State::Retired(weak) if weak.strong_count() > 0 => VersionState::Unloading,
+            State::Retired(_) => VersionState::End,
+        }
+    }
+
+    fn status(&self, version: u64) -> VersionStatus {
+        let (error_code, error_message) = match &self.state {
+            State::Loading(Some(error)) => (2, format!("UNKNOWN - {error}")),
+            _ => (0, "OK".to_owned()),
+        };
+        VersionStatus { version, state: self.public_state(), error_code, error_message }
+    }
+}
+
+/// A model and its versions. Records are replaced as a whole: readers see one moment.
+#[derive(Clone)]
+pub(super) struct ModelRecord {
+    pub(super) name: String,
+    pub(super) versions: BTreeMap<u64, VersionRecord>,
+    /// Whether a client took it out of service.
+    pub(super) unloaded: bool,
+    /// Whether the source asks for it no longer.
+    pub(super) removed: bool,
+    /// Why there is nothing to load.
+    pub(super) problem: Option<String>,
+    /// Counters of calls that have no version.
+    pub(super) calls: Arc<Mutex<Calls>>,
+}
+
+impl ModelRecord {
+    pub(super) fn new(name: &str) -> ModelRecord {
+        ModelRecord {
+            name: name.to_owned(),
+            versions: BTreeMap::new(),
+            unloaded: false,
+            removed: false,
+            problem: None,
+            calls: Arc::default(),
+        }
+    }
+
+    /// The instances that are served, ascending by version.
+    pub(super) fn served(&self) -> impl DoubleEndedIterator<Item = &Arc<Instance>> {
+        self.versions.values().filter_map(VersionRecord::instance)
+    }
+
+    /// The instance that a request asks for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownVersion`], [`ErrorKind::NotLoaded`], [`ErrorKind::Retired`].
+    pub(super) fn find(&self, version: &VersionRef) -> Result<&Arc<Instance>, Error> {
+        let model = || self.name.clone();
+        let Some(number) = version.number() else {
+            return self.served().next_back().ok_or_else(|| {
+                // The newest version says best why none is served.
+                match self.versions.last_key_value() {
+                    Some((v, record)) => self.absent(*v, record),
+                    None if self.removed || self.unloaded => {
+                        ErrorKind::UnknownModel { model: model() }.into()
+                    }
+                    None => ErrorKind::NotLoaded { model: model(), version: 0 }.into(),
+                }
+            });
+        };
+        let record = self
+            .versions
+            .get(&number)
+            .ok_or_else(|| ErrorKind::UnknownVersion { model: model(), version: number })?;
+        record.instance().ok_or_else(|| self.absent(number, record))
+    }
+
+    fn absent(&self, version: u64, record: &VersionRecord) -> Error {
+        let model = self.name.clone();
+        match record.state {
+            State::Retired(_) => ErrorKind::Retired { model, version },
+            _ => ErrorKind::NotLoaded { model, version },
+        }
+        .into()
+    }
+
+    /// The states of all versions.
+    pub(super) fn statuses(&self) -> Vec<VersionStatus> {
+        self.versions.iter().map(|(v, r)| r.status(*v)).collect()
+    }
+
+    /// Entries of Triton's repository index.
+    pub(super) fn index(&self) -> Vec<IndexEntry> {
+        if self.versions.is_empty() {
+            let reason = self.problem.clone().unwrap_or_default();
+            let state = self.problem.as_ref().map(|_| IndexState::Unavailable);
+            return vec![IndexEntry { name: self.name.clone(), version: None, state, reason }];
+        }
+        let entry = |(version, record): (&u64, &VersionRecord)| {
+            let (state, reason) = match &record.state {
+                State::Start | State::Loading(None) => (IndexState::Loading, String::new()),
+                State::Loading(Some(error)) => (IndexState::Unavailable, error.clone()),
+                State::Available(_) => (IndexState::Ready, String::new()),
+                State::Retired(weak) if weak.strong_count() > 0 => {
+                    (IndexState::Unloading, String::new())
+                }
+                State::Retired(_) => (IndexState::Unavailable, "unloaded".to_owned()),
+            };
+            IndexEntry {
+                name: self.name.clone(),
+                version: Some(*version),
+                state: Some(state),
+                reason,
+            }
+        };
+        self.versions.iter().map(entry).collect()
+    }
+
+    /// Takes a version out of service. Requests that run on it keep it alive.
+    pub(super) fn retire(&mut self, version: u64) {
+        if let Some(record) = self.versions.get_mut(&version) {
+            record.state = match &record.state {
+                State::Available(instance) => State::Retired(Arc::downgrade(instance)),
+                State::Retired(weak) => State::Retired(weak.clone()),
+                State::Start | State::Loading(_) => State::Retired(Weak::new()),
+            };
+        }
+        let ended = |r: &VersionRecord| r.public_state() == VersionState::End;
+        let mut excess =
+            self.versions.values().filter(|r| ended(r)).count().saturating_sub(MAX_ENDED);
+        self.versions.retain(|_, record| {
+            let forget = excess > 0 && ended(record);
+            excess -= usize::from(forget);
+            !forget
+        });
+    }
+
+    /// Whether anything is left to tell about a removed model.
+    pub(super) fn is_over(&self) -> bool {
+        self.removed && self.versions.values().all(|r| r.public_state() == VersionState::End)
+    }
+}

@@ -1,0 +1,253 @@
+//! Requests of one model version on their way to the engine: a bounded queue, batches, and a limit of runs at
+//! a time.
+//!
+//! A cheap request runs on the thread that brings it. Every other one waits in the queue; for each run that
+//! the limit allows, one task of the pool takes batches from the queue until it is empty.
+
+mod batch;
+mod queue;
+mod run;
+mod timer;
+
+pub(crate) use batch::Batching;
+pub(crate) use timer::Timer;
+
+use crate::evaluate::Evaluate;
+use crate::recorder::Recorder;
+use crate::{Error, ErrorKind};
+use queue::Queue;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use stead_pool::{Pool, Priority};
+use stead_tensor::Tensor;
+use tokio::sync::oneshot;
+
+/// Up to this duration of its last run, a request runs on the thread that read it: handing it over would take
+/// longer than what it saves.
+const INLINE: Duration = Duration::from_micros(100);
+
+/// Limits of one model version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Runs at a time.
+    pub(crate) runs: usize,
+    /// Threads of one run.
+    pub(crate) threads: usize,
+    /// Requests that wait.
+    pub(crate) queue: usize,
+    /// How requests are joined, if they are.
+    pub(crate) batching: Option<Batching>,
+}
+
+/// Where the time of a run went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Times {
+    pub(crate) gather: Duration,
+    pub(crate) infer: Duration,
+    pub(crate) scatter: Duration,
+}
+
+/// The outputs of one request in the order wanted.
+pub(crate) type Answer = Result<Vec<Tensor>, Error>;
+
+/// A request that waits.
+pub(crate) struct Job {
+    pub(crate) inputs: Vec<Option<Tensor>>,
+    pub(crate) wanted: Vec<usize>,
+    /// Size along axis 0.
+    pub(crate) rows: usize,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) queued: Instant,
+    pub(crate) answer: oneshot::Sender<Answer>,
+}
+
+impl Job {
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|d| d <= Instant::now())
+    }
+
+    /// Whether nobody waits for the answer any more.
+    fn is_abandoned(&self) -> bool {
+        self.answer.is_closed() || self.is_late()
+    }
+}
+
+/// The scheduler of one model version.
+pub(crate) struct Scheduler {
+    model: String,
+    evaluate: Arc<dyn Evaluate>,
+    limits: Limits,
+    pool: Arc<Pool>,
+    timer: Arc<Timer>,
+    recorder: Arc<Recorder>,
+    queue: Mutex<Queue>,
+    /// Set when outputs turned out to have no batch axis.
+    unbatchable: AtomicBool,
+}
+
+impl Scheduler {
+    pub(crate) fn new(
+        model: String,
+        evaluate: Arc<dyn Evaluate>,
+        limits: Limits,
+        pool: Arc<Pool>,
+        timer: Arc<Timer>,
+        recorder: Arc<Recorder>,
+    ) -> Arc<Scheduler> {
+        Arc::new(Scheduler {
+            model,
+            evaluate,
+            limits,
+            pool,
+            timer,
+            recorder,
+            queue: Mutex::default(),
+            unbatchable: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn evaluate(&self) -> &dyn Evaluate {
+        &*self.evaluate
+    }
+
+    /// Requests that wait, and runs that go on.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let queue = self.lock();
+        (queue.len(), queue.active)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn batching(&self) -> Option<&Batching> {
+        let off = self.unbatchable.load(Ordering::Relaxed);
+        self.limits.batching.as_ref().filter(|_| !off)
+    }
+
+    /// Runs the request on this thread if that is quick and nobody is in front of it.
+    pub(crate) fn run_inline(
+        self: &Arc<Self>,
+        inputs: &[Option<Tensor>],
+        wanted: &[usize],
+        rows: usize,
+        deadline: Option<Instant>,
+    ) -> Option<Answer> {
+        if self.batching().is_some_and(|b| !b.delay.is_zero()) {
+            return None;
+        }
+        let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+        if self.evaluate.last_duration(&views).is_none_or(|d| d > INLINE) {
+            return None;
+        }
+        {
+            let mut queue = self.lock();
+            if queue.len() > 0 || queue.active >= self.limits.runs {
+                return None;
+            }
+            queue.active += 1;
+        }
+        self.recorder.waited(1, Duration::ZERO);
+        let late = || deadline.is_some_and(|d| d <= Instant::now());
+        let answer = self.run_one(&views, wanted, rows, None, &late);
+        // Whoever came meanwhile found the limit reached and counts on this run to go on.
+        let mut queue = self.lock();
+        queue.active -= 1;
+        self.go_on(queue);
+        Some(answer.map_err(|e| self.explain(e, late(), "running")))
+    }
+
+    /// Queues a request; its answer comes by `job.answer`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::QueueFull`].
+    pub(crate) fn submit(self: &Arc<Self>, job: Job) -> Result<(), Error> {
+        let mut queue = self.lock();
+        if queue.len() >= self.limits.queue {
+            queue.sweep();
+        }
+        if queue.len() >= self.limits.queue {
+            drop(queue);
+            self.recorder.rejected();
+            let (model, limit) = (self.model.clone(), self.limits.queue);
+            return Err(ErrorKind::QueueFull { model, limit }.into());
+        }
+        queue.push(job);
+        self.go_on(queue);
+        Ok(())
+    }
+
+    /// Called by the timer.
+    pub(crate) fn alarm(self: &Arc<Self>) {
+        let mut queue = self.lock();
+        queue.armed = None;
+        self.go_on(queue);
+    }
+
+    /// Starts a run if the limit allows and a batch is due, or sees to it that the timer rings when it is.
+    fn go_on(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
+        if queue.active >= self.limits.runs {
+            return;
+        }
+        match queue.due(self.batching()) {
+            Some(due) if due <= Instant::now() => {
+                queue.active += 1;
+                drop(queue);
+                self.start();
+            }
+            Some(due) if queue.armed.is_none_or(|armed| armed > due) => {
+                queue.armed = Some(due);
+                drop(queue);
+                if !self.timer.wake(due, Arc::downgrade(self)) {
+                    // Without a timer nothing may wait for one.
+                    self.unbatchable.store(true, Ordering::Relaxed);
+                    self.go_on(self.lock());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends a task to the pool; `active` counts it already.
+    fn start(self: &Arc<Self>) {
+        let me = Arc::clone(self);
+        if self.pool.spawn(Priority::Normal, None, move |_| me.drive()).is_err() {
+            let mut queue = self.lock();
+            queue.active -= 1;
+            let lost = queue.clear();
+            drop(queue);
+            for job in lost {
+                let _ = job.answer.send(Err(ErrorKind::ShuttingDown.into()));
+            }
+        }
+    }
+
+    /// Takes batches until none is due.
+    fn drive(self: Arc<Self>) {
+        loop {
+            let batch = {
+                let mut queue = self.lock();
+                if queue.due(self.batching()).is_none_or(|due| due > Instant::now()) {
+                    queue.active -= 1;
+                    self.go_on(queue);
+                    return;
+                }
+                let batch = queue.take(self.batching());
+                // There may be more than one run's worth.
+                self.go_on(queue);
+                batch
+            };
+            self.run_batch(batch);
+            if self.pool.stats().queued > 0 {
+                // Other models' turn first.
+                self.start();
+                return;
+            }
+        }
+    }
+}

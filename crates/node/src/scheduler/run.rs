@@ -1,0 +1,164 @@
+//! Running one request or one batch.
+
+use super::batch::split;
+use super::{Job, Scheduler, Times};
+use crate::evaluate::{EvaluateError, Run};
+use crate::{Code, Error, ErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use stead_pool::Team;
+use stead_tensor::{Tensor, TensorView};
+
+impl Scheduler {
+    /// Runs a batch and answers each of its requests once.
+    pub(super) fn run_batch(&self, batch: Vec<Job>) {
+        let now = Instant::now();
+        let mut jobs = Vec::with_capacity(batch.len());
+        for job in batch {
+            if job.answer.is_closed() {
+                continue;
+            }
+            if job.is_late() {
+                let error = self.explain(EvaluateError::Cancelled, true, "waiting");
+                let _ = job.answer.send(Err(error));
+                continue;
+            }
+            self.recorder.waited(1, now.saturating_duration_since(job.queued));
+            jobs.push(job);
+        }
+        if jobs.len() > 1 && self.run_joined(&mut jobs) {
+            return;
+        }
+        for job in jobs {
+            self.run_job(job);
+        }
+    }
+
+    fn run_job(&self, job: Job) {
+        let views: Vec<_> = job.inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+        let team = Some(self.pool.team(self.limits.threads));
+        let answer = self
+            .run_one(&views, &job.wanted, job.rows, team, &|| job.is_abandoned())
+            .map_err(|e| self.explain(e, job.is_late(), "running"));
+        let _ = job.answer.send(answer);
+    }
+
+    /// Runs one request.
+    pub(super) fn run_one(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        wanted: &[usize],
+        rows: usize,
+        team: Option<Team<'_>>,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Tensor>, EvaluateError> {
+        let mut outputs = Vec::with_capacity(wanted.len());
+        let times = self.evaluated(inputs, wanted, &Run { team, cancelled }, &mut |_, view| {
+            outputs.push(view.to_tensor().map_err(|e| EvaluateError::Memory(e.to_string()))?);
+            Ok(())
+        })?;
+        self.recorder.ran(rows as u64, 1, times);
+        Ok(outputs)
+    }
+
+    /// Runs several requests at once. `false` when they must be tried singly: one of them may be at fault, and
+    /// the others must not suffer for it.
+    fn run_joined(&self, jobs: &mut Vec<Job>) -> bool {
+        let Some(batching) = self.batching() else { return false };
+        let started = Instant::now();
+        let parts: Vec<&[Option<Tensor>]> = jobs.iter().map(|j| &*j.inputs).collect();
+        let Ok(inputs) = batching.gather(&parts) else { return false };
+        let gather = started.elapsed();
+        let mut wanted: Vec<usize> = jobs.iter().flat_map(|j| j.wanted.iter().copied()).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let rows: Vec<usize> = jobs.iter().map(|j| j.rows).collect();
+        let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+        let mut columns: Vec<Vec<Tensor>> = Vec::with_capacity(wanted.len());
+        let mut unsplit = false;
+        let abandoned = || jobs.iter().all(Job::is_abandoned);
+        let run = Run { team: Some(self.pool.team(self.limits.threads)), cancelled: &abandoned };
+        let ran = self.evaluated(&views, &wanted, &run, &mut |_, view| {
+            let Some(parts) = split(view, &rows) else {
+                unsplit = true;
+                return Err(EvaluateError::Failed("an output has no batch axis".to_owned()));
+            };
+            columns.push(parts.map_err(|e| EvaluateError::Memory(e.to_string()))?);
+            Ok(())
+        });
+        if unsplit && !self.unbatchable.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                model = self.model,
+                "an output does not have the rows of its batch: requests are no longer joined"
+            );
+        }
+        let Ok(mut times) = ran else { return false };
+        times.gather += gather;
+        self.recorder.ran(rows.iter().sum::<usize>() as u64, jobs.len() as u64, times);
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        for job in jobs.drain(..) {
+            // One part of each column belongs to this request, wanted or not.
+            let row: Vec<Option<Tensor>> = columns.iter_mut().map(Iterator::next).collect();
+            let pick = |output: &usize| {
+                let place = wanted.binary_search(output).ok()?;
+                row.get(place)?.clone()
+            };
+            let outputs: Option<Vec<Tensor>> = job.wanted.iter().map(pick).collect();
+            let lost = || EvaluateError::Failed("an output is missing".to_owned());
+            let answer = outputs.ok_or_else(|| self.explain(lost(), false, "running"));
+            let _ = job.answer.send(answer);
+        }
+        true
+    }
+
+    /// Evaluates, and turns a panic into an error.
+    fn evaluated(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        wanted: &[usize],
+        run: &Run<'_>,
+        sink: &mut crate::evaluate::Sink<'_>,
+    ) -> Result<Times, EvaluateError> {
+        if (run.cancelled)() {
+            return Err(EvaluateError::Cancelled);
+        }
+        let started = Instant::now();
+        let mut scatter = Duration::ZERO;
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            self.evaluate.run(inputs, wanted, run, &mut |place, view| {
+                let begun = Instant::now();
+                let done = sink(place, view);
+                scatter += begun.elapsed();
+                done
+            })
+        }));
+        match outcome {
+            Ok(Ok(())) => {
+                let infer = started.elapsed().saturating_sub(scatter);
+                Ok(Times { gather: Duration::ZERO, infer, scatter })
+            }
+            Ok(Err(error)) => Err(error),
+            Err(_) => {
+                tracing::error!(model = self.model, "evaluation panicked");
+                Err(EvaluateError::Failed("internal error".to_owned()))
+            }
+        }
+    }
+
+    /// The error that a client gets.
+    pub(super) fn explain(&self, error: EvaluateError, late: bool, stage: &'static str) -> Error {
+        let model = self.model.clone();
+        let with = |code, text| Error { code, kind: ErrorKind::Evaluation { model, text } };
+        match error {
+            EvaluateError::Cancelled if late => {
+                let model = self.model.clone();
+                ErrorKind::DeadlineExceeded { model, stage }.into()
+            }
+            EvaluateError::Cancelled => ErrorKind::Cancelled { model: self.model.clone() }.into(),
+            EvaluateError::Input(text) => with(Code::InvalidArgument, text),
+            EvaluateError::Memory(text) => with(Code::ResourceExhausted, text),
+            EvaluateError::Failed(text) => with(Code::Internal, text),
+        }
+    }
+}
