@@ -6,7 +6,7 @@ use crate::ops::{self, Build, NodeSpec, OpPlan, PackCache};
 use crate::plan::{Fact, Place};
 use std::sync::Arc;
 use stead_kernels::Isa;
-use stead_tensor::{DType, Tensor};
+use stead_tensor::DType;
 
 /// A model compiled for an instruction set: everything that plans are made from.
 pub(crate) struct Program {
@@ -78,31 +78,38 @@ pub(crate) fn compile(ir: &Ir, isa: Isa) -> Result<Program, LoadError> {
     let packs = PackCache::default();
     let body = Arc::new(compile_body(&ir.body, ir, &packs, isa)?);
     let uses = ir.uses();
+    let is_packed_away = |index: usize| {
+        let packed = packs.packed_uses(ValueId(index as u32));
+        packed > 0 && packed >= uses[index]
+    };
+    let release_file = !worth_sharing(ir, &is_packed_away);
     let mut constants = Vec::with_capacity(ir.values.len());
     for (index, value) in ir.values.iter().enumerate() {
-        let packed_uses = packs.packed_uses(ValueId(index as u32));
-        let fact = match &value.constant {
+        constants.push(match &value.constant {
             None => None,
-            Some(tensor) if packed_uses > 0 && packed_uses >= uses[index] => {
+            Some(tensor) if is_packed_away(index) => {
                 Some(Fact { place: Place::Packed, ..Fact::constant(tensor.clone()) })
             }
-            Some(tensor) => Some(Fact::constant(own_if_small(tensor)?)),
-        };
-        constants.push(fact);
+            Some(tensor) if release_file && tensor.is_shared() => {
+                Some(Fact::constant(tensor.view().to_tensor()?))
+            }
+            Some(tensor) => Some(Fact::constant(tensor.clone())),
+        });
     }
     let dtypes = ir.values.iter().map(|v| v.dtype).collect();
     Ok(Program { body, dtypes, constants, uses, isa })
 }
 
-/// A constant that borrows from the model file keeps the whole file in memory; small ones are copied, so that
-/// the file can go when the large ones are packed.
-fn own_if_small(tensor: &Tensor) -> Result<Tensor, LoadError> {
-    const SMALL: usize = 64 << 10;
-    if tensor.is_shared() && tensor.bytes().len() <= SMALL {
-        Ok(tensor.view().to_tensor()?)
-    } else {
-        Ok(tensor.clone())
+/// Whether constants should go on borrowing from the buffer of the model file. One that does keeps the whole
+/// file in memory, packed weights included; when those are more than a quarter, copying the rest is cheaper.
+fn worth_sharing(ir: &Ir, is_packed_away: &dyn Fn(usize) -> bool) -> bool {
+    let (mut packed, mut all) = (0, 0);
+    for (index, value) in ir.values.iter().enumerate() {
+        let Some(tensor) = value.constant.as_ref().filter(|t| t.is_shared()) else { continue };
+        all += tensor.bytes().len();
+        packed += if is_packed_away(index) { tensor.bytes().len() } else { 0 };
     }
+    packed * 4 <= all
 }
 
 fn compile_body(

@@ -68,3 +68,31 @@ fn is_same(node: &Node, other: &Node) -> bool {
         && node.attributes.iter().all(|(name, value)| other.attributes.get(name) == Some(value));
     node.domain == other.domain && node.opset == other.opset && has_outputs && attributes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::check;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::DType;
+
+    #[test]
+    fn before_and_after() {
+        let twice = |start: i64| {
+            ModelBuilder::new(17)
+                .input("x", DType::F32, &["n", "m"])
+                .node("Shape", &["x"], &["a"])
+                .node("Shape", &["x"], &["b"])
+                .attr("start", start)
+                .output("a", DType::I64)
+                .output("b", DType::I64)
+        };
+        check("other attributes", super::run, twice(1), &["Shape", "Shape"]);
+        let same = ModelBuilder::new(17)
+            .input("x", DType::F32, &["n", "m"])
+            .node("Shape", &["x"], &["a"])
+            .node("Shape", &["x"], &["b"])
+            .output("a", DType::I64)
+            .output("b", DType::I64);
+        check("the same", super::run, same, &["Shape"]);
+    }
+}

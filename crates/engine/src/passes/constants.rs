@@ -74,3 +74,27 @@ fn collect_results(body: &Body, facts: &Facts, results: &mut Vec<(crate::ir::Val
         node.bodies.iter().for_each(|(_, inner)| collect_results(inner, facts, results));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::check;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::{DType, Tensor};
+
+    #[test]
+    fn before_and_after() {
+        let model = |constant_input: bool| {
+            let b = ModelBuilder::new(17);
+            let b = if constant_input {
+                b.init("x", Tensor::from_slice(&[1.0f32; 6], &[2, 3]).unwrap())
+            } else {
+                b.input("x", DType::F32, &["2", "3"])
+            };
+            b.init("to", Tensor::from_slice(&[6i64], &[1]).unwrap())
+                .node("Reshape", &["x", "to"], &["y"])
+                .output("y", DType::F32)
+        };
+        check("all known", super::run, model(true), &[]);
+        check("an input is not", super::run, model(false), &["Reshape"]);
+    }
+}

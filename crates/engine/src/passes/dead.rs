@@ -33,3 +33,21 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::check;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::DType;
+
+    #[test]
+    fn before_and_after() {
+        let model = ModelBuilder::new(17)
+            .input("x", DType::F32, &["n"])
+            .node("Shape", &["x"], &["unused"])
+            .node("Shape", &["unused"], &["also unused"])
+            .node("Shape", &["x"], &["y"])
+            .output("y", DType::I64);
+        check("a chain that nobody reads", super::run, model, &["Shape"]);
+    }
+}

@@ -52,3 +52,35 @@ fn gate_of(m: &Matcher<'_>, gate: Option<ValueId>) -> Option<ValueId> {
     let mul = m.made_by(argument, "Mul")?;
     m.either_way(mul).into_iter().find_map(|(x, by)| x.filter(|_| m.is_number(by, FRAC_1_SQRT_2)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::check;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::{DType, Tensor};
+
+    fn gelu(half_first: bool, root: f32) -> ModelBuilder {
+        let b = ModelBuilder::new(17)
+            .input("x", DType::F32, &["n", "4"])
+            .init("root", Tensor::scalar(root).unwrap())
+            .init("one", Tensor::scalar(1.0f32).unwrap())
+            .init("half", Tensor::scalar(0.5f32).unwrap())
+            .node("Div", &["x", "root"], &["d"])
+            .node("Erf", &["d"], &["e"])
+            .node("Add", &["e", "one"], &["s"]);
+        let b = if half_first {
+            b.node("Mul", &["x", "half"], &["h"]).node("Mul", &["h", "s"], &["y"])
+        } else {
+            b.node("Mul", &["x", "s"], &["p"]).node("Mul", &["p", "half"], &["y"])
+        };
+        b.output("y", DType::F32)
+    }
+
+    #[test]
+    fn before_and_after() {
+        let root = std::f32::consts::SQRT_2;
+        check("half last", super::run, gelu(false, root), &["Gelu"]);
+        check("half first", super::run, gelu(true, root), &["Gelu"]);
+        check("another root", super::run, gelu(false, 2.0), &["Div", "Erf", "Add", "Mul", "Mul"]);
+    }
+}

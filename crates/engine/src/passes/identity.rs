@@ -42,3 +42,26 @@ fn passes_on(node: &Node, ir: &Ir) -> bool {
         || (node.is("Dropout") && mask_unused && !training)
         || (node.is("Cast") && same_type())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::check;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::DType;
+
+    #[test]
+    fn before_and_after() {
+        let chain = ModelBuilder::new(17)
+            .input("x", DType::F32, &["n"])
+            .node("Identity", &["x"], &["a"])
+            .node("Identity", &["a"], &["b"])
+            .node("Shape", &["b"], &["y"])
+            .output("y", DType::I64);
+        check("a chain", super::run, chain, &["Shape"]);
+        let output = ModelBuilder::new(17)
+            .input("x", DType::F32, &["n"])
+            .node("Identity", &["x"], &["y"])
+            .output("y", DType::F32);
+        check("an input that is an output", super::run, output, &[]);
+    }
+}

@@ -87,3 +87,40 @@ fn squared(m: &Matcher<'_>, id: ValueId) -> Option<ValueId> {
     let same = node.is("Mul") && node.input(0) == node.input(1);
     node.input(0).filter(|_| same)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::check;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::{DType, Tensor};
+
+    fn norm(axis: i64, scale: &[usize]) -> ModelBuilder {
+        let scale_values = vec![1.5f32; scale.iter().product()];
+        ModelBuilder::new(17)
+            .input("x", DType::F32, &["b", "n", "4"])
+            .init("two", Tensor::scalar(2.0f32).unwrap())
+            .init("eps", Tensor::scalar(1e-5f32).unwrap())
+            .init("scale", Tensor::from_slice(&scale_values, scale).unwrap())
+            .init("bias", Tensor::from_slice(&[0.5f32; 4], &[4]).unwrap())
+            .node("ReduceMean", &["x"], &["mean"])
+            .attr("axes", vec![axis])
+            .node("Sub", &["x", "mean"], &["d"])
+            .node("Pow", &["d", "two"], &["p"])
+            .node("ReduceMean", &["p"], &["var"])
+            .attr("axes", vec![axis])
+            .node("Add", &["var", "eps"], &["v"])
+            .node("Sqrt", &["v"], &["root"])
+            .node("Div", &["d", "root"], &["normal"])
+            .node("Mul", &["normal", "scale"], &["scaled"])
+            .node("Add", &["scaled", "bias"], &["y"])
+            .output("y", DType::F32)
+    }
+
+    #[test]
+    fn before_and_after() {
+        let kept = ["ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Add"];
+        check("last axis", super::run, norm(-1, &[4]), &["LayerNormalization"]);
+        check("another axis", super::run, norm(1, &[4]), &kept);
+        check("scale of another shape", super::run, norm(-1, &[1, 4]), &kept);
+    }
+}

@@ -3,6 +3,7 @@
 //! A pass leaves a graph that computes the same. The list runs until nothing changes any more, since one pass
 //! makes work for another, and at most [`MAX_ROUNDS`] times.
 
+mod attention;
 mod common;
 mod constants;
 mod dead;
@@ -83,4 +84,37 @@ pub(crate) fn run(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod testing {
+    use super::{LoadOptions, PassCx, PassFn, dead};
+    use crate::ir::{Ir, lower};
+    use stead_kernels::Isa;
+    use stead_onnx::{Limits, ModelBuilder};
+
+    /// The graph of a model before any pass.
+    pub(super) fn lowered(builder: ModelBuilder) -> Ir {
+        let model = builder.build().unwrap().inline_functions(&Limits::default()).unwrap();
+        lower(model).unwrap()
+    }
+
+    /// The operators of the main graph in order, fused ones with their domain.
+    pub(super) fn ops(ir: &Ir) -> Vec<String> {
+        let name = |domain: &str, op: &str| match domain {
+            "" => op.to_owned(),
+            domain => format!("{domain}.{op}"),
+        };
+        ir.body.nodes.iter().map(|n| name(&n.domain, &n.op_type)).collect()
+    }
+
+    /// Checks what one pass, and dead code removal after it, make of a model.
+    pub(super) fn check(label: &str, pass: PassFn, builder: ModelBuilder, expected: &[&str]) {
+        let mut ir = lowered(builder);
+        let fold_bytes = LoadOptions::default().fold_bytes;
+        let mut cx = PassCx { isa: Isa::detect(), fold_bytes };
+        pass(&mut ir, &mut cx).unwrap();
+        dead::run(&mut ir, &mut cx).unwrap();
+        assert_eq!(ops(&ir), expected, "{label}");
+    }
 }

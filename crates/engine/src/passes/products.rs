@@ -154,3 +154,42 @@ fn activated(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
     activation::to_attributes(name, alpha, beta, &mut attributes);
     Some((product.inputs.clone(), attributes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{lowered, ops};
+    use super::*;
+    use crate::passes::dead;
+    use stead_kernels::Isa;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::Tensor;
+
+    fn check(label: &str, builder: ModelBuilder, expected: &[&str]) {
+        let mut ir = lowered(builder);
+        let mut cx = PassCx { isa: Isa::detect(), fold_bytes: 0 };
+        for _ in 0..4 {
+            run(&mut ir, &mut cx).unwrap();
+            dead::run(&mut ir, &mut cx).unwrap();
+        }
+        assert_eq!(ops(&ir), expected, "{label}");
+    }
+
+    fn linear(bias: &[usize]) -> ModelBuilder {
+        let values = vec![1.0f32; bias.iter().product()];
+        ModelBuilder::new(17)
+            .input("x", DType::F32, &["n", "3"])
+            .init("w", Tensor::from_slice(&[1.0f32; 12], &[3, 4]).unwrap())
+            .init("b", Tensor::from_slice(&values, bias).unwrap())
+            .node("MatMul", &["x", "w"], &["p"])
+            .node("Add", &["b", "p"], &["s"])
+    }
+
+    #[test]
+    fn before_and_after() {
+        let relu = |b: ModelBuilder| b.node("Relu", &["s"], &["y"]).output("y", DType::F32);
+        check("bias and activation", relu(linear(&[4])), &["stead.MatMul"]);
+        check("a bias for each row", relu(linear(&[1, 1, 4])), &["MatMul", "Add", "Relu"]);
+        let shared = relu(linear(&[4])).output("p", DType::F32);
+        check("the product is an output", shared, &["MatMul", "Add", "Relu"]);
+    }
+}
