@@ -18,12 +18,14 @@ use stead_tensor::DType;
 
 pub(crate) mod activation;
 mod control;
+mod heads;
 mod matmul;
 mod movement;
 mod nn;
 
 /// Families of one table.
-const FAMILIES: &[&[OpDef]] = &[control::OPS, matmul::OPS, nn::conv::OPS, nn::conv_transpose::OPS];
+const FAMILIES: &[&[OpDef]] =
+    &[control::OPS, heads::OPS, matmul::OPS, nn::conv::OPS, nn::conv_transpose::OPS];
 
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {

@@ -36,6 +36,7 @@ const PASSES: &[(&str, PassFn)] = &[
     ("common subexpressions", common::run),
     ("gelu", gelu::run),
     ("layer normalization", layer_norm::run),
+    ("attention", attention::run),
     ("product epilogues", products::run),
     ("dead code", dead::run),
 ];

@@ -1,0 +1,190 @@
+//! Attention over heads as passes recognise it: `softmax(scale Q K' + mask) V`.
+
+use super::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Strided, plan_fn, types};
+use crate::error::{BuildError, PlanError};
+use stead_kernels::attention::{Attention, Mask, Sizes, attention, attention_scratch_len};
+use stead_kernels::gemm::MatRef;
+use stead_kernels::movement::copy_strided;
+use stead_tensor::{DType, MAX_RANK, Shape};
+
+/// Inputs Q `[batch, heads, queries, width]`, K transposed `[batch, heads, width, keys]`, V `[batch, heads,
+/// keys, value width]` and a mask that broadcasts to the scores; attribute `scale`. The output is stored as
+/// `[batch, queries, heads, value width]`, so that joining the heads again costs no copy.
+pub const OPS: &[OpDef] = &[OpDef::new(
+    "Attention",
+    &[
+        Param::required(1, types::F32_ONLY),
+        Param::required(1, types::F32_ONLY),
+        Param::required(1, types::F32_ONLY),
+        Param::optional(1, types::F32_ONLY),
+    ],
+    &[Out::Like(0)],
+    build,
+)
+.domain("stead")];
+
+fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let scale = spec.attributes().float_or("scale", 1.0)?;
+    plan_fn(move |cx| plan(cx, scale))
+}
+
+/// A stack of row-contiguous matrices over batch and heads.
+#[derive(Clone, Copy)]
+struct Stack {
+    offset: usize,
+    batch_stride: usize,
+    head_stride: usize,
+    row_stride: usize,
+}
+
+impl Stack {
+    fn at(&self, batch: usize, head: usize) -> usize {
+        self.offset + batch * self.batch_stride + head * self.head_stride
+    }
+}
+
+fn plan(cx: &mut PlanCx<'_>, scale: f32) -> Result<(), PlanError> {
+    let (q, k, v) = (cx.shape(0)?, cx.shape(1)?, cx.shape(2)?);
+    let fail = || PlanError::shape(format!("cannot attend with Q {q}, transposed K {k}, V {v}"));
+    let (&[qb, qh, queries, width], &[kb, kh, kw, keys], &[vb, vh, vk, value_width]) =
+        (q.dims(), k.dims(), v.dims())
+    else {
+        return Err(fail());
+    };
+    let (batch, heads) = (qb.max(kb).max(vb), qh.max(kh).max(vh));
+    let joins = |n: usize, all: usize| n == all || n == 1;
+    let fits = [(qb, batch), (kb, batch), (vb, batch), (qh, heads), (kh, heads), (vh, heads)];
+    if kw != width || vk != keys || !fits.iter().all(|&(n, all)| joins(n, all)) {
+        return Err(fail());
+    }
+    let sizes = Sizes { queries, keys, width, value_width };
+
+    let (q_operand, q_stack) = stack(cx, 0, [0, 1, 2, 3])?;
+    let (k_operand, k_stack) = stack(cx, 1, [0, 1, 3, 2])?;
+    let (v_operand, v_stack) = stack(cx, 2, [0, 1, 2, 3])?;
+    let mut reads = vec![q_operand, k_operand, v_operand];
+    let scores = Shape::new(&[batch, heads, queries, keys])?;
+    let mask_stack = match cx.has_input(3) {
+        true => {
+            let (operand, stack) = mask(cx, &scores)?;
+            reads.push(operand);
+            Some(stack)
+        }
+        false => None,
+    };
+
+    let row = heads * value_width;
+    let mut strides = [0isize; MAX_RANK];
+    strides[..4].copy_from_slice(&[
+        (queries * row) as isize,
+        value_width as isize,
+        row as isize,
+        1,
+    ]);
+    let out = Shape::new(&[batch, heads, queries, value_width])?;
+    let slot = cx.output_view(0, out, strides)?;
+    let scratch = cx.temp_of::<f32>(attention_scratch_len(cx.isa, sizes));
+    cx.step("attention", &reads, &[slot, scratch], move |args| {
+        let (q, k, v) = (args.read::<f32>(0)?, args.read::<f32>(1)?, args.read::<f32>(2)?);
+        let mask = mask_stack.map(|_| args.read::<f32>(3)).transpose()?;
+        let out = args.write::<f32>()?;
+        let scratch = args.write::<f32>()?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        for b in 0..batch {
+            for h in 0..heads {
+                let job = Attention {
+                    q: matrix(q, &q_stack, b, h),
+                    k: matrix(k, &k_stack, b, h),
+                    v: matrix(v, &v_stack, b, h),
+                    mask: mask.zip(mask_stack).map(|(data, stack)| Mask {
+                        data: data.get(stack.at(b, h)..).unwrap_or_default(),
+                        row_stride: stack.row_stride,
+                    }),
+                    scale,
+                    softcap: None,
+                    causal: None,
+                };
+                let start = b * queries * row + h * value_width;
+                attention(args.isa, sizes, &job, &mut out[start..], row, scratch);
+            }
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+fn matrix<'a>(data: &'a [f32], stack: &Stack, batch: usize, head: usize) -> MatRef<'a> {
+    let data = data.get(stack.at(batch, head)..).unwrap_or_default();
+    MatRef { data, row_stride: stack.row_stride, col_stride: 1 }
+}
+
+/// An input as a stack of matrices with its dimensions in the given order; copied when rows are not contiguous
+/// in that order.
+fn stack(
+    cx: &mut PlanCx<'_>,
+    index: usize,
+    order: [usize; 4],
+) -> Result<(Operand, Stack), PlanError> {
+    let shape = cx.shape(index)?;
+    let dims = order.map(|axis| shape[axis]);
+    let Strided { operand, offset, strides } = cx.strided(index)?;
+    // A dimension of one repeats for all batches or heads.
+    let strides = [0, 1, 2, 3].map(|i| if dims[i] == 1 { 0 } else { strides[order[i]] });
+    let is_fine = strides.iter().all(|&s| s >= 0) && (strides[3] == 1 || dims[3] <= 1);
+    if is_fine {
+        let [batch_stride, head_stride, row_stride, _] = strides.map(isize::unsigned_abs);
+        return Ok((operand, Stack { offset, batch_stride, head_stride, row_stride }));
+    }
+    copied(cx, operand, offset, strides, dims)
+}
+
+/// The mask as a stack whose rows have one number for each key.
+fn mask(cx: &mut PlanCx<'_>, scores: &Shape) -> Result<(Operand, Stack), PlanError> {
+    let shape = cx.shape(3)?;
+    let fail = || PlanError::shape(format!("cannot add a mask {shape} to scores {scores}"));
+    let pad = 4usize.checked_sub(shape.rank()).ok_or_else(fail)?;
+    let Strided { operand, offset, strides: own } = cx.strided(3)?;
+    let mut dims = [1; 4];
+    let mut strides = [0isize; 4];
+    for axis in 0..shape.rank() {
+        dims[axis + pad] = shape[axis];
+        strides[axis + pad] = if shape[axis] == 1 { 0 } else { own[axis] };
+    }
+    if (0..4).any(|i| dims[i] != 1 && dims[i] != scores[i]) {
+        return Err(fail());
+    }
+    let is_fine = strides.iter().all(|&s| s >= 0) && (strides[3] == 1 || scores[3] <= 1);
+    if is_fine {
+        let [batch_stride, head_stride, row_stride, _] = strides.map(isize::unsigned_abs);
+        return Ok((operand, Stack { offset, batch_stride, head_stride, row_stride }));
+    }
+    dims[3] = scores[3];
+    copied(cx, operand, offset, strides, dims)
+}
+
+/// A stack written out with contiguous rows.
+fn copied(
+    cx: &mut PlanCx<'_>,
+    operand: Operand,
+    offset: usize,
+    strides: [isize; 4],
+    dims: [usize; 4],
+) -> Result<(Operand, Stack), PlanError> {
+    let shape = Shape::new(&dims)?;
+    let slot = cx.temp(shape.byte_len(DType::F32));
+    cx.step("copy heads", &[operand], &[slot], move |args| {
+        let (src, dst) = (args.read_bytes(0)?, args.write_bytes()?);
+        copy_strided(size_of::<f32>(), src, offset, &strides, &dims, dst);
+        Ok(())
+    });
+    let one = |axis: usize, stride: usize| if dims[axis] == 1 { 0 } else { stride };
+    let stack = Stack {
+        offset: 0,
+        batch_stride: one(0, dims[1] * dims[2] * dims[3]),
+        head_stride: one(1, dims[2] * dims[3]),
+        row_stride: one(2, dims[3]),
+    };
+    Ok((cx.read_back(slot), stack))
+}
