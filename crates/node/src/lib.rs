@@ -18,6 +18,8 @@ mod request;
 mod scheduler;
 mod signature;
 mod statistics;
+#[cfg(test)]
+mod tests;
 
 pub use embedded::{Embedded, NodeConfig};
 pub use error::{CODES, Code, CodeRow, Error, ErrorKind};

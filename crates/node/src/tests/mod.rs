@@ -1,0 +1,6 @@
+//! Tests of the node as a whole, on models that are one line of text.
+
+mod fake;
+mod reload;
+mod requests;
+mod schedule;
