@@ -27,7 +27,7 @@ fn describe(model: &Model) -> String {
     let bytes: usize = graph.initializers.iter().map(|(_, t)| t.bytes().len()).sum();
     let shared = graph.initializers.iter().filter(|(_, t)| t.is_shared()).count();
     format!(
-        "ir {} opset {:?}, ({}) -> ({}), {} initializers ({shared} share the file's buffer) of {bytes} bytes, {ops:?}",
+        "ir {} opset {:?}, ({}) -> ({}), {} initializers of {bytes} bytes ({shared} of them not copied), {ops:?}",
         model.ir_version,
         model.opset(""),
         values(&graph.inputs),
