@@ -61,13 +61,19 @@ fn fuzz(seconds: u64) -> Outcome {
     let mut passed = true;
     for name in &names {
         println!("== fuzz {name}");
+        // New findings go to the first folder, which is not committed; the second one is.
+        let corpus = format!("corpus/{name}");
+        fs::create_dir_all(folder.join(&corpus)).map_err(|e| format!("{corpus}: {e}"))?;
+        let seeds = Some(format!("seeds/{name}")).filter(|seeds| folder.join(seeds).is_dir());
         let mut command = process::cargo();
         // Sanitizers and the coverage flags of cargo-fuzz are unstable: without the former, the latter are allowed here.
         command
             .current_dir(&folder)
             .env("RUSTC_BOOTSTRAP", "1")
-            .args(["fuzz", "run", "-s", "none", name, "--"]);
+            .args(["fuzz", "run", "-s", "none", name, &corpus])
+            .args(seeds);
         command
+            .arg("--")
             .arg(format!("-max_total_time={seconds}"))
             .args(["-rss_limit_mb=2048", "-timeout=10"]);
         passed &= process::run(&mut command, name).inspect_err(|e| println!("{e}")).is_ok();
