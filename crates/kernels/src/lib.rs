@@ -28,6 +28,7 @@ pub mod movement;
 pub mod norm;
 mod par;
 pub mod reduce;
+pub mod rnn;
 pub mod scalar_math;
 pub mod simd;
 pub mod softmax;

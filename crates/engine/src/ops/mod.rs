@@ -24,12 +24,11 @@ mod movement;
 mod nn;
 
 /// Families of one table.
-const FAMILIES: &[&[OpDef]] =
-    &[control::OPS, heads::OPS, matmul::OPS, nn::conv::OPS, nn::conv_transpose::OPS];
+const FAMILIES: &[&[OpDef]] = &[control::OPS, heads::OPS, matmul::OPS];
 
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
-    FAMILIES.iter().copied().chain(movement::TABLES)
+    FAMILIES.iter().copied().chain(movement::TABLES).chain(nn::TABLES)
 }
 
 /// The definition for an operator of this opset version, or the end of an error message that says what is

@@ -1,13 +1,18 @@
 //! Operators of neural nets that look at neighbourhoods, channels or time: convolutions, pools,
 //! normalisations, recurrent layers, quantised products.
 
-pub mod conv;
-pub mod conv_transpose;
+mod conv;
+mod conv_transpose;
 mod precision;
+mod recurrent;
+mod recurrent_functions;
 mod window;
 
-use super::TypeSet;
+use super::{OpDef, TypeSet};
 use stead_tensor::DType::*;
 
 /// Types that are computed in single precision.
 const SINGLE: TypeSet = TypeSet::of(&[F32, F16, BF16]);
+
+/// The tables of this family.
+pub const TABLES: [&[OpDef]; 3] = [conv::OPS, conv_transpose::OPS, recurrent::OPS];
