@@ -36,6 +36,13 @@ pub fn mlp() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The model repository that the client tests serve.
+pub fn clients() -> Result<PathBuf, String> {
+    let folder = paths::models().join("clients");
+    made_by("client_models.py", &folder, |command| command.arg(&folder))?;
+    Ok(folder)
+}
+
 /// The folder with the ONNX node tests.
 pub fn node_tests() -> Result<PathBuf, String> {
     let folder = paths::node_tests();

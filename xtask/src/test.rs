@@ -72,6 +72,7 @@ fn data() -> Result<Tally, String> {
     models::silero()?;
     models::minilm()?;
     models::mlp()?;
+    models::clients()?;
     models::node_tests()?;
     Ok(Tally::default())
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 pub enum Source {
     /// A `config.json`.
     ConfigFile(PathBuf),
-    /// A folder of models, a model folder with version folders, or a model file. Names are those of the
-    /// folders, or of the file without its ending.
+    /// A folder of models, a model folder with version folders, or a model file: names are those of the
+    /// folders, or of the file without its ending. Also a file with the ending `.json` and a folder with a
+    /// `config.json`, which are read as [`Source::ConfigFile`].
     Path(PathBuf),
     /// One model under a name of its own (`--model_name`, `--model_path`).
     Model {

@@ -171,7 +171,8 @@ impl Signature {
         Ok(wanted)
     }
 
-    /// Inputs as clients see them.
+    /// Inputs as clients see them. Those with a value in the model are left out: old files list every weight
+    /// among their inputs, and other servers hide them too. A request may name them all the same.
     pub(crate) fn input_infos(&self) -> Vec<TensorInfo> {
         let shape = |dims: &[Allowed]| {
             dims.iter()
@@ -183,11 +184,12 @@ impl Signature {
         };
         self.inputs
             .iter()
+            .filter(|i| !i.optional)
             .map(|i| TensorInfo {
                 name: i.name.clone(),
                 dtype: i.dtype,
                 shape: i.dims.as_deref().map(shape).unwrap_or_default(),
-                optional: i.optional || i.default.is_some(),
+                optional: i.default.is_some(),
             })
             .collect()
     }

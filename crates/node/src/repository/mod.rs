@@ -296,6 +296,10 @@ impl Repository {
             Err(text) => (ModelSettings::default(), Some(text)),
         };
         let wanted = scan::chosen(settings.version_policy.as_ref(), &found);
+        if wanted.is_empty() && record.problem.is_none() {
+            record.problem =
+                Some("its model_version_policy chooses none of its versions".to_owned());
+        }
         for (version, found) in found.into_iter().filter(|(v, _)| wanted.contains(v)) {
             let mut stamp = found.stamp.clone();
             stamp.extend(side.iter().cloned());

@@ -31,7 +31,13 @@ pub(super) fn read(source: &Source) -> Result<Listing, Error> {
         Source::ConfigFile(file) => config_file(file),
         Source::Path(path) => {
             let config = path.join("config.json");
-            if config.is_file() { config_file(&config) } else { folder(path) }
+            if path.extension().is_some_and(|e| e == "json") {
+                config_file(path)
+            } else if config.is_file() {
+                config_file(&config)
+            } else {
+                folder(path)
+            }
         }
         Source::Model { name, base_path, settings } => {
             if !base_path.exists() {

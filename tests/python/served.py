@@ -1,0 +1,87 @@
+"""Starts the real `stead` binary for a test file and stops it afterwards."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BINARY = os.environ.get("STEAD_BIN", os.path.join(ROOT, "target", "debug", "stead"))
+DATA = os.environ.get("STEAD_TEST_DATA", os.path.join(ROOT, "target"))
+REPOSITORY = os.path.join(DATA, "models", "clients")
+QUICKSTART = os.path.join(ROOT, "examples", "quickstart", "models")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Stead:
+    """A running server. `rest` and `grpc` are host:port."""
+
+    def __init__(self, *args):
+        self.rest, self.grpc = (f"127.0.0.1:{free_port()}" for _ in range(2))
+        self.log = tempfile.TemporaryFile("w+")
+        ports = ["--rest_port", self.rest.split(":")[1], "--port", self.grpc.split(":")[1]]
+        self.process = subprocess.Popen([BINARY, *args, *ports], stdout=self.log, stderr=self.log)
+        for _ in range(1000):
+            try:
+                urllib.request.urlopen(f"http://{self.rest}/v2/health/ready", timeout=5)
+                return
+            except OSError:  # refused at first, 400 while models load
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.01)
+        self.stop()
+        raise RuntimeError(f"stead did not become ready:\n{self.log_text()}")
+
+    def log_text(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def stop(self):
+        """Asks it to stop and returns the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=60)
+
+    def request(self, method, path, body=None, headers=None):
+        """Status, headers and body of one HTTP request, whatever the status."""
+        data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
+        request = urllib.request.Request(f"http://{self.rest}{path}", data, headers or {}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, dict(answer.headers), answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, dict(error.headers), error.read()
+
+
+class ServedCase(unittest.TestCase):
+    """One server for all tests of a class: the models of the client tests in a folder of their own, so that
+    tests may change it."""
+
+    arguments = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="stead-clients-")
+        cls.repository = os.path.join(cls.folder, "models")
+        shutil.copytree(REPOSITORY, cls.repository, ignore=shutil.ignore_patterns("made-by"))
+        cls.server = Stead("serve", cls.repository, *cls.arguments)
+
+    @classmethod
+    def tearDownClass(cls):
+        code = cls.server.stop()
+        shutil.rmtree(cls.folder)
+        if code != 0:
+            raise RuntimeError(f"stead ended with {code}:\n{cls.server.log_text()}")
