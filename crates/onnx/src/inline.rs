@@ -78,15 +78,18 @@ fn check_growth(
     limits: &Limits,
 ) -> Result<(), OnnxError> {
     let mut sizes = vec![0u64; functions.len()];
+    // Every function is made flat, whether the graph calls it or not.
+    let mut total = 0u64;
     for &i in order {
         let nodes = functions.get(i).map_or(&[][..], |f| &f.nodes);
         let size = flat_size(nodes, index, &sizes);
         if let Some(slot) = sizes.get_mut(i) {
             *slot = size;
         }
+        total = total.saturating_add(size);
     }
-    let size = flat_size(&graph.nodes, index, &sizes);
-    error::check_limit("nodes after functions are inlined", size, limits.inlined_nodes as u64)
+    let total = total.saturating_add(flat_size(&graph.nodes, index, &sizes));
+    error::check_limit("nodes after functions are inlined", total, limits.inlined_nodes as u64)
 }
 
 /// The nodes of a list and its bodies when flat. A node with long texts and lists counts as several, for they
@@ -94,12 +97,13 @@ fn check_growth(
 fn flat_size(nodes: &[Node], index: &HashMap<Key, usize>, sizes: &[u64]) -> u64 {
     let mut total = 0u64;
     for node in nodes {
-        let own = callee(node, index).and_then(|i| sizes.get(i).copied()).unwrap_or(0);
+        // A call is replaced by what it calls.
+        let own = callee(node, index).and_then(|i| sizes.get(i).copied()).unwrap_or(1);
         let bodies = node.subgraphs().map(|(_, body)| flat_size(&body.nodes, index, sizes));
         let attributes = node.attributes.iter().map(|(_, value)| weight(value) / 64);
         let text = node.name.len() + node.op_type.len() + node.domain.len() + node.overload.len();
         let lists = node.inputs.len() + node.outputs.len();
-        let own = own.saturating_add(1 + (text / 512 + lists / 16) as u64);
+        let own = own.saturating_add((text / 512 + lists / 16) as u64);
         let node_size = bodies.chain(attributes).fold(own, u64::saturating_add);
         total = total.saturating_add(node_size);
     }

@@ -11,7 +11,7 @@ pub struct Limits {
     pub expanded_bytes: u64,
     /// Nodes of all graphs and functions together.
     pub nodes: usize,
-    /// Nodes after functions are inlined, which multiplies bodies.
+    /// Nodes of all graphs and functions together after functions are inlined, which multiplies bodies.
     pub inlined_nodes: usize,
     /// How deep bodies may stand in bodies.
     pub depth: usize,
@@ -30,7 +30,7 @@ impl Default for Limits {
             expanded_bytes: 1 << 30,
             // Unrolled networks of real life have some 10^5 nodes.
             nodes: 1 << 21,
-            inlined_nodes: 1 << 22,
+            inlined_nodes: 1 << 21,
             depth: 64,
             // Exporters write a module path into a name: up to some hundred bytes.
             name_bytes: 1 << 14,

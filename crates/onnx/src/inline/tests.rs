@@ -129,8 +129,14 @@ fn recursion_excess_and_growth_are_errors() {
     let short = model("F").function(DOMAIN, "F", &[], &["b"], &[], body().node("C", &[], &["b"]));
     assert!(matches!(inlined(short), Err(OnnxError::CallArity { actual: 1, formal: 0, .. })));
 
-    // Each of 60 functions calls the one below twice: 2^60 nodes.
-    let mut bomb = model("F0");
+    // Each of 60 functions calls the one below twice: 2^60 nodes, called or not.
+    for called in ["F0", "F60"] {
+        let err = inlined(doubling(model(called)));
+        assert!(matches!(err, Err(OnnxError::Limit { .. })), "{called}");
+    }
+}
+
+fn doubling(mut model: ModelBuilder) -> ModelBuilder {
     for i in 0..60 {
         let next = format!("F{}", i + 1);
         let twice = body()
@@ -138,11 +144,9 @@ fn recursion_excess_and_growth_are_errors() {
             .domain(DOMAIN)
             .node(&next, &["t"], &["b"])
             .domain(DOMAIN);
-        bomb = bomb.function(DOMAIN, &format!("F{i}"), &["a"], &["b"], &[], twice);
+        model = model.function(DOMAIN, &format!("F{i}"), &["a"], &["b"], &[], twice);
     }
-    let bomb =
-        bomb.function(DOMAIN, "F60", &["a"], &["b"], &[], body().node("Neg", &["a"], &["b"]));
-    assert!(matches!(inlined(bomb), Err(OnnxError::Limit { .. })));
+    model.function(DOMAIN, "F60", &["a"], &["b"], &[], body().node("Neg", &["a"], &["b"]))
 }
 
 #[test]

@@ -3,8 +3,11 @@
 use super::{
     Source, check_name, graph, sparse::read_sparse, tensor::read_tensor, types::read_type,
 };
-use crate::{AttributeKind, AttributeValue, Attributes, OnnxError, error::quote, proto};
+use crate::{AttributeKind, AttributeValue, Attributes, OnnxError, error, error::quote, proto};
 use graph::Scope;
+
+/// The most attributes of a node; real ones have up to some twenty. Look-ups walk over the list.
+const MAX_ATTRIBUTES: u64 = 1024;
 
 /// The attributes of the node that messages call `node`.
 pub(super) fn read_attributes(
@@ -13,6 +16,7 @@ pub(super) fn read_attributes(
     scope: &Scope<'_>,
     source: &mut Source<'_>,
 ) -> Result<Attributes, OnnxError> {
+    error::check_limit(&format!("attributes of {node}"), protos.len() as u64, MAX_ATTRIBUTES)?;
     let mut attributes = Attributes::of(node.clone());
     for proto in protos {
         let name = proto.name.clone().unwrap_or_default();

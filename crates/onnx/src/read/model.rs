@@ -3,10 +3,13 @@
 use super::graph::{Scope, normal_domain, read_graph, read_nodes};
 use super::types::read_value_info;
 use super::{Source, attribute::read_attributes, check_name, opset};
-use crate::{Function, Model, OnnxError, OpsetImport, error::quote, proto};
+use crate::{Function, Model, OnnxError, OpsetImport, error, error::quote, proto};
 
 /// The IR versions that this reader knows: 3 brought opset imports, 14 came with onnx 1.23.
 const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;
+
+/// The most operator sets of a model or function; real ones import a handful. Each node walks over the list.
+const MAX_IMPORTS: u64 = 256;
 
 /// A model, not validated.
 pub(super) fn read_model(
@@ -46,6 +49,7 @@ fn read_imports(
     protos: Vec<proto::OperatorSetIdProto>,
     source: &Source<'_>,
 ) -> Result<Vec<OpsetImport>, OnnxError> {
+    error::check_limit("opset imports", protos.len() as u64, MAX_IMPORTS)?;
     let mut imports: Vec<OpsetImport> = Vec::new();
     for proto in protos {
         let version = proto.version.unwrap_or_default();
