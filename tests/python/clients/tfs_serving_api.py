@@ -1,17 +1,33 @@
 """tensorflow-serving-api: the stubs that TensorFlow Serving's own users call."""
 
+import glob
 import os
 import sys
+import tempfile
 
 import grpc
 import numpy as np
+from grpc_tools import protoc
 
-# The messages of TensorFlow itself come from ovmsclient, which carries them compiled; the stubs of
-# tensorflow-serving-api are found first.
-import importlib.util
+from served import ROOT, ServedCase
 
-_ovms = os.path.dirname(importlib.util.find_spec("ovmsclient").origin)
-sys.path.append(os.path.join(_ovms, "tfs_compat", "protos"))
+
+def compile_tensorflow_messages():
+    """Compiles the interface files that stead itself is built from, as far as TensorFlow's own go."""
+    out = tempfile.mkdtemp(prefix="stead-protos-")
+    folders = [os.path.join(ROOT, "tests", "python", "proto"), os.path.join(ROOT, "crates", "server", "proto")]
+    files = {
+        os.path.relpath(path, folder)
+        for folder in folders
+        for top in ("tensorflow", "xla")
+        for path in glob.glob(os.path.join(folder, top, "**", "*.proto"), recursive=True)
+    }
+    if protoc.main(["protoc", *(f"-I{folder}" for folder in folders), f"--python_out={out}", *files]) != 0:
+        raise RuntimeError("the messages of TensorFlow do not compile")
+    sys.path.append(out)
+
+
+compile_tensorflow_messages()
 
 from tensorflow.core.framework import tensor_pb2, types_pb2  # noqa: E402
 from tensorflow_serving.apis import (  # noqa: E402
@@ -22,8 +38,6 @@ from tensorflow_serving.apis import (  # noqa: E402
     predict_pb2,
     prediction_service_pb2_grpc,
 )
-
-from served import ServedCase  # noqa: E402
 
 
 def content(array, dtype):
