@@ -17,6 +17,7 @@ use crate::error::LoadError;
 use stead_tensor::DType;
 
 pub(crate) mod activation;
+mod attention;
 mod control;
 mod heads;
 mod matmul;
@@ -24,7 +25,8 @@ mod movement;
 mod nn;
 
 /// Families of one table.
-const FAMILIES: &[&[OpDef]] = &[control::OPS, heads::OPS, matmul::OPS];
+const FAMILIES: &[&[OpDef]] =
+    &[attention::OPS, attention::ROTARY, control::OPS, heads::OPS, matmul::OPS];
 
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {

@@ -37,7 +37,14 @@ use crate::gemm::{MatRef, fits};
 use crate::simd::dispatch;
 
 mod few;
+mod heads;
+mod rotary;
+mod scores;
 mod tiled;
+
+pub use heads::{HeadLayout, Heads, MultiHead, multi_head, multi_head_scratch_len};
+pub use rotary::{Rotation, rotate};
+pub use scores::{Hide, Stage, scores, write_bias};
 
 /// The sizes of one head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
