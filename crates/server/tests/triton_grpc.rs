@@ -1,5 +1,8 @@
 //! Asks again what Triton was asked over gRPC and compares the codes and the tensors.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
+#![allow(clippy::print_stdout)] // the counts are reported
+
 mod common;
 
 use bytes::Bytes;

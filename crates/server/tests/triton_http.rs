@@ -1,5 +1,8 @@
 //! Replays what Triton answered over HTTP.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
+#![allow(clippy::print_stdout)] // the counts are reported
+
 mod common;
 
 use common::{Answer, Fixture, from_hex};
