@@ -33,22 +33,24 @@ impl SimdOp for Peak {
     }
 }
 
-/// The shortest of several runs, in seconds per call.
+/// The shortest of many short runs, which fall between the turns of other processes, in
+/// seconds per call.
 fn best(mut f: impl FnMut()) -> f64 {
     f();
     let start = Instant::now();
     f();
     let once = start.elapsed().as_secs_f64().max(1e-9);
-    let calls = ((0.005 / once) as usize).clamp(1, 100_000);
-    (0..12)
-        .map(|_| {
-            let start = Instant::now();
-            for _ in 0..calls {
-                f();
-            }
-            start.elapsed().as_secs_f64() / calls as f64
-        })
-        .fold(f64::INFINITY, f64::min)
+    let calls = ((0.0003 / once) as usize).clamp(1, 100_000);
+    let mut best = f64::INFINITY;
+    let begin = Instant::now();
+    while begin.elapsed().as_secs_f64() < 0.2 {
+        let start = Instant::now();
+        for _ in 0..calls {
+            f();
+        }
+        best = best.min(start.elapsed().as_secs_f64() / calls as f64);
+    }
+    best
 }
 
 fn main() {

@@ -3,7 +3,9 @@
 use super::dot::Dots;
 use super::epilogue::{Epilogue, Raw};
 use super::pack::{is_dot, pack_panel, pack_sliver, single_panel, sliver_width, slivers_len};
-use super::shape::{BLOCK_B, BLOCK_ROWS, DEPTH, Panels, Shape, WORK_PER_TASK, part, shape};
+use super::shape::{
+    BLOCK_B, BLOCK_ROWS, DEPTH, DIRECT_PANELS, Panels, Shape, WORK_PER_TASK, part, shape,
+};
 use super::tile::{Operands, tile};
 use super::vector::{MAX_VECTOR_ROWS, Vector};
 use super::{Lhs, MatRef, Rhs, fits, packed_a_len, packed_b_len};
@@ -19,6 +21,8 @@ enum Form {
     Dots,
     /// Tiles; `B` is packed in blocks of this many columns if it is not packed yet.
     Tiles { block_cols: usize },
+    /// Tiles that read a row-major `B` as it lies; only a last, narrow sliver is packed.
+    Direct,
 }
 
 fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) -> Form {
@@ -36,6 +40,7 @@ fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) ->
         {
             Form::Dots
         }
+        Rhs::Strided(b) if b.col_stride == 1 && m <= DIRECT_PANELS * shape.rows => Form::Direct,
         Rhs::Strided(_) => {
             let fit = BLOCK_B / k.max(1) / shape.cols() * shape.cols();
             Form::Tiles { block_cols: fit.max(shape.cols()).min(n) }
@@ -55,6 +60,14 @@ fn panels_per_block(shape: Shape) -> usize {
     (BLOCK_ROWS / shape.rows).max(1)
 }
 
+/// Numbers of scratch for the block of `A` that is packed at a time.
+fn packed_rows(shape: Shape, m: usize, k: usize, a: &Lhs<'_>) -> usize {
+    match a {
+        Lhs::Strided(_) => block_rows(shape, m) * k,
+        Lhs::Packed(_) => 0,
+    }
+}
+
 /// Numbers of scratch that [`gemm`] needs for these operands.
 pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) -> usize {
     let shape = shape(isa.effective());
@@ -63,16 +76,13 @@ pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: 
         // A row of A that is not contiguous is copied.
         Form::Dots => k,
         Form::Tiles { block_cols } => {
-            let a = match a {
-                Lhs::Strided(_) => block_rows(shape, m) * k,
-                Lhs::Packed(_) => 0,
-            };
-            let b = match b {
-                Rhs::Strided(_) => slivers_len(shape, k, block_cols),
-                Rhs::Packed(_) => 0,
-            };
-            a + b
+            packed_rows(shape, m, k, a)
+                + match b {
+                    Rhs::Strided(_) => slivers_len(shape, k, block_cols),
+                    Rhs::Packed(_) => 0,
+                }
         }
+        Form::Direct => packed_rows(shape, m, k, a) + shape.cols() * k,
     }
 }
 
@@ -120,7 +130,8 @@ pub fn gemm(
     match form {
         Form::Vector => vector(&job, a, b),
         Form::Dots => dots(&job, a, b, scratch),
-        Form::Tiles { block_cols } => tiles(&job, a, b, block_cols, scratch),
+        Form::Tiles { block_cols } => tiles(&job, a, b, block_cols, false, scratch),
+        Form::Direct => tiles(&job, a, b, n, true, scratch),
     }
 }
 
@@ -311,23 +322,27 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
     }
 }
 
-fn tiles(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, block_cols: usize, scratch: &mut [f32]) {
+fn tiles(
+    job: &Job<'_>,
+    a: Lhs<'_>,
+    b: Rhs<'_>,
+    block_cols: usize,
+    direct: bool,
+    scratch: &mut [f32],
+) {
     let (shape, k) = (job.shape, job.k);
     let panels = Panels::new(job.m, shape.rows);
     let step = panels_per_block(shape);
-    let a_len = match a {
-        Lhs::Strided(_) => block_rows(shape, job.m) * k,
-        Lhs::Packed(_) => 0,
-    };
-    let (a_scratch, b_scratch) = scratch.split_at_mut(a_len);
+    let (a_scratch, b_scratch) = scratch.split_at_mut(packed_rows(shape, job.m, k, &a));
     let mut col = 0;
     while col < job.n {
         let cols = block_cols.min(job.n - col);
         let b = match b {
-            Rhs::Packed(b) => b.as_ptr(),
+            Rhs::Packed(b) => Slivers::packed(b.as_ptr(), k),
+            Rhs::Strided(b) if direct => direct_slivers(job, b, b_scratch),
             Rhs::Strided(b) => {
                 pack_block(job, b, col, cols, b_scratch);
-                b_scratch.as_ptr()
+                Slivers::packed(b_scratch.as_ptr(), k)
             }
         };
         let mut panel = 0;
@@ -347,6 +362,63 @@ fn tiles(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, block_cols: usize, scratch: &mut
         }
         col += cols;
     }
+}
+
+/// Where the slivers of a block of `B` lie.
+#[derive(Clone, Copy)]
+struct Slivers {
+    /// The first sliver, and from one column to the next at the same depth, if whole slivers lie
+    /// apart by a multiple of their columns.
+    first: *const f32,
+    col_stride: usize,
+    /// From one depth to the next; 0 for the width of the sliver.
+    depth_stride: usize,
+    /// The last sliver, if it lies elsewhere, packed.
+    last: *const f32,
+}
+
+impl Slivers {
+    /// All of them packed.
+    fn packed(first: *const f32, k: usize) -> Slivers {
+        Slivers { first, col_stride: k, depth_stride: 0, last: core::ptr::null() }
+    }
+
+    /// Pointer and stride for the sliver of `width` at column `at`, of which `cols` exist, from
+    /// `depth` on.
+    ///
+    /// # Safety
+    /// The sliver must exist.
+    #[inline(always)]
+    unsafe fn sliver(
+        self,
+        at: usize,
+        width: usize,
+        cols: usize,
+        depth: usize,
+    ) -> (*const f32, usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if cols < width && !self.last.is_null() {
+                return (self.last.add(depth * width), width);
+            }
+            let stride = if self.depth_stride == 0 { width } else { self.depth_stride };
+            (self.first.add(at * self.col_stride + depth * stride), stride)
+        }
+    }
+}
+
+/// `B` as it lies, with a last sliver that is not whole packed into `dst`.
+fn direct_slivers(job: &Job<'_>, b: MatRef<'_>, dst: &mut [f32]) -> Slivers {
+    let (shape, k, n) = (job.shape, job.k, job.n);
+    let at = (n - 1) / shape.cols() * shape.cols();
+    let width = sliver_width(shape, n, at);
+    let mut last = core::ptr::null();
+    if n - at < width {
+        let dst = &mut dst[..width * k];
+        pack_sliver(b, at, n - at, k, width, dst);
+        last = dst.as_ptr();
+    }
+    Slivers { first: b.data.as_ptr(), col_stride: 1, depth_stride: b.row_stride, last }
 }
 
 /// Packs columns `col..col + cols` of `B` into `dst`, by several threads.
@@ -403,7 +475,7 @@ fn multiply(
     (first, last): (usize, usize),
     a: *const f32,
     (col, cols): (usize, usize),
-    b: *const f32,
+    b: Slivers,
 ) {
     let base = panels.start(first);
     let slivers = cols.div_ceil(job.shape.cols());
@@ -452,7 +524,7 @@ struct Block {
     cols: usize,
     k: usize,
     a: *const f32,
-    b: *const f32,
+    b: Slivers,
     c: *mut f32,
     c_stride: usize,
     epilogue: Raw,
@@ -480,12 +552,13 @@ impl SimdOp for Block {
                     // numbers for each row and column; rows and columns lie in C and the
                     // epilogue's operands. No other task has the same tile.
                     unsafe {
+                        let (b, b_stride) = self.b.sliver(at, width, cols, depth);
                         let operands = Operands {
                             depth: len,
                             a: self.a.add((row - self.base) * k + depth * rows),
                             a_stride: rows,
-                            b: self.b.add(at * k + depth * width),
-                            b_stride: width,
+                            b,
+                            b_stride,
                             c: self.c.add(row * self.c_stride + self.col + at),
                             c_stride: self.c_stride,
                             cols,

@@ -32,6 +32,7 @@ pub mod integer;
 pub(crate) mod pack;
 pub(crate) mod shape;
 pub(crate) mod tile;
+mod transpose;
 pub(crate) mod vector;
 
 pub(crate) use activation::per_activation;

@@ -5,6 +5,7 @@
 //! `k x width`, padded with zeros. With at most four columns `B` is stored column by column instead.
 
 use super::shape::{MAX_DOT_COLS, Panels, Shape, shape};
+use super::transpose::transpose;
 use super::{Lhs, MatRef};
 use crate::Isa;
 
@@ -38,12 +39,7 @@ pub(crate) fn pack_panel(a: MatRef<'_>, start: usize, rows: usize, k: usize, dst
             out.copy_from_slice(&src[p * a.col_stride..][..rows]);
         }
     } else if a.col_stride == 1 {
-        for i in 0..rows {
-            let row = &src[i * a.row_stride..][..k];
-            for (x, out) in row.iter().zip(dst[i..].iter_mut().step_by(rows)) {
-                *out = *x;
-            }
-        }
+        transpose(src, a.row_stride, rows, k, dst, rows);
     } else {
         for (p, out) in dst.chunks_exact_mut(rows).enumerate() {
             for (i, out) in out.iter_mut().enumerate() {
@@ -123,14 +119,27 @@ pub(crate) fn pack_sliver(
     }
     let src = &b.data[col * b.col_stride..];
     if b.col_stride == 1 {
-        for (p, out) in dst.chunks_exact_mut(width).enumerate() {
-            out[..cols].copy_from_slice(&src[p * b.row_stride..][..cols]);
-            out[cols..].fill(0.0);
+        match (cols, width) {
+            // The widths of full slivers, as constants: a call to copy so few numbers would cost
+            // as much as the copy.
+            (32, 32) => copy_rows::<32>(src, b.row_stride, dst),
+            (16, 16) => copy_rows::<16>(src, b.row_stride, dst),
+            (8, 8) => copy_rows::<8>(src, b.row_stride, dst),
+            _ => {
+                for (p, out) in dst.chunks_exact_mut(width).enumerate() {
+                    out[..cols].copy_from_slice(&src[p * b.row_stride..][..cols]);
+                    out[cols..].fill(0.0);
+                }
+            }
         }
         return;
     }
     if cols < width {
         dst.fill(0.0);
+    }
+    if b.row_stride == 1 {
+        transpose(src, b.col_stride, cols, k, dst, width);
+        return;
     }
     // Runs of a few rows: what is read along a column is still in the cache when it is written
     // beside its neighbours.
@@ -141,6 +150,16 @@ pub(crate) fn pack_sliver(
             for (p, out) in out[j..].iter_mut().step_by(width).enumerate() {
                 *out = src[at + p * b.row_stride];
             }
+        }
+    }
+}
+
+/// Copies runs of `W` numbers, `stride` apart, one after the other.
+fn copy_rows<const W: usize>(src: &[f32], stride: usize, dst: &mut [f32]) {
+    let (rows, _) = dst.as_chunks_mut::<W>();
+    for (p, out) in rows.iter_mut().enumerate() {
+        if let Some(row) = src[p * stride..].first_chunk::<W>() {
+            *out = *row;
         }
     }
 }

@@ -24,6 +24,10 @@ pub const BLOCK_ROWS: usize = 224;
 /// Elements of `B` that are packed together on the fly: 2 MiB.
 pub const BLOCK_B: usize = 1 << 19;
 
+/// Panels of `A` up to which a row-major `B` is read where it lies: packing it costs as much as a
+/// panel or two, and pays only when many panels read it again.
+pub const DIRECT_PANELS: usize = 3;
+
 /// Multiply-adds below which another thread costs more than it brings.
 pub const WORK_PER_TASK: usize = 1 << 17;
 
