@@ -4,7 +4,7 @@ use super::dot::Dots;
 use super::epilogue::{Epilogue, Raw};
 use super::pack::{is_dot, pack_panel, pack_sliver, single_panel, sliver_width, slivers_len};
 use super::shape::{
-    BLOCK_B, BLOCK_ROWS, DEPTH, DIRECT_PANELS, Panels, Shape, WORK_PER_TASK, part, shape,
+    BLOCK_B, BLOCK_ROWS, DEPTH, Panels, Shape, WORK_PER_TASK, part, reads_in_place, shape,
 };
 use super::tile::{Operands, tile};
 use super::vector::{MAX_VECTOR_ROWS, Vector};
@@ -40,7 +40,11 @@ fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) ->
         {
             Form::Dots
         }
-        Rhs::Strided(b) if b.col_stride == 1 && m <= DIRECT_PANELS * shape.rows => Form::Direct,
+        Rhs::Strided(b)
+            if b.col_stride == 1 && reads_in_place(m.div_ceil(shape.rows), k, n, b.row_stride) =>
+        {
+            Form::Direct
+        }
         Rhs::Strided(_) => {
             let fit = BLOCK_B / k.max(1) / shape.cols() * shape.cols();
             Form::Tiles { block_cols: fit.max(shape.cols()).min(n) }

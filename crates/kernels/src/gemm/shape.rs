@@ -24,9 +24,13 @@ pub const BLOCK_ROWS: usize = 224;
 /// Elements of `B` that are packed together on the fly: 2 MiB.
 pub const BLOCK_B: usize = 1 << 19;
 
-/// Panels of `A` up to which a row-major `B` is read where it lies: packing it costs as much as a
-/// panel or two, and pays only when many panels read it again.
-pub const DIRECT_PANELS: usize = 3;
+/// Whether `panels` panels of `A` read a row-major `B` of `k x n` where it lies. Packing costs a
+/// reading and a writing of `B`, and pays when many panels read what does not fit the
+/// second-level cache, or rows a multiple of 4 KiB apart, which share few of its sets.
+pub fn reads_in_place(panels: usize, k: usize, n: usize, row_stride: usize) -> bool {
+    const SMALL: usize = 1 << 19;
+    panels == 1 || k.saturating_mul(n) <= SMALL || (panels <= 3 && !row_stride.is_multiple_of(1024))
+}
 
 /// Multiply-adds below which another thread costs more than it brings.
 pub const WORK_PER_TASK: usize = 1 << 17;

@@ -22,6 +22,10 @@ pub struct Operands {
     pub epilogue: Raw,
 }
 
+/// Depths by which `B` is asked for before it is needed. Hardware prefetchers stop at pages, and
+/// the rows of a matrix that is read where it lies are often pages apart.
+const AHEAD: usize = 16;
+
 /// The tile as a function of its own.
 struct Tile<const MR: usize, const NV: usize>(Operands);
 
@@ -40,6 +44,7 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
             unsafe {
                 let mut bv = [s.zero(); NV];
                 for (v, bv) in bv.iter_mut().enumerate() {
+                    s.prefetch(b.wrapping_add(v * S::LANES + AHEAD * t.b_stride));
                     *bv = s.load_ptr(b.add(v * S::LANES));
                 }
                 for (i, row) in acc.iter_mut().enumerate() {
