@@ -15,6 +15,7 @@ mod python;
 mod soak;
 mod tally;
 mod test;
+mod tidy;
 
 use std::process::ExitCode;
 

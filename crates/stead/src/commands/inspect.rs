@@ -1,9 +1,11 @@
 //! `stead inspect`: what a model file holds and what the engine makes of it.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use stead_engine::{IoSpec, LoadOptions, Model, Session, SessionOptions};
+use stead_onnx::{Limits, Node};
 
 use crate::failure::Failure;
 use crate::inputs::{self, Spec};
@@ -35,7 +37,8 @@ pub struct InspectArgs {
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<(), Failure> {
-    let model = Model::load(&args.model, &LoadOptions::default()).map_err(Failure::failed)?;
+    let model = Model::load(&args.model, &LoadOptions::default())
+        .map_err(|e| Failure::failed(with_unsupported(&args.model, e.to_string())))?;
     if args.json {
         println!("{}", report(&model));
     } else {
@@ -104,6 +107,34 @@ fn report(model: &Model) -> serde_json::Value {
         "operators": info.op_counts.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "passes": passes,
     })
+}
+
+/// A load error names the first operator that is missing; whoever exports a model wants to know all.
+fn with_unsupported(path: &Path, error: String) -> String {
+    let Ok(file) = stead_onnx::Model::read(path, &Limits::default()) else { return error };
+    let mut missing = BTreeSet::new();
+    collect_missing(&file, &file.graph.nodes, &mut missing);
+    if missing.len() < 2 {
+        return error;
+    }
+    let list: Vec<String> = missing.into_iter().collect();
+    format!("{error}\nunsupported operators: {}", list.join(", "))
+}
+
+/// Adds the operators of `nodes` and of their bodies for which the engine has no definition.
+fn collect_missing(file: &stead_onnx::Model, nodes: &[Node], missing: &mut BTreeSet<String>) {
+    for node in nodes {
+        let opset = file.opset(&node.domain).unwrap_or(0);
+        let local =
+            file.functions.iter().any(|f| f.name == node.op_type && f.domain == node.domain);
+        if !local && stead_engine::ops::find(&node.domain, &node.op_type, opset).is_err() {
+            let domain = if node.domain.is_empty() { "ai.onnx" } else { &node.domain };
+            missing.insert(format!("{domain}:{}", node.op_type));
+        }
+        for (_, body) in node.subgraphs() {
+            collect_missing(file, &body.nodes, missing);
+        }
+    }
 }
 
 /// Prints the program for the shapes that `--plan` gives.

@@ -147,6 +147,23 @@ pub fn is_ovms_command_line(args: &[String]) -> bool {
             .any(|name| MODEL_FLAGS.contains(&name.as_str()))
 }
 
+/// The table as Markdown, for `docs/cli.md`.
+#[cfg(test)]
+fn markdown() -> String {
+    let mut text = String::from("| flag | default | |\n|---|---|---|\n");
+    for flag in FLAGS {
+        let value = if flag.value.is_empty() { String::new() } else { format!(" {}", flag.value) };
+        let mark = match flag.kind {
+            Kind::Ovms => "",
+            Kind::Ignored => "*ignored*: ",
+            Kind::Refused => "*refused*: ",
+            Kind::Own => "*own*: ",
+        };
+        text += &format!("| `--{}{value}` | {} | {mark}{} |\n", flag.name, flag.default, flag.help);
+    }
+    text
+}
+
 /// The text of a flag, if it was given.
 pub fn text<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a str> {
     matches.get_one::<String>(name).map(String::as_str)
@@ -163,6 +180,22 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), FLAGS.len());
+    }
+
+    /// The table in the page is generated: `STEAD_UPDATE_DOCS=1 cargo test -p stead flags` rewrites it.
+    #[test]
+    fn the_page_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (start, end) = ("<!-- flags: generated -->\n", "<!-- flags: end -->");
+        let (head, rest) = page.split_once(start).unwrap();
+        let (_, tail) = rest.split_once(end).unwrap();
+        let wanted = format!("{head}{start}{}{end}{tail}", markdown());
+        if std::env::var_os("STEAD_UPDATE_DOCS").is_some() {
+            std::fs::write(path, wanted).unwrap();
+        } else {
+            assert_eq!(page, wanted);
+        }
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! Checks of the source tree that no compiler does; they run as ordinary tests.
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use crate::paths;
+
+    /// Files with one of these endings, build results and hidden folders left out.
+    fn files(endings: &[&str]) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = vec![paths::root()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().filter_map(Result::ok) {
+                let path = entry.path();
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if path.is_dir() {
+                    if name != "target" && !name.starts_with('.') {
+                        folders.push(path);
+                    }
+                } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                    found.push(path);
+                }
+            }
+        }
+        found
+    }
+
+    fn shown(path: &Path) -> String {
+        path.strip_prefix(paths::root()).unwrap_or(path).display().to_string()
+    }
+
+    #[test]
+    fn links_between_pages_lead_somewhere() {
+        let mut broken = Vec::new();
+        for page in files(&[".md"]) {
+            let text = fs::read_to_string(&page).unwrap();
+            let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+            for target in targets {
+                let file = target.split('#').next().unwrap_or_default();
+                let elsewhere = file.is_empty() || file.contains("://") || file.contains(' ');
+                let there = || page.parent().is_some_and(|folder| folder.join(file).exists());
+                if !elsewhere && !there() {
+                    broken.push(format!("{}: {target}", shown(&page)));
+                }
+            }
+        }
+        assert!(broken.is_empty(), "{broken:#?}");
+    }
+
+    #[test]
+    fn rust_sources_are_ascii() {
+        let ascii = |path: &PathBuf| fs::read(path).unwrap().is_ascii();
+        let other: Vec<String> =
+            files(&[".rs"]).iter().filter(|p| !ascii(p)).map(|p| shown(p)).collect();
+        assert!(other.is_empty(), "{other:#?}");
+    }
+
+    #[test]
+    fn crates_without_an_address_for_unsafe_forbid_it() {
+        const MAY: &[&str] = &["tensor", "kernels", "pool"];
+        for entry in fs::read_dir(paths::root().join("crates")).unwrap().filter_map(Result::ok) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let root = ["src/lib.rs", "src/main.rs"].map(|file| entry.path().join(file));
+            let text: String =
+                root.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+            assert!(
+                MAY.contains(&name.as_str()) || text.contains("#![forbid(unsafe_code)]"),
+                "{name}"
+            );
+        }
+    }
+}
