@@ -2,6 +2,7 @@
 
 use crate::evaluate::{Loader, engine_loader};
 use crate::instance::Machine;
+use crate::memory::{Budget, available};
 use crate::repository::{Repository, Scope, Update};
 use crate::{
     CallKey, Code, Error, ErrorKind, IndexEntry, IndexState, InferRequest, InferResponse, Method,
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, Source};
 use stead_pool::{Pool, PoolOptions};
 use tokio::sync::Notify;
+
+/// The part of the memory that requests may hold while they wait: weights and the runs need the rest.
+const WAITING_SHARE: u64 = 4;
 
 /// What a node needs to start.
 #[derive(Debug, Clone)]
@@ -78,7 +82,12 @@ impl Embedded {
         let mut options = PoolOptions::default();
         options.threads = config.threads.unwrap_or(options.threads);
         let pool = Pool::new(&options).map_err(no_thread)?;
-        let machine = Machine { pool: Arc::clone(&pool), timer: Arc::default(), loader };
+        let machine = Machine {
+            pool: Arc::clone(&pool),
+            timer: Arc::default(),
+            loader,
+            budget: Budget::new(available() / WAITING_SHARE),
+        };
         let node = Arc::new(Embedded {
             repository: Repository::new(config.source, config.defaults, Arc::new(machine)),
             pool,

@@ -273,6 +273,14 @@ pub enum ErrorKind {
         /// The limit.
         limit: usize,
     },
+    /// Waiting requests hold as much memory as they may.
+    #[error("Exceeds maximum memory of waiting requests - model: {model}; limit: {limit} bytes")]
+    QueueMemory {
+        /// The model.
+        model: String,
+        /// The limit of the whole server.
+        limit: u64,
+    },
     /// The deadline passed.
     #[error("Request timeout expired - model: {model}; {stage}")]
     DeadlineExceeded {
@@ -347,7 +355,7 @@ impl ErrorKind {
             | WrongPrecision { .. }
             | ModelControl { .. }
             | Protocol(_) => Code::InvalidArgument,
-            QueueFull { .. } | ShuttingDown => Code::Unavailable,
+            QueueFull { .. } | QueueMemory { .. } | ShuttingDown => Code::Unavailable,
             DeadlineExceeded { .. } => Code::DeadlineExceeded,
             Cancelled { .. } => Code::Cancelled,
             ConfigMissing => Code::NotFound,

@@ -1,5 +1,6 @@
 //! The seam between the node and the engine: what the scheduler needs of a model.
 
+use crate::memory::available;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,11 +61,18 @@ pub(crate) type Sink<'a> = dyn FnMut(usize, TensorView<'_>) -> Result<(), Evalua
 /// Makes a model from its file. The text of an error is for clients.
 pub(crate) type Loader = dyn Fn(&Path) -> Result<Arc<dyn Evaluate>, String> + Send + Sync;
 
+/// The part of the memory that the intermediate values of one run may take. A request whose shapes ask for more
+/// gets an error; without the limit the system would end the whole server.
+const RUN_SHARE: u64 = 4;
+
 /// The loader of real models.
 pub(crate) fn engine_loader() -> Arc<Loader> {
-    Arc::new(|path| {
+    let mut options = SessionOptions::default();
+    let share = usize::try_from(available() / RUN_SHARE).unwrap_or(usize::MAX);
+    options.max_arena_bytes = options.max_arena_bytes.min(share);
+    Arc::new(move |path| {
         let model = Model::load(path, &LoadOptions::default()).map_err(|e| e.to_string())?;
-        let session = Session::new(model, &SessionOptions::default()).map_err(|e| e.to_string())?;
+        let session = Session::new(model, &options).map_err(|e| e.to_string())?;
         Ok(Arc::new(session))
     })
 }

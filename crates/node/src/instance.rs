@@ -1,6 +1,7 @@
 //! A loaded model version.
 
 use crate::evaluate::{EvaluateError, Loader, Run};
+use crate::memory::Budget;
 use crate::recorder::{Call, End, Recorder};
 use crate::scheduler::{Answer, Batching, Job, Limits, Scheduler, Timer};
 use crate::signature::Signature;
@@ -25,6 +26,8 @@ pub(crate) struct Machine {
     pub(crate) pool: Arc<Pool>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) loader: Arc<Loader>,
+    /// For the tensors of requests that wait.
+    pub(crate) budget: Arc<Budget>,
 }
 
 /// A loaded model version, able to answer.
@@ -34,6 +37,7 @@ pub(crate) struct Instance {
     signature: Signature,
     scheduler: Arc<Scheduler>,
     recorder: Arc<Recorder>,
+    budget: Arc<Budget>,
     settings: ModelSettings,
     filename: String,
 }
@@ -94,6 +98,7 @@ impl Instance {
             signature,
             scheduler,
             recorder,
+            budget: Arc::clone(&machine.budget),
             settings: (*settings).clone(),
             filename: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         })
@@ -158,9 +163,15 @@ impl Instance {
         rows: usize,
         deadline: Option<Instant>,
     ) -> Answer {
+        let bytes = inputs.iter().flatten().map(size).sum();
+        let Some(held) = self.budget.take(bytes) else {
+            self.recorder.rejected();
+            let (model, limit) = (self.model.clone(), self.budget.limit());
+            return Err(ErrorKind::QueueMemory { model, limit }.into());
+        };
         let (sender, receiver) = oneshot::channel();
         let queued = Instant::now();
-        let job = Job { inputs, wanted, rows, deadline, queued, answer: sender };
+        let job = Job { inputs, wanted, rows, deadline, queued, answer: sender, held };
         self.scheduler.submit(job)?;
         let gone = |_| Error::from(ErrorKind::ShuttingDown);
         let Some(deadline) = deadline else { return receiver.await.map_err(gone)? };
@@ -237,6 +248,13 @@ impl Instance {
             ..self.recorder.metrics()
         }
     }
+}
+
+/// Bytes that a tensor of a request keeps in memory.
+fn size(tensor: &Tensor) -> u64 {
+    let view = tensor.view();
+    let strings: usize = view.strings().iter().map(|s| s.len() + size_of::<Vec<u8>>()).sum();
+    (view.bytes().len() + strings) as u64
 }
 
 /// The platform and backend in metadata, by KServe's rule `<project>_<format>`.

@@ -11,6 +11,7 @@ mod evaluate;
 mod info;
 mod instance;
 mod literal;
+mod memory;
 mod metrics;
 mod recorder;
 mod repository;

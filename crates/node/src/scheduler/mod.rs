@@ -13,6 +13,7 @@ pub(crate) use batch::Batching;
 pub(crate) use timer::Timer;
 
 use crate::evaluate::Evaluate;
+use crate::memory::Held;
 use crate::recorder::Recorder;
 use crate::{Error, ErrorKind};
 use queue::Queue;
@@ -60,6 +61,9 @@ pub(crate) struct Job {
     pub(crate) deadline: Option<Instant>,
     pub(crate) queued: Instant,
     pub(crate) answer: oneshot::Sender<Answer>,
+    /// The memory of the inputs.
+    #[expect(dead_code, reason = "it is given back when the job is dropped")]
+    pub(crate) held: Held,
 }
 
 impl Job {
