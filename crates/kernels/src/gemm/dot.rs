@@ -19,8 +19,9 @@ pub struct Dots {
     pub epilogue: Raw,
 }
 
-/// Columns whose sums are collected before the epilogue runs over them.
-const BATCH: usize = 64;
+/// Columns whose sums are collected before the epilogue runs over them. Tasks get whole batches, so
+/// that the order of additions does not depend on their number.
+pub const BATCH: usize = 64;
 
 impl SimdOp for Dots {
     type Output = ();

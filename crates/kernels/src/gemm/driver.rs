@@ -1,6 +1,6 @@
 //! Chooses between the vector, dot and tile forms, packs what needs packing, and splits the work.
 
-use super::dot::Dots;
+use super::dot::{BATCH, Dots};
 use super::epilogue::{Epilogue, Raw};
 use super::pack::{is_dot, pack_panel, pack_sliver, single_panel, sliver_width, slivers_len};
 use super::shape::{
@@ -276,10 +276,13 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
         Lhs::Strided(a) if a.col_stride == 1 || k <= 1 => {
             let d = Shared(Dots { a: a.data.as_ptr(), a_row: a.row_stride, ..whole });
             let by_rows = job.m >= job.n;
-            let tasks = job.tasks(job.m, job.n).min(job.m.max(job.n));
+            let units = if by_rows { job.m } else { job.n.div_ceil(BATCH) };
+            let tasks = job.tasks(job.m, job.n).min(units);
             job.each(tasks, &|i| {
                 let d = d.get();
-                let (from, to) = part(if by_rows { d.rows } else { d.cols }, tasks, i);
+                let (from, to) = part(units, tasks, i);
+                let (from, to) =
+                    if by_rows { (from, to) } else { (from * BATCH, (to * BATCH).min(d.cols)) };
                 let (row, col) = if by_rows { (from, 0) } else { (0, from) };
                 // SAFETY: (row, col) lies in C and the epilogue, its row in A, its column in B.
                 let d = unsafe {
