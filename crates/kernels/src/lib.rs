@@ -17,21 +17,27 @@
 #![no_std]
 #![allow(unsafe_code)]
 
+pub mod along;
 pub mod attention;
+pub mod broadcast;
+pub mod cast;
 mod chunks;
 pub mod conv;
 pub mod convert;
+pub mod elementwise;
 pub mod gemm;
 mod isa;
 pub mod math;
 pub mod movement;
 pub mod norm;
 mod par;
+pub mod quantize;
 pub mod reduce;
 pub mod rnn;
 pub mod scalar_math;
 pub mod simd;
 pub mod softmax;
+pub mod split;
 pub mod unary;
 mod window;
 

@@ -291,7 +291,7 @@ pub trait SimdOp {
 #[inline]
 pub fn dispatch<O: SimdOp>(isa: Isa, op: O) -> O::Output {
     if !isa.is_available() {
-        return op.eval(Scalar);
+        return Scalar.call(op);
     }
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -303,7 +303,7 @@ pub fn dispatch<O: SimdOp>(isa: Isa, op: O) -> O::Output {
         #[cfg(target_arch = "aarch64")]
         // SAFETY: the machine has the level, checked above.
         Isa::Neon => unsafe { neon::run(op) },
-        _ => op.eval(Scalar),
+        _ => Scalar.call(op),
     }
 }
 
