@@ -18,19 +18,41 @@ use stead_tensor::DType;
 
 pub(crate) mod activation;
 mod attention;
+mod axes;
+mod broadcasting;
+mod cast;
 mod control;
+mod cumulative;
+mod dispatch;
+mod elementwise;
 mod heads;
 mod matmul;
 mod movement;
 mod nn;
+mod quantize;
+mod reduce;
+mod search;
+mod softmax;
 
 /// Families of one table.
-const FAMILIES: &[&[OpDef]] =
-    &[attention::OPS, attention::ROTARY, control::OPS, heads::OPS, matmul::OPS];
+const FAMILIES: &[&[OpDef]] = &[
+    attention::OPS,
+    attention::ROTARY,
+    cast::OPS,
+    control::OPS,
+    cumulative::OPS,
+    heads::OPS,
+    matmul::OPS,
+    quantize::OPS,
+    reduce::OPS,
+    search::OPS,
+    softmax::OPS,
+];
 
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
-    FAMILIES.iter().copied().chain(movement::TABLES).chain(nn::TABLES)
+    let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
+    own.chain(movement::TABLES).chain(nn::TABLES)
 }
 
 /// The definition for an operator of this opset version, or the end of an error message that says what is
