@@ -8,6 +8,7 @@
 
 mod bench;
 mod conformance;
+mod differential;
 mod models;
 mod paths;
 mod process;

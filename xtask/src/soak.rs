@@ -1,23 +1,25 @@
 //! `cargo xtask soak`: the long loops.
 
 use std::fs;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::{Outcome, paths, process};
+use crate::tally::Tally;
+use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: fuzz
+pub const HELP: &str = "the long loops: fuzz, differential
 
 Usage: cargo xtask soak [kills|fuzz|differential|sim] [--seconds N]
 
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
                  needs cargo-fuzz (cargo install cargo-fuzz)
-  kills, differential, sim
-                 belong to the state that stead does not have yet (sequences, documents): they
+  differential   random one-node models against ONNX Runtime for N seconds, a new seed each round
+  kills, sim     belong to the state that stead does not have yet (sequences, documents): they
                  say so and succeed
 
 Without a name, all of them.";
 
-/// Seconds a fuzz target runs.
+/// Seconds a loop runs.
 const SECONDS: u64 = 60;
 
 /// Runs the task.
@@ -35,6 +37,7 @@ pub fn run(args: &[String]) -> Outcome {
     for name in chosen {
         match name {
             "fuzz" => passed &= fuzz(seconds)?,
+            "differential" => passed &= differential(seconds)?,
             _ => println!("{name}: nothing to run yet"),
         }
     }
@@ -42,6 +45,22 @@ pub fn run(args: &[String]) -> Outcome {
 }
 
 const LOOPS: &[&str] = &["kills", "fuzz", "differential", "sim"];
+
+fn differential(seconds: u64) -> Outcome {
+    let mut build = process::cargo();
+    process::run(build.args(["build", "--quiet", "--package", "stead"]), "cargo build")?;
+    let until = Instant::now() + Duration::from_secs(seconds);
+    // Seeds follow the clock, so that every soak sees new models; a failure names its seed.
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut seed = since_1970.as_secs() % 1_000_000_000;
+    let mut total = Tally::default();
+    while Instant::now() < until {
+        total.add(differential::round(seed, differential::CASES)?);
+        seed += differential::CASES;
+    }
+    println!("differential: {total}");
+    Ok(total.failed == 0)
+}
 
 fn fuzz(seconds: u64) -> Outcome {
     let folder = paths::root().join("fuzz");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::tally::Tally;
-use crate::{Outcome, conformance, models, paths, process, python};
+use crate::{Outcome, conformance, differential, models, paths, process, python};
 
 /// Help text.
 pub const HELP: &str = "every test there is, the ones with real Python clients too
@@ -17,6 +17,7 @@ Steps, in this order, all of them if none is named:
   rust          cargo test --workspace (silero and MiniLM accuracy included)
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests
   conformance   the ONNX node tests, with a floor on the count of tier A
+  differential  600 random one-node models against ONNX Runtime
   demo          stead demo --once
 
 Needs a Rust toolchain, a C compiler, Python >= 3.10 with venv and a package index that pip is
@@ -30,6 +31,7 @@ const STEPS: &[Step] = &[
     ("rust", rust),
     ("clients", clients),
     ("conformance", node_tests),
+    ("differential", random_models),
     ("demo", demo),
 ];
 
@@ -136,6 +138,15 @@ fn node_tests() -> Result<Tally, String> {
     let mut total = Tally::default();
     total.step(conformance::count("debug", true)?);
     Ok(total)
+}
+
+fn random_models() -> Result<Tally, String> {
+    build_stead()?;
+    if !models::minilm()?.join("reference.npz").exists() {
+        println!("skipped: ONNX Runtime has no wheel for this Python");
+        return Ok(Tally { skipped: 1, ..Tally::default() });
+    }
+    differential::round(1, differential::CASES)
 }
 
 fn demo() -> Result<Tally, String> {

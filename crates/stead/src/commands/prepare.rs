@@ -84,7 +84,8 @@ impl Threads {
         if count <= 1 {
             return Ok(Threads { pool: None, count: 1 });
         }
-        let options = PoolOptions { threads: count - 1, ..PoolOptions::default() };
+        // The caller takes part, so one worker stays idle: a team is never larger than the pool.
+        let options = PoolOptions { threads: count, ..PoolOptions::default() };
         Ok(Threads { pool: Some(Pool::new(&options).map_err(Failure::failed)?), count })
     }
 }
@@ -96,7 +97,6 @@ impl Parallel for Threads {
 
     fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
         match &self.pool {
-            // The pool counts the caller, whose own thread is not one of its workers.
             Some(pool) => pool.team(self.count).for_each(n, f),
             None => Serial.for_each(n, f),
         }
