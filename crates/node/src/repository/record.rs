@@ -29,6 +29,8 @@ pub(super) struct VersionRecord {
     pub(super) state: State,
     /// The files as they were when loading was last tried.
     pub(super) stamp: Stamp,
+    /// Whether it failed then; what was served before may still be.
+    pub(super) failed: bool,
     /// The settings that loading was last tried with.
     pub(super) settings: ModelSettings,
     pub(super) recorder: Arc<Recorder>,

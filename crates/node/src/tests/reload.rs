@@ -79,8 +79,10 @@ fn models_are_unloaded_and_loaded_by_request() {
     node.load_model("m", &Default::default()).unwrap();
     assert_eq!(ask(&node, "m", 0), Ok(1.0));
     folder.write("m/1/model.onnx", "broken");
-    let error = node.load_model("m", &Default::default()).unwrap_err();
-    assert_eq!(error.to_string(), "failed to load 'm', version 1: not a model");
+    for _ in 0..2 {
+        let error = node.load_model("m", &Default::default()).unwrap_err();
+        assert_eq!(error.to_string(), "failed to load 'm', version 1: not a model");
+    }
     assert_eq!(ask(&node, "m", 0), Ok(1.0), "what was served stays");
 }
 
