@@ -33,6 +33,7 @@ pub mod norm;
 mod par;
 pub mod quantize;
 pub mod reduce;
+pub mod resample;
 pub mod rnn;
 pub mod scalar_math;
 pub mod simd;

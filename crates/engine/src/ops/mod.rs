@@ -31,6 +31,7 @@ mod movement;
 mod nn;
 mod quantize;
 mod reduce;
+mod resize;
 mod search;
 mod softmax;
 
@@ -45,6 +46,7 @@ const FAMILIES: &[&[OpDef]] = &[
     matmul::OPS,
     quantize::OPS,
     reduce::OPS,
+    resize::OPS,
     search::OPS,
     softmax::OPS,
 ];
