@@ -1,10 +1,33 @@
 //! Compute kernels on slices, for the instruction set that the machine has.
 //!
+//! A linear layer with GELU, its weights packed once:
+//!
 //! ```
-//! use stead_kernels::{Isa, Parallel, Serial};
+//! use stead_kernels::gemm::{
+//!     Activation, Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
+//! };
+//! use stead_kernels::{Isa, Serial};
+//!
 //! let isa = Isa::detect();
-//! assert!(isa.is_available());
-//! assert_eq!(Serial.threads(), 1);
+//! let (batch, inputs, outputs) = (2, 3, 2);
+//! // Once: the weights, as the columns of a matrix.
+//! let weights = [1.0, 0.0, -1.0, 1.0, 0.0, 0.0];
+//! let mut packed = vec![0.0; packed_b_len(isa, inputs, outputs)];
+//! pack_b(isa, inputs, outputs, MatRef::rows(&weights, outputs), &mut packed);
+//!
+//! // For each request: memory from the caller, nothing allocated.
+//! let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+//! let (a, b) = (Lhs::Strided(MatRef::rows(&x, inputs)), Rhs::Packed(&packed));
+//! let epilogue = Epilogue {
+//!     bias_col: Some(&[0.5, 0.5]),
+//!     activation: Activation::GeluErf,
+//!     ..Epilogue::default()
+//! };
+//! let mut scratch = vec![0.0; gemm_scratch_len(isa, batch, outputs, inputs, &a, &b)];
+//! let mut y = [0.0; 4];
+//! gemm(isa, &Serial, batch, outputs, inputs, a, b, &mut y, outputs, &epilogue, &mut scratch);
+//! // The first output is 1 - 2 + 0.5 = -0.5 before GELU.
+//! assert!((y[0] + 0.154_268_77).abs() < 1e-6);
 //! ```
 //!
 //! Every kernel takes the instruction set as a value ([`Isa`]), memory as slices, and threads, where

@@ -28,6 +28,22 @@ impl Parallel for Backwards {
     }
 }
 
+/// A thread per task.
+struct Threads;
+
+impl Parallel for Threads {
+    fn threads(&self) -> usize {
+        4
+    }
+    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
+        std::thread::scope(|scope| {
+            for i in 0..n {
+                scope.spawn(move || f(i));
+            }
+        });
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Layout {
     Rows,
@@ -235,8 +251,11 @@ fn threads_change_nothing() {
         for size in [(1, 600, 700), (64, 300, 90), (500, 3, 400), (500, 20, 300), (3, 700, 600)] {
             for lb in [Layout::Rows, Layout::Cols, Layout::Packed] {
                 let serial = check(isa, &Serial, size, Layout::Rows, lb, &e);
-                let parallel = check(isa, &Backwards, size, Layout::Rows, lb, &e);
-                assert!(serial == parallel, "{isa:?} {size:?} {lb:?}: not the same bits");
+                let parallel: [&dyn Parallel; 2] = [&Backwards, &Threads];
+                for par in parallel {
+                    let parallel = check(isa, par, size, Layout::Rows, lb, &e);
+                    assert!(serial == parallel, "{isa:?} {size:?} {lb:?}: not the same bits");
+                }
             }
         }
     }

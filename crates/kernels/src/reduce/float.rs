@@ -51,10 +51,12 @@ trait Folding: Copy {
     fn step<S: Simd>(self, s: S, acc: S::F32, x: S::F32) -> S::F32;
     /// Joins two results.
     fn join<S: Simd>(self, s: S, a: S::F32, b: S::F32) -> S::F32;
+    /// Joins the lanes.
+    fn lanes<S: Simd>(self, s: S, acc: S::F32) -> f32;
 }
 
 macro_rules! folding {
-    ($($name:ident, $start:expr, |$s:ident, $acc:ident, $x:ident| $step:expr, $join:expr;)*) => {$(
+    ($($name:ident, $start:expr, |$s:ident, $acc:ident, $x:ident| $step:expr, $join:expr, $lanes:expr;)*) => {$(
         #[derive(Clone, Copy)]
         struct $name;
         impl Folding for $name {
@@ -63,20 +65,40 @@ macro_rules! folding {
             fn step<S: Simd>(self, $s: S, $acc: S::F32, $x: S::F32) -> S::F32 { $step }
             #[inline(always)]
             fn join<S: Simd>(self, $s: S, $acc: S::F32, $x: S::F32) -> S::F32 { $join }
+            #[inline(always)]
+            fn lanes<S: Simd>(self, $s: S, $acc: S::F32) -> f32 { $lanes }
         }
     )*};
 }
 
 folding! {
-    Sum, 0.0, |s, acc, x| s.add(acc, x), s.add(acc, x);
-    Prod, 1.0, |s, acc, x| s.mul(acc, x), s.mul(acc, x);
-    L1, 0.0, |s, acc, x| s.add(acc, s.abs(x)), s.add(acc, x);
-    Squares, 0.0, |s, acc, x| s.fma(x, x, acc), s.add(acc, x);
+    Sum, 0.0, |s, acc, x| s.add(acc, x), s.add(acc, x), s.sum(acc);
+    Prod, 1.0, |s, acc, x| s.mul(acc, x), s.mul(acc, x), product(s, acc);
+    L1, 0.0, |s, acc, x| s.add(acc, s.abs(x)), s.add(acc, x), s.sum(acc);
+    Squares, 0.0, |s, acc, x| s.fma(x, x, acc), s.add(acc, x), s.sum(acc);
     // The second operand wins when either is NaN: one in `acc` stays, one in `x` is selected.
     Max, f32::NEG_INFINITY, |s, acc, x| s.select(s.eq(x, x), s.max(x, acc), x),
-        s.select(s.eq(x, x), s.max(x, acc), x);
+        s.select(s.eq(x, x), s.max(x, acc), x),
+        if has_nan(s, acc) { f32::NAN } else { s.max_lane(acc) };
     Min, f32::INFINITY, |s, acc, x| s.select(s.eq(x, x), s.min(x, acc), x),
-        s.select(s.eq(x, x), s.min(x, acc), x);
+        s.select(s.eq(x, x), s.min(x, acc), x),
+        if has_nan(s, acc) { f32::NAN } else { s.min_lane(acc) };
+}
+
+#[inline(always)]
+fn has_nan<S: Simd>(s: S, x: S::F32) -> bool {
+    s.any(s.mask_not(s.eq(x, x)))
+}
+
+#[inline(always)]
+fn product<S: Simd>(s: S, x: S::F32) -> f32 {
+    let mut lanes = [1.0; 16];
+    s.store(&mut lanes, x);
+    let mut y = 1.0;
+    for x in lanes {
+        y *= x;
+    }
+    y
 }
 
 struct Fold<'a, F>(Reduce<'a>, F);
@@ -142,37 +164,13 @@ unsafe fn row<S: Simd, F: Folding>(s: S, f: F, src: *const f32, n: usize) -> f32
             i += S::LANES;
         }
         let all = f.join(s, f.join(s, acc[0], acc[1]), f.join(s, acc[2], acc[3]));
-        let mut lanes = [F::START; 32];
-        s.store_ptr(lanes.as_mut_ptr(), all);
-        // The rest, padded with what changes nothing: the fold of one number is not always it.
-        if i < n {
-            let mut rest = [F::START; 16];
-            let fresh = s.load_part_ptr(src.add(i), n - i);
-            let folded = f.step(s, start, fresh);
-            s.store_part_ptr(rest.as_mut_ptr(), folded, n - i);
-            lanes[16..].copy_from_slice(&rest);
+        if i == n {
+            return f.lanes(s, all);
         }
-        // Halve until one vector is left, then lane by lane.
-        let mut len = 32;
-        while len > S::LANES {
-            len /= 2;
-            let mut at = 0;
-            while at < len {
-                let a = s.load_ptr(lanes.as_ptr().add(at));
-                let b = s.load_ptr(lanes.as_ptr().add(at + len));
-                s.store_ptr(lanes.as_mut_ptr().add(at), f.join(s, a, b));
-                at += S::LANES;
-            }
-        }
-        while len > 1 {
-            len /= 2;
-            for k in 0..len {
-                let a = s.splat(lanes[k]);
-                let y = f.join(s, a, s.splat(lanes[k + len]));
-                s.store_part_ptr(lanes.as_mut_ptr().add(k), y, 1);
-            }
-        }
-        lanes[0]
+        // The rest, padded with what changes nothing.
+        let mut rest = [F::START; 16];
+        s.store_part_ptr(rest.as_mut_ptr(), s.load_part_ptr(src.add(i), n - i), n - i);
+        f.lanes(s, f.step(s, all, s.load_ptr(rest.as_ptr())))
     }
 }
 
