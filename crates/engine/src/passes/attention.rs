@@ -24,6 +24,7 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
             op_type: "Attention",
             opset: 1,
             inputs,
+            constants: vec![],
             attributes,
         })
     }))

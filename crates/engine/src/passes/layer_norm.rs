@@ -20,6 +20,7 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
             op_type: "LayerNormalization",
             opset: 17,
             inputs: vec![Some(found.x), found.scale, found.bias],
+            constants: vec![],
             attributes,
         })
     }))

@@ -6,6 +6,7 @@
 mod attention;
 mod common;
 mod constants;
+mod convolutions;
 mod dead;
 mod gelu;
 mod identity;
@@ -38,6 +39,7 @@ const PASSES: &[(&str, PassFn)] = &[
     ("layer normalization", layer_norm::run),
     ("attention", attention::run),
     ("product epilogues", products::run),
+    ("convolution epilogues", convolutions::run),
     ("dead code", dead::run),
 ];
 

@@ -25,6 +25,8 @@ pub(super) struct Replacement {
     pub opset: i64,
     /// The inputs.
     pub inputs: Vec<Option<ValueId>>,
+    /// New constants, each with the position of the input that it becomes.
+    pub constants: Vec<(usize, Tensor)>,
     /// The attributes.
     pub attributes: Attributes,
 }
@@ -110,7 +112,12 @@ pub(super) fn rewrite(
             .collect();
         // Matches may overlap: two that swallow the same node are both right as long as its value stays, and
         // dead code removal only takes nodes that nobody reads.
-        for replacement in found {
+        for mut replacement in found {
+            for (index, tensor) in replacement.constants {
+                let inputs = &mut replacement.inputs;
+                inputs.resize(inputs.len().max(index + 1), None);
+                inputs[index] = Some(ir.add_constant(tensor));
+            }
             let node = &mut body.nodes[replacement.at];
             node.domain = replacement.domain.to_owned();
             node.op_type = replacement.op_type.to_owned();
@@ -131,4 +138,47 @@ pub(super) fn rewrite(
 /// Attributes of a new node with the label of the one it replaces.
 pub(super) fn attributes_for(node: &Node) -> Attributes {
     Attributes::of(node.label.to_string())
+}
+
+/// The attributes of a node that a fused one goes on having.
+pub(super) fn copied_attributes(node: &Node) -> Attributes {
+    let mut attributes = attributes_for(node);
+    for (name, value) in node.attributes.iter() {
+        attributes.set(name, value.clone());
+    }
+    attributes
+}
+
+/// An activation function with its parameters, by the names of [`crate::ops::activation`].
+pub(super) fn activation_of(m: &Matcher<'_>, node: &Node) -> Option<(&'static str, f32, f32)> {
+    let a = &node.attributes;
+    if !node.domain.is_empty() {
+        return None;
+    }
+    Some(match node.op_type.as_str() {
+        "Relu" => ("Relu", 0.0, 0.0),
+        "Sigmoid" => ("Sigmoid", 0.0, 0.0),
+        "Tanh" => ("Tanh", 0.0, 0.0),
+        "HardSwish" => ("HardSwish", 0.0, 0.0),
+        "Softplus" => ("Softplus", 0.0, 0.0),
+        "LeakyRelu" => ("LeakyRelu", a.float_or("alpha", 0.01).ok()?, 0.0),
+        "Elu" => ("Elu", a.float_or("alpha", 1.0).ok()?, 0.0),
+        "HardSigmoid" => {
+            ("HardSigmoid", a.float_or("alpha", 0.2).ok()?, a.float_or("beta", 0.5).ok()?)
+        }
+        "Clip" => {
+            // Bounds are attributes before opset 11, and inputs since.
+            let bound = |index: usize, name: &str, open: f32| match node.input(index) {
+                Some(id) => m.number(Some(id)),
+                None => a.float_or(name, open).ok(),
+            };
+            ("Clip", bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?)
+        }
+        "Gelu" => match a.string_or("approximate", "none").ok()? {
+            "none" => ("GeluErf", 0.0, 0.0),
+            "tanh" => ("GeluTanh", 0.0, 0.0),
+            _ => return None,
+        },
+        _ => return None,
+    })
 }

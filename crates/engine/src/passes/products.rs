@@ -1,7 +1,7 @@
 //! Makes one node of a matrix product, its bias, a residual and an activation.
 
 use super::PassCx;
-use super::pattern::{Matcher, Replacement, attributes_for, rewrite};
+use super::pattern::{Matcher, Replacement, activation_of, copied_attributes, rewrite};
 use crate::error::LoadError;
 use crate::ir::{Ir, Node, ValueId};
 use crate::ops::activation;
@@ -21,6 +21,7 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
                 op_type: "MatMul",
                 opset: 1,
                 inputs,
+                constants: vec![],
                 attributes,
             })
     }))
@@ -35,18 +36,10 @@ fn product<'a>(m: &Matcher<'a>, id: Option<ValueId>) -> Option<(&'a Node, Attrib
     let fused = node.domain == "stead" && node.op_type == "MatMul";
     let takes_more = node.attributes.string("activation").ok()?.is_none();
     if is_f32 && (node.is("MatMul") || fused) && takes_more {
-        Some((node, copied(node)))
+        Some((node, copied_attributes(node)))
     } else {
         None
     }
-}
-
-fn copied(node: &Node) -> Attributes {
-    let mut attributes = attributes_for(node);
-    for (name, value) in node.attributes.iter() {
-        attributes.set(name, value.clone());
-    }
-    attributes
 }
 
 fn with_input(node: &Node, index: usize, id: ValueId) -> Vec<Option<ValueId>> {
@@ -72,7 +65,7 @@ fn gemm(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
         return None;
     }
     let n = columns(m, node)?;
-    let attributes = copied(node);
+    let attributes = copied_attributes(node);
     if let Some(c) = node.input(2) {
         let bias = m.constant(Some(c))?.shape();
         let unscaled = attributes.float_or("beta", 1.0).ok()? == 1.0;
@@ -128,28 +121,7 @@ fn scalar(m: &Matcher<'_>, id: Option<ValueId>) -> Option<f32> {
 
 /// An activation function.
 fn activated(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
-    if !node.domain.is_empty() {
-        return None;
-    }
-    let a = &node.attributes;
-    let (name, alpha, beta) = match node.op_type.as_str() {
-        "Relu" => ("Relu", 0.0, 0.0),
-        "Sigmoid" => ("Sigmoid", 0.0, 0.0),
-        "Tanh" => ("Tanh", 0.0, 0.0),
-        "HardSwish" => ("HardSwish", 0.0, 0.0),
-        "Softplus" => ("Softplus", 0.0, 0.0),
-        "LeakyRelu" => ("LeakyRelu", a.float_or("alpha", 0.01).ok()?, 0.0),
-        "Elu" => ("Elu", a.float_or("alpha", 1.0).ok()?, 0.0),
-        "HardSigmoid" => {
-            ("HardSigmoid", a.float_or("alpha", 0.2).ok()?, a.float_or("beta", 0.5).ok()?)
-        }
-        "Gelu" => match a.string_or("approximate", "none").ok()? {
-            "none" => ("GeluErf", 0.0, 0.0),
-            "tanh" => ("GeluTanh", 0.0, 0.0),
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let (name, alpha, beta) = activation_of(m, node)?;
     let (product, mut attributes) = product(m, node.input(0))?;
     activation::to_attributes(name, alpha, beta, &mut attributes);
     Some((product.inputs.clone(), attributes))

@@ -1,0 +1,177 @@
+//! Running a plan that exists allocates nothing on the heap.
+//!
+//! `STEAD_TEST_MODELS` may name a folder of more models (`*.onnx`) to prove it for: the test run sets it to the
+//! models that it fetches. Free dimensions are 4 there.
+#![allow(clippy::unwrap_used, clippy::expect_used, unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use stead_engine::{Dim, LoadOptions, Model, RunContext, Session, SessionOptions};
+use stead_onnx::{Graph, ModelBuilder};
+use stead_tensor::{DType, Shape, Tensor};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system allocator unchanged; the counter allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(ptr, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs a model three times and counts the allocations of the last run.
+fn check(label: &str, model: Model) {
+    let session = Session::new(model, &SessionOptions::default()).expect(label);
+    let inputs: Vec<Tensor> = session
+        .model()
+        .inputs()
+        .iter()
+        .map(|spec| {
+            let free = |d: &Dim| d.known().unwrap_or(4);
+            let dims: Vec<usize> = spec.dims.iter().flatten().map(free).collect();
+            Tensor::zeros(spec.dtype, Shape::new(&dims).unwrap()).unwrap()
+        })
+        .collect();
+    let views: Vec<_> = inputs.iter().map(|t| Some(t.view())).collect();
+    let cx = RunContext::default();
+    let mut counted = 0;
+    for _ in 0..3 {
+        let before = ALLOCATIONS.get();
+        session.run_with(&views, &cx, |outputs| outputs.len()).expect(label);
+        counted = ALLOCATIONS.get() - before;
+    }
+    assert_eq!(counted, 0, "{label}: allocations in the third run");
+}
+
+fn built(label: &str, builder: ModelBuilder) {
+    check(label, Model::from_bytes(&builder.bytes(), None, &LoadOptions::default()).expect(label));
+}
+
+fn weights(dims: &[usize]) -> Tensor {
+    let n: usize = dims.iter().product();
+    let values: Vec<f32> = (0..n).map(|i| ((i * 37 % 101) as f32 - 50.0) / 200.0).collect();
+    Tensor::from_slice(&values, dims).unwrap()
+}
+
+/// One layer of an encoder as PyTorch writes it: shapes computed from shapes, heads split by transposition.
+fn encoder() -> ModelBuilder {
+    let ints = |v: &[i64]| Tensor::from_slice(v, &[v.len()]).unwrap();
+    let mut b = ModelBuilder::new(17)
+        .input("ids", DType::I64, &["batch", "seq"])
+        .init("table", weights(&[10, 8]))
+        .init("zero", Tensor::scalar(0i64).unwrap())
+        .init("one", Tensor::scalar(1i64).unwrap())
+        .init("axis0", ints(&[0]))
+        .init("tail", ints(&[2, 4]))
+        .init("root", Tensor::scalar(2.0f32).unwrap())
+        .init("gamma", weights(&[8]))
+        .init("beta", weights(&[8]))
+        .node("Gather", &["table", "ids"], &["x"])
+        .node("Shape", &["x"], &["shape"])
+        .node("Gather", &["shape", "zero"], &["batch"])
+        .node("Gather", &["shape", "one"], &["seq"])
+        .node("Unsqueeze", &["batch", "axis0"], &["batch1"])
+        .node("Unsqueeze", &["seq", "axis0"], &["seq1"])
+        .node("Concat", &["batch1", "seq1", "tail"], &["split"])
+        .attr("axis", 0i64);
+    for (name, perm) in [("q", [0i64, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])] {
+        let [w, p, s, t] = ["w", "p", "s", "t"].map(|kind| format!("{name}{kind}"));
+        b = b
+            .init(&w, weights(&[8, 8]))
+            .node("MatMul", &["x", &w], &[&p])
+            .node("Reshape", &[&p, "split"], &[&s])
+            .node("Transpose", &[&s], &[&t])
+            .attr("perm", perm.to_vec());
+    }
+    b.node("MatMul", &["qt", "kt"], &["scores"])
+        .node("Div", &["scores", "root"], &["scaled"])
+        .node("Softmax", &["scaled"], &["weights"])
+        .attr("axis", -1i64)
+        .node("MatMul", &["weights", "vt"], &["heads"])
+        .node("Transpose", &["heads"], &["joined"])
+        .attr("perm", vec![0i64, 2, 1, 3])
+        .node("Reshape", &["joined", "shape"], &["context"])
+        .node("Add", &["context", "x"], &["sum"])
+        .node("LayerNormalization", &["sum", "gamma", "beta"], &["y"])
+        .output("y", DType::F32)
+}
+
+fn recurrent() -> ModelBuilder {
+    ModelBuilder::new(17)
+        .input("x", DType::F32, &["steps", "batch", "3"])
+        .init("w", weights(&[2, 16, 3]))
+        .init("r", weights(&[2, 16, 4]))
+        .node("LSTM", &["x", "w", "r"], &["y", "h", "c"])
+        .attr("hidden_size", 4i64)
+        .attr("direction", "bidirectional")
+        .output("y", DType::F32)
+        .output("h", DType::F32)
+}
+
+fn convolutional() -> ModelBuilder {
+    ModelBuilder::new(17)
+        .input("x", DType::F32, &["batch", "3", "16", "16"])
+        .init("w1", weights(&[8, 3, 3, 3]))
+        .init("w2", weights(&[8, 1, 3, 3]))
+        .init("w3", weights(&[12, 8, 1, 1]))
+        .node("Conv", &["x", "w1"], &["c1"])
+        .node("Relu", &["c1"], &["r1"])
+        .node("Conv", &["r1", "w2"], &["c2"])
+        .attr("group", 8i64)
+        .node("MaxPool", &["c2"], &["p"])
+        .attr("kernel_shape", vec![2i64, 2])
+        .node("Conv", &["p", "w3"], &["c3"])
+        .node("GlobalAveragePool", &["c3"], &["y"])
+        .output("y", DType::F32)
+}
+
+fn branching() -> ModelBuilder {
+    let branch = |op: &str| -> Graph {
+        ModelBuilder::new(17).node(op, &["x"], &["r"]).output("r", DType::F32).graph()
+    };
+    ModelBuilder::new(17)
+        .input("x", DType::F32, &["n"])
+        .input("c", DType::Bool, &[])
+        .node("If", &["c"], &["y"])
+        .attr("then_branch", branch("Exp"))
+        .attr("else_branch", branch("Neg"))
+        .output("y", DType::F32)
+}
+
+#[test]
+fn the_steady_state_allocates_nothing() {
+    built("an encoder layer", encoder());
+    built("a recurrent network", recurrent());
+    built("a convolutional network", convolutional());
+    built("a branch by value", branching());
+    let Some(folder) = std::env::var_os("STEAD_TEST_MODELS") else { return };
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "onnx"))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "STEAD_TEST_MODELS has no models");
+    for path in paths {
+        let label = path.file_name().unwrap().to_string_lossy().into_owned();
+        check(&label, Model::load(&path, &LoadOptions::default()).expect(&label));
+    }
+}
