@@ -54,6 +54,7 @@ pub mod math;
 pub mod movement;
 pub mod norm;
 mod par;
+pub mod pool;
 pub mod quantize;
 pub mod reduce;
 pub mod resample;

@@ -3,6 +3,8 @@
 
 mod conv;
 mod conv_transpose;
+mod global_pool;
+mod pool;
 mod precision;
 mod recurrent;
 mod recurrent_functions;
@@ -15,4 +17,5 @@ use stead_tensor::DType::*;
 const SINGLE: TypeSet = TypeSet::of(&[F32, F16, BF16]);
 
 /// The tables of this family.
-pub const TABLES: [&[OpDef]; 3] = [conv::OPS, conv_transpose::OPS, recurrent::OPS];
+pub const TABLES: [&[OpDef]; 5] =
+    [conv::OPS, conv_transpose::OPS, global_pool::OPS, pool::OPS, recurrent::OPS];
