@@ -57,6 +57,7 @@ mod par;
 pub mod pool;
 pub mod quantize;
 pub mod reduce;
+pub mod requantize;
 pub mod resample;
 pub mod rnn;
 pub mod scalar_math;

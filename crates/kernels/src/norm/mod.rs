@@ -4,9 +4,11 @@
 //! the second time; that is more accurate than the one-pass formula and as fast.
 
 mod channel;
+mod channel_stats;
 mod row;
 
 pub use channel::{batch_norm_affine, group_norm, scale_shift};
+pub use channel_stats::{LocalResponse, channel_stats, local_response, lp_normalize};
 pub use row::{RowNorm, RowStats, norm_rows};
 
 use crate::simd::Simd;

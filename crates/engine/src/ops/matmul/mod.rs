@@ -3,12 +3,17 @@
 
 mod batch;
 mod gemm;
+mod integer;
 mod number;
 mod product;
 
 use super::{OpDef, Out, Param, TypeSet, types};
 use stead_tensor::DType::*;
 
+use super::nn::conv_integer::BYTES;
+
+/// Types of scales of quantised products.
+const SCALE: TypeSet = TypeSet::of(&[F32, F16, BF16]);
 /// Element types that products are computed for.
 const PRODUCT: TypeSet = types::FLOAT.or(TypeSet::of(&[I32, I64, U32, U64]));
 
@@ -40,4 +45,30 @@ pub const OPS: &[OpDef] = &[
         product::fused,
     )
     .domain("stead"),
+    OpDef::new(
+        "MatMulInteger",
+        &[
+            Param::required(1, BYTES),
+            Param::required(2, BYTES),
+            Param::optional(1, BYTES),
+            Param::optional(2, BYTES),
+        ],
+        &[Out::Fixed(I32)],
+        integer::matmul,
+    ),
+    OpDef::new(
+        "QLinearMatMul",
+        &[
+            Param::required(1, BYTES),
+            Param::required(0, SCALE),
+            Param::required(1, BYTES),
+            Param::required(2, BYTES),
+            Param::required(0, SCALE),
+            Param::required(2, BYTES),
+            Param::required(0, SCALE),
+            Param::required(3, BYTES),
+        ],
+        &[Out::Like(7)],
+        integer::qlinear,
+    ),
 ];

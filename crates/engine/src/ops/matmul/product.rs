@@ -235,7 +235,7 @@ pub(super) fn emit(
     });
 }
 
-fn matrix<'a, T>(data: &'a [T], m: &Matrices) -> MatRef<'a, T> {
+pub(super) fn matrix<'a, T>(data: &'a [T], m: &Matrices) -> MatRef<'a, T> {
     MatRef { data, row_stride: m.row_stride, col_stride: m.col_stride }
 }
 

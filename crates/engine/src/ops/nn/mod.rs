@@ -1,13 +1,18 @@
 //! Operators of neural nets that look at neighbourhoods, channels or time: convolutions, pools,
 //! normalisations, recurrent layers, quantised products.
 
+mod batch_norm;
 mod conv;
+pub(super) mod conv_integer;
 mod conv_transpose;
 mod global_pool;
+mod group_norm;
+mod other_norms;
 mod pool;
-mod precision;
+pub(super) mod precision;
 mod recurrent;
 mod recurrent_functions;
+mod row_norm;
 mod window;
 
 use super::{OpDef, TypeSet};
@@ -17,5 +22,15 @@ use stead_tensor::DType::*;
 const SINGLE: TypeSet = TypeSet::of(&[F32, F16, BF16]);
 
 /// The tables of this family.
-pub const TABLES: [&[OpDef]; 5] =
-    [conv::OPS, conv_transpose::OPS, global_pool::OPS, pool::OPS, recurrent::OPS];
+pub const TABLES: [&[OpDef]; 10] = [
+    batch_norm::OPS,
+    conv::OPS,
+    conv_integer::OPS,
+    conv_transpose::OPS,
+    global_pool::OPS,
+    group_norm::OPS,
+    other_norms::OPS,
+    pool::OPS,
+    recurrent::OPS,
+    row_norm::OPS,
+];

@@ -11,7 +11,7 @@ use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 ///
 /// # Errors
 /// [`PlanError::Shape`] when it is absent or of another type.
-pub(super) fn input(cx: &mut PlanCx<'_>, index: usize) -> Result<Operand, PlanError> {
+pub(in crate::ops) fn input(cx: &mut PlanCx<'_>, index: usize) -> Result<Operand, PlanError> {
     let dtype = cx.dtype(index)?;
     if dtype == DType::F32 {
         return cx.input(index);
