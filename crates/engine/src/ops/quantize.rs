@@ -225,18 +225,19 @@ fn limit_step(
     count: usize,
 ) -> Result<(), PlanError> {
     macro_rules! emit {
-        ($t:ty) => {
+        ($t:ty) => {{
             cx.step("limit", &[whole], &[out], |a| {
                 limit(a.read::<f32>(0)?, a.write::<$t>()?);
                 Ok(())
-            })
-        };
+            });
+            return Ok(());
+        }};
     }
     let bounds = match dtype {
-        DType::I8 => return Ok(emit!(i8)),
-        DType::U8 => return Ok(emit!(u8)),
-        DType::I16 => return Ok(emit!(i16)),
-        DType::U16 => return Ok(emit!(u16)),
+        DType::I8 => emit!(i8),
+        DType::U8 => emit!(u8),
+        DType::I16 => emit!(i16),
+        DType::U16 => emit!(u16),
         DType::I4 => [-8.0, 7.0],
         DType::U4 => [0.0, 15.0],
         DType::I2 => [-2.0, 1.0],

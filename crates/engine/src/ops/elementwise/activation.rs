@@ -2,10 +2,12 @@
 
 use super::unary::{map, map_step, sign};
 use crate::error::BuildError;
+use crate::ops::cast::cast_step;
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn, types};
-use stead_kernels::elementwise::{FloatOp, Shaped, SignOp};
+use stead_kernels::elementwise::{FloatLane, FloatOp, Shaped, SignOp};
 use stead_kernels::gemm::Activation;
 use stead_kernels::unary::UnaryOp;
+use stead_tensor::DType;
 
 const FLOAT: &[Param] = &[Param::required(1, types::FLOAT)];
 const NUMBER: &[Param] = &[Param::required(1, types::NUMERIC)];
@@ -28,7 +30,7 @@ pub const OPS: &[OpDef] = &[
     OpDef::new("Selu", FLOAT, LIKE, selu),
     OpDef::new("Celu", FLOAT, LIKE, celu).since(12),
     OpDef::new("ThresholdedRelu", FLOAT, LIKE, thresholded).since(10),
-    OpDef::new("Shrink", FLOAT, LIKE, shrink).since(9),
+    OpDef::new("Shrink", NUMBER, LIKE, shrink).since(9),
 ];
 
 fn activation(f: Activation) -> Result<OpPlan, BuildError> {
@@ -89,8 +91,27 @@ fn thresholded(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
 }
 
 fn shrink(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
-    shaped(Shaped::Shrink {
+    let f = Shaped::Shrink {
         bias: spec.attributes().float_or("bias", 0.0)?,
         lambd: spec.attributes().float_or("lambd", 0.5)?,
+    };
+    if !spec.dtype()?.is_int() {
+        return shaped(f);
+    }
+    // The bias may be a fraction: integers are moved in f64 and cut off towards zero.
+    plan_fn(move |cx| {
+        let (shape, dtype) = (cx.shape(0)?, cx.dtype(0)?);
+        let n = shape.elements();
+        let (x, out) = (cx.input(0)?, cx.output(0, shape)?);
+        let (wide, moved) = (cx.temp_of::<f64>(n), cx.temp_of::<f64>(n));
+        cast_step(cx, x, dtype, wide, DType::F64, n)?;
+        let wide = cx.read_back(wide);
+        cx.step("map", &[wide], &[moved], move |a| {
+            let (x, out) = (a.read::<f64>(0)?, a.write::<f64>()?);
+            FloatLane::map(a.isa, a.parallel, FloatOp::Shaped(f), x, out);
+            Ok(())
+        });
+        let moved = cx.read_back(moved);
+        cast_step(cx, moved, DType::F64, out, dtype, n)
     })
 }

@@ -1,8 +1,8 @@
 //! Pow, whose operands may have different types.
 
-use super::super::cast::cast_step;
 use crate::error::{BuildError, PlanError};
 use crate::ops::broadcasting::{aligned, broadcast_inputs};
+use crate::ops::cast::cast_step;
 use crate::ops::dispatch::{for_integer, no_kernel};
 use crate::ops::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Slot, plan_fn, types};
 use stead_kernels::broadcast::Broadcast;
