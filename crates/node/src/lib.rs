@@ -1,6 +1,36 @@
 //! A running stead without sockets: the model repository with its versions, the scheduler and batcher, and
 //! the statistics. The public face is [`Embedded`].
 //!
+//! ```
+//! use stead_node::{Embedded, InferRequest, NodeConfig, Parameters, Protocol, VersionRef};
+//! use stead_tensor::{DType, Tensor};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let file = folder.path().join("double.onnx");
+//! # let model = stead_onnx::ModelBuilder::new(17).input("x", DType::F32, &["n", "1"])
+//! #     .init("w", Tensor::from_slice(&[2.0f32], &[1, 1])?)
+//! #     .node("MatMul", &["x", "w"], &["y"]).output("y", DType::F32);
+//! # std::fs::write(&file, model.bytes())?;
+//! let node = Embedded::start(NodeConfig::path(&file))?;
+//! let request = InferRequest {
+//!     model: "double".to_owned(),
+//!     version: VersionRef::Latest,
+//!     id: String::new(),
+//!     inputs: vec![("x".to_owned(), Tensor::from_slice(&[3.0f32, 4.0], &[2, 1])?)],
+//!     outputs: Vec::new(),
+//!     parameters: Parameters::new(),
+//!     deadline: None,
+//!     protocol: Protocol::KserveGrpc,
+//! };
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! # runtime.block_on(async {
+//! let answer = node.infer(request).await?;
+//! assert_eq!(answer.outputs[0].1.as_slice::<f32>()?, [6.0, 8.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Protocol adapters translate their messages to [`InferRequest`], [`InferResponse`] and [`Error`] and back;
 //! they decide nothing. Nothing here knows HTTP, gRPC or JSON.
 #![forbid(unsafe_code)]

@@ -85,6 +85,7 @@ fn shapes_and_batch_sizes_of_the_configuration_hold() {
         (r#""batch_size": "2:4""#, Some(vec![-1, 3]), 4, 5),
         (r#""shape": "(1,3)""#, Some(vec![1, 3]), 1, 2),
         (r#""shape": {"x": "(-1,3)"}"#, Some(vec![-1, 3]), 7, 0),
+        (r#""batch_size": "auto""#, Some(vec![-1, 3]), 0, 0),
         (r#""shape": {"x": "(-1,4)"}"#, None, 0, 0),
         (r#""shape": {"z": "(-1,3)"}"#, None, 0, 0),
         (r#""shape": "(3)""#, None, 0, 0),
