@@ -45,6 +45,7 @@ pub mod attention;
 pub mod broadcast;
 pub mod cast;
 mod chunks;
+pub mod contract;
 pub mod conv;
 pub mod convert;
 pub mod elementwise;

@@ -24,6 +24,7 @@ mod cast;
 mod control;
 mod cumulative;
 mod dispatch;
+mod einsum;
 mod elementwise;
 mod heads;
 mod matmul;
@@ -42,6 +43,7 @@ const FAMILIES: &[&[OpDef]] = &[
     cast::OPS,
     control::OPS,
     cumulative::OPS,
+    einsum::OPS,
     heads::OPS,
     matmul::OPS,
     quantize::OPS,
