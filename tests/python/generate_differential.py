@@ -98,8 +98,11 @@ def conv_transpose(rng):
 def pool(rng, attributes, rank):
     reach = window(rng, rank, attributes)
     if attributes.get("auto_pad", "").startswith("SAME"):
-        # ONNX Runtime counts the window without its dilation here, against the standard.
+        # ONNX Runtime counts the window without its dilation here, against the standard, and pads by negative
+        # numbers where windows leave gaps.
         attributes.pop("dilations", None)
+        kernel = attributes["kernel_shape"]
+        attributes["strides"] = [min(s, k) for s, k in zip(attributes.get("strides", [1] * rank), kernel)]
     if rng.random() < 0.4:
         attributes["ceil_mode"] = 1
     return [int(rng.integers(1, 4)), int(rng.integers(1, 4)), *[r + int(rng.integers(0, 9)) for r in reach]]
