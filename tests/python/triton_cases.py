@@ -1,5 +1,6 @@
 """What tritonclient's HTTP and gRPC clients must both see. `client` is the module, `connect` makes a client."""
 
+import ml_dtypes
 import numpy as np
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
@@ -18,7 +19,6 @@ VALUES = {
     "UINT32": np.array([0, 2**32 - 1], np.uint32),
     "UINT64": np.array([0, 2**64 - 1], np.uint64),
     "BOOL": np.array([True, False, True]),
-    "BYTES": np.array([b"", b"caf\xc3\xa9", b"\x00\xff"], np.object_),
 }
 
 
@@ -58,9 +58,13 @@ class TritonCases(ServedCase):
 
     def test_bf16_travels_raw(self):
         tensor = self.client.InferInput("x", [2], "BF16")
-        tensor.set_data_from_numpy(np.array([1.5, -2.0], np.float32))
+        tensor.set_data_from_numpy(np.array([1.5, -2.0], ml_dtypes.bfloat16))
         result = self.triton.infer("identity_bf16", [tensor])
         np.testing.assert_array_equal(result.as_numpy("y").astype(np.float32), [1.5, -2.0])
+
+    def test_strings_where_numbers_are_expected(self):
+        text = np.array([b"", b"caf\xc3\xa9", b"\x00\xff"], np.object_)
+        self.fails(lambda: self.triton.infer("identity_fp32", [self.tensor("x", text)]), "BYTES")
 
     def test_two_inputs_and_chosen_outputs(self):
         a, b = np.arange(8, dtype=np.float32).reshape(2, 4), np.ones((2, 4), np.float32)

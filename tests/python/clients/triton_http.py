@@ -41,9 +41,6 @@ class HttpClient(TritonCases):
         result = self.triton.infer("add", inputs, outputs=outputs, request_id="7")
         np.testing.assert_array_equal(result.as_numpy("sum"), a + a)
         self.assertEqual(result.get_response()["id"], "7")
-        text = self.tensor("x", np.array(["a", "b"], np.object_), binary_data=False)
-        result = self.triton.infer("identity_bytes", [text])
-        np.testing.assert_array_equal(result.as_numpy("y"), [b"a", b"b"])
 
     def test_compressed_bodies(self):
         x = np.tile(np.float32(0.25), 100_000)

@@ -2,7 +2,7 @@
 
     python client_models.py OUT_DIR
 
-identity_<type>   one model for each KServe datatype: `x` [n] -> `y` [n]
+identity_<type>   one model for each KServe datatype but BYTES: `x` [n] -> `y` [n]
 add               `a` + `b`, f32 [batch, 4] -> `sum`; two outputs: `difference` too
 versions          version 1 multiplies by 1, version 2 by 2, version 10 by 10
 scalar_rate       `x` f32 [batch, 2] and a scalar i64 `rate` -> x * rate
@@ -29,7 +29,6 @@ TYPES = {
     "uint32": TensorProto.UINT32,
     "uint64": TensorProto.UINT64,
     "bool": TensorProto.BOOL,
-    "bytes": TensorProto.STRING,
 }
 
 
