@@ -65,6 +65,8 @@ impl Service<http::Request<Incoming>> for Services {
 
     fn call(&self, request: http::Request<Incoming>) -> Self::Future {
         let path = request.uri().path();
+        let logged = tracing::enabled!(tracing::Level::DEBUG)
+            .then(|| (path.to_owned(), request_id(request.headers()), Instant::now()));
         let work = if path.starts_with("/inference.GRPCInferenceService/") {
             self.kserve.clone().call(request)
         } else if path.starts_with("/tensorflow.serving.PredictionService/") {
@@ -77,14 +79,27 @@ impl Service<http::Request<Incoming>> for Services {
         };
         Box::pin(async move {
             // A panic ends the call, not the connection with its other calls.
-            Ok(match CatchPanic::new(work).await {
+            let response = match CatchPanic::new(work).await {
                 Some(Ok(response)) => response,
                 Some(Err(_)) | None => {
+                    tracing::error!("a gRPC call panicked");
                     Status::internal("the request ended in an internal error").into_http()
                 }
-            })
+            };
+            if let Some((path, request_id, started)) = logged {
+                let us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+                // Absent for calls whose status comes behind their messages.
+                let status = response.headers().get("grpc-status").and_then(|v| v.to_str().ok());
+                tracing::debug!(request_id, path, status, us, "call");
+            }
+            Ok(response)
         })
     }
+}
+
+/// The name that a client gave its call for the log.
+fn request_id(headers: &http::HeaderMap) -> Option<String> {
+    headers.get("x-request-id").and_then(|v| v.to_str().ok()).map(str::to_owned)
 }
 
 /// A status's text travels in a header; longer ones would run into limits of clients.

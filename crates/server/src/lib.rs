@@ -26,6 +26,7 @@ pub mod kserve;
 mod metrics;
 mod options;
 mod panics;
+mod patience;
 pub mod proto;
 mod serve;
 mod tensors;

@@ -17,7 +17,7 @@ pub struct ServerOptions {
     pub max_body_bytes: usize,
     /// How long a client may take to send the headers of a request.
     pub header_timeout: Duration,
-    /// How long a client may pause while it sends a body.
+    /// How long a client may pause while it sends a body or takes an answer.
     pub body_timeout: Duration,
     /// The metrics page.
     pub metrics: MetricsOptions,

@@ -3,6 +3,7 @@
 use crate::grpc::Services;
 use crate::http::{Shared, handle};
 use crate::options::ServerOptions;
+use crate::patience::PatientStream;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -233,7 +234,7 @@ fn connect(
 ) {
     // Answers are written whole; waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(stream);
+    let io = TokioIo::new(PatientStream::new(stream, shared.options.body_timeout));
     let builder = builder.clone();
     let watcher = connections.watcher();
     let shared = shared.clone();

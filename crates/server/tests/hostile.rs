@@ -254,6 +254,28 @@ fn slow_bodies_and_clients_that_leave() {
 }
 
 #[test]
+fn an_answer_that_nobody_takes_is_dropped() {
+    let fixture = Fixture::with(|o| o.body_timeout = Duration::from_millis(200));
+    let size = 16 << 20;
+    let json = format!(
+        r#"{{"inputs":[{{"name":"INPUT","shape":[{size}],"datatype":"UINT8","parameters":{{"binary_data_size":{size}}}}}],"parameters":{{"binary_data_output":true}}}}"#
+    );
+    let head = format!(
+        "POST /v2/models/id_u8/infer HTTP/1.1\r\nHost: x\r\nInference-Header-Content-Length: {}\r\n\
+         Content-Length: {}\r\n\r\n{json}",
+        json.len(),
+        json.len() + size
+    );
+    let mut client = fixture.connect();
+    client.write(head.as_bytes()).unwrap();
+    client.write(&vec![1; size]).unwrap();
+    // Not a byte of the answer is read in time; what the system's buffers hold is not all of it.
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(client.read(false).is_none(), "the whole answer came");
+    assert_alive(&fixture);
+}
+
+#[test]
 fn broken_grpc_is_survived() {
     let fixture = Fixture::start();
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

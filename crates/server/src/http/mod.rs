@@ -128,6 +128,7 @@ pub async fn handle(
         Some(Ok(reply)) => reply,
         Some(Err(Fault(error))) => Reply::error(&error, dialect),
         None => {
+            tracing::error!(path = parts.uri.path(), "a request panicked");
             let error = Fault::new(Code::Internal, "the request ended in an internal error").0;
             Reply::error(&error, dialect)
         }
