@@ -10,9 +10,7 @@ use stead_tensor::{DType, Tensor};
 
 /// Conv with constant weights takes up the node that follows it, one in a round.
 pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
-    Ok(rewrite(ir, &|m, at, node| {
-        per_channel(m, at, node).or_else(|| activated(m, at, node))
-    }))
+    Ok(rewrite(ir, &|m, at, node| per_channel(m, at, node).or_else(|| activated(m, at, node))))
 }
 
 /// A convolution of `f32` that nobody else reads and that has no activation yet.
@@ -61,11 +59,8 @@ fn per_channel(m: &Matcher<'_>, at: usize, node: &Node) -> Option<Replacement> {
     };
     let values = weights.as_slice::<f32>().ok()?;
     let per_output = values.len() / channels;
-    let scaled: Vec<f32> = values
-        .iter()
-        .enumerate()
-        .map(|(i, w)| w * affine.factor[i / per_output.max(1)])
-        .collect();
+    let scaled: Vec<f32> =
+        values.iter().enumerate().map(|(i, w)| w * affine.factor[i / per_output.max(1)]).collect();
     let moved: Vec<f32> = bias
         .iter()
         .zip(affine.factor.iter().zip(&affine.addend))

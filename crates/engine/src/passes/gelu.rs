@@ -15,7 +15,15 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
         let mut attributes = attributes_for(node);
         attributes.set("approximate", AttributeValue::String(b"none".to_vec()));
         let inputs = vec![Some(x)];
-        Some(Replacement { at, domain: "", op_type: "Gelu", opset: 20, inputs, constants: vec![], attributes })
+        Some(Replacement {
+            at,
+            domain: "",
+            op_type: "Gelu",
+            opset: 20,
+            inputs,
+            constants: vec![],
+            attributes,
+        })
     }))
 }
 

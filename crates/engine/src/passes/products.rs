@@ -13,6 +13,7 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
     Ok(rewrite(ir, &|m, at, node| {
         gemm(m, node)
             .or_else(|| bias(m, node))
+            .or_else(|| residual(m, node))
             .or_else(|| scale(m, node))
             .or_else(|| activated(m, node))
             .map(|(inputs, attributes)| Replacement {
@@ -89,10 +90,27 @@ fn bias(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
         let shape = m.constant(bias)?.shape();
         // A vector of N numbers adds no dimension to the result, whatever its rank.
         let is_vector = shape.rank() == 1 && shape.elements() == n && n > 1;
-        if product.input(2).is_some() || !is_vector {
+        if product.input(2).is_some() || product.input(3).is_some() || !is_vector {
             return None;
         }
         Some((with_input(product, 2, bias?), attributes))
+    })
+}
+
+/// Add of something that is no constant: the residual of a transformer's layer. The plan adds it in registers
+/// where it has the shape of the product, as it mostly has.
+fn residual(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
+    if !node.is("Add") {
+        return None;
+    }
+    m.either_way(node).into_iter().find_map(|(id, other)| {
+        let (product, attributes) = product(m, id)?;
+        // Only behind a constant matrix: the product of two activations is more likely masked than added to.
+        columns(m, product)?;
+        if product.input(3).is_some() || m.constant(other).is_some() || other == id {
+            return None;
+        }
+        Some((with_input(product, 3, other?), attributes))
     })
 }
 
@@ -160,6 +178,12 @@ mod tests {
     fn before_and_after() {
         let relu = |b: ModelBuilder| b.node("Relu", &["s"], &["y"]).output("y", DType::F32);
         check("bias and activation", relu(linear(&[4])), &["stead.MatMul"]);
+        let twice = linear(&[4])
+            .input("r", DType::F32, &["n", "4"])
+            .node("Add", &["r", "s"], &["t"])
+            .node("Relu", &["t"], &["y"])
+            .output("y", DType::F32);
+        check("bias, residual and activation", twice, &["stead.MatMul"]);
         check("a bias for each row", relu(linear(&[1, 1, 4])), &["MatMul", "Add", "Relu"]);
         let shared = relu(linear(&[4])).output("p", DType::F32);
         check("the product is an output", shared, &["MatMul", "Add", "Relu"]);

@@ -1,14 +1,17 @@
 //! MatMul and its fused form.
 
+use super::super::broadcasting::{aligned, broadcast_shape};
 use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn};
 use super::batch::{Batched, Matrices, resolve, suits};
 use super::number::with_number;
 use crate::error::{BuildError, PlanError, RunError};
 use std::sync::Arc;
 use stead_kernels::Isa;
+use stead_kernels::broadcast::Broadcast;
+use stead_kernels::elementwise::{BinaryOp, Lane, Run};
 use stead_kernels::gemm::{
-    Activation, Epilogue, Lhs, MatRef, Residual, Rhs, gemm, gemm_scratch_len, generic, pack_b,
-    packed_b_len,
+    Activation, Epilogue, Lhs, MatRef, Residual, Rhs, activate_slice, gemm, gemm_scratch_len,
+    generic, pack_b, packed_b_len,
 };
 use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 
@@ -119,12 +122,8 @@ pub(super) fn fused(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             added.bias_col = Some(cx.input(2)?);
         }
         if cx.has_input(3) {
-            let residual = cx.shape(3)?;
-            if residual != batched.output {
-                return Err(PlanError::shape(format!(
-                    "cannot add {residual} to a product of shape {}",
-                    batched.output
-                )));
+            if cx.shape(3)? != batched.output {
+                return add_broadcast(cx, &product, batched, operands, added);
             }
             added.residual = Some((cx.input(3)?, batched.n, 1.0));
         }
@@ -132,6 +131,38 @@ pub(super) fn fused(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         emit(cx, &product, batched, operands, added, output);
         Ok(())
     })
+}
+
+/// The fused form where the residual has another shape than the product and one is broadcast to the other:
+/// passes do not know shapes. The sum and the activation are steps of their own then.
+fn add_broadcast(
+    cx: &mut PlanCx<'_>,
+    product: &Product,
+    batched: Batched,
+    operands: (Operand, Option<Operand>),
+    added: Added,
+) -> Result<(), PlanError> {
+    let (from, residual) = (batched.output, cx.shape(3)?);
+    let shape = broadcast_shape(&from, &residual)?;
+    let strides = [
+        aligned(&from, &from.strides(), &shape)?,
+        aligned(&residual, &residual.strides(), &shape)?,
+    ];
+    let plan = Broadcast::new(&shape, std::array::from_fn(|k| &strides[k][..]), [0, 0]);
+    let slot = cx.temp_of::<f32>(from.elements());
+    let plain = Product { activation: Activation::None, ..product.clone() };
+    emit(cx, &plain, batched, operands, added, slot);
+    let reads = [cx.read_back(slot), cx.input(3)?];
+    let output = cx.output(0, shape)?;
+    let activation = product.activation;
+    cx.step("add", &reads, &[output], move |args| {
+        let (x, y, out) = (args.read::<f32>(0)?, args.read::<f32>(1)?, args.write::<f32>()?);
+        let run = Run { isa: args.isa, parallel: args.parallel, plan: &plan };
+        Lane::binary(run, BinaryOp::Add, x, y, out);
+        activate_slice(args.isa, activation, out);
+        Ok(())
+    });
+    Ok(())
 }
 
 /// The operands of a product as they lie, or copied where the kernel cannot take the strides.
