@@ -39,7 +39,7 @@ pub(super) struct Repetition {
 enum RepeatKind {
     /// The condition for the next iteration, as the initial input or the body gives it.
     Loop {
-        condition: Fact,
+        condition: Box<Fact>,
     },
     Scan {
         inputs: Vec<Fact>,
@@ -105,7 +105,14 @@ pub(super) fn enter_loop(
         )));
     }
     let collected = vec![Vec::new(); body.outputs.len() - 1 - carried.len()];
-    Ok(frame(node, body, limit, carried, collected, RepeatKind::Loop { condition }))
+    Ok(frame(
+        node,
+        body,
+        limit,
+        carried,
+        collected,
+        RepeatKind::Loop { condition: Box::new(condition) },
+    ))
 }
 
 /// A Scan before its first slice.
@@ -176,7 +183,7 @@ pub(super) fn repeat(
             // Planned again from here when the value has been read; nothing has changed so far.
             return Err(id.map_or_else(|| PlanError::shape("no condition"), PlanError::NeedsValue));
         }
-        *condition = fact;
+        **condition = fact;
     }
     for carried in &mut repetition.carried {
         *carried = fact_of(&state.facts, outputs.next().copied())?;
@@ -221,7 +228,7 @@ pub(super) fn start_iteration(
     match &repetition.kind {
         RepeatKind::Loop { condition } => {
             given.push(Fact::constant(Tensor::scalar(repetition.done)?));
-            given.push(condition.clone());
+            given.push((**condition).clone());
             given.extend(repetition.carried.iter().cloned());
         }
         RepeatKind::Scan { inputs, spec } => {
