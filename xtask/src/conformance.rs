@@ -19,8 +19,9 @@ Generates the 1,884 node tests of the onnx package into target/onnx-node-tests, 
   --release         use the release build of stead
   --list-failures   name every tier-A case that fails, with its reason";
 
-/// Tier-A cases that must pass. Raised when more pass, never lowered.
-const FLOOR_TIER_A: usize = 930;
+/// Tier-A cases that must pass, of 952. Raised when more pass, never lowered. The other five: Dropout in training
+/// mode, whose random bits are those of NumPy, and a Scan of opset 8.
+const FLOOR_TIER_A: usize = 947;
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
