@@ -80,7 +80,13 @@ fn machine() -> String {
     };
     let commit = git(&["rev-parse", "--short", "HEAD"]).unwrap_or_default();
     let date = git(&["log", "-1", "--format=%cs"]).unwrap_or_default();
-    format!("{cores} x {model} ({}), commit {commit} of {date}", widest.unwrap_or("scalar"))
+    // A machine that others use too shows in the tails of the times.
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or("unknown").to_owned();
+    format!(
+        "{cores} x {model} ({}), load {load}, commit {commit} of {date}",
+        widest.unwrap_or("scalar")
+    )
 }
 
 /// The value at a fraction of the sorted times, in microseconds.
