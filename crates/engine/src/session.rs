@@ -180,6 +180,9 @@ impl Session {
         self.run_with(inputs, cx, |results| {
             for (index, buf) in outputs.iter_mut().enumerate() {
                 let result = results.get(index)?;
+                if result.dtype() == stead_tensor::DType::String {
+                    return Err(RunError::value("strings have no bytes that a buffer could take"));
+                }
                 if result.bytes().len() != buf.bytes.len() {
                     return Err(RunError::OutputBuffer {
                         name: self.model.outputs().get(index).map_or("", |o| &o.name).to_owned(),

@@ -55,3 +55,21 @@ fn a_condition_selects_a_branch_that_reads_outer_values() {
         assert_eq!(&session.run(&inputs, &["y"]).unwrap()[0], expected);
     }
 }
+
+#[test]
+fn strings_are_passed_on_in_another_shape() {
+    let bytes = ModelBuilder::new(18)
+        .input("s", DType::String, &["n"])
+        .init("shape", Tensor::from_slice(&[-1i64, 2], &[2]).unwrap())
+        .node("Identity", &["s"], &["same"])
+        .node("Reshape", &["s", "shape"], &["pairs"])
+        .output("same", DType::String)
+        .output("pairs", DType::String)
+        .bytes();
+    let session = session(&bytes);
+    let words: Vec<Vec<u8>> = [&b"a"[..], b"", b"\xff\x00", b"d"].map(<[u8]>::to_vec).to_vec();
+    let s = Tensor::from_strings(words.clone(), &[4]).unwrap();
+    let out = session.run(&[("s", s.view())], &[]).unwrap();
+    assert_eq!(out[0], s);
+    assert_eq!((out[1].shape().dims(), out[1].view().strings()), (&[2, 2][..], &words[..]));
+}

@@ -81,7 +81,7 @@ fn resolve(scopes: &Scopes, name: &str) -> Option<ValueId> {
 
 fn tensor_type(direction: &'static str, name: &str, ty: &ValueType) -> Result<DType, LoadError> {
     match ty.dtype() {
-        Some(dtype) if dtype.bits() >= 8 => Ok(dtype),
+        Some(dtype) if dtype.bits() >= 8 || dtype == DType::String => Ok(dtype),
         _ => Err(LoadError::Io { direction, name: name.to_owned(), actual: ty.to_string() }),
     }
 }

@@ -217,6 +217,8 @@ pub mod types {
     pub const F32_ONLY: TypeSet = TypeSet::of(&[F32]);
     /// All numbers.
     pub const NUMERIC: TypeSet = FLOAT.or(INT);
+    /// Everything that can be seen in another shape: strings are not computed and not copied, only passed on.
+    pub const VIEWED: TypeSet = ANY.or(TypeSet::of(&[String]));
     /// Everything that can be moved by whole bytes.
     pub const ANY: TypeSet = NUMERIC
         .or(BOOL)

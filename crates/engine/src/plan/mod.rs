@@ -20,6 +20,6 @@ pub(crate) use facts::{Fact, Facts, Place};
 pub(crate) use planner::{
     Branch, End, OutputPlace, PlaceSource, PlanNode, continue_plan, fold_node, start_plan,
 };
-pub(crate) use run::{RunEnv, read_source, run_segment};
+pub(crate) use run::{RunEnv, read_source, read_strings, run_segment};
 #[cfg(test)]
 pub(crate) use segment::Source;

@@ -81,6 +81,21 @@ pub(crate) fn read_source<'a>(
     bytes.and_then(|b| b.get(range.clone())).ok_or(NO_SUCH_OPERAND)
 }
 
+/// The strings of a value outside of the arena.
+pub(crate) fn read_strings<'a>(
+    source: &'a StepSource,
+    inputs: &'a [Option<TensorView<'a>>],
+) -> Result<&'a [Vec<u8>], RunError> {
+    match source {
+        StepSource::Const(tensor, _) => Ok(tensor.view().strings()),
+        StepSource::Input(index, _) => match inputs.get(*index) {
+            Some(Some(view)) => Ok(view.strings()),
+            _ => Err(NO_SUCH_OPERAND),
+        },
+        StepSource::Arena(_) => Err(NO_SUCH_OPERAND),
+    }
+}
+
 /// Runs a segment in `blocks`, whose block for the segment is large enough.
 pub(crate) fn run_segment(
     segment: &Segment,

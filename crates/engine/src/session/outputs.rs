@@ -1,8 +1,8 @@
 //! The outputs of a run, where they lie.
 
 use crate::error::RunError;
-use crate::plan::{OutputPlace, PlaceSource, read_source};
-use stead_tensor::{Blocks, Shape, TensorView};
+use crate::plan::{OutputPlace, PlaceSource, read_source, read_strings};
+use stead_tensor::{Blocks, DType, Shape, TensorView};
 
 /// The outputs of a finished run, borrowed from its working memory.
 #[derive(Clone, Copy)]
@@ -38,6 +38,14 @@ impl<'a> Outputs<'a> {
     pub fn get(&self, index: usize) -> Result<TensorView<'a>, RunError> {
         let unknown = || RunError::UnknownOutput(index.to_string());
         let place = self.places.get(index).ok_or_else(unknown)?;
+        if place.dtype == DType::String {
+            // No kernel makes strings: they are an input or a constant in another shape.
+            let PlaceSource::Outside(source) = &place.source else {
+                return Err(RunError::Internal("strings in the arena"));
+            };
+            let strings = read_strings(source, self.inputs)?;
+            return Ok(TensorView::from_strings(place.shape, strings)?);
+        }
         let bytes = match &place.source {
             PlaceSource::Arena(span) => {
                 self.blocks.bytes(*span).ok_or(RunError::Internal("an output lies outside"))?

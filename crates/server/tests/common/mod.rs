@@ -73,6 +73,7 @@ pub const TYPES: &[DType] = &[
     DType::U32,
     DType::U64,
     DType::Bool,
+    DType::String,
 ];
 
 impl Fixture {

@@ -16,8 +16,8 @@ pub const OPS: &[OpDef] = &[
         &[Out::Of(filler_type)],
         constant_of_shape,
     ),
-    OpDef::new("Shape", &[Param::required(0, types::ANY)], &[Out::Fixed(DType::I64)], shape),
-    OpDef::new("Size", &[Param::required(0, types::ANY)], &[Out::Fixed(DType::I64)], size),
+    OpDef::new("Shape", &[Param::required(0, types::VIEWED)], &[Out::Fixed(DType::I64)], shape),
+    OpDef::new("Size", &[Param::required(0, types::VIEWED)], &[Out::Fixed(DType::I64)], size),
 ];
 
 fn constant_value(attributes: &stead_onnx::Attributes) -> Result<Tensor, BuildError> {

@@ -7,19 +7,20 @@ use stead_kernels::movement::fill;
 use stead_tensor::{DType, MAX_RANK, Shape, Tensor};
 
 const ANY: Param = Param::required(1, types::ANY);
+const VIEWED: Param = Param::required(1, types::VIEWED);
 const AXES: Param = Param::required(0, types::I64_ONLY);
 const RATIO: Param = Param::optional(0, types::FLOAT);
 
 /// Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
 pub const OPS: &[OpDef] = &[
-    OpDef::new("Identity", &[ANY], &[Out::Like(0)], identity),
-    OpDef::new("Reshape", &[ANY, AXES], &[Out::Like(0)], reshape),
-    OpDef::new("Flatten", &[ANY], &[Out::Like(0)], flatten),
-    OpDef::new("Squeeze", &[ANY], &[Out::Like(0)], squeeze).until(12),
-    OpDef::new("Squeeze", &[ANY, Param::optional(0, types::I64_ONLY)], &[Out::Like(0)], squeeze)
+    OpDef::new("Identity", &[VIEWED], &[Out::Like(0)], identity),
+    OpDef::new("Reshape", &[VIEWED, AXES], &[Out::Like(0)], reshape),
+    OpDef::new("Flatten", &[VIEWED], &[Out::Like(0)], flatten),
+    OpDef::new("Squeeze", &[VIEWED], &[Out::Like(0)], squeeze).until(12),
+    OpDef::new("Squeeze", &[VIEWED, Param::optional(0, types::I64_ONLY)], &[Out::Like(0)], squeeze)
         .since(13),
-    OpDef::new("Unsqueeze", &[ANY], &[Out::Like(0)], unsqueeze).until(12),
-    OpDef::new("Unsqueeze", &[ANY, AXES], &[Out::Like(0)], unsqueeze).since(13),
+    OpDef::new("Unsqueeze", &[VIEWED], &[Out::Like(0)], unsqueeze).until(12),
+    OpDef::new("Unsqueeze", &[VIEWED, AXES], &[Out::Like(0)], unsqueeze).since(13),
     // Until opset 9 the mask had the type of the data.
     OpDef::new("Dropout", &[ANY], &[Out::Like(0), Out::Like(0)], dropout).until(9),
     OpDef::new("Dropout", &[ANY], &[Out::Like(0), Out::Fixed(DType::Bool)], dropout)
