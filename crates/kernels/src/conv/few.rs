@@ -4,9 +4,14 @@
 use crate::Isa;
 use crate::gemm::{Activation, Panels, activate_slice, tile_shape};
 use crate::simd::{Simd, SimdOp, dispatch};
+use core::ops::Range;
 
 /// Columns up to which this is used: a sum for each fits into registers with room for operands.
 pub(super) const MAX_FEW: usize = 8;
+
+/// Depths that are summed up before they are added to the rest: the rounding error of a sum grows with the
+/// number of its terms, and cancellation behind a convolution (the spectra of audio nets) makes it visible.
+const DEPTH: usize = 64;
 
 /// The operands of [`few`].
 #[derive(Clone, Copy)]
@@ -73,7 +78,14 @@ impl<const N: usize, const U: usize> SimdOp for Cols<'_, N, U> {
             while row < rows {
                 let lanes = (rows - row).min(S::LANES);
                 let mut sums = [0.0f32; 16];
-                let acc = sum::<S, N, U>(s, &operands, weights, row, rows, lanes);
+                let mut acc = [s.zero(); N];
+                for first in (0..k).step_by(DEPTH) {
+                    let depths = first..(first + DEPTH).min(k);
+                    let part = sum::<S, N, U>(s, &operands, weights, row, rows, lanes, depths);
+                    for (acc, part) in acc.iter_mut().zip(part) {
+                        *acc = s.add(*acc, part);
+                    }
+                }
                 for (j, acc) in acc.into_iter().enumerate() {
                     s.store(&mut sums, acc);
                     for (i, sum) in sums.iter().enumerate().take(lanes) {
@@ -87,8 +99,9 @@ impl<const N: usize, const U: usize> SimdOp for Cols<'_, N, U> {
     }
 }
 
-/// Rows `row..row + lanes` of a panel by all columns.
+/// Rows `row..row + lanes` of a panel by all columns, over a range of depths.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)] // operands of one inner loop
 fn sum<S: Simd, const N: usize, const U: usize>(
     s: S,
     operands: &Few<'_>,
@@ -96,13 +109,16 @@ fn sum<S: Simd, const N: usize, const U: usize>(
     row: usize,
     rows: usize,
     lanes: usize,
+    depths: Range<usize>,
 ) -> [S::F32; N] {
-    let Few { cols, stride, k, .. } = *operands;
-    debug_assert!(row + lanes <= rows && weights.len() == rows * k && lanes <= S::LANES);
+    let Few { cols, stride, k: whole, .. } = *operands;
+    let Range { start: mut p, end: k } = depths;
+    debug_assert!(
+        k <= whole && row + lanes <= rows && weights.len() == rows * whole && lanes <= S::LANES
+    );
     let mut acc = [[s.zero(); N]; U];
-    let mut p = 0;
-    // SAFETY: `p + u < k`; the weights hold `rows` numbers and the columns `N` for each depth below `k`,
-    // as `few` asserted.
+    // SAFETY: `p + u < k`, which is at most the whole depth; the weights hold `rows` numbers and the columns
+    // `N` for each depth below that, as `few` asserted.
     unsafe {
         while p + U <= k {
             for (u, acc) in acc.iter_mut().enumerate() {
