@@ -69,6 +69,24 @@ pub struct Session {
 struct Scratch {
     blocks: Blocks,
     path: Vec<Arc<PlanNode>>,
+    /// Runs in a row that needed far less than the blocks hold.
+    small_runs: u32,
+}
+
+impl Scratch {
+    /// Notes the end of a run, and tells whether the memory should be given back: a few very large requests
+    /// must not hold it for good, and a large one now and then must not make every run allocate.
+    fn is_oversized(&mut self) -> bool {
+        /// Below this nothing is worth giving back.
+        const KEPT: usize = 16 << 20;
+        /// So many small runs pay for one allocation many times over.
+        const PATIENCE: u32 = 256;
+        let needed: usize = self.path.iter().map(|node| node.segment.arena_bytes).sum();
+        let held = self.blocks.byte_len();
+        self.path.clear();
+        self.small_runs = if held > KEPT.max(4 * needed) { self.small_runs + 1 } else { 0 };
+        self.small_runs > PATIENCE
+    }
 }
 
 impl Session {
@@ -162,8 +180,9 @@ impl Session {
                 End::Branch(_) => Err(RunError::Internal("a run stopped at a branch")),
             }
         });
-        scratch.path.clear();
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        if !scratch.is_oversized() {
+            self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        }
         result
     }
 

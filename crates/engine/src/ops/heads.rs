@@ -2,8 +2,9 @@
 
 use super::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Strided, plan_fn, types};
 use crate::error::{BuildError, PlanError};
-use stead_kernels::attention::{Attention, Mask, Sizes, attention, attention_scratch_len};
-use stead_kernels::gemm::MatRef;
+use stead_kernels::attention::{
+    HeadLayout, Heads, MultiHead, Sizes, multi_head, multi_head_scratch_len,
+};
 use stead_kernels::movement::copy_strided;
 use stead_tensor::{DType, MAX_RANK, Shape};
 
@@ -28,21 +29,6 @@ fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(move |cx| plan(cx, scale))
 }
 
-/// A stack of row-contiguous matrices over batch and heads.
-#[derive(Clone, Copy)]
-struct Stack {
-    offset: usize,
-    batch_stride: usize,
-    head_stride: usize,
-    row_stride: usize,
-}
-
-impl Stack {
-    fn at(&self, batch: usize, head: usize) -> usize {
-        self.offset + batch * self.batch_stride + head * self.head_stride
-    }
-}
-
 fn plan(cx: &mut PlanCx<'_>, scale: f32) -> Result<(), PlanError> {
     let (q, k, v) = (cx.shape(0)?, cx.shape(1)?, cx.shape(2)?);
     let fail = || PlanError::shape(format!("cannot attend with Q {q}, transposed K {k}, V {v}"));
@@ -59,65 +45,52 @@ fn plan(cx: &mut PlanCx<'_>, scale: f32) -> Result<(), PlanError> {
     }
     let sizes = Sizes { queries, keys, width, value_width };
 
-    let (q_operand, q_stack) = stack(cx, 0, [0, 1, 2, 3])?;
-    let (k_operand, k_stack) = stack(cx, 1, [0, 1, 3, 2])?;
-    let (v_operand, v_stack) = stack(cx, 2, [0, 1, 2, 3])?;
+    let (q_operand, q_at) = stack(cx, 0, [0, 1, 2, 3])?;
+    let (k_operand, k_at) = stack(cx, 1, [0, 1, 3, 2])?;
+    let (v_operand, v_at) = stack(cx, 2, [0, 1, 2, 3])?;
     let mut reads = vec![q_operand, k_operand, v_operand];
     let scores = Shape::new(&[batch, heads, queries, keys])?;
-    let mask_stack = match cx.has_input(3) {
+    let mask_at = match cx.has_input(3) {
         true => {
-            let (operand, stack) = mask(cx, &scores)?;
+            let (operand, at) = mask(cx, &scores)?;
             reads.push(operand);
-            Some(stack)
+            Some(at)
         }
         false => None,
     };
 
     let row = heads * value_width;
+    let out_at = HeadLayout { offset: 0, batch: queries * row, head: value_width, row };
     let mut strides = [0isize; MAX_RANK];
-    strides[..4].copy_from_slice(&[
-        (queries * row) as isize,
-        value_width as isize,
-        row as isize,
-        1,
-    ]);
+    strides[..4].copy_from_slice(&[out_at.batch as isize, out_at.head as isize, row as isize, 1]);
     let out = Shape::new(&[batch, heads, queries, value_width])?;
     let slot = cx.output_view(0, out, strides)?;
-    let scratch = cx.temp_of::<f32>(attention_scratch_len(cx.isa, sizes));
+    let scratch = cx.temp_of::<f32>(multi_head_scratch_len(cx.isa, sizes, batch * heads, false));
     cx.step("attention", &reads, &[slot, scratch], move |args| {
-        let (q, k, v) = (args.read::<f32>(0)?, args.read::<f32>(1)?, args.read::<f32>(2)?);
-        let mask = mask_stack.map(|_| args.read::<f32>(3)).transpose()?;
-        let out = args.write::<f32>()?;
-        let scratch = args.write::<f32>()?;
-        if out.is_empty() {
-            return Ok(());
-        }
-        for b in 0..batch {
-            for h in 0..heads {
-                let job = Attention {
-                    q: matrix(q, &q_stack, b, h),
-                    k: matrix(k, &k_stack, b, h),
-                    v: matrix(v, &v_stack, b, h),
-                    mask: mask.zip(mask_stack).map(|(data, stack)| Mask {
-                        data: data.get(stack.at(b, h)..).unwrap_or_default(),
-                        row_stride: stack.row_stride,
-                    }),
-                    scale,
-                    softcap: None,
-                    causal: None,
-                };
-                let start = b * queries * row + h * value_width;
-                attention(args.isa, sizes, &job, &mut out[start..], row, scratch);
-            }
-        }
+        let mask = match mask_at {
+            Some(at) => Some(Heads { data: args.read(3)?, at }),
+            None => None,
+        };
+        let job = MultiHead {
+            batches: batch,
+            heads,
+            // Operands that heads share have a stride of 0.
+            kv_heads: heads,
+            sizes,
+            q: Heads { data: args.read(0)?, at: q_at },
+            k: Heads { data: args.read(1)?, at: k_at },
+            v: Heads { data: args.read(2)?, at: v_at },
+            mask,
+            lens: None,
+            scale,
+            softcap: None,
+            causal: None,
+        };
+        let (out, scratch) = (args.write::<f32>()?, args.write::<f32>()?);
+        multi_head(args.isa, args.parallel, &job, out, out_at, scratch);
         Ok(())
     });
     Ok(())
-}
-
-fn matrix<'a>(data: &'a [f32], stack: &Stack, batch: usize, head: usize) -> MatRef<'a> {
-    let data = data.get(stack.at(batch, head)..).unwrap_or_default();
-    MatRef { data, row_stride: stack.row_stride, col_stride: 1 }
 }
 
 /// An input as a stack of matrices with its dimensions in the given order; copied when rows are not contiguous
@@ -126,7 +99,7 @@ fn stack(
     cx: &mut PlanCx<'_>,
     index: usize,
     order: [usize; 4],
-) -> Result<(Operand, Stack), PlanError> {
+) -> Result<(Operand, HeadLayout), PlanError> {
     let shape = cx.shape(index)?;
     let dims = order.map(|axis| shape[axis]);
     let Strided { operand, offset, strides } = cx.strided(index)?;
@@ -134,14 +107,14 @@ fn stack(
     let strides = [0, 1, 2, 3].map(|i| if dims[i] == 1 { 0 } else { strides[order[i]] });
     let is_fine = strides.iter().all(|&s| s >= 0) && (strides[3] == 1 || dims[3] <= 1);
     if is_fine {
-        let [batch_stride, head_stride, row_stride, _] = strides.map(isize::unsigned_abs);
-        return Ok((operand, Stack { offset, batch_stride, head_stride, row_stride }));
+        let [batch, head, row, _] = strides.map(isize::unsigned_abs);
+        return Ok((operand, HeadLayout { offset, batch, head, row }));
     }
     copied(cx, operand, offset, strides, dims)
 }
 
 /// The mask as a stack whose rows have one number for each key.
-fn mask(cx: &mut PlanCx<'_>, scores: &Shape) -> Result<(Operand, Stack), PlanError> {
+fn mask(cx: &mut PlanCx<'_>, scores: &Shape) -> Result<(Operand, HeadLayout), PlanError> {
     let shape = cx.shape(3)?;
     let fail = || PlanError::shape(format!("cannot add a mask {shape} to scores {scores}"));
     let pad = 4usize.checked_sub(shape.rank()).ok_or_else(fail)?;
@@ -157,8 +130,8 @@ fn mask(cx: &mut PlanCx<'_>, scores: &Shape) -> Result<(Operand, Stack), PlanErr
     }
     let is_fine = strides.iter().all(|&s| s >= 0) && (strides[3] == 1 || scores[3] <= 1);
     if is_fine {
-        let [batch_stride, head_stride, row_stride, _] = strides.map(isize::unsigned_abs);
-        return Ok((operand, Stack { offset, batch_stride, head_stride, row_stride }));
+        let [batch, head, row, _] = strides.map(isize::unsigned_abs);
+        return Ok((operand, HeadLayout { offset, batch, head, row }));
     }
     dims[3] = scores[3];
     copied(cx, operand, offset, strides, dims)
@@ -171,7 +144,7 @@ fn copied(
     offset: usize,
     strides: [isize; 4],
     dims: [usize; 4],
-) -> Result<(Operand, Stack), PlanError> {
+) -> Result<(Operand, HeadLayout), PlanError> {
     let shape = Shape::new(&dims)?;
     let slot = cx.temp(shape.byte_len(DType::F32));
     cx.step("copy heads", &[operand], &[slot], move |args| {
@@ -180,11 +153,11 @@ fn copied(
         Ok(())
     });
     let one = |axis: usize, stride: usize| if dims[axis] == 1 { 0 } else { stride };
-    let stack = Stack {
+    let at = HeadLayout {
         offset: 0,
-        batch_stride: one(0, dims[1] * dims[2] * dims[3]),
-        head_stride: one(1, dims[2] * dims[3]),
-        row_stride: one(2, dims[3]),
+        batch: one(0, dims[1] * dims[2] * dims[3]),
+        head: one(1, dims[2] * dims[3]),
+        row: one(2, dims[3]),
     };
-    Ok((cx.read_back(slot), stack))
+    Ok((cx.read_back(slot), at))
 }
