@@ -62,6 +62,11 @@ class TritonCases(ServedCase):
         result = self.triton.infer("identity_bf16", [tensor])
         np.testing.assert_array_equal(result.as_numpy("y").astype(np.float32), [1.5, -2.0])
 
+    def test_strings_come_back_as_they_were_sent(self):
+        text = np.array([b"", b"caf\xc3\xa9", b"\x00\xff"], np.object_)
+        result = self.triton.infer("identity_bytes", [self.tensor("x", text)])
+        self.assertEqual(list(result.as_numpy("y")), list(text))
+
     def test_strings_where_numbers_are_expected(self):
         text = np.array([b"", b"caf\xc3\xa9", b"\x00\xff"], np.object_)
         self.fails(lambda: self.triton.infer("identity_fp32", [self.tensor("x", text)]), "BYTES")

@@ -29,6 +29,7 @@ TYPES = {
     "uint32": TensorProto.UINT32,
     "uint64": TensorProto.UINT64,
     "bool": TensorProto.BOOL,
+    "bytes": TensorProto.STRING,
 }
 
 
