@@ -78,6 +78,10 @@ pub fn resolve(list: &str, port: u16) -> Result<Vec<SocketAddr>, ServeError> {
     Ok(addresses)
 }
 
+/// How long connections stay open after listening has stopped. A request that was sent before may not have been
+/// read yet, and to close its connection then would leave the client without an answer.
+const SETTLE: Duration = Duration::from_millis(100);
+
 /// How far the end has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -115,10 +119,13 @@ impl ServerHandle {
         let listeners = std::mem::take(&mut self.listeners);
         let _ = self.phase.send(Phase::Drain);
         let connections = async {
+            let mut open = Vec::with_capacity(listeners.len());
             for listener in listeners {
-                if let Ok(connections) = listener.await {
-                    connections.shutdown().await;
-                }
+                open.extend(listener.await.ok());
+            }
+            tokio::time::sleep(SETTLE.min(timeout)).await;
+            for connections in open {
+                connections.shutdown().await;
             }
         };
         let (answered, closed) =
@@ -189,7 +196,7 @@ async fn accept(
             _ = phase.wait_for(|&p| p != Phase::Serve) => None,
         };
         let stream = match accepted {
-            None => return connections,
+            None => break,
             Some(Ok((stream, _))) => stream,
             Some(Err(error)) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -199,6 +206,11 @@ async fn accept(
         };
         connect(stream, &builder, &connections, &shared, services.clone(), phase.clone());
     }
+    // Clients that the kernel has let in already are connected as far as they know.
+    while let Ok(Ok((stream, _))) = tokio::time::timeout(Duration::ZERO, listener.accept()).await {
+        connect(stream, &builder, &connections, &shared, services.clone(), phase.clone());
+    }
+    connections
 }
 
 fn connection_builder(options: &ServerOptions, grpc: bool) -> Builder<TokioExecutor> {

@@ -1,41 +1,13 @@
 //! Choice of the Rust type for an element type of the generic product.
 
-/// Runs a block with `T` as the Rust type of `dtype`; other types are a planning error.
+/// Evaluates a block with `$t` as the Rust type of an element type that only the generic product computes;
+/// other types are a planning error.
 macro_rules! with_number {
     ($dtype:expr, $t:ident => $body:block) => {
-        match $dtype {
-            stead_tensor::DType::F64 => {
-                type $t = f64;
-                $body
-            }
-            stead_tensor::DType::F16 => {
-                type $t = half::f16;
-                $body
-            }
-            stead_tensor::DType::BF16 => {
-                type $t = half::bf16;
-                $body
-            }
-            stead_tensor::DType::I32 => {
-                type $t = i32;
-                $body
-            }
-            stead_tensor::DType::I64 => {
-                type $t = i64;
-                $body
-            }
-            stead_tensor::DType::U32 => {
-                type $t = u32;
-                $body
-            }
-            stead_tensor::DType::U64 => {
-                type $t = u64;
-                $body
-            }
-            other => {
-                return Err($crate::error::PlanError::shape(format!("no product of {other}")));
-            }
-        }
+        $crate::ops::dispatch::for_type!(
+            $dtype, [F64, F16, BF16, I32, I64, U32, U64], $t => $body,
+            _ => return Err($crate::ops::dispatch::no_kernel($dtype))
+        )
     };
 }
 
