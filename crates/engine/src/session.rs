@@ -292,7 +292,9 @@ impl Session {
             return Ok(child.clone());
         }
         drop(known);
+        let started = Instant::now();
         let made = Arc::new(continue_plan(&self.program, branch, value)?);
+        self.plans.planned(started.elapsed());
         let mut children = branch.children.write().unwrap_or_else(PoisonError::into_inner);
         if children.len() >= MAX_CHILDREN {
             children.clear();

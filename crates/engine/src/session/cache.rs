@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 use stead_tensor::{Shape, TensorView};
 
 /// Counters of the plan cache.
@@ -20,6 +21,8 @@ pub struct PlanStats {
     pub misses: u64,
     /// Plans dropped for newer ones.
     pub evictions: u64,
+    /// How long making plans took, all of them together.
+    pub planning: Duration,
 }
 
 /// The plan for one set of input shapes.
@@ -39,6 +42,7 @@ pub(super) struct PlanCache {
     hits: AtomicU64,
     misses: AtomicU64,
     evictions: AtomicU64,
+    planning_nanos: AtomicU64,
 }
 
 impl PlanCache {
@@ -50,6 +54,7 @@ impl PlanCache {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             evictions: AtomicU64::new(0),
+            planning_nanos: AtomicU64::new(0),
         }
     }
 
@@ -74,8 +79,11 @@ impl PlanCache {
         }
         self.misses.fetch_add(1, Relaxed);
         let shapes: Vec<_> = inputs.iter().map(|i| i.map(|v| v.shape())).collect();
+        let started = Instant::now();
+        let root = Arc::new(start_plan(program, &shapes)?);
+        self.planned(started.elapsed());
         let entry = Arc::new(PlanEntry {
-            root: Arc::new(start_plan(program, &shapes)?),
+            root,
             shapes,
             last_nanos: AtomicU64::new(0),
             last_used: AtomicU64::new(now),
@@ -91,6 +99,12 @@ impl PlanCache {
             self.evict(&mut entries);
         }
         Ok(entry)
+    }
+
+    /// Adds the time that a plan, or the continuation of one, took to make.
+    pub fn planned(&self, time: Duration) {
+        let nanos = time.as_nanos().min(u128::from(u64::MAX)) as u64;
+        self.planning_nanos.fetch_add(nanos, Relaxed);
     }
 
     /// Drops the plan that was not used for longest. Callers that run it hold it until they are done.
@@ -111,6 +125,7 @@ impl PlanCache {
             hits: self.hits.load(Relaxed),
             misses: self.misses.load(Relaxed),
             evictions: self.evictions.load(Relaxed),
+            planning: Duration::from_nanos(self.planning_nanos.load(Relaxed)),
         }
     }
 }

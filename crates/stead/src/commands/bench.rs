@@ -29,7 +29,8 @@ pub struct BenchArgs {
     /// Callers that run the model at the same time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     clients: u16,
-    /// Print JSON: min_ms median_ms p95_ms p99_ms runs throughput_per_s peak_rss_bytes.
+    /// Print JSON: min_ms median_ms p95_ms p99_ms runs throughput_per_s peak_rss_bytes
+    /// plan_ms.
     #[arg(long)]
     json: bool,
 }
@@ -46,6 +47,8 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     for _ in 0..WARM_UP {
         once(&session, &inputs, &threads)?;
     }
+
+    let plan_ms = session.plan_stats().planning.as_secs_f64() * 1e3;
 
     let started = Instant::now();
     let until = started + Duration::from_secs_f64(args.seconds);
@@ -73,6 +76,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         let report = json!({
             "min_ms": times.min_ms(), "median_ms": ms(50.0), "p95_ms": ms(95.0), "p99_ms": ms(99.0),
             "runs": times.len(), "throughput_per_s": per_second, "peak_rss_bytes": rss,
+            "plan_ms": plan_ms,
         });
         println!("{report}");
     } else {
@@ -84,6 +88,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
             ms(95.0),
             ms(99.0)
         );
+        println!("plan made in {plan_ms:.2} ms");
         println!("peak memory {}", rss.map_or("unknown".to_owned(), human_bytes));
     }
     Ok(())
