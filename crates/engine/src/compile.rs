@@ -73,43 +73,30 @@ impl CompiledNode {
     }
 }
 
-/// Builds every node, packs the weights, and lets go of constants that only live on in packed form.
-pub(crate) fn compile(ir: &Ir, isa: Isa) -> Result<Program, LoadError> {
-    let packs = PackCache::default();
-    let body = Arc::new(compile_body(&ir.body, ir, &packs, isa)?);
+/// Builds every node and packs the weights. A constant that only lives on in packed form is freed as soon as
+/// the last node that reads it is built, so that memory never holds all weights twice.
+pub(crate) fn compile(mut ir: Ir, isa: Isa) -> Result<Program, LoadError> {
     let uses = ir.uses();
-    let is_packed_away = |index: usize| {
-        let packed = packs.packed_uses(ValueId(index as u32));
-        packed > 0 && packed >= uses[index]
-    };
-    let release_file = !worth_sharing(ir, &is_packed_away);
-    let mut constants = Vec::with_capacity(ir.values.len());
-    for (index, value) in ir.values.iter().enumerate() {
-        constants.push(match &value.constant {
-            None => None,
-            Some(tensor) if is_packed_away(index) => {
-                Some(Fact { place: Place::Packed, ..Fact::constant(tensor.clone()) })
+    let packs = PackCache::default();
+    let mut constants = vec![None; ir.values.len()];
+    let body = std::mem::take(&mut ir.body);
+    let mut nodes = Vec::with_capacity(body.nodes.len());
+    for node in &body.nodes {
+        nodes.push(compile_node(node, &ir, &packs, isa)?);
+        for id in packs.take_packed() {
+            if packs.packed_uses(id) >= uses[id.index()] {
+                let original = ir.values[id.index()].constant.take();
+                let packed = |t| Fact { place: Place::Packed, ..Fact::constant(t) };
+                constants[id.index()] = constants[id.index()].take().or(original.map(packed));
             }
-            Some(tensor) if release_file && tensor.is_shared() => {
-                Some(Fact::constant(tensor.view().to_tensor()?))
-            }
-            Some(tensor) => Some(Fact::constant(tensor.clone())),
-        });
+        }
     }
+    for (fact, value) in constants.iter_mut().zip(&mut ir.values) {
+        *fact = fact.take().or(value.constant.take().map(Fact::constant));
+    }
+    let body = Arc::new(CompiledBody { inputs: body.inputs, outputs: body.outputs, nodes });
     let dtypes = ir.values.iter().map(|v| v.dtype).collect();
     Ok(Program { body, dtypes, constants, uses, isa })
-}
-
-/// Whether constants should go on borrowing from the buffer of the model file. One that does keeps the whole
-/// file in memory, packed weights included; when those are more than a quarter, copying the rest is cheaper.
-fn worth_sharing(ir: &Ir, is_packed_away: &dyn Fn(usize) -> bool) -> bool {
-    let (mut packed, mut all) = (0, 0);
-    for (index, value) in ir.values.iter().enumerate() {
-        let Some(tensor) = value.constant.as_ref().filter(|t| t.is_shared()) else { continue };
-        all += tensor.bytes().len();
-        packed += if is_packed_away(index) { tensor.bytes().len() } else { 0 };
-    }
-    packed * 4 <= all
 }
 
 fn compile_body(

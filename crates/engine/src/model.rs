@@ -110,8 +110,8 @@ impl Model {
         base_dir: Option<&Path>,
         options: &LoadOptions,
     ) -> Result<Model, LoadError> {
-        let buffer = stead_tensor::AlignedBuf::copy_of(bytes)?;
-        let model = stead_onnx::Model::from_buffer(buffer, base_dir, &options.limits)?;
+        let len = bytes.len() as u64;
+        let model = stead_onnx::Model::from_reader(bytes, len, base_dir, &options.limits)?;
         Model::prepare(model, options)
     }
 

@@ -96,9 +96,7 @@ impl Session {
     /// [`LoadError::Node`] when a node cannot be built, [`LoadError::Isa`].
     pub fn new(mut model: Model, options: &SessionOptions) -> Result<Session, LoadError> {
         let isa = choose_isa(options.isa)?;
-        let program = compile(&model.ir, isa)?;
-        // The graph has done its work; what it holds of constants lives on in the program.
-        model.ir = crate::ir::Ir::default();
+        let program = compile(std::mem::take(&mut model.ir), isa)?;
         Ok(Session {
             model,
             program,

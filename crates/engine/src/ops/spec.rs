@@ -27,12 +27,19 @@ pub struct PackCache {
     packed: RefCell<HashMap<(ValueId, String), Arc<dyn Any + Send + Sync>>>,
     uses: RefCell<HashMap<ValueId, u32>>,
     nodes: RefCell<HashSet<(ValueId, usize)>>,
+    /// Constants that were asked for in packed form lately.
+    latest: RefCell<Vec<ValueId>>,
 }
 
 impl PackCache {
     /// How many uses of a constant went through a packed form.
     pub(crate) fn packed_uses(&self, id: ValueId) -> u32 {
         self.uses.borrow().get(&id).copied().unwrap_or(0)
+    }
+
+    /// The constants that were asked for in packed form since the last call.
+    pub(crate) fn take_packed(&self) -> Vec<ValueId> {
+        self.latest.take()
     }
 }
 
@@ -112,6 +119,7 @@ impl<'a> NodeSpec<'a> {
         // Only the first packing of this input of this node counts as a use.
         if self.packs.nodes.borrow_mut().insert((self.node.aux, index)) {
             *self.packs.uses.borrow_mut().entry(id).or_default() += 1;
+            self.packs.latest.borrow_mut().push(id);
         }
         let key = (id, layout.to_owned());
         let known = self.packs.packed.borrow().get(&key).cloned();

@@ -23,7 +23,8 @@ use crate::{Limits, Model, OnnxError, error, proto};
 use buffers::Buffers;
 use external::Folder;
 use prost::Message;
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::Path;
 use stead_tensor::AlignedBuf;
 
@@ -43,11 +44,26 @@ impl Model {
     /// # Errors
     /// Every [`OnnxError`]: the model is valid when this returns.
     pub fn read(path: &Path, limits: &Limits) -> Result<Model, OnnxError> {
-        let buffers = read_file(path, limits)?;
+        let (file, len) = open(path)?;
         // The parent of a bare file name is "", which is the current folder.
         let folder =
             path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-        decode(buffers, folder, limits)
+        Model::from_reader(file, len, folder, limits)
+    }
+
+    /// Reads a model of `len` bytes as [`Model::read`] does. External data is looked for in `folder`; without
+    /// one it is refused.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    pub fn from_reader(
+        reader: impl Read,
+        len: u64,
+        folder: Option<&Path>,
+        limits: &Limits,
+    ) -> Result<Model, OnnxError> {
+        error::check_limit(MODEL_FILE, len, limits.total_bytes)?;
+        decode(stream::read(reader, len, limits)?, folder, limits)
     }
 
     /// Reads a model from a copy of `bytes`, within the default limits. External data is looked for in
@@ -88,15 +104,14 @@ fn decode(buffers: Buffers, folder: Option<&Path>, limits: &Limits) -> Result<Mo
     Ok(model)
 }
 
-/// The whole file in aligned buffers.
-fn read_file(path: &Path, limits: &Limits) -> Result<Buffers, OnnxError> {
+/// The file at `path` and its length.
+fn open(path: &Path) -> Result<(File, u64), OnnxError> {
     let io = error::io(MODEL_FILE);
     // Asked before opening: a pipe would block the opener for ever.
     if !std::fs::metadata(path).map_err(&io)?.is_file() {
         return Err(io(std::io::ErrorKind::InvalidInput.into()));
     }
-    let file = std::fs::File::open(path).map_err(&io)?;
+    let file = File::open(path).map_err(&io)?;
     let len = file.metadata().map_err(&io)?.len();
-    error::check_limit(MODEL_FILE, len, limits.total_bytes)?;
-    stream::read(file, len, limits)
+    Ok((file, len))
 }
