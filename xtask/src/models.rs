@@ -29,6 +29,13 @@ pub fn minilm() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The folder with `model.onnx` and `reference.npz` of a small twin of a satellite embedding model.
+pub fn satellite() -> Result<PathBuf, String> {
+    let folder = paths::models().join("satellite");
+    made_by("satellite.py", &folder, |command| command.arg(&folder))?;
+    Ok(folder)
+}
+
 /// The folder with `model.onnx`, a perceptron 256-512-128-1.
 pub fn mlp() -> Result<PathBuf, String> {
     let folder = paths::models().join("mlp");

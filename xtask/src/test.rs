@@ -73,6 +73,7 @@ fn data() -> Result<Tally, String> {
     }
     models::silero()?;
     models::minilm()?;
+    models::satellite()?;
     models::mlp()?;
     models::clients()?;
     models::node_tests()?;
@@ -82,10 +83,16 @@ fn data() -> Result<Tally, String> {
 fn rust() -> Result<Tally, String> {
     let mut total = Tally::default();
     let mut command = process::cargo();
-    command.args(["test", "--workspace", "--no-fail-fast"]).env("STEAD_TEST_DATA", paths::target());
+    command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+    command.env("STEAD_TEST_DATA", paths::target());
     let passed = process::stream(&mut command, "cargo test", |line| {
         if let Some(tally) = Tally::parse(line) {
             total.add(tally);
+        }
+        // A test that finds out while it runs that it cannot run passes for libtest.
+        if line.starts_with("skipped: ") && total.passed > 0 {
+            total.passed -= 1;
+            total.skipped += 1;
         }
     })?;
     if !passed && total.failed == 0 {

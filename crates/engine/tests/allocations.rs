@@ -166,8 +166,9 @@ fn the_steady_state_allocates_nothing() {
     built("a convolutional network", convolutional());
     built("a branch by value", branching());
     let Some(data) = std::env::var_os("STEAD_TEST_DATA") else { return };
-    let models: [(&str, &[usize]); 3] = [
+    let models: [(&str, &[usize]); 4] = [
         ("minilm/model.onnx", &[2, 16, 2, 16, 2, 16]),
+        ("satellite/model.onnx", &[2, 2]),
         ("silero-vad/silero_vad/data/silero_vad_16k_op15.onnx", &[1, 576, 1]),
         ("silero-vad/silero_vad/data/silero_vad_openvino_16k.onnx", &[]),
     ];

@@ -1,4 +1,5 @@
-//! Real models against reference outputs of ONNX Runtime: silero-vad and all-MiniLM-L6-v2.
+//! Real models against reference outputs of ONNX Runtime: silero-vad, all-MiniLM-L6-v2 and a small twin of a
+//! satellite embedding model.
 //!
 //! `cargo xtask test` fetches the models and sets `STEAD_TEST_DATA`; without the variable there is nothing to
 //! compare and the tests say so.
@@ -155,6 +156,17 @@ fn the_sequence_variant_of_silero_agrees_at_every_block_size() {
     }
 }
 
+/// What ONNX Runtime computed with the model in `folder`.
+fn reference(folder: &Path) -> Option<Arrays> {
+    let path = folder.join("reference.npz");
+    if path.exists() {
+        return Some(Arrays::read(&path));
+    }
+    // `cargo xtask test` counts a test that says so as skipped.
+    eprintln!("skipped: ONNX Runtime has no wheel for this Python (3.11 or newer needed)");
+    None
+}
+
 /// Mean over the real tokens, then unit length: what sentence-transformers returns.
 fn pooled(hidden: &Tensor, mask: &Tensor) -> Vec<f32> {
     let (rows, width) = (hidden.shape()[0], hidden.shape()[2]);
@@ -177,11 +189,7 @@ fn pooled(hidden: &Tensor, mask: &Tensor) -> Vec<f32> {
 fn minilm_embeds_a_page_as_onnx_runtime_does() {
     let Some(data) = data() else { return };
     let folder = data.join("models/minilm");
-    if !folder.join("reference.npz").exists() {
-        eprintln!("skipped: ONNX Runtime has no wheel for this Python");
-        return;
-    }
-    let reference = Arrays::read(&folder.join("reference.npz"));
+    let Some(reference) = reference(&folder) else { return };
     for file in ["model.onnx", "model_fused.onnx"] {
         let session = session(&folder.join(file));
         let mut cases = 0;
@@ -197,4 +205,23 @@ fn minilm_embeds_a_page_as_onnx_runtime_does() {
         }
         assert!(cases >= 10, "only {cases} cases");
     }
+}
+
+#[test]
+fn the_satellite_model_agrees_at_every_batch_size() {
+    let Some(data) = data() else { return };
+    let folder = data.join("models/satellite");
+    let Some(reference) = reference(&folder) else { return };
+    let session = session(&folder.join("model.onnx"));
+    let mut cases = 0;
+    while reference.has(&format!("{cases}/output")) {
+        let names = ["s2_input", "s1_input"];
+        let feed = names.map(|name| (name, reference.get(&format!("{cases}/{name}")).view()));
+        let outputs = session.run(&feed, &["output"]).unwrap();
+        let actual = outputs[0].as_slice().unwrap();
+        let error = max_difference(actual, reference.f32(&format!("{cases}/output")));
+        assert!(error <= 1e-5, "case {cases}: error {error}");
+        cases += 1;
+    }
+    assert!(cases >= 3, "only {cases} cases");
 }
