@@ -114,6 +114,23 @@ fn rest_metadata_status_and_configuration() {
     assert!(reload.json()["acc"].is_object());
 }
 
+#[test]
+fn a_reload_that_fails_for_one_model_is_an_error_and_the_others_go_on() {
+    let fixture = Fixture::start();
+    let version = fixture.folder.path().join("bad/1");
+    std::fs::create_dir_all(&version).unwrap();
+    std::fs::write(version.join("model.onnx"), b"not a model").unwrap();
+    let reload = fixture.post("/v1/config/reload", "");
+    assert_eq!(reload.status, 500, "{}", reload.text());
+    let text = reload.json()["error"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("Reloading models versions failed."), "{text}");
+    assert!(text.contains("model: bad; version: 1;"), "{text}");
+    assert_eq!(fixture.get("/v1/models/acc").status, 200);
+    std::fs::remove_dir_all(version.parent().unwrap()).unwrap();
+    let mended = fixture.post("/v1/config/reload", "");
+    assert_eq!(mended.status, 201, "{}", mended.text());
+}
+
 fn float_tensor(values: &[f32], dims: &[i64]) -> TensorProto {
     let dim = |&size: &i64| tensor_shape_proto::Dim { size, ..Default::default() };
     TensorProto {

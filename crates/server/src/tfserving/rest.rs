@@ -23,6 +23,16 @@ pub async fn answer(shared: &Arc<Shared>, call: V1, body: Body) -> Result<Reply,
         V1::Reload => {
             let node = node.clone();
             let outcome = blocking(move || node.reload_config()).await??;
+            if let Some((model, version, why)) = outcome.failures.first() {
+                // As in OVMS: what could be loaded is served, and the caller learns that not all was.
+                return Err(Fault::new(
+                    Code::Internal,
+                    format!(
+                        "Reloading models versions failed. Check server logs for more info. - model: \
+                         {model}; version: {version}; {why}"
+                    ),
+                ));
+            }
             let status = if outcome.changed { StatusCode::CREATED } else { StatusCode::OK };
             Ok(Reply { status, ..Reply::json(all_status_json(outcome.models)?) })
         }

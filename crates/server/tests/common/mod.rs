@@ -19,7 +19,8 @@ pub struct Fixture {
     pub node: Arc<Embedded>,
     pub handle: Option<ServerHandle>,
     runtime: Option<tokio::runtime::Runtime>,
-    _folder: TempDir,
+    /// The repository.
+    pub folder: TempDir,
 }
 
 /// The models: `acc` is the stateless twin of the recorded model, `two` has two inputs and outputs, `text`
@@ -106,7 +107,7 @@ impl Fixture {
             node,
             handle: Some(handle),
             runtime: Some(runtime),
-            _folder: folder,
+            folder,
         }
     }
 
