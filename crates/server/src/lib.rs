@@ -23,6 +23,7 @@ mod grpc;
 mod http;
 pub mod json;
 pub mod kserve;
+mod linger;
 mod metrics;
 mod options;
 mod panics;

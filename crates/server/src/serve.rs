@@ -2,6 +2,7 @@
 
 use crate::grpc::Services;
 use crate::http::{Shared, handle};
+use crate::linger::{LingeringStream, Unread};
 use crate::options::ServerOptions;
 use crate::patience::PatientStream;
 use hyper::service::service_fn;
@@ -246,7 +247,9 @@ fn connect(
 ) {
     // Answers are written whole; waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(PatientStream::new(stream, shared.options.body_timeout));
+    let stream = PatientStream::new(stream, shared.options.body_timeout);
+    let unread = Unread::default();
+    let io = TokioIo::new(LingeringStream::new(stream, unread.clone()));
     let builder = builder.clone();
     let watcher = connections.watcher();
     let shared = shared.clone();
@@ -254,7 +257,8 @@ fn connect(
         let serve = async move {
             match services {
                 None => {
-                    let service = service_fn(move |request| handle(shared.clone(), request));
+                    let service =
+                        service_fn(move |request| handle(shared.clone(), unread.clone(), request));
                     watcher.watch(builder.serve_connection(io, service).into_owned()).await
                 }
                 Some(services) => {

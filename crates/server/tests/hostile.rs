@@ -114,12 +114,30 @@ fn sizes_are_limited_before_and_after_decompression() {
         .unwrap();
     let chunk = [b"10000\r\n".as_slice(), &[b' '; 0x10000], b"\r\n"].concat();
     for _ in 0..20 {
-        if client.write(&chunk).is_err() {
-            break;
-        }
+        client.write(&chunk).unwrap();
     }
-    let status = client.read(false).map(|a| a.status);
-    assert!(matches!(status, Some(413) | None), "{status:?}");
+    assert_eq!(client.read(false).unwrap().status, 413);
+    assert_alive(&fixture);
+}
+
+#[test]
+fn an_early_answer_reaches_a_client_that_sends_all_before_it_reads() {
+    let fixture = Fixture::with(|o| o.max_body_bytes = 1 << 20);
+    let large = vec![b' '; 32 << 20];
+    // Refused by its length, by its encoding, by its URL.
+    let cases: [(&str, &[(&str, &str)], u16); 3] =
+        [(INFER, &[], 413), (INFER, &[("Content-Encoding", "br")], 501), ("/v2/nowhere", &[], 404)];
+    for (path, headers, status) in cases {
+        let answer = fixture.send("POST", path, headers, &large);
+        assert_eq!(answer.status, status, "{path} {headers:?}");
+    }
+    let mut client = fixture.connect();
+    let head = format!("POST {INFER} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client.write(head.as_bytes()).unwrap();
+    for _ in 0..32 {
+        client.write(&[b"100000\r\n", &large[..1 << 20], b"\r\n"].concat()).unwrap();
+    }
+    assert_eq!(client.read(false).unwrap().status, 413);
     assert_alive(&fixture);
 }
 

@@ -9,6 +9,7 @@ pub use reply::{CorsHeaders, Dialect, INFERENCE_HEADER, Reply};
 pub use route::{ModelPart, Route, TfsCall, V1, V2, route};
 
 use crate::fault::Fault;
+use crate::linger::Unread;
 use crate::options::ServerOptions;
 use crate::panics::CatchPanic;
 use crate::{kserve, metrics, tfserving};
@@ -16,7 +17,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,6 +57,7 @@ impl Shared {
 pub struct Body {
     headers: HeaderMap,
     incoming: Incoming,
+    unread: Unread,
 }
 
 impl Body {
@@ -81,6 +83,7 @@ impl Body {
         let encoding = Encoding::from_header(self.header(CONTENT_ENCODING))?;
         let limit = options.max_body_bytes;
         let bytes = body::read_body(self.incoming, limit, options.body_timeout).await?;
+        self.unread.set(false);
         // A small body may be a bomb, so what is compressed always leaves the thread that does I/O.
         match encoding {
             Encoding::Identity => Ok(bytes),
@@ -101,12 +104,13 @@ pub async fn blocking<T: Send + 'static>(
         .map_err(|_| Fault::new(Code::Internal, "the request ended in an internal error"))
 }
 
-/// Answers a request. Panics become 500.
+/// Answers a request. Panics become 500. `unread` learns whether some of the request was left.
 ///
 /// # Errors
 /// None.
 pub async fn handle(
     shared: Arc<Shared>,
+    unread: Unread,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let started = Instant::now();
@@ -122,7 +126,8 @@ pub async fn handle(
         return Ok(response);
     }
     let route = route(&parts.method, path);
-    let body = Body { headers: parts.headers, incoming };
+    unread.set(!incoming.is_end_stream());
+    let body = Body { headers: parts.headers, incoming, unread };
     let work = CatchPanic::new(dispatch(&shared, route, body));
     let reply = match work.await {
         Some(Ok(reply)) => reply,
