@@ -73,3 +73,33 @@ fn strings_are_passed_on_in_another_shape() {
     assert_eq!(out[0], s);
     assert_eq!((out[1].shape().dims(), out[1].view().strings()), (&[2, 2][..], &words[..]));
 }
+
+#[test]
+fn an_optional_input_overrides_its_default_wherever_it_is_read() {
+    let identity = Tensor::from_slice(&[1.0f32, 0.0, 0.0, 1.0], &[2, 2]).unwrap();
+    let bytes = ModelBuilder::new(18)
+        .input("x", DType::F32, &["1", "2"])
+        .input("w", DType::F32, &["2", "2"])
+        .input("b", DType::F32, &["2"])
+        .init("w", identity)
+        .init("b", Tensor::from_slice(&[0.0f32, 0.0], &[2]).unwrap())
+        .node("MatMul", &["x", "w"], &["p"])
+        .node("Add", &["p", "b"], &["y"])
+        .output("y", DType::F32)
+        .bytes();
+    let session = session(&bytes);
+    let x = Tensor::from_slice(&[1.0f32, 2.0], &[1, 2]).unwrap();
+    let w = Tensor::from_slice(&[5.0f32, 0.0, 0.0, 7.0], &[2, 2]).unwrap();
+    let b = Tensor::from_slice(&[1.0f32, 1.0], &[2]).unwrap();
+    let (x, w, b) = (("x", x.view()), ("w", w.view()), ("b", b.view()));
+    let cases: [(&[_], [f32; 2]); 4] = [
+        (&[x], [1.0, 2.0]),
+        (&[x, w, b], [6.0, 15.0]),
+        (&[x, b], [2.0, 3.0]),
+        (&[x, w], [5.0, 14.0]),
+    ];
+    for (inputs, expected) in cases {
+        let outputs = session.run(inputs, &["y"]).unwrap();
+        assert_eq!(outputs[0].as_slice::<f32>().unwrap(), expected);
+    }
+}

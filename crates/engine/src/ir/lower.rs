@@ -40,6 +40,7 @@ fn lower_graph(
         if let Some(id) = initial {
             // An optional input: in the main graph it can be overridden, in a body it cannot.
             if given.is_none() {
+                ir.values[id.index()].overridable = true;
                 body.inputs.push(id);
             }
             continue;

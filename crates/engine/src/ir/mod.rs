@@ -26,8 +26,10 @@ impl ValueId {
 pub struct Value {
     /// The element type.
     pub dtype: DType,
-    /// The value itself, where it is the same in every run.
+    /// The value itself, where it is the same in every run; the default of an optional input.
     pub constant: Option<Tensor>,
+    /// Whether this is an optional input, which a run may override.
+    pub overridable: bool,
 }
 
 /// One operation.
@@ -77,7 +79,7 @@ impl Ir {
     /// A new value.
     pub fn add_value(&mut self, dtype: DType) -> ValueId {
         let id = ValueId(self.values.len() as u32);
-        self.values.push(Value { dtype, constant: None });
+        self.values.push(Value { dtype, constant: None, overridable: false });
         id
     }
 
@@ -93,9 +95,10 @@ impl Ir {
         &self.values[id.index()]
     }
 
-    /// The constant behind an input, if it is one.
+    /// The constant behind an input, if it is one. The default of an optional input is none.
     pub fn constant(&self, id: Option<ValueId>) -> Option<&Tensor> {
-        self.value(id?).constant.as_ref()
+        let value = self.value(id?);
+        value.constant.as_ref().filter(|_| !value.overridable)
     }
 
     /// How often each value is used: as a node's input in any body, or as an output of any body.

@@ -12,11 +12,9 @@ use stead_tensor::Tensor;
 /// may stand in a branch that is never taken.
 pub(super) fn run(ir: &mut Ir, cx: &mut PassCx) -> Result<usize, LoadError> {
     let mut facts = Facts::new(vec![0; ir.values.len()]);
-    // An optional graph input has a default but is not constant.
-    let overridable: std::collections::HashSet<_> = ir.body.inputs.iter().copied().collect();
-    for (index, value) in ir.values.iter().enumerate() {
+    for index in 0..ir.values.len() {
         let id = crate::ir::ValueId(index as u32);
-        if let Some(tensor) = value.constant.as_ref().filter(|_| !overridable.contains(&id)) {
+        if let Some(tensor) = ir.constant(Some(id)) {
             facts.set(id, Fact::constant(tensor.clone()));
         }
     }
