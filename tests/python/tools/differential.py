@@ -17,8 +17,9 @@ from onnx import helper, numpy_helper
 import differential_layers as layers
 
 OPSET = 17
-# Of what recurrent layers give.
-LARGEST = 10_000
+# Of what recurrent layers give: gates without bounds reach thousands, and what is left of a sum of such numbers
+# near zero differs by more than the tolerance of 1e-5.
+LARGEST = 100
 
 
 class Skip(Exception):
