@@ -8,63 +8,20 @@ pub use raw::{append_raw, raw_bytes, raw_len, shape_of, tensor_from_raw};
 
 /// Calls `$body` with `$t` standing for the Rust type of `$dtype`; `$other` for types without one.
 macro_rules! for_dtype {
-    ($dtype:expr, $t:ident => $body:expr, _ => $other:expr) => {{
-        use stead_tensor::DType;
+    ($dtype:expr, $t:ident => $body:expr, _ => $other:expr) => {
+        $crate::tensors::for_dtype!(@rows $dtype, $t, $body, $other;
+            F32 f32, F64 f64, F16 half::f16, BF16 half::bf16,
+            I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
+            Bool stead_tensor::Bool)
+    };
+    (@rows $dtype:expr, $t:ident, $body:expr, $other:expr; $($name:ident $rust:ty),+) => {
         match $dtype {
-            DType::F32 => {
-                type $t = f32;
+            $(stead_tensor::DType::$name => {
+                type $t = $rust;
                 $body
-            }
-            DType::F64 => {
-                type $t = f64;
-                $body
-            }
-            DType::F16 => {
-                type $t = half::f16;
-                $body
-            }
-            DType::BF16 => {
-                type $t = half::bf16;
-                $body
-            }
-            DType::I8 => {
-                type $t = i8;
-                $body
-            }
-            DType::I16 => {
-                type $t = i16;
-                $body
-            }
-            DType::I32 => {
-                type $t = i32;
-                $body
-            }
-            DType::I64 => {
-                type $t = i64;
-                $body
-            }
-            DType::U8 => {
-                type $t = u8;
-                $body
-            }
-            DType::U16 => {
-                type $t = u16;
-                $body
-            }
-            DType::U32 => {
-                type $t = u32;
-                $body
-            }
-            DType::U64 => {
-                type $t = u64;
-                $body
-            }
-            DType::Bool => {
-                type $t = stead_tensor::Bool;
-                $body
-            }
+            })+
             _ => $other,
         }
-    }};
+    };
 }
 pub(crate) use for_dtype;
