@@ -5,11 +5,11 @@ use std::process::Command;
 use crate::{Outcome, models, paths, process, python};
 
 /// Help text.
-pub const HELP: &str = "side-by-side tables against ONNX Runtime and bare servers
+pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
 
 Usage: cargo xtask bench [--quick] [engine|server]
 
-Builds bench/peers (a workspace of its own) and the release binary, measures both sides in one
+Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
 bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target/py/onnx.
 

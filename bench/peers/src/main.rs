@@ -9,6 +9,7 @@ mod bare;
 mod engine;
 mod load;
 mod report;
+mod rust_peers;
 mod server;
 
 use std::time::Duration;

@@ -13,7 +13,7 @@ pub struct Report {
 }
 
 /// What the file begins with.
-const HEAD: &str = "# Results\n\nWritten by `cargo xtask bench`; do not edit. Both sides of a table ran in one run, interleaved; times are\nmedians. Each table names its machine and commit.\n";
+const HEAD: &str = "# Results\n\nWritten by `cargo xtask bench`; do not edit. All sides of a table ran in one run, interleaved; times are\nmedians. Each table names its machine and commit.\n";
 
 impl Report {
     /// A report without tables.

@@ -159,7 +159,7 @@ fn start_bare(kind: &str, request: usize, answer: usize) -> Result<Server> {
         [kind.to_owned(), address.port().to_string(), request.to_string(), answer.to_string()];
     let child = Command::new(std::env::current_exe()?).args(arguments).spawn()?;
     let server = Server { child, rest: address, grpc: address };
-    wait(|| Ok(drop(std::net::TcpStream::connect(address)?)))?;
+    wait(|| Ok(std::net::TcpStream::connect(address).map(drop)?))?;
     Ok(server)
 }
 
