@@ -1,6 +1,7 @@
 //! Cuts outputs into disjoint parts for the threads of a [`Parallel`].
 
 use crate::Parallel;
+use crate::par::Output;
 use core::ops::Range;
 
 /// Multiply-adds (or moves) below which another thread costs more than it brings.
@@ -13,30 +14,6 @@ pub(crate) fn tasks(par: &dyn Parallel, work: usize, limit: usize) -> usize {
         return 1;
     }
     (work / WORK_PER_TASK).clamp(1, 2 * threads).min(limit.max(1))
-}
-
-/// Pointers that tasks make disjoint slices of.
-struct Parts<T, U> {
-    data: *mut T,
-    room: *mut U,
-}
-
-// SAFETY: each task makes slices of elements that no other task has; see `split`.
-unsafe impl<T: Send, U: Send> Sync for Parts<T, U> {}
-
-impl<T, U> Parts<T, U> {
-    /// # Safety
-    /// The ranges lie in the slices, and nobody else holds them.
-    #[expect(clippy::mut_from_ref, reason = "ranges are disjoint")]
-    unsafe fn take(&self, data: Range<usize>, room: Range<usize>) -> (&mut [T], &mut [U]) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            (
-                core::slice::from_raw_parts_mut(self.data.add(data.start), data.len()),
-                core::slice::from_raw_parts_mut(self.room.add(room.start), room.len()),
-            )
-        }
-    }
 }
 
 /// Cuts `data`, made of `count` chunks of `len` elements, and `scratch`, `room` elements for each task,
@@ -63,16 +40,17 @@ pub(crate) fn split<T: Send, U: Send>(
         }
         return;
     }
-    let parts = Parts { data: data.as_mut_ptr(), room: scratch.as_mut_ptr() };
+    let (data, scratch) = (Output::new(data), Output::new(scratch));
     par.for_each(tasks, &|task| {
         let chunks = task * count / tasks..(task + 1) * count / tasks;
         if chunks.is_empty() {
             return;
         }
-        let elements = chunks.start * len..chunks.end * len;
-        // SAFETY: the ranges of different tasks are disjoint and end inside the slices, which are
-        // borrowed until all tasks have ended.
-        let (data, room) = unsafe { parts.take(elements, task * room..(task + 1) * room) };
+        // SAFETY: the parts of different tasks are disjoint, and both slices are borrowed until all tasks
+        // have ended.
+        let (data, room) = unsafe {
+            (data.part(chunks.start * len, chunks.len() * len), scratch.part(task * room, room))
+        };
         f(chunks, data, room);
     });
 }

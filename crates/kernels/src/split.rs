@@ -1,23 +1,11 @@
 //! Splits element-wise work among threads.
 
 use crate::Parallel;
+use crate::par::Output;
 
 /// Elements below which handing work to another thread costs more than it saves: a simple function takes
 /// about as long for so many as waking a thread does.
 const GRAIN: usize = 32 * 1024;
-
-/// A pointer to a result whose parts different threads write.
-struct Parts<T>(*mut T);
-
-// SAFETY: every thread makes a slice of another part, and `T: Send`.
-unsafe impl<T: Send> Sync for Parts<T> {}
-
-impl<T> Parts<T> {
-    /// A method, so that closures capture the whole struct and not the bare pointer.
-    fn start(&self) -> *mut T {
-        self.0
-    }
-}
 
 /// Calls `f(start, part)` for parts of `out` that together are the whole, on several threads when it is
 /// long. `start` is the position of the part's first element.
@@ -47,15 +35,14 @@ pub fn split_units<T: Send>(
         return f(0, out);
     }
     let size = (len / unit).div_ceil(count) * unit;
-    let parts = Parts(out.as_mut_ptr());
+    let parts = Output::new(out);
     parallel.for_each(len.div_ceil(size), &|i| {
         let start = i * size;
         let end = len.min(start + size);
         debug_assert!(start < end);
         // SAFETY: the ranges of different `i` do not overlap and lie inside `out`, which is borrowed for
         // the whole call.
-        let part =
-            unsafe { core::slice::from_raw_parts_mut(parts.start().add(start), end - start) };
+        let part = unsafe { parts.part(start, end - start) };
         f(start, part);
     });
 }
