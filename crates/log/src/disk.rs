@@ -1,0 +1,197 @@
+//! The real [`Io`]: a folder of the file system.
+
+use crate::io::{DirLock, Io, IoFile};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// The file whose `flock` stands for the folder. It is never removed: two processes could then lock two
+/// different files of the same name.
+const LOCK_NAME: &str = "lock";
+
+/// A folder on disk.
+#[derive(Debug)]
+pub struct DiskIo {
+    folder: PathBuf,
+}
+
+impl DiskIo {
+    /// Opens `folder`, which is made if it does not exist (and made durable in its parent).
+    ///
+    /// # Errors
+    /// What the file system answers.
+    pub fn new(folder: impl Into<PathBuf>) -> io::Result<Self> {
+        let folder = folder.into();
+        let mut missing: Vec<&Path> = Vec::new();
+        for ancestor in folder.ancestors() {
+            if ancestor.as_os_str().is_empty() || ancestor.is_dir() {
+                break;
+            }
+            missing.push(ancestor);
+        }
+        fs::create_dir_all(&folder)?;
+        for made in missing.iter().rev() {
+            match made.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => sync_folder(parent)?,
+                _ => sync_folder(Path::new("."))?,
+            }
+        }
+        Ok(Self { folder })
+    }
+
+    fn path(&self, name: &str) -> io::Result<PathBuf> {
+        let plain = !name.is_empty()
+            && !name.starts_with('.')
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        if !plain {
+            return Err(io::Error::new(io::ErrorKind::InvalidFilename, "not a plain file name"));
+        }
+        Ok(self.folder.join(name))
+    }
+}
+
+impl Io for DiskIo {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn IoFile>> {
+        let file = OpenOptions::new().read(true).append(true).open(self.path(name)?)?;
+        Ok(Box::new(DiskFile(file)))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn IoFile>> {
+        let path = self.path(name)?;
+        // Not truncated in place: an old file of this name may be open elsewhere or linked into a backup.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+        Ok(Box::new(DiskFile(file)))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from)?, self.path(to)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name)?)
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        sync_folder(&self.folder)
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn DirLock>> {
+        let path = self.path(LOCK_NAME)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Box::new(DiskLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Other systems cannot open a folder as a file; their journals order names themselves.
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+struct DiskLock {
+    _file: File,
+}
+
+impl DirLock for DiskLock {}
+
+struct DiskFile(File);
+
+impl IoFile for DiskFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        self.0.seek(SeekFrom::Start(offset))?;
+        let mut read = 0;
+        while let Some(rest) = out.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            match self.0.read(rest) {
+                Ok(0) => break,
+                Ok(n) => read += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(read)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::read_all;
+
+    #[test]
+    fn a_folder_keeps_files_and_names() {
+        let temporary = tempfile::tempdir().unwrap();
+        let io = DiskIo::new(temporary.path().join("a/b")).unwrap();
+        let mut file = io.create("x.new").unwrap();
+        file.append(b"hello ").unwrap();
+        file.append(b"world").unwrap();
+        file.sync_data().unwrap();
+        io.rename("x.new", "x").unwrap();
+        io.sync_dir().unwrap();
+        file.truncate(5).unwrap();
+        file.append(b"!").unwrap();
+        let mut out = Vec::new();
+        read_all(&mut *file, &mut out, 6).unwrap();
+        assert_eq!(out, b"hello!");
+        let mut tail = [0; 8];
+        assert_eq!(io.open("x").unwrap().read_at(3, &mut tail).unwrap(), 3);
+        assert_eq!(&tail[..3], b"lo!");
+        let limit = read_all(&mut *io.open("x").unwrap(), &mut out, 5).unwrap_err();
+        assert_eq!(limit.kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(io.list().unwrap(), ["x"]);
+        io.remove("x").unwrap();
+        assert_eq!(io.open("x").err().unwrap().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn names_stay_in_the_folder() {
+        let temporary = tempfile::tempdir().unwrap();
+        let io = DiskIo::new(temporary.path()).unwrap();
+        for name in ["", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "a\0b", ".hidden"] {
+            let error = io.create(name).err().unwrap();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidFilename, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn one_lock_at_a_time() {
+        let temporary = tempfile::tempdir().unwrap();
+        let io = DiskIo::new(temporary.path()).unwrap();
+        let lock = io.lock().unwrap();
+        assert_eq!(io.lock().err().unwrap().kind(), io::ErrorKind::WouldBlock);
+        drop(lock);
+        io.lock().unwrap();
+    }
+}

@@ -1,0 +1,218 @@
+//! Segments as files: their names, how one is made, how the folder is read after a crash.
+
+use crate::error::LogError;
+use crate::format::{
+    MAX_SEGMENT_BYTES, SEGMENT_HEADER_LEN, SegmentEnd, SegmentHeader, SegmentReader, Tag,
+};
+use crate::io::{Io, IoFile, read_all};
+use crate::options::LogOptions;
+
+/// Files of this ending are not finished: they are written, made durable and then renamed.
+pub(crate) const UNFINISHED: &str = ".new";
+
+/// What was found when a log was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Recovery {
+    /// Segments in the folder.
+    pub segments: u64,
+    /// Records that were handed to the visitor.
+    pub records: u64,
+    /// The LSN that the next record gets.
+    pub next_lsn: u64,
+    /// Bytes of an interrupted write that were cut off the last segment; none of them was acknowledged as
+    /// durable. Worth a warning when it is not 0.
+    pub cut_bytes: u64,
+}
+
+/// The file name of segment `number`.
+pub(crate) fn file_name(number: u64) -> String {
+    format!("{number:016}.log")
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".log")?;
+    let plain = digits.len() >= 16 && digits.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| digits.parse().ok()).flatten().filter(|&number| file_name(number) == name)
+}
+
+/// A segment that takes no more records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sealed {
+    pub number: u64,
+    /// The LSN after its last record.
+    pub end_lsn: u64,
+    pub bytes: u64,
+}
+
+/// The folder after a crash has been tidied up.
+pub(crate) struct Recovered {
+    pub sealed: Vec<Sealed>,
+    /// The last segment with its header and length; `None` in an empty folder.
+    pub last: Option<(Box<dyn IoFile>, SegmentHeader, u64)>,
+    pub report: Recovery,
+}
+
+/// Makes a segment that is durable with its header and name.
+pub(crate) fn create(io: &dyn Io, header: &SegmentHeader) -> Result<Box<dyn IoFile>, LogError> {
+    let name = file_name(header.number);
+    let unfinished = format!("{name}{UNFINISHED}");
+    let failed = |action| move |error: std::io::Error| LogError::io(action, &unfinished, &error);
+    let mut file = io.create(&format!("{name}{UNFINISHED}")).map_err(failed.clone()("create"))?;
+    file.append(&header.encode()).map_err(failed.clone()("append to"))?;
+    file.sync_data().map_err(failed.clone()("sync"))?;
+    io.rename(&format!("{name}{UNFINISHED}"), &name).map_err(failed("rename"))?;
+    io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
+    Ok(file)
+}
+
+/// Reads the folder: checks that no segment is missing, hands the records to `visit` in order, cuts a torn
+/// tail, makes what is left durable.
+pub(crate) fn recover<E: From<LogError>>(
+    io: &dyn Io,
+    options: &LogOptions,
+    mut visit: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<Recovered, E> {
+    let mut found = list(io, &options.tag)?;
+    let mut report = Recovery { segments: found.len() as u64, next_lsn: 1, ..Recovery::default() };
+    let Some(&Found { header: last, .. }) = found.last() else {
+        return Ok(Recovered { sealed: Vec::new(), last: None, report });
+    };
+    let start = found.iter().rposition(|s| s.header.first_lsn <= options.replay_from).unwrap_or(0);
+    let mut sealed: Vec<Sealed> = found
+        .windows(2)
+        .take(start)
+        .filter_map(|pair| match pair {
+            [this, next] => Some(this.sealed(next.header.first_lsn)),
+            _ => None,
+        })
+        .collect();
+    let mut bytes = Vec::new();
+    let next_first: Vec<u64> = found.iter().skip(1).map(|s| s.header.first_lsn).collect();
+    for (i, segment) in found.iter_mut().enumerate().skip(start) {
+        let number = segment.header.number;
+        let name = file_name(number);
+        read_all(&mut *segment.file, &mut bytes, MAX_SEGMENT_BYTES)
+            .map_err(|error| LogError::io("read", &name, &error))?;
+        let mut reader = SegmentReader::new(number, &bytes)?;
+        let mut lsn = segment.header.first_lsn;
+        for payload in reader.by_ref() {
+            if lsn >= options.replay_from {
+                visit(lsn, payload)?;
+                report.records += 1;
+            }
+            lsn = lsn.saturating_add(1);
+        }
+        let offset = reader.offset() as u64;
+        let corrupt = |reason| LogError::Corrupt { segment: number, offset, reason };
+        match (reader.end(), next_first.get(i)) {
+            (SegmentEnd::Clean, Some(&next)) if next == lsn => sealed.push(segment.sealed(lsn)),
+            (SegmentEnd::Clean, Some(_)) => {
+                return Err(corrupt("records are missing at its end").into());
+            }
+            (SegmentEnd::Corrupt(reason), _) | (SegmentEnd::Torn(reason), Some(_)) => {
+                return Err(corrupt(reason).into());
+            }
+            (SegmentEnd::Clean, None) => {}
+            (SegmentEnd::Torn(_), None) => {
+                report.cut_bytes = bytes.len() as u64 - offset;
+                segment
+                    .file
+                    .truncate(offset)
+                    .map_err(|error| LogError::io("truncate", &name, &error))?;
+                segment.len = offset;
+            }
+        }
+        report.next_lsn = lsn;
+    }
+    // What was read may be in the page cache only, left there by a process that was killed.
+    let Some(mut segment) = found.pop() else {
+        return Ok(Recovered { sealed, last: None, report });
+    };
+    segment
+        .file
+        .sync_data()
+        .map_err(|error| LogError::io("sync", &file_name(last.number), &error))?;
+    io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
+    Ok(Recovered { sealed, last: Some((segment.file, last, segment.len)), report })
+}
+
+struct Found {
+    header: SegmentHeader,
+    file: Box<dyn IoFile>,
+    len: u64,
+}
+
+impl Found {
+    fn sealed(&self, end_lsn: u64) -> Sealed {
+        Sealed { number: self.header.number, end_lsn, bytes: self.len }
+    }
+}
+
+/// The segments in order, without gaps, with checked headers. Unfinished files of an earlier process are
+/// removed.
+fn list(io: &dyn Io, tag: &Tag) -> Result<Vec<Found>, LogError> {
+    let folder =
+        |action| move |error: std::io::Error| LogError::io(action, "the folder of the log", &error);
+    let mut numbers = Vec::new();
+    for name in io.list().map_err(folder("list"))? {
+        if let Some(number) = number_of(&name) {
+            numbers.push(number);
+        } else if name.strip_suffix(UNFINISHED).and_then(number_of).is_some() {
+            io.remove(&name).map_err(|error| LogError::io("remove", &name, &error))?;
+        }
+    }
+    numbers.sort_unstable();
+    let mut found: Vec<Found> = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let name = file_name(number);
+        if let Some(before) = found.last()
+            && number != before.header.number + 1
+        {
+            return Err(LogError::Missing { segment: before.header.number + 1 });
+        }
+        let mut file = io.open(&name).map_err(|error| LogError::io("open", &name, &error))?;
+        let len = file.len().map_err(|error| LogError::io("measure", &name, &error))?;
+        let mut bytes = [0; SEGMENT_HEADER_LEN];
+        let read =
+            file.read_at(0, &mut bytes).map_err(|error| LogError::io("read", &name, &error))?;
+        let header = SegmentHeader::decode(number, bytes.get(..read).unwrap_or_default())?;
+        if header.tag != *tag {
+            let (found, expected) = (text(&header.tag), text(tag));
+            return Err(LogError::Tag { segment: number, found, expected });
+        }
+        if found.last().is_some_and(|before| before.header.first_lsn > header.first_lsn) {
+            let reason = "its records are older than those of the segment before";
+            return Err(LogError::Corrupt { segment: number, offset: 24, reason });
+        }
+        found.push(Found { header, file, len });
+    }
+    Ok(found)
+}
+
+fn text(tag: &Tag) -> String {
+    tag.iter()
+        .take_while(|&&b| b != 0)
+        .flat_map(|&b| std::ascii::escape_default(b).map(char::from))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_numbers() {
+        let cases = [
+            ("first", "0000000000000001.log", Some(1)),
+            ("large", "9999999999999999.log", Some(9_999_999_999_999_999)),
+            ("short", "1.log", None),
+            ("too long", "00000000000000001.log", None),
+            ("sign", "+000000000000001.log", None),
+            ("unfinished", "0000000000000001.log.new", None),
+            ("lock", "lock", None),
+        ];
+        for (label, name, number) in cases {
+            assert_eq!(number_of(name), number, "{label}");
+        }
+    }
+}
