@@ -108,6 +108,10 @@ impl SegmentHeader {
         if header.number != number {
             return Err(corrupt("the header has another number than the file"));
         }
+        // Half of all numbers are left for the records that follow, so that counting them needs no check.
+        if header.first_lsn == 0 || header.first_lsn > u64::MAX / 2 {
+            return Err(corrupt("the header has an impossible first LSN"));
+        }
         Ok(header)
     }
 }

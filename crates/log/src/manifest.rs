@@ -8,12 +8,14 @@
 //! | end - 4 | `u32` | crc32c of all before |
 
 use crate::error::LogError;
-use crate::io::{Io, read_all};
-use crate::segments::UNFINISHED;
+use crate::io::{Io, IoFile, read_all};
 
 const MAGIC: &[u8; 8] = b"STEADMAN";
 const VERSION: u32 = 1;
 const HEADER_LEN: usize = 12;
+
+/// Files of this ending are not finished: they are written, made durable and then renamed.
+pub(crate) const UNFINISHED: &str = ".new";
 
 /// Replaces manifest `name` by `payload`, durably: written under another name, synced, renamed, and the folder
 /// synced. A crash at any moment leaves the old or the new one. Not for two writers at once.
@@ -21,18 +23,30 @@ const HEADER_LEN: usize = 12;
 /// # Errors
 /// [`LogError::Io`]; the old manifest may or may not have been replaced.
 pub fn write_manifest(io: &dyn Io, name: &str, payload: &[u8]) -> Result<(), LogError> {
-    let unfinished = format!("{name}{UNFINISHED}");
     let mut bytes = Vec::with_capacity(HEADER_LEN + payload.len() + 4);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(payload);
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-    let mut file =
-        io.create(&unfinished).map_err(|error| LogError::io("create", &unfinished, &error))?;
-    file.append(&bytes).map_err(|error| LogError::io("append to", &unfinished, &error))?;
-    file.sync_data().map_err(|error| LogError::io("sync", &unfinished, &error))?;
-    io.rename(&unfinished, name).map_err(|error| LogError::io("rename", &unfinished, &error))?;
-    io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))
+    replace(io, name, &bytes).map(drop)
+}
+
+/// Replaces file `name` by `bytes`, durably and as a whole, and returns it open.
+///
+/// # Errors
+/// [`LogError::Io`].
+pub(crate) fn replace(io: &dyn Io, name: &str, bytes: &[u8]) -> Result<Box<dyn IoFile>, LogError> {
+    let unfinished = format!("{name}{UNFINISHED}");
+    let failed = |action| {
+        let what = unfinished.as_str();
+        move |error: std::io::Error| LogError::io(action, what, &error)
+    };
+    let mut file = io.create(&unfinished).map_err(failed("create"))?;
+    file.append(bytes).map_err(failed("append to"))?;
+    file.sync_data().map_err(failed("sync"))?;
+    io.rename(&unfinished, name).map_err(failed("rename"))?;
+    io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
+    Ok(file)
 }
 
 /// The payload of manifest `name`, or `None` if there is none.

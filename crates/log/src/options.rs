@@ -61,6 +61,9 @@ impl LogOptions {
                 "segment_bytes must hold the largest record and 80 bytes",
             ));
         }
+        if self.replay_from > u64::MAX / 2 {
+            return Err(LogError::Option("replay_from must be below 2^63"));
+        }
         if self.queue_bytes == 0 {
             return Err(LogError::Option("queue_bytes must be at least 1"));
         }
@@ -89,6 +92,7 @@ mod tests {
             ("the defaults", default(), true),
             ("huge segment", LogOptions { segment_bytes: (1 << 30) + 1, ..default() }, false),
             ("huge record", LogOptions { max_record_bytes: 64 << 20, ..default() }, false),
+            ("no LSN", LogOptions { replay_from: u64::MAX, ..default() }, false),
             ("no queue", LogOptions { queue_bytes: 0, ..default() }, false),
             (
                 "just enough",

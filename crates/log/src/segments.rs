@@ -5,10 +5,8 @@ use crate::format::{
     MAX_SEGMENT_BYTES, SEGMENT_HEADER_LEN, SegmentEnd, SegmentHeader, SegmentReader, Tag,
 };
 use crate::io::{Io, IoFile, read_all};
+use crate::manifest::{UNFINISHED, replace};
 use crate::options::LogOptions;
-
-/// Files of this ending are not finished: they are written, made durable and then renamed.
-pub(crate) const UNFINISHED: &str = ".new";
 
 /// What was found when a log was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,6 +15,9 @@ pub struct Recovery {
     pub segments: u64,
     /// Records that were handed to the visitor.
     pub records: u64,
+    /// The LSN of the oldest record that the folder holds; what is older was pruned. Equal to `next_lsn` where
+    /// there is none.
+    pub first_lsn: u64,
     /// The LSN that the next record gets.
     pub next_lsn: u64,
     /// Bytes of an interrupted write that were cut off the last segment; none of them was acknowledged as
@@ -54,15 +55,7 @@ pub(crate) struct Recovered {
 
 /// Makes a segment that is durable with its header and name.
 pub(crate) fn create(io: &dyn Io, header: &SegmentHeader) -> Result<Box<dyn IoFile>, LogError> {
-    let name = file_name(header.number);
-    let unfinished = format!("{name}{UNFINISHED}");
-    let failed = |action| move |error: std::io::Error| LogError::io(action, &unfinished, &error);
-    let mut file = io.create(&format!("{name}{UNFINISHED}")).map_err(failed.clone()("create"))?;
-    file.append(&header.encode()).map_err(failed.clone()("append to"))?;
-    file.sync_data().map_err(failed.clone()("sync"))?;
-    io.rename(&format!("{name}{UNFINISHED}"), &name).map_err(failed("rename"))?;
-    io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
-    Ok(file)
+    replace(io, &file_name(header.number), &header.encode())
 }
 
 /// Reads the folder: checks that no segment is missing, hands the records to `visit` in order, cuts a torn
@@ -72,10 +65,12 @@ pub(crate) fn recover<E: From<LogError>>(
     options: &LogOptions,
     mut visit: impl FnMut(u64, &[u8]) -> Result<(), E>,
 ) -> Result<Recovered, E> {
-    let mut found = list(io, &options.tag)?;
-    let mut report = Recovery { segments: found.len() as u64, next_lsn: 1, ..Recovery::default() };
-    let Some(&Found { header: last, .. }) = found.last() else {
-        return Ok(Recovered { sealed: Vec::new(), last: None, report });
+    let found = list(io, &options.tag)?;
+    let mut report = Recovery {
+        segments: found.len() as u64,
+        first_lsn: found.first().map_or(1, |oldest| oldest.header.first_lsn),
+        next_lsn: 1,
+        ..Recovery::default()
     };
     let start = found.iter().rposition(|s| s.header.first_lsn <= options.replay_from).unwrap_or(0);
     let mut sealed: Vec<Sealed> = found
@@ -87,11 +82,12 @@ pub(crate) fn recover<E: From<LogError>>(
         })
         .collect();
     let mut bytes = Vec::new();
-    let next_first: Vec<u64> = found.iter().skip(1).map(|s| s.header.first_lsn).collect();
-    for (i, segment) in found.iter_mut().enumerate().skip(start) {
+    let mut open_last = None;
+    for (i, segment) in found.iter().enumerate().skip(start) {
         let number = segment.header.number;
         let name = file_name(number);
-        read_all(&mut *segment.file, &mut bytes, MAX_SEGMENT_BYTES)
+        let mut file = io.open(&name).map_err(|error| LogError::io("open", &name, &error))?;
+        read_all(&mut *file, &mut bytes, MAX_SEGMENT_BYTES)
             .map_err(|error| LogError::io("read", &name, &error))?;
         let mut reader = SegmentReader::new(number, &bytes)?;
         let mut lsn = segment.header.first_lsn;
@@ -100,45 +96,40 @@ pub(crate) fn recover<E: From<LogError>>(
                 visit(lsn, payload)?;
                 report.records += 1;
             }
-            lsn = lsn.saturating_add(1);
+            lsn += 1;
         }
-        let offset = reader.offset() as u64;
-        let corrupt = |reason| LogError::Corrupt { segment: number, offset, reason };
-        match (reader.end(), next_first.get(i)) {
-            (SegmentEnd::Clean, Some(&next)) if next == lsn => sealed.push(segment.sealed(lsn)),
+        let end = reader.offset() as u64;
+        let corrupt = |reason| LogError::Corrupt { segment: number, offset: end, reason };
+        let next_first = found.get(i + 1).map(|next| next.header.first_lsn);
+        match (reader.end(), next_first) {
+            (SegmentEnd::Clean, Some(next)) if next == lsn => sealed.push(segment.sealed(lsn)),
             (SegmentEnd::Clean, Some(_)) => {
                 return Err(corrupt("records are missing at its end").into());
             }
             (SegmentEnd::Corrupt(reason), _) | (SegmentEnd::Torn(reason), Some(_)) => {
                 return Err(corrupt(reason).into());
             }
-            (SegmentEnd::Clean, None) => {}
-            (SegmentEnd::Torn(_), None) => {
-                report.cut_bytes = bytes.len() as u64 - offset;
-                segment
-                    .file
-                    .truncate(offset)
-                    .map_err(|error| LogError::io("truncate", &name, &error))?;
-                segment.len = offset;
+            (SegmentEnd::Clean | SegmentEnd::Torn(_), None) => {
+                report.cut_bytes = bytes.len() as u64 - end;
+                report.next_lsn = lsn;
+                open_last = Some((file, segment.header, end));
             }
         }
-        report.next_lsn = lsn;
     }
-    // What was read may be in the page cache only, left there by a process that was killed.
-    let Some(mut segment) = found.pop() else {
-        return Ok(Recovered { sealed, last: None, report });
-    };
-    segment
-        .file
-        .sync_data()
-        .map_err(|error| LogError::io("sync", &file_name(last.number), &error))?;
-    io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
-    Ok(Recovered { sealed, last: Some((segment.file, last, segment.len)), report })
+    if let Some((file, header, end)) = &mut open_last {
+        let name = file_name(header.number);
+        if report.cut_bytes > 0 {
+            file.truncate(*end).map_err(|error| LogError::io("truncate", &name, &error))?;
+        }
+        // What was read may be in the page cache only, left there by a process that was killed.
+        file.sync_data().map_err(|error| LogError::io("sync", &name, &error))?;
+        io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
+    }
+    Ok(Recovered { sealed, last: open_last, report })
 }
 
 struct Found {
     header: SegmentHeader,
-    file: Box<dyn IoFile>,
     len: u64,
 }
 
@@ -184,7 +175,7 @@ fn list(io: &dyn Io, tag: &Tag) -> Result<Vec<Found>, LogError> {
             let reason = "its records are older than those of the segment before";
             return Err(LogError::Corrupt { segment: number, offset: 24, reason });
         }
-        found.push(Found { header, file, len });
+        found.push(Found { header, len });
     }
     Ok(found)
 }

@@ -73,7 +73,10 @@ impl LogWriter {
                 Err(number + 1)
             }
             Some(last) => Ok(last),
-            None => Err(1),
+            None => {
+                recovered.report.first_lsn = next_lsn;
+                Err(1)
+            }
         };
         let (file, header, written) = match kept {
             Ok(last) => last,

@@ -77,6 +77,7 @@ impl World {
             },
         )?;
         let found = recovery.next_lsn;
+        assert_eq!(recovery.first_lsn, first.unwrap_or(found));
         assert_eq!(next.unwrap_or(found), found);
         assert!(found >= self.durable, "record {found} was acknowledged and is lost");
         assert!(found as usize <= self.records.len() + 1, "no record comes from nowhere");
@@ -349,5 +350,5 @@ fn replay_begins_behind_a_snapshot() {
     assert_eq!(writer.append(b"x"), Ok(50));
     drop(writer);
     let (_, recovery, seen) = open(50).unwrap();
-    assert_eq!((recovery.next_lsn, seen), (51, vec![50]));
+    assert_eq!((recovery.first_lsn, recovery.next_lsn, seen), (9, 51, vec![50]));
 }
