@@ -6,21 +6,15 @@ use crate::options::LogOptions;
 use crate::rng::Rng;
 use crate::segments::Recovery;
 use crate::writer::{LogWriter, Shelf, check_len};
+use queue::{Callback, ENTRY_BYTES, Entry, Queue, Shared};
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle, ThreadId};
 
-/// A batch is not made longer than this, so that the first record in it does not wait for a queue of any
-/// length; beyond a few MiB a larger write is no faster.
-const BATCH_BYTES: usize = 4 << 20;
-
-/// What a queued record costs beside its payload, so that empty records fill the queue too.
-const ENTRY_BYTES: usize = 128;
-
-type Callback = Box<dyn FnOnce(Result<u64, LogError>) + Send>;
+mod queue;
+mod writing;
 
 /// A durable log of records that any number of threads append to. See the crate's text for an example.
 ///
@@ -58,41 +52,6 @@ pub struct LogStats {
     pub disk_bytes: u64,
 }
 
-struct Shared {
-    queue: Mutex<Queue>,
-    /// Something to write, or closed.
-    work: Condvar,
-    /// Room in the queue, or stopped.
-    room: Condvar,
-    records: AtomicU64,
-    batches: AtomicU64,
-    payload_bytes: AtomicU64,
-    segment_len: AtomicU64,
-}
-
-struct Queue {
-    entries: VecDeque<Entry>,
-    /// Bytes of everything that is not yet acknowledged, the batch that is being written included.
-    bytes: usize,
-    next_lsn: u64,
-    closed: bool,
-    stopped: Option<Arc<LogError>>,
-}
-
-enum Entry {
-    Record { payload: Vec<u8>, crc: u32, lsn: u64, done: Callback },
-    Flush { up_to: u64, done: Callback },
-}
-
-impl Entry {
-    fn bytes(&self) -> usize {
-        match self {
-            Entry::Record { payload, .. } => payload.len() + ENTRY_BYTES,
-            Entry::Flush { .. } => ENTRY_BYTES,
-        }
-    }
-}
-
 impl Log {
     /// Opens the log as [`LogWriter::open`] does and starts its thread, `stead-log`.
     ///
@@ -126,7 +85,7 @@ impl Log {
             .name("stead-log".into())
             .spawn({
                 let shared = Arc::clone(&shared);
-                move || run(&shared, writer)
+                move || writing::run(&shared, writer)
             })
             .map_err(|error| LogError::io("start", "the thread of the log", &error))?;
         let thread_id = thread.thread().id();
@@ -274,135 +233,5 @@ impl Drop for Log {
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Log").field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn running(&self) -> Result<MutexGuard<'_, Queue>, LogError> {
-        let queue = self.lock();
-        queue.check_running()?;
-        Ok(queue)
-    }
-
-    fn push(&self, queue: &mut Queue, entry: Entry) {
-        queue.bytes += entry.bytes();
-        queue.entries.push_back(entry);
-        if queue.entries.len() == 1 {
-            self.work.notify_one();
-        }
-    }
-}
-
-impl Queue {
-    fn check_running(&self) -> Result<(), LogError> {
-        match &self.stopped {
-            Some(cause) => Err(LogError::Stopped(Arc::clone(cause))),
-            None => Ok(()),
-        }
-    }
-
-    /// The next batch: at least one entry, at most [`BATCH_BYTES`] if it is more than one.
-    fn take_batch(&mut self, batch: &mut Vec<Entry>) -> usize {
-        let mut bytes = 0;
-        while let Some(entry) = self.entries.front() {
-            if bytes > 0 && bytes + entry.bytes() > BATCH_BYTES {
-                break;
-            }
-            bytes += entry.bytes();
-            batch.extend(self.entries.pop_front());
-        }
-        bytes
-    }
-}
-
-/// The log's thread: ends when the log is closed and the queue empty.
-fn run(shared: &Shared, mut writer: LogWriter) {
-    let _guard = EndGuard(shared);
-    let mut batch = Vec::new();
-    loop {
-        let bytes = {
-            let mut queue = shared.lock();
-            while queue.entries.is_empty() && !queue.closed {
-                queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            }
-            queue.take_batch(&mut batch)
-        };
-        if batch.is_empty() {
-            return;
-        }
-        let error = write_batch(&mut writer, &mut batch).err();
-        shared.segment_len.store(writer.segment_len(), Ordering::Relaxed);
-        shared.batches.fetch_add(1, Ordering::Relaxed);
-        {
-            let mut queue = shared.lock();
-            queue.bytes -= bytes;
-            if let Some(error) = &error {
-                let cause = match error {
-                    LogError::Stopped(cause) => Arc::clone(cause),
-                    cause => Arc::new(cause.clone()),
-                };
-                queue.stopped = Some(cause);
-                // No one can append any more: what waits is answered with this batch.
-                batch.extend(queue.entries.drain(..));
-                queue.bytes = 0;
-            }
-        }
-        shared.room.notify_all();
-        acknowledge(shared, &mut batch, writer.committed(), error.as_ref());
-    }
-}
-
-fn write_batch(writer: &mut LogWriter, batch: &mut [Entry]) -> Result<(), LogError> {
-    let mut flush = false;
-    for entry in batch {
-        match entry {
-            Entry::Record { payload, crc, lsn, .. } => {
-                let written = writer.append_with_crc(payload, *crc)?;
-                debug_assert_eq!(written, *lsn, "the queue and the writer count alike");
-            }
-            Entry::Flush { .. } => flush = true,
-        }
-    }
-    if flush { writer.flush() } else { writer.commit() }
-}
-
-/// Runs the callbacks: what lies below `committed` is in the log even if something after it failed.
-fn acknowledge(shared: &Shared, batch: &mut Vec<Entry>, committed: u64, error: Option<&LogError>) {
-    for entry in batch.drain(..) {
-        let (done, result) = match (entry, error) {
-            (Entry::Record { lsn, done, payload, .. }, error) => {
-                if lsn < committed {
-                    shared.records.fetch_add(1, Ordering::Relaxed);
-                    shared.payload_bytes.fetch_add(payload.len() as u64, Ordering::Relaxed);
-                }
-                match error {
-                    Some(error) if lsn >= committed => (done, Err(error.clone())),
-                    _ => (done, Ok(lsn)),
-                }
-            }
-            // A flush promises durability, which a record that was committed with `SyncMode::Never` lacks.
-            (Entry::Flush { done, .. }, Some(error)) => (done, Err(error.clone())),
-            (Entry::Flush { up_to, done }, None) => (done, Ok(up_to)),
-        };
-        // The log must outlive a caller's mistake; the panic hook has told of it.
-        let _ = catch_unwind(AssertUnwindSafe(|| done(result)));
-    }
-}
-
-/// However the thread ends, nobody waits for it for ever.
-struct EndGuard<'a>(&'a Shared);
-
-impl Drop for EndGuard<'_> {
-    fn drop(&mut self) {
-        let mut queue = self.0.lock();
-        queue.stopped.get_or_insert_with(|| Arc::new(LogError::Closed));
-        let waiting = std::mem::take(&mut queue.entries);
-        drop(queue);
-        self.0.room.notify_all();
-        drop(waiting);
     }
 }

@@ -7,13 +7,13 @@
 //! failed sync the bytes concerned are read back until the crash and are lost by it, whatever later syncs say.
 
 use crate::io::{DirLock, Io, IoFile};
-use crate::rng::SeededRng;
-use std::collections::BTreeMap;
+use disk::{Disk, Inode};
+use file::SimFile;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What survives a torn write is decided for pieces of this size.
-const SECTOR: usize = 512;
+mod disk;
+mod file;
 
 /// The calls that can be made to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,47 +46,11 @@ pub struct SimIo {
     disk: Arc<Mutex<Disk>>,
 }
 
-#[derive(Debug)]
-struct Disk {
-    rng: SeededRng,
-    inodes: Vec<Inode>,
-    names: BTreeMap<String, usize>,
-    durable_names: BTreeMap<String, usize>,
-    /// Handles and locks of an earlier boot are dead.
-    boot: u64,
-    locked: bool,
-    calls: u64,
-    power_off_at: Option<u64>,
-    /// Which call fails, after how many that succeed, and how.
-    faults: Vec<(Call, u64, ErrorKind)>,
-    capacity: Option<u64>,
-}
-
-#[derive(Debug, Default)]
-struct Inode {
-    live: Vec<u8>,
-    durable: Vec<u8>,
-    /// `live` up to here was in a sync that failed: lost, and nobody will be told again.
-    lost_to: usize,
-}
-
 impl SimIo {
     /// An empty folder; `seed` decides what survives crashes.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let disk = Disk {
-            rng: SeededRng::new(seed),
-            inodes: Vec::new(),
-            names: BTreeMap::new(),
-            durable_names: BTreeMap::new(),
-            boot: 0,
-            locked: false,
-            calls: 0,
-            power_off_at: None,
-            faults: Vec::new(),
-            capacity: None,
-        };
-        Self { disk: Arc::new(Mutex::new(disk)) }
+        Self { disk: Arc::new(Mutex::new(Disk::new(seed))) }
     }
 
     /// Every call after the next `calls` fails, until [`SimIo::crash`].
@@ -109,27 +73,7 @@ impl SimIo {
     /// Loss of power and a new start: handles and locks are dead, what was not synced is torn, faults that wait
     /// are forgotten.
     pub fn crash(&self) {
-        let mut disk = self.disk();
-        let Disk { rng, inodes, names, durable_names, .. } = &mut *disk;
-        for inode in inodes.iter_mut() {
-            inode.crash(rng);
-        }
-        let mut all: Vec<String> = names.keys().chain(durable_names.keys()).cloned().collect();
-        all.dedup();
-        for name in all {
-            let (old, new) = (durable_names.get(&name).copied(), names.get(&name).copied());
-            if old == new {
-                continue;
-            }
-            let survivor = if rng.below(2) == 0 { old } else { new };
-            for map in [&mut *names, &mut *durable_names] {
-                match survivor {
-                    Some(inode) => map.insert(name.clone(), inode),
-                    None => map.remove(&name),
-                };
-            }
-        }
-        disk.restart();
+        self.disk().crash();
     }
 
     /// The death of the process alone: handles and locks are dead, every byte that was written is there.
@@ -166,95 +110,6 @@ impl SimIo {
     fn handle(&self, disk: &Disk, inode: usize) -> Box<dyn IoFile> {
         Box::new(SimFile { disk: Arc::clone(&self.disk), boot: disk.boot, inode })
     }
-}
-
-impl Disk {
-    /// Counts a call and lets it fail if it is its turn.
-    fn call(&mut self, call: Call) -> io::Result<()> {
-        if self.power_off_at.is_some_and(|at| self.calls >= at) {
-            return Err(io::Error::other("the power is off"));
-        }
-        self.calls += 1;
-        let mut due = None;
-        self.faults.retain_mut(|(of, successes, kind)| {
-            if *of != call {
-                return true;
-            }
-            let now = *successes == 0 && due.is_none();
-            if now {
-                due = Some(*kind);
-            }
-            *successes = successes.saturating_sub(1);
-            !now
-        });
-        due.map_or(Ok(()), |kind| Err(kind.into()))
-    }
-
-    fn restart(&mut self) {
-        self.boot += 1;
-        self.locked = false;
-        self.power_off_at = None;
-        self.faults.clear();
-    }
-
-    fn add(&mut self, inode: Inode) -> usize {
-        self.inodes.push(inode);
-        self.inodes.len() - 1
-    }
-
-    fn named(&self, name: &str) -> io::Result<usize> {
-        self.names.get(name).copied().ok_or_else(|| ErrorKind::NotFound.into())
-    }
-
-    fn used(&self) -> u64 {
-        self.names
-            .values()
-            .filter_map(|&inode| self.inodes.get(inode))
-            .map(|i| i.live.len() as u64)
-            .sum()
-    }
-}
-
-impl Inode {
-    fn sync(&mut self) {
-        let kept = common_prefix(&self.durable, &self.live);
-        self.durable.truncate(kept);
-        let lost = self.lost_to.clamp(kept, self.live.len());
-        self.durable.resize(lost, 0);
-        self.durable.extend_from_slice(&self.live[lost..]);
-    }
-
-    fn crash(&mut self, rng: &SeededRng) {
-        let kept = common_prefix(&self.durable, &self.live);
-        let cut_is_durable = kept == self.durable.len() || rng.below(2) == 0;
-        if cut_is_durable {
-            let fresh = self.live.len() - kept;
-            // Whole, nothing and anything in between, all of them often.
-            let survives = match rng.below(4) {
-                0 => 0,
-                1 => fresh,
-                _ => rng.below(fresh as u64 + 1) as usize,
-            };
-            self.live.truncate(kept + survives);
-            if rng.below(2) == 0 {
-                for sector in self.live[kept..].chunks_mut(SECTOR) {
-                    if rng.below(4) == 0 {
-                        sector.fill(0);
-                    }
-                }
-            }
-            let lost = self.lost_to.clamp(kept, self.live.len());
-            self.live[kept..lost].fill(0);
-        } else {
-            self.live.clone_from(&self.durable);
-        }
-        self.durable.clone_from(&self.live);
-        self.lost_to = 0;
-    }
-}
-
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 impl Io for SimIo {
@@ -326,103 +181,6 @@ impl Drop for SimLock {
         if disk.boot == self.boot {
             disk.locked = false;
         }
-    }
-}
-
-struct SimFile {
-    disk: Arc<Mutex<Disk>>,
-    boot: u64,
-    inode: usize,
-}
-
-impl SimFile {
-    /// Runs `act` on the file if the call may succeed; `torn` on it if not, with the error.
-    fn with<T>(
-        &self,
-        call: Call,
-        act: impl FnOnce(&mut Inode, Option<u64>) -> io::Result<T>,
-        torn: impl FnOnce(&mut Inode, &SeededRng),
-    ) -> io::Result<T> {
-        let mut disk = self.disk.lock().unwrap_or_else(PoisonError::into_inner);
-        if disk.boot != self.boot {
-            return Err(io::Error::other("the file was opened before a crash"));
-        }
-        let powered = disk.power_off_at.is_none_or(|at| disk.calls < at);
-        let result = disk.call(call);
-        let room = disk.capacity.map(|capacity| capacity.saturating_sub(disk.used()));
-        let Disk { inodes, rng, .. } = &mut *disk;
-        let Some(inode) = inodes.get_mut(self.inode) else {
-            return Err(ErrorKind::NotFound.into());
-        };
-        match result {
-            Ok(()) => act(inode, room),
-            Err(error) => {
-                if powered {
-                    torn(inode, rng);
-                }
-                Err(error)
-            }
-        }
-    }
-}
-
-impl IoFile for SimFile {
-    fn len(&self) -> io::Result<u64> {
-        self.with(Call::Read, |inode, _| Ok(inode.live.len() as u64), |_, _| {})
-    }
-
-    fn read_at(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        self.with(
-            Call::Read,
-            |inode, _| {
-                let from =
-                    usize::try_from(offset).map_or(inode.live.len(), |at| at.min(inode.live.len()));
-                let len = out.len().min(inode.live.len() - from);
-                out[..len].copy_from_slice(&inode.live[from..from + len]);
-                Ok(len)
-            },
-            |_, _| {},
-        )
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.with(
-            Call::Append,
-            |inode, room| {
-                let fits = room.map_or(bytes.len(), |room| {
-                    usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()))
-                });
-                inode.live.extend_from_slice(&bytes[..fits]);
-                if fits < bytes.len() { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
-            },
-            |inode, rng| {
-                let part = rng.below(bytes.len() as u64 + 1) as usize;
-                inode.live.extend_from_slice(&bytes[..part]);
-            },
-        )
-    }
-
-    fn truncate(&mut self, len: u64) -> io::Result<()> {
-        self.with(
-            Call::Truncate,
-            |inode, _| {
-                inode.live.truncate(usize::try_from(len).unwrap_or(usize::MAX));
-                inode.lost_to = inode.lost_to.min(inode.live.len());
-                Ok(())
-            },
-            |_, _| {},
-        )
-    }
-
-    fn sync_data(&mut self) -> io::Result<()> {
-        self.with(
-            Call::Sync,
-            |inode, _| {
-                inode.sync();
-                Ok(())
-            },
-            |inode, _| inode.lost_to = inode.live.len(),
-        )
     }
 }
 
