@@ -32,7 +32,7 @@
 //! # Ok::<(), LogError>(())
 //! ```
 //!
-//! * [`format`] is the files' bytes: segments `NNNNNNNNNNNNNNNN.log` of records with checksums.
+//! * [`mod@format`] is the files' bytes: segments `NNNNNNNNNNNNNNNN.log` of records with checksums.
 //! * [`LogWriter`] is the log without a thread, for simulations.
 //! * [`write_manifest`] replaces a small file as a whole: with it and [`Log::prune`] a log is cut behind a
 //!   snapshot, and [`LogOptions::replay_from`] skips what the snapshot covers.
