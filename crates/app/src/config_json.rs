@@ -201,7 +201,7 @@ mod tests {
                 {"config": {"name": "a", "base_path": "models/a", "nireq": 2, "batch_size": "4",
                             "model_version_policy": {"all": {}}, "target_device": "CPU",
                             "stead": {"max_batch_size": 8, "max_queue_delay_microseconds": 500}}},
-                {"config": {"name": "s", "base_path": "s", "stateful": true}},
+                {"config": {"name": "s", "base_path": "s", "mean": "[1,2]"}},
                 {"config": {"name": "a", "base_path": "other"}},
                 {"config": {"name": "p", "base_path": "../p"}}
             ],
@@ -213,10 +213,7 @@ mod tests {
         let a = config.models[0].settings.as_ref().unwrap();
         assert_eq!((a.nireq, a.max_batch_size), (Some(2), Some(8)));
         let error = config.models[1].settings.as_ref().unwrap_err().to_string();
-        assert!(
-            error.starts_with("/model_config_list/1/config/stateful is not supported"),
-            "{error}"
-        );
+        assert!(error.starts_with("/model_config_list/1/config/mean is not supported"), "{error}");
         assert!(config.models[2].settings.is_err());
         assert_eq!(config.warnings.len(), 1);
         assert_eq!(config.metrics.enable, Some(true));

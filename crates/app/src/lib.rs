@@ -22,6 +22,7 @@ mod literal;
 mod mapping;
 mod options;
 mod ovms;
+mod sequences;
 mod settings;
 mod stead_toml;
 
@@ -31,5 +32,8 @@ pub use literal::{Literal, Scalar};
 pub use mapping::NameMapping;
 pub use options::{OPTIONS, OptionSpec, options_markdown};
 pub use ovms::{MODEL_KEYS, apply_model_key};
+pub use sequences::{
+    Growable, SequenceIds, SequenceSettings, StateInit, StateSetting, WindowSetting,
+};
 pub use settings::{BatchSize, InputShape, ModelSettings, Source, VersionPolicy};
 pub use stead_toml::parse_stead_toml;

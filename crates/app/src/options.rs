@@ -1,7 +1,8 @@
 //! The one table of stead's own options. The object `stead` in `config.json`, `stead.toml`, their error
 //! messages and the page `docs/options.md` all come from it.
 
-use crate::fields::{bad, integer, join};
+use crate::fields::{bad, boolean, integer, join};
+use crate::sequences;
 use crate::{ConfigError, Literal, ModelSettings};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -36,6 +37,8 @@ const MAX_QUEUE: u64 = 1_000_000;
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
 /// More threads than any machine has.
 const MAX_THREADS: u64 = 4096;
+/// Each answer is memory, for every sequence.
+const MAX_REPLAY: u64 = 1024;
 /// Warm-up happens before the model is served; more runs only delay that.
 const MAX_WARMUP: u64 = 1000;
 
@@ -113,6 +116,76 @@ pub const OPTIONS: &[OptionSpec] = &[
             }
             Ok(())
         },
+    },
+    OptionSpec {
+        name: "states",
+        kind: "list of objects",
+        default: "found by name",
+        doc: "The states of a stateful model: `{\"input\": name, \"output\": name, \"batch_axis\": n, \"init\": \
+              \"zeros\" or \"first_value\" or {\"const\": values} or {\"file\": \"name.npy\"}, \"growable\": \
+              {\"axis\": n, \"max\": n}}`; see [sequences](sequences.md).",
+        read: |v, p, s| sequences::states(v, p).map(|list| s.sequences.states = list),
+    },
+    OptionSpec {
+        name: "windows",
+        kind: "list of objects",
+        default: "[]",
+        doc: "Inputs that the model takes with the last values of the step before in front: `{\"input\": name, \
+              \"length\": n, \"axis\": n}`. Clients send only new values; a START begins with zeros in front.",
+        read: |v, p, s| sequences::windows(v, p).map(|list| s.sequences.windows = list),
+    },
+    OptionSpec {
+        name: "sequence_ids",
+        kind: "`random` or `counter`",
+        default: "random",
+        doc: "How ids are made for sequences that begin without one: 53 random bits, which nobody can guess, or \
+              1, 2, 3, ... as OpenVINO Model Server does.",
+        read: |v, p, s| sequences::ids(v, p).map(|ids| s.sequences.ids = Some(ids)),
+    },
+    OptionSpec {
+        name: "sequence_idle_timeout_ms",
+        kind: "integer, 0 to 86400000",
+        default: "0 (none)",
+        doc: "A sequence without a successful step for exactly this long ends by itself, beside the scans of \
+              `--sequence_cleaner_poll_wait_minutes`.",
+        read: |v, p, s| {
+            integer(v, p, 0, MAX_TIMEOUT_MS)
+                .map(|n| s.sequences.idle_timeout = Some(Duration::from_millis(n)))
+        },
+    },
+    OptionSpec {
+        name: "replay_depth",
+        kind: "integer, 0 to 1024",
+        default: "1",
+        doc: "How many answers each sequence keeps for steps that a client numbers with `sequence_step` and \
+              sends again.",
+        read: |v, p, s| small(v, p, 0, MAX_REPLAY).map(|n| s.sequences.replay_depth = Some(n)),
+    },
+    OptionSpec {
+        name: "ended_answer_ttl_ms",
+        kind: "integer, 0 to 86400000",
+        default: "60000",
+        doc: "How long the answer of a numbered END is kept for a client that sends it again.",
+        read: |v, p, s| {
+            integer(v, p, 0, MAX_TIMEOUT_MS)
+                .map(|n| s.sequences.ended_ttl = Some(Duration::from_millis(n)))
+        },
+    },
+    OptionSpec {
+        name: "triton_compat",
+        kind: "truth value",
+        default: "false",
+        doc: "Triton's rules where it and OpenVINO Model Server disagree: a START on a live id begins it anew, \
+              every request needs an id, a step without a START is INVALID_ARGUMENT.",
+        read: |v, p, s| boolean(v, p).map(|on| s.sequences.triton_compat = Some(on)),
+    },
+    OptionSpec {
+        name: "ovms_compat",
+        kind: "truth value",
+        default: "false",
+        doc: "Refuse for a stateful model what OpenVINO Model Server refuses: `batch_size: auto` and \
+              `shape: auto`.",
+        read: |v, p, s| boolean(v, p).map(|on| s.sequences.ovms_compat = Some(on)),
     },
 ];
 

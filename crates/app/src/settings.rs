@@ -1,6 +1,6 @@
 //! Typed settings that configuration files and command-line flags both fill.
 
-use crate::Literal;
+use crate::{Literal, SequenceSettings};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,6 +59,8 @@ pub struct ModelSettings {
     pub batch_size: Option<BatchSize>,
     /// Shapes by input; the empty name means the only input.
     pub shapes: BTreeMap<String, InputShape>,
+    /// OVMS's `shape: auto`: every request chooses, of a stateful model every sequence.
+    pub auto_shape: Option<bool>,
     /// Executions at a time; 0 or `None` for one per thread of the pool.
     pub nireq: Option<u32>,
     /// OpenVINO's `NUM_STREAMS`: executions at a time, whatever `nireq` allows.
@@ -77,9 +79,27 @@ pub struct ModelSettings {
     pub default_timeout: Option<Duration>,
     /// Values of inputs that a request leaves out.
     pub default_inputs: BTreeMap<String, Literal>,
+    /// What holds for sequences.
+    pub sequences: SequenceSettings,
 }
 
 impl ModelSettings {
+    /// Why these settings cannot hold together, in the words of OpenVINO Model Server.
+    pub fn contradiction(&self) -> Option<String> {
+        if let Some(option) = self.sequences.needs_stateful() {
+            return Some(format!(
+                "Stateful model config parameter used for non stateful model - {option}"
+            ));
+        }
+        let auto = self.batch_size == Some(BatchSize::Auto) || self.auto_shape == Some(true);
+        (self.sequences.is_stateful() && self.sequences.ovms_compat == Some(true) && auto).then(
+            || {
+                "Dynamic shape and dynamic batch size are not supported for stateful models"
+                    .to_owned()
+            },
+        )
+    }
+
     /// These settings, and those of `base` where these say nothing.
     #[must_use]
     pub fn over(self, base: &ModelSettings) -> ModelSettings {
@@ -89,6 +109,7 @@ impl ModelSettings {
             version_policy: self.version_policy.or_else(|| base.version_policy.clone()),
             batch_size: self.batch_size.or(base.batch_size),
             shapes: if self.shapes.is_empty() { base.shapes.clone() } else { self.shapes },
+            auto_shape: self.auto_shape.or(base.auto_shape),
             nireq: self.nireq.or(base.nireq),
             streams: self.streams.or(base.streams),
             threads: self.threads.or(base.threads),
@@ -98,6 +119,7 @@ impl ModelSettings {
             warmup: self.warmup.or(base.warmup),
             default_timeout: self.default_timeout.or(base.default_timeout),
             default_inputs,
+            sequences: self.sequences.over(&base.sequences),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::evaluate::{Loader, engine_loader};
 use crate::instance::Machine;
 use crate::memory::{Budget, available};
 use crate::repository::{Repository, Scope, Update};
+use crate::sequences::Cleaner;
 use crate::{
     CallKey, Code, Error, ErrorKind, IndexEntry, IndexState, InferRequest, InferResponse, Method,
     MetricsSnapshot, ModelConfig, ModelMetadata, ModelStatistics, Parameters, Protocol,
@@ -15,6 +16,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, Source};
 use stead_pool::{Pool, PoolOptions};
+use stead_sequence::{SequenceError, SequenceId, Summary as SequenceSummary};
+use stead_tensor::Tensor;
 use tokio::sync::Notify;
 
 /// The part of the memory that requests may hold while they wait: weights and the runs need the rest.
@@ -31,12 +34,20 @@ pub struct NodeConfig {
     pub threads: Option<usize>,
     /// How often the repository is looked at for changes; `None` for never.
     pub poll: Option<Duration>,
+    /// Time between two scans for idle sequences; `None` for no scans.
+    pub cleaner: Option<Duration>,
 }
 
 impl NodeConfig {
     /// A node over `source` with default settings that does not poll.
     pub fn new(source: Source) -> NodeConfig {
-        NodeConfig { source, defaults: ModelSettings::default(), threads: None, poll: None }
+        NodeConfig {
+            source,
+            defaults: ModelSettings::default(),
+            threads: None,
+            poll: None,
+            cleaner: None,
+        }
     }
 
     /// A node over a repository folder, a model folder or a model file.
@@ -49,6 +60,7 @@ impl NodeConfig {
 pub struct Embedded {
     repository: Repository,
     pool: Arc<Pool>,
+    cleaner: Arc<Cleaner>,
     draining: AtomicBool,
     /// Requests that are in.
     inside: AtomicUsize,
@@ -82,7 +94,9 @@ impl Embedded {
         let mut options = PoolOptions::default();
         options.threads = config.threads.unwrap_or(options.threads);
         let pool = Pool::new(&options).map_err(no_thread)?;
+        let cleaner = Cleaner::new(config.cleaner.filter(|p| !p.is_zero()));
         let machine = Machine {
+            cleaner: Arc::clone(&cleaner),
             pool: Arc::clone(&pool),
             timer: Arc::default(),
             loader,
@@ -91,6 +105,7 @@ impl Embedded {
         let node = Arc::new(Embedded {
             repository: Repository::new(config.source, config.defaults, Arc::new(machine)),
             pool,
+            cleaner,
             draining: AtomicBool::new(false),
             inside: AtomicUsize::new(0),
             emptied: Notify::new(),
@@ -118,8 +133,97 @@ impl Embedded {
         if self.draining.load(Ordering::SeqCst) {
             return Err(ErrorKind::ShuttingDown.into());
         }
-        let instance = self.repository.find(&request.model, &request.version)?;
+        let instance = self.repository.find_for(&request)?;
         instance.infer(request, arrived).await
+    }
+
+    /// Up to `limit` live sequences of a stateful model, in the order of their ids, behind `after`.
+    ///
+    /// # Errors
+    /// The errors of lookup, and [`ErrorKind::NotStateful`].
+    pub fn sequences(
+        &self,
+        model: &str,
+        version: &VersionRef,
+        after: Option<&SequenceId>,
+        limit: usize,
+    ) -> Result<Vec<SequenceSummary>, Error> {
+        Ok(self.repository.find(model, version)?.sequences()?.list(after, limit))
+    }
+
+    /// What is known of one sequence.
+    ///
+    /// # Errors
+    /// As [`Embedded::sequences`], and [`ErrorKind::Sequence`] when it does not live.
+    pub fn sequence(
+        &self,
+        model: &str,
+        version: &VersionRef,
+        id: &SequenceId,
+    ) -> Result<SequenceSummary, Error> {
+        let instance = self.repository.find(model, version)?;
+        let summary = instance.sequences()?.summary(id);
+        summary.ok_or_else(|| ErrorKind::Sequence(SequenceError::Missing).into())
+    }
+
+    /// Ends a sequence at once. A step of it that runs has no effect.
+    ///
+    /// # Errors
+    /// As [`Embedded::sequence`].
+    pub fn end_sequence(
+        &self,
+        model: &str,
+        version: &VersionRef,
+        id: &SequenceId,
+    ) -> Result<(), Error> {
+        self.repository.find(model, version)?.sequences()?.end(id)
+    }
+
+    /// Begins a sequence with a copy of another one's state. Gives the number of its last step.
+    ///
+    /// # Errors
+    /// As [`Embedded::sequence`]; also when `to` lives already or the table is full.
+    pub fn fork_sequence(
+        &self,
+        model: &str,
+        version: &VersionRef,
+        from: &SequenceId,
+        to: SequenceId,
+    ) -> Result<u64, Error> {
+        self.repository.find(model, version)?.sequences()?.fork(from, to)
+    }
+
+    /// The number of the last step of a sequence, and the values that it left, by name.
+    ///
+    /// # Errors
+    /// As [`Embedded::sequence`].
+    pub fn export_sequence(
+        &self,
+        model: &str,
+        version: &VersionRef,
+        id: &SequenceId,
+    ) -> Result<(u64, Vec<(String, Tensor)>), Error> {
+        self.repository.find(model, version)?.sequences()?.export(id)
+    }
+
+    /// Begins a sequence after step `step` with values that [`Embedded::export_sequence`] gave.
+    ///
+    /// # Errors
+    /// As [`Embedded::fork_sequence`]; also when the values do not suit the model.
+    pub fn import_sequence(
+        &self,
+        model: &str,
+        version: &VersionRef,
+        id: SequenceId,
+        step: u64,
+        values: Vec<(String, Tensor)>,
+    ) -> Result<(), Error> {
+        self.repository.find(model, version)?.sequences()?.import(id, step, values)
+    }
+
+    /// One scan for idle sequences, beside those that come by themselves.
+    pub fn scan_sequences(&self) {
+        self.cleaner.scan();
     }
 
     /// What a model takes and gives.
@@ -288,6 +392,7 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         *self.poll.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.poll.changed.notify_all();
+        self.cleaner.stop();
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong, and the one table that says how each protocol reports it.
 
 use std::fmt;
+use stead_sequence::SequenceError;
 
 /// The class of a failure. [`CODES`] maps it to each protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -265,6 +266,31 @@ pub enum ErrorKind {
         /// The request's type.
         actual: String,
     },
+    /// A special input or parameter of a sequence is wrong.
+    #[error("{text}")]
+    SpecialInput {
+        /// What is wrong, in the words of OpenVINO Model Server where it has the case.
+        text: String,
+    },
+    /// A sequence refuses the request.
+    #[error("{0}")]
+    Sequence(SequenceError),
+    /// A state has grown to its limit.
+    #[error(
+        "state '{state}' has grown beyond its limit of {max} elements; the sequence is as before"
+    )]
+    StateFull {
+        /// The state's input.
+        state: String,
+        /// The limit.
+        max: usize,
+    },
+    /// Sequences are asked for where there are none.
+    #[error("model '{model}' is not stateful")]
+    NotStateful {
+        /// The model.
+        model: String,
+    },
     /// The model's queue is full.
     #[error("Exceeds maximum queue size - model: {model}; max_queue_size: {limit}")]
     QueueFull {
@@ -354,13 +380,34 @@ impl ErrorKind {
             | WrongBatch { .. }
             | WrongPrecision { .. }
             | ModelControl { .. }
+            | SpecialInput { .. }
+            | NotStateful { .. }
             | Protocol(_) => Code::InvalidArgument,
             QueueFull { .. } | QueueMemory { .. } | ShuttingDown => Code::Unavailable,
+            StateFull { .. } => Code::ResourceExhausted,
+            Sequence(error) => sequence_code(error),
             DeadlineExceeded { .. } => Code::DeadlineExceeded,
             Cancelled { .. } => Code::Cancelled,
             ConfigMissing => Code::NotFound,
             Evaluation { .. } | LoadFailed { .. } | ConfigInvalid { .. } => Code::Internal,
         }
+    }
+}
+
+/// The class of a sequence's refusal, as OpenVINO Model Server and Triton have it.
+fn sequence_code(error: &SequenceError) -> Code {
+    match error {
+        SequenceError::Missing => Code::NotFound,
+        SequenceError::AlreadyExists => Code::AlreadyExists,
+        SequenceError::TooMany => Code::Unavailable,
+        SequenceError::NoRandomId => Code::Internal,
+        SequenceError::Terminated | SequenceError::Gap { .. } | SequenceError::NotKept { .. } => {
+            Code::FailedPrecondition
+        }
+        SequenceError::IdNotProvided
+        | SequenceError::BadStep { .. }
+        | SequenceError::NotStarted { .. }
+        | SequenceError::NoCorrelationId => Code::InvalidArgument,
     }
 }
 
@@ -398,6 +445,11 @@ mod tests {
             (ErrorKind::QueueFull { model: model(), limit: 3 }, 14, 503, 503),
             (ErrorKind::NotAvailable { model: model() }, 3, 400, 400),
             (ErrorKind::MissingInput { input: model() }, 3, 400, 400),
+            (ErrorKind::Sequence(SequenceError::Missing), 5, 404, 404),
+            (ErrorKind::Sequence(SequenceError::AlreadyExists), 6, 409, 409),
+            (ErrorKind::Sequence(SequenceError::Terminated), 9, 412, 412),
+            (ErrorKind::Sequence(SequenceError::TooMany), 14, 503, 503),
+            (ErrorKind::Sequence(SequenceError::IdNotProvided), 3, 400, 400),
         ];
         for (kind, grpc, kserve, tfs) in cases {
             let error = Error::from(kind);

@@ -30,6 +30,9 @@ pub struct ModelMetadata {
     pub inputs: Vec<TensorInfo>,
     /// The outputs in the model's order.
     pub outputs: Vec<TensorInfo>,
+    /// The special inputs of a stateful model, which describe a sequence and never reach the model. Servers do
+    /// not list them.
+    pub special_inputs: Vec<TensorInfo>,
 }
 
 /// Which versions of a model are served.
@@ -73,6 +76,8 @@ pub struct ModelConfig {
     pub outputs: Vec<TensorInfo>,
     /// Executions at a time (OVMS's `nireq`).
     pub instances: u64,
+    /// Whether requests are steps of sequences.
+    pub stateful: bool,
     /// Dynamic batching, when it is on.
     pub dynamic_batching: Option<DynamicBatching>,
     /// The name of the model's file, without its folder.

@@ -1,9 +1,10 @@
 //! A loaded model version.
 
 use crate::evaluate::{EvaluateError, Loader, Run};
-use crate::memory::Budget;
+use crate::memory::{Budget, Held};
 use crate::recorder::{Call, End, Recorder};
-use crate::scheduler::{Answer, Batching, Job, Limits, Scheduler, Timer};
+use crate::scheduler::{Batching, Job, Limits, NoStates, Reply, Scheduler, StateAxes, Timer};
+use crate::sequences::{self, Cleaner, Layout, Sequencer, Step};
 use crate::signature::Signature;
 use crate::{
     Code, DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig,
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, NameMapping, VersionPolicy};
 use stead_pool::Pool;
+use stead_sequence::Order;
 use stead_tensor::Tensor;
 use tokio::sync::oneshot;
 
@@ -28,6 +30,7 @@ pub(crate) struct Machine {
     pub(crate) loader: Arc<Loader>,
     /// For the tensors of requests that wait.
     pub(crate) budget: Arc<Budget>,
+    pub(crate) cleaner: Arc<Cleaner>,
 }
 
 /// A loaded model version, able to answer.
@@ -36,8 +39,10 @@ pub(crate) struct Instance {
     pub(crate) version: u64,
     signature: Signature,
     scheduler: Arc<Scheduler>,
+    sequences: Option<Arc<Sequencer>>,
     recorder: Arc<Recorder>,
     budget: Arc<Budget>,
+    cleaner: Arc<Cleaner>,
     settings: ModelSettings,
     filename: String,
 }
@@ -63,11 +68,19 @@ impl Instance {
     ) -> Result<Instance, String> {
         let Blueprint { model, version, file, settings, names } = what;
         let evaluate = (machine.loader)(file)?;
-        let signature = Signature::new(&*evaluate, settings, names)?;
+        if let Some(text) = settings.contradiction() {
+            return Err(text);
+        }
+        let layout = match settings.sequences.is_stateful() {
+            true => Some(sequences::layout(model, &*evaluate, settings, file)?),
+            false => None,
+        };
+        let signature = Signature::new(&*evaluate, settings, names, layout.as_ref())?;
+        let axes: &dyn StateAxes = layout.as_ref().map_or(&NoStates, |layout| layout);
         let batching = match settings.max_batch_size {
             Some(max) if max > 0 => {
                 let delay = settings.max_queue_delay.unwrap_or_default();
-                Some(Batching::new(&*evaluate, max as usize, delay)?)
+                Some(Batching::new(&*evaluate, max as usize, delay, axes)?)
             }
             _ if settings.max_queue_delay.is_some_and(|d| !d.is_zero()) => {
                 return Err("max_queue_delay_microseconds needs max_batch_size".to_owned());
@@ -83,7 +96,8 @@ impl Instance {
             queue: settings.max_queue_size.unwrap_or(QUEUE).max(1) as usize,
             batching,
         };
-        warm_up(&*evaluate, &signature, settings.warmup.unwrap_or(0), machine, limits.threads)?;
+        let runs = settings.warmup.unwrap_or(0);
+        warm_up(&*evaluate, &signature, layout.as_ref(), runs, machine, limits.threads)?;
         let scheduler = Scheduler::new(
             (*model).to_owned(),
             evaluate,
@@ -92,13 +106,18 @@ impl Instance {
             Arc::clone(&machine.timer),
             Arc::clone(&recorder),
         );
+        let sequences = layout.map(|layout| {
+            sequences::begin(model, layout, &settings.sequences, &scheduler, &recorder, machine)
+        });
         Ok(Instance {
+            sequences,
             model: (*model).to_owned(),
             version: *version,
             signature,
             scheduler,
             recorder,
             budget: Arc::clone(&machine.budget),
+            cleaner: Arc::clone(&machine.cleaner),
             settings: (*settings).clone(),
             filename: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         })
@@ -127,11 +146,12 @@ impl Instance {
 
     async fn answer(
         &self,
-        request: InferRequest,
+        mut request: InferRequest,
         arrived: Instant,
     ) -> Result<InferResponse, Error> {
-        let (inputs, wanted) =
-            self.signature.arrange(&self.model, request.inputs, &request.outputs)?;
+        let call = self.sequences.as_ref().map(|_| sequences::read(&mut request)).transpose()?;
+        let InferRequest { id, inputs, outputs, deadline, .. } = request;
+        let (inputs, wanted) = self.signature.arrange(&self.model, inputs, &outputs)?;
         let rows = match &self.scheduler.limits().batching {
             Some(batching) => {
                 let names: Vec<&str> = self.signature.inputs.iter().map(|i| &*i.name).collect();
@@ -140,49 +160,103 @@ impl Instance {
             None => 1,
         };
         let own = self.settings.default_timeout.filter(|t| !t.is_zero());
-        let deadline = request.deadline.or_else(|| arrived.checked_add(own?));
+        let deadline = deadline.or_else(|| arrived.checked_add(own?));
         let names: Vec<String> =
             wanted.iter().map(|&i| self.signature.outputs[i].name.clone()).collect();
-        let answer = match self.scheduler.run_inline(&inputs, &wanted, rows, deadline) {
-            Some(answer) => answer,
-            None => self.queue(inputs, wanted, rows, deadline).await,
-        };
-        Ok(InferResponse {
+        let mut response = InferResponse {
             model: self.model.clone(),
             version: self.version,
-            id: request.id,
-            outputs: names.into_iter().zip(answer?).collect(),
+            id,
+            outputs: Vec::new(),
             parameters: Parameters::new(),
+        };
+        if let (Some(call), Some(sequences)) = (call, &self.sequences) {
+            let (client, answer) = oneshot::channel();
+            let held = self.hold(&inputs)?;
+            let form = call.form;
+            let step =
+                Step { inputs, wanted, names, rows, deadline, queued: arrived, held, form, client };
+            sequences.arrive(call, step);
+            let answer = self.wait(answer, deadline).await?;
+            response.outputs = answer.outputs;
+            sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
+            return Ok(response);
+        }
+        let answer = match self.scheduler.run_inline(&inputs, &wanted, rows, deadline) {
+            Some(answer) => answer,
+            None => {
+                let held = self.hold(&inputs)?;
+                let (client, answer) = oneshot::channel();
+                let (queued, reply) = (Instant::now(), Reply::Client(client));
+                let job = Job { inputs, wanted, rows, deadline, queued, reply, held };
+                match self.scheduler.submit(job) {
+                    Some((_, error)) => Err(error),
+                    None => self.wait(answer, deadline).await,
+                }
+            }
+        };
+        response.outputs = names.into_iter().zip(answer?).collect();
+        Ok(response)
+    }
+
+    /// Takes the memory of inputs that may have to wait from the budget of the node.
+    fn hold(&self, inputs: &[Option<Tensor>]) -> Result<Held, Error> {
+        let bytes = inputs.iter().flatten().map(size).sum();
+        self.budget.take(bytes).ok_or_else(|| {
+            self.recorder.rejected();
+            let (model, limit) = (self.model.clone(), self.budget.limit());
+            ErrorKind::QueueMemory { model, limit }.into()
         })
     }
 
-    async fn queue(
+    /// Waits for an answer until the deadline. The scheduler looks at deadlines too, but only between steps: this
+    /// answers in time.
+    async fn wait<T>(
         &self,
-        inputs: Vec<Option<Tensor>>,
-        wanted: Vec<usize>,
-        rows: usize,
+        answer: oneshot::Receiver<Result<T, Error>>,
         deadline: Option<Instant>,
-    ) -> Answer {
-        let bytes = inputs.iter().flatten().map(size).sum();
-        let Some(held) = self.budget.take(bytes) else {
-            self.recorder.rejected();
-            let (model, limit) = (self.model.clone(), self.budget.limit());
-            return Err(ErrorKind::QueueMemory { model, limit }.into());
-        };
-        let (sender, receiver) = oneshot::channel();
-        let queued = Instant::now();
-        let job = Job { inputs, wanted, rows, deadline, queued, answer: sender, held };
-        self.scheduler.submit(job)?;
+    ) -> Result<T, Error> {
         let gone = |_| Error::from(ErrorKind::ShuttingDown);
-        let Some(deadline) = deadline else { return receiver.await.map_err(gone)? };
-        // The scheduler looks at deadlines too, but only between steps: this answers in time.
-        match tokio::time::timeout_at(deadline.into(), receiver).await {
+        let Some(deadline) = deadline else { return answer.await.map_err(gone)? };
+        match tokio::time::timeout_at(deadline.into(), answer).await {
             Ok(answer) => answer.map_err(gone)?,
             Err(_) => {
                 let model = self.model.clone();
                 Err(ErrorKind::DeadlineExceeded { model, stage: "waiting" }.into())
             }
         }
+    }
+
+    /// Whether requests are steps of sequences.
+    pub(crate) fn is_stateful(&self) -> bool {
+        self.sequences.is_some()
+    }
+
+    /// Whether a sequence lives here.
+    pub(crate) fn has_sequences(&self) -> bool {
+        self.sequences.as_ref().is_some_and(|s| s.is_active())
+    }
+
+    /// Whether a request is for a sequence that lives here, or has its answer here.
+    pub(crate) fn knows(&self, order: &Order) -> bool {
+        self.sequences.as_ref().is_some_and(|s| s.knows(order))
+    }
+
+    /// Lives on for the sequences that began here, although no new ones do. `false` when there are none.
+    pub(crate) fn drain(self: &Arc<Self>) -> bool {
+        if self.has_sequences() {
+            self.cleaner.keep(self);
+        }
+        self.has_sequences()
+    }
+
+    /// The sequences of a stateful model.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotStateful`].
+    pub(crate) fn sequences(&self) -> Result<&Arc<Sequencer>, Error> {
+        let model = || ErrorKind::NotStateful { model: self.model.clone() }.into();
+        self.sequences.as_ref().ok_or_else(model)
     }
 
     pub(crate) fn metadata(&self, versions: Vec<u64>) -> ModelMetadata {
@@ -193,6 +267,11 @@ impl Instance {
             platform: PLATFORM.to_owned(),
             inputs: self.signature.input_infos(),
             outputs: self.signature.output_infos(),
+            special_inputs: self
+                .sequences
+                .iter()
+                .flat_map(|_| sequences::special_inputs())
+                .collect(),
         }
     }
 
@@ -228,7 +307,8 @@ impl Instance {
                 max_queue_size: limits.queue as u64,
             }),
             default_model_filename: self.filename.clone(),
-            parameters: Vec::new(),
+            stateful: self.sequences.is_some(),
+            parameters: self.sequences.iter().flat_map(|s| s.layout().describe()).collect(),
         }
     }
 
@@ -245,6 +325,7 @@ impl Instance {
             plan_hits: plans.hits,
             plan_misses: plans.misses,
             plan_evictions: plans.evictions,
+            sequences: self.sequences.as_ref().map(|s| s.metrics()),
             ..self.recorder.metrics()
         }
     }
@@ -264,6 +345,7 @@ const BACKEND: &str = "stead";
 fn warm_up(
     evaluate: &dyn crate::evaluate::Evaluate,
     signature: &Signature,
+    layout: Option<&Layout>,
     runs: u32,
     machine: &Machine,
     threads: usize,
@@ -271,7 +353,11 @@ fn warm_up(
     if runs == 0 {
         return Ok(());
     }
-    let inputs = signature.smallest().map_err(|e| format!("warm-up: {e}"))?;
+    let mut inputs = signature.smallest().map_err(|e| format!("warm-up: {e}"))?;
+    if let Some(layout) = layout {
+        let filled = layout.fill(&mut inputs, evaluate.inputs(), None, 1);
+        filled.map_err(|e| format!("warm-up: {e}"))?;
+    }
     let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
     let wanted: Vec<usize> = (0..signature.outputs.len()).collect();
     let started = Instant::now();

@@ -47,6 +47,7 @@ mod recorder;
 mod repository;
 mod request;
 mod scheduler;
+mod sequences;
 mod signature;
 mod statistics;
 #[cfg(test)]
@@ -59,9 +60,11 @@ pub use info::{
     VersionPolicyInfo, VersionState, VersionStatus,
 };
 pub use metrics::{
-    CallKey, Histogram, Method, MetricsSnapshot, ModelMetrics, RequestTimes, VersionMetrics,
+    CallKey, Histogram, Method, MetricsSnapshot, ModelMetrics, RequestTimes, SequenceMetrics,
+    VersionMetrics,
 };
 pub use request::{
     InferRequest, InferResponse, Param, Parameters, Protocol, VersionRef, parse_version,
 };
 pub use statistics::{BatchStatistics, Duration as StatDuration, ModelStatistics};
+pub use stead_sequence::{SequenceError, SequenceId, Summary as SequenceSummary};

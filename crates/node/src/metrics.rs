@@ -107,6 +107,35 @@ pub struct VersionMetrics {
     pub plan_misses: u64,
     /// Plans dropped to stay below the limit.
     pub plan_evictions: u64,
+    /// The sequences of a stateful model.
+    pub sequences: Option<SequenceMetrics>,
+}
+
+/// The sequences of one stateful model version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SequenceMetrics {
+    /// Those that live.
+    pub active: u64,
+    /// Bytes of their states and of the answers kept.
+    pub bytes: u64,
+    /// Requests that wait for their turn.
+    pub waiting: u64,
+    /// Those that began.
+    pub started: u64,
+    /// Those that a client ended.
+    pub ended: u64,
+    /// Those that were idle for too long.
+    pub expired: u64,
+    /// Those that an administrator ended.
+    pub removed: u64,
+    /// Steps done.
+    pub steps: u64,
+    /// Steps that failed or were cancelled while they ran.
+    pub failed: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// Requests that got an answer given before.
+    pub replayed: u64,
 }
 
 /// The metrics of one model.

@@ -16,6 +16,9 @@ pub enum SequenceError {
     /// No id where one is needed.
     #[error("Sequence ID has not been provided in request inputs")]
     IdNotProvided,
+    /// The system gives no random bits for an id.
+    #[error("no id can be made: the system gives no random numbers")]
+    NoRandomId,
     /// The table is full.
     #[error("Max sequence number has been reached. Could not create new sequence.")]
     TooMany,

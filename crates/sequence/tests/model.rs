@@ -309,6 +309,7 @@ fn name(error: &SequenceError) -> &'static str {
         SequenceError::AlreadyExists => "AlreadyExists",
         SequenceError::Terminated => "Terminated",
         SequenceError::IdNotProvided => "IdNotProvided",
+        SequenceError::NoRandomId => "NoRandomId",
         SequenceError::TooMany => "TooMany",
         SequenceError::Gap { .. } => "Gap",
         SequenceError::NotKept { .. } => "NotKept",

@@ -48,29 +48,27 @@ pub fn apply_model_key(
     let p = pointer.as_str();
     match key {
         "batch_size" => settings.batch_size = shape::batch_size(value, p)?,
-        "shape" => settings.shapes = shape::shapes(value, p)?,
+        "shape" => {
+            settings.shapes = shape::shapes(value, p)?;
+            settings.auto_shape = shape::is_auto(value).then_some(true);
+        }
         "layout" => shape::layout(value, p)?,
         "model_version_policy" => settings.version_policy = Some(version_policy(value, p)?),
         "nireq" => settings.nireq = Some(count(value, p)?),
         "target_device" => target_device(value, p)?,
         "allow_cache" => drop(boolean(value, p)?),
         "plugin_config" => plugin_config(value, p, settings, warnings)?,
-        "stateful" => {
-            if flag(value, p)? {
-                return Err(unsupported(
-                    p,
-                    "stateful models come with a later version (Sequences)",
-                ));
-            }
-        }
-        "idle_sequence_cleanup" | "low_latency_transformation" => {
-            // `false` asks for nothing.
-            if flag(value, p)? {
-                return Err(unsupported(p, "sequences come with a later version (Sequences)"));
-            }
-        }
+        "stateful" => settings.sequences.stateful = Some(flag(value, p)?),
+        "idle_sequence_cleanup" => settings.sequences.idle_cleanup = Some(flag(value, p)?),
+        "low_latency_transformation" => settings.sequences.low_latency = Some(flag(value, p)?),
         "max_sequence_number" => {
-            return Err(unsupported(p, "sequences come with a later version (Sequences)"));
+            let n = integer(value, p, 0, u64::from(u32::MAX)).map_err(|error| match error {
+                ConfigError::BadValue { .. } => {
+                    unsupported(p, "Sequence max number parameter too high")
+                }
+                other => other,
+            })?;
+            settings.sequences.max_sequences = u32::try_from(n).ok();
         }
         "precision" => warnings.push(format!("{p} is ignored: models run in their own precision")),
         "mean" | "scale" | "color_format" => {
@@ -195,9 +193,7 @@ mod tests {
     #[test]
     fn what_stead_has_not_is_named() {
         let refused = [
-            ("stateful", json!(true)),
-            ("max_sequence_number", json!(5)),
-            ("low_latency_transformation", json!(true)),
+            ("max_sequence_number", json!(1u64 << 32)),
             ("target_device", json!("GPU")),
             ("layout", json!("NHWC:NCHW")),
             ("mean", json!("[1,2]")),
@@ -209,7 +205,6 @@ mod tests {
             assert!(error.to_string().starts_with(&named), "{error}");
         }
         for (key, value) in [
-            ("stateful", json!(false)),
             ("target_device", json!("AUTO")),
             ("layout", json!({"a": "NHWC:NHWC"})),
             ("precision", json!("FP32")),

@@ -86,6 +86,13 @@ pub(super) fn shapes(
     Ok(shapes)
 }
 
+/// Whether every request chooses the shape of an input.
+pub(super) fn is_auto(value: &Value) -> bool {
+    let value = unwrapped(value, "").unwrap_or_default();
+    let auto = |v: &Value| v.as_str().is_some_and(|text| text.trim() == "auto");
+    auto(&value) || value.as_object().is_some_and(|map| map.values().any(auto))
+}
+
 /// Layouts name axes; only one that would move axes changes anything, and that is not offered.
 pub(super) fn layout(value: &Value, pointer: &str) -> Result<(), ConfigError> {
     let check = |value: &Value, pointer: &str| -> Result<(), ConfigError> {

@@ -12,8 +12,10 @@ mod update;
 pub(crate) use update::{Scope, Update};
 
 use crate::instance::{Instance, Machine};
+use crate::sequences;
 use crate::{
-    CallKey, Error, ErrorKind, IndexEntry, ModelMetrics, ModelStatistics, VersionRef, VersionStatus,
+    CallKey, Error, ErrorKind, IndexEntry, InferRequest, ModelMetrics, ModelStatistics, VersionRef,
+    VersionStatus,
 };
 use arc_swap::ArcSwap;
 use record::ModelRecord;
@@ -55,6 +57,26 @@ impl Repository {
         let models = self.models.load();
         let record = models.get(model).ok_or_else(|| unknown(model))?;
         record.find(version).cloned()
+    }
+
+    /// The instance that an inference is for: as [`Repository::find`], but a step of a sequence goes to where
+    /// the sequence lives.
+    ///
+    /// # Errors
+    /// As [`Repository::find`].
+    pub(crate) fn find_for(&self, request: &InferRequest) -> Result<Arc<Instance>, Error> {
+        let models = self.models.load();
+        let record = models.get(&request.model).ok_or_else(|| unknown(&request.model))?;
+        let found = record.find(&request.version);
+        let stateful = found.as_ref().map_or(!record.draining.is_empty(), |i| i.is_stateful());
+        if stateful
+            && let Some(order) = sequences::peek(request)
+            && let Some(other) =
+                record.find_sequence(found.as_ref().ok().copied(), &request.version, &order)
+        {
+            return Ok(other);
+        }
+        found.cloned()
     }
 
     /// The versions of a model that are served, ascending.

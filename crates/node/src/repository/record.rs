@@ -7,6 +7,7 @@ use crate::{Error, ErrorKind, IndexEntry, IndexState, VersionRef, VersionState, 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use stead_app::ModelSettings;
+use stead_sequence::Order;
 
 /// Ended versions that are remembered, so that clients are told that a version is retired. A version that is
 /// added and removed every second must not fill the memory.
@@ -44,6 +45,20 @@ impl VersionRecord {
         }
     }
 
+    /// Takes over settings that only concern the life of sequences, when nothing else has changed. Returns whether
+    /// it did.
+    pub(super) fn change(&mut self, stamp: &Stamp, settings: &ModelSettings) -> bool {
+        let mut same = self.settings.clone();
+        same.sequences = same.sequences.with_limits_of(&settings.sequences);
+        if self.failed || self.stamp != *stamp || self.settings == *settings || same != *settings {
+            return false;
+        }
+        let Some(Ok(sequences)) = self.instance().map(|i| i.sequences()) else { return false };
+        sequences.change(&settings.sequences);
+        self.settings = same;
+        true
+    }
+
     fn public_state(&self) -> VersionState {
         match &self.state {
             State::Start => VersionState::Start,
@@ -74,6 +89,8 @@ pub(super) struct ModelRecord {
     pub(super) removed: bool,
     /// Why there is nothing to load.
     pub(super) problem: Option<String>,
+    /// Replaced instances that live on for their sequences.
+    pub(super) draining: Vec<Weak<Instance>>,
     /// Counters of calls that have no version.
     pub(super) calls: Arc<Mutex<Calls>>,
 }
@@ -86,6 +103,7 @@ impl ModelRecord {
             unloaded: false,
             removed: false,
             problem: None,
+            draining: Vec::new(),
             calls: Arc::default(),
         }
     }
@@ -118,6 +136,31 @@ impl ModelRecord {
             .get(&number)
             .ok_or_else(|| ErrorKind::UnknownVersion { model: model(), version: number })?;
         record.instance().ok_or_else(|| self.absent(number, record))
+    }
+
+    /// The instance that a request for a stateful model is to go to: the one where its sequence lives, if it is
+    /// another one than `found`.
+    pub(super) fn find_sequence(
+        &self,
+        found: Option<&Arc<Instance>>,
+        version: &VersionRef,
+        order: &Order,
+    ) -> Option<Arc<Instance>> {
+        // A START begins with the newest model; a numbered one may be a repetition.
+        if (order.start && order.step.is_none()) || found.is_some_and(|i| i.knows(order)) {
+            return None;
+        }
+        let served = self.served().rev().cloned();
+        let mut all = self.draining.iter().rev().filter_map(Weak::upgrade).chain(served);
+        all.find(|i| version.number().is_none_or(|n| n == i.version) && i.knows(order))
+    }
+
+    /// Lets an instance that is replaced finish its sequences.
+    pub(super) fn drain(&mut self, instance: &Arc<Instance>) {
+        self.draining.retain(|i| i.strong_count() > 0);
+        if instance.drain() {
+            self.draining.push(Arc::downgrade(instance));
+        }
     }
 
     fn absent(&self, version: u64, record: &VersionRecord) -> Error {
@@ -163,6 +206,10 @@ impl ModelRecord {
 
     /// Takes a version out of service. Requests that run on it keep it alive.
     pub(super) fn retire(&mut self, version: u64) {
+        let served = self.versions.get(&version).and_then(VersionRecord::instance).cloned();
+        if let Some(instance) = served {
+            self.drain(&instance);
+        }
         if let Some(record) = self.versions.get_mut(&version) {
             record.state = match &record.state {
                 State::Available(instance) => State::Retired(Arc::downgrade(instance)),

@@ -146,9 +146,26 @@ impl Repository {
             record.problem =
                 Some("its model_version_policy chooses none of its versions".to_owned());
         }
+        let serves = |stateful: bool| {
+            let mut served = record.versions.values().filter(|r| r.instance().is_some());
+            served.any(|r| r.settings.sequences.is_stateful() == stateful)
+        };
+        if refused.is_none() && serves(!settings.sequences.is_stateful()) {
+            // Clients that hold sequences would find another kind of model under the same name.
+            let text = "Model type cannot be changed after it is loaded";
+            if record.problem.as_deref() != Some(text) || retry {
+                tracing::error!(model = name, "{text}");
+                update.failures.push((name.clone(), 0, text.to_owned()));
+            }
+            record.problem = Some(text.to_owned());
+            return self.put(lock, record);
+        }
         for (version, found) in found.into_iter().filter(|(v, _)| wanted.contains(v)) {
             let mut stamp = found.stamp.clone();
             stamp.extend(side.iter().cloned());
+            if let Some(entry) = record.versions.get_mut(&version) {
+                update.changed |= entry.change(&stamp, &settings);
+            }
             let entry = record.versions.get(&version);
             let tried = entry.is_some_and(|e| {
                 let same = e.stamp == stamp && e.settings == settings;
@@ -261,6 +278,10 @@ impl Repository {
     ) {
         let (model, version) = (&load.model, load.version);
         self.change(lock, model, |record| {
+            let served = record.versions.get(&version).and_then(VersionRecord::instance).cloned();
+            if let Some(before) = served.filter(|_| loaded.is_ok()) {
+                record.drain(&before);
+            }
             let Some(entry) = record.versions.get_mut(&version) else { return };
             match loaded {
                 Ok(instance) => {

@@ -1,10 +1,11 @@
-//! Joining requests along axis 0 and splitting their answers.
+//! Joining requests along their batch axes and splitting their answers.
 
+use super::pieces::{concat, split};
 use crate::evaluate::Evaluate;
 use crate::{Error, ErrorKind};
 use std::time::Duration;
 use stead_engine::{Dim, IoSpec};
-use stead_tensor::{AlignedBuf, DType, Shape, Tensor, TensorError, TensorView};
+use stead_tensor::{Tensor, TensorError, TensorView};
 
 /// How requests of a model are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,12 +14,37 @@ pub(crate) struct Batching {
     pub(crate) max: usize,
     /// How long the first request may wait for others.
     pub(crate) delay: Duration,
-    /// Which inputs are joined; the others must be equal in all requests of a batch.
-    joined: Vec<bool>,
+    /// The axis along which each input is joined; the others must be equal in all requests of a batch.
+    inputs: Vec<Option<usize>>,
+    /// The axis along which each output is split.
+    outputs: Vec<usize>,
+}
+
+/// Where the states of a model lie: the axis of an input or an output that is one. The outer `None` when it is
+/// none, the inner one when states cannot be joined.
+pub(crate) trait StateAxes {
+    /// The axis of the input at this position.
+    fn input(&self, input: usize) -> Option<Option<usize>>;
+    /// The axis of the output at this position.
+    fn output(&self, output: usize) -> Option<Option<usize>>;
+}
+
+/// A model without states.
+pub(crate) struct NoStates;
+
+impl StateAxes for NoStates {
+    fn input(&self, _: usize) -> Option<Option<usize>> {
+        None
+    }
+
+    fn output(&self, _: usize) -> Option<Option<usize>> {
+        None
+    }
 }
 
 impl Batching {
-    /// Batching for a model whose axis 0 is free on inputs and on every output.
+    /// Batching for a model whose axis 0 is free on inputs and on every output, and whose states have a batch
+    /// axis.
     ///
     /// # Errors
     /// In words, when the model cannot be batched.
@@ -26,33 +52,60 @@ impl Batching {
         model: &dyn Evaluate,
         max: usize,
         delay: Duration,
+        states: &dyn StateAxes,
     ) -> Result<Batching, String> {
         let free = |spec: &IoSpec| match spec.dims.as_deref() {
             Some([first, ..]) => first.known().is_none(),
-            Some([]) => false,
-            None => false,
+            Some([]) | None => false,
         };
-        let joined: Vec<bool> = model.inputs().iter().map(free).collect();
-        if !joined.contains(&true) {
+        let no_axis = |spec: &IoSpec| {
+            format!(
+                "max_batch_size needs the axis along which the state {:?} of several sequences is joined; it has {}; \
+                 give batch_axis in the option states",
+                spec.name,
+                spec.dims_text()
+            )
+        };
+        let mut inputs = Vec::with_capacity(model.inputs().len());
+        let mut data = Vec::new();
+        for (i, spec) in model.inputs().iter().enumerate() {
+            inputs.push(match states.input(i) {
+                None => {
+                    data.push(spec);
+                    free(spec).then_some(0)
+                }
+                Some(axis) => Some(axis.ok_or_else(|| no_axis(spec))?),
+            });
+        }
+        if !data.iter().any(|spec| free(spec)) {
             return Err("max_batch_size needs an input whose first dimension is free".to_owned());
         }
-        if let Some(output) = model.outputs().iter().find(|o| o.dims.is_some() && !free(o)) {
-            return Err(format!(
-                "max_batch_size needs outputs whose first dimension is free; {:?} has {}",
-                output.name,
-                output.dims_text()
-            ));
+        let mut outputs = Vec::with_capacity(model.outputs().len());
+        for (i, spec) in model.outputs().iter().enumerate() {
+            outputs.push(match states.output(i) {
+                Some(axis) => axis.ok_or_else(|| no_axis(spec))?,
+                None if spec.dims.is_some() && !free(spec) => {
+                    return Err(format!(
+                        "max_batch_size needs outputs whose first dimension is free; {:?} has {}",
+                        spec.name,
+                        spec.dims_text()
+                    ));
+                }
+                None => {
+                    data.push(spec);
+                    0
+                }
+            });
         }
         // A symbol on axis 0 that also names another axis says that batches lie along both.
-        let symbols: Vec<&str> = model
-            .inputs()
+        let symbols: Vec<&str> = data
             .iter()
-            .filter_map(|i| match i.dims.as_deref()?.first()? {
+            .filter_map(|spec| match spec.dims.as_deref()?.first()? {
                 Dim::Symbol(s) => Some(&**s),
                 _ => None,
             })
             .collect();
-        for spec in model.inputs().iter().chain(model.outputs()) {
+        for spec in data {
             let inner = spec.dims.iter().flatten().skip(1);
             if inner.into_iter().any(|d| matches!(d, Dim::Symbol(s) if symbols.contains(&&**s))) {
                 return Err(format!(
@@ -62,18 +115,18 @@ impl Batching {
                 ));
             }
         }
-        Ok(Batching { max, delay, joined })
+        Ok(Batching { max, delay, inputs, outputs })
     }
 
-    /// Rows of a request: its size along axis 0.
+    /// Rows of a request: its size along the batch axis.
     ///
     /// # Errors
     /// [`ErrorKind::WrongBatch`] when inputs differ or there are more rows than a batch may have.
     pub(crate) fn rows(&self, inputs: &[Option<Tensor>], names: &[&str]) -> Result<usize, Error> {
         let mut rows: Option<usize> = None;
-        for ((tensor, joined), name) in inputs.iter().zip(&self.joined).zip(names) {
-            let (Some(tensor), true) = (tensor, joined) else { continue };
-            let actual = tensor.shape().first().copied().unwrap_or(0);
+        for ((tensor, axis), name) in inputs.iter().zip(&self.inputs).zip(names) {
+            let (Some(tensor), Some(axis)) = (tensor, axis) else { continue };
+            let actual = tensor.shape().get(*axis).copied().unwrap_or(0);
             let expected = match rows {
                 None if actual > self.max => format!("at most {}", self.max),
                 Some(rows) if rows != actual => rows.to_string(),
@@ -92,13 +145,17 @@ impl Batching {
         Ok(rows.unwrap_or(1))
     }
 
-    /// Whether two requests may lie in one batch: the same inputs, equal beyond axis 0, and equal values where
-    /// there is no batch axis.
+    /// Whether two requests may lie in one batch: the same inputs, equal beyond the batch axis, and equal values
+    /// where there is none.
     pub(crate) fn joins(&self, a: &[Option<Tensor>], b: &[Option<Tensor>]) -> bool {
-        a.iter().zip(b).zip(&self.joined).all(|((a, b), joined)| match (a, b) {
-            (Some(a), Some(b)) if *joined => a.shape().get(1..) == b.shape().get(1..),
-            (Some(a), Some(b)) => a == b,
-            (None, None) => true,
+        a.iter().zip(b).zip(&self.inputs).all(|((a, b), axis)| match (a, b, axis) {
+            (Some(a), Some(b), Some(axis)) => {
+                let (a, b) = (a.shape(), b.shape());
+                a.rank() == b.rank()
+                    && a.iter().zip(b.iter()).enumerate().all(|(i, (m, n))| i == *axis || m == n)
+            }
+            (Some(a), Some(b), None) => a == b,
+            (None, None, _) => true,
             _ => false,
         })
     }
@@ -115,68 +172,24 @@ impl Batching {
         let column = |i: usize| parts.iter().filter_map(move |p| p.get(i)?.as_ref());
         first
             .iter()
-            .zip(&self.joined)
+            .zip(&self.inputs)
             .enumerate()
-            .map(|(i, (tensor, joined))| match tensor {
-                Some(tensor) if *joined => concat(tensor, &column(i).collect::<Vec<_>>()).map(Some),
-                other => Ok(other.clone()),
+            .map(|(i, (tensor, axis))| match (tensor, axis) {
+                (Some(_), Some(axis)) => concat(&column(i).collect::<Vec<_>>(), *axis).map(Some),
+                (other, _) => Ok(other.clone()),
             })
             .collect()
     }
-}
 
-fn concat(first: &Tensor, parts: &[&Tensor]) -> Result<Tensor, TensorError> {
-    let rows = parts.iter().map(|t| t.shape().first().copied().unwrap_or(0)).sum();
-    let mut dims = first.shape().to_vec();
-    if let Some(axis) = dims.first_mut() {
-        *axis = rows;
+    /// Cuts an output into the parts of requests with these rows. `None` when the output cannot be cut.
+    pub(crate) fn scatter(
+        &self,
+        output: usize,
+        view: TensorView<'_>,
+        rows: &[usize],
+    ) -> Option<Result<Vec<Tensor>, TensorError>> {
+        split(view, *self.outputs.get(output)?, rows)
     }
-    if first.dtype() == DType::String {
-        let strings = parts.iter().flat_map(|t| t.view().strings().to_vec());
-        return Tensor::from_strings(strings.collect(), &dims);
-    }
-    let shape = Shape::new(&dims)?;
-    let mut buf = AlignedBuf::zeroed(shape.byte_len(first.dtype()))?;
-    let mut at = 0;
-    for part in parts {
-        let bytes = part.bytes();
-        if let Some(room) = buf.get_mut(at..at + bytes.len()) {
-            room.copy_from_slice(bytes);
-        }
-        at += bytes.len();
-    }
-    Tensor::from_buffer(first.dtype(), shape, buf)
-}
-
-/// Cuts an output into the parts of requests with these rows. `None` when axis 0 does not have as many rows, or
-/// a row is no whole number of bytes.
-pub(crate) fn split(
-    view: TensorView<'_>,
-    rows: &[usize],
-) -> Option<Result<Vec<Tensor>, TensorError>> {
-    let total: usize = rows.iter().sum();
-    let shape = view.shape();
-    let (first, inner) = shape.split_first()?;
-    let string = view.dtype() == DType::String;
-    if *first != total || (!string && view.dtype().bits() < 8) {
-        return None;
-    }
-    let per_row: usize = inner.iter().product();
-    let size = view.dtype().size();
-    let mut at = 0;
-    let cut = |n: &usize| {
-        let mut dims = vec![*n];
-        dims.extend_from_slice(inner);
-        let range = at * per_row..(at + n) * per_row;
-        at += n;
-        if string {
-            let strings = view.strings().get(range).unwrap_or_default();
-            return Tensor::from_strings(strings.to_vec(), &dims);
-        }
-        let bytes = view.bytes().get(range.start * size..range.end * size).unwrap_or_default();
-        Tensor::from_buffer(view.dtype(), Shape::new(&dims)?, AlignedBuf::copy_of(bytes)?)
-    };
-    Some(rows.iter().map(cut).collect())
 }
 
 #[cfg(test)]
@@ -185,7 +198,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn batching(joined: &[bool]) -> Batching {
-        Batching { max: 8, delay: Duration::ZERO, joined: joined.to_vec() }
+        Batching {
+            max: 8,
+            delay: Duration::ZERO,
+            inputs: joined.iter().map(|j| j.then_some(0)).collect(),
+            outputs: vec![0],
+        }
     }
 
     fn tensor(rows: usize, columns: usize, start: i64) -> Tensor {
@@ -206,7 +224,7 @@ mod tests {
             let gathered = batching(&[true, true]).gather(&slices).unwrap();
             prop_assert!(gathered[1].is_none());
             let whole = gathered[0].clone().unwrap();
-            let back = split(whole.view(), &rows).unwrap().unwrap();
+            let back = batching(&[true]).scatter(0, whole.view(), &rows).unwrap().unwrap();
             for (part, back) in parts.iter().zip(back) {
                 prop_assert_eq!(part[0].as_ref(), Some(&back));
             }
@@ -218,7 +236,7 @@ mod tests {
         let part = |s: &str| vec![Some(Tensor::from_strings(vec![s.into()], &[1]).unwrap())];
         let (a, b) = (part("a"), part("bc"));
         let whole = batching(&[true]).gather(&[&a, &b]).unwrap().remove(0).unwrap();
-        let back = split(whole.view(), &[1, 1]).unwrap().unwrap();
+        let back = batching(&[true]).scatter(0, whole.view(), &[1, 1]).unwrap().unwrap();
         assert_eq!(Some(&back[1]), b[0].as_ref());
     }
 
@@ -245,8 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn an_output_of_other_rows_cannot_be_split() {
-        assert!(split(tensor(3, 2, 0).view(), &[1, 1]).is_none());
-        assert!(split(Tensor::scalar(1.0f32).unwrap().view(), &[1]).is_none());
+    fn states_are_joined_along_their_own_axis() {
+        let b = Batching { inputs: vec![Some(1)], outputs: vec![1], ..batching(&[true]) };
+        let state = |start: i64| Tensor::from_slice(&[start, start + 1], &[2, 1]).unwrap();
+        let (a, c) = (vec![Some(state(0))], vec![Some(state(10))]);
+        assert!(b.joins(&a, &c));
+        let whole = b.gather(&[&a, &c]).unwrap().remove(0).unwrap();
+        assert_eq!(whole, Tensor::from_slice(&[0i64, 10, 1, 11], &[2, 2]).unwrap());
+        let back = b.scatter(0, whole.view(), &[1, 1]).unwrap().unwrap();
+        assert_eq!(back, [state(0), state(10)]);
     }
 }

@@ -5,11 +5,15 @@
 //! the limit allows, one task of the pool takes batches from the queue until it is empty.
 
 mod batch;
+mod pieces;
 mod queue;
+mod reply;
 mod run;
 mod timer;
 
-pub(crate) use batch::Batching;
+pub(crate) use batch::{Batching, NoStates, StateAxes};
+pub(crate) use pieces::{concat, cut};
+pub(crate) use reply::Reply;
 pub(crate) use timer::Timer;
 
 use crate::evaluate::Evaluate;
@@ -22,7 +26,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use stead_pool::{Pool, Priority};
 use stead_tensor::Tensor;
-use tokio::sync::oneshot;
 
 /// Up to this duration of its last run, a request runs on the thread that read it: handing it over would take
 /// longer than what it saves.
@@ -60,7 +63,7 @@ pub(crate) struct Job {
     pub(crate) rows: usize,
     pub(crate) deadline: Option<Instant>,
     pub(crate) queued: Instant,
-    pub(crate) answer: oneshot::Sender<Answer>,
+    pub(crate) reply: Reply,
     /// The memory of the inputs.
     #[expect(dead_code, reason = "it is given back when the job is dropped")]
     pub(crate) held: Held,
@@ -73,7 +76,7 @@ impl Job {
 
     /// Whether nobody waits for the answer any more.
     fn is_abandoned(&self) -> bool {
-        self.answer.is_closed() || self.is_late()
+        self.reply.is_closed() || self.is_late()
     }
 }
 
@@ -166,11 +169,9 @@ impl Scheduler {
         Some(answer.map_err(|e| self.explain(e, late(), "running")))
     }
 
-    /// Queues a request; its answer comes by `job.answer`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::QueueFull`].
-    pub(crate) fn submit(self: &Arc<Self>, job: Job) -> Result<(), Error> {
+    /// Queues a request; its answer comes by `job.reply`. When the queue is full, gives the reply
+    /// back with the reason.
+    pub(crate) fn submit(self: &Arc<Self>, job: Job) -> Option<(Reply, Error)> {
         let mut queue = self.lock();
         if queue.len() >= self.limits.queue {
             queue.sweep();
@@ -179,11 +180,11 @@ impl Scheduler {
             drop(queue);
             self.recorder.rejected();
             let (model, limit) = (self.model.clone(), self.limits.queue);
-            return Err(ErrorKind::QueueFull { model, limit }.into());
+            return Some((job.reply, ErrorKind::QueueFull { model, limit }.into()));
         }
         queue.push(job);
         self.go_on(queue);
-        Ok(())
+        None
     }
 
     /// Called by the timer.
@@ -226,7 +227,7 @@ impl Scheduler {
             let lost = queue.clear();
             drop(queue);
             for job in lost {
-                let _ = job.answer.send(Err(ErrorKind::ShuttingDown.into()));
+                job.reply.send(Err(ErrorKind::ShuttingDown.into()));
             }
         }
     }

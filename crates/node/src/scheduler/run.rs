@@ -1,6 +1,5 @@
 //! Running one request or one batch.
 
-use super::batch::split;
 use super::{Job, Scheduler, Times};
 use crate::evaluate::{EvaluateError, Run};
 use crate::{Code, Error, ErrorKind};
@@ -16,12 +15,14 @@ impl Scheduler {
         let now = Instant::now();
         let mut jobs = Vec::with_capacity(batch.len());
         for job in batch {
-            if job.answer.is_closed() {
+            if job.reply.is_closed() {
+                let gone = self.explain(EvaluateError::Cancelled, false, "waiting");
+                job.reply.send(Err(gone));
                 continue;
             }
             if job.is_late() {
                 let error = self.explain(EvaluateError::Cancelled, true, "waiting");
-                let _ = job.answer.send(Err(error));
+                job.reply.send(Err(error));
                 continue;
             }
             self.recorder.waited(1, now.saturating_duration_since(job.queued));
@@ -41,7 +42,7 @@ impl Scheduler {
         let answer = self
             .run_one(&views, &job.wanted, job.rows, team, &|| job.is_abandoned())
             .map_err(|e| self.explain(e, job.is_late(), "running"));
-        let _ = job.answer.send(answer);
+        job.reply.send(answer);
     }
 
     /// Runs one request.
@@ -79,8 +80,9 @@ impl Scheduler {
         let mut unsplit = false;
         let abandoned = || jobs.iter().all(Job::is_abandoned);
         let run = Run { team: Some(self.pool.team(self.limits.threads)), cancelled: &abandoned };
-        let ran = self.evaluated(&views, &wanted, &run, &mut |_, view| {
-            let Some(parts) = split(view, &rows) else {
+        let ran = self.evaluated(&views, &wanted, &run, &mut |place, view| {
+            let output = wanted.get(place).copied().unwrap_or(usize::MAX);
+            let Some(parts) = batching.scatter(output, view, &rows) else {
                 unsplit = true;
                 return Err(EvaluateError::Failed("an output has no batch axis".to_owned()));
             };
@@ -107,7 +109,7 @@ impl Scheduler {
             let outputs: Option<Vec<Tensor>> = job.wanted.iter().map(pick).collect();
             let lost = || EvaluateError::Failed("an output is missing".to_owned());
             let answer = outputs.ok_or_else(|| self.explain(lost(), false, "running"));
-            let _ = job.answer.send(answer);
+            job.reply.send(answer);
         }
         true
     }

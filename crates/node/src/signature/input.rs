@@ -40,6 +40,20 @@ pub(crate) struct Input {
     pub(crate) dims: Option<Vec<Allowed>>,
     pub(crate) optional: bool,
     pub(crate) default: Option<Tensor>,
+    /// Whether the sequence brings it, so that clients see nothing of it.
+    pub(crate) hidden: bool,
+    /// Whether a request need not bring it although it has no value: a state's first one.
+    pub(crate) first: bool,
+}
+
+impl Input {
+    /// Takes what a window brings off the size that clients send.
+    pub(super) fn leave_room(&mut self, axis: usize, length: usize) {
+        if let Some(Allowed::Range(low, high)) = self.dims.as_mut().and_then(|d| d.get_mut(axis)) {
+            *low = low.saturating_sub(length);
+            *high = high.saturating_sub(length);
+        }
+    }
 }
 
 /// Joins what the model declares of an input with what the configuration says.
@@ -88,6 +102,8 @@ pub(super) fn input(
         dims,
         optional: spec.optional,
         default: None,
+        hidden: false,
+        first: false,
     };
     if let Some(literal) = settings.default_inputs.get(&spec.name) {
         let mut value = tensor_of(literal, spec.dtype)

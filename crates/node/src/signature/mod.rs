@@ -4,6 +4,7 @@
 mod input;
 
 use crate::evaluate::Evaluate;
+use crate::sequences::Layout;
 use crate::{Error, ErrorKind, TensorInfo};
 use input::{Allowed, Input, check, input};
 use stead_app::{ModelSettings, NameMapping};
@@ -15,6 +16,8 @@ pub(crate) struct Output {
     pub(crate) name: String,
     pub(crate) dtype: DType,
     pub(crate) dims: Option<Vec<Dim>>,
+    /// Whether it carries a state, so that clients see nothing of it.
+    pub(crate) hidden: bool,
 }
 
 /// The inputs and outputs of a model version.
@@ -33,6 +36,7 @@ impl Signature {
         model: &dyn Evaluate,
         settings: &ModelSettings,
         names: &NameMapping,
+        layout: Option<&Layout>,
     ) -> Result<Signature, String> {
         let (ins, outs) = (model.inputs(), model.outputs());
         check_names("shape", settings.shapes.keys().filter(|k| !k.is_empty()), ins)?;
@@ -45,11 +49,21 @@ impl Signature {
                 ins.len()
             ));
         }
-        let inputs =
+        let mut inputs =
             ins.iter().map(|spec| input(spec, settings, names)).collect::<Result<Vec<_>, _>>()?;
+        for (i, input) in inputs.iter_mut().enumerate() {
+            let Some(layout) = layout else { break };
+            input.hidden = layout.is_hidden_input(i);
+            input.first = layout.is_state_input(i);
+            if let Some((axis, length)) = layout.window(i) {
+                input.leave_room(axis, length);
+            }
+        }
         let outputs = outs
             .iter()
-            .map(|spec| Output {
+            .enumerate()
+            .map(|(i, spec)| Output {
+                hidden: layout.is_some_and(|l| l.is_state_output(i)),
                 name: names.outputs.get(&spec.name).unwrap_or(&spec.name).clone(),
                 dtype: spec.dtype,
                 dims: spec.dims.clone(),
@@ -80,9 +94,9 @@ impl Signature {
         let mut placed: Vec<Option<Tensor>> = Vec::new();
         placed.resize_with(self.inputs.len(), || None);
         for (name, tensor) in inputs {
-            let Some(place) = self.inputs.iter().position(|i| i.name == name) else {
+            let Some(place) = self.inputs.iter().position(|i| i.name == name && !i.hidden) else {
                 let input = shown(&name);
-                let known = join(self.inputs.iter().map(|i| &*i.name));
+                let known = join(self.inputs.iter().filter(|i| !i.hidden).map(|i| &*i.name));
                 return Err(
                     ErrorKind::UnexpectedInput { model: model.to_owned(), input, known }.into()
                 );
@@ -96,7 +110,7 @@ impl Signature {
         for (slot, input) in placed.iter_mut().zip(&self.inputs) {
             if slot.is_none() {
                 slot.clone_from(&input.default);
-                if slot.is_none() && !input.optional {
+                if slot.is_none() && !input.optional && !input.first {
                     missing.push(&*input.name);
                 }
             }
@@ -118,13 +132,13 @@ impl Signature {
 
     fn wanted(&self, model: &str, outputs: &[String]) -> Result<Vec<usize>, Error> {
         if outputs.is_empty() {
-            return Ok((0..self.outputs.len()).collect());
+            return Ok((0..self.outputs.len()).filter(|&i| !self.outputs[i].hidden).collect());
         }
         let mut wanted = Vec::with_capacity(outputs.len());
         for name in outputs {
-            let Some(place) = self.outputs.iter().position(|o| o.name == *name) else {
+            let Some(place) = self.outputs.iter().position(|o| o.name == *name && !o.hidden) else {
                 let output = shown(name);
-                let known = join(self.outputs.iter().map(|o| &*o.name));
+                let known = join(self.outputs.iter().filter(|o| !o.hidden).map(|o| &*o.name));
                 return Err(
                     ErrorKind::UnexpectedOutput { model: model.to_owned(), output, known }.into()
                 );
@@ -150,12 +164,12 @@ impl Signature {
         };
         self.inputs
             .iter()
-            .filter(|i| !i.optional)
+            .filter(|i| !i.optional && !i.hidden)
             .map(|i| TensorInfo {
                 name: i.name.clone(),
                 dtype: i.dtype,
                 shape: i.dims.as_deref().map(shape).unwrap_or_default(),
-                optional: i.default.is_some(),
+                optional: i.default.is_some() || i.first,
             })
             .collect()
     }
@@ -165,6 +179,7 @@ impl Signature {
         let size = |d: &Dim| d.known().and_then(|n| i64::try_from(n).ok()).unwrap_or(-1);
         self.outputs
             .iter()
+            .filter(|o| !o.hidden)
             .map(|o| TensorInfo {
                 name: o.name.clone(),
                 dtype: o.dtype,
@@ -182,7 +197,7 @@ impl Signature {
         self.inputs
             .iter()
             .map(|input| {
-                if input.default.is_some() || input.optional {
+                if input.default.is_some() || input.optional || input.first {
                     return Ok(input.default.clone());
                 }
                 let dims: Vec<usize> = input

@@ -172,7 +172,7 @@ impl Folder {
 }
 
 /// A request for `model` with rows of two equal values.
-pub(super) fn request(model: &str, values: &[f32]) -> InferRequest {
+pub(crate) fn request(model: &str, values: &[f32]) -> InferRequest {
     let pairs: Vec<f32> = values.iter().flat_map(|v| [*v, *v]).collect();
     InferRequest {
         model: model.to_owned(),

@@ -1,6 +1,7 @@
 //! Tests of the node as a whole, on models that are one line of text.
 
-mod fake;
+pub(crate) mod fake;
 mod reload;
 mod requests;
 mod schedule;
+mod sequences;

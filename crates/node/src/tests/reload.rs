@@ -91,7 +91,7 @@ fn a_config_file_that_is_half_written_changes_nothing() {
     let config = |models: &str| format!(r#"{{"model_config_list": [{models}]}}"#);
     let a = r#"{"config": {"name": "a", "base_path": "models/a", "model_version_policy": {"all": {}}}}"#;
     let b = r#"{"config": {"name": "b", "base_path": "models/b"}}"#;
-    let stateful = r#"{"config": {"name": "s", "base_path": "models/a", "stateful": true}}"#;
+    let stateful = r#"{"config": {"name": "s", "base_path": "models/a", "mean": "[1,2]"}}"#;
     let missing = r#"{"config": {"name": "gone", "base_path": "models/gone"}}"#;
     let folder = Folder::new(&[
         ("config.json", &config(a)),

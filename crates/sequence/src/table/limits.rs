@@ -50,9 +50,10 @@ impl Default for Limits {
 pub enum Ids {
     /// 1, 2, 3, ... past those in use; after the largest number 1 again, as in OpenVINO Model Server.
     Counter,
-    /// Numbers that cannot be guessed, from this source of random bits. They have 53 bits, so that JSON clients
+    /// Numbers that cannot be guessed, from this source of random bits, which gives none when
+    /// it is out of order. They have 53 bits, so that JSON clients
     /// that know only 64-bit floats read them exactly.
-    Random(Box<dyn FnMut() -> u64 + Send>),
+    Random(Box<dyn FnMut() -> Option<u64> + Send>),
 }
 
 impl fmt::Debug for Ids {
@@ -64,18 +65,22 @@ impl fmt::Debug for Ids {
     }
 }
 
-/// The next id that `is_used` does not know; `counter` is the last one given by [`Ids::Counter`].
-pub(super) fn fresh(ids: &mut Ids, counter: &mut u64, is_used: impl Fn(u64) -> bool) -> u64 {
+/// The next id that `is_used` does not know, none without random bits; `counter` is the last one given by [`Ids::Counter`].
+pub(super) fn fresh(
+    ids: &mut Ids,
+    counter: &mut u64,
+    is_used: impl Fn(u64) -> bool,
+) -> Option<u64> {
     loop {
         let id = match ids {
             Ids::Counter => {
                 *counter = counter.checked_add(1).unwrap_or(1);
                 *counter
             }
-            Ids::Random(bits) => bits() >> (64 - 53),
+            Ids::Random(bits) => bits()? >> (64 - 53),
         };
         if id != 0 && !is_used(id) {
-            return id;
+            return Some(id);
         }
     }
 }
@@ -97,7 +102,7 @@ mod tests {
             for id in expected {
                 assert_eq!(
                     fresh(&mut Ids::Counter, &mut counter, |id| used.contains(&id)),
-                    *id,
+                    Some(*id),
                     "{label}"
                 );
             }
@@ -107,7 +112,8 @@ mod tests {
     #[test]
     fn random_ids_fit_a_float_and_are_never_zero() {
         let mut draws = [0u64, 1, u64::MAX].into_iter().cycle();
-        let mut ids = Ids::Random(Box::new(move || draws.next().unwrap()));
-        assert_eq!(fresh(&mut ids, &mut 0, |_| false), (1 << 53) - 1);
+        let mut ids = Ids::Random(Box::new(move || draws.next()));
+        assert_eq!(fresh(&mut ids, &mut 0, |_| false), Some((1 << 53) - 1));
+        assert_eq!(fresh(&mut Ids::Random(Box::new(|| None)), &mut 0, |_| false), None);
     }
 }

@@ -315,7 +315,8 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             None => {
                 let entries = &self.entries;
                 let is_used = |id| entries.contains_key(&SequenceId::Number(id));
-                SequenceId::Number(limits::fresh(&mut self.ids, &mut self.counter, is_used))
+                let id = limits::fresh(&mut self.ids, &mut self.counter, is_used);
+                SequenceId::Number(id.ok_or(SequenceError::NoRandomId)?)
             }
         };
         order.id = Some(id.clone());

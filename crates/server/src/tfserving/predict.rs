@@ -372,6 +372,7 @@ mod tests {
             versions: vec![1],
             platform: "onnx".into(),
             inputs: inputs.iter().map(info).collect(),
+            special_inputs: Vec::new(),
             outputs: vec![],
         }
     }

@@ -226,6 +226,7 @@ mod tests {
             versions: vec![23],
             platform: "onnx".into(),
             inputs: vec![info("b", DType::F32, &[-1])],
+            special_inputs: Vec::new(),
             outputs: vec![info("a", DType::I32, &[])],
         };
         let expected = r#"{

@@ -56,6 +56,7 @@ fn node_config(options: &ServeOptions) -> NodeConfig {
         defaults: options.settings.clone(),
         threads: options.threads,
         poll: options.poll,
+        cleaner: options.cleaner,
         ..NodeConfig::new(options.source.clone())
     }
 }

@@ -73,6 +73,13 @@ pub fn settings(matches: &ArgMatches, notes: &mut Vec<String>) -> Result<ModelSe
                 .map_err(|e| Failure::usage(as_flag(flag, &e.to_string())))?;
         }
     }
+    if settings.sequences.needs_stateful().is_some() {
+        // OpenVINO Model Server's words.
+        return Err(Failure::usage(
+            "Setting low_latency_transformation, max_sequence_number and idle_sequence_cleanup require setting \
+             stateful flag for the model.",
+        ));
+    }
     Ok(settings)
 }
 

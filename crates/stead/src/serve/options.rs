@@ -32,6 +32,8 @@ pub struct ServeOptions {
     pub rest: Vec<SocketAddr>,
     /// How often to look for changes; `None` for never.
     pub poll: Option<Duration>,
+    /// Time between two scans for idle sequences; `None` for no scans.
+    pub cleaner: Option<Duration>,
     /// Threads that compute; `None` for one per core.
     pub threads: Option<usize>,
     /// Largest request body and gRPC message.
@@ -107,7 +109,10 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         .map_or(DEFAULT_MAX_BODY_BYTES, |n| n as usize);
     let poll =
         number(matches, "file_system_poll_wait_seconds", 0, u64::from(u32::MAX))?.unwrap_or(1);
+    let minutes =
+        number(matches, "sequence_cleaner_poll_wait_minutes", 0, u64::from(u32::MAX))?.unwrap_or(5);
     Ok(ServeOptions {
+        cleaner: (minutes > 0).then(|| Duration::from_secs(60 * minutes)),
         source,
         settings,
         grpc,

@@ -1,0 +1,120 @@
+//! Sizes of first values, and pieces of tensors along an axis.
+
+use crate::scheduler::{concat, cut};
+use std::collections::BTreeMap;
+use stead_engine::{Dim, IoSpec};
+use stead_tensor::{Shape, Tensor, TensorError};
+
+/// The sizes that the symbols of a model have in one request.
+#[derive(Debug, Default)]
+pub(super) struct Sizes<'a>(BTreeMap<&'a str, usize>);
+
+impl<'a> Sizes<'a> {
+    /// The sizes of the symbols of the inputs that are given.
+    pub(super) fn of(inputs: &[Option<Tensor>], specs: &'a [IoSpec]) -> Sizes<'a> {
+        let mut sizes = BTreeMap::new();
+        for (input, spec) in inputs.iter().zip(specs) {
+            let (Some(input), Some(dims)) = (input, &spec.dims) else { continue };
+            for (dim, size) in dims.iter().zip(input.shape().dims()) {
+                if let Dim::Symbol(name) = dim {
+                    sizes.insert(&**name, *size);
+                }
+            }
+        }
+        Sizes(sizes)
+    }
+
+    /// The shape of a state before the first step: nothing along the axis that grows, the rows of the request
+    /// along that of the batch, and the request's sizes for symbols.
+    ///
+    /// # Errors
+    /// In words, when nothing tells the size of an axis.
+    pub(super) fn shape(
+        &self,
+        spec: &IoSpec,
+        batch_axis: Option<usize>,
+        growing: Option<usize>,
+        rows: usize,
+    ) -> Result<Shape, String> {
+        let unknown = |axis: usize| {
+            format!(
+                "state {:?} has shape {}: nothing tells the size of axis {axis}; give its init in the option states",
+                spec.name,
+                spec.dims_text()
+            )
+        };
+        let dims = spec.dims.as_ref().ok_or_else(|| unknown(0))?;
+        let size = |(axis, dim): (usize, &Dim)| match dim {
+            Dim::Known(n) => Ok(*n),
+            _ if growing == Some(axis) => Ok(0),
+            _ if batch_axis == Some(axis) => Ok(rows),
+            Dim::Symbol(name) => self.0.get(&**name).copied().ok_or_else(|| unknown(axis)),
+            Dim::Unknown => Err(unknown(axis)),
+        };
+        let dims = dims.iter().enumerate().map(size).collect::<Result<Vec<_>, _>>()?;
+        Shape::new(&dims).map_err(|e| e.to_string())
+    }
+}
+
+/// `before` and `new` one after the other along an axis; `None` when they differ elsewhere.
+pub(super) fn join(
+    before: &Tensor,
+    new: &Tensor,
+    axis: usize,
+) -> Option<Result<Tensor, TensorError>> {
+    let others = |t: &Tensor| {
+        let mut dims = t.shape().to_vec();
+        if let Some(d) = dims.get_mut(axis) {
+            *d = 0;
+        }
+        (t.dtype(), dims)
+    };
+    (others(before) == others(new)).then(|| concat(&[before, new], axis))
+}
+
+/// The last `length` elements along an axis.
+pub(super) fn last(tensor: &Tensor, axis: usize, length: usize) -> Result<Tensor, TensorError> {
+    let size = tensor.shape().get(axis).copied().unwrap_or(0);
+    cut(tensor.view(), axis, size.saturating_sub(length)..size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stead_tensor::DType;
+
+    #[test]
+    fn shapes_of_first_values() {
+        let symbol = |s: &str| Dim::Symbol(s.to_owned());
+        let spec = |dims: Vec<Dim>| IoSpec {
+            name: "s".to_owned(),
+            dtype: DType::F32,
+            dims: Some(dims),
+            optional: false,
+        };
+        let data = [spec(vec![symbol("b"), symbol("t")])];
+        let inputs = [Some(Tensor::zeros(DType::F32, Shape::new(&[3, 5]).unwrap()).unwrap())];
+        let sizes = Sizes::of(&inputs, &data);
+        let cases = [
+            ("by symbol", vec![Dim::Known(2), symbol("b")], None, None, Some(vec![2, 3])),
+            ("by batch axis", vec![Dim::Known(2), Dim::Unknown], Some(1), None, Some(vec![2, 7])),
+            ("growing", vec![symbol("b"), symbol("p")], None, Some(1), Some(vec![3, 0])),
+            ("unknown symbol", vec![symbol("x")], None, None, None),
+            ("no symbol", vec![Dim::Unknown], None, None, None),
+        ];
+        for (label, dims, batch, growing, expected) in cases {
+            let got = sizes.shape(&spec(dims), batch, growing, 7).map(|s| s.to_vec());
+            assert_eq!(got.ok(), expected, "{label}");
+        }
+    }
+
+    #[test]
+    fn windows_slide() {
+        let row = |v: &[f32]| Tensor::from_slice(v, &[1, v.len()]).unwrap();
+        let joined = join(&row(&[1.0, 2.0]), &row(&[3.0]), 1).unwrap().unwrap();
+        assert_eq!(joined, row(&[1.0, 2.0, 3.0]));
+        assert_eq!(last(&joined, 1, 2).unwrap(), row(&[2.0, 3.0]));
+        let two = Tensor::from_slice(&[0f32, 0.0], &[2, 1]).unwrap();
+        assert!(join(&row(&[1.0]), &two, 1).is_none());
+    }
+}

@@ -1,0 +1,450 @@
+//! Where the state of a model lies: which inputs and outputs carry it, along which axis the states of several
+//! sequences are joined, and what a sequence begins with.
+
+use super::first::Sizes;
+use super::state::State;
+use crate::evaluate::Evaluate;
+use crate::literal::tensor_of;
+use crate::scheduler::StateAxes;
+use crate::{Error, ErrorKind};
+use std::path::Path;
+use stead_app::{ModelSettings, StateInit, StateSetting};
+use stead_engine::{Dim, IoSpec};
+use stead_sequence::pair_states;
+use stead_tensor::{DType, Shape, Tensor, npy};
+
+/// The most bytes of a file with a first value.
+const MAX_FILE: u64 = 256 << 20;
+
+/// What a state is before the first step.
+#[derive(Debug, Clone, PartialEq)]
+enum Init {
+    Zeros,
+    Value(Tensor),
+    /// The request of the START brings it.
+    FirstValue,
+}
+
+/// One state of the model.
+#[derive(Debug, Clone, PartialEq)]
+struct Slot {
+    /// Position among the model's inputs.
+    input: usize,
+    /// Position among its outputs.
+    output: usize,
+    /// The axis along which states of several sequences are joined.
+    batch_axis: Option<usize>,
+    init: Init,
+    /// An axis that grows, and the most elements along it.
+    growable: Option<(usize, usize)>,
+    spec: IoSpec,
+    output_name: String,
+}
+
+/// An input that takes the last values of the step before in front of the new ones.
+#[derive(Debug, Clone, PartialEq)]
+struct Window {
+    input: usize,
+    axis: usize,
+    length: usize,
+    name: String,
+}
+
+/// The states and windows of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Layout {
+    slots: Vec<Slot>,
+    windows: Vec<Window>,
+}
+
+impl Layout {
+    /// Finds the states of a model, by its settings or by the names of its inputs and outputs.
+    ///
+    /// # Errors
+    /// In words, when they contradict the model.
+    pub(crate) fn new(
+        model: &dyn Evaluate,
+        settings: &ModelSettings,
+        folder: &Path,
+    ) -> Result<Layout, String> {
+        let (inputs, outputs) = (model.inputs(), model.outputs());
+        let wanted = &settings.sequences;
+        let mut slots = Vec::new();
+        if wanted.states.is_empty() {
+            for pair in pair_states(inputs, outputs).map_err(|e| e.to_string())? {
+                let name = |spec: Option<&IoSpec>| spec.map(|s| s.name.clone()).unwrap_or_default();
+                let growable =
+                    pair.growing.map(|axis| stead_app::Growable { axis, max: usize::MAX });
+                let setting = StateSetting {
+                    input: name(inputs.get(pair.input)),
+                    output: name(outputs.get(pair.output)),
+                    batch_axis: None,
+                    init: StateInit::Zeros,
+                    growable,
+                };
+                slots.push(slot(&setting, inputs, outputs, folder)?);
+            }
+        }
+        for setting in &wanted.states {
+            slots.push(slot(setting, inputs, outputs, folder)?);
+        }
+        for (i, slot) in slots.iter().enumerate() {
+            let twice = |s: &&Slot| s.input == slot.input || s.output == slot.output;
+            if let Some(other) = slots.iter().take(i).find(twice) {
+                return Err(format!(
+                    "states name {:?} or {:?} twice",
+                    other.spec.name, other.output_name
+                ));
+            }
+        }
+        let mut windows = Vec::new();
+        for setting in &wanted.windows {
+            windows.push(window(setting, inputs)?);
+        }
+        let mut layout = Layout { slots, windows };
+        layout.find_batch_axes(inputs);
+        Ok(layout)
+    }
+
+    /// States without an axis of their own take the one with the symbol of the data's first axis, or else
+    /// their only free one.
+    fn find_batch_axes(&mut self, inputs: &[IoSpec]) {
+        let is_data = |i: usize, s: &IoSpec| !s.optional && !self.is_state_input(i);
+        let first = |s: &IoSpec| s.dims.as_ref().and_then(|d| d.first()).cloned();
+        let mut data =
+            inputs.iter().enumerate().filter(|(i, s)| is_data(*i, s)).filter_map(|(_, s)| first(s));
+        let Some(batch) = data.find(|d| d.known().is_none()) else { return };
+        for slot in self.slots.iter_mut().filter(|s| s.batch_axis.is_none()) {
+            let dims = slot.spec.dims.as_deref().unwrap_or_default();
+            let named = matches!(batch, Dim::Symbol(_));
+            let symbol = dims.iter().position(|d| named && *d == batch);
+            let growing = slot.growable.map(|(axis, _)| axis);
+            let mut free = dims
+                .iter()
+                .enumerate()
+                .filter(|(axis, d)| d.known().is_none() && Some(*axis) != growing)
+                .map(|(axis, _)| axis);
+            let only = match (free.next(), free.next()) {
+                (Some(axis), None) => Some(axis),
+                _ => None,
+            };
+            slot.batch_axis = symbol.or(only);
+        }
+    }
+
+    /// Whether the model has no state at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty() && self.windows.is_empty()
+    }
+
+    /// Whether clients see nothing of this input. One that brings its own first value is seen.
+    pub(crate) fn is_hidden_input(&self, input: usize) -> bool {
+        self.slots.iter().any(|s| s.input == input && s.init != Init::FirstValue)
+    }
+
+    /// Whether the state takes the place of this input.
+    pub(crate) fn is_state_input(&self, input: usize) -> bool {
+        self.slots.iter().any(|s| s.input == input)
+    }
+
+    /// Whether this output carries a state.
+    pub(crate) fn is_state_output(&self, output: usize) -> bool {
+        self.slots.iter().any(|s| s.output == output)
+    }
+
+    /// The axis and the length of the window of an input.
+    pub(crate) fn window(&self, input: usize) -> Option<(usize, usize)> {
+        self.windows.iter().find(|w| w.input == input).map(|w| (w.axis, w.length))
+    }
+
+    /// The outputs that carry states, in the order of the states.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = usize> {
+        self.slots.iter().map(|s| s.output)
+    }
+
+    /// The axis along which a state input or output is joined with others; the outer `None` when it is no
+    /// state.
+    fn axis(&self, input: Option<usize>, output: Option<usize>) -> Option<Option<usize>> {
+        let is = |s: &&Slot| input == Some(s.input) || output == Some(s.output);
+        self.slots.iter().find(is).map(|s| s.batch_axis)
+    }
+
+    /// What there is, for people: a name and a description of each state and window.
+    pub(crate) fn describe(&self) -> Vec<(String, String)> {
+        let state = |s: &Slot| {
+            let mut text = format!("{} <- {}", s.spec.name, s.output_name);
+            text += &format!(" {}{}", s.spec.dtype, s.spec.dims_text());
+            if let Some(axis) = s.batch_axis {
+                text += &format!(", batch axis {axis}");
+            }
+            match s.growable {
+                Some((axis, usize::MAX)) => text += &format!(", grows along axis {axis}"),
+                Some((axis, max)) => text += &format!(", grows along axis {axis} to {max}"),
+                None => {}
+            }
+            text += match s.init {
+                Init::Zeros => ", begins with zeros",
+                Init::Value(_) => ", begins with a given value",
+                Init::FirstValue => ", begins with the value of the START",
+            };
+            (format!("state.{}", s.spec.name), text)
+        };
+        let window = |w: &Window| {
+            let text =
+                format!("the last {} values along axis {} go before new ones", w.length, w.axis);
+            (format!("window.{}", w.name), text)
+        };
+        self.slots.iter().map(state).chain(self.windows.iter().map(window)).collect()
+    }
+
+    /// Puts the state into the inputs of a step and its windows in front of the new values. Without a state,
+    /// which is a START, the first values are made. Gives the windows of the next step.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when a first value is missing or its size cannot be told.
+    pub(crate) fn fill(
+        &self,
+        inputs: &mut [Option<Tensor>],
+        specs: &[IoSpec],
+        state: Option<&State>,
+        rows: usize,
+    ) -> Result<Vec<Tensor>, Error> {
+        let known = |i: usize| state.and_then(|s| s.0.get(i)).and_then(Option::as_ref);
+        let sizes = if state.is_none() { Sizes::of(inputs, specs) } else { Sizes::default() };
+        for (i, slot) in self.slots.iter().enumerate() {
+            let Some(place) = inputs.get_mut(slot.input) else { continue };
+            let value = match (known(i), &slot.init) {
+                (Some(_), Init::FirstValue) if place.is_some() => {
+                    return Err(invalid(format!(
+                        "input {:?} is a state: only the START brings it",
+                        slot.spec.name
+                    )));
+                }
+                (Some(value), _) => value.clone(),
+                (None, Init::FirstValue) => place.take().ok_or_else(|| {
+                    Error::from(ErrorKind::MissingInput { input: slot.spec.name.clone() })
+                })?,
+                (None, Init::Value(value))
+                    if value.shape().rank() > 0 || slot.rank() == Some(0) =>
+                {
+                    value.clone()
+                }
+                (None, init) => {
+                    let shape = sizes
+                        .shape(&slot.spec, slot.batch_axis, slot.growable.map(|g| g.0), rows)
+                        .map_err(invalid)?;
+                    match init {
+                        Init::Value(value) => filled(value, shape).map_err(memory)?,
+                        _ => Tensor::zeros(slot.spec.dtype, shape).map_err(memory)?,
+                    }
+                }
+            };
+            *place = Some(value);
+        }
+        let mut windows = Vec::with_capacity(self.windows.len());
+        for (i, window) in self.windows.iter().enumerate() {
+            let Some(place) = inputs.get_mut(window.input) else { continue };
+            let Some(new) = place.as_ref() else {
+                return Err(ErrorKind::MissingInput { input: window.name.clone() }.into());
+            };
+            let before = match known(self.slots.len() + i) {
+                Some(before) => before.clone(),
+                None => {
+                    let mut dims = new.shape().to_vec();
+                    if let Some(d) = dims.get_mut(window.axis) {
+                        *d = window.length;
+                    }
+                    let shape = Shape::new(&dims).map_err(memory)?;
+                    Tensor::zeros(new.dtype(), shape).map_err(memory)?
+                }
+            };
+            let joined = super::first::join(&before, new, window.axis).ok_or_else(|| {
+                invalid(format!(
+                    "input {:?} changed its shape from {:?} within the sequence",
+                    window.name,
+                    before.shape().dims()
+                ))
+            })?;
+            let joined = joined.map_err(memory)?;
+            windows.push(super::first::last(&joined, window.axis, window.length).map_err(memory)?);
+            *place = Some(joined);
+        }
+        Ok(windows)
+    }
+
+    /// The state that a step leaves: the values of its state outputs and the windows that [`Layout::fill`] gave.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` when a state has grown beyond its limit.
+    pub(crate) fn next(&self, states: Vec<Tensor>, windows: Vec<Tensor>) -> Result<State, Error> {
+        for (slot, value) in self.slots.iter().zip(&states) {
+            if let Some((axis, max)) = slot.growable
+                && value.shape().get(axis).is_some_and(|n| *n > max)
+            {
+                return Err(ErrorKind::StateFull { state: slot.spec.name.clone(), max }.into());
+            }
+        }
+        Ok(State(states.into_iter().chain(windows).map(Some).collect()))
+    }
+
+    /// The state that these named values make.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when one is missing, is not known, or has another type or shape than the model takes.
+    pub(crate) fn state_of(&self, mut values: Vec<(String, Tensor)>) -> Result<State, Error> {
+        let mut state = Vec::with_capacity(self.slots.len() + self.windows.len());
+        for (i, name) in self.names().enumerate() {
+            let place = values.iter().position(|(n, _)| n == name);
+            let place = place.ok_or_else(|| invalid(format!("state {name:?} is missing")))?;
+            let (_, value) = values.swap_remove(place);
+            if let Some(slot) = self.slots.get(i)
+                && (value.dtype() != slot.spec.dtype || !slot.spec.accepts(&value.shape()))
+            {
+                return Err(invalid(format!(
+                    "state {name:?} has {}{:?}, the model takes {}{}",
+                    value.dtype(),
+                    value.shape().dims(),
+                    slot.spec.dtype,
+                    slot.spec.dims_text()
+                )));
+            }
+            state.push(Some(value));
+        }
+        match values.first() {
+            Some((name, _)) => Err(invalid(format!("the model has no state {name:?}"))),
+            None => Ok(State(state.into())),
+        }
+    }
+
+    /// The names of states and windows in the order of a [`State`], for files.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().map(|s| &*s.spec.name).chain(self.windows.iter().map(|w| &*w.name))
+    }
+}
+
+impl StateAxes for Layout {
+    fn input(&self, input: usize) -> Option<Option<usize>> {
+        self.axis(Some(input), None)
+    }
+
+    fn output(&self, output: usize) -> Option<Option<usize>> {
+        self.axis(None, Some(output))
+    }
+}
+
+impl Slot {
+    fn rank(&self) -> Option<usize> {
+        self.spec.dims.as_ref().map(Vec::len)
+    }
+}
+
+fn invalid(text: String) -> Error {
+    ErrorKind::SpecialInput { text }.into()
+}
+
+fn memory(error: stead_tensor::TensorError) -> Error {
+    Error::new(crate::Code::ResourceExhausted, error.to_string())
+}
+
+/// A tensor in which every element is the one of `value`.
+fn filled(value: &Tensor, shape: Shape) -> Result<Tensor, stead_tensor::TensorError> {
+    if value.dtype() == DType::String {
+        let one = value.view().strings().first().cloned().unwrap_or_default();
+        return Tensor::from_strings(vec![one; shape.elements()], &shape);
+    }
+    let mut buf = stead_tensor::AlignedBuf::zeroed(shape.byte_len(value.dtype()))?;
+    let one = value.bytes();
+    buf.chunks_exact_mut(one.len().max(1)).for_each(|element| element.copy_from_slice(one));
+    Tensor::from_buffer(value.dtype(), shape, buf)
+}
+
+fn slot(
+    setting: &StateSetting,
+    inputs: &[IoSpec],
+    outputs: &[IoSpec],
+    folder: &Path,
+) -> Result<Slot, String> {
+    let find = |list: &[IoSpec], name: &str, what: &str| {
+        let place = list.iter().position(|s| s.name == name);
+        place.ok_or_else(|| {
+            let known: Vec<&str> = list.iter().map(|s| &*s.name).collect();
+            format!(
+                "states name the {what} {name:?}, which the model does not have; it has: {}",
+                known.join(", ")
+            )
+        })
+    };
+    let input = find(inputs, &setting.input, "input")?;
+    let output = find(outputs, &setting.output, "output")?;
+    let (spec, next) = (&inputs[input], &outputs[output]);
+    if spec.dtype != next.dtype {
+        return Err(format!(
+            "state {:?} has type {}, its next value {:?} has {}",
+            spec.name, spec.dtype, next.name, next.dtype
+        ));
+    }
+    let rank = spec.dims.as_ref().map(Vec::len);
+    let axes = [setting.batch_axis, setting.growable.map(|g| g.axis)];
+    if let (Some(axis), Some(rank)) = (axes.into_iter().flatten().max(), rank)
+        && axis >= rank
+    {
+        return Err(format!("state {:?} has {rank} axes, axis {axis} is none of them", spec.name));
+    }
+    let fits = |value: Tensor, what: &str| {
+        if value.dtype() != spec.dtype
+            || !(spec.accepts(&value.shape()) || value.shape().rank() == 0)
+        {
+            return Err(format!(
+                "{what} of state {:?} has {}{:?}, the model takes {}{}",
+                spec.name,
+                value.dtype(),
+                value.shape().dims(),
+                spec.dtype,
+                spec.dims_text()
+            ));
+        }
+        Ok(Init::Value(value))
+    };
+    let init = match &setting.init {
+        StateInit::Zeros => Init::Zeros,
+        StateInit::FirstValue => Init::FirstValue,
+        StateInit::Const(literal) => {
+            let value = tensor_of(literal, spec.dtype)
+                .map_err(|e| format!("init of state {:?}: {e}", spec.name))?;
+            fits(value, "init")?
+        }
+        StateInit::File(name) => {
+            let wrong = |text: String| format!("init of state {:?}: {name}: {text}", spec.name);
+            let file =
+                std::fs::File::open(folder.join(name)).map_err(|e| wrong(e.kind().to_string()))?;
+            let mut reader = std::io::BufReader::new(file);
+            fits(npy::read(&mut reader, MAX_FILE).map_err(|e| wrong(e.to_string()))?, name)?
+        }
+    };
+    Ok(Slot {
+        input,
+        output,
+        batch_axis: setting.batch_axis,
+        init,
+        growable: setting.growable.map(|g| (g.axis, g.max)),
+        spec: spec.clone(),
+        output_name: next.name.clone(),
+    })
+}
+
+fn window(setting: &stead_app::WindowSetting, inputs: &[IoSpec]) -> Result<Window, String> {
+    let name = &setting.input;
+    let input = inputs
+        .iter()
+        .position(|s| s.name == *name)
+        .ok_or_else(|| format!("windows name the input {name:?}, which the model does not have"))?;
+    let dims = inputs[input].dims.as_ref();
+    let rank = dims.map(Vec::len).ok_or_else(|| format!("windows: input {name:?} has no rank"))?;
+    let axis = setting.axis.unwrap_or(rank.saturating_sub(1));
+    let size = dims.and_then(|d| d.get(axis));
+    let size = size.ok_or_else(|| format!("windows: input {name:?} has no axis {axis}"))?;
+    if size.known().is_some_and(|n| n <= setting.length) {
+        return Err(format!("windows: input {name:?} leaves no room for new values"));
+    }
+    Ok(Window { input, axis, length: setting.length, name: name.clone() })
+}

@@ -1,0 +1,93 @@
+//! Stateful models: requests become steps of sequences.
+//!
+//! A request is read as an [`Order`](stead_sequence::Order) ([`call`]), waits in the
+//! [`Table`](stead_sequence::Table) until its turn has come, takes the state that the step before left
+//! ([`layout`]), runs as every other request does, and leaves its own state behind ([`sequencer`]). The state
+//! changes only when the step succeeded.
+
+mod call;
+mod cleaner;
+mod first;
+mod layout;
+mod sequencer;
+mod state;
+
+pub(crate) use call::{answer, peek, read, special_inputs};
+pub(crate) use cleaner::Cleaner;
+pub(crate) use layout::Layout;
+pub(crate) use sequencer::{Sequencer, Step, StepReply};
+
+use crate::evaluate::Evaluate;
+use crate::instance::Machine;
+use crate::recorder::Recorder;
+use crate::scheduler::Scheduler;
+use std::path::Path;
+use std::sync::Arc;
+use stead_app::{ModelSettings, SequenceIds, SequenceSettings};
+use stead_log::{Rng, SystemRng};
+use stead_sequence::{Ids, Limits, Rules, Table};
+
+/// The states of a stateful model, told in the log.
+///
+/// # Errors
+/// In words, when settings and model contradict each other.
+pub(crate) fn layout(
+    model: &str,
+    evaluate: &dyn Evaluate,
+    settings: &ModelSettings,
+    file: &Path,
+) -> Result<Layout, String> {
+    if settings.sequences.low_latency == Some(true) {
+        return Err("low_latency_transformation is not supported yet".to_owned());
+    }
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let layout = Layout::new(evaluate, settings, folder)?;
+    if layout.is_empty() {
+        tracing::warn!(model, "stateful, but no state was found: sequences will carry nothing");
+    }
+    for (name, text) in layout.describe() {
+        tracing::info!(model, "{name}: {text}");
+    }
+    Ok(layout)
+}
+
+/// The sequences of a model that has been loaded.
+pub(crate) fn begin(
+    model: &str,
+    layout: Layout,
+    settings: &SequenceSettings,
+    scheduler: &Arc<Scheduler>,
+    recorder: &Arc<Recorder>,
+    machine: &Machine,
+) -> Arc<Sequencer> {
+    let ids = match settings.ids.unwrap_or(SequenceIds::Random) {
+        SequenceIds::Random => Ids::Random(Box::new(|| SystemRng.next_u64().ok())),
+        SequenceIds::Counter => Ids::Counter,
+    };
+    let sequences = Sequencer::new(
+        model.to_owned(),
+        layout,
+        Table::with_ids(limits(settings), ids),
+        Arc::clone(scheduler),
+        Arc::clone(recorder),
+    );
+    sequences.change(settings);
+    machine.cleaner.watch(&sequences);
+    sequences
+}
+
+/// What the settings allow.
+fn limits(settings: &SequenceSettings) -> Limits {
+    let default = Limits::default();
+    Limits {
+        max_sequences: settings.max_sequences.map_or(default.max_sequences, |n| n as usize),
+        replay_depth: settings.replay_depth.map_or(default.replay_depth, |n| n as usize),
+        ended_ttl: settings.ended_ttl.unwrap_or(default.ended_ttl),
+        idle_timeout: settings.idle_timeout.filter(|t| !t.is_zero()),
+        rules: match settings.triton_compat {
+            Some(true) => Rules::Triton,
+            _ => Rules::Ovms,
+        },
+        ..default
+    }
+}
