@@ -271,7 +271,6 @@ mod tests {
                 "m --log_level LOUD",
                 "--log_level: `LOUD` is not one of TRACE, DEBUG, INFO, WARNING, ERROR",
             ),
-            ("m --stateful", "--stateful: stateful models are not supported yet"),
             (
                 "--model_name m --model_path p --target_device GPU",
                 "--target_device is not supported: stead computes on the CPU only, not on \"GPU\"",
