@@ -55,6 +55,17 @@ pub struct DynamicBatching {
     pub max_queue_size: u64,
 }
 
+/// The sequences of a stateful model, in the terms of Triton's strategy `oldest`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SequenceBatching {
+    /// Sequences that may live at a time.
+    pub max_candidate_sequences: u64,
+    /// How long a step waits for steps of other sequences, in microseconds.
+    pub max_queue_delay_microseconds: u64,
+    /// How long a sequence may be idle, in microseconds; 0 for no limit.
+    pub max_sequence_idle_microseconds: u64,
+}
+
 /// A model version's configuration in the terms of Triton's `ModelConfig`. Adapters fill fields that stead
 /// has no meaning for with Triton's defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,8 +87,8 @@ pub struct ModelConfig {
     pub outputs: Vec<TensorInfo>,
     /// Executions at a time (OVMS's `nireq`).
     pub instances: u64,
-    /// Whether requests are steps of sequences.
-    pub stateful: bool,
+    /// How requests are steps of sequences, when the model is stateful.
+    pub sequence_batching: Option<SequenceBatching>,
     /// Dynamic batching, when it is on.
     pub dynamic_batching: Option<DynamicBatching>,
     /// The name of the model's file, without its folder.

@@ -8,7 +8,7 @@ use crate::sequences::{self, Cleaner, Layout, Sequencer, Step};
 use crate::signature::Signature;
 use crate::{
     Code, DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig,
-    ModelMetadata, Parameters, TensorInfo, VersionMetrics, VersionPolicyInfo,
+    ModelMetadata, Parameters, SequenceBatching, TensorInfo, VersionMetrics, VersionPolicyInfo,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +45,10 @@ pub(crate) struct Instance {
     cleaner: Arc<Cleaner>,
     settings: ModelSettings,
     filename: String,
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// What is to be loaded.
@@ -150,6 +154,9 @@ impl Instance {
         arrived: Instant,
     ) -> Result<InferResponse, Error> {
         let call = self.sequences.as_ref().map(|_| sequences::read(&mut request)).transpose()?;
+        if let (Some(call), Some(sequences)) = (&call, &self.sequences) {
+            sequences.check(&call.order)?;
+        }
         let InferRequest { id, inputs, outputs, deadline, .. } = request;
         let (inputs, wanted) = self.signature.arrange(&self.model, inputs, &outputs)?;
         let rows = match &self.scheduler.limits().batching {
@@ -302,12 +309,18 @@ impl Instance {
             outputs: strip(self.signature.output_infos()),
             instances: limits.runs as u64,
             dynamic_batching: batch.map(|b| DynamicBatching {
-                max_queue_delay_microseconds: u64::try_from(b.delay.as_micros())
-                    .unwrap_or(u64::MAX),
+                max_queue_delay_microseconds: micros(b.delay),
                 max_queue_size: limits.queue as u64,
             }),
             default_model_filename: self.filename.clone(),
-            stateful: self.sequences.is_some(),
+            sequence_batching: self.sequences.as_ref().map(|s| {
+                let (sequences, idle) = s.limits();
+                SequenceBatching {
+                    max_candidate_sequences: sequences as u64,
+                    max_queue_delay_microseconds: batch.map_or(0, |b| micros(b.delay)),
+                    max_sequence_idle_microseconds: idle.map_or(0, micros),
+                }
+            }),
             parameters: self.sequences.iter().flat_map(|s| s.layout().describe()).collect(),
         }
     }

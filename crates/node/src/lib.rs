@@ -56,8 +56,8 @@ mod tests;
 pub use embedded::{Embedded, NodeConfig};
 pub use error::{CODES, Code, CodeRow, Error, ErrorKind};
 pub use info::{
-    DynamicBatching, IndexEntry, IndexState, ModelConfig, ModelMetadata, ReloadOutcome, TensorInfo,
-    VersionPolicyInfo, VersionState, VersionStatus,
+    DynamicBatching, IndexEntry, IndexState, ModelConfig, ModelMetadata, ReloadOutcome,
+    SequenceBatching, TensorInfo, VersionPolicyInfo, VersionState, VersionStatus,
 };
 pub use metrics::{
     CallKey, Histogram, Method, MetricsSnapshot, ModelMetrics, RequestTimes, SequenceMetrics,

@@ -14,7 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use stead_app::SequenceSettings;
-use stead_sequence::{Counters, Next, Outcome, Replay, Run, SequenceId, Summary, Table, Ticket};
+use stead_sequence::{
+    Counters, Next, Order, Outcome, Replay, Rules, Run, SequenceError, SequenceId, Summary, Table,
+    Ticket,
+};
 use stead_tensor::Tensor;
 use tokio::sync::oneshot;
 
@@ -92,6 +95,12 @@ impl Sequencer {
         self.lock().set_limits(super::limits(settings));
     }
 
+    /// How many sequences may live, and how long they may be idle.
+    pub(crate) fn limits(&self) -> (usize, Option<Duration>) {
+        let table = self.lock();
+        (table.limits().max_sequences, table.limits().idle_timeout)
+    }
+
     /// Whether the cleaner's scans end idle sequences.
     pub(crate) fn is_scanned(&self) -> bool {
         self.scanned.load(Ordering::Relaxed)
@@ -108,6 +117,17 @@ impl Sequencer {
 
     fn now(&self) -> Duration {
         self.epoch.elapsed()
+    }
+
+    /// What OpenVINO Model Server checks before the inputs of the model: that a request names its sequence.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Sequence`].
+    pub(crate) fn check(&self, order: &Order) -> Result<(), Error> {
+        if order.id.is_some() || order.start || self.lock().limits().rules == Rules::Triton {
+            return Ok(());
+        }
+        Err(ErrorKind::Sequence(SequenceError::IdNotProvided).into())
     }
 
     /// A request has arrived: it runs, waits for its turn, or has its answer when this returns.
@@ -206,7 +226,7 @@ impl Sequencer {
             Err(error) => (Outcome::Failed, Err(error)),
         };
         let known = self.lock().finish(ticket, outcome, self.now(), due);
-        let gone = || Err(ErrorKind::Sequence(stead_sequence::SequenceError::Missing).into());
+        let gone = || Err(ErrorKind::Sequence(SequenceError::Missing).into());
         drop(client.send(if known { answer } else { gone() }));
     }
 
@@ -252,7 +272,7 @@ impl Sequencer {
     }
 
     /// Whether a request is for a sequence of this version.
-    pub(crate) fn knows(&self, order: &stead_sequence::Order) -> bool {
+    pub(crate) fn knows(&self, order: &Order) -> bool {
         self.lock().knows(order)
     }
 

@@ -178,7 +178,11 @@ fn the_state_is_no_part_of_the_public_signature() {
     assert_eq!(names(&metadata.inputs), ["in"]);
     assert_eq!(names(&metadata.outputs), ["out"]);
     let config = server.node.model_config("m", &VersionRef::Latest).unwrap();
-    assert!(config.stateful);
+    let batching = config.sequence_batching.unwrap();
+    assert_eq!(
+        (batching.max_candidate_sequences, batching.max_sequence_idle_microseconds),
+        (500, 0)
+    );
     assert_eq!(config.parameters[0].0, "state.sum");
     let mut explicit = request(1.0);
     explicit.inputs.push(("sum".into(), Tensor::from_slice(&[1.0f32], &[1, 1]).unwrap()));

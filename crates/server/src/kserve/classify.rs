@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::tensors::for_dtype;
-use stead_tensor::{Bool, Tensor};
+use stead_tensor::{Bool, DType, Tensor};
 
 /// The `k` largest values of each batch row as strings `value:index`, best first, ties by lower index. With
 /// `batched`, axis 0 is the batch and the answer has shape `[B,k]`; without, the whole tensor is one row and
@@ -13,8 +13,7 @@ use stead_tensor::{Bool, Tensor};
 pub fn classify(tensor: &Tensor, k: u64, batched: bool) -> Result<Tensor, Fault> {
     let values: Vec<f64> = for_dtype!(tensor.dtype(),
         T => tensor.as_slice::<T>()?.iter().map(|v| v.score()).collect(),
-        _ => return Err(Fault::invalid(
-            format!("classification needs numbers, the output has type {}", tensor.dtype()))));
+        _ => return Err(no_classes(tensor.dtype())));
     let rows = match tensor.shape().dims().first() {
         Some(&rows) if batched => rows,
         _ => 1,
@@ -33,6 +32,18 @@ pub fn classify(tensor: &Tensor, k: u64, batched: bool) -> Result<Tensor, Fault>
     } else {
         Tensor::from_strings(strings, &[k])?
     })
+}
+
+/// Whether tensors of a type have classes.
+///
+/// # Errors
+/// Types that are no numbers.
+pub fn check_classes(dtype: DType) -> Result<(), Fault> {
+    for_dtype!(dtype, T => { let _ = size_of::<T>(); Ok(()) }, _ => Err(no_classes(dtype)))
+}
+
+fn no_classes(dtype: DType) -> Fault {
+    Fault::invalid(format!("classification needs numbers, the output has type {dtype}"))
 }
 
 /// A value to sort by.

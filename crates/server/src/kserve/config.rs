@@ -5,7 +5,7 @@ use super::datatype::{config_name, config_number};
 use crate::proto::kserve as pb;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use stead_node::{ModelConfig, VersionPolicyInfo};
+use stead_node::{DynamicBatching, ModelConfig, VersionPolicyInfo};
 
 #[derive(Serialize)]
 struct Json<'a> {
@@ -22,6 +22,8 @@ struct Json<'a> {
     optimization: Optimization,
     #[serde(skip_serializing_if = "Option::is_none")]
     dynamic_batching: Option<Batching>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence_batching: Option<Sequences>,
     instance_group: [Instance<'a>; 1],
     default_model_filename: &'a str,
     cc_model_filenames: BTreeMap<String, String>,
@@ -86,6 +88,23 @@ struct Batching {
 }
 
 #[derive(Serialize)]
+struct Sequences {
+    oldest: Oldest,
+    max_sequence_idle_microseconds: u64,
+    control_input: [(); 0],
+    state: [(); 0],
+    iterative_sequence: bool,
+}
+
+#[derive(Serialize)]
+struct Oldest {
+    max_candidate_sequences: u64,
+    preferred_batch_size: Vec<u64>,
+    max_queue_delay_microseconds: u64,
+    preserve_ordering: bool,
+}
+
+#[derive(Serialize)]
 struct QueuePolicy {
     timeout_action: &'static str,
     default_timeout_microseconds: u64,
@@ -108,6 +127,16 @@ struct Instance<'a> {
 #[derive(Serialize)]
 struct Value<'a> {
     string_value: &'a str,
+}
+
+/// The dynamic batching of a stateless model: a model has one way of scheduling.
+fn dynamic(config: &ModelConfig) -> Option<&DynamicBatching> {
+    config.dynamic_batching.as_ref().filter(|_| config.sequence_batching.is_none())
+}
+
+/// The batch size that the scheduler waits for.
+fn preferred(config: &ModelConfig) -> Vec<u64> {
+    Some(config.max_batch_size).filter(|&n| n > 0).into_iter().collect()
 }
 
 /// The configuration as JSON text, keys in Triton's order.
@@ -162,7 +191,19 @@ pub fn config_json(config: &ModelConfig) -> Result<Vec<u8>, serde_json::Error> {
             gather_kernel_buffer_threshold: 0,
             eager_batching: false,
         },
-        dynamic_batching: config.dynamic_batching.as_ref().map(|b| Batching {
+        sequence_batching: config.sequence_batching.as_ref().map(|b| Sequences {
+            oldest: Oldest {
+                max_candidate_sequences: b.max_candidate_sequences,
+                preferred_batch_size: preferred(config),
+                max_queue_delay_microseconds: b.max_queue_delay_microseconds,
+                preserve_ordering: false,
+            },
+            max_sequence_idle_microseconds: b.max_sequence_idle_microseconds,
+            control_input: [],
+            state: [],
+            iterative_sequence: false,
+        }),
+        dynamic_batching: dynamic(config).map(|b| Batching {
             preferred_batch_size: [],
             max_queue_delay_microseconds: b.max_queue_delay_microseconds,
             preserve_ordering: false,
@@ -196,6 +237,23 @@ pub fn config_json(config: &ModelConfig) -> Result<Vec<u8>, serde_json::Error> {
             .collect(),
         model_warmup: [],
     })
+}
+
+/// The sequences of a stateful model as a message.
+fn sequences_message(config: &ModelConfig) -> Option<pb::model_config::SchedulingChoice> {
+    let number = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
+    let b = config.sequence_batching.as_ref()?;
+    let oldest = pb::model_sequence_batching::StrategyOldest {
+        max_candidate_sequences: number(b.max_candidate_sequences),
+        preferred_batch_size: preferred(config).into_iter().map(number).collect(),
+        max_queue_delay_microseconds: b.max_queue_delay_microseconds,
+        preserve_ordering: false,
+    };
+    Some(pb::model_config::SchedulingChoice::SequenceBatching(pb::ModelSequenceBatching {
+        max_sequence_idle_microseconds: b.max_sequence_idle_microseconds,
+        strategy_choice: Some(pb::model_sequence_batching::StrategyChoice::Oldest(oldest)),
+        ..pb::ModelSequenceBatching::default()
+    }))
 }
 
 /// The configuration as a message.
@@ -242,8 +300,9 @@ pub fn config_message(config: &ModelConfig) -> pb::ModelConfig {
             output_pinned_memory: Some(pinned),
             ..pb::ModelOptimizationPolicy::default()
         }),
-        scheduling_choice: config.dynamic_batching.as_ref().map(|b| {
-            pb::model_config::SchedulingChoice::DynamicBatching(pb::ModelDynamicBatching {
+        scheduling_choice: sequences_message(config).or_else(|| {
+            let b = dynamic(config)?;
+            Some(pb::model_config::SchedulingChoice::DynamicBatching(pb::ModelDynamicBatching {
                 max_queue_delay_microseconds: b.max_queue_delay_microseconds,
                 default_queue_policy: Some(pb::ModelQueuePolicy {
                     allow_timeout_override: true,
@@ -251,7 +310,7 @@ pub fn config_message(config: &ModelConfig) -> pb::ModelConfig {
                     ..pb::ModelQueuePolicy::default()
                 }),
                 ..pb::ModelDynamicBatching::default()
-            })
+            }))
         }),
         instance_group: vec![pb::ModelInstanceGroup {
             name: config.name.clone(),

@@ -1,12 +1,14 @@
 //! What REST and gRPC do alike: from a parsed request to the node's answer.
 
+use super::classify::check_classes;
 use super::request::ParsedInfer;
 use crate::fault::Fault;
 use stead_node::{Embedded, InferRequest, InferResponse, Protocol, VersionRef};
 
 /// Extensions of the protocol that are really served; `/v2` and `ServerMetadata` name them.
-pub const EXTENSIONS: [&str; 6] = [
+pub const EXTENSIONS: [&str; 7] = [
     "classification",
+    "sequence",
     "model_repository",
     "model_configuration",
     "binary_tensor_data",
@@ -25,6 +27,15 @@ pub async fn evaluate(
     parsed: ParsedInfer,
     protocol: Protocol,
 ) -> Result<InferResponse, Fault> {
+    if parsed.outputs.iter().any(|o| o.classes.is_some()) {
+        // Before the model runs: a step of a sequence that was done must have its answer.
+        let metadata = node.model_metadata(&model, &version)?;
+        for output in &metadata.outputs {
+            if parsed.outputs.iter().any(|o| o.name == output.name && o.classes.is_some()) {
+                check_classes(output.dtype)?;
+            }
+        }
+    }
     let request = InferRequest {
         model,
         version,

@@ -54,10 +54,10 @@ pub fn check_parameters(parameters: &mut Parameters) -> Result<(), Fault> {
             | ("sequence_start" | "sequence_end" | "binary_data_output", Param::Bool(_)) => {
                 continue;
             }
-            ("priority" | "timeout", Param::U64(_)) => continue,
+            ("priority" | "timeout" | "sequence_step", Param::U64(_)) => continue,
             ("sequence_id", _) => "an unsigned integer or a string",
             ("sequence_start" | "sequence_end" | "binary_data_output", _) => "a boolean",
-            ("priority" | "timeout", _) => "an unsigned integer",
+            ("priority" | "timeout" | "sequence_step", _) => "an unsigned integer",
             _ if name.starts_with("triton_") => {
                 return Err(Fault::invalid(format!(
                     "parameter '{name}' is reserved: names must not start with 'triton_'"
@@ -94,6 +94,8 @@ mod tests {
             (r#"{"sequence_id":1.5}"#, false),
             (r#"{"sequence_id":18446744073709551616}"#, false),
             (r#"{"sequence_start":1}"#, false),
+            (r#"{"sequence_step":2}"#, true),
+            (r#"{"sequence_step":"2"}"#, false),
             (r#"{"timeout":-1}"#, false),
             (r#"{"triton_x":1}"#, false),
             (r#"{"a":[1]}"#, false),

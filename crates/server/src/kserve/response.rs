@@ -5,7 +5,7 @@ use super::datatype::datatype_name;
 use super::request::WantedOutput;
 use crate::fault::Fault;
 use crate::json::{write_number, write_str};
-use crate::tensors::{append_json_flat, append_raw, raw_len};
+use crate::tensors::{append_json_flat, append_raw, is_json, raw_len};
 use stead_node::{InferResponse, Param, Parameters};
 
 /// An encoded answer.
@@ -47,6 +47,7 @@ pub fn encode_infer(
         write_parameters(&mut out, &response.parameters);
     }
     out.extend_from_slice(b",\"outputs\":[");
+    let stateful = response.parameters.contains_key("sequence_id");
     for (i, (name, tensor)) in response.outputs.iter().enumerate() {
         let want = wanted.iter().find(|w| w.name == *name);
         let classes = want.and_then(|w| w.classes);
@@ -67,7 +68,9 @@ pub fn encode_infer(
             write_number(&mut out, d as u64);
         }
         out.push(b']');
-        if want.and_then(|w| w.binary).unwrap_or(binary_default) {
+        // A step of a sequence that was done must have its answer, in whatever form can hold it.
+        let forced = stateful && !is_json(tensor);
+        if forced || want.and_then(|w| w.binary).unwrap_or(binary_default) {
             out.extend_from_slice(b",\"parameters\":{\"binary_data_size\":");
             write_number(&mut out, raw_len(tensor) as u64);
             out.push(b'}');

@@ -35,6 +35,24 @@ pub fn tensor_from_json_flat(
     for_dtype!(dtype, T => read_numbers::<T>(reader, shape), _ => Err(unsupported(dtype)))
 }
 
+/// Whether tensors of a type can be written as JSON at all.
+///
+/// # Errors
+/// Types that JSON cannot carry.
+pub fn check_json(dtype: DType) -> Result<(), Fault> {
+    if dtype == DType::String {
+        return Ok(());
+    }
+    for_dtype!(dtype, T => { let _ = size_of::<T>(); Ok(()) }, _ => Err(unsupported(dtype)))
+}
+
+/// Whether a tensor can be written as JSON: its type, and strings that are UTF-8.
+pub fn is_json(tensor: &Tensor) -> bool {
+    let strings = tensor.dtype() == DType::String;
+    check_json(tensor.dtype()).is_ok()
+        && (!strings || tensor.view().strings().iter().all(|s| utf8(s).is_ok()))
+}
+
 fn unsupported(dtype: DType) -> Fault {
     Fault::unimplemented(format!("type {dtype} cannot be carried as JSON"))
 }

@@ -3,7 +3,7 @@
 mod json;
 mod raw;
 
-pub use json::{append_json_flat, append_json_nested, tensor_from_json_flat};
+pub use json::{append_json_flat, append_json_nested, check_json, is_json, tensor_from_json_flat};
 pub use raw::{append_raw, raw_bytes, raw_len, shape_of, tensor_from_raw};
 
 /// Calls `$body` with `$t` standing for the Rust type of `$dtype`; `$other` for types without one.

@@ -1,7 +1,7 @@
 //! The services `tensorflow.serving.PredictionService` and `ModelService`.
 
-use super::proto_tensor::{tensor_from_proto, tensor_to_proto};
 use super::signature::{SIGNATURE_MAP_URL, signature_map, status_message};
+use super::special::{read_input, write_output};
 use crate::fault::Fault;
 use crate::grpc::deadline;
 use crate::http::{Shared, blocking};
@@ -60,12 +60,12 @@ impl PredictionService for Service {
         let request = request.into_inner();
         let (model, version) = target(request.model_spec)?;
         let limit = self.shared.options.max_body_bytes;
+        let node = &self.shared.node;
         let inputs = request
             .inputs
             .into_iter()
             .map(|(name, proto)| {
-                let tensor = tensor_from_proto(proto, limit)
-                    .map_err(|e| e.at(&format!("input name: {name}")))?;
+                let tensor = read_input(node, &model, &version, &name, proto, limit)?;
                 Ok((name, tensor))
             })
             .collect::<Result<Vec<_>, Fault>>()?;
@@ -79,8 +79,8 @@ impl PredictionService for Service {
             deadline: until,
             protocol: GRPC,
         };
-        let response = self.shared.node.infer(request).await.map_err(Fault::from)?;
-        let outputs = response.outputs.iter().map(|(n, t)| (n.clone(), tensor_to_proto(t)));
+        let response = node.infer(request).await.map_err(Fault::from)?;
+        let outputs = response.outputs.iter().map(|(n, t)| (n.clone(), write_output(n, t)));
         Ok(Response::new(pb::PredictResponse {
             outputs: outputs.collect(),
             model_spec: Some(spec(response.model, response.version)),

@@ -1,5 +1,6 @@
 //! The bodies of `:predict`, in row and in column format.
 
+use super::special::{is_special, one_for_all};
 use crate::fault::Fault;
 use crate::json::{ArrayShape, JsonError, Kind, Reader, read_ndarray, write_str};
 use crate::tensors::{append_json_nested, for_dtype};
@@ -172,7 +173,8 @@ pub fn parse_predict(body: &Bytes, metadata: &ModelMetadata) -> Result<PredictBo
 }
 
 fn find<'m>(metadata: &'m ModelMetadata, name: &str) -> Result<&'m TensorInfo, Fault> {
-    metadata.inputs.iter().find(|i| i.name == name).ok_or_else(|| {
+    let special = &metadata.special_inputs;
+    metadata.inputs.iter().chain(special).find(|i| i.name == name).ok_or_else(|| {
         let known: Vec<&str> = metadata.inputs.iter().map(|i| i.name.as_str()).collect();
         ErrorKind::UnexpectedInput {
             model: metadata.name.clone(),
@@ -242,7 +244,14 @@ fn read_rows(
     if rows == 0 {
         return Err(Fault::invalid("Invalid JSON structure. instances is an empty list"));
     }
-    values.into_iter().map(|v| v.finish(Format::Row)).collect()
+    let mut inputs: Vec<(String, Tensor)> =
+        values.into_iter().map(|v| v.finish(Format::Row)).collect::<Result<_, Fault>>()?;
+    for (name, tensor) in &mut inputs {
+        if metadata.special_inputs.iter().any(|i| i.name == *name) {
+            *tensor = one_for_all(name, tensor)?;
+        }
+    }
+    Ok(inputs)
 }
 
 fn read_columns(
@@ -301,10 +310,23 @@ pub fn encode_predict(format: Format, outputs: &[(String, Tensor)]) -> Result<Ve
     Ok(out)
 }
 
+/// Whether a value is repeated in each row: what names the sequence is one value, however many rows there are.
+fn is_for_all(name: &str, tensor: &Tensor) -> bool {
+    is_special(name) && tensor.shape().dims() == [1]
+}
+
+/// The first dimension that all outputs have, if row format can hold them.
+pub fn rows_of(outputs: &[(String, Tensor)]) -> Option<usize> {
+    let mut firsts = outputs
+        .iter()
+        .filter(|(name, tensor)| !is_for_all(name, tensor))
+        .map(|(_, tensor)| tensor.shape().dims().first().copied());
+    let Some(rows) = firsts.next() else { return Some(1) };
+    rows.filter(|_| firsts.all(|other| other == rows))
+}
+
 fn write_rows(out: &mut Vec<u8>, outputs: &[(String, Tensor)]) -> Result<(), Fault> {
-    let first = |t: &Tensor| t.shape().dims().first().copied();
-    let rows = outputs.first().and_then(|(_, t)| first(t));
-    let Some(rows) = rows.filter(|_| outputs.iter().all(|(_, t)| first(t) == rows)) else {
+    let Some(rows) = rows_of(outputs) else {
         return Err(Fault::new(
             Code::InvalidArgument,
             "outputs differ in their first dimension: row format cannot hold them, use inputs",
@@ -325,6 +347,7 @@ fn write_rows(out: &mut Vec<u8>, outputs: &[(String, Tensor)]) -> Result<(), Fau
             let shape = tensor.shape();
             let inner = shape.dims().get(1..).unwrap_or_default();
             let step: usize = inner.iter().product();
+            let row = if is_for_all(name, tensor) { 0 } else { row };
             write_value(out, name, tensor, inner, row * step)?;
         }
         out.push(b'}');

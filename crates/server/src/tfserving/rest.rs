@@ -1,9 +1,10 @@
 //! The calls below `/v1`.
 
-use super::predict::{encode_predict, parse_predict};
+use super::predict::{Format, encode_predict, parse_predict, rows_of};
 use super::signature::{all_status_json, metadata_json, status_json};
 use crate::fault::Fault;
 use crate::http::{Body, LARGE, Reply, Shared, TfsCall, V1, blocking};
+use crate::tensors::check_json;
 use http::StatusCode;
 use std::sync::Arc;
 use stead_node::{
@@ -87,12 +88,15 @@ async fn predict(
 ) -> Result<Reply, Fault> {
     let bytes = body.read(&shared.options).await?;
     let metadata = shared.node.model_metadata(&model, &version)?;
+    // Before the model runs: a step of a sequence that was done must have its answer.
+    metadata.outputs.iter().try_for_each(|o| check_json(o.dtype))?;
+    let stateful = !metadata.special_inputs.is_empty();
     let parsed = if bytes.len() > LARGE {
         blocking(move || parse_predict(&bytes, &metadata)).await??
     } else {
         parse_predict(&bytes, &metadata)?
     };
-    let format = parsed.format;
+    let mut format = parsed.format;
     let request = InferRequest {
         model,
         version,
@@ -104,6 +108,10 @@ async fn predict(
         protocol: HTTP,
     };
     let outputs = shared.node.infer(request).await?.outputs;
+    if stateful && rows_of(&outputs).is_none() {
+        // The step is done. Columns can hold every answer.
+        format = Format::Column;
+    }
     let values: usize = outputs.iter().map(|(_, t)| t.shape().elements()).sum();
     // A number takes some ten bytes of text.
     let body = if values > LARGE / 10 {

@@ -59,6 +59,35 @@ fn write_models(folder: &Path) {
     write("two", two, "");
 }
 
+/// The state is the sum of all inputs, and the output is the state.
+fn summator(input: &str, output: &str) -> Vec<u8> {
+    let vector = ValueType::tensor(DType::F32, Some(dims_of(&["batch", "1"])));
+    ModelBuilder::new(17)
+        .input(input, DType::F32, &["batch", "1"])
+        .input("sum", DType::F32, &["batch", "1"])
+        .node("Add", &[input, "sum"], &["sum_out"])
+        .node("Identity", &["sum_out"], &[output])
+        .output_of(output, vector.clone())
+        .output_of("sum_out", vector)
+        .bytes()
+}
+
+/// A sum, and its three-fold repetition along the first axis.
+fn wide() -> Vec<u8> {
+    let vector = ValueType::tensor(DType::F32, Some(dims_of(&["batch", "1"])));
+    ModelBuilder::new(17)
+        .input("b", DType::F32, &["batch", "1"])
+        .input("sum", DType::F32, &["batch", "1"])
+        .node("Add", &["b", "sum"], &["sum_out"])
+        .node("Identity", &["sum_out"], &["y"])
+        .node("Concat", &["sum_out", "sum_out", "sum_out"], &["yyy"])
+        .attr("axis", 0)
+        .output_of("y", vector.clone())
+        .output_of("yyy", ValueType::tensor(DType::F32, Some(dims_of(&["many", "1"]))))
+        .output_of("sum_out", vector)
+        .bytes()
+}
+
 /// Types that an identity model is made for.
 pub const TYPES: &[DType] = &[
     DType::F32,
@@ -87,6 +116,42 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         write_models(folder.path());
         let node = Embedded::start(NodeConfig::path(folder.path())).unwrap();
+        Fixture::over(folder, node, change)
+    }
+
+    /// A server of stateful models that add up their input: `acc` has Triton's rules and a batch of at most 4,
+    /// `sum` those of OpenVINO Model Server, and `wide` two outputs that differ in their first dimension.
+    pub fn stateful(change: impl FnOnce(&mut ServerOptions)) -> Fixture {
+        let folder = tempfile::tempdir().unwrap();
+        let mut list = Vec::new();
+        for (name, model, stead) in [
+            (
+                "acc",
+                summator("INPUT", "OUTPUT"),
+                r#""max_batch_size": 4, "triton_compat": true, "sequence_idle_timeout_ms": 3000"#,
+            ),
+            ("sum", summator("b", "y"), r#""sequence_ids": "counter""#),
+            ("wide", wide(), r#""sequence_ids": "counter""#),
+        ] {
+            let version = folder.path().join(name).join("1");
+            std::fs::create_dir_all(&version).unwrap();
+            std::fs::write(version.join("model.onnx"), model).unwrap();
+            list.push(format!(
+                r#"{{"config": {{"name": "{name}", "base_path": "{name}", "stateful": true, "stead": {{{stead}}}}}}}"#
+            ));
+        }
+        let config = folder.path().join("config.json");
+        let text = format!(r#"{{"model_config_list": [{}]}}"#, list.join(","));
+        std::fs::write(&config, text).unwrap();
+        let node = Embedded::start(NodeConfig::path(config)).unwrap();
+        Fixture::over(folder, node, change)
+    }
+
+    fn over(
+        folder: TempDir,
+        node: Arc<Embedded>,
+        change: impl FnOnce(&mut ServerOptions),
+    ) -> Fixture {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let mut options = ServerOptions {
             http: vec![any],
