@@ -137,7 +137,8 @@ impl Embedded {
         instance.infer(request, arrived).await
     }
 
-    /// Up to `limit` live sequences of a stateful model, in the order of their ids, behind `after`.
+    /// Up to `limit` live sequences of a stateful model, in the order of their ids, behind `after`; also those that
+    /// a version replaced by another one still finishes.
     ///
     /// # Errors
     /// The errors of lookup, and [`ErrorKind::NotStateful`].
@@ -148,7 +149,13 @@ impl Embedded {
         after: Option<&SequenceId>,
         limit: usize,
     ) -> Result<Vec<SequenceSummary>, Error> {
-        Ok(self.repository.find(model, version)?.sequences()?.list(after, limit))
+        let mut all = Vec::new();
+        for instance in self.repository.find_holders(model, version)? {
+            all.extend(instance.sequences()?.list(after, limit));
+        }
+        all.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        all.truncate(limit);
+        Ok(all)
     }
 
     /// What is known of one sequence.
@@ -161,7 +168,7 @@ impl Embedded {
         version: &VersionRef,
         id: &SequenceId,
     ) -> Result<SequenceSummary, Error> {
-        let instance = self.repository.find(model, version)?;
+        let instance = self.repository.find_holder(model, version, id)?;
         let summary = instance.sequences()?.summary(id);
         summary.ok_or_else(|| ErrorKind::Sequence(SequenceError::Missing).into())
     }
@@ -176,7 +183,7 @@ impl Embedded {
         version: &VersionRef,
         id: &SequenceId,
     ) -> Result<(), Error> {
-        self.repository.find(model, version)?.sequences()?.end(id)
+        self.repository.find_holder(model, version, id)?.sequences()?.end(id)
     }
 
     /// Begins a sequence with a copy of another one's state. Gives the number of its last step.
@@ -190,7 +197,7 @@ impl Embedded {
         from: &SequenceId,
         to: SequenceId,
     ) -> Result<u64, Error> {
-        self.repository.find(model, version)?.sequences()?.fork(from, to)
+        self.repository.find_holder(model, version, from)?.sequences()?.fork(from, to)
     }
 
     /// The number of the last step of a sequence, and the values that it left, by name.
@@ -203,7 +210,7 @@ impl Embedded {
         version: &VersionRef,
         id: &SequenceId,
     ) -> Result<(u64, Vec<(String, Tensor)>), Error> {
-        self.repository.find(model, version)?.sequences()?.export(id)
+        self.repository.find_holder(model, version, id)?.sequences()?.export(id)
     }
 
     /// Begins a sequence after step `step` with values that [`Embedded::export_sequence`] gave.

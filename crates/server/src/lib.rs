@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod admin;
 mod fault;
 mod grpc;
 mod http;

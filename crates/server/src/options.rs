@@ -21,6 +21,8 @@ pub struct ServerOptions {
     pub body_timeout: Duration,
     /// The metrics page.
     pub metrics: MetricsOptions,
+    /// Whether clients on other machines, and web pages, may look after sequences (list, end, export, ...).
+    pub sequence_admin: bool,
     /// What browsers on other origins may do.
     pub cors: CorsOptions,
     /// The server's name in metadata.
@@ -38,6 +40,7 @@ impl Default for ServerOptions {
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             metrics: MetricsOptions::default(),
+            sequence_admin: false,
             cors: CorsOptions::default(),
             name: "stead".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -247,6 +247,7 @@ fn connect(
 ) {
     // Answers are written whole; waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
+    let peer = stream.peer_addr().ok().map(|address| address.ip());
     let stream = PatientStream::new(stream, shared.options.body_timeout);
     let unread = Unread::default();
     let io = TokioIo::new(LingeringStream::new(stream, unread.clone()));
@@ -257,8 +258,9 @@ fn connect(
         let serve = async move {
             match services {
                 None => {
-                    let service =
-                        service_fn(move |request| handle(shared.clone(), unread.clone(), request));
+                    let service = service_fn(move |request| {
+                        handle(shared.clone(), unread.clone(), peer, request)
+                    });
                     watcher.watch(builder.serve_connection(io, service).into_owned()).await
                 }
                 Some(services) => {

@@ -20,8 +20,9 @@ use crate::{
 use arc_swap::ArcSwap;
 use record::ModelRecord;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use stead_app::{ModelSettings, Source};
+use stead_sequence::{Order, SequenceId};
 
 type Models = BTreeMap<String, Arc<ModelRecord>>;
 
@@ -77,6 +78,42 @@ impl Repository {
             return Ok(other);
         }
         found.cloned()
+    }
+
+    /// The instance where a sequence lives, or the one that a request asks for when it lives nowhere.
+    ///
+    /// # Errors
+    /// As [`Repository::find`].
+    pub(crate) fn find_holder(
+        &self,
+        model: &str,
+        version: &VersionRef,
+        id: &SequenceId,
+    ) -> Result<Arc<Instance>, Error> {
+        let models = self.models.load();
+        let record = models.get(model).ok_or_else(|| unknown(model))?;
+        let found = record.find(version);
+        let order = Order::step(id.clone());
+        let other = record.find_sequence(found.as_ref().ok().copied(), version, &order);
+        other.map_or_else(|| found.cloned(), Ok)
+    }
+
+    /// The instance that a request asks for and those that only finish their sequences.
+    ///
+    /// # Errors
+    /// As [`Repository::find`], when there is none at all.
+    pub(crate) fn find_holders(
+        &self,
+        model: &str,
+        version: &VersionRef,
+    ) -> Result<Vec<Arc<Instance>>, Error> {
+        let models = self.models.load();
+        let record = models.get(model).ok_or_else(|| unknown(model))?;
+        let found = record.find(version).cloned();
+        let draining = record.draining.iter().filter_map(Weak::upgrade);
+        let wanted = draining.filter(|i| version.number().is_none_or(|n| n == i.version));
+        let all: Vec<_> = found.iter().cloned().chain(wanted).collect();
+        if all.is_empty() { found.map(|i| vec![i]) } else { Ok(all) }
     }
 
     /// The versions of a model that are served, ascending.

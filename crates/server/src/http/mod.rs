@@ -6,8 +6,9 @@ mod route;
 
 pub use body::{Encoding, LARGE, decode};
 pub use reply::{CorsHeaders, Dialect, INFERENCE_HEADER, Reply};
-pub use route::{ModelPart, Route, TfsCall, V1, V2, route};
+pub use route::{ModelPart, Route, TfsCall, V1, V2, percent_decode, route};
 
+use crate::admin::Visitor;
 use crate::fault::Fault;
 use crate::linger::Unread;
 use crate::options::ServerOptions;
@@ -19,6 +20,7 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -58,6 +60,7 @@ pub struct Body {
     headers: HeaderMap,
     incoming: Incoming,
     unread: Unread,
+    visitor: Visitor,
 }
 
 impl Body {
@@ -73,6 +76,11 @@ impl Body {
     /// What the client takes as an answer.
     pub fn accept(&self) -> Option<&str> {
         self.header(ACCEPT)
+    }
+
+    /// Who sent it.
+    pub fn visitor(&mut self) -> Visitor {
+        std::mem::take(&mut self.visitor)
     }
 
     /// Reads and decompresses the body.
@@ -104,13 +112,14 @@ pub async fn blocking<T: Send + 'static>(
         .map_err(|_| Fault::new(Code::Internal, "the request ended in an internal error"))
 }
 
-/// Answers a request. Panics become 500. `unread` learns whether some of the request was left.
+/// Answers a request from `peer`. Panics become 500. `unread` learns whether some of the request was left.
 ///
 /// # Errors
 /// None.
 pub async fn handle(
     shared: Arc<Shared>,
     unread: Unread,
+    peer: Option<IpAddr>,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let started = Instant::now();
@@ -127,7 +136,10 @@ pub async fn handle(
     }
     let route = route(&parts.method, path);
     unread.set(!incoming.is_end_stream());
-    let body = Body { headers: parts.headers, incoming, unread };
+    let from_page = parts.headers.contains_key(ORIGIN);
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let visitor = Visitor { peer, from_page, query };
+    let body = Body { headers: parts.headers, incoming, unread, visitor };
     let work = CatchPanic::new(dispatch(&shared, route, body));
     let reply = match work.await {
         Some(Ok(reply)) => reply,

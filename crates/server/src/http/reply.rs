@@ -87,6 +87,11 @@ impl Reply {
         Reply { content_type, body: body.into(), ..Reply::empty() }
     }
 
+    /// 200 with bytes that are no text.
+    pub fn octets(body: Bytes) -> Reply {
+        Reply { content_type: OCTETS, body, ..Reply::empty() }
+    }
+
     /// 200 with tensors: JSON, and raw bytes behind it when `json_len` is given.
     pub fn tensors(body: Vec<u8>, json_len: Option<usize>) -> Reply {
         let content_type = if json_len.is_some() { OCTETS } else { JSON };

@@ -1,5 +1,6 @@
 //! Paths. Routed by hand: a dozen patterns, two of them (`:predict`, digits only) that routers cannot say.
 
+use crate::admin::{SequenceCall, sequence_route};
 use http::Method;
 use std::borrow::Cow;
 
@@ -37,6 +38,8 @@ pub enum V2 {
     Load(String),
     /// `POST /v2/repository/models/{m}/unload`
     Unload(String),
+    /// `/v2/models/{m}[/versions/{v}]/sequences...`
+    Sequences(SequenceCall),
     /// `/v2/models/{m}[/versions/{v}]...`
     Model {
         /// The model.
@@ -153,6 +156,16 @@ fn model_route(method: &Method, rest: &str) -> Route {
         }
         next = segments.next();
     }
+    if next == Some("sequences") {
+        return match (decode(name), sequence_route(method, segments)) {
+            (Some(model), Some(Some(part))) => {
+                let version = version.to_owned();
+                Route::V2(V2::Sequences(SequenceCall { model, version, part }))
+            }
+            (Some(_), Some(None)) => Route::WrongMethod,
+            _ => Route::Unknown,
+        };
+    }
     let (part, wanted) = match next {
         None => (ModelPart::Metadata, Method::GET),
         Some("infer") => (ModelPart::Infer, Method::POST),
@@ -214,7 +227,8 @@ fn decode(segment: &str) -> Option<String> {
     percent_decode(segment).map(Cow::into_owned)
 }
 
-fn percent_decode(segment: &str) -> Option<Cow<'_, str>> {
+/// Decodes the escapes of a part of a URL; `None` for bad ones and text that is not UTF-8.
+pub fn percent_decode(segment: &str) -> Option<Cow<'_, str>> {
     if !segment.contains('%') {
         return Some(Cow::Borrowed(segment));
     }
@@ -263,6 +277,8 @@ mod tests {
             ("POST", "/v2/models/m/infer", model("m", "", ModelPart::Infer)),
             ("POST", "/v2/models/m/versions/3/infer", model("m", "3", ModelPart::Infer)),
             ("GET", "/v2/models/m/infer", Route::WrongMethod),
+            ("PUT", "/v2/models/m/sequences", Route::WrongMethod),
+            ("GET", "/v2/models/m/versions/2/sequences/a/b", Route::Unknown),
             ("POST", "/v2/models/m/infer/x", Route::Unknown),
             ("POST", "/v2/models/m/generate", Route::NotServed("the generate extension")),
             ("POST", "/v2/repository/index", Route::V2(V2::Index)),

@@ -7,6 +7,7 @@ use super::parameters::read_parameters;
 use super::request::{json_length, parse_infer, parse_raw};
 use super::response::encode_infer;
 use super::statistics::statistics_json;
+use crate::admin;
 use crate::fault::Fault;
 use crate::http::{Body, LARGE, ModelPart, Reply, Shared, V2, blocking};
 use crate::json::{Kind, Reader};
@@ -24,7 +25,7 @@ const HTTP: Protocol = Protocol::KserveHttp;
 ///
 /// # Errors
 /// Those of parsing and of the node.
-pub async fn answer(shared: &Arc<Shared>, call: V2, body: Body) -> Result<Reply, Fault> {
+pub async fn answer(shared: &Arc<Shared>, call: V2, mut body: Body) -> Result<Reply, Fault> {
     let node = &shared.node;
     match call {
         V2::Server => Reply::serialize(&ServerMetadata {
@@ -43,6 +44,10 @@ pub async fn answer(shared: &Arc<Shared>, call: V2, body: Body) -> Result<Reply,
             let node = node.clone();
             blocking(move || node.unload_model(&model)).await??;
             Ok(Reply::empty())
+        }
+        V2::Sequences(call) => {
+            let visitor = body.visitor();
+            admin::answer(shared, call, visitor, body).await
         }
         V2::Model { model, version, part } => {
             let version = parse_version(&version)?;

@@ -91,6 +91,7 @@ pub const FLAGS: &[Flag] = &[
     flag("low_latency_transformation", "", "false", Ovms, "recurrences inside the model become state; needs --stateful"),
     flag("threads", "N", "", Own, "threads that compute; one per core without it"),
     flag("max_body_bytes", "BYTES", "67108864", Own, "largest request body, after decompression"),
+    flag("sequence_admin_enable", "", "", Own, "let other machines look after sequences (list, end, export, ...); without it only this one may"),
     flag("drain_seconds", "SECONDS", "30", Own, "how long SIGTERM waits for requests in flight"),
     flag("log_format", "FORMAT", "text", Own, "text or json"),
 ];

@@ -67,6 +67,7 @@ fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
         grpc: options.grpc.clone(),
         max_body_bytes: options.max_body_bytes,
         metrics: metrics(options)?,
+        sequence_admin: options.sequence_admin,
         cors: options.cors.clone(),
         ..ServerOptions::default()
     })

@@ -42,6 +42,8 @@ pub struct ServeOptions {
     pub metrics_enable: bool,
     /// `--metrics_list`.
     pub metrics_list: Vec<String>,
+    /// Whether other machines may look after sequences.
+    pub sequence_admin: bool,
     /// CORS headers.
     pub cors: CorsOptions,
     /// How long a graceful stop waits.
@@ -122,6 +124,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         max_body_bytes,
         metrics_enable,
         metrics_list,
+        sequence_admin: switch(matches, "sequence_admin_enable")?,
         cors: CorsOptions {
             allow_credentials: switch(matches, "allow_credentials")?,
             allowed_origins: given("allowed_origins").unwrap_or("*").to_owned(),
