@@ -26,9 +26,11 @@
 //! assert_eq!((run.job, run.step, run.state), ("second", 2, Some(5)));
 //! ```
 //!
-//! [`pair_states`] finds the inputs and outputs of a model that carry its memory.
+//! [`mod@durable`] writes sequences as records of a log and reads them again after a restart; [`pair_states`] finds
+//! the inputs and outputs of a model that carry its memory.
 #![forbid(unsafe_code)]
 
+pub mod durable;
 mod error;
 mod id;
 mod order;
@@ -40,5 +42,6 @@ pub use id::{IdError, MAX_TEXT, SequenceId};
 pub use order::Order;
 pub use pairing::{PairError, StatePair, pair_states};
 pub use table::{
-    Counters, Ids, Job, Limits, Next, Outcome, Replay, Rules, Run, Summary, Table, Ticket, Weight,
+    Counters, Ended, Ids, Image, Job, Limits, Next, Origin, Outcome, Replay, Rules, Run, Summary,
+    Table, Ticket, Weight,
 };

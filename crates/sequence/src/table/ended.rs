@@ -18,15 +18,15 @@ struct Last<A> {
 }
 
 /// What ended lately, oldest first.
-pub(super) struct Ended<A> {
+pub(super) struct Endings<A> {
     last: HashMap<SequenceId, Last<A>>,
     order: VecDeque<(Duration, SequenceId, u64)>,
     bytes: u64,
 }
 
-impl<A> Default for Ended<A> {
+impl<A> Default for Endings<A> {
     fn default() -> Self {
-        Ended { last: HashMap::new(), order: VecDeque::new(), bytes: 0 }
+        Endings { last: HashMap::new(), order: VecDeque::new(), bytes: 0 }
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Ending<A> {
     pub(super) auto: Option<String>,
 }
 
-impl<A: Clone> Ended<A> {
+impl<A: Clone> Endings<A> {
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -62,6 +62,17 @@ impl<A: Clone> Ended<A> {
             self.bytes -= before.bytes;
         }
         self.purge(limits, now, forget);
+    }
+
+    /// What is kept: the sequence, when it is forgotten, step, request, answer and the name of the START.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&SequenceId, Duration, super::Ended<A>)> {
+        self.order.iter().filter_map(|(expires, id, serial)| {
+            let last = self.last.get(id).filter(|last| last.serial == *serial)?;
+            let (request, start) = (last.request.clone(), last.auto.clone().unwrap_or_default());
+            let ended =
+                super::Ended { step: last.step, request, start, answer: last.answer.clone() };
+            Some((id, *expires, ended))
+        })
     }
 
     /// Forgets what is too old, or too much.

@@ -5,14 +5,16 @@ mod ended;
 mod entry;
 mod idle;
 mod limits;
+mod restore;
 #[cfg(test)]
 mod tests;
 
 pub use admin::Summary;
 pub use limits::{Ids, Limits, Rules};
+pub use restore::{Ended, Image};
 
 use crate::{Order, SequenceError, SequenceId};
-use ended::{Ended, Ending};
+use ended::{Ending, Endings};
 use entry::{Entry, Running, Waiting, same_request};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -66,6 +68,23 @@ pub struct Run<J, S> {
     pub state: Option<S>,
     /// Whether the sequence ends with this step.
     pub end: bool,
+    /// Where the step comes from.
+    pub origin: Origin,
+}
+
+/// Where a step comes from, for a record of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Whether the client numbered it, so that its answer is kept.
+    pub numbered: bool,
+    /// When the sequence began; none for a START.
+    pub began: Option<Duration>,
+    /// The client's name of the request that began the sequence.
+    pub start: String,
+    /// The client's name of this request; empty unless it ends the sequence.
+    pub request: String,
+    /// Whether the table chose the id.
+    pub auto: bool,
 }
 
 /// A request that was answered before.
@@ -143,7 +162,7 @@ pub struct Table<J, S, A> {
     ages: BTreeMap<(Duration, u64), SequenceId>,
     /// Ids chosen here, by the name of the numbered START that they were chosen for.
     requests: HashMap<String, SequenceId>,
-    ended: Ended<A>,
+    ended: Endings<A>,
     waiting: usize,
     bytes: u64,
     counters: Counters,
@@ -171,7 +190,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             entries: HashMap::new(),
             ages: BTreeMap::new(),
             requests: HashMap::new(),
-            ended: Ended::default(),
+            ended: Endings::default(),
             waiting: 0,
             bytes: 0,
             counters: Counters::default(),
@@ -408,8 +427,15 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         let state = if order.start { None } else { entry.state.clone() };
         let step = if order.start { 1 } else { entry.step + 1 };
         let end = order.end;
+        let origin = Origin {
+            numbered: order.step.is_some(),
+            began: (!order.start).then_some(entry.began),
+            start: if order.start { order.request.clone() } else { entry.request.clone() },
+            request: if end { order.request.clone() } else { String::new() },
+            auto: if order.start { auto } else { entry.auto },
+        };
         entry.running = Some(Running { serial, order, auto });
-        Run { job, ticket: Ticket { id: id.clone(), serial }, step, state, end }
+        Run { job, ticket: Ticket { id: id.clone(), serial }, step, state, end, origin }
     }
 
     fn refuse(&mut self, job: J, error: SequenceError, next: &mut Vec<Next<J, S, A>>) {
