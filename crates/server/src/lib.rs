@@ -34,6 +34,7 @@ mod serve;
 mod tensors;
 pub mod tfserving;
 
+pub use admin::IdText;
 pub use fault::Fault;
 pub use metrics::is_metric;
 pub use options::{CorsOptions, DEFAULT_MAX_BODY_BYTES, MetricsOptions, ServerOptions};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
-use crate::commands::{bench, conformance, inspect, run};
+use crate::commands::{bench, conformance, inspect, run, sequence};
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::serve;
@@ -27,6 +27,7 @@ pub fn command() -> Command {
         .subcommand(bench::BenchArgs::augment_args(Command::new("bench")))
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
+        .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
         .subcommand(demo::DemoArgs::augment_args(Command::new("demo")))
 }
 
@@ -71,6 +72,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "bench" => bench::run(&parsed(args)?).map(|()| true),
         "conformance" => conformance::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
+        "sequence" => sequence::run(&parsed(args)?).map(|()| true),
         "demo" => demo::run(&parsed(args)?).map(|()| true),
         other => Err(Failure::usage(format!("no command `{other}`"))),
     }
@@ -89,9 +91,13 @@ mod tests {
         command().debug_assert();
         for subcommand in command().get_subcommands_mut() {
             let help = subcommand.render_long_help().to_string();
-            let name = subcommand.get_name();
+            let name = subcommand.get_name().to_owned();
             assert!(help.contains("Example") && help.contains("stead "), "{name}");
             assert!(subcommand.get_about().is_some(), "{name}");
+            for verb in subcommand.get_subcommands_mut().filter(|v| v.get_name() != "help") {
+                let help = verb.render_long_help().to_string();
+                assert!(help.contains("Example"), "{name} {}", verb.get_name());
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod commands;
 mod conformance;
 mod demo;
 mod failure;
+mod http_client;
 mod inputs;
 mod measure;
 mod serve;

@@ -4,5 +4,6 @@ pub mod bench;
 pub mod conformance;
 pub mod inspect;
 pub mod run;
+pub mod sequence;
 
 mod prepare;

@@ -1,6 +1,5 @@
 //! `stead demo`: the quickstart models, served and asked.
 
-mod client;
 mod models;
 mod stories;
 
@@ -11,6 +10,7 @@ use stead_node::NodeConfig;
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions};
 
 use crate::failure::Failure;
+use crate::http_client::Target;
 use crate::serve;
 
 /// How long the demo waits for requests in flight when it is told to stop.
@@ -49,7 +49,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         let (rest, grpc) = addresses(&server)?;
         println!("stead serves three small models from its own binary.\n");
         for story in stories::STORIES {
-            tell(story, rest).await?;
+            tell(story, rest)?;
         }
         if args.once {
             server.drain(DRAIN).await;
@@ -68,11 +68,11 @@ fn addresses(server: &ServerHandle) -> Result<(SocketAddr, SocketAddr), Failure>
 }
 
 /// Asks one question over HTTP, like any client, and prints it with its answer.
-async fn tell(story: &stories::Story, rest: SocketAddr) -> Result<(), Failure> {
+fn tell(story: &stories::Story, rest: SocketAddr) -> Result<(), Failure> {
     println!("{}", story.question);
     println!("  POST http://{rest}{}", story.path);
     println!("  {}", shortened(story.body));
-    let answer = client::post(rest, story.path, story.body).await?;
+    let answer = post(rest, story.path, story.body)?;
     println!("  -> {}", shortened(&answer));
     let value = serde_json::from_str(&answer).map_err(Failure::failed)?;
     let lines = (story.explain)(&value);
@@ -82,6 +82,17 @@ async fn tell(story: &stories::Story, rest: SocketAddr) -> Result<(), Failure> {
     }
     println!();
     Ok(())
+}
+
+/// The body of a good answer to a JSON body. The server's own threads answer while this one waits.
+fn post(rest: SocketAddr, path: &str, body: &str) -> Result<String, Failure> {
+    let send = || Target::at(rest).send("POST", path, body.as_bytes());
+    let answer = tokio::task::block_in_place(send)?;
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    match answer.status {
+        200 => Ok(text),
+        status => Err(Failure::failed(format!("{path}: {status}: {text}"))),
+    }
 }
 
 /// Long bodies are numbers after numbers: the beginning tells enough.
