@@ -139,6 +139,9 @@ impl Instance {
     ) -> Result<InferResponse, Error> {
         let call = Call::begin(&self.recorder, request.protocol, arrived);
         let answer = self.answer(request, arrived).await;
+        if self.is_stateful() && answer.is_ok() {
+            self.recorder.stepped(arrived);
+        }
         call.end(match &answer {
             Ok(_) => End::Success,
             Err(e) if e.code == Code::DeadlineExceeded => End::Late,

@@ -109,6 +109,10 @@ pub struct VersionMetrics {
     pub plan_evictions: u64,
     /// The sequences of a stateful model.
     pub sequences: Option<SequenceMetrics>,
+    /// Arrival of a step to its answer, in microseconds; steps that failed are not in it.
+    pub step_time_us: Histogram,
+    /// Requests joined in each execution.
+    pub joined: Histogram,
 }
 
 /// The sequences of one stateful model version.
@@ -118,6 +122,8 @@ pub struct SequenceMetrics {
     pub active: u64,
     /// Bytes of their states and of the answers kept.
     pub bytes: u64,
+    /// Those whose state lies on disk.
+    pub spilled: u64,
     /// Requests that wait for their turn.
     pub waiting: u64,
     /// Those that began.

@@ -103,6 +103,8 @@ struct Counts {
     inference_time: Histogram,
     wait_time: Histogram,
     batch_size: Histogram,
+    joined: Histogram,
+    step_time: Histogram,
     rejected: u64,
     late: u64,
     cancelled: u64,
@@ -131,6 +133,8 @@ impl Recorder {
                 inference_time: time(),
                 wait_time: time(),
                 batch_size: Histogram::new(batch_bounds()),
+                joined: Histogram::new(batch_bounds()),
+                step_time: time(),
                 rejected: 0,
                 late: 0,
                 cancelled: 0,
@@ -202,6 +206,13 @@ impl Recorder {
         }
         counts.inference_time.observe(micros(times.infer));
         counts.batch_size.observe(rows as f64);
+        counts.joined.observe(requests as f64);
+    }
+
+    /// A step of a sequence that arrived then has its answer.
+    pub(crate) fn stepped(&self, arrived: Instant) {
+        let took = arrived.elapsed();
+        self.lock().step_time.observe(micros(took));
     }
 
     /// A call that is no inference.
@@ -235,6 +246,8 @@ impl Recorder {
             deadline_exceeded: counts.late,
             cancelled: counts.cancelled,
             batch_size: counts.batch_size.clone(),
+            joined: counts.joined.clone(),
+            step_time_us: counts.step_time.clone(),
             ..VersionMetrics::default()
         }
     }

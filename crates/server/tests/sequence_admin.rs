@@ -154,3 +154,43 @@ fn an_import_is_bounded_before_memory_is_taken() {
     let answer = fixture.send("PUT", "/v2/models/sum/sequences/6/state", &[], &[0; 5000]);
     assert_eq!(answer.status, 413, "{}", answer.text());
 }
+
+#[test]
+fn metrics_tell_what_happened_to_sequences() {
+    let fixture = Fixture::stateful(|_| {});
+    start(&fixture, &json!(5), 1.0);
+    start(&fixture, &json!(6), 1.0);
+    step(&fixture, &json!(5), json!({"sequence_step": 2}), 1.0);
+    step(&fixture, &json!(5), json!({"sequence_step": 2}), 1.0);
+    step(&fixture, &json!(5), json!({"sequence_end": true}), 1.0);
+    let refused = json!({"parameters": {"sequence_id": 9},
+        "inputs": [{"name": "b", "datatype": "FP32", "shape": [1, 1], "data": [1]}]});
+    assert_eq!(fixture.post("/v2/models/sum/infer", refused.to_string()).status, 404);
+    fixture.send("DELETE", "/v2/models/sum/sequences/6", &[], b"");
+    let text = fixture.get("/metrics").text();
+    for (name, value) in [
+        ("active", 0),
+        ("started", 2),
+        ("ended", 1),
+        ("expired", 0),
+        ("removed", 1),
+        ("spilled", 0),
+        ("waiting", 0),
+        ("steps", 4),
+        ("failed", 0),
+        ("refused", 1),
+        ("replayed", 1),
+        ("step_time_us_count", 5),
+        ("queue_time_us_count", 4),
+        ("batch_size_count", 4),
+        ("batch_size_sum", 4),
+    ] {
+        let line = format!("stead_sequence_{name}{{name=\"sum\",version=\"1\"}} {value}");
+        assert!(text.lines().any(|l| l == line), "{line}\nin\n{text}");
+    }
+    let bytes = "stead_sequence_state_bytes{name=\"sum\",version=\"1\"} ";
+    assert!(text.contains(bytes), "{text}");
+    let stateless = Fixture::start().get("/metrics").text();
+    assert!(stateless.contains("# TYPE stead_sequence_active gauge"));
+    assert!(!stateless.contains("stead_sequence_active{"), "{stateless}");
+}

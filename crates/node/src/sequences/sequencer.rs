@@ -259,6 +259,7 @@ impl Sequencer {
         SequenceMetrics {
             active: table.len() as u64,
             bytes: table.bytes(),
+            spilled: 0, // states stay in memory
             waiting: table.waiting() as u64,
             started,
             ended,

@@ -1,6 +1,6 @@
 //! The one table of metric families.
 
-use stead_node::{Histogram, MetricsSnapshot, VersionMetrics};
+use stead_node::{Histogram, MetricsSnapshot, SequenceMetrics, VersionMetrics};
 
 /// What a family measures and where its values are.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,12 @@ pub enum Kind {
     Gauge(fn(&VersionMetrics) -> u64),
     /// A distribution of a model version.
     Histogram(fn(&VersionMetrics) -> &Histogram),
+    /// A value of a stateful model version that only grows.
+    SequenceCounter(fn(&SequenceMetrics) -> u64),
+    /// A value of a stateful model version.
+    SequenceGauge(fn(&SequenceMetrics) -> u64),
+    /// A distribution of a stateful model version.
+    SequenceHistogram(fn(&VersionMetrics) -> &Histogram),
     /// A value of the process.
     Process(fn(&MetricsSnapshot) -> u64),
 }
@@ -127,6 +133,91 @@ pub const FAMILIES: &[Family] = &[
         Kind::Counter(|v| v.plan_evictions),
     ),
     family(
+        "stead_sequence_active",
+        true,
+        "Sequences that live.",
+        Kind::SequenceGauge(|s| s.active),
+    ),
+    family(
+        "stead_sequence_started",
+        true,
+        "Sequences that began, copies and imports among them.",
+        Kind::SequenceCounter(|s| s.started),
+    ),
+    family(
+        "stead_sequence_ended",
+        true,
+        "Sequences that clients ended.",
+        Kind::SequenceCounter(|s| s.ended),
+    ),
+    family(
+        "stead_sequence_expired",
+        true,
+        "Sequences that were idle for too long.",
+        Kind::SequenceCounter(|s| s.expired),
+    ),
+    family(
+        "stead_sequence_removed",
+        true,
+        "Sequences that an administrator ended.",
+        Kind::SequenceCounter(|s| s.removed),
+    ),
+    family(
+        "stead_sequence_spilled",
+        true,
+        "Sequences whose state lies on disk.",
+        Kind::SequenceGauge(|s| s.spilled),
+    ),
+    family(
+        "stead_sequence_state_bytes",
+        true,
+        "Bytes of states and of answers kept for repeated steps.",
+        Kind::SequenceGauge(|s| s.bytes),
+    ),
+    family(
+        "stead_sequence_waiting",
+        true,
+        "Requests that wait for their turn in a sequence.",
+        Kind::SequenceGauge(|s| s.waiting),
+    ),
+    family("stead_sequence_steps", true, "Steps done.", Kind::SequenceCounter(|s| s.steps)),
+    family(
+        "stead_sequence_failed",
+        true,
+        "Steps that failed or were cancelled while they ran; their sequences are as before.",
+        Kind::SequenceCounter(|s| s.failed),
+    ),
+    family(
+        "stead_sequence_refused",
+        true,
+        "Requests that a sequence refused.",
+        Kind::SequenceCounter(|s| s.refused),
+    ),
+    family(
+        "stead_sequence_replayed",
+        true,
+        "Repeated steps that got the answer given before.",
+        Kind::SequenceCounter(|s| s.replayed),
+    ),
+    family(
+        "stead_sequence_step_time_us",
+        true,
+        "Time from the arrival of a step to its answer.",
+        Kind::SequenceHistogram(|v| &v.step_time_us),
+    ),
+    family(
+        "stead_sequence_queue_time_us",
+        true,
+        "Time from the arrival of a step to its run: its turn in the sequence and the queue of the model.",
+        Kind::SequenceHistogram(|v| &v.wait_time_us),
+    ),
+    family(
+        "stead_sequence_batch_size",
+        true,
+        "Steps joined in each execution.",
+        Kind::SequenceHistogram(|v| &v.joined),
+    ),
+    family(
         "stead_pool_threads",
         true,
         "Threads of the CPU pool.",
@@ -139,3 +230,45 @@ pub const FAMILIES: &[Family] = &[
         Kind::Process(|s| s.pool_queued),
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table as Markdown, for `docs/metrics.md`.
+    fn markdown() -> String {
+        let mut text = String::from("| metric | type | of | |\n|---|---|---|---|\n");
+        for f in FAMILIES {
+            let (kind, of) = match f.kind {
+                Kind::Calls(_) => ("counter", "model, version, call"),
+                Kind::RequestTimes => ("histogram", "model, version, interface"),
+                Kind::Counter(_) => ("counter", "model, version"),
+                Kind::Gauge(_) => ("gauge", "model, version"),
+                Kind::Histogram(_) => ("histogram", "model, version"),
+                Kind::SequenceCounter(_) => ("counter", "stateful model, version"),
+                Kind::SequenceGauge(_) => ("gauge", "stateful model, version"),
+                Kind::SequenceHistogram(_) => ("histogram", "stateful model, version"),
+                Kind::Process(_) => ("gauge", "server"),
+            };
+            let listed = if f.default { "" } else { " Only when it is listed." };
+            text += &format!("| `{}` | {kind} | {of} | {}{listed} |\n", f.name, f.help);
+        }
+        text
+    }
+
+    /// The table in the page is generated: `STEAD_UPDATE_DOCS=1 cargo test -p stead-server family` rewrites it.
+    #[test]
+    fn the_page_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (start, end) = ("<!-- metrics: generated -->\n", "<!-- metrics: end -->");
+        let (head, rest) = page.split_once(start).unwrap();
+        let (_, tail) = rest.split_once(end).unwrap();
+        let wanted = format!("{head}{start}{}{end}{tail}", markdown());
+        if std::env::var_os("STEAD_UPDATE_DOCS").is_some() {
+            std::fs::write(path, wanted).unwrap();
+        } else {
+            assert_eq!(page, wanted);
+        }
+    }
+}

@@ -60,9 +60,9 @@ impl Writer {
     fn family(&mut self, family: &Family, snapshot: &MetricsSnapshot) {
         let name = family.name;
         let kind = match family.kind {
-            Kind::Calls(_) | Kind::Counter(_) => "counter",
-            Kind::Gauge(_) | Kind::Process(_) => "gauge",
-            Kind::RequestTimes | Kind::Histogram(_) => "histogram",
+            Kind::Calls(_) | Kind::Counter(_) | Kind::SequenceCounter(_) => "counter",
+            Kind::Gauge(_) | Kind::SequenceGauge(_) | Kind::Process(_) => "gauge",
+            Kind::RequestTimes | Kind::Histogram(_) | Kind::SequenceHistogram(_) => "histogram",
         };
         let _ = writeln!(self.out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
         if let Kind::Process(value) = family.kind {
@@ -93,6 +93,17 @@ impl Writer {
                     Kind::Counter(value) => self.counter(name, &of_version, value(v)),
                     Kind::Gauge(value) => self.sample(name, &of_version, value(v)),
                     Kind::Histogram(value) => self.histogram(name, &of_version, value(v)),
+                    Kind::SequenceCounter(value) => {
+                        v.sequences.iter().for_each(|s| self.counter(name, &of_version, value(s)));
+                    }
+                    Kind::SequenceGauge(value) => {
+                        v.sequences.iter().for_each(|s| self.sample(name, &of_version, value(s)));
+                    }
+                    Kind::SequenceHistogram(value) => {
+                        if v.sequences.is_some() {
+                            self.histogram(name, &of_version, value(v));
+                        }
+                    }
                     Kind::Process(_) => {}
                 }
             }

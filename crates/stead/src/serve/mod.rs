@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use clap::ArgMatches;
 use stead_app::{ServerConfig, Source};
 use stead_node::{Embedded, NodeConfig};
-use stead_server::{MetricsOptions, ServerHandle, ServerOptions};
+use stead_server::{MetricsOptions, ServerHandle, ServerOptions, is_metric};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -91,6 +91,10 @@ fn metrics(options: &ServeOptions) -> Result<MetricsOptions, Failure> {
         }
         metrics.enabled = config.metrics.enable.unwrap_or(metrics.enabled);
         metrics.list = config.metrics.metrics_list;
+        if let Some(unknown) = metrics.list.iter().find(|name| !is_metric(name)) {
+            let text = format!("monitoring.metrics.metrics_list: there is no metric `{unknown}`");
+            return Err(Failure::usage(text));
+        }
     }
     Ok(metrics)
 }
