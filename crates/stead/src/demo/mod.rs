@@ -1,7 +1,8 @@
-//! `stead demo`: the quickstart models, served and asked.
+//! `stead demo`: the models of the examples, served and asked.
 
 mod models;
 mod stories;
+mod voice;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -45,12 +46,13 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         ..ServerOptions::default()
     };
     serve::runtime()?.block_on(async {
-        let server = serve::start(NodeConfig::path(folder.path()), options).await?;
+        let server = serve::start(NodeConfig::path(folder.config()), options).await?;
         let (rest, grpc) = addresses(&server)?;
-        println!("stead serves three small models from its own binary.\n");
+        println!("stead serves four small models from its own binary.\n");
         for story in stories::STORIES {
             tell(story, rest)?;
         }
+        voice::listen(rest)?;
         if args.once {
             server.drain(DRAIN).await;
             println!("The demo is over. Without --once it keeps serving, so that you can try for yourself.");
@@ -111,7 +113,9 @@ fn invitation(rest: SocketAddr, grpc: SocketAddr) -> String {
          curl http://{rest}/v2/models/ranker\n  \
          curl -d '{{\"instances\": [[4.7, 320, 12, 24]]}}' http://{rest}/v1/models/ranker:predict\n  \
          curl http://{rest}/v1/models/sentiment/metadata\n  \
-         curl http://{rest}/metrics\n\n\
-         Your own models: stead serve my_model.onnx\n"
+         curl http://{rest}/metrics\n  \
+         stead sequence show vad {} --target http://{rest}\n\n\
+         Your own models: stead serve my_model.onnx\n",
+        voice::SEQUENCE
     )
 }
