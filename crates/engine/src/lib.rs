@@ -21,6 +21,7 @@
 mod compile;
 mod error;
 mod ir;
+mod lift;
 mod model;
 pub mod ops;
 mod passes;
@@ -28,6 +29,7 @@ mod plan;
 mod session;
 
 pub use error::{BuildError, LoadError, PlanError, RunError};
+pub use lift::{Lift, LiftedState, StateInit, Unlifted};
 pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo};
 pub use passes::PassReport;
 pub use plan::{PlanView, StepView};

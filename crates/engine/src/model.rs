@@ -2,6 +2,7 @@
 
 use crate::error::LoadError;
 use crate::ir::{Ir, lower};
+use crate::lift::{self, Lift, Lifted, LiftedState, Unlifted};
 use crate::passes::{self, PassReport};
 use std::path::Path;
 use stead_kernels::Isa;
@@ -19,12 +20,14 @@ pub struct LoadOptions {
     /// Whether passes that change the graph run at all; `false` shows what they do, and helps to find one that
     /// is wrong.
     pub optimize: bool,
+    /// Makes inputs and outputs of the states inside the model; see [`Model::lifted`].
+    pub lift: Option<Lift>,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
         // ONNX's own test models keep weights of up to 400 MB as ConstantOfShape nodes.
-        LoadOptions { limits: Limits::default(), fold_bytes: 1 << 30, optimize: true }
+        LoadOptions { limits: Limits::default(), fold_bytes: 1 << 30, optimize: true, lift: None }
     }
 }
 
@@ -70,6 +73,7 @@ pub struct Model {
     outputs: Vec<IoSpec>,
     reports: Vec<PassReport>,
     info: ModelInfo,
+    lifted: Lifted,
 }
 
 /// What a model file says about itself.
@@ -120,14 +124,14 @@ impl Model {
         let model = model.inline_functions(&options.limits)?;
         let graph = &model.graph;
         let is_optional = |v: &ValueInfo| graph.initializer(&v.name).is_some();
-        let inputs = graph
+        let mut inputs = graph
             .inputs
             .iter()
             .map(|v| spec("input", v, is_optional(v)))
             .collect::<Result<Vec<_>, _>>()?;
         let output_infos = graph.outputs.clone();
         let mut ir = lower(model)?;
-        let outputs = output_infos
+        let mut outputs: Vec<IoSpec> = output_infos
             .iter()
             .zip(&ir.body.outputs)
             .map(|(v, &id)| IoSpec {
@@ -139,8 +143,27 @@ impl Model {
             .collect();
         let mut reports = vec![PassReport::new("file", &ir)];
         // Constants are folded with the plainest kernels that are sure to exist everywhere.
-        passes::run(&mut ir, options, Isa::detect(), &mut reports)?;
-        Ok(Model { ir, inputs, outputs, reports, info })
+        let isa = Isa::detect();
+        let mut lifted = Lifted::default();
+        if let Some(options_of_lift) = &options.lift {
+            passes::fold_constants(&mut ir, options, isa)?;
+            let names = inputs.iter().chain(&outputs).map(|io| io.name.clone()).collect();
+            lifted = lift::run(&mut ir, names, options_of_lift)?;
+            for state in &lifted.states {
+                let LiftedState { dtype, dims, .. } = state;
+                let io = |name: &String, optional| IoSpec {
+                    name: name.clone(),
+                    dtype: *dtype,
+                    dims: dims.clone(),
+                    optional,
+                };
+                inputs.push(io(&state.input, true));
+                outputs.push(io(&state.output, false));
+            }
+        }
+        ir.declared = Default::default();
+        passes::run(&mut ir, options, isa, &mut reports)?;
+        Ok(Model { ir, inputs, outputs, reports, info, lifted })
     }
 
     /// The inputs in order, optional ones included.
@@ -151,6 +174,18 @@ impl Model {
     /// The outputs in order.
     pub fn outputs(&self) -> &[IoSpec] {
         &self.outputs
+    }
+
+    /// The states that [`LoadOptions::lift`] has made inputs and outputs of, in the order in which they stand
+    /// behind all other [`inputs`](Model::inputs) and [`outputs`](Model::outputs). Empty for a model without
+    /// recurrence: it has nothing to carry from one request to the next.
+    pub fn lifted(&self) -> &[LiftedState] {
+        &self.lifted.states
+    }
+
+    /// The recurrences that [`LoadOptions::lift`] has left alone, with the reasons.
+    pub fn unlifted(&self) -> &[Unlifted] {
+        &self.lifted.unlifted
     }
 
     /// What the file says about itself.

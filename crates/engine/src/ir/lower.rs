@@ -4,7 +4,7 @@ use super::{Body, Ir, Node, ValueId};
 use crate::error::{BuildError, LoadError};
 use crate::ops::{self, Build, OpDef, Out};
 use std::collections::HashMap;
-use stead_onnx::{AttributeValue, Attributes, Graph, Model, ValueType};
+use stead_onnx::{AttributeValue, Attributes, Graph, Model, ValueInfo, ValueType};
 use stead_tensor::DType;
 
 /// Names visible at one place, innermost graph last.
@@ -35,6 +35,8 @@ fn lower_graph(
         let id = ir.add_constant(tensor);
         define(scopes, name, id);
     }
+    let mut declared: Vec<ValueInfo> = graph.value_info;
+    declared.extend(graph.inputs.iter().chain(&graph.outputs).cloned());
     for (index, input) in graph.inputs.into_iter().enumerate() {
         let initial = scopes.last().and_then(|s| s.get(&input.name)).copied();
         if let Some(id) = initial {
@@ -66,7 +68,12 @@ fn lower_graph(
         })?;
         body.outputs.push(id);
     }
-    scopes.pop();
+    let own = scopes.pop().unwrap_or_default();
+    for value in declared {
+        if let (Some(&id), Some(dims)) = (own.get(&value.name), value.ty.dims()) {
+            ir.declared.insert(id, dims.to_vec());
+        }
+    }
     Ok(body)
 }
 

@@ -7,8 +7,9 @@ mod lower;
 
 pub use lower::lower;
 
+use std::collections::HashMap;
 use std::sync::Arc;
-use stead_onnx::Attributes;
+use stead_onnx::{Attributes, Dim};
 use stead_tensor::{DType, Tensor};
 
 /// The number of a value, unique in the whole model, bodies included.
@@ -73,6 +74,8 @@ pub struct Ir {
     pub values: Vec<Value>,
     /// The main graph.
     pub body: Body,
+    /// What the file says about dimensions: a claim, not a proof. Lifting states reads it, nothing later does.
+    pub declared: HashMap<ValueId, Vec<Dim>>,
 }
 
 impl Ir {
@@ -115,7 +118,8 @@ impl Ir {
 }
 
 impl Body {
-    fn each_use(&self, f: &mut dyn FnMut(ValueId)) {
+    /// Calls `f` for every use of a value, in bodies too.
+    pub fn each_use(&self, f: &mut dyn FnMut(ValueId)) {
         self.outputs.iter().for_each(|&id| f(id));
         for node in &self.nodes {
             node.inputs.iter().flatten().for_each(|&id| f(id));

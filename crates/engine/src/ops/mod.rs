@@ -35,6 +35,7 @@ mod reduce;
 mod resize;
 mod search;
 mod softmax;
+mod state;
 
 /// Families of one table.
 const FAMILIES: &[&[OpDef]] = &[
@@ -51,6 +52,7 @@ const FAMILIES: &[&[OpDef]] = &[
     resize::OPS,
     search::OPS,
     softmax::OPS,
+    state::OPS,
 ];
 
 /// All tables of operators.

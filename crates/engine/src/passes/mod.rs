@@ -64,6 +64,15 @@ impl PassReport {
     }
 }
 
+/// Folds constants once, for what reads initial values before the passes run.
+pub(crate) fn fold_constants(
+    ir: &mut Ir,
+    options: &LoadOptions,
+    isa: Isa,
+) -> Result<(), LoadError> {
+    constants::run(ir, &mut PassCx { isa, fold_bytes: options.fold_bytes }).map(|_| ())
+}
+
 /// Runs all passes.
 pub(crate) fn run(
     ir: &mut Ir,

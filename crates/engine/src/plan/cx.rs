@@ -59,9 +59,10 @@ impl PlanCx<'_> {
         self.node.outputs.len()
     }
 
-    /// Whether an optional input is there.
+    /// Whether an optional input is there. One that stands in the node may be absent all the same: an input
+    /// of the model without a default that the caller has left out.
     pub fn has_input(&self, index: usize) -> bool {
-        self.input_id(index).is_some()
+        self.input_id(index).is_some_and(|id| self.facts.get(id).is_some())
     }
 
     /// Whether somebody wants an output.
