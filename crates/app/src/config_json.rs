@@ -1,6 +1,7 @@
 //! `config.json` of OpenVINO Model Server.
 
 use crate::fields::{Fields, array, bad, boolean, join, string};
+use crate::pipelines::{self, PipelineEntry};
 use crate::{ConfigError, MODEL_KEYS, ModelSettings, json, options, ovms};
 use serde_json::Value;
 
@@ -29,6 +30,8 @@ pub struct MetricsSettings {
 pub struct ServerConfig {
     /// The models in the order of the file; names are unique.
     pub models: Vec<ModelEntry>,
+    /// The pipelines in the order of the file; names are unique.
+    pub pipelines: Vec<PipelineEntry>,
     /// What it says about metrics.
     pub metrics: MetricsSettings,
     /// Remarks for people: keys that have no effect.
@@ -47,8 +50,6 @@ const TOP: &[&str] = &[
 /// Lists that must be empty, and why.
 const REFUSED_LISTS: &[(&str, &str)] = &[
     ("mediapipe_config_list", "there are no MediaPipe graphs"),
-    ("pipeline_config_list", "pipelines come with a later version (Sequences)"),
-    ("custom_node_library_config_list", "pipelines come with a later version (Sequences)"),
     ("custom_loader_config_list", "there are no custom loaders"),
 ];
 
@@ -91,6 +92,15 @@ impl ServerConfig {
                 config.models.push(entry);
             }
         }
+        let place = top.at("custom_node_library_config_list");
+        if let Some(list) = top.get("custom_node_library_config_list") {
+            pipelines::libraries(list, &place, &mut config.warnings)?;
+        }
+        if let Some(list) = top.get("pipeline_config_list") {
+            let models: Vec<&str> = config.models.iter().map(|m| &*m.name).collect();
+            let place = top.at("pipeline_config_list");
+            config.pipelines = pipelines::pipelines(list, &place, &models, &mut config.warnings)?;
+        }
         Ok(config)
     }
 }
@@ -114,7 +124,7 @@ fn metrics(value: &Value, pointer: &str) -> Result<MetricsSettings, ConfigError>
 }
 
 /// Characters that would make a name ambiguous in a URL or a path.
-fn valid_name(name: &str) -> bool {
+pub(crate) fn valid_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 255
         && !name.contains(['/', '\\', ':'])
@@ -255,9 +265,14 @@ mod tests {
                 "/model_config_list/0/config/nireq must be an integer from 0 to 100000, got \"x\"",
             ),
             (
-                "pipelines",
+                "pipeline without a name",
                 r#"{"model_config_list": [], "pipeline_config_list": [{}]}"#,
-                "/pipeline_config_list is not supported: pipelines come with a later version",
+                "missing key /pipeline_config_list/0/name",
+            ),
+            (
+                "graphs",
+                r#"{"model_config_list": [], "mediapipe_config_list": [{}]}"#,
+                "/mediapipe_config_list is not supported: there are no MediaPipe graphs",
             ),
             ("not an object", "[]", " must be an object, got []"),
         ];

@@ -57,6 +57,14 @@ pub enum ConfigError {
         /// Why, or until when.
         text: String,
     },
+    /// A pipeline whose parts do not fit together.
+    #[error("{pointer}: {text}")]
+    Pipeline {
+        /// The key.
+        pointer: String,
+        /// What is wrong.
+        text: String,
+    },
 }
 
 impl ConfigError {
@@ -66,7 +74,8 @@ impl ConfigError {
             ConfigError::UnknownKey { pointer, .. }
             | ConfigError::Missing { pointer }
             | ConfigError::BadValue { pointer, .. }
-            | ConfigError::Unsupported { pointer, .. } => pointer.insert_str(0, prefix),
+            | ConfigError::Unsupported { pointer, .. }
+            | ConfigError::Pipeline { pointer, .. } => pointer.insert_str(0, prefix),
             ConfigError::TooLarge { .. }
             | ConfigError::TooDeep { .. }
             | ConfigError::Syntax { .. } => {}

@@ -22,6 +22,7 @@ mod literal;
 mod mapping;
 mod options;
 mod ovms;
+mod pipelines;
 mod sequences;
 mod settings;
 mod stead_toml;
@@ -32,6 +33,9 @@ pub use literal::{Literal, Scalar};
 pub use mapping::NameMapping;
 pub use options::{OPTIONS, OptionSpec, options_markdown};
 pub use ovms::{MODEL_KEYS, apply_model_key};
+pub use pipelines::{
+    Demultiply, Origin, PipelineEntry, PipelineNode, PipelineSettings, REQUEST, Wire,
+};
 pub use sequences::{
     Growable, SequenceIds, SequenceSettings, StateInit, StateSetting, WindowSetting,
 };
