@@ -48,6 +48,8 @@ pub enum Code {
     Unavailable,
     /// The model version exists and is not loaded yet.
     NotLoaded,
+    /// A pipeline ended early, because a demultiplexer gave nothing.
+    NoContent,
 }
 
 /// One row of [`CODES`].
@@ -98,6 +100,7 @@ pub const CODES: &[CodeRow] = &[
     row(Code::Internal, "INTERNAL", 13, 500, 500),
     row(Code::Unavailable, "UNAVAILABLE", 14, 503, 503),
     row(Code::NotLoaded, "UNAVAILABLE", 14, 503, 404),
+    row(Code::NoContent, "ABORTED", 10, 204, 204),
 ];
 
 impl Code {
@@ -346,6 +349,48 @@ pub enum ErrorKind {
         /// Why.
         text: String,
     },
+    /// The pipeline cannot be served now.
+    #[error("Pipeline is not loaded yet - pipeline: {pipeline}; {text}")]
+    PipelineNotLoaded {
+        /// The pipeline.
+        pipeline: String,
+        /// Why.
+        text: String,
+    },
+    /// A node of a pipeline failed.
+    #[error("{text}; pipeline: {pipeline}; node: {node}")]
+    PipelineNode {
+        /// The pipeline.
+        pipeline: String,
+        /// The node.
+        node: String,
+        /// What happened in it.
+        text: String,
+    },
+    /// There was nothing to go on with behind a demultiplexer.
+    #[error("Pipeline execution aborted due to no content - pipeline: {pipeline}; node: {node}")]
+    NoContent {
+        /// The pipeline.
+        pipeline: String,
+        /// The demultiplexer.
+        node: String,
+    },
+    /// A value has another first dimension than the demultiplexer needs.
+    #[error(
+        "Wrong dimension size. Should match demultiply count - expected: {expected}; actual: {actual}"
+    )]
+    WrongCount {
+        /// The count.
+        expected: String,
+        /// The dimension, or `none`.
+        actual: String,
+    },
+    /// The branches of a demultiplexer gave values of different shapes or types.
+    #[error("Gathered tensors shards dimensions are different - {text}")]
+    WrongShards {
+        /// How they differ.
+        text: String,
+    },
     /// The configuration is missing.
     #[error("Config file not found or cannot open")]
     ConfigMissing,
@@ -366,7 +411,9 @@ impl ErrorKind {
         use ErrorKind::*;
         match self {
             UnknownModel { .. } | UnknownVersion { .. } | Retired { .. } => Code::NotFound,
-            NotLoaded { .. } => Code::NotLoaded,
+            NotLoaded { .. } | PipelineNotLoaded { .. } => Code::NotLoaded,
+            NoContent { .. } => Code::NoContent,
+            PipelineNode { .. } => Code::Internal,
             NotAvailable { .. }
             | BadVersion { .. }
             | WrongInputCount { .. }
@@ -379,6 +426,8 @@ impl ErrorKind {
             | WrongShape { .. }
             | WrongBatch { .. }
             | WrongPrecision { .. }
+            | WrongCount { .. }
+            | WrongShards { .. }
             | ModelControl { .. }
             | SpecialInput { .. }
             | NotStateful { .. }

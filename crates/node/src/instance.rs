@@ -2,20 +2,19 @@
 
 use crate::evaluate::{EvaluateError, Loader, Run};
 use crate::memory::{Budget, Held};
-use crate::recorder::{Call, End, Recorder};
+use crate::recorder::Recorder;
 use crate::scheduler::{Batching, Job, Limits, NoStates, Reply, Scheduler, StateAxes, Timer};
-use crate::sequences::{self, Cleaner, Layout, Sequencer, Step};
+use crate::sequences::{self, Cleaner, Layout, Sequencer, Step, Work};
 use crate::signature::Signature;
 use crate::{
-    Code, DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig,
-    ModelMetadata, Parameters, SequenceBatching, TensorInfo, VersionMetrics, VersionPolicyInfo,
+    DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig, ModelMetadata,
+    Parameters, SequenceBatching, TensorInfo, VersionMetrics, VersionPolicyInfo,
 };
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, NameMapping, VersionPolicy};
 use stead_pool::Pool;
-use stead_sequence::Order;
 use stead_tensor::Tensor;
 use tokio::sync::oneshot;
 
@@ -42,7 +41,7 @@ pub(crate) struct Instance {
     sequences: Option<Arc<Sequencer>>,
     recorder: Arc<Recorder>,
     budget: Arc<Budget>,
-    cleaner: Arc<Cleaner>,
+    pub(crate) cleaner: Arc<Cleaner>,
     settings: ModelSettings,
     filename: String,
 }
@@ -111,7 +110,9 @@ impl Instance {
             Arc::clone(&recorder),
         );
         let sequences = layout.map(|layout| {
-            sequences::begin(model, layout, &settings.sequences, &scheduler, &recorder, machine)
+            let work = Work::Model { layout, scheduler: Arc::clone(&scheduler) };
+            let queue = scheduler.limits().queue;
+            sequences::begin(model, work, queue, &settings.sequences, &recorder, machine)
         });
         Ok(Instance {
             sequences,
@@ -132,26 +133,7 @@ impl Instance {
     }
 
     /// Answers a request.
-    pub(crate) async fn infer(
-        &self,
-        request: InferRequest,
-        arrived: Instant,
-    ) -> Result<InferResponse, Error> {
-        let call = Call::begin(&self.recorder, request.protocol, arrived);
-        let answer = self.answer(request, arrived).await;
-        if self.is_stateful() && answer.is_ok() {
-            self.recorder.stepped(arrived);
-        }
-        call.end(match &answer {
-            Ok(_) => End::Success,
-            Err(e) if e.code == Code::DeadlineExceeded => End::Late,
-            Err(e) if e.code == Code::Cancelled => End::Cancelled,
-            Err(_) => End::Failure,
-        });
-        answer
-    }
-
-    async fn answer(
+    pub(crate) async fn answer(
         &self,
         mut request: InferRequest,
         arrived: Instant,
@@ -169,8 +151,7 @@ impl Instance {
             }
             None => 1,
         };
-        let own = self.settings.default_timeout.filter(|t| !t.is_zero());
-        let deadline = deadline.or_else(|| arrived.checked_add(own?));
+        let deadline = self.deadline(deadline, arrived);
         let names: Vec<String> =
             wanted.iter().map(|&i| self.signature.outputs[i].name.clone()).collect();
         let mut response = InferResponse {
@@ -184,10 +165,21 @@ impl Instance {
             let (client, answer) = oneshot::channel();
             let held = self.hold(&inputs)?;
             let form = call.form;
-            let step =
-                Step { inputs, wanted, names, rows, deadline, queued: arrived, held, form, client };
+            let queued = arrived;
+            let step = Step {
+                inputs,
+                wanted,
+                names,
+                rows,
+                deadline,
+                queued,
+                held,
+                form,
+                client,
+                turn: None,
+            };
             sequences.arrive(call, step);
-            let answer = self.wait(answer, deadline).await?;
+            let answer = wait(&self.model, answer, deadline).await?;
             response.outputs = answer.outputs;
             sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
             return Ok(response);
@@ -201,7 +193,7 @@ impl Instance {
                 let job = Job { inputs, wanted, rows, deadline, queued, reply, held };
                 match self.scheduler.submit(job) {
                     Some((_, error)) => Err(error),
-                    None => self.wait(answer, deadline).await,
+                    None => wait(&self.model, answer, deadline).await,
                 }
             }
         };
@@ -209,8 +201,14 @@ impl Instance {
         Ok(response)
     }
 
+    /// When the answer to a request is of no more use: at its own deadline, or after the model's time.
+    pub(crate) fn deadline(&self, own: Option<Instant>, arrived: Instant) -> Option<Instant> {
+        let default = self.settings.default_timeout.filter(|t| !t.is_zero());
+        own.or_else(|| arrived.checked_add(default?))
+    }
+
     /// Takes the memory of inputs that may have to wait from the budget of the node.
-    fn hold(&self, inputs: &[Option<Tensor>]) -> Result<Held, Error> {
+    pub(crate) fn hold(&self, inputs: &[Option<Tensor>]) -> Result<Held, Error> {
         let bytes = inputs.iter().flatten().map(size).sum();
         self.budget.take(bytes).ok_or_else(|| {
             self.recorder.rejected();
@@ -219,54 +217,17 @@ impl Instance {
         })
     }
 
-    /// Waits for an answer until the deadline. The scheduler looks at deadlines too, but only between steps: this
-    /// answers in time.
-    async fn wait<T>(
-        &self,
-        answer: oneshot::Receiver<Result<T, Error>>,
-        deadline: Option<Instant>,
-    ) -> Result<T, Error> {
-        let gone = |_| Error::from(ErrorKind::ShuttingDown);
-        let Some(deadline) = deadline else { return answer.await.map_err(gone)? };
-        match tokio::time::timeout_at(deadline.into(), answer).await {
-            Ok(answer) => answer.map_err(gone)?,
-            Err(_) => {
-                let model = self.model.clone();
-                Err(ErrorKind::DeadlineExceeded { model, stage: "waiting" }.into())
-            }
-        }
-    }
-
-    /// Whether requests are steps of sequences.
-    pub(crate) fn is_stateful(&self) -> bool {
-        self.sequences.is_some()
-    }
-
-    /// Whether a sequence lives here.
-    pub(crate) fn has_sequences(&self) -> bool {
-        self.sequences.as_ref().is_some_and(|s| s.is_active())
-    }
-
-    /// Whether a request is for a sequence that lives here, or has its answer here.
-    pub(crate) fn knows(&self, order: &Order) -> bool {
-        self.sequences.as_ref().is_some_and(|s| s.knows(order))
-    }
-
-    /// Lives on for the sequences that began here, although no new ones do. `false` when there are none.
-    pub(crate) fn drain(self: &Arc<Self>) -> bool {
-        if self.has_sequences() {
-            self.cleaner.keep(self);
-        }
-        self.has_sequences()
-    }
-
     /// The sequences of a stateful model.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotStateful`].
-    pub(crate) fn sequences(&self) -> Result<&Arc<Sequencer>, Error> {
-        let model = || ErrorKind::NotStateful { model: self.model.clone() }.into();
-        self.sequences.as_ref().ok_or_else(model)
+    pub(crate) fn sequences(&self) -> Option<&Arc<Sequencer>> {
+        self.sequences.as_ref()
+    }
+
+    pub(crate) fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    pub(crate) fn scheduler(&self) -> &Arc<Scheduler> {
+        &self.scheduler
     }
 
     pub(crate) fn metadata(&self, versions: Vec<u64>) -> ModelMetadata {
@@ -324,7 +285,7 @@ impl Instance {
                     max_sequence_idle_microseconds: idle.map_or(0, micros),
                 }
             }),
-            parameters: self.sequences.iter().flat_map(|s| s.layout().describe()).collect(),
+            parameters: self.sequences.iter().flat_map(|s| s.describe()).collect(),
         }
     }
 
@@ -347,8 +308,28 @@ impl Instance {
     }
 }
 
+/// Waits for an answer until the deadline. The scheduler looks at deadlines too, but only between steps: this
+/// answers in time.
+pub(crate) async fn wait<T>(
+    model: &str,
+    answer: oneshot::Receiver<Result<T, Error>>,
+    deadline: Option<Instant>,
+) -> Result<T, Error> {
+    let gone = |_| Error::from(ErrorKind::ShuttingDown);
+    let Some(deadline) = deadline else { return answer.await.map_err(gone)? };
+    match tokio::time::timeout_at(deadline.into(), answer).await {
+        Ok(answer) => answer.map_err(gone)?,
+        Err(_) => Err(late(model)),
+    }
+}
+
+/// The error of a request whose deadline passed while it waited.
+pub(crate) fn late(model: &str) -> Error {
+    ErrorKind::DeadlineExceeded { model: model.to_owned(), stage: "waiting" }.into()
+}
+
 /// Bytes that a tensor of a request keeps in memory.
-fn size(tensor: &Tensor) -> u64 {
+pub(crate) fn size(tensor: &Tensor) -> u64 {
     let view = tensor.view();
     let strings: usize = view.strings().iter().map(|s| s.len() + size_of::<Vec<u8>>()).sum();
     (view.bytes().len() + strings) as u64

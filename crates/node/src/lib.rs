@@ -43,11 +43,13 @@ mod instance;
 mod literal;
 mod memory;
 mod metrics;
+mod pipeline;
 mod recorder;
 mod repository;
 mod request;
 mod scheduler;
 mod sequences;
+mod servable;
 mod signature;
 mod statistics;
 #[cfg(test)]

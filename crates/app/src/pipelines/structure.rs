@@ -172,7 +172,7 @@ fn levelled(
     gathers: &[Option<&str>],
 ) -> Result<PipelineSettings, (String, String)> {
     const ORDER: &str = "Demultiplexer and gather nodes are not in LIFO order";
-    for i in 0..whole.nodes.len() {
+    for (i, gathers) in gathers.iter().enumerate() {
         let node = &whole.nodes[i];
         let mut levels = node.inputs.iter().map(|w| (w, whole.level(w.from)));
         let mut level = match levels.next() {
@@ -186,7 +186,7 @@ fn levelled(
                 first
             }
         };
-        if let Some(from) = gathers[i] {
+        if let Some(from) = *gathers {
             let pointer = || format!("{}/gather_from_node", node.pointer);
             let place = whole.nodes.iter().position(|n| n.name == from);
             if place.is_none() && from != REQUEST {

@@ -4,6 +4,7 @@
 //! swaps it in. So a request never waits for a load.
 
 mod load;
+mod pipelines;
 mod record;
 mod scan;
 mod source;
@@ -11,8 +12,9 @@ mod update;
 
 pub(crate) use update::{Scope, Update};
 
-use crate::instance::{Instance, Machine};
+use crate::instance::Machine;
 use crate::sequences;
+use crate::servable::Servable;
 use crate::{
     CallKey, Error, ErrorKind, IndexEntry, InferRequest, ModelMetrics, ModelStatistics, VersionRef,
     VersionStatus,
@@ -31,8 +33,8 @@ pub(crate) struct Repository {
     defaults: ModelSettings,
     machine: Arc<Machine>,
     models: ArcSwap<Models>,
-    /// Held by whoever changes `models`; with the last remarks, which are not repeated.
-    reload: Mutex<Vec<String>>,
+    /// Held by whoever changes `models`.
+    reload: Mutex<update::Known>,
 }
 
 impl Repository {
@@ -54,7 +56,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`ErrorKind::UnknownModel`] and those of [`ModelRecord::find`].
-    pub(crate) fn find(&self, model: &str, version: &VersionRef) -> Result<Arc<Instance>, Error> {
+    pub(crate) fn find(&self, model: &str, version: &VersionRef) -> Result<Arc<Servable>, Error> {
         let models = self.models.load();
         let record = models.get(model).ok_or_else(|| unknown(model))?;
         record.find(version).cloned()
@@ -65,7 +67,7 @@ impl Repository {
     ///
     /// # Errors
     /// As [`Repository::find`].
-    pub(crate) fn find_for(&self, request: &InferRequest) -> Result<Arc<Instance>, Error> {
+    pub(crate) fn find_for(&self, request: &InferRequest) -> Result<Arc<Servable>, Error> {
         let models = self.models.load();
         let record = models.get(&request.model).ok_or_else(|| unknown(&request.model))?;
         let found = record.find(&request.version);
@@ -89,7 +91,7 @@ impl Repository {
         model: &str,
         version: &VersionRef,
         id: &SequenceId,
-    ) -> Result<Arc<Instance>, Error> {
+    ) -> Result<Arc<Servable>, Error> {
         let models = self.models.load();
         let record = models.get(model).ok_or_else(|| unknown(model))?;
         let found = record.find(version);
@@ -106,12 +108,12 @@ impl Repository {
         &self,
         model: &str,
         version: &VersionRef,
-    ) -> Result<Vec<Arc<Instance>>, Error> {
+    ) -> Result<Vec<Arc<Servable>>, Error> {
         let models = self.models.load();
         let record = models.get(model).ok_or_else(|| unknown(model))?;
         let found = record.find(version).cloned();
         let draining = record.draining.iter().filter_map(Weak::upgrade);
-        let wanted = draining.filter(|i| version.number().is_none_or(|n| n == i.version));
+        let wanted = draining.filter(|i| record.number(version).is_none_or(|n| n == i.version()));
         let all: Vec<_> = found.iter().cloned().chain(wanted).collect();
         if all.is_empty() { found.map(|i| vec![i]) } else { Ok(all) }
     }
@@ -119,7 +121,7 @@ impl Repository {
     /// The versions of a model that are served, ascending.
     pub(crate) fn versions(&self, model: &str) -> Vec<u64> {
         let models = self.models.load();
-        models.get(model).map(|m| m.served().map(|i| i.version).collect()).unwrap_or_default()
+        models.get(model).map(|m| m.served().map(|i| i.version()).collect()).unwrap_or_default()
     }
 
     /// The states of one model's versions.
@@ -134,7 +136,7 @@ impl Repository {
         let models = self.models.load();
         let record = models.get(model).ok_or_else(|| unknown(model))?;
         let mut statuses = record.statuses();
-        if let Some(number) = version.number() {
+        if let Some(number) = record.number(version) {
             statuses.retain(|s| s.version == number);
             if statuses.is_empty() {
                 let model = model.to_owned();
@@ -169,7 +171,7 @@ impl Repository {
             return Ok(models.values().flat_map(|m| statistics(m)).collect());
         };
         let mut list = models.get(model).map(|m| statistics(m)).unwrap_or_default();
-        if let Some(number) = version.number() {
+        if let Some(number) = models.get(model).and_then(|m| m.number(version)) {
             list.retain(|s| s.version == number);
         }
         if list.is_empty() {
@@ -208,7 +210,9 @@ impl Repository {
     /// # Errors
     /// As [`Repository::update`].
     pub(crate) fn is_listed(&self, model: &str) -> Result<bool, Error> {
-        Ok(source::read(&self.source)?.models.iter().any(|d| d.name == model))
+        let listing = source::read(&self.source)?;
+        let pipelines = listing.pipelines.iter().map(|p| &p.name);
+        Ok(listing.models.iter().map(|d| &d.name).chain(pipelines).any(|name| name == model))
     }
 }
 

@@ -1,8 +1,8 @@
 //! What is known of models and their versions.
 
 use super::scan::Stamp;
-use crate::instance::Instance;
 use crate::recorder::{Calls, Recorder};
+use crate::servable::Servable;
 use crate::{Error, ErrorKind, IndexEntry, IndexState, VersionRef, VersionState, VersionStatus};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -20,9 +20,9 @@ pub(super) enum State {
     /// Being loaded, or the reason why that failed.
     Loading(Option<String>),
     /// Served.
-    Available(Arc<Instance>),
+    Available(Arc<Servable>),
     /// No longer served; the instance lives while requests run on it.
-    Retired(Weak<Instance>),
+    Retired(Weak<Servable>),
 }
 
 #[derive(Clone)]
@@ -38,7 +38,7 @@ pub(super) struct VersionRecord {
 }
 
 impl VersionRecord {
-    pub(super) fn instance(&self) -> Option<&Arc<Instance>> {
+    pub(super) fn instance(&self) -> Option<&Arc<Servable>> {
         match &self.state {
             State::Available(instance) => Some(instance),
             _ => None,
@@ -87,10 +87,12 @@ pub(super) struct ModelRecord {
     pub(super) unloaded: bool,
     /// Whether the source asks for it no longer.
     pub(super) removed: bool,
+    /// Whether it is a pipeline: it has one version, whatever requests ask for.
+    pub(super) pipeline: bool,
     /// Why there is nothing to load.
     pub(super) problem: Option<String>,
     /// Replaced instances that live on for their sequences.
-    pub(super) draining: Vec<Weak<Instance>>,
+    pub(super) draining: Vec<Weak<Servable>>,
     /// Counters of calls that have no version.
     pub(super) calls: Arc<Mutex<Calls>>,
 }
@@ -102,6 +104,7 @@ impl ModelRecord {
             versions: BTreeMap::new(),
             unloaded: false,
             removed: false,
+            pipeline: false,
             problem: None,
             draining: Vec::new(),
             calls: Arc::default(),
@@ -109,17 +112,22 @@ impl ModelRecord {
     }
 
     /// The instances that are served, ascending by version.
-    pub(super) fn served(&self) -> impl DoubleEndedIterator<Item = &Arc<Instance>> {
+    pub(super) fn served(&self) -> impl DoubleEndedIterator<Item = &Arc<Servable>> {
         self.versions.values().filter_map(VersionRecord::instance)
+    }
+
+    /// The version that a request asks for; none where there is only one.
+    pub(super) fn number(&self, version: &VersionRef) -> Option<u64> {
+        version.number().filter(|_| !self.pipeline)
     }
 
     /// The instance that a request asks for.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownVersion`], [`ErrorKind::NotLoaded`], [`ErrorKind::Retired`].
-    pub(super) fn find(&self, version: &VersionRef) -> Result<&Arc<Instance>, Error> {
+    pub(super) fn find(&self, version: &VersionRef) -> Result<&Arc<Servable>, Error> {
         let model = || self.name.clone();
-        let Some(number) = version.number() else {
+        let Some(number) = self.number(version) else {
             return self.served().next_back().ok_or_else(|| {
                 // The newest version says best why none is served.
                 match self.versions.last_key_value() {
@@ -142,21 +150,21 @@ impl ModelRecord {
     /// another one than `found`.
     pub(super) fn find_sequence(
         &self,
-        found: Option<&Arc<Instance>>,
+        found: Option<&Arc<Servable>>,
         version: &VersionRef,
         order: &Order,
-    ) -> Option<Arc<Instance>> {
+    ) -> Option<Arc<Servable>> {
         // A START begins with the newest model; a numbered one may be a repetition.
         if (order.start && order.step.is_none()) || found.is_some_and(|i| i.knows(order)) {
             return None;
         }
         let served = self.served().rev().cloned();
         let mut all = self.draining.iter().rev().filter_map(Weak::upgrade).chain(served);
-        all.find(|i| version.number().is_none_or(|n| n == i.version) && i.knows(order))
+        all.find(|i| self.number(version).is_none_or(|n| n == i.version()) && i.knows(order))
     }
 
     /// Lets an instance that is replaced finish its sequences.
-    pub(super) fn drain(&mut self, instance: &Arc<Instance>) {
+    pub(super) fn drain(&mut self, instance: &Arc<Servable>) {
         self.draining.retain(|i| i.strong_count() > 0);
         if instance.drain() {
             self.draining.push(Arc::downgrade(instance));
@@ -165,7 +173,10 @@ impl ModelRecord {
 
     fn absent(&self, version: u64, record: &VersionRecord) -> Error {
         let model = self.name.clone();
-        match record.state {
+        match &record.state {
+            State::Loading(Some(text)) if self.pipeline => {
+                ErrorKind::PipelineNotLoaded { pipeline: model, text: text.clone() }
+            }
             State::Retired(_) => ErrorKind::Retired { model, version },
             _ => ErrorKind::NotLoaded { model, version },
         }

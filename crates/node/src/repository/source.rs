@@ -3,7 +3,7 @@
 use super::scan;
 use crate::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use stead_app::{ModelSettings, ServerConfig, Source};
+use stead_app::{ModelSettings, PipelineEntry, ServerConfig, Source};
 
 /// A model that the source asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,10 +15,11 @@ pub(super) struct Desired {
     pub(super) settings: Result<ModelSettings, String>,
 }
 
-/// The models and remarks for people.
+/// The models and pipelines, and remarks for people.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) models: Vec<Desired>,
+    pub(super) pipelines: Vec<PipelineEntry>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -45,7 +46,7 @@ pub(super) fn read(source: &Source) -> Result<Listing, Error> {
             }
             let settings = Ok((**settings).clone());
             let model = Desired { name: name.clone(), base: base_path.clone(), settings };
-            Ok(Listing { models: vec![model], warnings: Vec::new() })
+            Ok(Listing { models: vec![model], ..Listing::default() })
         }
     }
 }
@@ -65,7 +66,7 @@ fn config_file(file: &Path) -> Result<Listing, Error> {
             settings: m.settings.map_err(|e| e.to_string()),
         })
         .collect();
-    Ok(Listing { models, warnings: config.warnings })
+    Ok(Listing { models, pipelines: config.pipelines, warnings: config.warnings })
 }
 
 /// A model file, a model's folder, or a folder of them.
@@ -80,11 +81,11 @@ fn folder(path: &Path) -> Result<Listing, Error> {
     let resolved = path.canonicalize().map_err(|_| Error::from(ErrorKind::ConfigMissing))?;
     if resolved.is_file() {
         let model = named(path, resolved.file_stem());
-        return Ok(Listing { models: vec![model], warnings: Vec::new() });
+        return Ok(Listing { models: vec![model], ..Listing::default() });
     }
     if scan::has_versions(path) {
         let model = named(path, resolved.file_name());
-        return Ok(Listing { models: vec![model], warnings: Vec::new() });
+        return Ok(Listing { models: vec![model], ..Listing::default() });
     }
     let mut listing = Listing::default();
     let entries = std::fs::read_dir(path).map_err(|_| Error::from(ErrorKind::ConfigMissing))?;

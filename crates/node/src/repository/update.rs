@@ -6,19 +6,30 @@ use super::source::Desired;
 use super::{Models, Repository, scan, source};
 use crate::Error;
 use crate::instance::Instance;
+use crate::pipeline::Pipeline;
 use crate::recorder::Recorder;
+use crate::servable::Servable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, MutexGuard, PoisonError};
-use stead_app::{ModelSettings, parse_stead_toml};
+use stead_app::{ModelSettings, PipelineEntry, parse_stead_toml};
 use stead_pool::Priority;
 
 /// Removed models that are remembered, so that clients are told that they are retired.
 const MAX_REMOVED: usize = 256;
 
 /// The reload lock, and what it guards. Functions that take it change the map of models.
-type Lock<'a> = MutexGuard<'a, Vec<String>>;
+pub(super) type Lock<'a> = MutexGuard<'a, Known>;
+
+/// What is remembered of the source.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// The last remarks, which are not repeated.
+    warnings: Vec<String>,
+    /// The pipelines that it asks for, which may change with every model.
+    pub(super) pipelines: Vec<PipelineEntry>,
+}
 
 /// What an update of the repository did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,12 +61,13 @@ impl Repository {
     pub(crate) fn update(&self, scope: Scope<'_>) -> Result<Update, Error> {
         let mut lock = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
         let listing = source::read(&self.source)?;
-        if *lock != listing.warnings {
+        if lock.warnings != listing.warnings {
             for warning in &listing.warnings {
                 tracing::warn!("{warning}");
             }
-            lock.clone_from(&listing.warnings);
+            lock.warnings.clone_from(&listing.warnings);
         }
+        lock.pipelines.clone_from(&listing.pipelines);
         let mut update = Update::default();
         let mut loads = Vec::new();
         let mut retire = Vec::new();
@@ -66,13 +78,16 @@ impl Repository {
             self.compare(&lock, desired, scope, &mut loads, &mut retire, &mut update);
         }
         if !matches!(scope, Scope::Model(_)) {
-            let names: BTreeSet<&str> = listing.models.iter().map(|d| &*d.name).collect();
+            let models = listing.models.iter().map(|d| &*d.name);
+            let names: BTreeSet<&str> =
+                models.chain(listing.pipelines.iter().map(|p| &*p.name)).collect();
             self.remove(&lock, &names, &mut update);
         }
         self.load_all(&lock, loads, scope, &mut update);
         for (model, wanted) in retire {
             self.retire_others(&lock, &model, &wanted, &mut update);
         }
+        self.update_pipelines(&lock, scope, &mut update);
         Ok(update)
     }
 
@@ -84,6 +99,7 @@ impl Repository {
             let versions: Vec<u64> = record.versions.keys().copied().collect();
             versions.into_iter().for_each(|v| record.retire(v));
         });
+        self.update_pipelines(&lock, Scope::Changes, &mut Update::default());
     }
 
     /// Changes the record of a model that exists.
@@ -120,6 +136,10 @@ impl Repository {
             );
         }
         let mut record = known.map_or_else(|| ModelRecord::new(name), |k| ModelRecord::clone(&k));
+        if std::mem::take(&mut record.pipeline) {
+            // The name belongs to a model now.
+            record.retire(Pipeline::VERSION);
+        }
         (record.removed, record.unloaded) = (false, false);
         let found = scan::versions(&desired.base);
         let settings = desired.settings.clone().and_then(|s| self.settings(&desired.base, s));
@@ -209,7 +229,7 @@ impl Repository {
     }
 
     /// Puts a record in the place of the one of its name.
-    fn put(&self, _lock: &Lock<'_>, record: ModelRecord) {
+    pub(super) fn put(&self, _lock: &Lock<'_>, record: ModelRecord) {
         let mut models = Models::clone(&self.models.load());
         models.insert(record.name.clone(), Arc::new(record));
         self.models.store(Arc::new(models));
@@ -286,7 +306,7 @@ impl Repository {
             match loaded {
                 Ok(instance) => {
                     tracing::info!(model, version, "model version is available");
-                    entry.state = State::Available(Arc::new(instance));
+                    entry.state = State::Available(Arc::new(Servable::Model(Box::new(instance))));
                     entry.failed = false;
                     update.changed = true;
                 }

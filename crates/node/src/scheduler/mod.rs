@@ -13,7 +13,7 @@ mod timer;
 
 pub(crate) use batch::{Batching, NoStates, StateAxes};
 pub(crate) use pieces::{concat, cut};
-pub(crate) use reply::Reply;
+pub(crate) use reply::{PartReply, Reply};
 pub(crate) use timer::Timer;
 
 use crate::evaluate::Evaluate;

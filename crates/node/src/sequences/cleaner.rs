@@ -1,7 +1,7 @@
 //! Looking after sequences that nobody goes on with, and models that only finish theirs.
 
 use super::Sequencer;
-use crate::instance::Instance;
+use crate::servable::Servable;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const DRAIN: Duration = Duration::from_secs(600);
 struct Watched {
     models: Vec<Weak<Sequencer>>,
     /// Models that were replaced, and when they end whatever lives in them.
-    draining: Vec<(Arc<Instance>, Instant)>,
+    draining: Vec<(Arc<Servable>, Instant)>,
     /// Whether the thread runs.
     started: bool,
     stopped: bool,
@@ -58,7 +58,7 @@ impl Cleaner {
     }
 
     /// Keeps a model that was replaced until its last sequence has ended, or for [`DRAIN`].
-    pub(crate) fn keep(&self, instance: &Arc<Instance>) {
+    pub(crate) fn keep(&self, instance: &Arc<Servable>) {
         self.lock().draining.push((Arc::clone(instance), Instant::now() + DRAIN));
     }
 

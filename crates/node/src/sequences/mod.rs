@@ -8,19 +8,21 @@
 mod call;
 mod cleaner;
 mod first;
+mod joint;
 mod layout;
 mod sequencer;
 mod state;
 
-pub(crate) use call::{answer, peek, read, special_inputs};
+pub(crate) use call::{Call, answer, peek, read, special_inputs};
 pub(crate) use cleaner::Cleaner;
+pub(crate) use joint::Joint;
 pub(crate) use layout::Layout;
-pub(crate) use sequencer::{Sequencer, Step, StepReply};
+pub(crate) use sequencer::{Sequencer, Step, StepAnswer, StepReply, Turn, Work};
+pub(crate) use state::State;
 
 use crate::evaluate::Evaluate;
 use crate::instance::Machine;
 use crate::recorder::Recorder;
-use crate::scheduler::Scheduler;
 use std::path::Path;
 use std::sync::Arc;
 use stead_app::{ModelSettings, SequenceIds, SequenceSettings};
@@ -51,12 +53,12 @@ pub(crate) fn layout(
     Ok(layout)
 }
 
-/// The sequences of a model that has been loaded.
+/// The sequences of a model or a pipeline, of whose requests at most `queue` may wait.
 pub(crate) fn begin(
     model: &str,
-    layout: Layout,
+    work: Work,
+    queue: usize,
     settings: &SequenceSettings,
-    scheduler: &Arc<Scheduler>,
     recorder: &Arc<Recorder>,
     machine: &Machine,
 ) -> Arc<Sequencer> {
@@ -66,9 +68,9 @@ pub(crate) fn begin(
     };
     let sequences = Sequencer::new(
         model.to_owned(),
-        layout,
+        work,
         Table::with_ids(limits(settings), ids),
-        Arc::clone(scheduler),
+        queue,
         Arc::clone(recorder),
     );
     sequences.change(settings);

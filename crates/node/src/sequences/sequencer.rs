@@ -4,6 +4,7 @@
 //! the scheduler, alone or in one batch with steps of other sequences.
 
 use super::call::{Call, Form};
+use super::joint::Joint;
 use super::layout::Layout;
 use super::state::{Kept, State};
 use crate::memory::Held;
@@ -45,6 +46,8 @@ pub(crate) struct Step {
     pub(crate) held: Held,
     pub(crate) form: Form,
     pub(crate) client: Client,
+    /// Of a step of a pipeline, which the request runs itself when it is told that its turn has come.
+    pub(crate) turn: Option<oneshot::Sender<Turn>>,
 }
 
 impl stead_sequence::Job for Step {
@@ -53,15 +56,27 @@ impl stead_sequence::Job for Step {
     }
 }
 
+/// What runs a step.
+pub(crate) enum Work {
+    /// One model.
+    Model {
+        /// Where its state lies.
+        layout: Layout,
+        /// Where its runs wait.
+        scheduler: Arc<Scheduler>,
+    },
+    /// Several models, whose states change together.
+    Pipeline(Joint),
+}
+
 type Steps = Table<Step, State, Kept>;
 type Due = Vec<Next<Step, State, Kept>>;
 
-/// The sequences of one model version.
+/// The sequences of one model version, or of a pipeline.
 pub(crate) struct Sequencer {
     model: String,
-    layout: Layout,
+    work: Work,
     table: Mutex<Steps>,
-    scheduler: Arc<Scheduler>,
     recorder: Arc<Recorder>,
     /// Requests that may wait for their turn.
     queue: usize,
@@ -74,19 +89,38 @@ pub(crate) struct Sequencer {
 impl Sequencer {
     pub(crate) fn new(
         model: String,
-        layout: Layout,
+        work: Work,
         table: Steps,
-        scheduler: Arc<Scheduler>,
+        queue: usize,
         recorder: Arc<Recorder>,
     ) -> Arc<Sequencer> {
-        let queue = scheduler.limits().queue;
         let (table, epoch) = (Mutex::new(table), Instant::now());
         let scanned = AtomicBool::new(true);
-        Arc::new(Sequencer { model, layout, table, scheduler, recorder, queue, scanned, epoch })
+        Arc::new(Sequencer { model, work, table, recorder, queue, scanned, epoch })
     }
 
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.layout
+    /// Where the state of a model lies; none for a pipeline.
+    pub(crate) fn layout(&self) -> Option<&Layout> {
+        match &self.work {
+            Work::Model { layout, .. } => Some(layout),
+            Work::Pipeline(_) => None,
+        }
+    }
+
+    /// The states of a pipeline; none for a model.
+    pub(crate) fn joint(&self) -> Option<&Joint> {
+        match &self.work {
+            Work::Model { .. } => None,
+            Work::Pipeline(joint) => Some(joint),
+        }
+    }
+
+    /// The states and windows for people: a name and a description of each.
+    pub(crate) fn describe(&self) -> Vec<(String, String)> {
+        match &self.work {
+            Work::Model { layout, .. } => layout.describe(),
+            Work::Pipeline(joint) => joint.describe(),
+        }
     }
 
     /// Takes over settings that need no other model. Sequences live on.
@@ -156,8 +190,8 @@ impl Sequencer {
             for next in std::mem::take(&mut due) {
                 match next {
                     Next::Run(run) => {
-                        if let Some((pending, answer)) = self.run(run, std::mem::take(&mut here)) {
-                            self.settle(pending, answer, &mut due);
+                        if let Some((pending, done)) = self.run(run, std::mem::take(&mut here)) {
+                            self.settle(pending, done, &mut due);
                         }
                     }
                     Next::Replay(Replay { job, id, step, answer }) => {
@@ -185,40 +219,59 @@ impl Sequencer {
     }
 
     /// Sends a step on its way. Gives the answer when there is one at once.
-    fn run(self: &Arc<Self>, run: Run<Step, State>, here: bool) -> Option<(Pending, Answer)> {
+    fn run(self: &Arc<Self>, run: Run<Step, State>, here: bool) -> Option<(Pending, Done)> {
         let Run { job, ticket, step, state, .. } = run;
-        let Step { mut inputs, wanted, names, rows, deadline, queued, held, form, client } = job;
-        let specs = self.scheduler.evaluate().inputs();
-        let pending = Pending { ticket, step, names, windows: Vec::new(), form, client };
-        let windows = match self.layout.fill(&mut inputs, specs, state.as_ref(), rows) {
-            Ok(windows) => windows,
-            Err(error) => return Some((pending, Err(error))),
+        let Step { mut inputs, wanted, names, rows, deadline, queued, held, form, client, turn } =
+            job;
+        let mut pending = Pending { ticket, step, names, windows: Vec::new(), form, client };
+        let (layout, scheduler) = match &self.work {
+            Work::Model { layout, scheduler } => (layout, scheduler),
+            Work::Pipeline(_) => {
+                let reply = StepReply { sequencer: Arc::clone(self), pending: Some(pending) };
+                // A request that has gone away ends its step here: what is dropped in the loop of `go_on`
+                // would begin a loop of its own.
+                let mut lost = turn?.send(Turn { state, reply }).err()?;
+                let gone = ErrorKind::Cancelled { model: self.model.clone() };
+                return Some((lost.reply.pending.take()?, Err(gone.into())));
+            }
         };
-        let pending = Pending { windows, ..pending };
-        let wanted: Vec<usize> = wanted.into_iter().chain(self.layout.outputs()).collect();
-        if here && let Some(answer) = self.scheduler.run_inline(&inputs, &wanted, rows, deadline) {
-            return Some((pending, answer));
+        let specs = scheduler.evaluate().inputs();
+        match layout.fill(&mut inputs, specs, state.as_ref(), rows) {
+            Ok(windows) => pending.windows = windows,
+            Err(error) => return Some((pending, Err(error))),
+        }
+        let wanted: Vec<usize> = wanted.into_iter().chain(layout.outputs()).collect();
+        if here && let Some(answer) = scheduler.run_inline(&inputs, &wanted, rows, deadline) {
+            let done = self.split(&mut pending, answer);
+            return Some((pending, done));
         }
         let reply = Reply::Step(StepReply { sequencer: Arc::clone(self), pending: Some(pending) });
-        let refused =
-            self.scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held });
+        let refused = scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held });
         match refused {
             Some((Reply::Step(mut reply), error)) => Some((reply.pending.take()?, Err(error))),
             _ => None,
         }
     }
 
+    /// What a run gave, as what the client wants and what the next step finds.
+    fn split(&self, pending: &mut Pending, answer: Answer) -> Done {
+        let mut outputs = answer?;
+        let states = outputs.split_off(pending.names.len().min(outputs.len()));
+        let windows = std::mem::take(&mut pending.windows);
+        let state = match &self.work {
+            Work::Model { layout, .. } => layout.next(states, windows)?,
+            Work::Pipeline(_) => State(Arc::from([])),
+        };
+        Ok((outputs, state))
+    }
+
     /// A step has run: the state changes, or the step had no effect. What is due then is appended to `due`.
-    fn settle(&self, pending: Pending, answer: Answer, due: &mut Due) {
-        let Pending { ticket, step, names, windows, form, client } = pending;
-        let done = answer.and_then(|mut outputs| {
-            let states = outputs.split_off(names.len().min(outputs.len()));
-            let state = self.layout.next(states, windows)?;
-            Ok((names.into_iter().zip(outputs).collect::<Vec<_>>(), state))
-        });
+    fn settle(&self, pending: Pending, done: Done, due: &mut Due) {
+        let Pending { ticket, step, names, form, client, .. } = pending;
         let id = ticket.id.clone();
         let (outcome, answer) = match done {
             Ok((outputs, state)) => {
+                let outputs: Vec<_> = names.into_iter().zip(outputs).collect();
                 let answer = Kept(outputs.clone().into());
                 let answered = StepAnswer { id, step, outputs, form };
                 (Outcome::Done { state, answer }, Ok(answered))
@@ -231,9 +284,9 @@ impl Sequencer {
     }
 
     /// A step has run somewhere else.
-    fn finish(self: &Arc<Self>, pending: Pending, answer: Answer) {
+    fn finish(self: &Arc<Self>, pending: Pending, done: Done) {
         let mut due = Due::new();
-        self.settle(pending, answer, &mut due);
+        self.settle(pending, done, &mut due);
         self.go_on(due, false);
     }
 
@@ -315,9 +368,12 @@ impl Sequencer {
     /// [`ErrorKind::Sequence`] when there is none.
     pub(crate) fn export(&self, id: &SequenceId) -> Result<(u64, Vec<(String, Tensor)>), Error> {
         let (step, state) = self.lock().state(id).map_err(ErrorKind::Sequence)?;
-        let named = self.layout.names().zip(state.0.iter());
-        let values = named.filter_map(|(n, v)| Some((n.to_owned(), v.clone()?))).collect();
-        Ok((step, values))
+        let names: Vec<String> = match &self.work {
+            Work::Model { layout, .. } => layout.names().map(str::to_owned).collect(),
+            Work::Pipeline(joint) => joint.names(),
+        };
+        let named = names.into_iter().zip(state.0.iter());
+        Ok((step, named.filter_map(|(n, v)| Some((n, v.clone()?))).collect()))
     }
 
     /// Begins a sequence with values that were exported.
@@ -330,9 +386,31 @@ impl Sequencer {
         step: u64,
         values: Vec<(String, Tensor)>,
     ) -> Result<(), Error> {
-        let state = self.layout.state_of(values)?;
+        let state = match &self.work {
+            Work::Model { layout, .. } => layout.state_of(values)?,
+            Work::Pipeline(joint) => joint.state_of(values)?,
+        };
         self.lock().insert(id, step, state, self.now()).map_err(ErrorKind::Sequence)?;
         Ok(())
+    }
+}
+
+/// The outputs that the client wants, in the order of their names, and the state for the next step.
+pub(crate) type Done = Result<(Vec<Tensor>, State), Error>;
+
+/// The right to run one step of a pipeline, and the duty to end it.
+pub(crate) struct Turn {
+    /// What the step before left; none for a START.
+    pub(crate) state: Option<State>,
+    reply: StepReply,
+}
+
+impl Turn {
+    /// Ends the step: all states change, or none. Dropping the turn changes none.
+    pub(crate) fn end(mut self, done: Done) {
+        if let Some(pending) = self.reply.pending.take() {
+            self.reply.sequencer.finish(pending, done);
+        }
     }
 }
 
@@ -360,8 +438,9 @@ impl StepReply {
 
     /// Ends the step.
     pub(crate) fn send(mut self, answer: Answer) {
-        if let Some(pending) = self.pending.take() {
-            self.sequencer.finish(pending, answer);
+        if let Some(mut pending) = self.pending.take() {
+            let done = self.sequencer.split(&mut pending, answer);
+            self.sequencer.finish(pending, done);
         }
     }
 }

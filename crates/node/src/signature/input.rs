@@ -16,14 +16,26 @@ pub(crate) enum Allowed {
 }
 
 impl Allowed {
-    fn admits(&self, n: usize) -> bool {
+    pub(crate) fn admits(&self, n: usize) -> bool {
         match self {
             Allowed::Any => true,
             Allowed::Range(low, high) => (*low..=*high).contains(&n),
         }
     }
 
-    fn text(&self) -> String {
+    /// What both allow; nothing when there is no such size.
+    pub(crate) fn and(&self, other: &Allowed) -> Option<Allowed> {
+        match (self, other) {
+            (Allowed::Any, other) | (other, Allowed::Any) => Some(other.clone()),
+            (Allowed::Range(a, b), Allowed::Range(c, d)) => {
+                let (low, high) = (*a.max(c), *b.min(d));
+                (low <= high).then_some(Allowed::Range(low, high))
+            }
+        }
+    }
+
+    /// As people write it; -1 for anything.
+    pub(crate) fn text(&self) -> String {
         match self {
             Allowed::Any => "-1".to_owned(),
             Allowed::Range(low, high) if low == high => low.to_string(),
@@ -182,12 +194,12 @@ pub(super) fn check(input: &Input, tensor: &Tensor) -> Result<(), Error> {
     .into())
 }
 
-fn tuple(parts: impl Iterator<Item = String>) -> String {
+pub(crate) fn tuple(parts: impl Iterator<Item = String>) -> String {
     format!("({})", parts.collect::<Vec<_>>().join(","))
 }
 
 /// The name of a type in KServe's terms, where it has one.
-fn datatype(dtype: DType) -> &'static str {
+pub(crate) fn datatype(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "BOOL",
         DType::U8 => "UINT8",

@@ -6,7 +6,8 @@ mod input;
 use crate::evaluate::Evaluate;
 use crate::sequences::Layout;
 use crate::{Error, ErrorKind, TensorInfo};
-use input::{Allowed, Input, check, input};
+pub(crate) use input::{Allowed, Input, datatype, tuple};
+use input::{check, input};
 use stead_app::{ModelSettings, NameMapping};
 use stead_engine::{Dim, IoSpec};
 use stead_tensor::{DType, Shape, Tensor};
@@ -78,6 +79,29 @@ impl Signature {
             }
         }
         Ok(Signature { inputs, outputs })
+    }
+
+    /// The signature of a pipeline.
+    pub(crate) fn of(inputs: Vec<Input>, outputs: Vec<Output>) -> Signature {
+        Signature { inputs, outputs }
+    }
+
+    /// Checks inputs by position that did not come from a client, and puts defaults in the place of those that
+    /// are not given.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn complete(&self, inputs: &mut [Option<Tensor>]) -> Result<(), Error> {
+        for (slot, input) in inputs.iter_mut().zip(&self.inputs) {
+            match slot {
+                Some(tensor) => check(input, tensor)?,
+                None => slot.clone_from(&input.default),
+            }
+            if slot.is_none() && !input.optional && !input.first {
+                return Err(ErrorKind::MissingInput { input: input.name.clone() }.into());
+            }
+        }
+        Ok(())
     }
 
     /// The request's inputs by position, and the positions of the outputs wanted.
