@@ -194,3 +194,32 @@ fn metrics_tell_what_happened_to_sequences() {
     assert!(stateless.contains("# TYPE stead_sequence_active gauge"));
     assert!(!stateless.contains("stead_sequence_active{"), "{stateless}");
 }
+
+#[test]
+fn sequences_of_a_version_that_was_replaced_are_found() {
+    let fixture = Fixture::stateful(|_| {});
+    start(&fixture, &json!("old"), 1.0);
+    let model = fixture.folder.path().join("sum");
+    std::fs::create_dir(model.join("2")).unwrap();
+    std::fs::copy(model.join("1/model.onnx"), model.join("2/model.onnx")).unwrap();
+    assert_eq!(fixture.post("/v1/config/reload", "").status, 201);
+    start(&fixture, &json!("new"), 1.0);
+    let base = "/v2/models/sum/sequences";
+    assert_eq!(ids(&fixture.get(base)), [json!("new"), json!("old")]);
+    assert_eq!(ids(&fixture.get("/v2/models/sum/versions/1/sequences")), [json!("old")]);
+    assert_eq!(ids(&fixture.get("/v2/models/sum/versions/2/sequences")), [json!("new")]);
+    let forked = fixture.post(&format!("{base}/old/fork"), r#"{"to": "copy"}"#);
+    assert_eq!(forked.status, 200, "{}", forked.text());
+    assert_eq!(step(&fixture, &json!("copy"), json!({}), 1.0), 2.0);
+    // A state moves to the new version by hand.
+    let file = fixture.get(&format!("{base}/old/state")).body;
+    assert_eq!(fixture.send("PUT", &format!("{base}/moved/state"), &[], &file).status, 200);
+    assert_eq!(
+        ids(&fixture.get("/v2/models/sum/versions/2/sequences")),
+        [json!("moved"), json!("new")]
+    );
+    for id in ["old", "copy"] {
+        assert_eq!(fixture.send("DELETE", &format!("{base}/{id}"), &[], b"").status, 200);
+    }
+    assert_eq!(ids(&fixture.get(base)), [json!("moved"), json!("new")]);
+}

@@ -77,8 +77,12 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
     pub fn list(&self, after: Option<&SequenceId>, limit: usize, now: Duration) -> Vec<Summary> {
         let mut ids: Vec<&SequenceId> =
             self.entries.keys().filter(|id| after.is_none_or(|after| *id > after)).collect();
+        // Requests wait for this, so what is behind the page is not sorted.
+        if limit < ids.len() {
+            ids.select_nth_unstable(limit);
+            ids.truncate(limit);
+        }
         ids.sort_unstable();
-        ids.truncate(limit);
         ids.into_iter().filter_map(|id| self.summary(id, now)).collect()
     }
 
