@@ -37,7 +37,7 @@ pub use pipelines::{
     Demultiply, Origin, PipelineEntry, PipelineNode, PipelineSettings, REQUEST, Wire,
 };
 pub use sequences::{
-    Growable, SequenceIds, SequenceSettings, StateInit, StateSetting, WindowSetting,
+    Durability, Growable, SequenceIds, SequenceSettings, StateInit, StateSetting, WindowSetting,
 };
 pub use settings::{BatchSize, InputShape, ModelSettings, Source, VersionPolicy};
 pub use stead_toml::parse_stead_toml;

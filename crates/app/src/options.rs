@@ -172,6 +172,15 @@ pub const OPTIONS: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "state_durability",
+        kind: "`memory`, `snapshot` or `every_step`",
+        default: "memory",
+        doc: "What survives when the process ends: nothing; what a graceful stop or the last of the snapshots found \
+              that are taken every 10 seconds; every step that was answered. See [durability](durability.md). Needs \
+              `--state_path`.",
+        read: |v, p, s| sequences::durability(v, p).map(|d| s.sequences.durability = Some(d)),
+    },
+    OptionSpec {
         name: "triton_compat",
         kind: "truth value",
         default: "false",

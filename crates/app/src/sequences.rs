@@ -62,6 +62,18 @@ pub enum SequenceIds {
     Counter,
 }
 
+/// What survives when the process ends, the weakest promise first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Durability {
+    /// Nothing.
+    #[default]
+    Memory,
+    /// What a graceful stop, or the last of the snapshots that are taken every few seconds, found.
+    Snapshot,
+    /// Every step that was answered.
+    EveryStep,
+}
+
 /// Settings of a stateful model. `None` and empty mean: not set here.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SequenceSettings {
@@ -91,12 +103,20 @@ pub struct SequenceSettings {
     pub idle_timeout: Option<Duration>,
     /// How ids are made.
     pub ids: Option<SequenceIds>,
+    /// What survives when the process ends.
+    pub durability: Option<Durability>,
 }
 
 impl SequenceSettings {
     /// Whether the model keeps state.
     pub fn is_stateful(&self) -> bool {
         self.stateful == Some(true)
+    }
+
+    /// The name of an option that needs a folder for states.
+    pub fn needs_state_path(&self) -> Option<&'static str> {
+        let durable = self.durability.is_some_and(|d| d != Durability::Memory);
+        durable.then_some("state_durability")
     }
 
     /// The name of an option that is set although the model keeps no state.
@@ -114,6 +134,7 @@ impl SequenceSettings {
             (self.ended_ttl.is_some(), "ended_answer_ttl_ms"),
             (self.idle_timeout.is_some(), "sequence_idle_timeout_ms"),
             (self.ids.is_some(), "sequence_ids"),
+            (self.durability.is_some(), "state_durability"),
         ];
         if self.is_stateful() {
             return None;
@@ -153,6 +174,7 @@ impl SequenceSettings {
             ended_ttl: self.ended_ttl.or(base.ended_ttl),
             idle_timeout: self.idle_timeout.or(base.idle_timeout),
             ids: self.ids.or(base.ids),
+            durability: self.durability.or(base.durability),
         }
     }
 }
@@ -253,6 +275,16 @@ pub(crate) fn ids(value: &Value, pointer: &str) -> Result<SequenceIds, ConfigErr
     }
 }
 
+/// Reads the option `state_durability`.
+pub(crate) fn durability(value: &Value, pointer: &str) -> Result<Durability, ConfigError> {
+    match string(value, pointer)? {
+        "memory" => Ok(Durability::Memory),
+        "snapshot" => Ok(Durability::Snapshot),
+        "every_step" => Ok(Durability::EveryStep),
+        _ => Err(bad(pointer, "\"memory\", \"snapshot\" or \"every_step\"", value)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,5 +328,7 @@ mod tests {
         }
         assert!(windows(&json!([{"input": "x", "length": 0}]), "/windows").is_err());
         assert!(ids(&json!("uuid"), "/sequence_ids").is_err());
+        assert_eq!(durability(&json!("every_step"), "/d"), Ok(Durability::EveryStep));
+        assert!(durability(&json!("always"), "/d").is_err());
     }
 }

@@ -5,10 +5,11 @@ use crate::instance::Machine;
 use crate::memory::{Budget, available};
 use crate::repository::{Repository, Scope, Update};
 use crate::sequences::Cleaner;
+use crate::states::States;
 use crate::{
     CallKey, Code, Error, ErrorKind, IndexEntry, IndexState, InferRequest, InferResponse, Method,
     MetricsSnapshot, ModelConfig, ModelMetadata, ModelStatistics, Parameters, Protocol,
-    ReloadOutcome, VersionRef, VersionStatus,
+    ReloadOutcome, VersionRef, VersionState, VersionStatus,
 };
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,6 +37,8 @@ pub struct NodeConfig {
     pub poll: Option<Duration>,
     /// Time between two scans for idle sequences; `None` for no scans.
     pub cleaner: Option<Duration>,
+    /// The folder in which states of sequences outlive the process; `None` for none.
+    pub state_path: Option<PathBuf>,
 }
 
 impl NodeConfig {
@@ -47,6 +50,7 @@ impl NodeConfig {
             threads: None,
             poll: None,
             cleaner: None,
+            state_path: None,
         }
     }
 
@@ -61,6 +65,7 @@ pub struct Embedded {
     repository: Repository,
     pool: Arc<Pool>,
     cleaner: Arc<Cleaner>,
+    pub(crate) states: Option<Arc<States>>,
     draining: AtomicBool,
     /// Requests that are in.
     inside: AtomicUsize,
@@ -95,7 +100,12 @@ impl Embedded {
         options.threads = config.threads.unwrap_or(options.threads);
         let pool = Pool::new(&options).map_err(no_thread)?;
         let cleaner = Cleaner::new(config.cleaner.filter(|p| !p.is_zero()));
+        let states =
+            config.state_path.as_deref().map(States::open).transpose().map_err(|text| {
+                Error::new(Code::FailedPrecondition, format!("the folder of states: {text}"))
+            })?;
         let machine = Machine {
+            states: states.clone(),
             cleaner: Arc::clone(&cleaner),
             pool: Arc::clone(&pool),
             timer: Arc::default(),
@@ -106,12 +116,21 @@ impl Embedded {
             repository: Repository::new(config.source, config.defaults, Arc::new(machine)),
             pool,
             cleaner,
+            states,
             draining: AtomicBool::new(false),
             inside: AtomicUsize::new(0),
             emptied: Notify::new(),
             poll: Arc::default(),
         });
         node.repository.update(Scope::Start)?;
+        if let Some(states) = &node.states {
+            // A model that could not be loaded may come back, and its sequences with it.
+            let all = node.repository.all_status();
+            states.drop_unclaimed(|model, version| {
+                let of = all.iter().filter(|(name, _)| name == model).flat_map(|(_, s)| s);
+                of.into_iter().any(|s| s.version == version && s.state != VersionState::Available)
+            });
+        }
         if let Some(period) = config.poll.filter(|p| !p.is_zero()) {
             let (stop, node) = (Arc::clone(&node.poll), Arc::downgrade(&node));
             std::thread::Builder::new()
@@ -376,7 +395,8 @@ impl Embedded {
     }
 
     /// Stops taking requests ([`Embedded::ready`] says no, new ones get [`ErrorKind::ShuttingDown`]) and
-    /// waits until those that are in are answered, at most `timeout`. Returns whether all were.
+    /// waits until those that are in are answered, at most `timeout`; then the last snapshots of sequences are taken.
+    /// Returns whether all were answered.
     pub async fn drain(&self, timeout: Duration) -> bool {
         self.draining.store(true, Ordering::SeqCst);
         let empty = async {
@@ -391,7 +411,12 @@ impl Embedded {
                 emptied.await;
             }
         };
-        tokio::time::timeout(timeout, empty).await.is_ok()
+        let answered = tokio::time::timeout(timeout, empty).await.is_ok();
+        if let Some(states) = self.states.clone() {
+            // It waits for the disk, which the threads of the runtime must not.
+            drop(tokio::task::spawn_blocking(move || states.close()).await);
+        }
+        answered
     }
 }
 
@@ -400,6 +425,7 @@ impl Drop for Embedded {
         *self.poll.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.poll.changed.notify_all();
         self.cleaner.stop();
+        self.states.iter().for_each(|states| states.close());
     }
 }
 

@@ -310,6 +310,14 @@ pub enum ErrorKind {
         /// The limit of the whole server.
         limit: u64,
     },
+    /// The log of states failed or cannot follow: what it does not hold is not acknowledged.
+    #[error("State cannot be made durable - model: {model}; {text}")]
+    StateLog {
+        /// The model.
+        model: String,
+        /// Why.
+        text: String,
+    },
     /// The deadline passed.
     #[error("Request timeout expired - model: {model}; {stage}")]
     DeadlineExceeded {
@@ -432,7 +440,9 @@ impl ErrorKind {
             | SpecialInput { .. }
             | NotStateful { .. }
             | Protocol(_) => Code::InvalidArgument,
-            QueueFull { .. } | QueueMemory { .. } | ShuttingDown => Code::Unavailable,
+            QueueFull { .. } | QueueMemory { .. } | StateLog { .. } | ShuttingDown => {
+                Code::Unavailable
+            }
             StateFull { .. } => Code::ResourceExhausted,
             Sequence(error) => sequence_code(error),
             DeadlineExceeded { .. } => Code::DeadlineExceeded,

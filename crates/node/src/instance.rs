@@ -6,6 +6,7 @@ use crate::recorder::Recorder;
 use crate::scheduler::{Batching, Job, Limits, NoStates, Reply, Scheduler, StateAxes, Timer};
 use crate::sequences::{self, Cleaner, Layout, Sequencer, Step, Work};
 use crate::signature::Signature;
+use crate::states::States;
 use crate::{
     DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig, ModelMetadata,
     Parameters, SequenceBatching, TensorInfo, VersionMetrics, VersionPolicyInfo,
@@ -30,6 +31,8 @@ pub(crate) struct Machine {
     /// For the tensors of requests that wait.
     pub(crate) budget: Arc<Budget>,
     pub(crate) cleaner: Arc<Cleaner>,
+    /// Where states outlive the process.
+    pub(crate) states: Option<Arc<States>>,
 }
 
 /// A loaded model version, able to answer.
@@ -109,11 +112,16 @@ impl Instance {
             Arc::clone(&machine.timer),
             Arc::clone(&recorder),
         );
-        let sequences = layout.map(|layout| {
-            let work = Work::Model { layout, scheduler: Arc::clone(&scheduler) };
-            let queue = scheduler.limits().queue;
-            sequences::begin(model, work, queue, &settings.sequences, &recorder, machine)
-        });
+        let own = &settings.sequences;
+        let sequences = match layout {
+            Some(layout) => {
+                let durable = sequences::durable(model, *version, &layout, own, file, machine)?;
+                let work = Work::Model { layout, scheduler: Arc::clone(&scheduler) };
+                let queue = scheduler.limits().queue;
+                Some(sequences::begin(model, work, queue, own, durable, &recorder, machine))
+            }
+            None => None,
+        };
         Ok(Instance {
             sequences,
             model: (*model).to_owned(),

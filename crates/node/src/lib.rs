@@ -51,6 +51,7 @@ mod scheduler;
 mod sequences;
 mod servable;
 mod signature;
+mod states;
 mod statistics;
 #[cfg(test)]
 mod tests;

@@ -49,8 +49,10 @@ pub(crate) fn build(
     let own: Vec<&SequenceSettings> =
         models.iter().filter(|(m, _)| m.is_stateful()).map(|(_, own)| own).collect();
     let sequences = (!stateful.is_empty()).then(|| {
-        let work = Work::Pipeline(Joint::new(stateful));
-        sequences::begin(name, work, QUEUE, &joint(&own), &recorder, machine)
+        let (states, own) = (Joint::new(stateful), joint(&own));
+        let durable = sequences::durable_joint(name, &states, &own, machine);
+        let work = Work::Pipeline(states);
+        sequences::begin(name, work, QUEUE, &own, durable, &recorder, machine)
     });
     Ok(Pipeline {
         name: name.to_owned(),
@@ -69,14 +71,15 @@ pub(crate) fn build(
     })
 }
 
-/// What holds for the sequences of a pipeline: the narrowest limits of its models, and for the rest what the
-/// first model says that says anything.
+/// What holds for the sequences of a pipeline: the narrowest limits of its models, the strongest promise, and for the
+/// rest what the first model says that says anything.
 pub(super) fn joint(models: &[&SequenceSettings]) -> SequenceSettings {
     let all = models.iter().fold(SequenceSettings::default(), |all, own| all.over(own));
     let timeouts = models.iter().filter_map(|m| m.idle_timeout.filter(|t| *t > Duration::ZERO));
     SequenceSettings {
         max_sequences: models.iter().filter_map(|m| m.max_sequences).min(),
         idle_timeout: timeouts.min(),
+        durability: models.iter().filter_map(|m| m.durability).max(),
         idle_cleanup: Some(models.iter().any(|m| m.idle_cleanup.unwrap_or(true))),
         triton_compat: Some(models.iter().all(|m| m.triton_compat == Some(true))),
         ..all

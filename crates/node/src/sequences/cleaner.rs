@@ -92,7 +92,8 @@ impl Cleaner {
             .partition(|(instance, until)| *until > now && instance.has_sequences());
         watched.draining = keep;
         drop(watched);
-        drop::<Vec<_>>(over);
+        let over: Vec<(Arc<Servable>, Instant)> = over;
+        over.iter().filter_map(|(i, _)| i.sequences().ok()).for_each(|s| s.forget());
     }
 }
 

@@ -38,6 +38,15 @@ impl Joint {
         self.layouts().flat_map(part).collect()
     }
 
+    /// The number that tells the states of other models apart; a model that is not durable itself counts with
+    /// the form of its states alone.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let own = self.0.iter().filter_map(|(_, model)| model.sequences().ok()?.fingerprint());
+        let own = own.map(|n| (String::new(), format!("{n:016x}")));
+        let lines = self.describe().into_iter().chain(own);
+        stead_sequence::durable::fingerprint(lines.map(|(name, text)| format!("{name} {text}")))
+    }
+
     /// As [`Layout::state_of`].
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 
 mod call;
 mod cleaner;
+mod durable;
 mod first;
 mod joint;
 mod layout;
@@ -15,6 +16,7 @@ mod state;
 
 pub(crate) use call::{Call, answer, peek, read, special_inputs};
 pub(crate) use cleaner::Cleaner;
+pub(crate) use durable::{Durable, fingerprint_of};
 pub(crate) use joint::Joint;
 pub(crate) use layout::Layout;
 pub(crate) use sequencer::{Sequencer, Step, StepAnswer, StepReply, Turn, Work};
@@ -25,7 +27,7 @@ use crate::instance::Machine;
 use crate::recorder::Recorder;
 use std::path::Path;
 use std::sync::Arc;
-use stead_app::{ModelSettings, SequenceIds, SequenceSettings};
+use stead_app::{Durability, ModelSettings, SequenceIds, SequenceSettings};
 use stead_log::{Rng, SystemRng};
 use stead_sequence::{Ids, Limits, Rules, Table};
 
@@ -53,12 +55,52 @@ pub(crate) fn layout(
     Ok(layout)
 }
 
+/// A model's part of the log of states, if it has one.
+///
+/// # Errors
+/// In words, when the options ask for it and there is no log.
+pub(crate) fn durable(
+    model: &str,
+    version: u64,
+    layout: &Layout,
+    settings: &SequenceSettings,
+    file: &Path,
+    machine: &Machine,
+) -> Result<Option<Durable>, String> {
+    let mode = settings.durability.unwrap_or_default();
+    let Some(states) = &machine.states else {
+        let option = settings.needs_state_path();
+        return option.map_or(Ok(None), |o| Err(format!("{o} needs --state_path")));
+    };
+    if mode == Durability::Memory {
+        return Ok(None);
+    }
+    let fingerprint = fingerprint_of(layout.describe().into_iter(), file)?;
+    Ok(Some(Durable::new(Arc::clone(states), mode, model, version, fingerprint)))
+}
+
+/// The same for a pipeline. Its states fit together only with all the models that made them.
+pub(crate) fn durable_joint(
+    pipeline: &str,
+    joint: &Joint,
+    settings: &SequenceSettings,
+    machine: &Machine,
+) -> Option<Durable> {
+    let states = machine.states.clone()?;
+    let mode = settings.durability.filter(|mode| *mode != Durability::Memory)?;
+    Some(Durable::new(states, mode, pipeline, PIPELINE_VERSION, joint.fingerprint()))
+}
+
+/// Pipelines have no versions.
+const PIPELINE_VERSION: u64 = 1;
+
 /// The sequences of a model or a pipeline, of whose requests at most `queue` may wait.
 pub(crate) fn begin(
     model: &str,
     work: Work,
     queue: usize,
     settings: &SequenceSettings,
+    durable: Option<Durable>,
     recorder: &Arc<Recorder>,
     machine: &Machine,
 ) -> Arc<Sequencer> {
@@ -72,8 +114,11 @@ pub(crate) fn begin(
         Table::with_ids(limits(settings), ids),
         queue,
         Arc::clone(recorder),
+        durable,
     );
     sequences.change(settings);
+    sequences.restore();
+    machine.states.iter().for_each(|states| states.watch(&sequences));
     machine.cleaner.watch(&sequences);
     sequences
 }

@@ -1,9 +1,14 @@
 //! The sequences of one model version: requests arrive, steps run, states change.
 //!
 //! The table's lock is held for moments only and never over a run. A step that has its turn becomes a job of
-//! the scheduler, alone or in one batch with steps of other sequences.
+//! the scheduler, alone or in one batch with steps of other sequences. Where every step is to be durable, a step
+//! that has run waits for the log before the state changes and the client is answered.
+
+mod handover;
+mod persist;
 
 use super::call::{Call, Form};
+use super::durable::{self, Durable};
 use super::joint::Joint;
 use super::layout::Layout;
 use super::state::{Kept, State};
@@ -11,13 +16,15 @@ use crate::memory::Held;
 use crate::recorder::Recorder;
 use crate::scheduler::{Answer, Job, Reply, Scheduler};
 use crate::{Error, ErrorKind, SequenceMetrics};
+use handover::Handover;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use stead_app::SequenceSettings;
+use stead_log::LogError;
 use stead_sequence::{
-    Counters, Next, Order, Outcome, Replay, Rules, Run, SequenceError, SequenceId, Summary, Table,
-    Ticket,
+    Counters, Next, Order, Origin, Outcome, Replay, Rules, Run, SequenceError, SequenceId, Summary,
+    Table, Ticket,
 };
 use stead_tensor::Tensor;
 use tokio::sync::oneshot;
@@ -82,8 +89,12 @@ pub(crate) struct Sequencer {
     queue: usize,
     /// Whether the cleaner's scans end idle sequences.
     scanned: AtomicBool,
-    /// The moment from which the table counts time.
-    epoch: Instant,
+    /// The moment at which the model was loaded, and when that was since 1970: the table's times are those of the
+    /// calendar, so that they mean something after a restart, but never run back.
+    epoch: (Instant, Duration),
+    durable: Option<Durable>,
+    /// When the last snapshot was taken.
+    snapshot: Mutex<Duration>,
 }
 
 impl Sequencer {
@@ -93,10 +104,20 @@ impl Sequencer {
         table: Steps,
         queue: usize,
         recorder: Arc<Recorder>,
+        durable: Option<Durable>,
     ) -> Arc<Sequencer> {
-        let (table, epoch) = (Mutex::new(table), Instant::now());
-        let scanned = AtomicBool::new(true);
-        Arc::new(Sequencer { model, work, table, recorder, queue, scanned, epoch })
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Arc::new(Sequencer {
+            model,
+            work,
+            queue,
+            table: Mutex::new(table),
+            recorder,
+            scanned: AtomicBool::new(true),
+            epoch: (Instant::now(), since_1970.unwrap_or_default()),
+            durable,
+            snapshot: Mutex::default(),
+        })
     }
 
     /// Where the state of a model lies; none for a pipeline.
@@ -113,6 +134,11 @@ impl Sequencer {
             Work::Model { .. } => None,
             Work::Pipeline(joint) => Some(joint),
         }
+    }
+
+    /// What tells the states of other models apart, if the model is durable.
+    pub(crate) fn fingerprint(&self) -> Option<u64> {
+        self.durable.as_ref().map(|log| log.fingerprint)
     }
 
     /// The states and windows for people: a name and a description of each.
@@ -150,7 +176,8 @@ impl Sequencer {
     }
 
     fn now(&self) -> Duration {
-        self.epoch.elapsed()
+        let (loaded, since_1970) = self.epoch;
+        since_1970 + loaded.elapsed()
     }
 
     /// What OpenVINO Model Server checks before the inputs of the model: that a request names its sequence.
@@ -177,6 +204,7 @@ impl Sequencer {
                 return;
             }
             table.arrive(call.order, step, self.now(), &mut due);
+            self.note(&due);
         }
         self.go_on(due, true);
     }
@@ -220,10 +248,11 @@ impl Sequencer {
 
     /// Sends a step on its way. Gives the answer when there is one at once.
     fn run(self: &Arc<Self>, run: Run<Step, State>, here: bool) -> Option<(Pending, Done)> {
-        let Run { job, ticket, step, state, .. } = run;
+        let Run { job, ticket, step, state, end, origin } = run;
         let Step { mut inputs, wanted, names, rows, deadline, queued, held, form, client, turn } =
             job;
-        let mut pending = Pending { ticket, step, names, windows: Vec::new(), form, client };
+        let windows = Vec::new();
+        let mut pending = Pending { ticket, step, end, origin, names, windows, form, client };
         let (layout, scheduler) = match &self.work {
             Work::Model { layout, scheduler } => (layout, scheduler),
             Work::Pipeline(_) => {
@@ -266,21 +295,53 @@ impl Sequencer {
     }
 
     /// A step has run: the state changes, or the step had no effect. What is due then is appended to `due`.
-    fn settle(&self, pending: Pending, done: Done, due: &mut Due) {
-        let Pending { ticket, step, names, form, client, .. } = pending;
-        let id = ticket.id.clone();
-        let (outcome, answer) = match done {
-            Ok((outputs, state)) => {
-                let outputs: Vec<_> = names.into_iter().zip(outputs).collect();
-                let answer = Kept(outputs.clone().into());
-                let answered = StepAnswer { id, step, outputs, form };
-                (Outcome::Done { state, answer }, Ok(answered))
-            }
-            Err(error) => (Outcome::Failed, Err(error)),
+    fn settle(self: &Arc<Self>, pending: Pending, done: Done, due: &mut Due) {
+        let Pending { ticket, step, end, origin, names, form, client, .. } = pending;
+        let (outputs, state) = match done {
+            Ok((outputs, state)) => (names.into_iter().zip(outputs).collect::<Vec<_>>(), state),
+            Err(error) => return self.fail(ticket, client, error, due),
         };
-        let known = self.lock().finish(ticket, outcome, self.now(), due);
-        let gone = || Err(ErrorKind::Sequence(SequenceError::Missing).into());
-        drop(client.send(if known { answer } else { gone() }));
+        let kept = Kept(outputs.clone().into());
+        let answer = StepAnswer { id: ticket.id.clone(), step, outputs, form };
+        let ran = Ran { ticket, end, origin, state, kept, answer, client };
+        match self.durable.as_ref().filter(|log| log.every_step()) {
+            Some(log) => self.write(log, ran, due),
+            None => self.conclude(ran, Ok(()), due),
+        }
+    }
+
+    /// A step had no effect.
+    fn fail(&self, ticket: Ticket, client: Client, error: Error, due: &mut Due) {
+        let known = self.lock().finish(ticket, Outcome::Failed, self.now(), due);
+        drop(client.send(Err(if known { error } else { gone() })));
+    }
+
+    /// A step's record is durable, or needs not be, or could not be made so.
+    fn conclude(&self, ran: Ran, word: Result<(), LogError>, due: &mut Due) {
+        let Ran { ticket, end, origin, state, kept, answer, client } = ran;
+        if let Err(error) = word {
+            return self.fail(ticket, client, self.log_failed(&error), due);
+        }
+        let mut table = self.lock();
+        let now = self.now();
+        let record = self.durable.as_ref().filter(|log| end && !log.every_step()).map(|log| {
+            let keep = table.limits().replay_depth > 0;
+            (log, log.record(&ticket.id, now, durable::ending(answer.step, &origin, &kept, keep)))
+        });
+        let known = table.finish(ticket, Outcome::Done { state, answer: kept }, now, due);
+        if let (true, Some((log, bytes))) = (known, record) {
+            // For nobody to wait for: a snapshot promises no single step.
+            drop(log.append(bytes, |_| {}));
+        }
+        drop(table);
+        drop(client.send(if known { Ok(answer) } else { Err(gone()) }));
+    }
+
+    /// [`Sequencer::conclude`] on another thread than the step ran on.
+    fn concluded(self: &Arc<Self>, ran: Ran, word: Result<(), LogError>) {
+        let mut due = Due::new();
+        self.conclude(ran, word, &mut due);
+        self.go_on(due, false);
     }
 
     /// A step has run somewhere else.
@@ -293,14 +354,22 @@ impl Sequencer {
     /// One scan of the cleaner.
     pub(crate) fn scan(self: &Arc<Self>) {
         let mut due = Due::new();
-        self.lock().scan(&mut due);
+        {
+            let mut table = self.lock();
+            table.scan(&mut due);
+            self.note(&due);
+        }
         self.go_on(due, false);
     }
 
     /// Ends what is beyond its time.
     pub(crate) fn expire(self: &Arc<Self>) {
         let mut due = Due::new();
-        self.lock().expire(self.now(), &mut due);
+        {
+            let mut table = self.lock();
+            table.expire(self.now(), &mut due);
+            self.note(&due);
+        }
         self.go_on(due, false);
     }
 
@@ -346,9 +415,13 @@ impl Sequencer {
     /// [`ErrorKind::Sequence`] when there is none.
     pub(crate) fn end(self: &Arc<Self>, id: &SequenceId) -> Result<(), Error> {
         let mut due = Due::new();
-        self.lock().remove(id, self.now(), &mut due).map_err(ErrorKind::Sequence)?;
+        {
+            let mut table = self.lock();
+            table.remove(id, self.now(), &mut due).map_err(ErrorKind::Sequence)?;
+            self.durable.iter().for_each(|log| log.gone(id, self.now()));
+        }
         self.go_on(due, false);
-        Ok(())
+        self.flush()
     }
 
     /// Copies the state of a sequence to a new one.
@@ -356,10 +429,39 @@ impl Sequencer {
     /// # Errors
     /// [`ErrorKind::Sequence`]: there is no such sequence, there is one of the new id, or the table is full.
     pub(crate) fn fork(&self, from: &SequenceId, to: SequenceId) -> Result<u64, Error> {
-        let mut table = self.lock();
-        let (step, state) = table.state(from).map_err(ErrorKind::Sequence)?;
-        table.insert(to, step, state, self.now()).map_err(ErrorKind::Sequence)?;
+        let step = {
+            let mut table = self.lock();
+            let (step, state) = table.state(from).map_err(ErrorKind::Sequence)?;
+            self.insert(&mut table, to, step, state)?;
+            step
+        };
+        self.flush()?;
         Ok(step)
+    }
+
+    /// Adds a sequence that was made elsewhere.
+    fn insert(
+        &self,
+        table: &mut Steps,
+        id: SequenceId,
+        step: u64,
+        state: State,
+    ) -> Result<(), Error> {
+        table.insert(id.clone(), step, state, self.now()).map_err(ErrorKind::Sequence)?;
+        self.note_new(table, &id).map_err(|error| {
+            // Nothing can wait for a sequence that did not exist a moment ago.
+            drop(table.remove(&id, self.now(), &mut Due::new()));
+            self.log_failed(&error)
+        })
+    }
+
+    /// Waits until what was recorded is durable, where that is promised.
+    fn flush(&self) -> Result<(), Error> {
+        self.durable.as_ref().map_or(Ok(()), Durable::flush).map_err(|e| self.log_failed(&e))
+    }
+
+    fn log_failed(&self, error: &LogError) -> Error {
+        ErrorKind::StateLog { model: self.model.clone(), text: error.to_string() }.into()
     }
 
     /// The steps done and the named values of a sequence's state.
@@ -390,9 +492,26 @@ impl Sequencer {
             Work::Model { layout, .. } => layout.state_of(values)?,
             Work::Pipeline(joint) => joint.state_of(values)?,
         };
-        self.lock().insert(id, step, state, self.now()).map_err(ErrorKind::Sequence)?;
-        Ok(())
+        let mut table = self.lock();
+        self.insert(&mut table, id, step, state)?;
+        drop(table);
+        self.flush()
     }
+}
+
+fn gone() -> Error {
+    ErrorKind::Sequence(SequenceError::Missing).into()
+}
+
+/// A step that has run, before the state has changed.
+struct Ran {
+    ticket: Ticket,
+    end: bool,
+    origin: Origin,
+    state: State,
+    kept: Kept,
+    answer: StepAnswer,
+    client: Client,
 }
 
 /// The outputs that the client wants, in the order of their names, and the state for the next step.
@@ -417,6 +536,8 @@ impl Turn {
 struct Pending {
     ticket: Ticket,
     step: u64,
+    end: bool,
+    origin: Origin,
     names: Vec<String>,
     windows: Vec<Tensor>,
     form: Form,

@@ -1,5 +1,6 @@
 //! Tests of the node as a whole, on models that are one line of text.
 
+mod durable;
 pub(crate) mod fake;
 mod reload;
 mod requests;

@@ -11,7 +11,7 @@ use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
 
 /// OpenVINO Model Server's `summator`: the state is the sum of all inputs, and the output is the state.
-fn summator() -> Vec<u8> {
+pub(super) fn summator() -> Vec<u8> {
     ModelBuilder::new(17)
         .input("in", DType::F32, &["batch", "1"])
         .input("sum", DType::F32, &["batch", "1"])
@@ -97,17 +97,17 @@ impl Server {
     }
 }
 
-fn config_json(options: &str) -> String {
+pub(super) fn config_json(options: &str) -> String {
     format!(
         r#"{{"model_config_list": [{{"config": {{"name": "m", "base_path": "models/m", "stateful": true {options}}}}}]}}"#
     )
 }
 
-fn sum(answer: &InferResponse) -> f32 {
+pub(super) fn sum(answer: &InferResponse) -> f32 {
     answer.outputs[0].1.as_slice::<f32>().unwrap()[0]
 }
 
-fn request(value: f32) -> InferRequest {
+pub(super) fn request(value: f32) -> InferRequest {
     InferRequest {
         model: "m".to_owned(),
         version: VersionRef::Latest,

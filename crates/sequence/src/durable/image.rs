@@ -2,7 +2,7 @@
 
 use super::{Alive, Ending, Event, Record};
 use crate::SequenceId;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A sequence as the last record of it left it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,17 +27,19 @@ pub enum Was {
 /// Sequences, the one without a step for the longest time first.
 pub type Sequences = Vec<(SequenceId, Found)>;
 
-/// All sequences that a log tells of, by model and version.
+/// All sequences that a log tells of, by model, version and fingerprint: a model that was replaced finishes its
+/// sequences while its successor may have others of the same ids.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Image {
-    models: BTreeMap<(String, u64), HashMap<SequenceId, Found>>,
+    models: BTreeMap<(String, u64, u64), HashMap<SequenceId, Found>>,
 }
 
 impl Image {
     /// Takes over the next record.
     pub fn apply(&mut self, record: Record) {
         let Record { model, version, fingerprint, id, at, event } = record;
-        let found = self.models.entry((model.as_ref().to_owned(), version)).or_default();
+        let key = (model.as_ref().to_owned(), version, fingerprint);
+        let found = self.models.entry(key).or_default();
         let was = match event {
             Event::Gone | Event::Ended(None) => {
                 found.remove(&id);
@@ -63,26 +65,29 @@ impl Image {
 
     /// Takes the sequences of a model version out: those of this fingerprint, and the others.
     pub fn take(&mut self, model: &str, version: u64, fingerprint: u64) -> (Sequences, Sequences) {
-        let found = self.models.remove(&(model.to_owned(), version)).unwrap_or_default();
-        let mut found: Vec<_> = found.into_iter().collect();
-        found.sort_by_key(|(_, found)| found.at);
-        found.into_iter().partition(|(_, found)| found.fingerprint == fingerprint)
+        self.take_all(model, version)
+            .into_iter()
+            .partition(|(_, found)| found.fingerprint == fingerprint)
     }
 
     /// The models and versions of which there is something.
-    pub fn versions(&self) -> Vec<(String, u64)> {
-        self.models.keys().cloned().collect()
+    pub fn versions(&self) -> BTreeSet<(String, u64)> {
+        let filled = self.models.iter().filter(|(_, found)| !found.is_empty());
+        filled.map(|((model, version, _), _)| (model.clone(), *version)).collect()
     }
 
     /// Takes everything of a model version out.
     pub fn take_all(&mut self, model: &str, version: u64) -> Sequences {
-        let found = self.models.remove(&(model.to_owned(), version)).unwrap_or_default();
-        found.into_iter().collect()
+        let is_it = |(m, v, _): &(String, u64, u64), _: &mut _| m == model && *v == version;
+        let mut found: Sequences =
+            self.models.extract_if(.., is_it).flat_map(|(_, found)| found).collect();
+        found.sort_by_key(|(_, found)| found.at);
+        found
     }
 
     /// Records that add up to what is here.
     pub fn records(&self) -> impl Iterator<Item = Record> {
-        self.models.iter().flat_map(|((model, version), found)| {
+        self.models.iter().flat_map(|((model, version, _), found)| {
             let (model, version) = (std::sync::Arc::<str>::from(&**model), *version);
             found.iter().map(move |(id, Found { fingerprint, at, was })| Record {
                 model: model.clone(),

@@ -64,6 +64,18 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         })
     }
 
+    /// The steps done and the beginning of a live sequence in which nothing runs: while both stay as they are, so
+    /// does its state.
+    pub fn at_rest(&self, id: &SequenceId) -> Option<(u64, Duration)> {
+        let entry = self.entries.get(id).filter(|e| e.running.is_none())?;
+        Some((entry.step, entry.began))
+    }
+
+    /// The ids of live sequences whose last step was not before `since`.
+    pub fn touched(&self, since: Duration) -> impl Iterator<Item = &SequenceId> {
+        self.ages.range((since, 0)..).map(|(_, id)| id)
+    }
+
     /// Sequences that have ended and whose last answer is kept, with the time at which it is forgotten.
     pub fn endings(&self) -> impl Iterator<Item = (&SequenceId, Duration, Ended<A>)> {
         self.ended.all()

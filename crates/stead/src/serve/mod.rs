@@ -57,6 +57,7 @@ fn node_config(options: &ServeOptions) -> NodeConfig {
         threads: options.threads,
         poll: options.poll,
         cleaner: options.cleaner,
+        state_path: options.state_path.clone(),
         ..NodeConfig::new(options.source.clone())
     }
 }

@@ -34,6 +34,8 @@ pub struct ServeOptions {
     pub poll: Option<Duration>,
     /// Time between two scans for idle sequences; `None` for no scans.
     pub cleaner: Option<Duration>,
+    /// Folder for states of sequences.
+    pub state_path: Option<PathBuf>,
     /// Threads that compute; `None` for one per core.
     pub threads: Option<usize>,
     /// Largest request body and gRPC message.
@@ -120,6 +122,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         grpc,
         rest,
         poll: (poll > 0).then(|| Duration::from_secs(poll)),
+        state_path: given("state_path").map(PathBuf::from),
         threads: number(matches, "threads", 1, 4096)?.map(|n| n as usize),
         max_body_bytes,
         metrics_enable,

@@ -1,0 +1,50 @@
+//! The thread that takes snapshots and keeps the log short.
+
+use super::States;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// How often the thread looks whether something is due.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Time between two snapshots of a model with `state_durability: snapshot`.
+const SNAPSHOT: Duration = Duration::from_secs(10);
+
+impl States {
+    pub(super) fn begin(self: &Arc<Self>) -> std::io::Result<()> {
+        let me = Arc::downgrade(self);
+        std::thread::Builder::new().name("stead-states".into()).spawn(move || run(&me)).map(drop)
+    }
+
+    /// Records what has changed since the last snapshot.
+    pub(super) fn snapshot(&self) {
+        for model in self.models() {
+            if let Err(error) = model.snapshot() {
+                tracing::error!("a snapshot of states failed: {error}");
+            }
+        }
+    }
+}
+
+fn run(states: &Weak<States>) {
+    let mut taken = Instant::now();
+    let mut failed = false;
+    while let Some(me) = states.upgrade() {
+        {
+            let stopped = me.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = me.changed.wait_timeout_while(stopped, LOOK, |stopped| !*stopped);
+            if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+                return;
+            }
+        }
+        if taken.elapsed() >= SNAPSHOT {
+            taken = Instant::now();
+            me.snapshot();
+        }
+        if me.has_grown() && !failed {
+            // A log that cannot be written says so once; the steps that need it say it every time.
+            failed =
+                me.rewrite().inspect_err(|e| tracing::error!("the log of states: {e}")).is_err();
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Sequences that outlive the process. A crash is a copy of the folder of states, taken while the node runs.
+
+use super::fake::runtime;
+use super::sequences::{config_json, request, sum, summator};
+use crate::{Code, Embedded, NodeConfig, Param, SequenceId, VersionRef};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use stead_tensor::Tensor;
+
+struct Server {
+    node: Arc<Embedded>,
+    runtime: tokio::runtime::Runtime,
+}
+
+fn prepare(folder: &Path, options: &str) {
+    let path = folder.join("models/m/1");
+    std::fs::create_dir_all(&path).unwrap();
+    std::fs::write(path.join("model.onnx"), summator()).unwrap();
+    std::fs::write(folder.join("config.json"), config_json(options)).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+impl Server {
+    fn start(folder: &Path, states: &str) -> Server {
+        let config = NodeConfig {
+            threads: Some(2),
+            state_path: Some(folder.join(states)),
+            ..NodeConfig::path(folder.join("config.json"))
+        };
+        Server { node: Embedded::start(config).unwrap(), runtime: runtime() }
+    }
+
+    /// A numbered step: the sum, or the code.
+    fn step(&self, id: u64, flags: &[&str], step: u64, value: f32) -> Result<f32, Code> {
+        self.named(id, flags, step, value, "").map(|(sum, _)| sum)
+    }
+
+    fn named(
+        &self,
+        id: u64,
+        flags: &[&str],
+        step: u64,
+        value: f32,
+        name: &str,
+    ) -> Result<(f32, u64), Code> {
+        let mut request = request(value);
+        name.clone_into(&mut request.id);
+        let p = &mut request.parameters;
+        p.insert("sequence_id".into(), Param::U64(id));
+        if step > 0 {
+            p.insert("sequence_step".into(), Param::U64(step));
+        }
+        flags.iter().for_each(|f| drop(p.insert(format!("sequence_{f}"), Param::Bool(true))));
+        let answer = self.runtime.block_on(self.node.infer(request)).map_err(|e| e.code)?;
+        let Param::U64(id) = answer.parameters["sequence_id"] else { panic!("a number") };
+        Ok((sum(&answer), id))
+    }
+
+    fn active(&self) -> u64 {
+        self.node.metrics().models[0].versions[0].sequences.unwrap().active
+    }
+}
+
+#[test]
+fn every_step_survives_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), r#", "stead": {"state_durability": "every_step"}"#);
+    let server = Server::start(folder.path(), "a");
+    assert_eq!(server.step(1, &["start"], 1, 1.0), Ok(1.0));
+    assert_eq!(server.step(1, &[], 2, 2.0), Ok(3.0));
+    assert_eq!(server.step(2, &["start"], 1, 5.0), Ok(5.0));
+    assert_eq!(server.step(2, &["end"], 2, 5.0), Ok(10.0));
+    assert_eq!(server.step(3, &["start"], 0, 7.0), Ok(7.0));
+    assert_eq!(server.step(4, &["start"], 1, 7.0), Ok(7.0));
+    server.node.end_sequence("m", &VersionRef::Latest, &SequenceId::Number(4)).unwrap();
+    let (first, auto) = server.named(0, &["start"], 1, 4.0, "req").unwrap();
+    assert_eq!(first, 4.0);
+    let fork = SequenceId::Number(9);
+    server.node.fork_sequence("m", &VersionRef::Latest, &SequenceId::Number(1), fork).unwrap();
+    copy(&folder.path().join("a"), &folder.path().join("b"));
+
+    let server = Server::start(folder.path(), "b");
+    assert_eq!(server.active(), 4, "1, 3, 9 and the one without an id");
+    assert_eq!(server.step(1, &[], 2, 2.0), Ok(3.0), "the stored answer");
+    assert_eq!(server.step(1, &[], 3, 2.0), Ok(5.0));
+    assert_eq!(server.step(1, &[], 5, 2.0), Err(Code::FailedPrecondition), "a gap");
+    assert_eq!(server.step(2, &["end"], 2, 5.0), Ok(10.0), "a repeated END");
+    assert_eq!(server.step(2, &[], 0, 5.0), Err(Code::NotFound));
+    assert_eq!(server.step(3, &[], 0, 1.0), Ok(8.0));
+    assert_eq!(server.step(4, &[], 0, 1.0), Err(Code::NotFound), "ended by an administrator");
+    assert_eq!(server.named(0, &["start"], 1, 4.0, "req"), Ok((4.0, auto)), "a repeated START");
+    assert_eq!(server.step(9, &[], 3, 1.0), Ok(4.0), "a fork");
+}
+
+#[test]
+fn a_snapshot_is_taken_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), r#", "stead": {"state_durability": "snapshot", "replay_depth": 2}"#);
+    let server = Server::start(folder.path(), "a");
+    assert_eq!(server.step(1, &["start"], 1, 1.0), Ok(1.0));
+    assert_eq!(server.step(1, &[], 2, 2.0), Ok(3.0));
+    assert_eq!(server.step(2, &["start"], 1, 5.0), Ok(5.0));
+    assert_eq!(server.step(2, &["end"], 2, 5.0), Ok(10.0));
+    drop(server);
+    let server = Server::start(folder.path(), "a");
+    assert_eq!(server.active(), 1);
+    assert_eq!(server.step(1, &["start"], 1, 1.0), Ok(1.0), "both answers are kept");
+    assert_eq!(server.step(1, &[], 2, 2.0), Ok(3.0));
+    assert_eq!(server.step(1, &[], 3, 2.0), Ok(5.0));
+    assert_eq!(server.step(2, &["end"], 2, 5.0), Ok(10.0));
+}
+
+#[test]
+fn what_does_not_fit_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), r#", "stead": {"state_durability": "every_step"}"#);
+    let server = Server::start(folder.path(), "a");
+    assert_eq!(server.step(1, &["start"], 1, 1.0), Ok(1.0));
+    drop(server);
+    // The same states, another file.
+    let path = folder.path().join("models/m/1/model.onnx");
+    let file = std::fs::read(&path).unwrap();
+    let mut other = file.clone();
+    // An unknown field at the end of the protobuf message changes nothing else.
+    other.extend([0xa0, 0x3f, 0x01]);
+    std::fs::write(&path, other).unwrap();
+    assert_eq!(Server::start(folder.path(), "a").active(), 0);
+    // A model that asks for no durability finds nothing.
+    std::fs::write(&path, file).unwrap();
+    prepare(folder.path(), "");
+    assert_eq!(Server::start(folder.path(), "a").active(), 0);
+    // The option needs the folder.
+    prepare(folder.path(), r#", "stead": {"state_durability": "snapshot"}"#);
+    let node = Embedded::start(NodeConfig::path(folder.path().join("config.json"))).unwrap();
+    let statuses = node.model_status("m", &VersionRef::Latest).unwrap();
+    assert!(statuses[0].error_message.contains("state_durability needs --state_path"));
+}
+
+#[test]
+fn one_process_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), r#", "stead": {"state_durability": "every_step"}"#);
+    let _server = Server::start(folder.path(), "a");
+    let config = NodeConfig {
+        state_path: Some(folder.path().join("a")),
+        ..NodeConfig::path(folder.path().join("config.json"))
+    };
+    let error = Embedded::start(config).err().unwrap().to_string();
+    assert!(error.contains("in use by another process"), "{error}");
+}
+
+/// Crashes at any moment of many writers, while the log is written anew again and again: an answered step is there.
+#[test]
+fn a_log_that_is_written_anew_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), r#", "stead": {"state_durability": "every_step", "replay_depth": 3}"#);
+    let server = Server::start(folder.path(), "a");
+    let ended = AtomicBool::new(false);
+    let acknowledged: Vec<_> = (0..4).map(|_| std::sync::atomic::AtomicU64::new(0)).collect();
+    std::thread::scope(|scope| {
+        for (i, last) in acknowledged.iter().enumerate() {
+            let (server, ended) = (&server, &ended);
+            scope.spawn(move || {
+                let client = Server { node: Arc::clone(&server.node), runtime: runtime() };
+                let id = i as u64 + 1;
+                let mut n = 0;
+                while !ended.load(Ordering::Relaxed) {
+                    n += 1;
+                    let flags: &[&str] = if n == 1 { &["start"] } else { &[] };
+                    assert_eq!(client.step(id, flags, n, 1.0), Ok(n as f32));
+                    last.store(n, Ordering::SeqCst);
+                }
+            });
+        }
+        for crash in 0..8 {
+            for _ in 0..5 {
+                server.node.states.as_ref().unwrap().rewrite().unwrap();
+            }
+            let before: Vec<u64> = acknowledged.iter().map(|n| n.load(Ordering::SeqCst)).collect();
+            let name = format!("crash{crash}");
+            copy(&folder.path().join("a"), &folder.path().join(&name));
+            let server = Server::start(folder.path(), &name);
+            for (i, answered) in before.into_iter().enumerate().filter(|(_, n)| *n > 0) {
+                let id = SequenceId::Number(i as u64 + 1);
+                let (step, values) =
+                    server.node.export_sequence("m", &VersionRef::Latest, &id).unwrap();
+                assert!(step >= answered, "sequence {i}: {step} of {answered}");
+                let expected = Tensor::from_slice(&[step as f32], &[1, 1]).unwrap();
+                assert_eq!(values[0].1, expected, "the state is that of its step");
+                for n in step.saturating_sub(2).max(2)..=step {
+                    assert_eq!(server.step(i as u64 + 1, &[], n, 1.0), Ok(n as f32));
+                }
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+}
