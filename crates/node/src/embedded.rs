@@ -307,6 +307,11 @@ impl Embedded {
         self.repository.find(model, version).is_ok()
     }
 
+    /// Whether requests for a model are steps of sequences. Those for an unknown one are not.
+    pub fn is_stateful(&self, model: &str, version: &VersionRef) -> bool {
+        self.repository.find(model, version).is_ok_and(|instance| instance.is_stateful())
+    }
+
     /// Whether the node lives.
     pub fn live(&self) -> bool {
         true

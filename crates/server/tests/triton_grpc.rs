@@ -358,3 +358,58 @@ fn a_stream_goes_on_after_errors() {
         }
     }
 }
+
+/// L0_sequence_stress over one stream: many sequences, mixed, and requests that are wrong among them. Each answer is
+/// checked, and comes in the order of its sequence.
+#[test]
+fn many_sequences_on_one_stream() {
+    const SEQUENCES: u64 = 50;
+    const STEPS: u64 = 20;
+    let fixture = Fixture::stateful(|_| {});
+    let address = format!("http://{}", fixture.grpc);
+    let mut requests = Vec::new();
+    for step in 0..STEPS {
+        for sequence in 1..=SEQUENCES {
+            let mut r = request((sequence * 100 + step) as f32);
+            r.model_name = "sum".into();
+            r.inputs[0].name = "b".into();
+            r.id = format!("{sequence} {step}");
+            let flag = |on| parameter(ParameterChoice::BoolParam(on));
+            let id = parameter(ParameterChoice::Int64Param(sequence as i64));
+            r.parameters.insert("sequence_id".into(), id);
+            r.parameters.insert("sequence_start".into(), flag(step == 0));
+            r.parameters.insert("sequence_end".into(), flag(step == STEPS - 1));
+            if (sequence + step) % 17 == 0 && step > 0 && step < STEPS - 1 {
+                r.raw_input_contents = vec![Bytes::from_static(&[0, 0])];
+            }
+            requests.push(r);
+        }
+    }
+    fixture.runtime().block_on(async {
+        let mut client = Client::connect(address).await.unwrap();
+        let stream = client.model_stream_infer(tokio_stream::iter(requests)).await.unwrap();
+        let mut stream = stream.into_inner();
+        let mut sums = vec![(0, 0.0); SEQUENCES as usize + 1];
+        for _ in 0..SEQUENCES * STEPS {
+            let answer = stream.message().await.unwrap().unwrap();
+            let response = answer.infer_response.unwrap();
+            let (sequence, step) = response.id.split_once(' ').unwrap();
+            let (sequence, step): (u64, u64) = (sequence.parse().unwrap(), step.parse().unwrap());
+            let (next, sum) = &mut sums[sequence as usize];
+            assert_eq!(step, *next, "sequence {sequence}");
+            *next += 1;
+            if (sequence + step) % 17 == 0 && step > 0 && step < STEPS - 1 {
+                assert!(!answer.error_message.is_empty());
+                continue;
+            }
+            assert_eq!(answer.error_message, "");
+            *sum += (sequence * 100 + step) as f32;
+            assert_eq!(
+                response.raw_output_contents[0],
+                &sum.to_le_bytes()[..],
+                "{sequence} {step}"
+            );
+        }
+        assert!(stream.message().await.unwrap().is_none());
+    });
+}

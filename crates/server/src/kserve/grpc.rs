@@ -4,6 +4,7 @@ use super::config::config_message;
 use super::datatype::datatype_name;
 use super::infer::{EXTENSIONS, evaluate, is_batched};
 use super::message::{encode_message, parse_message};
+use super::order::{Lane, lane};
 use super::statistics::statistics_message;
 use super::stream::Answers;
 use crate::fault::Fault;
@@ -148,7 +149,15 @@ impl GrpcInferenceService for Service {
     ) -> Answer<Self::ModelStreamInferStream> {
         let until = deadline(request.metadata());
         let shared = self.shared.clone();
-        Ok(Response::new(Answers::new(request.into_inner(), move |message| {
+        // As much as one largest request.
+        let limit = shared.options.max_body_bytes;
+        let node = shared.node.clone();
+        let lane = move |request: &pb::ModelInferRequest| {
+            let version = parse_version(&request.model_version);
+            let stateful = version.is_ok_and(|v| node.is_stateful(&request.model_name, &v));
+            if stateful { lane(request) } else { Lane::Stream }
+        };
+        Ok(Response::new(Answers::new(request.into_inner(), limit, lane, move |message| {
             Box::pin(infer(shared.clone(), message, until))
         })))
     }

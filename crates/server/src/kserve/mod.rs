@@ -6,6 +6,7 @@ pub(crate) mod datatype;
 pub(crate) mod grpc;
 mod infer;
 pub(crate) mod message;
+mod order;
 mod parameters;
 mod request;
 mod response;
