@@ -104,8 +104,12 @@ impl Reply {
         struct Body {
             error: String,
         }
+        let status = dialect.status(error.code);
+        if status == StatusCode::NO_CONTENT {
+            return Reply { status, ..Reply::empty() };
+        }
         let body = serde_json::to_vec(&Body { error: error.to_string() }).unwrap_or_default();
-        Reply { status: dialect.status(error.code), ..Reply::json(body) }
+        Reply { status, ..Reply::json(body) }
     }
 
     /// The answer as hyper sends it, compressed when the client takes it and it pays.

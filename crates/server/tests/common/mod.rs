@@ -147,6 +147,14 @@ impl Fixture {
         Fixture::over(folder, node, change)
     }
 
+    /// A server of what `write` puts into a folder, among it a `config.json`.
+    pub fn of(write: impl FnOnce(&Path)) -> Fixture {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path());
+        let config = NodeConfig::path(folder.path().join("config.json"));
+        Fixture::over(folder, Embedded::start(config).unwrap(), |_| {})
+    }
+
     fn over(
         folder: TempDir,
         node: Arc<Embedded>,
