@@ -223,3 +223,48 @@ fn sequences_of_a_version_that_was_replaced_are_found() {
     }
     assert_eq!(ids(&fixture.get(base)), [json!("moved"), json!("new")]);
 }
+
+/// The states of all nodes are one: they are shown, copied and moved together.
+#[test]
+fn sequences_of_a_pipeline_are_looked_after_as_those_of_a_model() {
+    let fixture = Fixture::stateful(|_| {});
+    let path = fixture.folder.path().join("config.json");
+    let mut config: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let node = |name: &str, from: &str, item: &str| {
+        json!({"name": name, "model_name": "sum", "type": "DL model",
+            "inputs": [{"b": {"node_name": from, "data_item": item}}],
+            "outputs": [{"data_item": "y", "alias": "s"}]})
+    };
+    config["pipeline_config_list"] = json!([{"name": "twice", "inputs": ["x"],
+        "nodes": [node("first", "request", "x"), node("second", "first", "s")],
+        "outputs": [{"out": {"node_name": "second", "data_item": "s"}}]}]);
+    std::fs::write(&path, config.to_string()).unwrap();
+    assert_eq!(fixture.post("/v1/config/reload", "").status, 201);
+    let step = |id: &str, start: bool, value: f32| {
+        let body = json!({"parameters": {"sequence_id": id, "sequence_start": start},
+            "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 1], "data": [value]}]});
+        let answer = fixture.post("/v2/models/twice/infer", body.to_string());
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["outputs"][0]["data"][0].as_f64().unwrap()
+    };
+    assert_eq!((step("a", true, 1.0), step("a", false, 1.0)), (1.0, 3.0));
+    let base = "/v2/models/twice/sequences";
+    let shown = fixture.get(&format!("{base}/a")).json();
+    let names: Vec<&Value> =
+        shown["state"].as_array().unwrap().iter().map(|s| &s["name"]).collect();
+    assert_eq!(names, ["first/sum", "second/sum"]);
+    let file = fixture.get(&format!("{base}/a/state")).body;
+    let made = fixture.send("PUT", &format!("{base}/b/state"), &[], &file);
+    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(fixture.post(&format!("{base}/a/fork"), r#"{"to": "c"}"#).status, 200);
+    assert_eq!(
+        (step("a", false, 1.0), step("b", false, 1.0), step("c", false, 1.0)),
+        (6.0, 6.0, 6.0)
+    );
+    assert_eq!(ids(&fixture.get(base)), [json!("a"), json!("b"), json!("c")]);
+    assert_eq!(
+        ids(&fixture.get("/v2/models/sum/sequences")),
+        [] as [Value; 0],
+        "not those of the node"
+    );
+}
