@@ -14,8 +14,9 @@ pub use id::IdText;
 pub use route::{SequenceCall, SequencePart, sequence_route};
 
 use crate::fault::Fault;
-use crate::http::{Body, Reply, Shared};
+use crate::http::{Body, Reply, Shared, blocking};
 use crate::kserve::datatype::datatype_name;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use stead_node::{
@@ -45,32 +46,34 @@ pub async fn answer(
 ) -> Result<Reply, Fault> {
     visitor.admit(shared.options.sequence_admin)?;
     let SequenceCall { model, version, part } = call;
-    let target = Target { node: &shared.node, model: &model, version: &parse_version(&version)? };
-    match part {
+    let version = parse_version(&version)?;
+    let target = Target { node: shared.node.clone(), model, version };
+    let limit = shared.options.max_body_bytes;
+    let bytes = match &part {
+        SequencePart::Import(id) => {
+            target.absent(&id.read()?)?;
+            body.read(&shared.options).await?
+        }
+        SequencePart::Fork(_) => body.read(&shared.options).await?,
+        _ => Bytes::new(),
+    };
+    // What changes sequences waits for the disk when they are durable, and states may be large.
+    blocking(move || match part {
         SequencePart::List => target.list(&visitor.query),
         SequencePart::Show(id) => target.show(&id.read()?),
         SequencePart::End(id) => target.end(&id.read()?),
-        SequencePart::Fork(id) => {
-            let id = id.read()?;
-            let bytes = body.read(&shared.options).await?;
-            let to = fork_target(&bytes)?;
-            target.fork(&id, to)
-        }
-        SequencePart::Export(id) => target.export(id.read()?).await,
-        SequencePart::Import(id) => {
-            let id = id.read()?;
-            target.absent(&id)?;
-            let bytes = body.read(&shared.options).await?;
-            target.import(id, bytes, shared.options.max_body_bytes).await
-        }
-    }
+        SequencePart::Fork(id) => target.fork(&id.read()?, fork_target(&bytes)?),
+        SequencePart::Export(id) => target.export(&id.read()?),
+        SequencePart::Import(id) => target.import(id.read()?, bytes, limit),
+    })
+    .await?
 }
 
 /// The model that a call is about.
-struct Target<'a> {
-    node: &'a Arc<Embedded>,
-    model: &'a str,
-    version: &'a VersionRef,
+struct Target {
+    node: Arc<Embedded>,
+    model: String,
+    version: VersionRef,
 }
 
 #[derive(Serialize)]
@@ -158,7 +161,7 @@ struct Made {
     step: u64,
 }
 
-impl Target<'_> {
+impl Target {
     fn list(&self, query: &str) -> Result<Reply, Fault> {
         let (mut limit, mut after) = (PAGE, None);
         for (key, value) in route::query(query)? {
@@ -173,21 +176,22 @@ impl Target<'_> {
             }
         }
         // One more tells whether there is another page.
-        let mut found = self.node.sequences(self.model, self.version, after.as_ref(), limit + 1)?;
+        let mut found =
+            self.node.sequences(&self.model, &self.version, after.as_ref(), limit + 1)?;
         let more = found.len() > limit;
         found.truncate(limit);
         let last = found.last().filter(|_| more);
         Reply::serialize(&Page {
-            model: self.model,
+            model: &self.model,
             next: last.map(|s| IdText::write(&s.id)),
             sequences: found.iter().map(Summary::from).collect(),
         })
     }
 
     fn show(&self, id: &SequenceId) -> Result<Reply, Fault> {
-        let summary = self.node.sequence(self.model, self.version, id)?;
+        let summary = self.node.sequence(&self.model, &self.version, id)?;
         let mut shown = Shown { summary: (&summary).into(), state: Vec::new() };
-        match self.node.export_sequence(self.model, self.version, id) {
+        match self.node.export_sequence(&self.model, &self.version, id) {
             Ok((step, values)) => {
                 shown.summary.step = step;
                 shown.state = values.into_iter().map(StateJson::new).collect();
@@ -200,42 +204,35 @@ impl Target<'_> {
     }
 
     fn end(&self, id: &SequenceId) -> Result<Reply, Fault> {
-        let summary = self.node.sequence(self.model, self.version, id)?;
-        self.node.end_sequence(self.model, self.version, id)?;
+        let summary = self.node.sequence(&self.model, &self.version, id)?;
+        self.node.end_sequence(&self.model, &self.version, id)?;
         Reply::serialize(&Made { id: id.into(), step: summary.step })
     }
 
     fn fork(&self, from: &SequenceId, to: SequenceId) -> Result<Reply, Fault> {
         let id = IdJson::from(&to);
-        let step = self.node.fork_sequence(self.model, self.version, from, to)?;
+        let step = self.node.fork_sequence(&self.model, &self.version, from, to)?;
         Reply::serialize(&Made { id, step })
     }
 
     /// An import is refused before its body is read when it cannot succeed.
     fn absent(&self, id: &SequenceId) -> Result<(), Fault> {
-        match self.node.sequence(self.model, self.version, id) {
+        match self.node.sequence(&self.model, &self.version, id) {
             Ok(_) => Err(ErrorKind::Sequence(SequenceError::AlreadyExists).into()),
             Err(e) if e.kind == ErrorKind::Sequence(SequenceError::Missing) => Ok(()),
             Err(e) => Err(e.into()),
         }
     }
 
-    async fn export(&self, id: SequenceId) -> Result<Reply, Fault> {
-        let (step, values) = self.node.export_sequence(self.model, self.version, &id)?;
-        let bytes = crate::http::blocking(move || state::write(step, &values)).await??;
-        Ok(Reply::octets(bytes))
+    fn export(&self, id: &SequenceId) -> Result<Reply, Fault> {
+        let (step, values) = self.node.export_sequence(&self.model, &self.version, id)?;
+        Ok(Reply::octets(state::write(step, &values)?))
     }
 
-    async fn import(
-        &self,
-        id: SequenceId,
-        bytes: bytes::Bytes,
-        limit: usize,
-    ) -> Result<Reply, Fault> {
-        let (step, values) =
-            crate::http::blocking(move || state::read(bytes, limit as u64)).await??;
+    fn import(&self, id: SequenceId, bytes: Bytes, limit: usize) -> Result<Reply, Fault> {
+        let (step, values) = state::read(bytes, limit as u64)?;
         let made = Made { id: (&id).into(), step };
-        self.node.import_sequence(self.model, self.version, id, step, values)?;
+        self.node.import_sequence(&self.model, &self.version, id, step, values)?;
         Reply::serialize(&made)
     }
 }
