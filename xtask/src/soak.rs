@@ -7,30 +7,28 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: fuzz, differential
+pub const HELP: &str = "the long loops: kills, fuzz, differential
 
-Usage: cargo xtask soak [kills|fuzz|differential|sim] [--seconds N]
+Usage: cargo xtask soak [kills|fuzz|differential|sim] [--seconds N] [--kills N] [--seed N]
 
+  kills          kill -9 of a server under load, N times (default 200): with state_durability every_step
+                 no answered step is lost or runs twice; a failure names its seed
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
                  needs cargo-fuzz (cargo install cargo-fuzz)
   differential   random one-node models against ONNX Runtime for N seconds, a new seed each round
-  kills, sim     belong to the state that stead does not have yet (sequences, documents): they
-                 say so and succeed
+  sim            belongs to documents, which stead does not have yet: it says so and succeeds
 
 Without a name, all of them.";
 
 /// Seconds a loop runs.
 const SECONDS: u64 = 60;
 
+/// How often the server is killed.
+const KILLS: u64 = 200;
+
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
-    let seconds = match args.iter().position(|a| a == "--seconds") {
-        None => SECONDS,
-        Some(at) => {
-            let value = args.get(at + 1).ok_or("--seconds needs a number")?;
-            value.parse().map_err(|_| format!("--seconds: `{value}` is not a number"))?
-        }
-    };
+    let seconds = number(args, "--seconds")?.unwrap_or(SECONDS);
     let named: Vec<&str> = args.iter().map(String::as_str).filter(|a| LOOPS.contains(a)).collect();
     let chosen = if named.is_empty() { LOOPS.to_vec() } else { named };
     let mut passed = true;
@@ -38,6 +36,10 @@ pub fn run(args: &[String]) -> Outcome {
         match name {
             "fuzz" => passed &= fuzz(seconds)?,
             "differential" => passed &= differential(seconds)?,
+            "kills" => {
+                let kills = number(args, "--kills")?.unwrap_or(KILLS);
+                passed &= loop_of_kills(kills, number(args, "--seed")?)?;
+            }
             _ => println!("{name}: nothing to run yet"),
         }
     }
@@ -45,6 +47,25 @@ pub fn run(args: &[String]) -> Outcome {
 }
 
 const LOOPS: &[&str] = &["kills", "fuzz", "differential", "sim"];
+
+/// The number behind a flag.
+fn number(args: &[String], flag: &str) -> Result<Option<u64>, String> {
+    let Some(at) = args.iter().position(|a| a == flag) else { return Ok(None) };
+    let value = args.get(at + 1).ok_or_else(|| format!("{flag} needs a number"))?;
+    value.parse().map(Some).map_err(|_| format!("{flag}: `{value}` is not a number"))
+}
+
+/// The test of the real binary, for longer.
+fn loop_of_kills(kills: u64, seed: Option<u64>) -> Outcome {
+    let mut test = process::cargo();
+    test.args(["test", "--quiet", "--package", "stead", "--test", "kills"])
+        .args(["--", "--nocapture"])
+        .env("STEAD_KILLS", kills.to_string());
+    if let Some(seed) = seed {
+        test.env("STEAD_SEED", seed.to_string());
+    }
+    process::stream(&mut test, "the test of kills", |_| {})
+}
 
 fn differential(seconds: u64) -> Outcome {
     let mut build = process::cargo();
