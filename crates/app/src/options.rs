@@ -189,6 +189,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         read: |v, p, s| boolean(v, p).map(|on| s.sequences.triton_compat = Some(on)),
     },
     OptionSpec {
+        name: "compat_zero_init",
+        kind: "truth value",
+        default: "false",
+        doc: "With `low_latency_transformation` begin with zeros where the model has initial values of its own, \
+              as OpenVINO Model Server does.",
+        read: |v, p, s| boolean(v, p).map(|on| s.sequences.zero_init = Some(on)),
+    },
+    OptionSpec {
         name: "ovms_compat",
         kind: "truth value",
         default: "false",

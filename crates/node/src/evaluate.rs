@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use stead_engine::{
-    IoSpec, LoadOptions, Model, Parallel, PlanStats, RunContext, RunError, Session, SessionOptions,
+    IoSpec, Lift, LiftedState, LoadOptions, Model, Parallel, PlanStats, RunContext, RunError,
+    Session, SessionOptions, Unlifted,
 };
 use stead_pool::Team;
 use stead_tensor::TensorView;
@@ -39,6 +40,16 @@ pub(crate) trait Evaluate: Send + Sync {
     /// The outputs in order.
     fn outputs(&self) -> &[IoSpec];
 
+    /// The inputs and outputs that carry memory which was inside the model, when it was loaded with [`Lift`].
+    fn lifted(&self) -> &[LiftedState] {
+        &[]
+    }
+
+    /// Memory inside the model that stayed there: where, and why.
+    fn unlifted(&self) -> &[Unlifted] {
+        &[]
+    }
+
     /// Runs on inputs by position and shows `sink` each wanted output by its position.
     fn run(
         &self,
@@ -58,8 +69,10 @@ pub(crate) trait Evaluate: Send + Sync {
 /// Takes the outputs of a run, one call each: the place in the list of wanted ones, and the value.
 pub(crate) type Sink<'a> = dyn FnMut(usize, TensorView<'_>) -> Result<(), EvaluateError> + 'a;
 
-/// Makes a model from its file. The text of an error is for clients.
-pub(crate) type Loader = dyn Fn(&Path) -> Result<Arc<dyn Evaluate>, String> + Send + Sync;
+/// Makes a model from its file, and makes inputs and outputs of its inner memory where that is asked for. The text
+/// of an error is for clients.
+pub(crate) type Loader =
+    dyn Fn(&Path, Option<Lift>) -> Result<Arc<dyn Evaluate>, String> + Send + Sync;
 
 /// The part of the memory that the intermediate values of one run may take. A request whose shapes ask for more
 /// gets an error; without the limit the system would end the whole server.
@@ -70,8 +83,9 @@ pub(crate) fn engine_loader() -> Arc<Loader> {
     let mut options = SessionOptions::default();
     let share = usize::try_from(available() / RUN_SHARE).unwrap_or(usize::MAX);
     options.max_arena_bytes = options.max_arena_bytes.min(share);
-    Arc::new(move |path| {
-        let model = Model::load(path, &LoadOptions::default()).map_err(|e| e.to_string())?;
+    Arc::new(move |path, lift| {
+        let load = LoadOptions { lift, ..LoadOptions::default() };
+        let model = Model::load(path, &load).map_err(|e| e.to_string())?;
         let session = Session::new(model, &options).map_err(|e| e.to_string())?;
         Ok(Arc::new(session))
     })
@@ -84,6 +98,14 @@ impl Evaluate for Session {
 
     fn outputs(&self) -> &[IoSpec] {
         self.model().outputs()
+    }
+
+    fn lifted(&self) -> &[LiftedState] {
+        self.model().lifted()
+    }
+
+    fn unlifted(&self) -> &[Unlifted] {
+        self.model().unlifted()
     }
 
     fn run(

@@ -73,7 +73,7 @@ impl Instance {
         recorder: Arc<Recorder>,
     ) -> Result<Instance, String> {
         let Blueprint { model, version, file, settings, names } = what;
-        let evaluate = (machine.loader)(file)?;
+        let evaluate = (machine.loader)(file, sequences::lift(&settings.sequences))?;
         if let Some(text) = settings.contradiction() {
             return Err(text);
         }

@@ -68,7 +68,14 @@ impl Lifter<'_> {
             }
             let first = first.filter(|_| !self.zero_init);
             if let Some(constant) = first.and_then(|id| self.ir.value(id).constant.as_ref()) {
-                dims = constant.shape().iter().map(|&n| Dim::Known(n)).collect();
+                // One row suits each row of a batch, once it is given from outside.
+                let one = |axis: usize, n: usize| axis == batch_axis && n == 1;
+                dims = constant
+                    .shape()
+                    .iter()
+                    .enumerate()
+                    .map(|(axis, &n)| if one(axis, n) { batch.clone() } else { Dim::Known(n) })
+                    .collect();
             }
             let dtype = x.map_or(DType::F32, |x| self.ir.value(x).dtype);
             let candidate = Candidate {

@@ -68,13 +68,18 @@ impl Batching {
         };
         let mut inputs = Vec::with_capacity(model.inputs().len());
         let mut data = Vec::new();
+        let mut joined = Vec::new();
         for (i, spec) in model.inputs().iter().enumerate() {
             inputs.push(match states.input(i) {
                 None => {
                     data.push(spec);
                     free(spec).then_some(0)
                 }
-                Some(axis) => Some(axis.ok_or_else(|| no_axis(spec))?),
+                Some(axis) => {
+                    let axis = axis.ok_or_else(|| no_axis(spec))?;
+                    joined.push((spec, axis));
+                    Some(axis)
+                }
             });
         }
         if !data.iter().any(|spec| free(spec)) {
@@ -105,6 +110,20 @@ impl Batching {
                 _ => None,
             })
             .collect();
+        // And a state that counts something else than axis 0 does, as in a model that takes time first.
+        for (spec, axis) in joined {
+            let dim = spec.dims.as_ref().and_then(|dims| dims.get(axis));
+            if let Some(Dim::Symbol(s)) = dim
+                && !symbols.is_empty()
+                && !symbols.contains(&&**s)
+            {
+                return Err(format!(
+                    "max_batch_size joins requests along axis 0, {}; the state {:?} counts {s} along axis {axis}",
+                    symbols.join(", "),
+                    spec.name,
+                ));
+            }
+        }
         for spec in data {
             let inner = spec.dims.iter().flatten().skip(1);
             if inner.into_iter().any(|d| matches!(d, Dim::Symbol(s) if symbols.contains(&&**s))) {

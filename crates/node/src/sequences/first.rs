@@ -47,9 +47,14 @@ impl<'a> Sizes<'a> {
         let size = |(axis, dim): (usize, &Dim)| match dim {
             Dim::Known(n) => Ok(*n),
             _ if growing == Some(axis) => Ok(0),
-            _ if batch_axis == Some(axis) => Ok(rows),
-            Dim::Symbol(name) => self.0.get(&**name).copied().ok_or_else(|| unknown(axis)),
-            Dim::Unknown => Err(unknown(axis)),
+            dim => {
+                let named = match dim {
+                    Dim::Symbol(name) => self.0.get(&**name).copied(),
+                    _ => None,
+                };
+                let rows = (batch_axis == Some(axis)).then_some(rows);
+                named.or(rows).ok_or_else(|| unknown(axis))
+            }
         };
         let dims = dims.iter().enumerate().map(size).collect::<Result<Vec<_>, _>>()?;
         Shape::new(&dims).map_err(|e| e.to_string())
@@ -98,6 +103,7 @@ mod tests {
         let cases = [
             ("by symbol", vec![Dim::Known(2), symbol("b")], None, None, Some(vec![2, 3])),
             ("by batch axis", vec![Dim::Known(2), Dim::Unknown], Some(1), None, Some(vec![2, 7])),
+            ("by symbol before batch axis", vec![symbol("b")], Some(0), None, Some(vec![3])),
             ("growing", vec![symbol("b"), symbol("p")], None, Some(1), Some(vec![3, 0])),
             ("unknown symbol", vec![symbol("x")], None, None, None),
             ("no symbol", vec![Dim::Unknown], None, None, None),

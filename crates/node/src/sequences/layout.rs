@@ -2,53 +2,16 @@
 //! sequences are joined, and what a sequence begins with.
 
 use super::first::Sizes;
+use super::slot::{Init, Slot, Window, filled, slot, window};
 use super::state::State;
 use crate::evaluate::Evaluate;
-use crate::literal::tensor_of;
 use crate::scheduler::StateAxes;
 use crate::{Error, ErrorKind};
 use std::path::Path;
 use stead_app::{ModelSettings, StateInit, StateSetting};
 use stead_engine::{Dim, IoSpec};
 use stead_sequence::pair_states;
-use stead_tensor::{DType, Shape, Tensor, npy};
-
-/// The most bytes of a file with a first value.
-const MAX_FILE: u64 = 256 << 20;
-
-/// What a state is before the first step.
-#[derive(Debug, Clone, PartialEq)]
-enum Init {
-    Zeros,
-    Value(Tensor),
-    /// The request of the START brings it.
-    FirstValue,
-}
-
-/// One state of the model.
-#[derive(Debug, Clone, PartialEq)]
-struct Slot {
-    /// Position among the model's inputs.
-    input: usize,
-    /// Position among its outputs.
-    output: usize,
-    /// The axis along which states of several sequences are joined.
-    batch_axis: Option<usize>,
-    init: Init,
-    /// An axis that grows, and the most elements along it.
-    growable: Option<(usize, usize)>,
-    spec: IoSpec,
-    output_name: String,
-}
-
-/// An input that takes the last values of the step before in front of the new ones.
-#[derive(Debug, Clone, PartialEq)]
-struct Window {
-    input: usize,
-    axis: usize,
-    length: usize,
-    name: String,
-}
+use stead_tensor::{Shape, Tensor};
 
 /// The states and windows of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +50,23 @@ impl Layout {
         }
         for setting in &wanted.states {
             slots.push(slot(setting, inputs, outputs, folder)?);
+        }
+        for lifted in model.lifted() {
+            match slots.iter_mut().find(|s| s.spec.name == lifted.input) {
+                Some(slot) => slot.complete(lifted),
+                None => {
+                    let setting = StateSetting {
+                        input: lifted.input.clone(),
+                        output: lifted.output.clone(),
+                        batch_axis: None,
+                        init: StateInit::Zeros,
+                        growable: None,
+                    };
+                    let mut slot = slot(&setting, inputs, outputs, folder)?;
+                    slot.complete(lifted);
+                    slots.push(slot);
+                }
+            }
         }
         for (i, slot) in slots.iter().enumerate() {
             let twice = |s: &&Slot| s.input == slot.input || s.output == slot.output;
@@ -186,6 +166,7 @@ impl Layout {
                 Init::Zeros => ", begins with zeros",
                 Init::Value(_) => ", begins with a given value",
                 Init::FirstValue => ", begins with the value of the START",
+                Init::Model => ", begins as the model itself does",
             };
             (format!("state.{}", s.spec.name), text)
         };
@@ -221,6 +202,10 @@ impl Layout {
                     )));
                 }
                 (Some(value), _) => value.clone(),
+                (None, Init::Model) => {
+                    *place = None;
+                    continue;
+                }
                 (None, Init::FirstValue) => place.take().ok_or_else(|| {
                     Error::from(ErrorKind::MissingInput { input: slot.spec.name.clone() })
                 })?,
@@ -332,119 +317,10 @@ impl StateAxes for Layout {
     }
 }
 
-impl Slot {
-    fn rank(&self) -> Option<usize> {
-        self.spec.dims.as_ref().map(Vec::len)
-    }
-}
-
 fn invalid(text: String) -> Error {
     ErrorKind::SpecialInput { text }.into()
 }
 
 fn memory(error: stead_tensor::TensorError) -> Error {
     Error::new(crate::Code::ResourceExhausted, error.to_string())
-}
-
-/// A tensor in which every element is the one of `value`.
-fn filled(value: &Tensor, shape: Shape) -> Result<Tensor, stead_tensor::TensorError> {
-    if value.dtype() == DType::String {
-        let one = value.view().strings().first().cloned().unwrap_or_default();
-        return Tensor::from_strings(vec![one; shape.elements()], &shape);
-    }
-    let mut buf = stead_tensor::AlignedBuf::zeroed(shape.byte_len(value.dtype()))?;
-    let one = value.bytes();
-    buf.chunks_exact_mut(one.len().max(1)).for_each(|element| element.copy_from_slice(one));
-    Tensor::from_buffer(value.dtype(), shape, buf)
-}
-
-fn slot(
-    setting: &StateSetting,
-    inputs: &[IoSpec],
-    outputs: &[IoSpec],
-    folder: &Path,
-) -> Result<Slot, String> {
-    let find = |list: &[IoSpec], name: &str, what: &str| {
-        let place = list.iter().position(|s| s.name == name);
-        place.ok_or_else(|| {
-            let known: Vec<&str> = list.iter().map(|s| &*s.name).collect();
-            format!(
-                "states name the {what} {name:?}, which the model does not have; it has: {}",
-                known.join(", ")
-            )
-        })
-    };
-    let input = find(inputs, &setting.input, "input")?;
-    let output = find(outputs, &setting.output, "output")?;
-    let (spec, next) = (&inputs[input], &outputs[output]);
-    if spec.dtype != next.dtype {
-        return Err(format!(
-            "state {:?} has type {}, its next value {:?} has {}",
-            spec.name, spec.dtype, next.name, next.dtype
-        ));
-    }
-    let rank = spec.dims.as_ref().map(Vec::len);
-    let axes = [setting.batch_axis, setting.growable.map(|g| g.axis)];
-    if let (Some(axis), Some(rank)) = (axes.into_iter().flatten().max(), rank)
-        && axis >= rank
-    {
-        return Err(format!("state {:?} has {rank} axes, axis {axis} is none of them", spec.name));
-    }
-    let fits = |value: Tensor, what: &str| {
-        if value.dtype() != spec.dtype
-            || !(spec.accepts(&value.shape()) || value.shape().rank() == 0)
-        {
-            return Err(format!(
-                "{what} of state {:?} has {}{:?}, the model takes {}{}",
-                spec.name,
-                value.dtype(),
-                value.shape().dims(),
-                spec.dtype,
-                spec.dims_text()
-            ));
-        }
-        Ok(Init::Value(value))
-    };
-    let init = match &setting.init {
-        StateInit::Zeros => Init::Zeros,
-        StateInit::FirstValue => Init::FirstValue,
-        StateInit::Const(literal) => {
-            let value = tensor_of(literal, spec.dtype)
-                .map_err(|e| format!("init of state {:?}: {e}", spec.name))?;
-            fits(value, "init")?
-        }
-        StateInit::File(name) => {
-            let wrong = |text: String| format!("init of state {:?}: {name}: {text}", spec.name);
-            let file =
-                std::fs::File::open(folder.join(name)).map_err(|e| wrong(e.kind().to_string()))?;
-            let mut reader = std::io::BufReader::new(file);
-            fits(npy::read(&mut reader, MAX_FILE).map_err(|e| wrong(e.to_string()))?, name)?
-        }
-    };
-    Ok(Slot {
-        input,
-        output,
-        batch_axis: setting.batch_axis,
-        init,
-        growable: setting.growable.map(|g| (g.axis, g.max)),
-        spec: spec.clone(),
-        output_name: next.name.clone(),
-    })
-}
-
-fn window(setting: &stead_app::WindowSetting, inputs: &[IoSpec]) -> Result<Window, String> {
-    let name = &setting.input;
-    let input = inputs
-        .iter()
-        .position(|s| s.name == *name)
-        .ok_or_else(|| format!("windows name the input {name:?}, which the model does not have"))?;
-    let dims = inputs[input].dims.as_ref();
-    let rank = dims.map(Vec::len).ok_or_else(|| format!("windows: input {name:?} has no rank"))?;
-    let axis = setting.axis.unwrap_or(rank.saturating_sub(1));
-    let size = dims.and_then(|d| d.get(axis));
-    let size = size.ok_or_else(|| format!("windows: input {name:?} has no axis {axis}"))?;
-    if size.known().is_some_and(|n| n <= setting.length) {
-        return Err(format!("windows: input {name:?} leaves no room for new values"));
-    }
-    Ok(Window { input, axis, length: setting.length, name: name.clone() })
 }

@@ -12,6 +12,7 @@ mod first;
 mod joint;
 mod layout;
 mod sequencer;
+mod slot;
 mod state;
 
 pub(crate) use call::{Call, answer, peek, read, special_inputs};
@@ -28,8 +29,15 @@ use crate::recorder::Recorder;
 use std::path::Path;
 use std::sync::Arc;
 use stead_app::{Durability, ModelSettings, SequenceIds, SequenceSettings};
+use stead_engine::Lift;
 use stead_log::{Rng, SystemRng};
 use stead_sequence::{Ids, Limits, Rules, Table};
+
+/// Whether and how the memory inside a model becomes states of sequences.
+pub(crate) fn lift(settings: &SequenceSettings) -> Option<Lift> {
+    let wanted = settings.is_stateful() && settings.low_latency == Some(true);
+    wanted.then(|| Lift { zero_init: settings.zero_init == Some(true) })
+}
 
 /// The states of a stateful model, told in the log.
 ///
@@ -41,9 +49,6 @@ pub(crate) fn layout(
     settings: &ModelSettings,
     file: &Path,
 ) -> Result<Layout, String> {
-    if settings.sequences.low_latency == Some(true) {
-        return Err("low_latency_transformation is not supported yet".to_owned());
-    }
     let folder = file.parent().unwrap_or(Path::new("."));
     let layout = Layout::new(evaluate, settings, folder)?;
     if layout.is_empty() {
@@ -51,6 +56,9 @@ pub(crate) fn layout(
     }
     for (name, text) in layout.describe() {
         tracing::info!(model, "{name}: {text}");
+    }
+    for left in evaluate.unlifted() {
+        tracing::info!(model, "{}: no state of sequences: {}", left.node, left.reason);
     }
     Ok(layout)
 }

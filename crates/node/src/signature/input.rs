@@ -76,15 +76,17 @@ pub(super) fn input(
     spec: &IoSpec,
     settings: &ModelSettings,
     names: &NameMapping,
+    is_state: bool,
 ) -> Result<Input, String> {
-    let shape = settings.shapes.get(&spec.name).or_else(|| settings.shapes.get(""));
+    let shape = settings.shapes.get(&spec.name);
+    let shape = shape.or_else(|| settings.shapes.get("").filter(|_| !is_state));
     let mut dims: Option<Vec<Allowed>> = spec.dims.as_ref().map(|dims| {
         dims.iter().map(|d| d.known().map_or(Allowed::Any, |n| Allowed::Range(n, n))).collect()
     });
     if let Some(shape) = shape {
         dims = Some(narrowed(spec, shape)?);
     }
-    let batch = match settings.batch_size {
+    let batch = match settings.batch_size.filter(|_| !is_state) {
         Some(BatchSize::Fixed(n)) => Some((n, n)),
         Some(BatchSize::Range(low, high)) => Some((low, high)),
         Some(BatchSize::Auto) | None => None,

@@ -44,14 +44,17 @@ impl Signature {
         check_names("default_inputs", settings.default_inputs.keys(), ins)?;
         check_names("mapping_config.json", names.inputs.keys(), ins)?;
         check_names("mapping_config.json", names.outputs.keys(), outs)?;
-        if settings.shapes.contains_key("") && ins.len() != 1 {
-            return Err(format!(
-                "shape without an input name, but the model has {} inputs",
-                ins.len()
-            ));
+        // What the configuration says without a name is not about states.
+        let is_state = |i: usize| layout.is_some_and(|l| l.is_state_input(i));
+        let count = (0..ins.len()).filter(|&i| !is_state(i)).count();
+        if settings.shapes.contains_key("") && count != 1 {
+            return Err(format!("shape without an input name, but the model has {count} inputs"));
         }
-        let mut inputs =
-            ins.iter().map(|spec| input(spec, settings, names)).collect::<Result<Vec<_>, _>>()?;
+        let mut inputs = ins
+            .iter()
+            .enumerate()
+            .map(|(i, spec)| input(spec, settings, names, is_state(i)))
+            .collect::<Result<Vec<_>, _>>()?;
         for (i, input) in inputs.iter_mut().enumerate() {
             let Some(layout) = layout else { break };
             input.hidden = layout.is_hidden_input(i);

@@ -105,7 +105,7 @@ impl Evaluate for Adder {
 /// Reads `add N [fast] [count]`; with `count` there is a second output without a batch axis.
 pub(super) fn loader(gate: &Arc<Gate>) -> Arc<Loader> {
     let gate = Arc::clone(gate);
-    Arc::new(move |path: &Path| {
+    Arc::new(move |path: &Path, _| {
         let text = std::fs::read_to_string(path).map_err(|e| e.kind().to_string())?;
         let words: Vec<&str> = text.split_whitespace().collect();
         let ["add", add, flags @ ..] = words.as_slice() else {
