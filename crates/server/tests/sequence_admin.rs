@@ -129,13 +129,15 @@ fn a_model_without_state_has_no_sequences() {
 }
 
 #[test]
-fn web_pages_are_kept_out_unless_the_server_is_opened() {
+fn web_pages_and_proxies_are_kept_out_unless_the_server_is_opened() {
     let path = "/v2/models/sum/sequences";
     let page = [("Origin", "http://example.com")];
     let fixture = Fixture::stateful(|_| {});
-    let answer = fixture.send("GET", path, &page, b"");
-    assert_eq!(answer.status, 403);
-    assert!(answer.text().contains("--sequence_admin_enable"), "{}", answer.text());
+    for headers in [page, [("X-Forwarded-For", "10.0.0.1")], [("Host", "example.com")]] {
+        let answer = fixture.send("GET", path, &headers, b"");
+        assert_eq!(answer.status, 403, "{headers:?}");
+        assert!(answer.text().contains("--sequence_admin_enable"), "{}", answer.text());
+    }
     let open = Fixture::stateful(|options| options.sequence_admin = true);
     assert_eq!(open.send("GET", path, &page, b"").status, 200);
 }

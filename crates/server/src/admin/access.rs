@@ -1,43 +1,59 @@
 //! Who may look after sequences.
 
 use crate::fault::Fault;
+use http::HeaderMap;
+use http::header::{FORWARDED, HOST, HeaderName, ORIGIN, VIA};
 use std::net::IpAddr;
 use stead_node::Code;
 
-/// Who asks, and with which query.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Visitor {
-    /// The address that the connection comes from; none when the system does not say.
-    pub peer: Option<IpAddr>,
-    /// Whether a browser sent the request for a page: then it comes from this machine and says nothing about who
-    /// wants it.
-    pub from_page: bool,
-    /// The part of the URL behind `?`.
-    pub query: String,
+/// Headers by which proxies are known.
+const PROXIES: [HeaderName; 4] = [
+    FORWARDED,
+    VIA,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-real-ip"),
+];
+
+/// Lets a client on this machine in, and others when the server is `open`. `peer` is the address that the connection
+/// comes from, none when the system does not say.
+///
+/// Browsers and proxies connect from this machine on behalf of others. A page says so by `Origin`, which every
+/// request has that changes something; one that has tricked the resolver into its own name leading here is known by
+/// that name.
+///
+/// # Errors
+/// `PERMISSION_DENIED` with the way to change that.
+pub fn admit(peer: Option<IpAddr>, headers: &HeaderMap, open: bool) -> Result<(), Fault> {
+    let reason = match peer.map(|ip| ip.to_canonical().is_loopback()) {
+        _ if open => return Ok(()),
+        Some(true) if headers.contains_key(ORIGIN) => "a web page sends this request",
+        Some(true) if PROXIES.iter().any(|name| headers.contains_key(name)) => {
+            "this request comes through a proxy"
+        }
+        Some(true) if !headers.get_all(HOST).iter().all(|v| v.to_str().is_ok_and(is_local)) => {
+            "this request is for a host of another name than localhost"
+        }
+        Some(true) => return Ok(()),
+        _ => "this request comes from another machine",
+    };
+    Err(Fault::new(
+        Code::PermissionDenied,
+        format!(
+            "sequences are looked after from the server's own machine only, and {reason}; \
+             --sequence_admin_enable opens these calls to every client"
+        ),
+    ))
 }
 
-impl Visitor {
-    /// Lets this machine in, and others when the server is `open`.
-    ///
-    /// # Errors
-    /// `PERMISSION_DENIED` with the way to change that.
-    pub fn admit(&self, open: bool) -> Result<(), Fault> {
-        let denied = |who: &str| {
-            Err(Fault::new(
-                Code::PermissionDenied,
-                format!(
-                    "sequences are looked after from the server's own machine only, and {who}; \
-                     --sequence_admin_enable opens these calls to every client"
-                ),
-            ))
-        };
-        match self.peer.map(|ip| ip.to_canonical().is_loopback()) {
-            _ if open => Ok(()),
-            Some(true) if self.from_page => denied("not from web pages"),
-            Some(true) => Ok(()),
-            _ => denied("this request comes from another one"),
-        }
-    }
+/// Whether the value of `Host` names this machine and nothing else.
+fn is_local(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]
@@ -46,26 +62,39 @@ mod tests {
 
     #[test]
     fn only_this_machine_unless_opened() {
+        const NONE: (&str, &str) = ("accept", "*/*");
         let cases = [
-            ("127.0.0.1", false, false, true),
-            ("127.9.9.9", false, false, true),
-            ("::1", false, false, true),
-            ("::ffff:127.0.0.1", false, false, true),
-            ("127.0.0.1", true, false, false),
-            ("127.0.0.1", true, true, true),
-            ("10.0.0.1", false, false, false),
-            ("::ffff:10.0.0.1", false, false, false),
-            ("10.0.0.1", false, true, true),
+            ("127.0.0.1", NONE, true),
+            ("127.9.9.9", NONE, true),
+            ("::1", NONE, true),
+            ("::ffff:127.0.0.1", NONE, true),
+            ("10.0.0.1", NONE, false),
+            ("::ffff:10.0.0.1", NONE, false),
+            ("nothing", NONE, false),
+            ("127.0.0.1", ("origin", "http://example.com"), false),
+            ("127.0.0.1", ("x-forwarded-for", "127.0.0.1"), false),
+            ("127.0.0.1", ("forwarded", "for=10.0.0.1"), false),
+            ("127.0.0.1", ("host", "localhost"), true),
+            ("127.0.0.1", ("host", "LOCALHOST:8080"), true),
+            ("127.0.0.1", ("host", "127.0.0.1:8080"), true),
+            ("::1", ("host", "[::1]:8080"), true),
+            ("::1", ("host", "[::1]"), true),
+            ("127.0.0.1", ("host", "example.com:8080"), false),
+            ("127.0.0.1", ("host", "localhost.example.com"), false),
+            ("127.0.0.1", ("host", "10.0.0.1"), false),
+            ("127.0.0.1", ("host", ""), false),
         ];
-        for (peer, from_page, open, expected) in cases {
-            let visitor = Visitor { peer: peer.parse().ok(), from_page, query: String::new() };
-            let got = visitor.admit(open);
-            assert_eq!(got.is_ok(), expected, "{peer} {from_page} {open}");
+        for (peer, (name, value), expected) in cases {
+            let peer = peer.parse().ok();
+            let name = HeaderName::from_static(name);
+            let headers = HeaderMap::from_iter([(name, value.parse().unwrap())]);
+            assert!(admit(peer, &headers, true).is_ok());
+            let got = admit(peer, &headers, false);
+            assert_eq!(got.is_ok(), expected, "{peer:?} {headers:?}");
             if let Err(Fault(error)) = got {
                 assert_eq!(error.code, Code::PermissionDenied);
                 assert!(error.to_string().contains("--sequence_admin_enable"), "{error}");
             }
         }
-        assert!(Visitor::default().admit(false).is_err(), "an unknown peer");
     }
 }

@@ -9,7 +9,7 @@ mod id;
 mod route;
 mod state;
 
-pub use access::Visitor;
+pub use access::admit;
 pub use id::IdText;
 pub use route::{SequenceCall, SequencePart, sequence_route};
 
@@ -37,14 +37,10 @@ const MAX_FORK_BYTES: usize = 4096;
 /// Answers a call.
 ///
 /// # Errors
-/// `PERMISSION_DENIED` for visitors who may not, and those of the node.
-pub async fn answer(
-    shared: &Arc<Shared>,
-    call: SequenceCall,
-    visitor: Visitor,
-    body: Body,
-) -> Result<Reply, Fault> {
-    visitor.admit(shared.options.sequence_admin)?;
+/// `PERMISSION_DENIED` for clients that may not, and those of the node.
+pub async fn answer(shared: &Arc<Shared>, call: SequenceCall, body: Body) -> Result<Reply, Fault> {
+    body.admit(shared.options.sequence_admin)?;
+    let query = body.query().to_owned();
     let SequenceCall { model, version, part } = call;
     let version = parse_version(&version)?;
     let target = Target { node: shared.node.clone(), model, version };
@@ -59,7 +55,7 @@ pub async fn answer(
     };
     // What changes sequences waits for the disk when they are durable, and states may be large.
     blocking(move || match part {
-        SequencePart::List => target.list(&visitor.query),
+        SequencePart::List => target.list(&query),
         SequencePart::Show(id) => target.show(&id.read()?),
         SequencePart::End(id) => target.end(&id.read()?),
         SequencePart::Fork(id) => target.fork(&id.read()?, fork_target(&bytes)?),

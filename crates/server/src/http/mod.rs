@@ -8,7 +8,7 @@ pub use body::{Encoding, LARGE, decode};
 pub use reply::{CorsHeaders, Dialect, INFERENCE_HEADER, Reply};
 pub use route::{ModelPart, Route, TfsCall, V1, V2, percent_decode, route};
 
-use crate::admin::Visitor;
+use crate::admin;
 use crate::fault::Fault;
 use crate::linger::Unread;
 use crate::options::ServerOptions;
@@ -60,7 +60,8 @@ pub struct Body {
     headers: HeaderMap,
     incoming: Incoming,
     unread: Unread,
-    visitor: Visitor,
+    peer: Option<IpAddr>,
+    query: Option<String>,
 }
 
 impl Body {
@@ -78,9 +79,17 @@ impl Body {
         self.header(ACCEPT)
     }
 
-    /// Who sent it.
-    pub fn visitor(&mut self) -> Visitor {
-        std::mem::take(&mut self.visitor)
+    /// The part of the URL behind `?`; empty when there is none.
+    pub fn query(&self) -> &str {
+        self.query.as_deref().unwrap_or_default()
+    }
+
+    /// Lets in who may look after sequences; see [`admin::admit`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn admit(&self, open: bool) -> Result<(), Fault> {
+        admin::admit(self.peer, &self.headers, open)
     }
 
     /// Reads and decompresses the body.
@@ -136,10 +145,8 @@ pub async fn handle(
     }
     let route = route(&parts.method, path);
     unread.set(!incoming.is_end_stream());
-    let from_page = parts.headers.contains_key(ORIGIN);
-    let query = parts.uri.query().unwrap_or_default().to_owned();
-    let visitor = Visitor { peer, from_page, query };
-    let body = Body { headers: parts.headers, incoming, unread, visitor };
+    let query = parts.uri.query().map(str::to_owned);
+    let body = Body { headers: parts.headers, incoming, unread, peer, query };
     let work = CatchPanic::new(dispatch(&shared, route, body));
     let reply = match work.await {
         Some(Ok(reply)) => reply,

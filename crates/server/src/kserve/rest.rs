@@ -25,7 +25,7 @@ const HTTP: Protocol = Protocol::KserveHttp;
 ///
 /// # Errors
 /// Those of parsing and of the node.
-pub async fn answer(shared: &Arc<Shared>, call: V2, mut body: Body) -> Result<Reply, Fault> {
+pub async fn answer(shared: &Arc<Shared>, call: V2, body: Body) -> Result<Reply, Fault> {
     let node = &shared.node;
     match call {
         V2::Server => Reply::serialize(&ServerMetadata {
@@ -45,10 +45,7 @@ pub async fn answer(shared: &Arc<Shared>, call: V2, mut body: Body) -> Result<Re
             blocking(move || node.unload_model(&model)).await??;
             Ok(Reply::empty())
         }
-        V2::Sequences(call) => {
-            let visitor = body.visitor();
-            admin::answer(shared, call, visitor, body).await
-        }
+        V2::Sequences(call) => admin::answer(shared, call, body).await,
         V2::Model { model, version, part } => {
             let version = parse_version(&version)?;
             match part {
