@@ -1,6 +1,7 @@
 //! Pipelines on real models, from `config.json` to answers.
 #![allow(clippy::unwrap_used)]
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use stead_node::{
@@ -137,6 +138,15 @@ impl Server {
     }
 
     fn of(models: &[(&str, &str)], pipelines: &str) -> Server {
+        Server::with(models, pipelines, |_| {}, None)
+    }
+
+    fn with(
+        models: &[(&str, &str)],
+        pipelines: &str,
+        more: impl FnOnce(&Path),
+        state_path: Option<PathBuf>,
+    ) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: &str, bytes: Vec<u8>| {
             let path = folder.path().join("models").join(path);
@@ -151,9 +161,11 @@ impl Server {
         write("deep/1", adder(100.0, &["m", "n", "1"]));
         write("sum/1", summator());
         write("log/1", summator());
+        more(folder.path());
         std::fs::write(folder.path().join("config.json"), config(models, pipelines)).unwrap();
         let node = Embedded::start(NodeConfig {
             threads: Some(2),
+            state_path,
             ..NodeConfig::path(folder.path().join("config.json"))
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -634,4 +646,45 @@ fn deadlines_pass_through() {
         Ok(vec![2.0, 2.0, 3.0]),
         "nothing was left"
     );
+}
+
+/// A stateful node may split, and another one may gather; both may have one model.
+#[test]
+fn stateful_nodes_around_branches() {
+    let nodes = [
+        node("first sum \"demultiply_count\": 1", "x=request.x", "y"),
+        node("each add", "x=first.y", "y"),
+        node("last sum \"gather_from_node\": \"first\"", "x=each.y", "y"),
+    ];
+    let models = [("add", ""), ("sum", STATEFUL)];
+    let folder = |folder: &Path| {
+        let path = folder.join("models/add/1");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("model.onnx"), adder(1.0, &["1"])).unwrap();
+    };
+    let server =
+        Server::with(&models, &pipeline("x", "", &nodes, "a=last.y b=each.y"), folder, None);
+    // The first node sums 1, 2, 3; with 1 added these are summed by the last one.
+    for (n, expected) in [[2.0, 2.0], [5.0, 3.0], [9.0, 4.0]].into_iter().enumerate() {
+        let flags: &[&str] = if n == 0 { &["start"] } else { &[] };
+        assert_eq!(step(&server, 7, flags, None, 1.0), Ok(expected.to_vec()), "{n}");
+    }
+}
+
+/// A restart finds the states of all nodes as they were after the same step.
+#[test]
+fn sequences_outlive_a_restart() {
+    let durable = r#", "stateful": true, "stead": {"state_durability": "every_step"}"#;
+    let models: Vec<_> =
+        MODELS.iter().map(|(n, o)| (*n, if *n == "log" { durable } else { *o })).collect();
+    let states = tempfile::tempdir().unwrap();
+    let path = || Some(states.path().join("states"));
+    let server = Server::with(&models, &sums(), |_| {}, path());
+    assert_eq!(step(&server, 7, &["start"], Some(1), 1.0), Ok(vec![1.0, 1.0, 2.0]));
+    assert_eq!(step(&server, 7, &[], Some(2), 2.0), Ok(vec![3.0, 4.0, 3.0]));
+    assert_eq!(step(&server, 7, &[], Some(3), 100.0), Err(Code::InvalidArgument));
+    drop(server);
+    let server = Server::with(&models, &sums(), |_| {}, path());
+    assert_eq!(step(&server, 7, &[], Some(2), 2.0), Ok(vec![3.0, 4.0, 3.0]), "the stored answer");
+    assert_eq!(step(&server, 7, &["end"], Some(3), 1.0), Ok(vec![4.0, 8.0, 2.0]));
 }

@@ -28,8 +28,13 @@ impl Gate {
 
     /// Waits until a run stands before the gate.
     pub(super) fn wait_for_run(&self) {
+        self.wait_for_runs(1);
+    }
+
+    /// Waits until this many runs stand before the gate.
+    pub(super) fn wait_for_runs(&self, runs: usize) {
         let state = self.state.lock().unwrap();
-        drop(self.changed.wait_while(state, |s| s.1 == 0).unwrap());
+        drop(self.changed.wait_while(state, |s| s.1 < runs).unwrap());
     }
 
     fn pass(&self, cancelled: &dyn Fn() -> bool) -> bool {
@@ -85,12 +90,18 @@ impl Evaluate for Adder {
             return Err(EvaluateError::Input("poison".to_owned()));
         }
         let k = inputs[1].map_or(0.0, |k| k.as_slice::<f32>().unwrap()[0]);
+        let sum = inputs.get(2).copied().flatten().map(|sum| sum.as_slice::<f32>().unwrap()[0]);
+        let k = k + sum.unwrap_or(0.0);
         let y: Vec<f32> = values.iter().map(|v| v + self.add + k).collect();
         let outputs = [
             Tensor::from_slice(&y, &x.shape()).unwrap(),
             Tensor::from_slice(&[values.len() as i64], &[1]).unwrap(),
         ];
-        wanted.iter().enumerate().try_for_each(|(place, &i)| sink(place, outputs[i].view()))
+        let output = |i: usize| match self.outputs[i].name.as_str() {
+            "count" => outputs[1].view(),
+            _ => outputs[0].view(),
+        };
+        wanted.iter().enumerate().try_for_each(|(place, &i)| sink(place, output(i)))
     }
 
     fn last_duration(&self, _: &[Option<TensorView<'_>>]) -> Option<Duration> {
@@ -102,7 +113,8 @@ impl Evaluate for Adder {
     }
 }
 
-/// Reads `add N [fast] [count]`; with `count` there is a second output without a batch axis.
+/// Reads `add N [fast] [count] [sum]`; with `count` there is a second output without a batch axis, with `sum` the
+/// outputs of the step before are added.
 pub(super) fn loader(gate: &Arc<Gate>) -> Arc<Loader> {
     let gate = Arc::clone(gate);
     Arc::new(move |path: &Path, _| {
@@ -122,13 +134,16 @@ pub(super) fn loader(gate: &Arc<Gate>) -> Arc<Loader> {
         if flags.contains(&"count") {
             outputs.push(spec("count", DType::I64, None, false));
         }
+        let mut inputs =
+            vec![spec("x", DType::F32, rows(), false), spec("k", DType::F32, Some(vec![]), true)];
+        if flags.contains(&"sum") {
+            inputs.push(spec("sum", DType::F32, rows(), false));
+            outputs.push(spec("sum_out", DType::F32, rows(), false));
+        }
         Ok(Arc::new(Adder {
             add: add.parse().map_err(|_| "bad number".to_owned())?,
             fast: flags.contains(&"fast"),
-            inputs: vec![
-                spec("x", DType::F32, rows(), false),
-                spec("k", DType::F32, Some(vec![]), true),
-            ],
+            inputs,
             outputs,
             gate: Arc::clone(&gate),
         }))

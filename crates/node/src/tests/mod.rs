@@ -2,6 +2,7 @@
 
 mod durable;
 pub(crate) mod fake;
+mod pipelines;
 mod reload;
 mod requests;
 mod schedule;
