@@ -349,7 +349,8 @@ impl Embedded {
             return Err(failed("failed to poll from model repository".to_owned()));
         }
         let update = self.repository.update(Scope::Model(model))?;
-        match update.failures.into_iter().next() {
+        // Pipelines may have failed beside it.
+        match update.failures.into_iter().find(|(name, ..)| name == model) {
             Some((_, 0, text)) => Err(failed(text)),
             Some((_, version, text)) => Err(failed(format!("version {version}: {text}"))),
             None => Ok(()),

@@ -87,7 +87,11 @@ pub(crate) fn pipelines(
             text: format!("Pipeline has the same name as model {name:?}"),
         };
         let settings = match models.contains(&name) {
-            true => Err(occupied()),
+            true => {
+                // The status of that name is the model's.
+                warnings.push(occupied().to_string());
+                Err(occupied())
+            }
             false => draft.and_then(|draft| structure(draft, &pointer)),
         };
         if let Ok(settings) = &settings {

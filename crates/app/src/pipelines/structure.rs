@@ -121,17 +121,19 @@ fn origin(
 /// cycle.
 fn order(nodes: &[PipelineNode]) -> Result<Vec<usize>, Vec<String>> {
     let mut order: Vec<usize> = Vec::with_capacity(nodes.len());
+    let mut placed = vec![false; nodes.len()];
     while order.len() < nodes.len() {
-        let is_ready = |node: &PipelineNode| {
-            node.inputs.iter().filter_map(|w| w.from.node()).all(|n| order.contains(&n))
-        };
-        let next = (0..nodes.len()).find(|n| !order.contains(n) && is_ready(&nodes[*n]));
-        match next {
-            Some(next) => order.push(next),
-            None => {
-                let left = (0..nodes.len()).filter(|n| !order.contains(n));
-                return Err(left.map(|n| nodes[n].name.clone()).collect());
+        let before = order.len();
+        for (n, node) in nodes.iter().enumerate() {
+            let is_ready = node.inputs.iter().filter_map(|w| w.from.node()).all(|n| placed[n]);
+            if !placed[n] && is_ready {
+                placed[n] = true;
+                order.push(n);
             }
+        }
+        if order.len() == before {
+            let left = nodes.iter().zip(&placed).filter(|(_, placed)| !**placed);
+            return Err(left.map(|(node, _)| node.name.clone()).collect());
         }
     }
     Ok(order)

@@ -19,7 +19,7 @@ impl Repository {
         for entry in &lock.pipelines {
             let known = self.models.load().get(&entry.name).cloned();
             if known.as_ref().is_some_and(|k| !k.pipeline && !k.removed) {
-                // A model has the name; the entry is an error, which tells so.
+                // A model has the name. A warning has told so.
                 self.report(entry, scope, update);
                 continue;
             }
@@ -36,8 +36,8 @@ impl Repository {
     }
 
     fn report(&self, entry: &PipelineEntry, scope: Scope<'_>, update: &mut Update) {
-        if let (Err(error), false) = (&entry.settings, scope == Scope::Changes) {
-            tracing::error!(pipeline = entry.name, "pipeline cannot be served: {error}");
+        if let (Err(error), false) = (&entry.settings, !matches!(scope, Scope::Start | Scope::All))
+        {
             update.failures.push((entry.name.clone(), 0, error.to_string()));
         }
     }
