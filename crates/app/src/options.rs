@@ -39,6 +39,8 @@ const MAX_TIMEOUT_MS: u64 = 86_400_000;
 const MAX_THREADS: u64 = 4096;
 /// Each answer is memory, for every sequence.
 const MAX_REPLAY: u64 = 1024;
+/// More memory than any machine has, and exact as a float.
+const MAX_BYTES: u64 = 1 << 53;
 /// Warm-up happens before the model is served; more runs only delay that.
 const MAX_WARMUP: u64 = 1000;
 
@@ -179,6 +181,14 @@ pub const OPTIONS: &[OptionSpec] = &[
               that are taken every 10 seconds; every step that was answered. See [durability](durability.md). Needs \
               `--state_path`.",
         read: |v, p, s| sequences::durability(v, p).map(|d| s.sequences.durability = Some(d)),
+    },
+    OptionSpec {
+        name: "state_budget_bytes",
+        kind: "integer, from 0",
+        default: "0 (no limit)",
+        doc: "Memory for the states of a model's sequences. Beyond it the states of those that were idle longest \
+              wait on disk until their next step. Needs `--state_path`.",
+        read: |v, p, s| integer(v, p, 0, MAX_BYTES).map(|n| s.sequences.state_budget = Some(n)),
     },
     OptionSpec {
         name: "triton_compat",

@@ -105,6 +105,8 @@ pub struct SequenceSettings {
     pub ids: Option<SequenceIds>,
     /// What survives when the process ends.
     pub durability: Option<Durability>,
+    /// Bytes of states in memory; idle ones beyond go to disk.
+    pub state_budget: Option<u64>,
 }
 
 impl SequenceSettings {
@@ -115,8 +117,11 @@ impl SequenceSettings {
 
     /// The name of an option that needs a folder for states.
     pub fn needs_state_path(&self) -> Option<&'static str> {
-        let durable = self.durability.is_some_and(|d| d != Durability::Memory);
-        durable.then_some("state_durability")
+        let set = [
+            (self.durability.is_some_and(|d| d != Durability::Memory), "state_durability"),
+            (self.state_budget.is_some_and(|bytes| bytes > 0), "state_budget_bytes"),
+        ];
+        set.into_iter().find(|(set, _)| *set).map(|(_, name)| name)
     }
 
     /// The name of an option that is set although the model keeps no state.
@@ -135,6 +140,7 @@ impl SequenceSettings {
             (self.idle_timeout.is_some(), "sequence_idle_timeout_ms"),
             (self.ids.is_some(), "sequence_ids"),
             (self.durability.is_some(), "state_durability"),
+            (self.state_budget.is_some(), "state_budget_bytes"),
         ];
         if self.is_stateful() {
             return None;
@@ -152,6 +158,7 @@ impl SequenceSettings {
             replay_depth: other.replay_depth,
             ended_ttl: other.ended_ttl,
             idle_timeout: other.idle_timeout,
+            state_budget: other.state_budget,
             ..self
         }
     }
@@ -175,6 +182,7 @@ impl SequenceSettings {
             idle_timeout: self.idle_timeout.or(base.idle_timeout),
             ids: self.ids.or(base.ids),
             durability: self.durability.or(base.durability),
+            state_budget: self.state_budget.or(base.state_budget),
         }
     }
 }

@@ -42,6 +42,6 @@ pub use id::{IdError, MAX_TEXT, SequenceId};
 pub use order::Order;
 pub use pairing::{PairError, StatePair, pair_states};
 pub use table::{
-    Counters, Ended, Ids, Image, Job, Limits, Next, Origin, Outcome, Replay, Rules, Run, Summary,
-    Table, Ticket, Weight,
+    Age, Counters, Ended, Ids, Image, Job, Limits, Next, Origin, Outcome, Replay, Rules, Run,
+    Summary, Table, Ticket, Weight,
 };

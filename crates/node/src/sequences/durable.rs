@@ -1,6 +1,6 @@
 //! What a model writes into the log of states.
 
-use super::state::{Kept, State};
+use super::state::{Kept, State, Stored};
 use crate::states::States;
 use std::collections::HashSet;
 use std::path::Path;
@@ -128,7 +128,7 @@ pub(super) fn alive(
 }
 
 /// A live sequence as a whole.
-pub(super) fn whole(image: Image<State, Kept>, keep: usize) -> Event {
+pub(super) fn whole(image: Image<Stored, Kept>, state: State, keep: usize) -> Event {
     Event::Alive(Alive {
         step: image.step,
         began: millis(image.began),
@@ -137,7 +137,7 @@ pub(super) fn whole(image: Image<State, Kept>, keep: usize) -> Event {
         fresh: true,
         keep: u32::try_from(keep).unwrap_or(u32::MAX),
         answers: image.answers.into_iter().map(|(n, a)| (n, a.0)).collect(),
-        state: image.state.0,
+        state: state.0,
     })
 }
 

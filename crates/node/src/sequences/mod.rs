@@ -20,7 +20,7 @@ pub(crate) use cleaner::Cleaner;
 pub(crate) use durable::{Durable, fingerprint_of};
 pub(crate) use joint::Joint;
 pub(crate) use layout::Layout;
-pub(crate) use sequencer::{Sequencer, Step, StepAnswer, StepReply, Turn, Work};
+pub(crate) use sequencer::{Sequencer, Spilling, Step, StepAnswer, StepReply, Turn, Work};
 pub(crate) use state::State;
 
 use crate::evaluate::Evaluate;
@@ -123,6 +123,7 @@ pub(crate) fn begin(
         queue,
         Arc::clone(recorder),
         durable,
+        Spilling::new(machine.states.clone()),
     );
     sequences.change(settings);
     sequences.restore();

@@ -6,17 +6,19 @@
 
 mod handover;
 mod persist;
+mod spill;
 
 use super::call::{Call, Form};
 use super::durable::{self, Durable};
 use super::joint::Joint;
 use super::layout::Layout;
-use super::state::{Kept, State};
+use super::state::{Kept, State, Stored};
 use crate::memory::Held;
 use crate::recorder::Recorder;
 use crate::scheduler::{Answer, Job, Reply, Scheduler};
 use crate::{Error, ErrorKind, SequenceMetrics};
 use handover::Handover;
+pub(crate) use spill::Spilling;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -76,8 +78,8 @@ pub(crate) enum Work {
     Pipeline(Joint),
 }
 
-type Steps = Table<Step, State, Kept>;
-type Due = Vec<Next<Step, State, Kept>>;
+type Steps = Table<Step, Stored, Kept>;
+type Due = Vec<Next<Step, Stored, Kept>>;
 
 /// The sequences of one model version, or of a pipeline.
 pub(crate) struct Sequencer {
@@ -95,6 +97,7 @@ pub(crate) struct Sequencer {
     durable: Option<Durable>,
     /// When the last snapshot was taken.
     snapshot: Mutex<Duration>,
+    spill: Spilling,
 }
 
 impl Sequencer {
@@ -105,6 +108,7 @@ impl Sequencer {
         queue: usize,
         recorder: Arc<Recorder>,
         durable: Option<Durable>,
+        spill: Spilling,
     ) -> Arc<Sequencer> {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Arc::new(Sequencer {
@@ -117,6 +121,7 @@ impl Sequencer {
             epoch: (Instant::now(), since_1970.unwrap_or_default()),
             durable,
             snapshot: Mutex::default(),
+            spill,
         })
     }
 
@@ -153,6 +158,7 @@ impl Sequencer {
     pub(crate) fn change(&self, settings: &SequenceSettings) {
         self.scanned.store(settings.idle_cleanup.unwrap_or(true), Ordering::Relaxed);
         self.lock().set_limits(super::limits(settings));
+        self.spill.set_budget(settings.state_budget.unwrap_or(0));
     }
 
     /// How many sequences may live, and how long they may be idle.
@@ -247,12 +253,16 @@ impl Sequencer {
     }
 
     /// Sends a step on its way. Gives the answer when there is one at once.
-    fn run(self: &Arc<Self>, run: Run<Step, State>, here: bool) -> Option<(Pending, Done)> {
+    fn run(self: &Arc<Self>, run: Run<Step, Stored>, here: bool) -> Option<(Pending, Done)> {
         let Run { job, ticket, step, state, end, origin } = run;
         let Step { mut inputs, wanted, names, rows, deadline, queued, held, form, client, turn } =
             job;
         let windows = Vec::new();
         let mut pending = Pending { ticket, step, end, origin, names, windows, form, client };
+        let state = match state.as_ref().map(Stored::load).transpose() {
+            Ok(state) => state,
+            Err(text) => return Some((pending, Err(self.state_lost(text)))),
+        };
         let (layout, scheduler) = match &self.work {
             Work::Model { layout, scheduler } => (layout, scheduler),
             Work::Pipeline(_) => {
@@ -328,12 +338,17 @@ impl Sequencer {
             let keep = table.limits().replay_depth > 0;
             (log, log.record(&ticket.id, now, durable::ending(answer.step, &origin, &kept, keep)))
         });
-        let known = table.finish(ticket, Outcome::Done { state, answer: kept }, now, due);
+        let known = {
+            let state = Stored::Here(state);
+            table.finish(ticket, Outcome::Done { state, answer: kept }, now, due)
+        };
         if let (true, Some((log, bytes))) = (known, record) {
             // For nobody to wait for: a snapshot promises no single step.
             drop(log.append(bytes, |_| {}));
         }
+        let bytes = table.bytes();
         drop(table);
+        self.spill.grown(bytes);
         drop(client.send(if known { Ok(answer) } else { Err(gone()) }));
     }
 
@@ -381,7 +396,7 @@ impl Sequencer {
         SequenceMetrics {
             active: table.len() as u64,
             bytes: table.bytes(),
-            spilled: 0, // states stay in memory
+            spilled: self.spill.count(),
             waiting: table.waiting() as u64,
             started,
             ended,
@@ -445,7 +460,7 @@ impl Sequencer {
         table: &mut Steps,
         id: SequenceId,
         step: u64,
-        state: State,
+        state: Stored,
     ) -> Result<(), Error> {
         table.insert(id.clone(), step, state, self.now()).map_err(ErrorKind::Sequence)?;
         self.note_new(table, &id).map_err(|error| {
@@ -458,6 +473,10 @@ impl Sequencer {
     /// Waits until what was recorded is durable, where that is promised.
     fn flush(&self) -> Result<(), Error> {
         self.durable.as_ref().map_or(Ok(()), Durable::flush).map_err(|e| self.log_failed(&e))
+    }
+
+    fn state_lost(&self, text: String) -> Error {
+        ErrorKind::StateLog { model: self.model.clone(), text }.into()
     }
 
     fn log_failed(&self, error: &LogError) -> Error {
@@ -474,6 +493,7 @@ impl Sequencer {
             Work::Model { layout, .. } => layout.names().map(str::to_owned).collect(),
             Work::Pipeline(joint) => joint.names(),
         };
+        let state = state.load().map_err(|text| self.state_lost(text))?;
         let named = names.into_iter().zip(state.0.iter());
         Ok((step, named.filter_map(|(n, v)| Some((n, v.clone()?))).collect()))
     }
@@ -493,7 +513,7 @@ impl Sequencer {
             Work::Pipeline(joint) => joint.state_of(values)?,
         };
         let mut table = self.lock();
-        self.insert(&mut table, id, step, state)?;
+        self.insert(&mut table, id, step, Stored::Here(state))?;
         drop(table);
         self.flush()
     }

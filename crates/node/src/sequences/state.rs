@@ -1,8 +1,10 @@
 //! The state of a sequence: what one step leaves for the next.
 
 use crate::InferResponse;
+use crate::states::Slot;
 use std::sync::Arc;
 use stead_sequence::Weight;
+use stead_sequence::durable::decode_state;
 use stead_tensor::Tensor;
 
 /// What the allocator and the bookkeeping of one tensor take beside its elements: the tensor itself, the
@@ -14,9 +16,41 @@ const PER_TENSOR: usize = size_of::<Tensor>() + 64;
 #[derive(Debug, Clone)]
 pub(crate) struct State(pub(crate) Arc<[Option<Tensor>]>);
 
-impl Weight for State {
+/// A state between two steps.
+#[derive(Clone)]
+pub(crate) enum Stored {
+    /// In memory.
+    Here(State),
+    /// On disk.
+    Away(Arc<Slot>),
+}
+
+impl Stored {
+    /// The state, read if it is on disk.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn load(&self) -> Result<State, String> {
+        match self {
+            Stored::Here(state) => Ok(state.clone()),
+            Stored::Away(slot) => {
+                let lost = |text: String| format!("a state on disk cannot be read: {text}");
+                let bytes = slot.get().map_err(|e| lost(e.kind().to_string()))?;
+                decode_state(&bytes).map(State).map_err(|e| lost(e.to_string()))
+            }
+        }
+    }
+}
+
+impl Weight for Stored {
     fn bytes(&self) -> u64 {
-        self.0.iter().flatten().map(|t| (size_of_elements(t) + PER_TENSOR) as u64).sum()
+        match self {
+            Stored::Here(State(values)) => {
+                let bytes = |t: &Tensor| (size_of_elements(t) + PER_TENSOR) as u64;
+                values.iter().flatten().map(bytes).sum()
+            }
+            Stored::Away(_) => size_of::<Slot>() as u64,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! The thread that takes snapshots and keeps the log short.
+//! The thread that takes snapshots, keeps the log short and puts idle states on disk.
 
-use super::States;
+use super::{Signal, States};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -31,12 +31,15 @@ fn run(states: &Weak<States>) {
     let mut failed = false;
     while let Some(me) = states.upgrade() {
         {
-            let stopped = me.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-            let waited = me.changed.wait_timeout_while(stopped, LOOK, |stopped| !*stopped);
-            if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+            let calm = |signal: &mut Signal| !signal.stopped && !signal.full;
+            let waited = me.changed.wait_timeout_while(me.signal(), LOOK, calm);
+            let mut signal = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if signal.stopped {
                 return;
             }
+            signal.full = false;
         }
+        me.models().iter().for_each(|model| model.spill_idle());
         if taken.elapsed() >= SNAPSHOT {
             taken = Instant::now();
             me.snapshot();

@@ -5,8 +5,12 @@
 
 mod keeper;
 mod rewrite;
+mod spill;
+
+pub(crate) use spill::Slot;
 
 use crate::sequences::Sequencer;
+use spill::Spill;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -26,8 +30,17 @@ pub(crate) struct States {
     watched: Mutex<Vec<Weak<Sequencer>>>,
     /// Bytes of the records that the last rewriting wrote, or what was found at the start.
     live_bytes: AtomicU64,
-    stopped: Mutex<bool>,
+    spill: Arc<Spill>,
+    signal: Mutex<Signal>,
     changed: Condvar,
+}
+
+/// What the thread is told.
+#[derive(Default)]
+struct Signal {
+    stopped: bool,
+    /// States take too much memory.
+    full: bool,
 }
 
 impl States {
@@ -52,6 +65,8 @@ impl States {
                 Ok::<(), Unreadable>(())
             })
             .map_err(|Unreadable(text)| text)?;
+        // Only now that the folder is this process's.
+        let spill = Spill::new(folder).map_err(|e| e.kind().to_string())?;
         if recovery.cut_bytes > 0 {
             tracing::info!(
                 bytes = recovery.cut_bytes,
@@ -63,7 +78,8 @@ impl States {
             image: Mutex::new(image),
             watched: Mutex::default(),
             live_bytes: AtomicU64::new(0),
-            stopped: Mutex::new(false),
+            spill,
+            signal: Mutex::default(),
             changed: Condvar::new(),
         });
         states.begin().map_err(|e| format!("no thread: {}", e.kind()))?;
@@ -131,6 +147,22 @@ impl States {
         act(log.as_ref().ok_or(LogError::Closed)?)
     }
 
+    /// The file for states that do not fit the memory.
+    pub(crate) fn spill(&self) -> &Arc<Spill> {
+        &self.spill
+    }
+
+    fn signal(&self) -> MutexGuard<'_, Signal> {
+        self.signal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the thread look for states that can go to disk.
+    pub(crate) fn wake(&self) {
+        if !std::mem::replace(&mut self.signal().full, true) {
+            self.changed.notify_all();
+        }
+    }
+
     /// Looks after the sequences of a model until it is gone.
     pub(crate) fn watch(&self, model: &Arc<Sequencer>) {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +177,7 @@ impl States {
 
     /// Records what lives where only snapshots do, and closes the log: every step after this fails.
     pub(crate) fn close(&self) {
-        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.signal().stopped = true;
         self.changed.notify_all();
         self.snapshot();
         let log = self.log.write().unwrap_or_else(PoisonError::into_inner).take();

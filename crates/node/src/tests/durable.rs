@@ -207,3 +207,51 @@ fn a_log_that_is_written_anew_loses_nothing() {
         ended.store(true, Ordering::Relaxed);
     });
 }
+
+/// Waits for what the thread of the states does.
+fn until(what: &str, is: impl Fn() -> bool) {
+    let started = std::time::Instant::now();
+    while !is() {
+        assert!(started.elapsed().as_secs() < 20, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn states_beyond_the_budget_go_to_disk_and_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for mode in ["memory", "every_step"] {
+        // A state of four bytes counts with what surrounds it; some ten of them fit.
+        prepare(
+            folder.path(),
+            &format!(
+                r#", "stead": {{"state_durability": "{mode}", "state_budget_bytes": 3000, "replay_depth": 0}}"#
+            ),
+        );
+        let server = Server::start(folder.path(), mode);
+        let metrics = || server.node.metrics().models[0].versions[0].sequences.unwrap();
+        for id in 1..=100 {
+            assert_eq!(server.step(id, &["start"], 0, id as f32), Ok(id as f32));
+        }
+        until("most are on disk", || metrics().spilled > 80);
+        assert_eq!(metrics().active, 100, "none was refused or dropped");
+        let id = SequenceId::Number(1);
+        let (step, values) = server.node.export_sequence("m", &VersionRef::Latest, &id).unwrap();
+        assert_eq!((step, values[0].1.as_slice::<f32>().unwrap()), (1, &[1.0f32][..]));
+        let fork = SequenceId::Number(101);
+        server.node.fork_sequence("m", &VersionRef::Latest, &id, fork).unwrap();
+        server.node.states.as_ref().unwrap().rewrite().unwrap();
+        for round in 2..=3 {
+            for id in 1..=100 {
+                assert_eq!(server.step(id, &[], 0, id as f32), Ok((round * id) as f32), "{mode}");
+            }
+        }
+        assert_eq!(server.step(101, &[], 0, 4.0), Ok(5.0), "a fork of what was on disk");
+        for id in 1..=101 {
+            assert!(server.step(id, &["end"], 0, 0.0).is_ok());
+        }
+        assert_eq!(metrics().spilled, 0);
+        let left = std::fs::metadata(folder.path().join(mode).join("spill")).unwrap().len();
+        assert_eq!(left, 0, "places are given back");
+    }
+}

@@ -1,6 +1,6 @@
 //! From bytes to records. Nothing is taken on trust: a length is checked against what is there before memory is taken.
 
-use super::{Alive, Answer, Ending, Event, Record, VERSION};
+use super::{Alive, Answer, Ending, Event, Record, StateValues, VERSION};
 use crate::SequenceId;
 use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 
@@ -47,6 +47,16 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Record>, DecodeError> {
         _ => return Err(Damaged("no such kind")),
     };
     rest.end(Some(Record { model, version, fingerprint, id, at, event }))
+}
+
+/// Reads a state that was written alone.
+///
+/// # Errors
+/// [`DecodeError`].
+pub fn decode_state(bytes: &[u8]) -> Result<StateValues, DecodeError> {
+    let mut rest = Reader(bytes);
+    let state = rest.values()?;
+    rest.end(state)
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -117,11 +127,14 @@ impl<'a> Reader<'a> {
         // A step and a count.
         let answers = (0..self.count(12)?).map(|_| Ok((self.u64()?, self.answer()?)));
         let answers = answers.collect::<Result<Vec<_>, DecodeError>>()?;
+        let (auto, fresh) = (flags & 1 == 1, flags & 2 == 2);
+        Ok(Alive { step, began, request, auto, fresh, keep, answers, state: self.values()? })
+    }
+
+    fn values(&mut self) -> Result<StateValues, DecodeError> {
         let values = self.count(1)?;
         let state = (0..values).map(|_| self.flag()?.then(|| self.tensor()).transpose());
-        let state = state.collect::<Result<Vec<_>, DecodeError>>()?;
-        let (auto, fresh) = (flags & 1 == 1, flags & 2 == 2);
-        Ok(Alive { step, began, request, auto, fresh, keep, answers, state: state.into() })
+        state.collect::<Result<Vec<_>, DecodeError>>().map(Into::into)
     }
 
     fn ending(&mut self) -> Result<Ending, DecodeError> {

@@ -40,11 +40,7 @@ pub fn encode(record: &Record) -> Vec<u8> {
                 number(&mut out, *step);
                 answer(&mut out, outputs);
             }
-            count(&mut out, alive.state.len());
-            for value in alive.state.iter() {
-                out.push(u8::from(value.is_some()));
-                value.iter().for_each(|value| tensor(&mut out, value));
-            }
+            values(&mut out, &alive.state);
         }
         Event::Ended(ending) => {
             out.push(u8::from(ending.is_some()));
@@ -58,6 +54,26 @@ pub fn encode(record: &Record) -> Vec<u8> {
         Event::Gone => {}
     }
     out
+}
+
+/// The bytes of a state alone, as in a record.
+pub fn encode_state(state: &[Option<Tensor>]) -> Vec<u8> {
+    let mut out =
+        Vec::with_capacity(FIXED + state.iter().flatten().map(tensor_weight).sum::<usize>());
+    values(&mut out, state);
+    out
+}
+
+fn values(out: &mut Vec<u8>, state: &[Option<Tensor>]) {
+    count(out, state.len());
+    for value in state {
+        out.push(u8::from(value.is_some()));
+        value.iter().for_each(|value| tensor(out, value));
+    }
+}
+
+fn tensor_weight(tensor: &Tensor) -> usize {
+    tensor.bytes().len() + 80
 }
 
 /// The number that stands for a list of states: FNV-1a over the lines, each followed by a line feed. A line names a
@@ -83,7 +99,7 @@ fn kind(event: &Event) -> u8 {
 
 /// About the bytes that an event takes, so that the buffer seldom grows.
 fn weight(event: &Event) -> usize {
-    let of = |t: &Tensor| t.bytes().len() + 80;
+    let of = tensor_weight;
     let outputs = |a: &Answer| a.iter().map(|(n, t)| n.len() + of(t)).sum::<usize>() + 16;
     match event {
         Event::Alive(alive) => {

@@ -28,8 +28,8 @@ mod image;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{DecodeError, decode};
-pub use encode::{NOTHING, encode, fingerprint};
+pub use decode::{DecodeError, decode, decode_state};
+pub use encode::{NOTHING, encode, encode_state, fingerprint};
 pub use image::{Found, Image, Sequences, Was};
 
 use crate::SequenceId;

@@ -3,7 +3,12 @@
 use super::entry::Entry;
 use super::{Counters, Job, Limits, Next, Table, Weight};
 use crate::{SequenceError, SequenceId};
+use std::ops::Bound;
 use std::time::Duration;
+
+/// A place in the order of the last steps. The default is before all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Age((Duration, u64));
 
 /// What is known of one sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,11 +125,12 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         true
     }
 
-    /// Idle sequences, the one longest without a step first.
-    pub fn coldest(&self) -> impl Iterator<Item = (&SequenceId, &S)> {
-        self.ages.values().filter_map(|id| {
+    /// Idle sequences behind `after`, the one longest without a step first, each with its place in this order.
+    pub fn coldest(&self, after: Age) -> impl Iterator<Item = (Age, &SequenceId, &S)> {
+        let behind = (Bound::Excluded(after.0), Bound::Unbounded);
+        self.ages.range(behind).filter_map(|(age, id)| {
             let entry = self.entries.get(id).filter(|e| e.running.is_none())?;
-            Some((id, entry.state.as_ref()?))
+            Some((Age(*age), id, entry.state.as_ref()?))
         })
     }
 

@@ -9,7 +9,7 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
-pub use admin::Summary;
+pub use admin::{Age, Summary};
 pub use limits::{Ids, Limits, Rules};
 pub use restore::{Ended, Image};
 

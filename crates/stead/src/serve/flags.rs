@@ -93,7 +93,7 @@ pub const FLAGS: &[Flag] = &[
     flag("max_body_bytes", "BYTES", "67108864", Own, "largest request body, after decompression"),
     flag("sequence_admin_enable", "", "", Own, "let other machines look after sequences (list, end, export, ...); without it only this one may"),
     flag("drain_seconds", "SECONDS", "30", Own, "how long SIGTERM waits for requests in flight"),
-    flag("state_path", "DIR", "", Own, "folder for sequences that survive a restart; one process at a time"),
+    flag("state_path", "DIR", "", Own, "folder for sequences that survive a restart or do not fit the memory; one process at a time"),
     flag("log_format", "FORMAT", "text", Own, "text or json"),
 ];
 

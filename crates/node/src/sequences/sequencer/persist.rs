@@ -2,7 +2,7 @@
 
 use super::{Due, Handover, Ran, Sequencer, Steps, Work};
 use crate::sequences::durable::{self, Durable};
-use crate::sequences::state::{Kept, State};
+use crate::sequences::state::{Kept, State, Stored};
 use std::sync::Arc;
 use std::time::Duration;
 use stead_log::LogError;
@@ -67,7 +67,9 @@ impl Sequencer {
     pub(super) fn note_new(&self, table: &Steps, id: &SequenceId) -> Result<(), LogError> {
         let Some(log) = self.durable.as_ref().filter(|log| log.every_step()) else { return Ok(()) };
         let Some(image) = table.image(id) else { return Ok(()) };
-        let event = durable::whole(image, table.limits().replay_depth);
+        // A fork may be one of a state on disk; it is read with the lock held, which a fork may cost.
+        let Ok(state) = image.state.load() else { return Err(LogError::Closed) };
+        let event = durable::whole(image, state, table.limits().replay_depth);
         log.append(log.record(id, self.now(), event), |_| {})
     }
 
@@ -87,7 +89,7 @@ impl Sequencer {
                 Was::Alive(alive) if alive.state.len() == values => {
                     let image = Image {
                         step: alive.step,
-                        state: State(alive.state),
+                        state: Stored::Here(State(alive.state)),
                         answers: alive.answers.into_iter().map(|(n, a)| (n, Kept(a))).collect(),
                         request: alive.request,
                         auto: alive.auto,
@@ -206,7 +208,13 @@ impl Sequencer {
                 (image, table.limits().replay_depth)
             };
             let as_seen = (image.step, image.began);
-            let bytes = log.record(id, image.touched, durable::whole(image, keep));
+            let Ok(state) = image.state.load() else {
+                // Its next step will say so.
+                tracing::error!(model = self.model, %id, "a state on disk cannot be read");
+                log.whole().remove(id);
+                return Ok(Some(0));
+            };
+            let bytes = log.record(id, image.touched, durable::whole(image, state, keep));
             let len = bytes.len() as u64;
             let table = self.lock();
             let seen = table.image(id).map(|i| (i.step, i.began));
