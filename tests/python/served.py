@@ -27,12 +27,14 @@ def free_port():
 
 
 class Stead:
-    """A running server. `rest` and `grpc` are host:port."""
+    """A running server. `rest` and `grpc` are host:port; on free ports unless they are given."""
 
-    def __init__(self, *args):
-        self.rest, self.grpc = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    def __init__(self, *args, rest=None, grpc=None):
+        self.rest, self.grpc = (f"127.0.0.1:{port or free_port()}" for port in (rest, grpc))
         self.log = tempfile.TemporaryFile("w+")
-        ports = ["--rest_port", self.rest.split(":")[1], "--port", self.grpc.split(":")[1]]
+        ports = ["--rest_port", self.rest.split(":")[1]]
+        if "--port" not in args:
+            ports += ["--port", self.grpc.split(":")[1]]
         self.process = subprocess.Popen([BINARY, *args, *ports], stdout=self.log, stderr=self.log)
         for _ in range(1000):
             try:
@@ -64,6 +66,22 @@ class Stead:
                 return answer.status, dict(answer.headers), answer.read()
         except urllib.error.HTTPError as error:
             return error.code, dict(error.headers), error.read()
+
+
+def stateful_config(folder, models, **server):
+    """Writes a configuration of stateful models: {name: (folder of the model, options of stead, other keys)}."""
+    configs = [
+        {"name": name, "base_path": base, "stateful": True, "stead": stead, **keys}
+        for name, (base, stead, keys) in models.items()
+    ]
+    path = os.path.join(folder, "config.json")
+    with open(path, "w") as file:
+        json.dump({"model_config_list": [{"config": config} for config in configs], **server}, file)
+    return path
+
+
+SUMMATOR = os.path.join(REPOSITORY, "summator")
+VOICE = os.path.join(ROOT, "examples", "voice-activity", "config.json")
 
 
 class ServedCase(unittest.TestCase):

@@ -1,36 +1,11 @@
 """tensorflow-serving-api: the stubs that TensorFlow Serving's own users call."""
 
-import glob
-import os
-import sys
-import tempfile
-
 import grpc
 import numpy as np
-from grpc_tools import protoc
 
-from served import ROOT, ServedCase
-
-
-def compile_tensorflow_messages():
-    """Compiles the interface files that stead itself is built from, as far as TensorFlow's own go."""
-    out = tempfile.mkdtemp(prefix="stead-protos-")
-    folders = [os.path.join(ROOT, "tests", "python", "proto"), os.path.join(ROOT, "crates", "server", "proto")]
-    files = {
-        os.path.relpath(path, folder)
-        for folder in folders
-        for top in ("tensorflow", "xla")
-        for path in glob.glob(os.path.join(folder, top, "**", "*.proto"), recursive=True)
-    }
-    if protoc.main(["protoc", *(f"-I{folder}" for folder in folders), f"--python_out={out}", *files]) != 0:
-        raise RuntimeError("the messages of TensorFlow do not compile")
-    sys.path.append(out)
-
-
-compile_tensorflow_messages()
-
-from tensorflow.core.framework import tensor_pb2, types_pb2  # noqa: E402
-from tensorflow_serving.apis import (  # noqa: E402
+from served import ServedCase
+from tfs_messages import make_ndarray, tensor_pb2, types_pb2
+from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
     model_management_pb2,
@@ -56,13 +31,6 @@ def values(array):
     return proto
 
 
-def decoded(proto):
-    shape = [d.size for d in proto.tensor_shape.dim]
-    if proto.tensor_content:
-        return np.frombuffer(proto.tensor_content, np.float32).reshape(shape)
-    return np.array(proto.float_val, np.float32).reshape(shape)
-
-
 class ServingApi(ServedCase):
     def setUp(self):
         channel = grpc.insecure_channel(self.server.grpc)
@@ -78,7 +46,7 @@ class ServingApi(ServedCase):
             request.inputs["a"].CopyFrom(encode(a))
             request.inputs["b"].CopyFrom(encode(a))
             answer = self.predictions.Predict(request, timeout=30)
-            np.testing.assert_array_equal(decoded(answer.outputs["sum"]), a + a)
+            np.testing.assert_array_equal(make_ndarray(answer.outputs["sum"]), a + a)
             self.assertEqual(answer.model_spec.version.value, 1)
 
     def test_output_filter_and_version(self):
@@ -88,7 +56,7 @@ class ServingApi(ServedCase):
         request.inputs["x"].CopyFrom(values(np.ones(2, np.float32)))
         request.output_filter.append("y")
         answer = self.predictions.Predict(request, timeout=30)
-        np.testing.assert_array_equal(decoded(answer.outputs["y"]), [10, 10])
+        np.testing.assert_array_equal(make_ndarray(answer.outputs["y"]), [10, 10])
 
     def test_metadata(self):
         request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])

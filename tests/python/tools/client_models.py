@@ -5,6 +5,7 @@
 identity_<type>   one model for each KServe datatype but BYTES: `x` [n] -> `y` [n]
 add               `a` + `b`, f32 [batch, 4] -> `sum`; two outputs: `difference` too
 versions          version 1 multiplies by 1, version 2 by 2, version 10 by 10
+summator          `b` f32 [batch, 1] + `sum` -> `y` and `sum_out`: served with state, the sum of all inputs
 scalar_rate       `x` f32 [batch, 2] and a scalar i64 `rate` -> x * rate
 """
 
@@ -59,6 +60,9 @@ def main():
         factor = numpy_helper.from_array(np.float32(version), "factor")
         save(root, "versions", version, [node("Mul", ["x", "factor"], ["y"])],
              [("x", f32, ["n"])], [("y", f32, ["n"])], [factor])
+    save(root, "summator", 1, [node("Add", ["b", "sum"], ["sum_out"]), node("Identity", ["sum_out"], ["y"])],
+         [("b", f32, ["batch", 1]), ("sum", f32, ["batch", 1])],
+         [("y", f32, ["batch", 1]), ("sum_out", f32, ["batch", 1])])
     save(root, "scalar_rate", 1,
          [node("Cast", ["rate"], ["factor"], to=f32), node("Mul", ["x", "factor"], ["y"])],
          [("x", f32, ["batch", 2]), ("rate", TensorProto.INT64, [])], [("y", f32, ["batch", 2])])
