@@ -282,15 +282,18 @@ impl Layout {
             let place = values.iter().position(|(n, _)| n == name);
             let place = place.ok_or_else(|| invalid(format!("state {name:?} is missing")))?;
             let (_, value) = values.swap_remove(place);
-            if let Some(slot) = self.slots.get(i)
-                && (value.dtype() != slot.spec.dtype || !slot.spec.accepts(&value.shape()))
-            {
+            let (takes, expected) = match self.slots.get(i) {
+                Some(slot) => (slot.takes(&value), slot.expected()),
+                None => match self.windows.get(i - self.slots.len()) {
+                    Some(window) => (window.takes(&value), window.expected()),
+                    None => (true, String::new()),
+                },
+            };
+            if !takes {
                 return Err(invalid(format!(
-                    "state {name:?} has {}{:?}, the model takes {}{}",
+                    "state {name:?} has {}{:?}, the model takes {expected}",
                     value.dtype(),
-                    value.shape().dims(),
-                    slot.spec.dtype,
-                    slot.spec.dims_text()
+                    value.shape().dims()
                 )));
             }
             state.push(Some(value));

@@ -43,6 +43,38 @@ pub(super) struct Window {
     pub(super) axis: usize,
     pub(super) length: usize,
     pub(super) name: String,
+    /// The input with the window.
+    spec: IoSpec,
+}
+
+impl Window {
+    /// Whether a value that comes from outside can be the window: wrong ones would be joined with new values
+    /// and give wrong answers.
+    pub(super) fn takes(&self, value: &Tensor) -> bool {
+        let shape = value.shape();
+        let along = |(axis, size): (usize, &usize)| match axis == self.axis {
+            true => *size == self.length,
+            false => self.dim(axis).is_none_or(|n| n == *size),
+        };
+        value.dtype() == self.spec.dtype
+            && self.spec.dims.as_ref().is_none_or(|dims| dims.len() == shape.rank())
+            && shape.dims().iter().enumerate().all(along)
+    }
+
+    /// What a value has to be, for people.
+    pub(super) fn expected(&self) -> String {
+        let rank = self.spec.dims.as_ref().map_or(self.axis + 1, Vec::len);
+        let dim = |axis| match axis == self.axis {
+            true => self.length.to_string(),
+            false => self.dim(axis).map_or_else(|| "?".to_owned(), |n| n.to_string()),
+        };
+        let dims: Vec<String> = (0..rank).map(dim).collect();
+        format!("{}[{}]", self.spec.dtype, dims.join(","))
+    }
+
+    fn dim(&self, axis: usize) -> Option<usize> {
+        self.spec.dims.as_ref()?.get(axis)?.known()
+    }
 }
 
 impl Slot {
@@ -58,6 +90,26 @@ impl Slot {
                 LiftedInit::Zeros | LiftedInit::Computed => Init::Model,
             };
         }
+    }
+
+    /// Whether a value that comes from outside can be the state. The engine gives one without elements for a state
+    /// that it has lifted out of a branch that has not run yet.
+    pub(super) fn takes(&self, value: &Tensor) -> bool {
+        let shape = value.shape();
+        let grown = |(axis, max): (usize, usize)| shape.get(axis).is_some_and(|n| *n > max);
+        let unborn = self.init == Init::Model && shape.elements() == 0;
+        value.dtype() == self.spec.dtype
+            && (unborn || self.spec.accepts(&shape))
+            && !self.growable.is_some_and(grown)
+    }
+
+    /// What a value has to be, for people.
+    pub(super) fn expected(&self) -> String {
+        let limit = match self.growable {
+            Some((axis, max)) if max < usize::MAX => format!(", at most {max} along axis {axis}"),
+            _ => String::new(),
+        };
+        format!("{}{}{limit}", self.spec.dtype, self.spec.dims_text())
     }
 
     /// The number of axes, where the model declares it.
@@ -169,5 +221,64 @@ pub(super) fn window(
     if size.known().is_some_and(|n| n <= setting.length) {
         return Err(format!("windows: input {name:?} leaves no room for new values"));
     }
-    Ok(Window { input, axis, length: setting.length, name: name.clone() })
+    let spec = inputs[input].clone();
+    Ok(Window { input, axis, length: setting.length, name: name.clone(), spec })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stead_engine::Dim;
+
+    fn spec(dtype: DType, dims: Vec<Dim>) -> IoSpec {
+        IoSpec { name: "x".to_owned(), dtype, dims: Some(dims), optional: false }
+    }
+
+    fn zeros(dtype: DType, dims: &[usize]) -> Tensor {
+        Tensor::zeros(dtype, Shape::new(dims).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_window_from_outside_has_its_length() {
+        let inputs = [spec(DType::F32, vec![Dim::Unknown, Dim::Known(2), Dim::Unknown])];
+        let setting = stead_app::WindowSetting { input: "x".to_owned(), length: 64, axis: Some(2) };
+        let window = window(&setting, &inputs).unwrap();
+        assert_eq!(window.expected(), "f32[?,2,64]");
+        let cases: [(DType, &[usize], bool); 6] = [
+            (DType::F32, &[1, 2, 64], true),
+            (DType::F32, &[5, 2, 64], true),
+            (DType::F32, &[1, 2, 65], false),
+            (DType::F32, &[1, 3, 64], false),
+            (DType::F32, &[2, 64], false),
+            (DType::F64, &[1, 2, 64], false),
+        ];
+        for (dtype, dims, expected) in cases {
+            assert_eq!(window.takes(&zeros(dtype, dims)), expected, "{dtype} {dims:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_from_outside_fits_the_model_and_its_limit() {
+        let slot = |init, growable| Slot {
+            input: 0,
+            output: 0,
+            batch_axis: None,
+            init,
+            growable,
+            spec: spec(DType::F32, vec![Dim::Known(1), Dim::Unknown]),
+            output_name: "y".to_owned(),
+        };
+        let cases: [(Slot, &[usize], bool); 6] = [
+            (slot(Init::Zeros, None), &[1, 9], true),
+            (slot(Init::Zeros, None), &[2, 9], false),
+            (slot(Init::Zeros, Some((1, 8))), &[1, 8], true),
+            (slot(Init::Zeros, Some((1, 8))), &[1, 9], false),
+            (slot(Init::Zeros, None), &[0], false),
+            (slot(Init::Model, None), &[0], true),
+        ];
+        for (slot, dims, expected) in cases {
+            let got = slot.takes(&zeros(DType::F32, dims));
+            assert_eq!(got, expected, "{:?} {dims:?}", slot.init);
+        }
+    }
 }
