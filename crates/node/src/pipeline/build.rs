@@ -79,6 +79,7 @@ pub(super) fn joint(models: &[&SequenceSettings]) -> SequenceSettings {
     SequenceSettings {
         max_sequences: models.iter().filter_map(|m| m.max_sequences).min(),
         idle_timeout: timeouts.min(),
+        state_budget: models.iter().filter_map(|m| m.state_budget.filter(|n| *n > 0)).min(),
         durability: models.iter().filter_map(|m| m.durability).max(),
         idle_cleanup: Some(models.iter().any(|m| m.idle_cleanup.unwrap_or(true))),
         triton_compat: Some(models.iter().all(|m| m.triton_compat == Some(true))),
