@@ -95,15 +95,24 @@ impl Embedded {
         config: NodeConfig,
         loader: Arc<Loader>,
     ) -> Result<Arc<Embedded>, Error> {
+        let states =
+            config.state_path.as_deref().map(States::open).transpose().map_err(|text| {
+                Error::new(Code::FailedPrecondition, format!("the folder of states: {text}"))
+            })?;
+        Embedded::start_on(config, loader, states)
+    }
+
+    /// [`Embedded::start_with`] on states that were opened before.
+    pub(crate) fn start_on(
+        config: NodeConfig,
+        loader: Arc<Loader>,
+        states: Option<Arc<States>>,
+    ) -> Result<Arc<Embedded>, Error> {
         let no_thread = |e: std::io::Error| Error::new(Code::Internal, format!("no thread: {e}"));
         let mut options = PoolOptions::default();
         options.threads = config.threads.unwrap_or(options.threads);
         let pool = Pool::new(&options).map_err(no_thread)?;
         let cleaner = Cleaner::new(config.cleaner.filter(|p| !p.is_zero()));
-        let states =
-            config.state_path.as_deref().map(States::open).transpose().map_err(|text| {
-                Error::new(Code::FailedPrecondition, format!("the folder of states: {text}"))
-            })?;
         let machine = Machine {
             states: states.clone(),
             cleaner: Arc::clone(&cleaner),

@@ -14,7 +14,7 @@ use spill::Spill;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use stead_log::{DiskIo, Log, LogError, LogOptions, LogStats, SystemRng, tag};
+use stead_log::{DiskIo, Io, Log, LogError, LogOptions, LogStats, SystemRng, tag};
 use stead_sequence::durable::{Image, Sequences, decode};
 
 /// A segment is removed as a whole, so it is small against the log that is worth writing anew; and it holds the
@@ -50,6 +50,11 @@ impl States {
     /// In words, when another process holds it or it is damaged.
     pub(crate) fn open(folder: &Path) -> Result<Arc<States>, String> {
         let io = DiskIo::new(folder.join("log")).map_err(|e| e.kind().to_string())?;
+        States::open_on(Arc::new(io), folder)
+    }
+
+    /// [`States::open`] with the log somewhere else.
+    pub(crate) fn open_on(io: Arc<dyn Io>, folder: &Path) -> Result<Arc<States>, String> {
         let options = LogOptions {
             tag: tag("stead-states"),
             segment_bytes: SEGMENT_BYTES,
@@ -58,13 +63,12 @@ impl States {
             ..LogOptions::default()
         };
         let mut image = Image::default();
-        let (log, recovery) =
-            Log::open(Arc::new(io), Arc::new(SystemRng), options, |lsn, bytes| {
-                let record = decode(bytes).map_err(|e| Unreadable(format!("record {lsn}: {e}")))?;
-                record.into_iter().for_each(|record| image.apply(record));
-                Ok::<(), Unreadable>(())
-            })
-            .map_err(|Unreadable(text)| text)?;
+        let (log, recovery) = Log::open(io, Arc::new(SystemRng), options, |lsn, bytes| {
+            let record = decode(bytes).map_err(|e| Unreadable(format!("record {lsn}: {e}")))?;
+            record.into_iter().for_each(|record| image.apply(record));
+            Ok::<(), Unreadable>(())
+        })
+        .map_err(|Unreadable(text)| text)?;
         // Only now that the folder is this process's.
         let spill = Spill::new(folder).map_err(|e| e.kind().to_string())?;
         if recovery.cut_bytes > 0 {

@@ -2,10 +2,13 @@
 
 use super::fake::runtime;
 use super::sequences::{config_json, request, sum, summator};
+use crate::evaluate::engine_loader;
+use crate::states::States;
 use crate::{Code, Embedded, NodeConfig, Param, SequenceId, VersionRef};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use stead_log::{Rng, SeededRng, SimIo};
 use stead_tensor::Tensor;
 
 struct Server {
@@ -254,4 +257,57 @@ fn states_beyond_the_budget_go_to_disk_and_come_back() {
         let left = std::fs::metadata(folder.path().join(mode).join("spill")).unwrap().len();
         assert_eq!(left, 0, "places are given back");
     }
+}
+
+/// Power is lost at any call to the disk, which then tears what was not synced: an answered step is there, and none
+/// runs twice. The log is written anew at any moment too.
+#[test]
+fn power_is_lost_at_any_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), r#", "stead": {"state_durability": "every_step"}"#);
+    let mut lost = 0;
+    for seed in 0..15 {
+        let chance = SeededRng::new(seed);
+        let below = |end: u64| chance.next_u64().unwrap() % end;
+        let disk = SimIo::new(seed);
+        let mut sequences = [(0u64, 0u64); 3];
+        let mut pending: Option<(usize, u64)> = None;
+        let mut answered = 0;
+        while answered < 60 {
+            disk.power_off_after(5 + below(80));
+            let Ok(states) = States::open_on(Arc::new(disk.clone()), folder.path()) else {
+                disk.crash();
+                continue;
+            };
+            let config = NodeConfig {
+                threads: Some(1),
+                ..NodeConfig::path(folder.path().join("config.json"))
+            };
+            let node = Embedded::start_on(config, engine_loader(), Some(states)).unwrap();
+            let server = Server { node, runtime: runtime() };
+            loop {
+                let (place, value) = pending.unwrap_or_else(|| (below(3) as usize, below(100)));
+                let (steps, sum) = sequences[place];
+                let flags: &[&str] = if steps == 0 { &["start"] } else { &[] };
+                match server.step(place as u64 + 1, flags, steps + 1, value as f32) {
+                    Ok(got) => assert_eq!(got, (sum + value) as f32, "seed {seed}"),
+                    Err(code) => {
+                        assert_eq!(code, Code::Unavailable, "seed {seed}");
+                        pending = Some((place, value));
+                        break;
+                    }
+                }
+                pending = None;
+                sequences[place] = (steps + 1, sum + value);
+                answered += 1;
+                if below(10) == 0 {
+                    drop(server.node.states.as_ref().unwrap().rewrite());
+                }
+            }
+            lost += 1;
+            drop(server);
+            disk.crash();
+        }
+    }
+    assert!(lost > 30, "{lost} losses of power");
 }
