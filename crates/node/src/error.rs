@@ -466,7 +466,7 @@ fn sequence_code(error: &SequenceError) -> Code {
         SequenceError::IdNotProvided
         | SequenceError::BadStep { .. }
         | SequenceError::NotStarted { .. }
-        | SequenceError::NoCorrelationId => Code::InvalidArgument,
+        | SequenceError::NoCorrelationId { .. } => Code::InvalidArgument,
     }
 }
 

@@ -48,15 +48,35 @@ pub enum SequenceError {
     },
     /// Triton's refusal of a step without a START before it.
     #[error(
-        "inference request for sequence {id} to model must specify the START flag on the first request of the sequence"
+        "inference request for sequence {id} to model '{model}' must specify the START flag on the first request of the sequence"
     )]
     NotStarted {
         /// The sequence.
         id: String,
+        /// The model, once it is known: see [`SequenceError::of_model`].
+        model: String,
     },
     /// Triton's refusal of a request without an id.
-    #[error("inference request to model must specify a non-zero or non-empty correlation ID")]
-    NoCorrelationId,
+    #[error(
+        "inference request to model '{model}' must specify a non-zero or non-empty correlation ID"
+    )]
+    NoCorrelationId {
+        /// The model, once it is known: see [`SequenceError::of_model`].
+        model: String,
+    },
+}
+
+impl SequenceError {
+    /// The same error with the name of the model, which a table does not know and Triton's texts tell.
+    #[must_use]
+    pub fn of_model(mut self, name: &str) -> SequenceError {
+        if let SequenceError::NotStarted { model, .. } | SequenceError::NoCorrelationId { model } =
+            &mut self
+        {
+            name.clone_into(model);
+        }
+        self
+    }
 }
 
 fn kept(oldest: Option<u64>, last: u64) -> String {

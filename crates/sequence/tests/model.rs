@@ -315,7 +315,7 @@ fn name(error: &SequenceError) -> &'static str {
         SequenceError::NotKept { .. } => "NotKept",
         SequenceError::BadStep { .. } => "BadStep",
         SequenceError::NotStarted { .. } => "NotStarted",
-        SequenceError::NoCorrelationId => "NoCorrelationId",
+        SequenceError::NoCorrelationId { .. } => "NoCorrelationId",
     }
 }
 

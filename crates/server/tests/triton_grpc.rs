@@ -355,6 +355,16 @@ fn answers_agree_with_triton() {
                 failures.push(format!("{tag}: {want:?}, got {got:?}"));
                 continue;
             }
+            // Texts about sequences are what clients of Triton know.
+            let text = case["details"]
+                .as_str()
+                .filter(|t| t.contains("correlation ID") || t.contains("START flag"));
+            if let (Some(text), Err(status)) = (text, &got)
+                && status.message() != text
+            {
+                failures.push(format!("{tag}: {text}, got {}", status.message()));
+                continue;
+            }
             if let (Ok(said), true) = (&got, exception.is_null()) {
                 let recorded = recorded(case["resp"].as_str().unwrap());
                 if !recorded.outputs.is_empty() && recorded != *said {

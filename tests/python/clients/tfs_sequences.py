@@ -297,6 +297,15 @@ class Scenarios(unittest.TestCase):
                 self.assertEqual(result.returncode, 64, result.stderr)
                 self.assertIn("require setting stateful flag", result.stderr)
 
+    def test_ids_at_the_ends_of_their_range(self):
+        for id in (1, 2**63, 2**64 - 1):
+            with self.subTest(id):
+                self.assertEqual(self.predict(1.0, id=id, control=START), 1.0)
+                answer = self.rest("dummy", {"inputs": {"b": [[1]], "sequence_id": [id]}})
+                self.assertEqual(answer, {"outputs": {"y": [[2.0]], "sequence_id": [id]}})
+                answer = predict(self.stub, "dummy", 1.0, id=id, control=END)
+                self.assertEqual((value(answer), answer.outputs["sequence_id"].uint64_val[0]), (3.0, id))
+
     def test_rest_column_and_row(self):
         start = {"inputs": {"b": [[1]], "sequence_id": [70], "sequence_control_input": [1]}}
         self.assertEqual(self.rest("dummy", start), {"outputs": {"y": [[1.0]], "sequence_id": [70]}})

@@ -234,6 +234,7 @@ impl Sequencer {
                         drop(job.client.send(Ok(answer)));
                     }
                     Next::Refuse(job, error) => {
+                        let error = error.of_model(&self.model);
                         drop(job.client.send(Err(ErrorKind::Sequence(error).into())));
                     }
                     Next::Drop(job) => {

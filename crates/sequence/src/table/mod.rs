@@ -322,7 +322,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             return Ok(id.clone());
         }
         if self.limits.rules == Rules::Triton {
-            return Err(SequenceError::NoCorrelationId);
+            return Err(SequenceError::NoCorrelationId { model: String::new() });
         }
         if !order.start {
             return Err(SequenceError::IdNotProvided);
@@ -382,7 +382,9 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
                 (true, _) if self.is_full() => Err(SequenceError::TooMany),
                 (true, _) => Ok(Verdict::Run),
                 (false, Rules::Ovms) => Err(SequenceError::Missing),
-                (false, Rules::Triton) => Err(SequenceError::NotStarted { id: id.to_string() }),
+                (false, Rules::Triton) => {
+                    Err(SequenceError::NotStarted { id: id.to_string(), model: String::new() })
+                }
             };
         };
         if order.start {

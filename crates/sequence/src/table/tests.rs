@@ -256,8 +256,11 @@ fn a_repeated_start_without_an_id_is_known_by_its_request() {
 #[test]
 fn tritons_rules() {
     let mut play = Play::new(Limits { rules: Rules::Triton, ..limits() });
-    assert_eq!(play.arrive(Order::step(id(1)), "x"), ["x: NotStarted { id: \"1\" }"]);
-    assert_eq!(play.arrive(Order { start: true, ..Order::default() }, "x"), ["x: NoCorrelationId"]);
+    assert_eq!(play.arrive(Order::step(id(1)), "x"), ["x: NotStarted { id: \"1\", model: \"\" }"]);
+    assert_eq!(
+        play.arrive(Order { start: true, ..Order::default() }, "x"),
+        ["x: NoCorrelationId { model: \"\" }"]
+    );
     play.step(Order::start(id(1)), 5);
     assert_eq!(play.arrive(Order::start(id(1)), "again"), ["run again 1 None"]);
     play.finish(None);
