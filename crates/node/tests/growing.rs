@@ -1,0 +1,157 @@
+//! States that become longer with every step: a decoder with a cache of keys and values.
+#![allow(clippy::unwrap_used)]
+
+mod decoder;
+
+use decoder::{Sizes, decoder};
+use std::sync::Arc;
+use stead_engine::{LoadOptions, Model, Session, SessionOptions};
+use stead_node::{
+    Code, Embedded, Error, InferRequest, NodeConfig, Param, Parameters, Protocol, VersionRef,
+};
+use stead_tensor::{DType, Shape, Tensor};
+
+const SIZES: Sizes = Sizes { layers: 2, heads: 2, head: 4, vocabulary: 11, positions: 64 };
+
+struct Server {
+    node: Arc<Embedded>,
+    runtime: tokio::runtime::Runtime,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn new(options: &str) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("models/m/1");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("model.onnx"), decoder(SIZES)).unwrap();
+        let config = format!(
+            r#"{{"model_config_list": [{{"config":
+               {{"name": "m", "base_path": "models/m", "stateful": true, "stead": {{{options}}}}}}}]}}"#
+        );
+        std::fs::write(folder.path().join("config.json"), config).unwrap();
+        let config =
+            NodeConfig { threads: Some(2), ..NodeConfig::path(folder.path().join("config.json")) };
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        Server { node: Embedded::start(config).unwrap(), runtime, _folder: folder }
+    }
+
+    /// The logits of one row of tokens.
+    fn step(&self, id: u64, start: bool, ids: &[i64]) -> Result<Vec<f32>, Error> {
+        self.runtime
+            .block_on(self.node.infer(request(id, start, &[ids])))
+            .map(|a| logits(&a.outputs))
+    }
+}
+
+fn logits(outputs: &[(String, Tensor)]) -> Vec<f32> {
+    assert_eq!(outputs.len(), 1, "the cache is not shown");
+    outputs[0].1.as_slice::<f32>().unwrap().to_vec()
+}
+
+fn request(id: u64, start: bool, rows: &[&[i64]]) -> InferRequest {
+    let parameters = Parameters::from([
+        ("sequence_id".to_owned(), Param::U64(id)),
+        ("sequence_start".to_owned(), Param::Bool(start)),
+    ]);
+    let ids = Tensor::from_slice(&rows.concat(), &[rows.len(), rows[0].len()]).unwrap();
+    InferRequest {
+        model: "m".to_owned(),
+        version: VersionRef::Latest,
+        id: String::new(),
+        inputs: vec![("ids".to_owned(), ids)],
+        outputs: Vec::new(),
+        parameters,
+        deadline: None,
+        protocol: Protocol::KserveGrpc,
+    }
+}
+
+/// The logits of all positions, from one run over all tokens with an empty cache.
+fn whole(ids: &[i64]) -> Vec<f32> {
+    let model = Model::from_bytes(&decoder(SIZES), None, &LoadOptions::default()).unwrap();
+    let session = Session::new(model, &SessionOptions::default()).unwrap();
+    let ids = Tensor::from_slice(ids, &[1, ids.len()]).unwrap();
+    let empty = Shape::new(&[1, SIZES.heads, 0, SIZES.head]).unwrap();
+    let empty = Tensor::zeros(DType::F32, empty).unwrap();
+    let names: Vec<String> = session.model().inputs().iter().map(|i| i.name.clone()).collect();
+    let inputs: Vec<_> =
+        names.iter().map(|n| (&**n, if n == "ids" { ids.view() } else { empty.view() })).collect();
+    session.run(&inputs, &["logits"]).unwrap()[0].as_slice::<f32>().unwrap().to_vec()
+}
+
+fn assert_close(label: &str, got: &[f32], expected: &[f32]) {
+    assert_eq!(got.len(), expected.len(), "{label}");
+    for (i, (a, b)) in got.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= 1e-4, "{label}: {a} for {b} at {i}");
+    }
+}
+
+const TEXT: [i64; 24] = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4];
+
+#[test]
+fn a_decoder_step_by_step_gives_what_the_whole_prefix_gives() {
+    let expected = whole(&TEXT);
+    let server = Server::new("");
+    for (id, lengths) in [(1, vec![1; 24]), (2, vec![7, 1, 1, 10, 5]), (3, vec![24])] {
+        let (mut from, mut got) = (0, Vec::new());
+        for len in &lengths {
+            got.extend(server.step(id, from == 0, &TEXT[from..from + len]).unwrap());
+            from += len;
+        }
+        assert_close(&format!("{lengths:?}"), &got, &expected);
+    }
+    let config = server.node.model_config("m", &VersionRef::Latest).unwrap();
+    let (name, text) = &config.parameters[0];
+    assert_eq!(name, "state.past.0.key");
+    assert_eq!(
+        text,
+        "past.0.key <- present.0.key f32[batch,2,past,4], batch axis 0, grows along axis 2, begins with zeros"
+    );
+}
+
+/// Sequences of the same length share a run, those of other lengths do not.
+#[test]
+fn decoders_share_batches() {
+    let server = Server::new(r#""max_batch_size": 4, "max_queue_delay_microseconds": 1000"#);
+    let play = |id: u64| {
+        let node = server.node.clone();
+        // Every other sequence is one token ahead.
+        let lead = 1 + id as usize % 2;
+        server.runtime.spawn(async move {
+            let mut got = logits(&node.infer(request(id, true, &[&TEXT[..lead]])).await?.outputs);
+            for at in lead..TEXT.len() {
+                let answer = node.infer(request(id, false, &[&TEXT[at..at + 1]])).await?;
+                got.extend(logits(&answer.outputs));
+            }
+            Ok::<_, Error>(got)
+        })
+    };
+    let expected = whole(&TEXT);
+    for (i, task) in (1..=6).map(play).collect::<Vec<_>>().into_iter().enumerate() {
+        let got = server.runtime.block_on(task).unwrap().unwrap();
+        assert_close(&format!("sequence {i}"), &got, &expected);
+    }
+}
+
+/// A step beyond the limit fails and leaves the sequence as it was.
+#[test]
+fn a_cache_has_its_limit() {
+    let state = |layer: usize, part: &str| {
+        format!(
+            r#"{{"input": "past.{layer}.{part}", "output": "present.{layer}.{part}",
+                "growable": {{"axis": 2, "max": 8}}}}"#
+        )
+    };
+    let states: Vec<String> =
+        (0..2).flat_map(|l| ["key", "value"].map(|part| state(l, part))).collect();
+    let server = Server::new(&format!(r#""states": [{}]"#, states.join(",")));
+    server.step(1, true, &TEXT[..6]).unwrap();
+    let error = server.step(1, false, &TEXT[6..9]).unwrap_err();
+    assert_eq!(error.code, Code::ResourceExhausted);
+    assert!(error.to_string().contains("past.0.key") && error.to_string().contains('8'), "{error}");
+    let got = server.step(1, false, &TEXT[6..8]).unwrap();
+    assert_close("the two that fit", &got, &whole(&TEXT[..8])[6 * SIZES.vocabulary..]);
+    assert_eq!(server.step(1, false, &TEXT[8..9]).unwrap_err().code, Code::ResourceExhausted);
+    assert_eq!(server.step(2, true, &TEXT[..9]).unwrap_err().code, Code::ResourceExhausted);
+}
