@@ -69,7 +69,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
     match name {
         "serve" => serve::run(args).map(|()| true),
         "run" => run::run(&parsed(args)?).map(|()| true),
-        "bench" => bench::run(&parsed(args)?).map(|()| true),
+        "bench" => bench::run(&parsed(args)?),
         "conformance" => conformance::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),

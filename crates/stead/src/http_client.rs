@@ -77,6 +77,19 @@ impl Target {
         Target { authority: address.to_string(), port: address.port(), prefix: String::new() }
     }
 
+    /// Host and port, as a connection and the header `Host` have them.
+    pub fn authority(&self) -> String {
+        match self.authority.rsplit_once(':') {
+            Some((_, port)) if !port.ends_with(']') => self.authority.clone(),
+            _ => format!("{}:{}", self.authority, self.port),
+        }
+    }
+
+    /// What stands in front of every path; no slash at its end.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// Sends one request; `path` is percent-encoded.
     ///
     /// # Errors

@@ -1,48 +1,65 @@
-//! `stead bench`: how fast a model runs in this process.
+//! `stead bench`: how fast a model runs in this process, or a server over the network.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use stead_engine::{RunContext, Session};
 
-use super::prepare::{Inputs, ModelArgs, Threads, load};
+use super::prepare::{InputArgs, Inputs, Threads, load};
 use crate::failure::Failure;
+use crate::load::{LoadArgs, run as run_load};
 use crate::measure::{Times, human_bytes, peak_rss_bytes};
 
 /// Runs before the clock starts: plans, caches and branch predictors settle.
 const WARM_UP: usize = 3;
 
-/// Measure how fast a model runs in this process
+/// Measure how fast a model runs in this process, or how a server keeps up with real-time sequences
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  stead bench model.onnx\n  \
     stead bench model.onnx --input input_ids:i64:1x128:0:30522 --threads 2 --seconds 5\n  \
-    stead bench model.onnx --dim batch=8 --clients 4 --json")]
+    stead bench model.onnx --dim batch=8 --clients 4 --json\n  \
+    stead bench --target http://127.0.0.1:9000 --model vad --protocol grpc-stream --sequences 500 \\\n      \
+    --interval 32ms --expect model.onnx\n  \
+    stead bench --target http://127.0.0.1:8080 --model vad --sequences 500 --find-largest")]
 pub struct BenchArgs {
+    /// The model file.
+    #[arg(required_unless_present = "target", conflicts_with = "target")]
+    model: Option<PathBuf>,
     #[command(flatten)]
-    model: ModelArgs,
+    inputs: InputArgs,
+    #[command(flatten)]
+    load: LoadArgs,
     /// Threads that compute one run.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "target")]
     threads: u16,
     /// How long to measure.
-    #[arg(long, default_value_t = 3.0)]
+    #[arg(long, default_value_t = 3.0, conflicts_with = "target")]
     seconds: f64,
     /// Callers that run the model at the same time.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "target")]
     clients: u16,
     /// Print JSON: min_ms median_ms p95_ms p99_ms runs throughput_per_s peak_rss_bytes
-    /// plan_ms.
+    /// plan_ms; of a server: sequences steps steps_per_s p50_ms p99_ms p99_9_ms max_ms late errors ...
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+/// Runs the command; false means that a server gave wrong answers or errors.
+pub fn run(args: &BenchArgs) -> Result<bool, Failure> {
+    match &args.model {
+        Some(model) => in_process(args, model).map(|()| true),
+        None => run_load(&args.load, &args.inputs, args.json),
+    }
+}
+
+fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
     if !(args.seconds > 0.0 && args.seconds.is_finite()) {
         return Err(Failure::usage(format!("--seconds: {} is not above 0", args.seconds)));
     }
-    let specs = args.model.specs()?;
-    let session = load(&args.model.model)?;
-    let inputs = args.model.tensors(&session, &specs)?;
+    let specs = args.inputs.specs()?;
+    let session = load(model)?;
+    let inputs = args.inputs.tensors(&session, &specs)?;
     let threads = Threads::new(usize::from(args.threads))?;
     for _ in 0..WARM_UP {
         once(&session, &inputs, &threads)?;

@@ -6,4 +6,4 @@ pub mod inspect;
 pub mod run;
 pub mod sequence;
 
-mod prepare;
+pub(crate) mod prepare;

@@ -16,6 +16,13 @@ use crate::inputs::{self, Spec};
 pub struct ModelArgs {
     /// The model file.
     pub model: PathBuf,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+}
+
+/// Arguments that describe inputs.
+#[derive(Debug, clap::Args)]
+pub struct InputArgs {
     /// An input: name=@file.npy, name=<literal>, @arrays.npz or name:dtype:AxBxC[:min:max]. Inputs that are
     /// not given get seeded random values in the model's shape.
     #[arg(long, short, value_name = "SPEC")]
@@ -31,7 +38,7 @@ pub struct ModelArgs {
     pub seed: u64,
 }
 
-impl ModelArgs {
+impl InputArgs {
     /// The specs of `--input` and `--random`, checked before the model is read.
     pub fn specs(&self) -> Result<Vec<Spec>, Failure> {
         let inputs = self.input.iter().map(|text| inputs::parse_spec(text));
@@ -39,12 +46,15 @@ impl ModelArgs {
         inputs.chain(random).collect()
     }
 
+    /// The sizes of `--dim`.
+    pub fn dims(&self) -> Result<BTreeMap<String, usize>, Failure> {
+        self.dim.iter().map(|text| inputs::parse_dim(text)).collect()
+    }
+
     /// Tensors for the inputs of `session`.
     pub fn tensors(&self, session: &Session, specs: &[Spec]) -> Result<Inputs, Failure> {
-        let dims: Result<BTreeMap<String, usize>, Failure> =
-            self.dim.iter().map(|text| inputs::parse_dim(text)).collect();
         let declared = session.model().inputs();
-        let named = inputs::gather(declared, specs, &dims?, self.seed)?;
+        let named = inputs::gather(declared, specs, &self.dims()?, self.seed)?;
         let position = |name: &str| declared.iter().position(|input| input.name == name);
         let mut tensors = vec![None; declared.len()];
         for (name, tensor) in named {

@@ -32,9 +32,9 @@ pub struct RunArgs {
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let specs = args.model.specs()?;
+    let specs = args.model.inputs.specs()?;
     let session = load(&args.model.model)?;
-    let inputs = args.model.tensors(&session, &specs)?;
+    let inputs = args.model.inputs.tensors(&session, &specs)?;
     let threads = Threads::new(usize::from(args.threads))?;
     let cx = RunContext { parallel: &threads, cancelled: None };
     let names: Vec<&str> = session.model().outputs().iter().map(|o| o.name.as_str()).collect();

@@ -15,7 +15,7 @@ use stead_tensor::{Shape, Tensor, npz};
 
 use crate::failure::Failure;
 pub use fill::Fill;
-pub use spec::{Spec, parse_dim, parse_random, parse_spec};
+pub use spec::{Spec, parse_dim, parse_dtype, parse_random, parse_spec};
 
 /// Makes one tensor for every required input, in the model's order; optional ones only if they are given.
 /// What no `spec` gives is random in the declared shape, free dimensions taken from `dims` and else 1.
