@@ -8,6 +8,7 @@
 mod bare;
 mod engine;
 mod load;
+mod payload;
 mod report;
 mod rust_peers;
 mod server;

@@ -6,16 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use prost::Message;
 
 use crate::load::{Call, ask, run as load};
 use crate::report::{Report, us};
-use crate::{Result, bare, variable};
+use crate::{Result, bare, payload, variable};
 
 const CONNECTIONS: [usize; 3] = [1, 8, 64];
-const METHOD: &str = "/inference.GRPCInferenceService/ModelInfer";
-/// Inputs of the MLP.
-const WIDTH: usize = 256;
 
 /// A server process, stopped when it is dropped.
 struct Server {
@@ -31,27 +27,6 @@ impl Drop for Server {
     }
 }
 
-/// The fields of KServe's `ModelInferRequest` that one tensor needs.
-#[derive(Clone, PartialEq, Message)]
-struct InferRequest {
-    #[prost(string, tag = "1")]
-    model_name: String,
-    #[prost(message, repeated, tag = "5")]
-    inputs: Vec<InferTensor>,
-    #[prost(bytes = "vec", repeated, tag = "7")]
-    raw: Vec<Vec<u8>>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct InferTensor {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(string, tag = "2")]
-    datatype: String,
-    #[prost(int64, repeated, tag = "3")]
-    shape: Vec<i64>,
-}
-
 /// Measures requests, start and memory.
 pub fn run(report: &mut Report, budget: Duration) -> Result<()> {
     requests(report, budget)?;
@@ -61,20 +36,27 @@ pub fn run(report: &mut Report, budget: Duration) -> Result<()> {
 fn requests(report: &mut Report, budget: Duration) -> Result<()> {
     let model = Path::new(&variable("STEAD_MLP")?).join("model.onnx");
     let stead = start_stead(&["--model_name", "mlp", "--model_path", &model.to_string_lossy()])?;
-    let http = Call::Http(http_request());
-    let grpc = Call::Grpc(METHOD, bare::framed(&grpc_message()));
+    let http = Call::Http(payload::binary());
+    let grpc = Call::Grpc(payload::GRPC_METHOD, bare::framed(&payload::message()));
+    let (kserve, tfs) = (Call::Http(payload::kserve_json()), Call::Http(payload::tfs_json()));
     // The bare servers answer with as many bytes as stead does.
     let (http_answer, grpc_answer) = (ask(stead.rest, &http)?.len(), ask(stead.grpc, &grpc)?.len());
-    let request = http_request();
-    let (echo, empty_http, empty_grpc) = (
+    let json_answer = ask(stead.rest, &kserve)?.len();
+    ask(stead.rest, &tfs)?;
+    let request = payload::binary();
+    let (echo, empty_http, empty_json, empty_grpc) = (
         start_bare("echo", request.len(), http_answer)?,
-        start_bare("http", request.len(), http_answer)?,
+        start_bare("http", 0, http_answer)?,
+        start_bare("http", 0, json_answer)?,
         start_bare("grpc", 0, grpc_answer)?,
     );
     let sides = [
         ("TCP echo", echo.rest, Call::Echo(request, http_answer)),
         ("empty HTTP handler (hyper)", empty_http.rest, http.clone()),
-        ("stead HTTP", stead.rest, http),
+        ("stead HTTP, binary tensors", stead.rest, http),
+        ("empty HTTP handler, bytes of the JSON", empty_json.rest, kserve.clone()),
+        ("stead HTTP, JSON of KServe", stead.rest, kserve),
+        ("stead HTTP, JSON rows of TensorFlow Serving", stead.rest, tfs),
         ("empty gRPC handler (h2)", empty_grpc.rest, grpc.clone()),
         ("stead gRPC", stead.grpc, grpc),
     ];
@@ -89,8 +71,8 @@ fn requests(report: &mut Report, budget: Duration) -> Result<()> {
             println!("{connections:>3} {}", row.join("  "));
         }
     }
-    let note = "MLP 256-512-128-1 at batch 1, KServe binary tensors, client and servers on the same machine (the client \
-                uses one thread). Goals: p50 at 1 connection within 60 us of the echo; at 64 connections at least 40 % of \
+    let note = "MLP 256-512-128-1 at batch 1 (256 numbers in, one out), client and servers on the same machine; the client \
+                uses one thread. Goals: p50 at 1 connection within 60 us of the echo; at 64 connections at least 40 % of \
                 the empty handler's requests a second.";
     let header = [
         "server",
@@ -180,39 +162,6 @@ fn wait(mut try_it: impl FnMut() -> Result<()>) -> Result<()> {
 /// A port that was free a moment ago.
 fn free_port() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
-}
-
-fn row() -> Vec<u8> {
-    (0..WIDTH).flat_map(|i| (i as f32 * 0.01).sin().to_le_bytes()).collect()
-}
-
-fn http_request() -> Bytes {
-    let json = format!(
-        r#"{{"inputs":[{{"name":"input","datatype":"FP32","shape":[1,{WIDTH}],"parameters":{{"binary_data_size":{}}}}}],"parameters":{{"binary_data_output":true}}}}"#,
-        4 * WIDTH
-    );
-    let mut request = format!(
-        "POST /v2/models/mlp/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\n\
-         Inference-Header-Content-Length: {}\r\nContent-Length: {}\r\n\r\n{json}",
-        json.len(),
-        json.len() + 4 * WIDTH
-    )
-    .into_bytes();
-    request.extend(row());
-    request.into()
-}
-
-fn grpc_message() -> Vec<u8> {
-    InferRequest {
-        model_name: "mlp".into(),
-        inputs: vec![InferTensor {
-            name: "input".into(),
-            datatype: "FP32".into(),
-            shape: vec![1, WIDTH as i64],
-        }],
-        raw: vec![row()],
-    }
-    .encode_to_vec()
 }
 
 fn rss_bytes(pid: u32) -> Option<u64> {
