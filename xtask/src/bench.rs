@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use crate::{Outcome, models, paths, process, python};
+use crate::{Outcome, models, paths, process, python, sequences};
 
 /// Help text.
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
 
-Usage: cargo xtask bench [--quick] [engine|server]
+Usage: cargo xtask bench [--quick] [engine|server|sequences]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -15,10 +15,14 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
 
   engine    only the in-process tables (MiniLM, MLP, silero)
   server    only the HTTP and gRPC tables, start time, idle memory and binary size
+  sequences only the most real-time sequences by protocol, and only if it is named: it needs no peers
   --quick   a tenth of the time, for a first look";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
+    if args.iter().any(|a| a == "sequences") {
+        return sequences::run(args.iter().any(|a| a == "--quick"));
+    }
     let peers = paths::root().join("bench/peers");
     if !peers.exists() {
         return Err("bench/peers is missing".to_owned());

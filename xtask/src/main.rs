@@ -13,6 +13,7 @@ mod models;
 mod paths;
 mod process;
 mod python;
+mod sequences;
 mod soak;
 mod tally;
 mod test;
