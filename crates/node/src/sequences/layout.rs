@@ -2,6 +2,7 @@
 //! sequences are joined, and what a sequence begins with.
 
 use super::first::Sizes;
+use super::shapes::{Batch, Fixed, batches, fixed};
 use super::slot::{Init, Slot, Window, filled, slot, window};
 use super::state::State;
 use crate::evaluate::Evaluate;
@@ -18,6 +19,9 @@ use stead_tensor::{Shape, Tensor};
 pub(crate) struct Layout {
     slots: Vec<Slot>,
     windows: Vec<Window>,
+    /// Inputs whose shapes go with the state, behind the windows.
+    fixed: Vec<Fixed>,
+    batches: Vec<Batch>,
 }
 
 impl Layout {
@@ -81,8 +85,13 @@ impl Layout {
         for setting in &wanted.windows {
             windows.push(window(setting, inputs)?);
         }
-        let mut layout = Layout { slots, windows };
+        let mut layout = Layout { slots, windows, fixed: Vec::new(), batches: Vec::new() };
         layout.find_batch_axes(inputs);
+        // A model without any state is none of a sequence, whatever shapes it takes.
+        if !layout.is_empty() {
+            layout.fixed = fixed(settings, inputs, &layout.slots);
+            layout.batches = batches(&layout.slots, inputs);
+        }
         Ok(layout)
     }
 
@@ -175,14 +184,18 @@ impl Layout {
                 format!("the last {} values along axis {} go before new ones", w.length, w.axis);
             (format!("window.{}", w.name), text)
         };
-        self.slots.iter().map(state).chain(self.windows.iter().map(window)).collect()
+        let fixed = |f: &Fixed| (f.name.clone(), f.describe().to_owned());
+        let states = self.slots.iter().map(state).chain(self.windows.iter().map(window));
+        states.chain(self.fixed.iter().map(fixed)).collect()
     }
 
     /// Puts the state into the inputs of a step and its windows in front of the new values. Without a state,
-    /// which is a START, the first values are made. Gives the windows of the next step.
+    /// which is a START, the first values are made. Gives the windows of the next step and the shapes that it
+    /// has to keep.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when a first value is missing or its size cannot be told.
+    /// `INVALID_ARGUMENT` when a first value is missing or its size cannot be told, and when an input has
+    /// another shape than the START has fixed.
     pub(crate) fn fill(
         &self,
         inputs: &mut [Option<Tensor>],
@@ -191,6 +204,7 @@ impl Layout {
         rows: usize,
     ) -> Result<Vec<Tensor>, Error> {
         let known = |i: usize| state.and_then(|s| s.0.get(i)).and_then(Option::as_ref);
+        let shapes = self.shapes(inputs, specs, state)?;
         let sizes = if state.is_none() { Sizes::of(inputs, specs) } else { Sizes::default() };
         for (i, slot) in self.slots.iter().enumerate() {
             let Some(place) = inputs.get_mut(slot.input) else { continue };
@@ -254,7 +268,42 @@ impl Layout {
             windows.push(super::first::last(&joined, window.axis, window.length).map_err(memory)?);
             *place = Some(joined);
         }
+        windows.extend(shapes);
         Ok(windows)
+    }
+
+    /// Holds the inputs, as they came, against the shapes of the START. Gives the shapes for the next step.
+    fn shapes(
+        &self,
+        inputs: &[Option<Tensor>],
+        specs: &[IoSpec],
+        state: Option<&State>,
+    ) -> Result<Vec<Tensor>, Error> {
+        let of = |i: usize| inputs.get(i).and_then(Option::as_ref).zip(specs.get(i));
+        let behind = self.slots.len() + self.windows.len();
+        let mut shapes = Vec::with_capacity(self.fixed.len());
+        for (i, fixed) in self.fixed.iter().enumerate() {
+            let start = state.and_then(|s| s.0.get(behind + i)).and_then(Option::as_ref);
+            let start = start.filter(|t| t.shape().elements() > 0);
+            let given = of(fixed.input);
+            if let (Some(start), Some((given, spec))) = (start, given)
+                && let Some(text) = fixed.refuses(start, spec, given)
+            {
+                return Err(invalid(text));
+            }
+            shapes.push(match start {
+                Some(start) => start.clone(),
+                None => Fixed::remember(given.map(|(given, _)| given)).map_err(memory)?,
+            });
+        }
+        for batch in &self.batches {
+            if let (Some(state), Some((given, spec))) = (state, of(batch.input))
+                && let Some(text) = batch.refuses(&state.0, spec, given)
+            {
+                return Err(invalid(text));
+            }
+        }
+        Ok(shapes)
     }
 
     /// The state that a step leaves: the values of its state outputs and the windows that [`Layout::fill`] gave.
@@ -280,13 +329,21 @@ impl Layout {
         let mut state = Vec::with_capacity(self.slots.len() + self.windows.len());
         for (i, name) in self.names().enumerate() {
             let place = values.iter().position(|(n, _)| n == name);
+            if place.is_none() && i >= self.slots.len() + self.windows.len() {
+                // The next step fixes it, as a START does.
+                state.push(Some(Fixed::remember(None).map_err(memory)?));
+                continue;
+            }
             let place = place.ok_or_else(|| invalid(format!("state {name:?} is missing")))?;
             let (_, value) = values.swap_remove(place);
             let (takes, expected) = match self.slots.get(i) {
                 Some(slot) => (slot.takes(&value), slot.expected()),
                 None => match self.windows.get(i - self.slots.len()) {
                     Some(window) => (window.takes(&value), window.expected()),
-                    None => (true, String::new()),
+                    None => match self.fixed.get(i - self.slots.len() - self.windows.len()) {
+                        Some(fixed) => (fixed.takes(&value), fixed.expected()),
+                        None => (true, String::new()),
+                    },
                 },
             };
             if !takes {
@@ -304,9 +361,11 @@ impl Layout {
         }
     }
 
-    /// The names of states and windows in the order of a [`State`], for files.
+    /// The names of states, windows and kept shapes in the order of a [`State`], for files.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.slots.iter().map(|s| &*s.spec.name).chain(self.windows.iter().map(|w| &*w.name))
+        let states = self.slots.iter().map(|s| &*s.spec.name);
+        let states = states.chain(self.windows.iter().map(|w| &*w.name));
+        states.chain(self.fixed.iter().map(|f| &*f.name))
     }
 }
 

@@ -12,6 +12,7 @@ mod first;
 mod joint;
 mod layout;
 mod sequencer;
+mod shapes;
 mod slot;
 mod state;
 
