@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use stead_engine::{LoadOptions, Model, Session, SessionOptions};
 use stead_node::{
-    Embedded, Error, InferRequest, NodeConfig, Param, Parameters, Protocol, VersionRef,
+    Code, Embedded, Error, InferRequest, NodeConfig, Param, Parameters, Protocol, VersionRef,
 };
 use stead_onnx::{Dim, ModelBuilder, ValueType};
 use stead_tensor::{DType, Tensor};
@@ -125,13 +125,18 @@ struct Server {
 
 impl Server {
     fn new(model: &[u8], options: &str) -> Server {
+        Server::new_with(model, "", options)
+    }
+
+    /// With settings of OpenVINO Model Server, and options of stead's own.
+    fn new_with(model: &[u8], settings: &str, options: &str) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("models/m/1");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("model.onnx"), model).unwrap();
         let config = format!(
             r#"{{"model_config_list": [{{"config": {{"name": "m", "base_path": "models/m", "stateful": true,
-               "low_latency_transformation": true, "stead": {{{options}}}}}}}]}}"#
+               "low_latency_transformation": true{settings}, "stead": {{{options}}}}}}}]}}"#
         );
         std::fs::write(folder.path().join("config.json"), config).unwrap();
         let config =
@@ -296,4 +301,21 @@ fn models_that_cannot_be_lifted_are_refused_by_the_name_of_the_node() {
     // Requests are joined along axis 0, and here that is time.
     let text = complaint(&layer("forward", 1), r#""max_batch_size": 4"#);
     assert!(text.contains("counts batch along axis 1"), "{text}");
+}
+
+/// A batch within one sequence, in chunks of other lengths; a step with another batch is refused.
+#[test]
+fn a_sequence_keeps_its_batch() {
+    let server = Server::new_with(&lstm(false), r#", "batch_size": "auto""#, "");
+    let step = |start: bool, rows: usize, len: usize| {
+        let chunk = noise(7, &[rows, len, WIDTH]);
+        let answer = server.runtime.block_on(server.node.infer(request(1, start, false, chunk)))?;
+        Ok::<_, Error>(answer.outputs[0].1.shape().to_vec())
+    };
+    assert_eq!(step(true, 2, 3), Ok(vec![2, 3, 3]));
+    assert_eq!(step(false, 2, 5), Ok(vec![2, 5, 3]));
+    let error = step(false, 1, 5).unwrap_err();
+    let text = "input \"x\" has shape [1, 5, 2], its sequence began with [2, 3, 2]";
+    assert_eq!((error.code, error.to_string()), (Code::InvalidArgument, text.to_owned()));
+    assert_eq!(step(false, 2, 1), Ok(vec![2, 1, 3]));
 }

@@ -89,8 +89,8 @@ impl Layout {
         layout.find_batch_axes(inputs);
         // A model without any state is none of a sequence, whatever shapes it takes.
         if !layout.is_empty() {
-            layout.fixed = fixed(settings, inputs, &layout.slots);
             layout.batches = batches(&layout.slots, inputs);
+            layout.fixed = fixed(settings, inputs, &layout.slots, &layout.batches);
         }
         Ok(layout)
     }

@@ -57,16 +57,21 @@ impl Fixed {
     }
 }
 
-/// The inputs to keep shapes of: all with `shape: auto`; with `batch_size: auto` too, unless the states tell the
-/// batch themselves.
-pub(super) fn fixed(settings: &ModelSettings, inputs: &[IoSpec], slots: &[Slot]) -> Vec<Fixed> {
-    let axes = match (settings.auto_shape, settings.batch_size) {
-        (Some(true), _) => usize::MAX,
-        (_, Some(BatchSize::Auto)) if batches(slots, inputs).is_empty() => 1,
+/// The inputs to keep shapes of: all with `shape: auto`; with `batch_size: auto` those whose batch no state tells.
+pub(super) fn fixed(
+    settings: &ModelSettings,
+    inputs: &[IoSpec],
+    slots: &[Slot],
+    batches: &[Batch],
+) -> Vec<Fixed> {
+    let (axes, told) = match (settings.auto_shape, settings.batch_size) {
+        (Some(true), _) => (usize::MAX, &[][..]),
+        (_, Some(BatchSize::Auto)) => (1, batches),
         _ => return Vec::new(),
     };
     let inputs = inputs.iter().enumerate();
-    let public = inputs.filter(|(i, _)| slots.iter().all(|s| s.input != *i));
+    let public = inputs
+        .filter(|(i, _)| slots.iter().all(|s| s.input != *i) && told.iter().all(|b| b.input != *i));
     let free = public.filter(|(_, s)| {
         s.dims.as_ref().is_none_or(|dims| dims.iter().take(axes).any(|d| d.known().is_none()))
     });
