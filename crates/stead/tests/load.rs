@@ -105,7 +105,9 @@ fn every_answer_is_compared_over_every_protocol() {
         assert_eq!(output.status.code(), Some(1), "{protocol}");
         assert_eq!(report["mismatches"], 200, "{protocol}: {report}");
         let first = report["first_error"].as_str().unwrap();
-        assert!(first.starts_with("step 1 of sequence number 1: output `y`: value 0"), "{first}");
+        // Which sequence is answered first is for the machine to say.
+        let told = first.starts_with("step ") && first.contains(": output `y`: value 0 is ");
+        assert!(told && first.contains(" of sequence number "), "{first}");
     }
 }
 
