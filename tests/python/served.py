@@ -85,17 +85,22 @@ VOICE = os.path.join(ROOT, "examples", "voice-activity", "config.json")
 
 
 class ServedCase(unittest.TestCase):
-    """One server for all tests of a class: the models of the client tests in a folder of their own, so that
-    tests may change it."""
+    """One server for all tests of a class: unless `start` says otherwise, of the models of the client tests in a
+    folder of their own, so that tests may change it."""
 
     arguments = ()
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="stead-clients-")
+        cls.server = cls.start()
+
+    @classmethod
+    def start(cls):
+        """The server; what it needs may be written to `cls.folder`, which goes with it."""
         cls.repository = os.path.join(cls.folder, "models")
         shutil.copytree(REPOSITORY, cls.repository, ignore=shutil.ignore_patterns("made-by"))
-        cls.server = Stead("serve", cls.repository, *cls.arguments)
+        return Stead("serve", cls.repository, *cls.arguments)
 
     @classmethod
     def tearDownClass(cls):

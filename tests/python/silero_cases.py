@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from served import ROOT
+from served import ROOT, VOICE, ServedCase, Stead
 
 SIGNALS = ("speech16k", "speech16k_b", "tones16k", "noise16k", "silence16k")
 CONTEXT = 64  # samples of the frame before, which the server adds
@@ -48,3 +48,12 @@ class Reference:
         """The largest error when the state of speech is forgotten at every frame."""
         frames, expected = self.frames["speech16k"][:60], self.expected["speech16k"]
         return max(abs(step(next(ids), True, False, f) - e) for f, e in zip(frames, expected))
+
+
+class SileroCase(ServedCase):
+    """The voice-activity example against what ONNX Runtime computed with the state carried by hand."""
+
+    @classmethod
+    def start(cls):
+        cls.reference = Reference()
+        return Stead("--config_path", VOICE)

@@ -35,6 +35,7 @@
 //! they decide nothing. Nothing here knows HTTP, gRPC or JSON.
 #![forbid(unsafe_code)]
 
+mod code;
 mod embedded;
 mod error;
 mod evaluate;
@@ -56,8 +57,9 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+pub use code::{CODES, Code, CodeRow};
 pub use embedded::{Embedded, NodeConfig};
-pub use error::{CODES, Code, CodeRow, Error, ErrorKind};
+pub use error::{Error, ErrorKind};
 pub use info::{
     DynamicBatching, IndexEntry, IndexState, ModelConfig, ModelMetadata, ReloadOutcome,
     SequenceBatching, TensorInfo, VersionPolicyInfo, VersionState, VersionStatus,
@@ -70,4 +72,6 @@ pub use request::{
     InferRequest, InferResponse, Param, Parameters, Protocol, VersionRef, parse_version,
 };
 pub use statistics::{BatchStatistics, Duration as StatDuration, ModelStatistics};
-pub use stead_sequence::{SequenceError, SequenceId, Summary as SequenceSummary};
+pub use stead_sequence::{
+    Counters as SequenceCounters, SequenceError, SequenceId, Summary as SequenceSummary,
+};

@@ -1,6 +1,6 @@
 //! Values of the metrics, as plain data; the server renders them.
 
-use crate::Protocol;
+use crate::{Protocol, SequenceCounters};
 
 /// A call as OpenVINO Model Server labels it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,22 +126,8 @@ pub struct SequenceMetrics {
     pub spilled: u64,
     /// Requests that wait for their turn.
     pub waiting: u64,
-    /// Those that began.
-    pub started: u64,
-    /// Those that a client ended.
-    pub ended: u64,
-    /// Those that were idle for too long.
-    pub expired: u64,
-    /// Those that an administrator ended.
-    pub removed: u64,
-    /// Steps done.
-    pub steps: u64,
-    /// Steps that failed or were cancelled while they ran.
-    pub failed: u64,
-    /// Requests that were refused.
-    pub refused: u64,
-    /// Requests that got an answer given before.
-    pub replayed: u64,
+    /// What has happened to them.
+    pub counters: SequenceCounters,
 }
 
 /// The metrics of one model.

@@ -499,8 +499,8 @@ fn all_states_change_or_none() {
     let metrics = server.node.metrics();
     let row = metrics.models.iter().find(|m| m.name == "p").unwrap();
     let sequences = row.versions[0].sequences.unwrap();
-    assert_eq!((sequences.active, sequences.started, sequences.ended), (0, 1, 1));
-    assert_eq!((sequences.steps, sequences.failed), (4, 3));
+    assert_eq!((sequences.active, sequences.counters.started, sequences.counters.ended), (0, 1, 1));
+    assert_eq!((sequences.counters.steps, sequences.counters.failed), (4, 3));
     // Outputs that are not wanted do not keep a state back.
     let mut quiet = request(&[("x", &[5.0], &[1, 1])]);
     quiet.parameters.insert("sequence_id".into(), Param::U64(7));

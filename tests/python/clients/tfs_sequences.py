@@ -33,7 +33,8 @@ import grpc
 import numpy as np
 import requests
 
-from served import BINARY, ROOT, SUMMATOR, VOICE, Stead, free_port, stateful_config
+from served import BINARY, ROOT, SUMMATOR, ServedCase, Stead, free_port, stateful_config
+from silero_cases import SileroCase
 from tfs_messages import make_ndarray, make_tensor_proto
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
@@ -170,12 +171,10 @@ def value(answer):
     return make_ndarray(answer.outputs["y"])[0, 0]
 
 
-class Scenarios(unittest.TestCase):
+class Scenarios(ServedCase):
     @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="stead-sequences-")
-        cls.config(44)
-        cls.server = Stead("--config_path", os.path.join(cls.folder, "config.json"), "--file_system_poll_wait_seconds", "0")
+    def start(cls):
+        return Stead("--config_path", cls.config(44), "--file_system_poll_wait_seconds", "0")
 
     @classmethod
     def config(cls, limit, **keys):
@@ -187,13 +186,6 @@ class Scenarios(unittest.TestCase):
             "kind": (SUMMATOR, {}, keys),
         }
         return stateful_config(cls.folder, models)
-
-    @classmethod
-    def tearDownClass(cls):
-        code = cls.server.stop()
-        shutil.rmtree(cls.folder)
-        if code != 0:
-            raise RuntimeError(f"stead ended with {code}:\n{cls.server.log_text()}")
 
     def setUp(self):
         self.channel = grpc.insecure_channel(self.server.grpc)
@@ -317,20 +309,7 @@ class Scenarios(unittest.TestCase):
         self.assertIn("does not exist", self.rest("dummy", end, 404)["error"])
 
 
-class Silero(unittest.TestCase):
-    """The voice-activity example against what ONNX Runtime computed with the state carried by hand."""
-
-    @classmethod
-    def setUpClass(cls):
-        from silero_cases import Reference
-
-        cls.reference = Reference()
-        cls.server = Stead("--config_path", VOICE)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
+class Silero(SileroCase):
     def test_grpc(self):
         stub = prediction_service_pb2_grpc.PredictionServiceStub(grpc.insecure_channel(self.server.grpc))
 

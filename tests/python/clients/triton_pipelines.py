@@ -2,16 +2,13 @@
 
 import json
 import os
-import shutil
-import tempfile
-import unittest
 
 import numpy as np
 import tritonclient.grpc
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
-from served import REPOSITORY, SUMMATOR, Stead
+from served import REPOSITORY, SUMMATOR, ServedCase, Stead
 
 
 def node(name, model, inputs, outputs, **options):
@@ -66,8 +63,7 @@ class Pipelines:
     client = None
 
     @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="stead-pipelines-")
+    def start(cls):
         models = [
             {"name": "add", "base_path": os.path.join(REPOSITORY, "add")},
             {"name": "summator", "base_path": SUMMATOR, "stateful": True},
@@ -76,14 +72,7 @@ class Pipelines:
         with open(path, "w") as file:
             config = {"model_config_list": [{"config": m} for m in models], "pipeline_config_list": PIPELINES}
             json.dump(config, file)
-        cls.server = Stead("--config_path", path)
-
-    @classmethod
-    def tearDownClass(cls):
-        code = cls.server.stop()
-        shutil.rmtree(cls.folder)
-        if code != 0:
-            raise RuntimeError(f"stead ended with {code}:\n{cls.server.log_text()}")
+        return Stead("--config_path", path)
 
     def setUp(self):
         self.triton = self.connect()
@@ -128,7 +117,7 @@ class Pipelines:
                 self.assertEqual(got, (once[id], twice[id]))
 
 
-class Http(Pipelines, unittest.TestCase):
+class Http(Pipelines, ServedCase):
     client = tritonclient.http
 
     def connect(self):
@@ -140,7 +129,7 @@ class Http(Pipelines, unittest.TestCase):
         self.assertEqual(metadata["outputs"], [{"name": "sum", "datatype": "FP32", "shape": [-1, -1, 4]}])
 
 
-class Grpc(Pipelines, unittest.TestCase):
+class Grpc(Pipelines, ServedCase):
     client = tritonclient.grpc
 
     def connect(self):

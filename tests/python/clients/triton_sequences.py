@@ -15,19 +15,16 @@ EXCEPTIONS = {
 import os
 import queue
 import random
-import shutil
-import tempfile
 import threading
 import time
-import unittest
 
 import numpy as np
 import tritonclient.grpc
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
-from served import SUMMATOR, VOICE, Stead, stateful_config
-from silero_cases import Reference
+from served import SUMMATOR, ServedCase, Stead, stateful_config
+from silero_cases import SileroCase
 
 
 class Sequences:
@@ -36,22 +33,14 @@ class Sequences:
     client = None
 
     @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="stead-sequences-")
+    def start(cls):
         compat = {"triton_compat": True, "max_batch_size": 8, "max_queue_delay_microseconds": 500}
         models = {
             "custom": (SUMMATOR, compat, {}),
             "idle": (SUMMATOR, {**compat, "sequence_idle_timeout_ms": 50}, {}),
             "ovms": (SUMMATOR, {}, {}),
         }
-        cls.server = Stead("--config_path", stateful_config(cls.folder, models))
-
-    @classmethod
-    def tearDownClass(cls):
-        code = cls.server.stop()
-        shutil.rmtree(cls.folder)
-        if code != 0:
-            raise RuntimeError(f"stead ended with {code}:\n{cls.server.log_text()}")
+        return Stead("--config_path", stateful_config(cls.folder, models))
 
     def setUp(self):
         self.triton = self.connect()
@@ -186,14 +175,14 @@ class Sequences:
             self.assertEqual(config.config.sequence_batching.max_sequence_idle_microseconds, 50_000)
 
 
-class Http(Sequences, unittest.TestCase):
+class Http(Sequences, ServedCase):
     client = tritonclient.http
 
     def connect(self):
         return self.client.InferenceServerClient(self.server.rest)
 
 
-class Grpc(Sequences, unittest.TestCase):
+class Grpc(Sequences, ServedCase):
     client = tritonclient.grpc
 
     def connect(self):
@@ -237,18 +226,7 @@ class Grpc(Sequences, unittest.TestCase):
         self.assertEqual(self.step(300, 3, end=True), 7)
 
 
-class Silero(unittest.TestCase):
-    """The voice-activity example against what ONNX Runtime computed with the state carried by hand."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.reference = Reference()
-        cls.server = Stead("--config_path", VOICE)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
+class Silero(SileroCase):
     def by_infer(self, client, triton):
         self.addCleanup(triton.close)
 

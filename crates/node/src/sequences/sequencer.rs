@@ -25,8 +25,8 @@ use std::time::{Duration, Instant, SystemTime};
 use stead_app::SequenceSettings;
 use stead_log::LogError;
 use stead_sequence::{
-    Counters, Next, Order, Origin, Outcome, Replay, Rules, Run, SequenceError, SequenceId, Summary,
-    Table, Ticket,
+    Next, Order, Origin, Outcome, Replay, Rules, Run, SequenceError, SequenceId, Summary, Table,
+    Ticket,
 };
 use stead_tensor::Tensor;
 use tokio::sync::oneshot;
@@ -392,21 +392,12 @@ impl Sequencer {
     /// The metrics now.
     pub(crate) fn metrics(&self) -> SequenceMetrics {
         let table = self.lock();
-        let Counters { started, ended, expired, removed, steps, failed, refused, replayed } =
-            table.counters();
         SequenceMetrics {
             active: table.len() as u64,
             bytes: table.bytes(),
             spilled: self.spill.count(),
             waiting: table.waiting() as u64,
-            started,
-            ended,
-            expired,
-            removed,
-            steps,
-            failed,
-            refused,
-            replayed,
+            counters: table.counters(),
         }
     }
 

@@ -107,7 +107,8 @@ fn a_client_that_goes_away_leaves_the_sequence() {
     assert_eq!(values(&answer.outputs), [5.0], "the step that was given up has left nothing");
     let sequences = node.metrics().models.iter().find(|m| m.name == "chain").cloned().unwrap();
     let sequences = sequences.versions[0].sequences.unwrap();
-    assert_eq!((sequences.active, sequences.steps, sequences.failed), (1, 2, 1));
+    let counters = sequences.counters;
+    assert_eq!((sequences.active, counters.steps, counters.failed), (1, 2, 1));
 }
 
 /// One request of many that fail, and many of which all fail, leave the others alone.

@@ -218,7 +218,7 @@ fn many_clients_in_batches() {
     });
     assert_eq!(server.active(), 0);
     let versions = &server.node.metrics().models[0].versions[0];
-    assert_eq!(versions.sequences.unwrap().steps, 1500);
+    assert_eq!(versions.sequences.unwrap().counters.steps, 1500);
     assert!(versions.batch_size.counts.iter().skip(1).sum::<u64>() > 0, "some ran together");
 }
 

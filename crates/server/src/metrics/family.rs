@@ -1,6 +1,6 @@
 //! The one table of metric families.
 
-use stead_node::{Histogram, MetricsSnapshot, SequenceMetrics, VersionMetrics};
+use stead_node::{Histogram, MetricsSnapshot, SequenceCounters, SequenceMetrics, VersionMetrics};
 
 /// What a family measures and where its values are.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ pub enum Kind {
     /// A distribution of a model version.
     Histogram(fn(&VersionMetrics) -> &Histogram),
     /// A value of a stateful model version that only grows.
-    SequenceCounter(fn(&SequenceMetrics) -> u64),
+    SequenceCounter(fn(&SequenceCounters) -> u64),
     /// A value of a stateful model version.
     SequenceGauge(fn(&SequenceMetrics) -> u64),
     /// A distribution of a stateful model version.
@@ -142,25 +142,25 @@ pub const FAMILIES: &[Family] = &[
         "stead_sequence_started",
         true,
         "Sequences that began, copies and imports among them.",
-        Kind::SequenceCounter(|s| s.started),
+        Kind::SequenceCounter(|c| c.started),
     ),
     family(
         "stead_sequence_ended",
         true,
         "Sequences that clients ended.",
-        Kind::SequenceCounter(|s| s.ended),
+        Kind::SequenceCounter(|c| c.ended),
     ),
     family(
         "stead_sequence_expired",
         true,
         "Sequences that were idle for too long.",
-        Kind::SequenceCounter(|s| s.expired),
+        Kind::SequenceCounter(|c| c.expired),
     ),
     family(
         "stead_sequence_removed",
         true,
         "Sequences that an administrator ended.",
-        Kind::SequenceCounter(|s| s.removed),
+        Kind::SequenceCounter(|c| c.removed),
     ),
     family(
         "stead_sequence_spilled",
@@ -180,24 +180,24 @@ pub const FAMILIES: &[Family] = &[
         "Requests that wait for their turn in a sequence.",
         Kind::SequenceGauge(|s| s.waiting),
     ),
-    family("stead_sequence_steps", true, "Steps done.", Kind::SequenceCounter(|s| s.steps)),
+    family("stead_sequence_steps", true, "Steps done.", Kind::SequenceCounter(|c| c.steps)),
     family(
         "stead_sequence_failed",
         true,
         "Steps that failed or were cancelled while they ran; their sequences are as before.",
-        Kind::SequenceCounter(|s| s.failed),
+        Kind::SequenceCounter(|c| c.failed),
     ),
     family(
         "stead_sequence_refused",
         true,
         "Requests that a sequence refused.",
-        Kind::SequenceCounter(|s| s.refused),
+        Kind::SequenceCounter(|c| c.refused),
     ),
     family(
         "stead_sequence_replayed",
         true,
         "Repeated steps that got the answer given before.",
-        Kind::SequenceCounter(|s| s.replayed),
+        Kind::SequenceCounter(|c| c.replayed),
     ),
     family(
         "stead_sequence_step_time_us",

@@ -94,7 +94,9 @@ impl Writer {
                     Kind::Gauge(value) => self.sample(name, &of_version, value(v)),
                     Kind::Histogram(value) => self.histogram(name, &of_version, value(v)),
                     Kind::SequenceCounter(value) => {
-                        v.sequences.iter().for_each(|s| self.counter(name, &of_version, value(s)));
+                        if let Some(s) = &v.sequences {
+                            self.counter(name, &of_version, value(&s.counters));
+                        }
                     }
                     Kind::SequenceGauge(value) => {
                         v.sequences.iter().for_each(|s| self.sample(name, &of_version, value(s)));
