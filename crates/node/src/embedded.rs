@@ -274,6 +274,40 @@ impl Embedded {
         Ok(instance.metadata(self.repository.versions(model)))
     }
 
+    /// What those take and give who may answer a request: the version asked for, and behind it those that only finish
+    /// their sequences, as far as they differ. There is at least one.
+    ///
+    /// # Errors
+    /// The errors of lookup, when nobody is left.
+    pub fn metadata_of_holders(
+        &self,
+        model: &str,
+        version: &VersionRef,
+    ) -> Result<Vec<ModelMetadata>, Error> {
+        let mut all: Vec<ModelMetadata> = Vec::new();
+        for holder in self.repository.find_holders(model, version)? {
+            let metadata = holder.metadata(Vec::new());
+            if !all.iter().any(|other| other.has_signature_of(&metadata)) {
+                all.push(metadata);
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the one takes and gives who is going to answer a request: for a step, where its sequence lives.
+    ///
+    /// # Errors
+    /// The errors of lookup.
+    pub fn metadata_for(&self, request: &InferRequest) -> Result<ModelMetadata, Error> {
+        Ok(self.repository.find_for(request)?.metadata(Vec::new()))
+    }
+
+    /// Whether axis 0 of the tensors of a version is a batch, also while it only finishes its sequences.
+    pub fn is_batched(&self, model: &str, version: u64) -> bool {
+        let holders = self.repository.find_holders(model, &VersionRef::Number(version));
+        holders.is_ok_and(|all| all.iter().any(|i| i.config().max_batch_size > 0))
+    }
+
     /// The configuration of a model.
     ///
     /// # Errors
@@ -316,9 +350,13 @@ impl Embedded {
         self.repository.find(model, version).is_ok()
     }
 
-    /// Whether requests for a model are steps of sequences. Those for an unknown one are not.
+    /// Whether requests for a model are steps of sequences, also of one that only finishes them. Those for an unknown
+    /// one are not.
     pub fn is_stateful(&self, model: &str, version: &VersionRef) -> bool {
-        self.repository.find(model, version).is_ok_and(|instance| instance.is_stateful())
+        match self.repository.find(model, version) {
+            Ok(instance) => instance.is_stateful(),
+            Err(_) => self.repository.find_holders(model, version).is_ok(),
+        }
     }
 
     /// Whether the node lives.

@@ -35,6 +35,15 @@ pub struct ModelMetadata {
     pub special_inputs: Vec<TensorInfo>,
 }
 
+impl ModelMetadata {
+    /// Whether a request for the one is read and answered like one for the other.
+    pub fn has_signature_of(&self, other: &ModelMetadata) -> bool {
+        self.inputs == other.inputs
+            && self.outputs == other.outputs
+            && self.special_inputs == other.special_inputs
+    }
+}
+
 /// Which versions of a model are served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VersionPolicyInfo {

@@ -27,15 +27,8 @@ pub async fn evaluate(
     parsed: ParsedInfer,
     protocol: Protocol,
 ) -> Result<InferResponse, Fault> {
-    if parsed.outputs.iter().any(|o| o.classes.is_some()) {
-        // Before the model runs: a step of a sequence that was done must have its answer.
-        let metadata = node.model_metadata(&model, &version)?;
-        for output in &metadata.outputs {
-            if parsed.outputs.iter().any(|o| o.name == output.name && o.classes.is_some()) {
-                check_classes(output.dtype)?;
-            }
-        }
-    }
+    let classified = parsed.outputs.iter().filter(|o| o.classes.is_some());
+    let classified: Vec<String> = classified.map(|o| o.name.clone()).collect();
     let request = InferRequest {
         model,
         version,
@@ -46,11 +39,17 @@ pub async fn evaluate(
         deadline: parsed.deadline,
         protocol,
     };
+    if !classified.is_empty() {
+        // Before the model runs: a step of a sequence that was done must have its answer.
+        let metadata = node.metadata_for(&request)?;
+        for output in metadata.outputs.iter().filter(|o| classified.contains(&o.name)) {
+            check_classes(output.dtype)?;
+        }
+    }
     Ok(node.infer(request).await?)
 }
 
 /// Whether axis 0 of a model's tensors is a batch, as its configuration says.
 pub fn is_batched(node: &Embedded, response: &InferResponse) -> bool {
-    let version = VersionRef::Number(response.version);
-    node.model_config(&response.model, &version).is_ok_and(|c| c.max_batch_size > 0)
+    node.is_batched(&response.model, response.version)
 }

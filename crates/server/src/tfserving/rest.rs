@@ -5,10 +5,12 @@ use super::signature::{all_status_json, metadata_json, status_json};
 use crate::fault::Fault;
 use crate::http::{Body, LARGE, Reply, Shared, TfsCall, V1, blocking};
 use crate::tensors::check_json;
+use bytes::Bytes;
 use http::StatusCode;
 use std::sync::Arc;
 use stead_node::{
-    Code, InferRequest, Method, ModelMetadata, Parameters, Protocol, VersionRef, parse_version,
+    Code, Embedded, ErrorKind, InferRequest, Method, ModelMetadata, Parameters, Protocol,
+    VersionRef, parse_version,
 };
 
 const HTTP: Protocol = Protocol::TfsHttp;
@@ -80,6 +82,47 @@ fn metadata(shared: &Shared, model: &str, version: &VersionRef) -> Result<ModelM
     Ok(metadata?)
 }
 
+/// A request, and whom it is for.
+struct Read {
+    request: InferRequest,
+    format: Format,
+    metadata: ModelMetadata,
+}
+
+/// Reads a request. The types of inputs decide how numbers are read; while a model that was replaced finishes its
+/// sequences, they are those of the one where the sequence lives, which only the request itself tells.
+fn read(node: &Embedded, model: String, version: VersionRef, bytes: &Bytes) -> Result<Read, Fault> {
+    let holders = node.metadata_of_holders(&model, &version)?;
+    let alone = holders.len() == 1;
+    let read_as = |metadata: ModelMetadata| {
+        let parsed = parse_predict(bytes, &metadata)?;
+        let request = InferRequest {
+            model: model.clone(),
+            version: version.clone(),
+            id: String::new(),
+            inputs: parsed.inputs,
+            outputs: Vec::new(),
+            parameters: Parameters::new(),
+            deadline: None,
+            protocol: HTTP,
+        };
+        Ok(Read { request, format: parsed.format, metadata })
+    };
+    let is_for = |read: &Read| {
+        let holder = node.metadata_for(&read.request);
+        holder.is_ok_and(|holder| holder.has_signature_of(&read.metadata))
+    };
+    let mut first = None;
+    for metadata in holders {
+        let read = read_as(metadata);
+        if read.as_ref().is_ok_and(|read| alone || is_for(read)) {
+            return read;
+        }
+        first.get_or_insert(read);
+    }
+    first.unwrap_or_else(|| Err(ErrorKind::UnknownModel { model }.into()))
+}
+
 async fn predict(
     shared: &Arc<Shared>,
     model: String,
@@ -87,26 +130,16 @@ async fn predict(
     body: Body,
 ) -> Result<Reply, Fault> {
     let bytes = body.read(&shared.options).await?;
-    let metadata = shared.node.model_metadata(&model, &version)?;
+    let read = if bytes.len() > LARGE {
+        let node = shared.node.clone();
+        blocking(move || read(&node, model, version, &bytes)).await??
+    } else {
+        read(&shared.node, model, version, &bytes)?
+    };
+    let Read { request, mut format, metadata } = read;
     // Before the model runs: a step of a sequence that was done must have its answer.
     metadata.outputs.iter().try_for_each(|o| check_json(o.dtype))?;
     let stateful = !metadata.special_inputs.is_empty();
-    let parsed = if bytes.len() > LARGE {
-        blocking(move || parse_predict(&bytes, &metadata)).await??
-    } else {
-        parse_predict(&bytes, &metadata)?
-    };
-    let mut format = parsed.format;
-    let request = InferRequest {
-        model,
-        version,
-        id: String::new(),
-        inputs: parsed.inputs,
-        outputs: Vec::new(),
-        parameters: Parameters::new(),
-        deadline: None,
-        protocol: HTTP,
-    };
     let outputs = shared.node.infer(request).await?.outputs;
     if stateful && rows_of(&outputs).is_none() {
         // The step is done. Columns can hold every answer.

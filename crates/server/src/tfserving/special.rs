@@ -39,8 +39,8 @@ pub fn read_input(
         Ok(tensor) => return Ok(tensor),
         Err(error) => error,
     };
-    let metadata = node.model_metadata(model, version)?;
-    match metadata.special_inputs.iter().any(|i| i.name == name) {
+    let mut holders = node.metadata_of_holders(model, version)?.into_iter();
+    match holders.any(|metadata| metadata.special_inputs.iter().any(|i| i.name == name)) {
         true => special(&proto),
         false => Err(named(error)),
     }
