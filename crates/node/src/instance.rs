@@ -7,6 +7,7 @@ use crate::scheduler::{Batching, Job, Limits, NoStates, Reply, Scheduler, StateA
 use crate::sequences::{self, Cleaner, Layout, Sequencer, Step, Work};
 use crate::signature::Signature;
 use crate::states::States;
+use crate::totals::Totals;
 use crate::{
     DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig, ModelMetadata,
     Parameters, SequenceBatching, TensorInfo, VersionMetrics, VersionPolicyInfo,
@@ -122,6 +123,7 @@ impl Instance {
             }
             None => None,
         };
+        recorder.loaded();
         Ok(Instance {
             sequences,
             model: (*model).to_owned(),
@@ -313,6 +315,18 @@ impl Instance {
             sequences: self.sequences.as_ref().map(|s| s.metrics()),
             ..self.recorder.metrics()
         }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let plans = self.scheduler.evaluate().plan_stats();
+        self.recorder.gone(Totals {
+            plan_hits: plans.hits,
+            plan_misses: plans.misses,
+            plan_evictions: plans.evictions,
+            sequences: None,
+        });
     }
 }
 

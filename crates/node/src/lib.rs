@@ -56,6 +56,7 @@ mod states;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 pub use code::{CODES, Code, CodeRow};
 pub use embedded::{Embedded, NodeConfig};

@@ -1,13 +1,15 @@
 //! Counting what happens to the requests of a model version.
 
 use crate::scheduler::Times;
+use crate::servable::Servable;
+use crate::totals::{Past, Totals, join};
 use crate::{
     BatchStatistics, CallKey, Histogram, Method, ModelStatistics, Protocol, RequestTimes,
     VersionMetrics,
 };
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Buckets of OpenVINO Model Server's histograms: bounds floor(10 * 1.8^i) microseconds.
@@ -114,6 +116,9 @@ struct Counts {
 pub(crate) struct Recorder {
     counts: Mutex<Counts>,
     current: AtomicU64,
+    /// Whether the version has ever been loaded.
+    loaded: AtomicBool,
+    past: Mutex<Past>,
 }
 
 impl Recorder {
@@ -140,11 +145,43 @@ impl Recorder {
                 cancelled: 0,
             }),
             current: AtomicU64::new(0),
+            loaded: AtomicBool::new(false),
+            past: Mutex::default(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An instance of the version is there.
+    pub(crate) fn loaded(&self) {
+        self.loaded.store(true, Ordering::Relaxed);
+    }
+
+    /// An instance of the version, or a part of one, is gone; it has counted this.
+    pub(crate) fn gone(&self, totals: Totals) {
+        self.past().add(totals);
+    }
+
+    fn past(&self) -> MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The metrics of the version: of its instances that live, the one first that takes new requests, and of those
+    /// that are gone. None for a version that was never loaded.
+    pub(crate) fn metrics_of<'a>(
+        &self,
+        living: impl Iterator<Item = &'a Arc<Servable>>,
+    ) -> Option<VersionMetrics> {
+        if !self.loaded.load(Ordering::Relaxed) {
+            return None;
+        }
+        let gone = self.past().gone();
+        let all = living.map(|instance| instance.metrics()).reduce(|a, b| join(a, &b));
+        let mut metrics = all.unwrap_or_else(|| self.metrics());
+        self.past().complete(gone, &mut metrics);
+        Some(metrics)
     }
 
     /// A request arrived.

@@ -54,6 +54,7 @@ pub(crate) fn build(
         let work = Work::Pipeline(states);
         sequences::begin(name, work, QUEUE, &own, durable, &recorder, machine)
     });
+    recorder.loaded();
     Ok(Pipeline {
         name: name.to_owned(),
         settings: settings.clone(),

@@ -185,9 +185,11 @@ impl Repository {
         let metrics = |record: &Arc<ModelRecord>| ModelMetrics {
             name: record.name.clone(),
             calls: record.calls.lock().unwrap_or_else(PoisonError::into_inner).snapshot(false),
-            versions: record.served().map(|i| i.metrics()).collect(),
+            versions: record.metrics(),
         };
-        models.values().filter(|m| !m.removed).map(metrics).collect()
+        // A removed model keeps its counters as long as its name is remembered.
+        let all = models.values().map(|record| (record.removed, metrics(record)));
+        all.filter(|(removed, m)| !removed || !m.versions.is_empty()).map(|(_, m)| m).collect()
     }
 
     /// Counts a call that is no inference. Calls for models that do not exist are not counted: clients could

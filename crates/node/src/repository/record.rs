@@ -3,7 +3,10 @@
 use super::scan::Stamp;
 use crate::recorder::{Calls, Recorder};
 use crate::servable::Servable;
-use crate::{Error, ErrorKind, IndexEntry, IndexState, VersionRef, VersionState, VersionStatus};
+use crate::{
+    Error, ErrorKind, IndexEntry, IndexState, VersionMetrics, VersionRef, VersionState,
+    VersionStatus,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use stead_app::ModelSettings;
@@ -161,6 +164,16 @@ impl ModelRecord {
         let served = self.served().rev().cloned();
         let mut all = self.draining.iter().rev().filter_map(Weak::upgrade).chain(served);
         all.find(|i| self.number(version).is_none_or(|n| n == i.version()) && i.knows(order))
+    }
+
+    /// The metrics of all versions that were ever loaded, ascending.
+    pub(super) fn metrics(&self) -> Vec<VersionMetrics> {
+        let draining: Vec<_> = self.draining.iter().rev().filter_map(Weak::upgrade).collect();
+        let of = |(number, version): (&u64, &VersionRecord)| {
+            let finishing = draining.iter().filter(|i| i.version() == *number);
+            version.recorder.metrics_of(version.instance().into_iter().chain(finishing))
+        };
+        self.versions.iter().filter_map(of).collect()
     }
 
     /// Lets an instance that is replaced finish its sequences.

@@ -16,6 +16,7 @@ use super::state::{Kept, State, Stored};
 use crate::memory::Held;
 use crate::recorder::Recorder;
 use crate::scheduler::{Answer, Job, Reply, Scheduler};
+use crate::totals::Totals;
 use crate::{Error, ErrorKind, SequenceMetrics};
 use handover::Handover;
 pub(crate) use spill::Spilling;
@@ -508,6 +509,13 @@ impl Sequencer {
         self.insert(&mut table, id, step, Stored::Here(state))?;
         drop(table);
         self.flush()
+    }
+}
+
+impl Drop for Sequencer {
+    fn drop(&mut self) {
+        let sequences = Some(self.lock().counters());
+        self.recorder.gone(Totals { sequences, ..Totals::default() });
     }
 }
 

@@ -383,3 +383,63 @@ fn the_same_version_loaded_anew_keeps_its_sequences() {
     assert_eq!(refused, "Model type cannot be changed after it is loaded");
     assert_eq!(server.ovms(2, 0, 1.0), Ok((2.0, 2)), "the old one is served on");
 }
+
+/// Every counter of the page, while a model is loaded anew, replaced by another version, removed and brought back.
+#[test]
+fn counters_never_go_back() {
+    let server = Server::new(r#", "stead": {"sequence_ids": "counter"}"#);
+    let mut shown = std::collections::BTreeMap::new();
+    let mut look = |when: &str| {
+        let model = server.node.metrics().models.remove(0);
+        for v in &model.versions {
+            let c = v.sequences.unwrap().counters;
+            let requests: u64 = v.calls.iter().map(|(_, ok, bad)| ok + bad).sum();
+            let counters = [
+                ("started", c.started),
+                ("ended", c.ended),
+                ("steps", c.steps),
+                ("refused", c.refused),
+                ("plan hits", v.plan_hits),
+                ("plan misses", v.plan_misses),
+                ("requests", requests),
+                ("runs", v.inference_time_us.counts.iter().sum()),
+            ];
+            for (name, value) in counters {
+                let before = shown.insert((v.version, name), value).unwrap_or(0);
+                assert!(value >= before, "{when}: {name} of version {}", v.version);
+            }
+        }
+        model.versions
+    };
+    let flow = |id| {
+        server.ovms(id, 1, 1.0).unwrap();
+        server.ovms(id, 0, 1.0).unwrap();
+        assert!(server.ovms(id + 1000, 0, 1.0).is_err());
+    };
+    flow(1);
+    look("at first");
+    assert_eq!(server.reload(r#", "stead": {"max_batch_size": 8}"#), Ok(true));
+    flow(2);
+    let versions = look("loaded anew, the old one finishes");
+    let sequences = versions[0].sequences.unwrap();
+    assert_eq!((sequences.active, sequences.counters.steps), (2, 4), "both are counted");
+    server.ovms(1, 2, 1.0).unwrap();
+    look("the old one has finished");
+    let path = server.folder.path().join("models/m");
+    std::fs::create_dir_all(path.join("2")).unwrap();
+    std::fs::write(path.join("2/model.onnx"), summator()).unwrap();
+    assert_eq!(server.reload(""), Ok(true));
+    flow(3);
+    assert_eq!(look("a new version").len(), 2);
+    server.ovms(2, 2, 1.0).unwrap();
+    server.ovms(3, 2, 1.0).unwrap();
+    std::fs::write(server.folder.path().join("config.json"), r#"{"model_config_list": []}"#)
+        .unwrap();
+    server.node.reload_config().unwrap();
+    assert_eq!(look("removed").len(), 2);
+    assert_eq!(server.reload(""), Ok(true));
+    flow(4);
+    let versions = look("brought back");
+    let steps: Vec<u64> = versions.iter().map(|v| v.sequences.unwrap().counters.steps).collect();
+    assert_eq!(steps, [6, 5], "of all instances");
+}
