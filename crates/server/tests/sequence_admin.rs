@@ -50,7 +50,7 @@ fn sequences_are_listed_in_pages_and_shown() {
     let text = fixture.get("/v2/models/sum/sequences/%227%22").json();
     assert_eq!((&number["id"], &number["step"]), (&json!(7), &json!(1)));
     assert_eq!((&text["id"], &text["step"]), (&json!("7"), &json!(2)));
-    assert_eq!(text["status"], "idle");
+    assert_eq!((&text["status"], &text["state_in"]), (&json!("idle"), &json!("memory")));
     assert!(text["age_ms"].as_u64() >= text["idle_ms"].as_u64());
     let state = json!([{"name": "sum", "datatype": "FP32", "shape": [1, 1], "bytes": 4}]);
     assert_eq!(text["state"], state);

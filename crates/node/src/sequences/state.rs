@@ -52,6 +52,10 @@ impl Weight for Stored {
             Stored::Away(_) => size_of::<Slot>() as u64,
         }
     }
+
+    fn is_on_disk(&self) -> bool {
+        matches!(self, Stored::Away(_))
+    }
 }
 
 fn size_of_elements(tensor: &Tensor) -> usize {

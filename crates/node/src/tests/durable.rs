@@ -238,6 +238,9 @@ fn states_beyond_the_budget_go_to_disk_and_come_back() {
         }
         until("most are on disk", || metrics().spilled > 80);
         assert_eq!(metrics().active, 100, "none was refused or dropped");
+        let all = server.node.sequences("m", &VersionRef::Latest, None, 1000).unwrap();
+        let on_disk = all.iter().filter(|s| s.on_disk).count() as u64;
+        assert!(on_disk > 80 && on_disk <= metrics().spilled, "{on_disk}");
         let id = SequenceId::Number(1);
         let (step, values) = server.node.export_sequence("m", &VersionRef::Latest, &id).unwrap();
         assert_eq!((step, values[0].1.as_slice::<f32>().unwrap()), (1, &[1.0f32][..]));

@@ -27,6 +27,8 @@ pub struct Summary {
     pub busy: bool,
     /// Requests that wait for their turn.
     pub waiting: usize,
+    /// Whether its state lies on disk.
+    pub on_disk: bool,
 }
 
 impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
@@ -102,6 +104,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             idle: now.saturating_sub(entry.age.0),
             busy: entry.running.is_some(),
             waiting: entry.waiting.len(),
+            on_disk: entry.state.as_ref().is_some_and(Weight::is_on_disk),
         })
     }
 

@@ -33,6 +33,11 @@ impl Job for &str {}
 pub trait Weight {
     /// The bytes.
     fn bytes(&self) -> u64;
+
+    /// Whether what it stands for lies on disk.
+    fn is_on_disk(&self) -> bool {
+        false
+    }
 }
 
 impl Weight for u32 {

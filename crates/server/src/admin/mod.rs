@@ -89,6 +89,8 @@ struct Summary {
     waiting: usize,
     age_ms: u64,
     idle_ms: u64,
+    /// Where the state lies: `memory` or `disk`.
+    state_in: &'static str,
     bytes: u64,
 }
 
@@ -119,6 +121,7 @@ impl From<&SequenceSummary> for Summary {
             waiting: s.waiting,
             age_ms: ms(s.age),
             idle_ms: ms(s.idle),
+            state_in: if s.on_disk { "disk" } else { "memory" },
             bytes: s.bytes,
         }
     }

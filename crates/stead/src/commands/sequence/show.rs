@@ -12,17 +12,18 @@ pub fn list(page: &Value, model: &str) -> Vec<String> {
     if sequences.is_empty() {
         return vec![format!("no live sequences of {model}")];
     }
-    let head = ["id", "step", "status", "waiting", "idle", "age", "memory"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(head).chain(sequences.iter().map(row)).collect();
+    let head = ["id", "step", "status", "waiting", "idle", "age", "bytes", "state in"];
+    let head = head.map(str::to_owned);
+    let rows: Vec<[String; 8]> = std::iter::once(head).chain(sequences.iter().map(row)).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|r| r.get(column));
         cells.map(|c| c.chars().count()).max().unwrap_or(0)
     };
-    let widths: [usize; 7] = std::array::from_fn(width);
-    let line = |row: &[String; 7]| {
+    let widths: [usize; 8] = std::array::from_fn(width);
+    let line = |row: &[String; 8]| {
         let cells = row.iter().zip(widths).enumerate();
         let padded = cells.map(|(i, (cell, width))| match i {
-            0 | 2 => format!("{cell:<width$}"),
+            0 | 2 | 7 => format!("{cell:<width$}"),
             _ => format!("{cell:>width$}"),
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
@@ -36,10 +37,10 @@ pub fn list(page: &Value, model: &str) -> Vec<String> {
 
 /// One sequence and its state.
 pub fn one(sequence: &Value) -> Vec<String> {
-    let [id, step, status, waiting, idle, age, memory] = row(sequence);
+    let [id, step, status, waiting, idle, age, bytes, place] = row(sequence);
     let mut lines = vec![
         format!("sequence {id}: {status}, {step} steps done, {waiting} requests waiting"),
-        format!("age {age}, idle for {idle}, {memory}"),
+        format!("age {age}, idle for {idle}, {bytes}, state in {place}"),
     ];
     for state in sequence["state"].as_array().into_iter().flatten() {
         let dims = state["shape"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -60,7 +61,7 @@ pub fn sentence(answer: &Value, done: &str) -> Vec<String> {
     vec![format!("sequence {} {done}, after step {}", id(&answer["id"]), answer["step"])]
 }
 
-fn row(sequence: &Value) -> [String; 7] {
+fn row(sequence: &Value) -> [String; 8] {
     let text = |key: &str| sequence[key].as_str().unwrap_or("?").to_owned();
     let number = |key: &str| sequence[key].as_u64().unwrap_or(0);
     [
@@ -71,6 +72,7 @@ fn row(sequence: &Value) -> [String; 7] {
         time(number("idle_ms")),
         time(number("age_ms")),
         human_bytes(number("bytes")),
+        text("state_in"),
     ]
 }
 
@@ -106,7 +108,7 @@ mod tests {
     fn lists_and_single_sequences() {
         let of = |id: Value| {
             json!({"id": id, "step": 3, "status": "idle", "waiting": 0, "age_ms": 61_500,
-                "idle_ms": 40, "bytes": 100, "state": [
+                "idle_ms": 40, "bytes": 100, "state_in": "disk", "state": [
                 {"name": "h", "datatype": "FP32", "shape": [1, 2], "bytes": 8}]})
         };
         let page = json!({"sequences": [of(json!(5)), of(json!("5")), of(json!("a\u{1b}[2J"))],
@@ -120,6 +122,7 @@ mod tests {
         assert_eq!(list(&json!({"sequences": []}), "m"), ["no live sequences of m"]);
         let lines = one(&of(json!(5)));
         assert_eq!(lines[0], "sequence 5: idle, 3 steps done, 0 requests waiting");
+        assert_eq!(lines[1], "age 1 min 1 s, idle for 40 ms, 100 B, state in disk");
         assert!(lines[2].starts_with("  h FP32[1,2] 8"), "{lines:?}");
     }
 }
