@@ -4,7 +4,7 @@ use crate::evaluate::{Loader, engine_loader};
 use crate::instance::Machine;
 use crate::memory::{Budget, available};
 use crate::repository::{Repository, Scope, Update};
-use crate::sequences::Cleaner;
+use crate::sequences::{Cleaner, Families};
 use crate::states::States;
 use crate::{
     CallKey, Code, Error, ErrorKind, IndexEntry, IndexState, InferRequest, InferResponse, Method,
@@ -116,6 +116,7 @@ impl Embedded {
         let machine = Machine {
             states: states.clone(),
             cleaner: Arc::clone(&cleaner),
+            families: Families::default(),
             pool: Arc::clone(&pool),
             timer: Arc::default(),
             loader,

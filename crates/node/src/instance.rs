@@ -4,7 +4,7 @@ use crate::evaluate::{EvaluateError, Loader, Run};
 use crate::memory::{Budget, Held};
 use crate::recorder::Recorder;
 use crate::scheduler::{Batching, Job, Limits, NoStates, Reply, Scheduler, StateAxes, Timer};
-use crate::sequences::{self, Cleaner, Layout, Sequencer, Step, Work};
+use crate::sequences::{self, Cleaner, Families, Layout, Sequencer, Step, Work};
 use crate::signature::Signature;
 use crate::states::States;
 use crate::totals::Totals;
@@ -32,6 +32,8 @@ pub(crate) struct Machine {
     /// For the tensors of requests that wait.
     pub(crate) budget: Arc<Budget>,
     pub(crate) cleaner: Arc<Cleaner>,
+    /// Which sequences are of the same model.
+    pub(crate) families: Families,
     /// Where states outlive the process.
     pub(crate) states: Option<Arc<States>>,
 }
@@ -119,7 +121,15 @@ impl Instance {
                 let durable = sequences::durable(model, *version, &layout, own, file, machine)?;
                 let work = Work::Model { layout, scheduler: Arc::clone(&scheduler) };
                 let queue = scheduler.limits().queue;
-                Some(sequences::begin(model, work, queue, own, durable, &recorder, machine))
+                Some(sequences::begin(
+                    (*model, *version),
+                    work,
+                    queue,
+                    own,
+                    durable,
+                    &recorder,
+                    machine,
+                ))
             }
             None => None,
         };

@@ -115,6 +115,7 @@ impl Servable {
             Servable::Model(model) => &model.cleaner,
             Servable::Pipeline(pipeline) => &pipeline.cleaner,
         };
+        self.sequencer().iter().for_each(|s| s.finish_only());
         let lives = self.has_sequences();
         if lives {
             cleaner.keep(self);

@@ -52,7 +52,7 @@ pub(crate) fn build(
         let (states, own) = (Joint::new(stateful), joint(&own));
         let durable = sequences::durable_joint(name, &states, &own, machine);
         let work = Work::Pipeline(states);
-        sequences::begin(name, work, QUEUE, &own, durable, &recorder, machine)
+        sequences::begin((name, Pipeline::VERSION), work, QUEUE, &own, durable, &recorder, machine)
     });
     recorder.loaded();
     Ok(Pipeline {

@@ -8,6 +8,7 @@
 mod call;
 mod cleaner;
 mod durable;
+mod family;
 mod first;
 mod joint;
 mod layout;
@@ -19,13 +20,16 @@ mod state;
 pub(crate) use call::{Call, answer, peek, read, special_inputs};
 pub(crate) use cleaner::Cleaner;
 pub(crate) use durable::{Durable, fingerprint_of};
+pub(crate) use family::Families;
 pub(crate) use joint::Joint;
 pub(crate) use layout::Layout;
+use sequencer::Whose;
 pub(crate) use sequencer::{Sequencer, Spilling, Step, StepAnswer, StepReply, Turn, Work};
 pub(crate) use state::State;
 
 use crate::evaluate::Evaluate;
 use crate::instance::Machine;
+use crate::pipeline::Pipeline;
 use crate::recorder::Recorder;
 use std::path::Path;
 use std::sync::Arc;
@@ -97,15 +101,12 @@ pub(crate) fn durable_joint(
 ) -> Option<Durable> {
     let states = machine.states.clone()?;
     let mode = settings.durability.filter(|mode| *mode != Durability::Memory)?;
-    Some(Durable::new(states, mode, pipeline, PIPELINE_VERSION, joint.fingerprint()))
+    Some(Durable::new(states, mode, pipeline, Pipeline::VERSION, joint.fingerprint()))
 }
 
-/// Pipelines have no versions.
-const PIPELINE_VERSION: u64 = 1;
-
-/// The sequences of a model or a pipeline, of whose requests at most `queue` may wait.
+/// The sequences of a version of a model or of a pipeline, of whose requests at most `queue` may wait.
 pub(crate) fn begin(
-    model: &str,
+    (model, version): (&str, u64),
     work: Work,
     queue: usize,
     settings: &SequenceSettings,
@@ -118,7 +119,7 @@ pub(crate) fn begin(
         SequenceIds::Counter => Ids::Counter,
     };
     let sequences = Sequencer::new(
-        model.to_owned(),
+        Whose { model: model.to_owned(), version, family: machine.families.of(model) },
         work,
         Table::with_ids(limits(settings), ids),
         queue,
@@ -128,6 +129,7 @@ pub(crate) fn begin(
     );
     sequences.change(settings);
     sequences.restore();
+    sequences.count_on();
     machine.states.iter().for_each(|states| states.watch(&sequences));
     machine.cleaner.watch(&sequences);
     sequences

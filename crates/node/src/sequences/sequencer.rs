@@ -5,11 +5,13 @@
 //! that has run waits for the log before the state changes and the client is answered.
 
 mod handover;
+mod others;
 mod persist;
 mod spill;
 
 use super::call::{Call, Form};
 use super::durable::{self, Durable};
+use super::family::Family;
 use super::joint::Joint;
 use super::layout::Layout;
 use super::state::{Kept, State, Stored};
@@ -79,12 +81,23 @@ pub(crate) enum Work {
     Pipeline(Joint),
 }
 
-type Steps = Table<Step, Stored, Kept>;
+pub(super) type Steps = Table<Step, Stored, Kept>;
 type Due = Vec<Next<Step, Stored, Kept>>;
+
+/// Whose sequences they are.
+pub(super) struct Whose {
+    pub(super) model: String,
+    pub(super) version: u64,
+    pub(super) family: Arc<Family>,
+}
 
 /// The sequences of one model version, or of a pipeline.
 pub(crate) struct Sequencer {
     model: String,
+    pub(super) version: u64,
+    family: Arc<Family>,
+    /// Whether new sequences begin in another instance.
+    finishes: AtomicBool,
     work: Work,
     table: Mutex<Steps>,
     recorder: Arc<Recorder>,
@@ -102,8 +115,8 @@ pub(crate) struct Sequencer {
 }
 
 impl Sequencer {
-    pub(crate) fn new(
-        model: String,
+    pub(super) fn new(
+        whose: Whose,
         work: Work,
         table: Steps,
         queue: usize,
@@ -112,8 +125,12 @@ impl Sequencer {
         spill: Spilling,
     ) -> Arc<Sequencer> {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        Arc::new(Sequencer {
+        let Whose { model, version, family } = whose;
+        let sequencer = Arc::new(Sequencer {
             model,
+            version,
+            family,
+            finishes: AtomicBool::new(false),
             work,
             queue,
             table: Mutex::new(table),
@@ -123,7 +140,18 @@ impl Sequencer {
             durable,
             snapshot: Mutex::default(),
             spill,
-        })
+        });
+        sequencer.family.join(&sequencer);
+        sequencer
+    }
+
+    /// New sequences begin in another instance from now on.
+    pub(crate) fn finish_only(&self) {
+        self.finishes.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn only_finishes(&self) -> bool {
+        self.finishes.load(Ordering::Relaxed)
     }
 
     /// Where the state of a model lies; none for a pipeline.
@@ -178,7 +206,7 @@ impl Sequencer {
         !self.lock().is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Steps> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Steps> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,20 +228,30 @@ impl Sequencer {
 
     /// A request has arrived: it runs, waits for its turn, or has its answer when this returns.
     pub(crate) fn arrive(self: &Arc<Self>, call: Call, step: Step) {
+        if call.order.start {
+            let others = self.others();
+            if !others.is_empty() {
+                return self.arrive_beside(&others, call, step);
+            }
+        }
         let mut due = Due::new();
         {
             let mut table = self.lock();
             if table.waiting() >= self.queue {
                 drop(table);
-                self.recorder.rejected();
-                let (model, limit) = (self.model.clone(), self.queue);
-                drop(step.client.send(Err(ErrorKind::QueueFull { model, limit }.into())));
-                return;
+                return self.turn_away(step);
             }
             table.arrive(call.order, step, self.now(), &mut due);
             self.note(&due);
         }
         self.go_on(due, true);
+    }
+
+    /// Refuses a request because too many wait.
+    fn turn_away(&self, step: Step) {
+        self.recorder.rejected();
+        let (model, limit) = (self.model.clone(), self.queue);
+        drop(step.client.send(Err(ErrorKind::QueueFull { model, limit }.into())));
     }
 
     /// Does what is due. `here` says whether the first step may run on this thread if it is quick.
@@ -330,11 +368,15 @@ impl Sequencer {
 
     /// A step's record is durable, or needs not be, or could not be made so.
     fn conclude(&self, ran: Ran, word: Result<(), LogError>, due: &mut Due) {
-        let Ran { ticket, end, origin, state, kept, answer, client } = ran;
         if let Err(error) = word {
-            return self.fail(ticket, client, self.log_failed(&error), due);
+            return self.fail(ran.ticket, ran.client, self.log_failed(&error), due);
         }
-        let mut table = self.lock();
+        // Where every step is recorded, other sequences of the id have ended with the record of the START.
+        let recorded = self.durable.as_ref().is_some_and(Durable::every_step);
+        let others = (ran.is_start() && !recorded).then(|| self.others());
+        let (mut table, mut others) = self.lock_for(&ran, &others);
+        let Ran { ticket, end, origin, state, kept, answer, client } = ran;
+        let id = ticket.id.clone();
         let now = self.now();
         let record = self.durable.as_ref().filter(|log| end && !log.every_step()).map(|log| {
             let keep = table.limits().replay_depth > 0;
@@ -348,8 +390,10 @@ impl Sequencer {
             // For nobody to wait for: a snapshot promises no single step.
             drop(log.append(bytes, |_| {}));
         }
+        let elsewhere = others::cede(if known { &mut others } else { &mut [] }, &id);
         let bytes = table.bytes();
-        drop(table);
+        drop((table, others));
+        elsewhere.go_on();
         self.spill.grown(bytes);
         drop(client.send(if known { Ok(answer) } else { Err(gone()) }));
     }
@@ -437,30 +481,30 @@ impl Sequencer {
     /// # Errors
     /// [`ErrorKind::Sequence`]: there is no such sequence, there is one of the new id, or the table is full.
     pub(crate) fn fork(&self, from: &SequenceId, to: SequenceId) -> Result<u64, Error> {
-        let step = {
-            let mut table = self.lock();
-            let (step, state) = table.state(from).map_err(ErrorKind::Sequence)?;
-            self.insert(&mut table, to, step, state)?;
-            step
-        };
+        let (step, state) = self.lock().state(from).map_err(ErrorKind::Sequence)?;
+        self.insert(to, step, state)?;
         self.flush()?;
         Ok(step)
     }
 
     /// Adds a sequence that was made elsewhere.
-    fn insert(
-        &self,
-        table: &mut Steps,
-        id: SequenceId,
-        step: u64,
-        state: Stored,
-    ) -> Result<(), Error> {
+    fn insert(&self, id: SequenceId, step: u64, state: Stored) -> Result<(), Error> {
+        let others = self.others();
+        let (mut table, mut others) = others.lock(self);
+        // What has expired is recorded; nothing waits for it.
+        drop(others::expire(&mut others));
+        if others.iter().any(|o| o.shared && o.table.contains(&id)) {
+            return Err(ErrorKind::Sequence(SequenceError::AlreadyExists).into());
+        }
         table.insert(id.clone(), step, state, self.now()).map_err(ErrorKind::Sequence)?;
-        self.note_new(table, &id).map_err(|error| {
+        self.note_new(&table, &id).map_err(|error| {
             // Nothing can wait for a sequence that did not exist a moment ago.
             drop(table.remove(&id, self.now(), &mut Due::new()));
             self.log_failed(&error)
-        })
+        })?;
+        // Only kept answers are left to be ceded, for which nothing waits.
+        drop(others::cede(&mut others, &id));
+        Ok(())
     }
 
     /// Waits until what was recorded is durable, where that is promised.
@@ -505,9 +549,7 @@ impl Sequencer {
             Work::Model { layout, .. } => layout.state_of(values)?,
             Work::Pipeline(joint) => joint.state_of(values)?,
         };
-        let mut table = self.lock();
-        self.insert(&mut table, id, step, Stored::Here(state))?;
-        drop(table);
+        self.insert(id, step, Stored::Here(state))?;
         self.flush()
     }
 }
@@ -532,6 +574,13 @@ struct Ran {
     kept: Kept,
     answer: StepAnswer,
     client: Client,
+}
+
+impl Ran {
+    /// Whether the sequence begins with the step.
+    fn is_start(&self) -> bool {
+        self.origin.began.is_none()
+    }
 }
 
 /// The outputs that the client wants, in the order of their names, and the state for the next step.

@@ -314,3 +314,94 @@ fn power_is_lost_at_any_moment() {
     }
     assert!(lost > 30, "{lost} losses of power");
 }
+
+/// A model that was loaded anew takes new sequences while the instance before finishes its own. An id is one sequence
+/// all the same, also in the log, where both write records of the same model.
+#[test]
+fn an_id_is_one_sequence_while_the_instance_before_finishes() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = |more: &str| {
+        format!(
+            r#", "stead": {{"state_durability": "every_step", "sequence_ids": "counter"{more}}}"#
+        )
+    };
+    prepare(folder.path(), &options(""));
+    let server = Server::start(folder.path(), "a");
+    for id in [7, 8, 9] {
+        assert_eq!(server.step(id, &["start"], 0, id as f32), Ok(id as f32));
+    }
+    assert_eq!(server.step(8, &["end"], 2, 1.0), Ok(9.0), "its answer is kept");
+    let (_, auto) = server.named(0, &["start"], 0, 1.0, "").unwrap();
+    prepare(folder.path(), &options(r#", "max_batch_size": 8"#));
+    assert!(server.node.reload_config().unwrap().changed);
+
+    assert_eq!(server.step(7, &["start"], 0, 1.0), Err(Code::AlreadyExists), "it lives");
+    assert_eq!(server.step(7, &[], 0, 1.0), Ok(8.0), "and goes on");
+    let (_, other) = server.named(0, &["start"], 0, 50.0, "").unwrap();
+    assert!(other > auto, "an id of the server's is given once: {other} after {auto}");
+    assert_eq!(server.step(auto, &[], 0, 1.0), Ok(2.0));
+    let (node, latest) = (&server.node, VersionRef::Latest);
+    let fork = node.fork_sequence("m", &latest, &SequenceId::Number(7), SequenceId::Number(other));
+    assert_eq!(fork.map_err(|e| e.code), Err(Code::AlreadyExists), "a copy takes no id either");
+    let (step, values) = node.export_sequence("m", &latest, &SequenceId::Number(9)).unwrap();
+    let import = node.import_sequence("m", &latest, SequenceId::Number(9), step, values);
+    assert_eq!(import.map_err(|e| e.code), Err(Code::AlreadyExists));
+    // One that has ended may begin anew; the kept answer of the one before is of no more use.
+    assert_eq!(server.step(8, &["start"], 0, 100.0), Ok(100.0));
+    node.states.as_ref().unwrap().rewrite().unwrap();
+    copy(&folder.path().join("a"), &folder.path().join("b"));
+    // What the instance before still does concerns its own sequences only.
+    assert_eq!(server.step(7, &["end"], 0, 1.0), Ok(9.0));
+    assert_eq!(server.step(7, &["start"], 0, 70.0), Ok(70.0));
+    node.end_sequence("m", &latest, &SequenceId::Number(9)).unwrap();
+    assert_eq!(server.step(9, &["start"], 0, 90.0), Ok(90.0));
+    copy(&folder.path().join("a"), &folder.path().join("c"));
+
+    let server = Server::start(folder.path(), "b");
+    assert_eq!(server.active(), 5);
+    for (id, sum) in [(7, 9.0), (8, 101.0), (9, 10.0), (auto, 3.0), (other, 51.0)] {
+        assert_eq!(server.step(id, &[], 0, 1.0), Ok(sum), "{id}");
+    }
+    let server = Server::start(folder.path(), "c");
+    for (id, sum) in [(7, 71.0), (8, 101.0), (9, 91.0), (auto, 3.0), (other, 51.0)] {
+        assert_eq!(server.step(id, &[], 0, 1.0), Ok(sum), "{id}");
+    }
+}
+
+/// By Triton's rules a START on a live id begins it anew: also when the sequence lives in the instance before.
+#[test]
+fn a_start_takes_the_place_of_a_sequence_in_the_instance_before() {
+    for mode in ["every_step", "snapshot"] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = |more: &str| {
+            format!(r#", "stead": {{"state_durability": "{mode}", "triton_compat": true{more}}}"#)
+        };
+        prepare(folder.path(), &options(""));
+        let server = Server::start(folder.path(), "a");
+        for id in [7, 8] {
+            assert_eq!(server.step(id, &["start"], 0, 1.0), Ok(1.0));
+            assert_eq!(server.step(id, &[], 0, 1.0), Ok(2.0));
+        }
+        prepare(folder.path(), &options(r#", "max_batch_size": 8"#));
+        assert!(server.node.reload_config().unwrap().changed);
+        assert_eq!(server.step(7, &["start"], 0, 70.0), Ok(70.0));
+        assert_eq!(server.step(7, &[], 0, 1.0), Ok(71.0));
+        assert_eq!(server.step(8, &[], 0, 1.0), Ok(3.0));
+        // The rest of the instance before: 8 ends, and with it the instance.
+        let id = SequenceId::Number(8);
+        server.node.end_sequence("m", &VersionRef::Latest, &id).unwrap();
+        let list = server.node.sequences("m", &VersionRef::Latest, None, 10).unwrap();
+        assert_eq!(list.len(), 1, "{mode}: the sequence before is gone");
+        assert_eq!(server.step(7, &["end"], 0, 1.0), Ok(72.0));
+        assert_eq!(server.step(7, &[], 0, 1.0), Err(Code::InvalidArgument), "{mode}: not found");
+        assert_eq!(server.step(7, &["start"], 0, 5.0), Ok(5.0));
+        if mode == "snapshot" {
+            drop(server);
+        } else {
+            copy(&folder.path().join("a"), &folder.path().join("b"));
+        }
+        let server = Server::start(folder.path(), if mode == "snapshot" { "a" } else { "b" });
+        assert_eq!(server.active(), 1);
+        assert_eq!(server.step(7, &[], 0, 1.0), Ok(6.0), "{mode}");
+    }
+}

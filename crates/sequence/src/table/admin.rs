@@ -65,6 +65,26 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         }
     }
 
+    /// Why a START on this id is refused where one of its sequences lives; none where none does.
+    pub fn refusal_of_start(&self, id: &SequenceId) -> Option<SequenceError> {
+        let entry = self.entries.get(id)?;
+        let ends = entry.running.as_ref().is_some_and(|r| r.order.end);
+        Some(if ends { SequenceError::Terminated } else { SequenceError::AlreadyExists })
+    }
+
+    /// A sequence of this id has begun in another table of the model: this one has nothing to do with it any more.
+    /// What is to be done with requests that wait is appended to `next`. Returns whether one lived here.
+    pub fn cede(&mut self, id: &SequenceId, now: Duration, next: &mut Vec<Next<J, S, A>>) -> bool {
+        let requests = &mut self.requests;
+        self.ended.remove(id, |name| drop(requests.remove(&name)));
+        self.contains(id) && self.remove(id, now, next).is_ok()
+    }
+
+    /// Ids that are counted go on behind those of another table of the model.
+    pub fn count_on(&mut self, before: &Table<J, S, A>) {
+        self.counter = self.counter.max(before.counter);
+    }
+
     /// Requests that wait for their turn.
     pub fn waiting(&self) -> usize {
         self.waiting

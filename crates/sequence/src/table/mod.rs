@@ -204,9 +204,21 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
 
     /// A request has arrived. What is to be done now is appended to `next`; nothing when it waits for its turn.
     pub fn arrive(&mut self, order: Order, job: J, now: Duration, next: &mut Vec<Next<J, S, A>>) {
+        self.arrive_beside(order, job, now, next, |_| false);
+    }
+
+    /// [`Table::arrive`] beside other tables of the same model, in which these numbers are ids.
+    pub fn arrive_beside(
+        &mut self,
+        order: Order,
+        job: J,
+        now: Duration,
+        next: &mut Vec<Next<J, S, A>>,
+        is_taken: impl Fn(u64) -> bool,
+    ) {
         self.expire(now, next);
         let mut arrived = Waiting { auto: order.id.is_none(), order, job };
-        let id = match self.resolve(&mut arrived.order) {
+        let id = match self.resolve(&mut arrived.order, is_taken) {
             Ok(id) => id,
             Err(error) => return self.refuse(arrived.job, error, next),
         };
@@ -317,7 +329,11 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
     }
 
     /// The id that an order means, and a first look at it.
-    fn resolve(&mut self, order: &mut Order) -> Result<SequenceId, SequenceError> {
+    fn resolve(
+        &mut self,
+        order: &mut Order,
+        is_taken: impl Fn(u64) -> bool,
+    ) -> Result<SequenceId, SequenceError> {
         if let Some(given) = order.step
             && (given == 0 || (order.start && given != 1))
         {
@@ -338,7 +354,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             None if self.is_full() => return Err(SequenceError::TooMany),
             None => {
                 let entries = &self.entries;
-                let is_used = |id| entries.contains_key(&SequenceId::Number(id));
+                let is_used = |id| entries.contains_key(&SequenceId::Number(id)) || is_taken(id);
                 let id = limits::fresh(&mut self.ids, &mut self.counter, is_used);
                 SequenceId::Number(id.ok_or(SequenceError::NoRandomId)?)
             }
@@ -445,7 +461,8 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         Run { job, ticket: Ticket { id: id.clone(), serial }, step, state, end, origin }
     }
 
-    fn refuse(&mut self, job: J, error: SequenceError, next: &mut Vec<Next<J, S, A>>) {
+    /// Refuses a request, for a reason that lies outside.
+    pub fn refuse(&mut self, job: J, error: SequenceError, next: &mut Vec<Next<J, S, A>>) {
         self.counters.refused += 1;
         next.push(Next::Refuse(job, error));
     }
@@ -465,7 +482,8 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         Some(entry)
     }
 
-    fn is_full(&self) -> bool {
+    /// Whether no sequence may begin.
+    pub fn is_full(&self) -> bool {
         self.entries.len() >= self.limits.max_sequences
     }
 }

@@ -1,7 +1,8 @@
 //! Sequences that outlive the process: steps wait for the log, snapshots, and the way back.
 
-use super::{Due, Handover, Ran, Sequencer, Steps, Work};
+use super::{Due, Handover, Ran, Sequencer, Steps, Work, others};
 use crate::sequences::durable::{self, Durable};
+use crate::sequences::family::Other;
 use crate::sequences::state::{Kept, State, Stored};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,10 +32,11 @@ impl Sequencer {
         };
         let bytes = log.record(id, now, event);
         let (handover, promise) = Handover::new(self);
-        let table = self.lock();
+        let others = ran.is_start().then(|| self.others());
+        let (table, mut others) = self.lock_for(&ran, &others);
         // Under the lock, so that a record of an end by somebody else cannot come before this one.
         if !table.runs(&ran.ticket) {
-            drop(table);
+            drop((table, others));
             drop(promise);
             return self.conclude(ran, Ok(()), due);
         }
@@ -42,7 +44,11 @@ impl Sequencer {
         if appended.is_ok() && is_whole {
             log.whole().remove(id);
         }
-        drop(table);
+        // With the lock of theirs, so that no record of theirs comes behind this one.
+        let ceded: &mut [Other<'_>] = if appended.is_ok() { &mut others } else { &mut [] };
+        let elsewhere = others::cede(ceded, id);
+        drop((table, others));
+        elsewhere.go_on();
         match appended {
             Ok(()) => handover.step(ran),
             Err(error) => self.conclude(ran, Err(error), due),
