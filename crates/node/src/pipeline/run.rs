@@ -1,8 +1,9 @@
 //! One request on its way through a pipeline.
 //!
-//! A stage starts when everything that it needs is there; stages that do not need each other run at the same
-//! time, and so do the branches of a stage. All of them are awaited in one place. When one fails, the request
-//! fails at once, and runs that have not begun are dropped with the channel that they would answer to.
+//! A branch of a stage starts when everything that it needs is there: branches go on each on their own, until a stage
+//! gathers them, and stages that do not need each other run at the same time. All of them are awaited in one place.
+//! When one fails, the request fails at once, and runs that have not begun are dropped with the channel that they
+//! would answer to.
 
 use super::branches::{Row, split, stack};
 use super::part::{Begun, Part, begin, finish};
@@ -32,33 +33,45 @@ pub(super) struct Request {
     pub(super) deadline: Option<Instant>,
 }
 
-/// The results of a stage or of the request.
-type Rows = Vec<Row>;
+/// The place of a branch: which part it is of each demultiplexer around it, the outermost first.
+type Place = Vec<usize>;
 
 /// A run that is to begin, or that goes on.
 struct Task {
     stage: usize,
-    branch: usize,
+    place: Place,
+}
+
+/// What is known of the branches of the request or of a stage.
+#[derive(Default)]
+struct Branches {
+    /// The values of each; those of a demultiplexer are split.
+    values: BTreeMap<Place, Row>,
+    /// Into how many parts a demultiplexer has split, by the place of the whole.
+    parts: BTreeMap<Place, usize>,
+    /// How many have begun, and how many of them run.
+    begun: usize,
+    running: usize,
 }
 
 struct Execution<'a> {
     name: &'a str,
     flow: &'a Flow,
     deadline: Option<Instant>,
-    /// The values of the request, split if they are to be.
-    request: Rows,
-    /// Of the stages that are over: the results of all branches, split if they are to be.
-    results: Vec<Option<Rows>>,
-    /// Of stages that go on: how many branches are missing.
-    missing: Vec<usize>,
-    /// Of stages that go on: what has come so far.
-    partial: Vec<Vec<Option<Row>>>,
-    /// Into how many parts each demultiplexer splits: the request, then the stages.
-    counts: Vec<usize>,
+    /// Of the request, then of the stages.
+    branches: Vec<Branches>,
+    /// Which stages are to run.
+    needed: Vec<bool>,
+    /// How many values are missing to branches of stages that have some.
+    missing: BTreeMap<(usize, Place), usize>,
     before: Vec<State>,
     after: Vec<Option<State>>,
-    begun: Vec<bool>,
     tasks: VecDeque<Task>,
+}
+
+/// Where the branches of the request or of a stage are.
+fn slot(source: Option<usize>) -> usize {
+    source.map_or(0, |stage| stage + 1)
 }
 
 impl Pipeline {
@@ -82,14 +95,11 @@ impl Pipeline {
             name: &self.name,
             flow,
             deadline,
-            request: Vec::new(),
-            results: (0..stages).map(|_| None).collect(),
-            missing: vec![0; stages],
-            partial: (0..stages).map(|_| Vec::new()).collect(),
-            counts: vec![1; stages + 1],
+            branches: (0..=stages).map(|_| Branches::default()).collect(),
+            needed: flow.needed(&wanted),
+            missing: BTreeMap::new(),
             before,
             after: vec![None; stateful],
-            begun: flow.needed(&wanted).into_iter().map(|needed| !needed).collect(),
             tasks: VecDeque::new(),
         };
         execution.place(inputs)?;
@@ -120,19 +130,84 @@ impl Flow {
 impl Execution<'_> {
     /// Takes in the values of the request.
     fn place(&mut self, inputs: Row) -> Result<(), Error> {
+        for (i, stage) in self.flow.stages.iter().enumerate() {
+            if self.needed[i] && stage.wires.is_empty() {
+                self.ready(i, Place::new())?;
+            }
+        }
         let placed = |place: &Option<usize>| inputs.get((*place)?).cloned().flatten();
         let row: Row = self.flow.inputs.iter().map(placed).collect();
-        self.request = match self.flow.demultiply {
-            None => vec![row],
-            Some(count) => {
-                let rows = split(&row, count)?;
-                self.counts[0] = rows.len();
-                if rows.is_empty() {
-                    return Err(self.no_content("request"));
-                }
-                rows
-            }
+        self.arrived(None, Place::new(), row)
+    }
+
+    /// Takes in what the request or a stage gives in one branch.
+    fn arrived(&mut self, source: Option<usize>, place: Place, row: Row) -> Result<(), Error> {
+        let flow = self.flow;
+        let stage = source.and_then(|n| flow.stages.get(n));
+        let branches = &mut self.branches[slot(source)];
+        let Some(count) = stage.map_or(flow.demultiply, |stage| stage.demultiply) else {
+            branches.values.insert(place.clone(), row);
+            return self.tell(source, &place);
         };
+        let parts = split(&row, count).map_err(|error| match stage {
+            Some(stage) => self.at(stage, error),
+            None => error,
+        })?;
+        if parts.is_empty() {
+            return Err(self.no_content(stage.map_or("request", |stage| &stage.name)));
+        }
+        let branches = &mut self.branches[slot(source)];
+        branches.parts.insert(place.clone(), parts.len());
+        let inner = |part: usize| [place.as_slice(), &[part]].concat();
+        let places: Vec<Place> = (0..parts.len()).map(inner).collect();
+        branches.values.extend(places.iter().cloned().zip(parts));
+        places.iter().try_for_each(|place| self.tell(source, place))
+    }
+
+    /// Lets those branches begin to which only this value was missing.
+    fn tell(&mut self, source: Option<usize>, place: &Place) -> Result<(), Error> {
+        let flow = self.flow;
+        for (i, stage) in flow.stages.iter().enumerate() {
+            let wires = stage.wires.iter().filter(|w| w.1.node() == source).count();
+            if wires == 0 || !self.needed[i] {
+                continue;
+            }
+            let outer = place.split_last().map_or(&[][..], |(_, outer)| outer);
+            let key = (i, if stage.gathers { outer.to_vec() } else { place.clone() });
+            let missing = match self.missing.get(&key) {
+                Some(missing) => *missing,
+                None => stage.wires.iter().map(|w| self.shards(stage, w.1, &key.1)).sum(),
+            };
+            match missing.saturating_sub(wires) {
+                0 => {
+                    self.missing.remove(&key);
+                    self.ready(i, key.1)?;
+                }
+                missing => drop(self.missing.insert(key, missing)),
+            }
+        }
+        Ok(())
+    }
+
+    /// How many values a branch takes from one source.
+    fn shards(&self, stage: &Stage, from: Origin, place: &Place) -> usize {
+        if !stage.gathers {
+            return 1;
+        }
+        let splitter = &self.branches[slot(self.flow.splitter(from))];
+        splitter.parts.get(place).copied().unwrap_or(1)
+    }
+
+    /// A branch has all that it needs.
+    fn ready(&mut self, stage: usize, place: Place) -> Result<(), Error> {
+        let branches = &mut self.branches[slot(Some(stage))];
+        branches.begun += 1;
+        if branches.begun > MAX_BRANCHES {
+            let text = format!("more than {MAX_BRANCHES} branches");
+            let error = Error::new(Code::ResourceExhausted, text);
+            return Err(self.at(&self.flow.stages[stage], error));
+        }
+        self.tasks.push_back(Task { stage, place });
         Ok(())
     }
 
@@ -141,24 +216,23 @@ impl Execution<'_> {
         let mut running = BTreeMap::new();
         let mut serial = 0;
         loop {
-            self.find_ready()?;
             while running.len() < WINDOW
                 && let Some(task) = self.tasks.pop_front()
             {
                 let Begun { windows, answer } = self.begin(&task, serial, &results)?;
+                self.branches[slot(Some(task.stage))].running += 1;
                 match answer {
-                    Some(answer) => self.done(&task, answer, windows)?,
+                    Some(answer) => self.done(task, answer, windows)?,
                     None => drop(running.insert(serial, (task, windows))),
                 }
                 serial += 1;
-                self.find_ready()?;
             }
             if running.is_empty() {
                 return Ok(());
             }
             let (part, answer) = self.next(&mut incoming).await?;
             if let Some((task, windows)) = running.remove(&part) {
-                self.done(&task, answer, windows)?;
+                self.done(task, answer, windows)?;
             }
         }
     }
@@ -176,34 +250,6 @@ impl Execution<'_> {
         next.ok_or_else(|| ErrorKind::ShuttingDown.into())
     }
 
-    /// Makes tasks of the stages that have all they need.
-    fn find_ready(&mut self) -> Result<(), Error> {
-        for i in 0..self.flow.stages.len() {
-            let stage = &self.flow.stages[i];
-            let mut sources = stage.wires.iter().filter_map(|w| w.1.node());
-            if self.begun[i] || sources.any(|n| self.results[n].is_none()) {
-                continue;
-            }
-            self.begun[i] = true;
-            let counts = self.counts(&stage.level);
-            let branches = counts.iter().try_fold(1usize, |n, count| n.checked_mul(*count));
-            let Some(branches) = branches.filter(|n| *n <= MAX_BRANCHES) else {
-                let text = format!("more than {MAX_BRANCHES} branches");
-                return Err(self.at(stage, Error::new(Code::ResourceExhausted, text)));
-            };
-            self.missing[i] = branches;
-            self.partial[i] = vec![None; branches];
-            self.tasks.extend((0..branches).map(|branch| Task { stage: i, branch }));
-        }
-        Ok(())
-    }
-
-    /// Into how many parts each of these demultiplexers splits.
-    fn counts(&self, level: &[Option<usize>]) -> Vec<usize> {
-        let place = |node: &Option<usize>| node.map_or(0, |n| n + 1);
-        level.iter().map(|node| self.counts.get(place(node)).copied().unwrap_or(1)).collect()
-    }
-
     fn begin(
         &self,
         task: &Task,
@@ -212,14 +258,14 @@ impl Execution<'_> {
     ) -> Result<Begun, Error> {
         let stage = &self.flow.stages[task.stage];
         let model = self.model(stage)?;
-        let begun = self.inputs(stage, model, task.branch).and_then(|inputs| {
+        let begun = self.inputs(stage, model, &task.place).and_then(|inputs| {
             let part = Part {
                 inputs,
                 outputs: &stage.outputs,
                 state: stage.state.and_then(|n| self.before.get(n)),
                 deadline: self.deadline,
                 // Several branches run on several threads, if there are any.
-                here: self.missing[task.stage] == 1 && self.tasks.is_empty(),
+                here: self.branches[slot(Some(task.stage))].running == 0 && self.tasks.is_empty(),
             };
             begin(model, part, || Reply::Part(PartReply::new(serial, results)))
         });
@@ -231,19 +277,18 @@ impl Execution<'_> {
         &self,
         stage: &Stage,
         model: &Instance,
-        branch: usize,
+        place: &Place,
     ) -> Result<Vec<Option<Tensor>>, Error> {
         let mut inputs = vec![None; model.signature().inputs.len()];
-        for (place, from) in &stage.wires {
-            let Some(slot) = inputs.get_mut(*place) else { continue };
+        for (input, from) in &stage.wires {
+            let Some(slot) = inputs.get_mut(*input) else { continue };
             *slot = match stage.gathers {
-                false => self.value(*from, branch).cloned(),
+                false => self.value(*from, place).cloned(),
                 true => {
-                    let splitter = self.flow.splitter(*from);
-                    let count = self.counts(&[splitter]).first().copied().unwrap_or(1);
-                    let shards = (branch * count..(branch + 1) * count)
-                        .map(|b| self.value(*from, b))
-                        .collect::<Option<Vec<_>>>();
+                    let count = self.shards(stage, *from, place);
+                    let inner = |part: usize| [place.as_slice(), &[part]].concat();
+                    let shards = (0..count).map(|part| self.value(*from, &inner(part)));
+                    let shards = shards.collect::<Option<Vec<_>>>();
                     shards.map(|shards| stack(&shards, &[count])).transpose()?
                 }
             };
@@ -251,68 +296,42 @@ impl Execution<'_> {
         Ok(inputs)
     }
 
-    fn rows(&self, from: Origin) -> &[Row] {
-        match from {
-            Origin::Request(_) => &self.request,
-            Origin::Node { node, .. } => {
-                self.results.get(node).and_then(Option::as_deref).unwrap_or_default()
-            }
-        }
-    }
-
-    fn value(&self, from: Origin, branch: usize) -> Option<&Tensor> {
-        let place = match from {
-            Origin::Request(input) => input,
-            Origin::Node { output, .. } => output,
-        };
-        self.rows(from).get(branch)?.get(place)?.as_ref()
+    fn value(&self, from: Origin, place: &Place) -> Option<&Tensor> {
+        value(self.branches[slot(from.node())].values.get(place)?, from)
     }
 
     /// Takes in the answer of one branch.
-    fn done(&mut self, task: &Task, answer: Answer, windows: Vec<Tensor>) -> Result<(), Error> {
+    fn done(&mut self, task: Task, answer: Answer, windows: Vec<Tensor>) -> Result<(), Error> {
+        let Task { stage: number, place } = task;
+        self.branches[slot(Some(number))].running -= 1;
         let flow = self.flow;
-        let stage = &flow.stages[task.stage];
+        let stage = &flow.stages[number];
         let (outputs, state) = finish(self.model(stage)?, answer, stage.outputs.len(), windows)
             .map_err(|error| self.at(stage, error))?;
         if let (Some(place), Some(state)) = (stage.state, state) {
             self.after[place] = Some(state);
         }
-        let row: Row = outputs.into_iter().map(Some).collect();
-        self.partial[task.stage][task.branch] = Some(row);
-        self.missing[task.stage] -= 1;
-        if self.missing[task.stage] > 0 {
-            return Ok(());
-        }
-        let rows = std::mem::take(&mut self.partial[task.stage]).into_iter().flatten();
-        let rows: Rows = match stage.demultiply {
-            None => rows.collect(),
-            Some(count) => {
-                let mut parts = Vec::new();
-                for row in rows {
-                    let split = split(&row, count).map_err(|error| self.at(stage, error))?;
-                    self.counts[task.stage + 1] = split.len();
-                    parts.extend(split);
-                }
-                if parts.is_empty() {
-                    return Err(self.no_content(&stage.name));
-                }
-                parts
-            }
-        };
-        self.results[task.stage] = Some(rows);
-        Ok(())
+        self.arrived(Some(number), place, outputs.into_iter().map(Some).collect())
     }
 
     /// An output of the pipeline: the values of all branches.
     fn gathered(&self, from: Origin) -> Result<Tensor, Error> {
-        let rows = self.rows(from).len();
-        let parts: Option<Vec<&Tensor>> = (0..rows).map(|b| self.value(from, b)).collect();
+        let rows = &self.branches[slot(from.node())].values;
         let name = || match from {
             Origin::Request(input) => format!("input {input} of the request"),
             Origin::Node { node, .. } => self.flow.stages[node].name.clone(),
         };
+        let parts: Option<Vec<&Tensor>> = rows.values().map(|row| value(row, from)).collect();
         let parts = parts.ok_or_else(|| ErrorKind::MissingInput { input: name() })?;
-        stack(&parts, &self.counts(&self.flow.level(from)))
+        let depth = rows.keys().next().map_or(0, Vec::len);
+        let count = |level| rows.keys().map(|place| place[level] + 1).max().unwrap_or(0);
+        let counts: Vec<usize> = (0..depth).map(count).collect();
+        // Each branch of an outer demultiplexer may split into another number of parts.
+        if counts.iter().product::<usize>() != parts.len() {
+            let text = format!("{} branches of {}, which are no array", parts.len(), name());
+            return Err(ErrorKind::WrongShards { text }.into());
+        }
+        stack(&parts, &counts)
     }
 
     fn model<'a>(&self, stage: &'a Stage) -> Result<&'a Instance, Error> {
@@ -330,6 +349,15 @@ impl Execution<'_> {
         let kind = ErrorKind::PipelineNode { pipeline, node, text: error.kind.to_string() };
         Error { code: error.code, kind }
     }
+}
+
+/// The value of an origin among those of one branch of it.
+fn value(row: &[Option<Tensor>], from: Origin) -> Option<&Tensor> {
+    let place = match from {
+        Origin::Request(input) => input,
+        Origin::Node { output, .. } => output,
+    };
+    row.get(place)?.as_ref()
 }
 
 impl Flow {

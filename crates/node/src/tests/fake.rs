@@ -13,12 +13,20 @@ use stead_tensor::{DType, Tensor, TensorView};
 pub(super) struct Gate {
     /// Whether it is shut, and how many runs stand before it.
     state: Mutex<(bool, usize)>,
+    /// The value that is held back; all are without one.
+    only: Mutex<Option<f32>>,
     changed: Condvar,
 }
 
 impl Gate {
     pub(super) fn shut(&self) {
         self.state.lock().unwrap().0 = true;
+    }
+
+    /// Holds back runs with this value among their inputs.
+    pub(super) fn shut_for(&self, value: f32) {
+        *self.only.lock().unwrap() = Some(value);
+        self.shut();
     }
 
     pub(super) fn open(&self) {
@@ -37,7 +45,10 @@ impl Gate {
         drop(self.changed.wait_while(state, |s| s.1 < runs).unwrap());
     }
 
-    fn pass(&self, cancelled: &dyn Fn() -> bool) -> bool {
+    fn pass(&self, values: &[f32], cancelled: &dyn Fn() -> bool) -> bool {
+        if self.only.lock().unwrap().is_some_and(|only| !values.contains(&only)) {
+            return !cancelled();
+        }
         let mut state = self.state.lock().unwrap();
         state.1 += 1;
         self.changed.notify_all();
@@ -79,7 +90,7 @@ impl Evaluate for Adder {
     ) -> Result<(), EvaluateError> {
         let x = inputs[0].unwrap();
         let values = x.as_slice::<f32>().unwrap();
-        if !self.gate.pass(run.cancelled) {
+        if !self.gate.pass(values, run.cancelled) {
             return Err(EvaluateError::Cancelled);
         }
         if values.contains(&BOMB) {

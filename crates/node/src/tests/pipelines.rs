@@ -1,9 +1,10 @@
 //! Pipelines whose models wait at a gate: what runs at the same time, and what is given up.
 
 use super::fake::{Folder, Gate, POISON, block_on, request, runtime, values};
-use crate::{Code, Embedded, InferRequest, Param};
+use crate::{Code, Embedded, InferRequest, Param, VersionRef};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use stead_tensor::Shape;
 
 /// `x -> a`, `x -> b`, both to the answer; `chain` is `x -> a -> sum`, where `sum` is stateful.
 const CONFIG: &str = r#"{
@@ -22,6 +23,14 @@ const CONFIG: &str = r#"{
              "outputs": [{"data_item": "y", "alias": "y"}]}],
          "outputs": [{"y": {"node_name": "a", "data_item": "y"}},
                      {"z": {"node_name": "b", "data_item": "y"}}]},
+        {"name": "branches", "inputs": ["x"], "demultiply_count": -1, "nodes": [
+            {"name": "first", "model_name": "a", "type": "DL model",
+             "inputs": [{"x": {"node_name": "request", "data_item": "x"}}],
+             "outputs": [{"data_item": "y", "alias": "y"}]},
+            {"name": "second", "model_name": "b", "type": "DL model",
+             "inputs": [{"x": {"node_name": "first", "data_item": "y"}}],
+             "outputs": [{"data_item": "y", "alias": "y"}]}],
+         "outputs": [{"y": {"node_name": "second", "data_item": "y"}}]},
         {"name": "chain", "inputs": ["x"], "nodes": [
             {"name": "a", "model_name": "a", "type": "DL model",
              "inputs": [{"x": {"node_name": "request", "data_item": "x"}}],
@@ -67,6 +76,32 @@ fn nodes_that_do_not_need_each_other_run_together() {
     gate.open();
     let answer = runtime.block_on(running).unwrap().unwrap();
     assert_eq!((values(&answer.outputs), values(&answer.outputs[1..])), (vec![2.0], vec![3.0]));
+}
+
+/// As in OpenVINO Model Server: the second node does not wait for all branches of the first.
+#[test]
+fn branches_go_on_each_on_its_own() {
+    let gate = Arc::new(Gate::default());
+    let (_folder, node) = start(&gate);
+    gate.shut_for(20.0);
+    let runtime = runtime();
+    let mut three = request("branches", &[10.0, 20.0, 30.0]);
+    three.inputs[0].1 = three.inputs[0].1.reshaped(Shape::new(&[3, 1, 2]).unwrap()).unwrap();
+    let running = runtime.spawn({
+        let node = Arc::clone(&node);
+        async move { node.infer(three).await }
+    });
+    let runs =
+        |model: &str| node.statistics(Some(model), &VersionRef::Latest).unwrap()[0].execution_count;
+    let started = Instant::now();
+    while runs("b") < 2 {
+        assert!(started.elapsed() < Duration::from_secs(20), "the others go on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(runs("a"), 2, "one is held back");
+    gate.open();
+    let answer = runtime.block_on(running).unwrap().unwrap();
+    assert_eq!(values(&answer.outputs), [13.0, 23.0, 33.0]);
 }
 
 #[test]
