@@ -2,7 +2,7 @@
 //! over output channels, because columns would fill only a part of one.
 
 use crate::Isa;
-use crate::gemm::{Activation, Panels, activate_slice, tile_shape};
+use crate::gemm::{Panels, tile_shape};
 use crate::simd::{Simd, SimdOp, dispatch};
 use core::ops::Range;
 
@@ -13,28 +13,35 @@ pub(super) const MAX_FEW: usize = 8;
 /// number of its terms, and cancellation behind a convolution (the spectra of audio nets) makes it visible.
 const DEPTH: usize = 64;
 
-/// The operands of [`few`].
+/// The operands of [`few`]: `m x k` weights and `n <= MAX_FEW` columns, which are read where they lie.
 #[derive(Clone, Copy)]
 pub(super) struct Few<'a> {
-    /// `m x k`, packed by [`crate::gemm::pack_a`].
+    /// Packed by [`crate::gemm::pack_a`].
     pub weights: &'a [f32],
-    /// Column `j` at depth `p` is at `p * stride + j`.
-    pub cols: &'a [f32],
-    pub stride: usize,
+    /// Column `j` at depth `p` is at `offsets[p] + bases[j]`.
+    pub x: &'a [f32],
+    /// As the bits of f32 numbers, `k` of them.
+    pub offsets: &'a [f32],
+    pub bases: [usize; MAX_FEW],
+    /// Not below any of the offsets.
+    pub largest: usize,
     pub bias: Option<&'a [f32]>,
     pub m: usize,
     pub n: usize,
     pub k: usize,
+    /// Row `i` of column `j` goes to `i * row_stride + places[j]` of the output.
+    pub places: [usize; MAX_FEW],
+    pub row_stride: usize,
 }
 
-/// `y = act(bias + weights cols)` for `n <= MAX_FEW` columns; `y` is `m x n` row-major.
-pub(super) fn few(isa: Isa, operands: Few<'_>, activation: Activation, y: &mut [f32]) {
-    let Few { weights, cols, stride, m, n, k, .. } = operands;
+/// Writes `bias + weights columns` to `y`.
+pub(super) fn few(isa: Isa, operands: Few<'_>, y: &mut [f32]) {
+    let Few { weights, x, offsets, bases, largest, m, n, k, .. } = operands;
     assert!((1..=MAX_FEW).contains(&n) && weights.len() >= m * k, "operands of few columns");
-    assert!(k == 0 || cols.len() >= (k - 1) * stride + n, "columns of few columns");
-    let y = &mut y[..m * n];
+    let reach = bases[..n].iter().max().map_or(0, |base| base + largest);
+    assert!(k == 0 || (offsets.len() >= k && reach < x.len()), "columns of few columns");
+    debug_assert!(offsets[..k].iter().all(|o| o.to_bits() as usize <= largest));
     dispatch(isa, Run { operands, y });
-    activate_slice(isa, activation, y);
 }
 
 struct Run<'a> {
@@ -69,7 +76,7 @@ impl<const N: usize, const U: usize> SimdOp for Cols<'_, N, U> {
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
         let Run { operands, y } = self.0;
-        let Few { weights, bias, m, k, .. } = operands;
+        let Few { weights, bias, m, k, places, row_stride, .. } = operands;
         let panels = Panels::new(m, const { tile_shape(S::ISA) }.rows);
         for panel in 0..panels.count {
             let (start, rows) = (panels.start(panel), panels.rows(panel));
@@ -77,7 +84,7 @@ impl<const N: usize, const U: usize> SimdOp for Cols<'_, N, U> {
             let mut row = 0;
             while row < rows {
                 let lanes = (rows - row).min(S::LANES);
-                let mut sums = [0.0f32; 16];
+                let mut sums = [[0.0f32; 16]; N];
                 let mut acc = [s.zero(); N];
                 for first in (0..k).step_by(DEPTH) {
                     let depths = first..(first + DEPTH).min(k);
@@ -86,11 +93,17 @@ impl<const N: usize, const U: usize> SimdOp for Cols<'_, N, U> {
                         *acc = s.add(*acc, part);
                     }
                 }
-                for (j, acc) in acc.into_iter().enumerate() {
-                    s.store(&mut sums, acc);
-                    for (i, sum) in sums.iter().enumerate().take(lanes) {
-                        let at = start + row + i;
-                        y[at * N + j] = sum + bias.map_or(0.0, |bias| bias[at]);
+                let at = start + row;
+                let bias = match bias {
+                    Some(bias) => s.load_part(&bias[at..at + lanes]),
+                    None => s.zero(),
+                };
+                for (sums, acc) in sums.iter_mut().zip(acc) {
+                    s.store(sums, s.add(acc, bias));
+                }
+                for i in 0..lanes {
+                    for (place, sums) in places.iter().zip(&sums) {
+                        y[(at + i) * row_stride + place] = sums[i];
                     }
                 }
                 row += lanes;
@@ -111,30 +124,30 @@ fn sum<S: Simd, const N: usize, const U: usize>(
     lanes: usize,
     depths: Range<usize>,
 ) -> [S::F32; N] {
-    let Few { cols, stride, k: whole, .. } = *operands;
+    let Few { x, offsets, bases, k: whole, .. } = *operands;
     let Range { start: mut p, end: k } = depths;
     debug_assert!(
         k <= whole && row + lanes <= rows && weights.len() == rows * whole && lanes <= S::LANES
     );
     let mut acc = [[s.zero(); N]; U];
-    // SAFETY: `p + u < k`, which is at most the whole depth; the weights hold `rows` numbers and the columns
-    // `N` for each depth below that, as `few` asserted.
+    // SAFETY: `p + u < k`, which is at most the whole depth; for each depth below that the weights hold `rows`
+    // numbers, and the sum of its offset and any base is inside `x`, as `few` asserted.
     unsafe {
         while p + U <= k {
             for (u, acc) in acc.iter_mut().enumerate() {
                 let w = s.load_part_ptr(weights.as_ptr().add((p + u) * rows + row), lanes);
-                let x = cols.as_ptr().add((p + u) * stride);
+                let at = offsets.get_unchecked(p + u).to_bits() as usize;
                 for (j, acc) in acc.iter_mut().enumerate() {
-                    *acc = s.fma(w, s.splat(*x.add(j)), *acc);
+                    *acc = s.fma(w, s.splat(*x.get_unchecked(bases[j] + at)), *acc);
                 }
             }
             p += U;
         }
         while p < k {
             let w = s.load_part_ptr(weights.as_ptr().add(p * rows + row), lanes);
-            let x = cols.as_ptr().add(p * stride);
+            let at = offsets.get_unchecked(p).to_bits() as usize;
             for (j, acc) in acc[0].iter_mut().enumerate() {
-                *acc = s.fma(w, s.splat(*x.add(j)), *acc);
+                *acc = s.fma(w, s.splat(*x.get_unchecked(bases[j] + at)), *acc);
             }
             p += 1;
         }

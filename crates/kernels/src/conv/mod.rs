@@ -10,6 +10,7 @@ mod depthwise;
 pub mod direct;
 mod few;
 mod product;
+mod taps;
 pub mod transpose;
 
 pub use product::{Weights, conv, conv_scratch_len, pack_weights};

@@ -3,11 +3,12 @@
 use super::columns::fill;
 use super::depthwise::depthwise;
 use super::few::{Few, MAX_FEW, few};
+use super::taps::Plane;
 use super::{ConvShape, is_depthwise};
 use crate::chunks::{split_chunks, tasks};
 use crate::gemm::{
-    Activation, Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, is_dot, pack_a, packed_a_len,
-    sliver_width, slivers_len, tile_shape,
+    Activation, Epilogue, Lhs, MatRef, Rhs, activate_slice, gemm, gemm_scratch_len, is_dot, pack_a,
+    packed_a_len, sliver_width, slivers_len, tile_shape,
 };
 use crate::{Isa, Parallel};
 
@@ -57,8 +58,8 @@ enum Form {
     Depthwise,
     /// The input is its own columns.
     Pointwise,
-    /// All columns at once, row-major.
-    Few,
+    /// The columns of one image or several, read where they lie.
+    Few(Plane),
     /// This many columns at a time, packed.
     Blocks(usize),
 }
@@ -68,8 +69,11 @@ fn form(isa: Isa, shape: &ConvShape, packed: bool) -> Form {
     if is_depthwise(shape.groups, shape.in_channels) {
         return Form::Depthwise;
     }
-    if packed && (1..=MAX_FEW).contains(&outputs) {
-        return Form::Few;
+    if packed
+        && (1..=MAX_FEW).contains(&outputs)
+        && let Some(plane) = Plane::new(&shape.window, shape.in_channels)
+    {
+        return Form::Few(plane);
     }
     if shape.window.is_pointwise() {
         return Form::Pointwise;
@@ -88,8 +92,10 @@ pub fn conv_scratch_len(isa: Isa, shape: &ConvShape, packed: bool) -> usize {
     let lhs = if packed { Lhs::Packed(&[]) } else { Lhs::Strided(MatRef::rows(&[], k)) };
     match form(isa, shape, packed) {
         Form::Depthwise => 0,
-        Form::Few if shape.window.is_pointwise() => 0,
-        Form::Few => n * k,
+        Form::Few(plane) if plane.is_copy => {
+            k + shape.in_channels * plane.len() * images(n).min(shape.batch)
+        }
+        Form::Few(_) => k,
         Form::Pointwise => gemm_scratch_len(isa, m, n, k, &lhs, &Rhs::Strided(none)),
         Form::Blocks(cols) => {
             // The last block is joined to the one before when it is too narrow for tiles.
@@ -131,6 +137,11 @@ pub fn conv(
     if form == Form::Depthwise {
         return depthwise(isa, par, shape, x, w, bias, activation, y);
     }
+    if let Form::Few(plane) = form {
+        let operands = Columns { shape, plane, x, w, bias };
+        operands.run(isa, y, scratch);
+        return activate_slice(isa, activation, &mut y[..shape.output_len()]);
+    }
     let (m, n, k) = (shape.out_channels, shape.window.output_len(), shape.depth());
     let in_len = shape.in_channels * shape.window.input_len();
     for image in 0..shape.batch {
@@ -151,6 +162,71 @@ pub fn conv(
     }
 }
 
+/// Images whose columns, `outputs` each, are multiplied together: the weights are then read once for all of them.
+fn images(outputs: usize) -> usize {
+    (MAX_FEW / outputs.max(1)).max(1)
+}
+
+/// The operands of [`Form::Few`].
+struct Columns<'a> {
+    shape: &'a ConvShape,
+    plane: Plane,
+    x: &'a [f32],
+    w: &'a [f32],
+    bias: Option<&'a [f32]>,
+}
+
+impl Columns<'_> {
+    /// Writes `bias + conv(x, weights)` of all images.
+    fn run(&self, isa: Isa, y: &mut [f32], scratch: &mut [f32]) {
+        let Columns { shape, plane, x, w, bias } = *self;
+        let ConvShape { batch, groups, window: win, .. } = shape;
+        let (m, n, k) = (shape.out_channels, win.output_len(), shape.depth());
+        let in_len = shape.in_channels * win.input_len();
+        let (offsets, copies) = scratch.split_at_mut(k);
+        let largest = plane.offsets(shape, offsets);
+        for first in (0..*batch).step_by(images(n)) {
+            let count = images(n).min(batch - first);
+            for group in 0..*groups {
+                let at = |image: usize| image * groups + group;
+                let mut bases = [0; MAX_FEW];
+                let mut places = [0; MAX_FEW];
+                let mut columns = bases.iter_mut().zip(&mut places);
+                let copy_len = shape.in_channels * plane.len();
+                for image in 0..count {
+                    let src = at(first + image) * in_len;
+                    let start = match plane.is_copy {
+                        true => {
+                            let copy = &mut copies[image * copy_len..][..copy_len];
+                            plane.fill(win, &x[src..src + in_len], copy);
+                            image * copy_len
+                        }
+                        false => src,
+                    };
+                    for (output, (base, place)) in (0..n).zip(&mut columns) {
+                        *base = start + plane.base(win, output);
+                        *place = at(first + image) * m * n + output;
+                    }
+                }
+                let operands = Few {
+                    weights: &w[group * m * k..][..m * k],
+                    x: if plane.is_copy { copies } else { x },
+                    offsets,
+                    bases,
+                    largest,
+                    bias: bias.map(|bias| &bias[group * m..][..m]),
+                    m,
+                    n: count * n,
+                    k,
+                    places,
+                    row_stride: n,
+                };
+                few(isa, operands, y);
+            }
+        }
+    }
+}
+
 /// One group of one image.
 struct Product<'a> {
     isa: Isa,
@@ -165,21 +241,9 @@ struct Product<'a> {
 
 impl Product<'_> {
     fn run(&self, form: Form, y: &mut [f32], scratch: &mut [f32]) {
-        let (win, channels) = (&self.shape.window, self.shape.in_channels);
-        let (m, n, k) = (self.shape.out_channels, win.output_len(), self.shape.depth());
+        let (n, k) = (self.shape.window.output_len(), self.shape.depth());
         match form {
-            Form::Depthwise => {}
-            Form::Few => {
-                let pointwise = win.is_pointwise();
-                let cols = if pointwise {
-                    self.x
-                } else {
-                    fill(win, channels, self.x, 0, n, n, &mut scratch[..n * k]);
-                    &scratch[..n * k]
-                };
-                let few_of = Few { weights: self.w, cols, stride: n, bias: self.bias, m, n, k };
-                few(self.isa, few_of, self.activation, y);
-            }
+            Form::Depthwise | Form::Few(_) => {}
             Form::Pointwise => {
                 let b = Rhs::Strided(MatRef::rows(self.x, n));
                 self.multiply((n, k), b, y, n, scratch);
