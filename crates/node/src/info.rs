@@ -102,8 +102,55 @@ pub struct ModelConfig {
     pub dynamic_batching: Option<DynamicBatching>,
     /// The name of the model's file, without its folder.
     pub default_model_filename: String,
-    /// Further options by name, as they were given.
+    /// The states of a stateful model.
+    pub states: Vec<StateInfo>,
+    /// Its inputs with windows.
+    pub windows: Vec<WindowInfo>,
+    /// What else there is to tell people, by name.
     pub parameters: Vec<(String, String)>,
+}
+
+/// One state of a model: memory that a step leaves for the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateInfo {
+    /// The model's input that takes it.
+    pub input: String,
+    /// The model's output that gives the next one.
+    pub output: String,
+    /// Its element type.
+    pub dtype: DType,
+    /// Its shape, -1 where a dimension is free; none for one of any rank.
+    pub shape: Option<Vec<i64>>,
+    /// The axis along which the states of several sequences are joined.
+    pub batch_axis: Option<usize>,
+    /// The axis that grows, and the most elements along it if there is a limit.
+    pub growable: Option<(usize, Option<usize>)>,
+    /// What it is before the first step.
+    pub begins: StateBegins,
+}
+
+/// What a state is before the first step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateBegins {
+    /// Zeros.
+    Zeros,
+    /// A value of the configuration, or a constant of the model.
+    Value,
+    /// What the request of the START brings.
+    FirstValue,
+    /// As the model itself begins when it gets none: a layer whose memory was lifted out of it.
+    Model,
+}
+
+/// An input that takes the last values of the step before in front of the new ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowInfo {
+    /// The input.
+    pub input: String,
+    /// The values kept.
+    pub length: usize,
+    /// The axis along which they are joined.
+    pub axis: usize,
 }
 
 /// The life of a model version.

@@ -269,6 +269,7 @@ impl Instance {
     pub(crate) fn config(&self) -> ModelConfig {
         let limits = self.scheduler.limits();
         let batch = limits.batching.as_ref();
+        let layout = self.sequences.as_ref().and_then(|s| s.layout());
         // Triton leaves out the batch axis of a model that is batched.
         let strip = |mut tensors: Vec<TensorInfo>| {
             for tensor in tensors.iter_mut().filter(|_| batch.is_some()) {
@@ -305,6 +306,8 @@ impl Instance {
                     max_sequence_idle_microseconds: idle.map_or(0, micros),
                 }
             }),
+            states: layout.map(Layout::states).unwrap_or_default(),
+            windows: layout.map(Layout::windows).unwrap_or_default(),
             parameters: self.sequences.iter().flat_map(|s| s.describe()).collect(),
         }
     }

@@ -63,7 +63,8 @@ pub use embedded::{Embedded, NodeConfig};
 pub use error::{Error, ErrorKind};
 pub use info::{
     DynamicBatching, IndexEntry, IndexState, ModelConfig, ModelMetadata, ReloadOutcome,
-    SequenceBatching, TensorInfo, VersionPolicyInfo, VersionState, VersionStatus,
+    SequenceBatching, StateBegins, StateInfo, TensorInfo, VersionPolicyInfo, VersionState,
+    VersionStatus, WindowInfo,
 };
 pub use metrics::{
     CallKey, Histogram, Method, MetricsSnapshot, ModelMetrics, RequestTimes, SequenceMetrics,

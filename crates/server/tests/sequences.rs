@@ -353,7 +353,15 @@ fn kserve_rest_in_both_forms() {
     }
     let config = fixture.get("/v2/models/sum/config").json();
     assert_eq!(config["sequence_batching"]["oldest"]["max_candidate_sequences"], 500);
-    assert!(config["parameters"].as_object().unwrap().len() == 1, "the state: {config}");
+    let state = &config["sequence_batching"]["state"][0];
+    assert_eq!((&state["input_name"], &state["output_name"]), (&json!("sum"), &json!("sum_out")));
+    assert_eq!((&state["data_type"], &state["dims"]), (&json!("TYPE_FP32"), &json!([-1, 1])));
+    let told = &config["parameters"]["stead.states"]["string_value"];
+    let told: Value = serde_json::from_str(told.as_str().unwrap()).unwrap();
+    let state = json!({"input": "sum", "output": "sum_out", "datatype": "FP32", "shape": [-1, 1],
+                       "batch_axis": 0, "init": "zeros"});
+    assert_eq!(told, json!({"states": [state], "windows": []}));
+    assert_eq!(config["parameters"].as_object().unwrap().len(), 2, "and the text: {config}");
     let metadata = fixture.get("/v2/models/sum").json();
     assert_eq!(metadata["inputs"].as_array().unwrap().len(), 1, "special inputs are not listed");
 }

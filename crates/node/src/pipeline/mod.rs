@@ -235,6 +235,9 @@ impl Pipeline {
             }),
             dynamic_batching: None,
             default_model_filename: String::new(),
+            // Those of its models are told by these.
+            states: Vec::new(),
+            windows: Vec::new(),
             parameters: nodes.chain(states).collect(),
         }
     }

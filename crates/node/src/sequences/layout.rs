@@ -7,7 +7,7 @@ use super::slot::{Init, Slot, Window, filled, slot, window};
 use super::state::State;
 use crate::evaluate::Evaluate;
 use crate::scheduler::StateAxes;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, StateBegins, StateInfo, WindowInfo};
 use std::path::Path;
 use stead_app::{ModelSettings, StateInit, StateSetting};
 use stead_engine::{Dim, IoSpec};
@@ -187,6 +187,33 @@ impl Layout {
         let fixed = |f: &Fixed| (f.name.clone(), f.describe().to_owned());
         let states = self.slots.iter().map(state).chain(self.windows.iter().map(window));
         states.chain(self.fixed.iter().map(fixed)).collect()
+    }
+
+    /// The states, for programs.
+    pub(crate) fn states(&self) -> Vec<StateInfo> {
+        let size = |d: &Dim| d.known().and_then(|n| i64::try_from(n).ok()).unwrap_or(-1);
+        let state = |s: &Slot| StateInfo {
+            input: s.spec.name.clone(),
+            output: s.output_name.clone(),
+            dtype: s.spec.dtype,
+            shape: s.spec.dims.as_ref().map(|dims| dims.iter().map(size).collect()),
+            batch_axis: s.batch_axis,
+            growable: s.growable.map(|(axis, max)| (axis, (max < usize::MAX).then_some(max))),
+            begins: match s.init {
+                Init::Zeros => StateBegins::Zeros,
+                Init::Value(_) => StateBegins::Value,
+                Init::FirstValue => StateBegins::FirstValue,
+                Init::Model => StateBegins::Model,
+            },
+        };
+        self.slots.iter().map(state).collect()
+    }
+
+    /// The windows, for programs.
+    pub(crate) fn windows(&self) -> Vec<WindowInfo> {
+        let window =
+            |w: &Window| WindowInfo { input: w.name.clone(), length: w.length, axis: w.axis };
+        self.windows.iter().map(window).collect()
     }
 
     /// Puts the state into the inputs of a step and its windows in front of the new values. Without a state,

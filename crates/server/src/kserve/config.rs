@@ -2,8 +2,10 @@
 //! Triton's defaults, since clients look for them.
 
 use super::datatype::{config_name, config_number};
+use super::states::{PARAMETER, TritonState, parameter, states_json, states_message};
 use crate::proto::kserve as pb;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stead_node::{DynamicBatching, ModelConfig, VersionPolicyInfo};
 
@@ -23,7 +25,7 @@ struct Json<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     dynamic_batching: Option<Batching>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sequence_batching: Option<Sequences>,
+    sequence_batching: Option<Sequences<'a>>,
     instance_group: [Instance<'a>; 1],
     default_model_filename: &'a str,
     cc_model_filenames: BTreeMap<String, String>,
@@ -88,11 +90,11 @@ struct Batching {
 }
 
 #[derive(Serialize)]
-struct Sequences {
+struct Sequences<'a> {
     oldest: Oldest,
     max_sequence_idle_microseconds: u64,
     control_input: [(); 0],
-    state: [(); 0],
+    state: Vec<TritonState<'a>>,
     iterative_sequence: bool,
 }
 
@@ -126,7 +128,7 @@ struct Instance<'a> {
 
 #[derive(Serialize)]
 struct Value<'a> {
-    string_value: &'a str,
+    string_value: Cow<'a, str>,
 }
 
 /// The dynamic batching of a stateless model: a model has one way of scheduling.
@@ -200,7 +202,7 @@ pub fn config_json(config: &ModelConfig) -> Result<Vec<u8>, serde_json::Error> {
             },
             max_sequence_idle_microseconds: b.max_sequence_idle_microseconds,
             control_input: [],
-            state: [],
+            state: states_json(config),
             iterative_sequence: false,
         }),
         dynamic_batching: dynamic(config).map(|b| Batching {
@@ -233,7 +235,9 @@ pub fn config_json(config: &ModelConfig) -> Result<Vec<u8>, serde_json::Error> {
         parameters: config
             .parameters
             .iter()
-            .map(|(k, v)| (k.as_str(), Value { string_value: v }))
+            .map(|(k, v)| (k.as_str(), Cow::Borrowed(v.as_str())))
+            .chain(parameter(config).map(|text| (PARAMETER, Cow::Owned(text))))
+            .map(|(name, string_value)| (name, Value { string_value }))
             .collect(),
         model_warmup: [],
     })
@@ -251,6 +255,7 @@ fn sequences_message(config: &ModelConfig) -> Option<pb::model_config::Schedulin
     };
     Some(pb::model_config::SchedulingChoice::SequenceBatching(pb::ModelSequenceBatching {
         max_sequence_idle_microseconds: b.max_sequence_idle_microseconds,
+        state: states_message(config),
         strategy_choice: Some(pb::model_sequence_batching::StrategyChoice::Oldest(oldest)),
         ..pb::ModelSequenceBatching::default()
     }))
@@ -322,7 +327,9 @@ pub fn config_message(config: &ModelConfig) -> pb::ModelConfig {
         parameters: config
             .parameters
             .iter()
-            .map(|(k, v)| (k.clone(), pb::ModelParameter { string_value: v.clone() }))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .chain(parameter(config).map(|text| (PARAMETER.to_owned(), text)))
+            .map(|(name, string_value)| (name, pb::ModelParameter { string_value }))
             .collect(),
         ..pb::ModelConfig::default()
     }

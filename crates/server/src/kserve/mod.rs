@@ -11,6 +11,7 @@ mod parameters;
 mod request;
 mod response;
 pub(crate) mod rest;
+mod states;
 mod statistics;
 mod stream;
 

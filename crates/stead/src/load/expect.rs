@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use stead_app::{ModelSettings, SequenceSettings, Source, StateInit, StateSetting, WindowSetting};
+use serde_json::Value;
+use stead_app::{
+    Growable, ModelSettings, SequenceSettings, Source, StateInit, StateSetting, WindowSetting,
+};
 use stead_node::{
     Embedded, InferRequest, NodeConfig, Param, Parameters, Protocol, VersionRef, VersionState,
 };
@@ -80,44 +83,42 @@ impl Reference {
     }
 }
 
-/// The settings that stead's configuration page tells of: `state.IN` is `IN <- OUT TYPE[..], ..., begins ...`, and
-/// `window.IN` is `the last N values along axis A go before new ones`.
+/// The parameter of stead's configuration page that tells of states and windows, in JSON.
+const PARAMETER: &str = "stead.states";
+
+/// The settings that stead's configuration page tells of.
 fn settings(parameters: &BTreeMap<String, String>) -> SequenceSettings {
     let mut settings = SequenceSettings { stateful: Some(true), ..SequenceSettings::default() };
-    for (key, text) in parameters {
-        if let Some(input) = key.strip_prefix("state.") {
-            let rest = text.strip_prefix(input).and_then(|rest| rest.strip_prefix(" <- "));
-            let output = rest.and_then(|rest| rest.split(' ').next());
-            if text.ends_with("as the model itself does") {
-                settings.low_latency = Some(true);
-            } else if let Some(output) = output {
-                let axis = number_behind(text, "batch axis ");
-                let first = text.ends_with("the value of the START");
-                settings.states.push(StateSetting {
-                    input: input.to_owned(),
-                    output: output.to_owned(),
-                    batch_axis: axis,
-                    init: if first { StateInit::FirstValue } else { StateInit::Zeros },
-                    growable: number_behind(text, "grows along axis ").map(|axis| {
-                        let max = number_behind(text, &format!("grows along axis {axis} to "));
-                        stead_app::Growable { axis, max: max.unwrap_or(usize::MAX) }
-                    }),
-                });
-            }
-        } else if let Some(input) = key.strip_prefix("window.")
-            && let Some(length) = number_behind(text, "the last ")
-        {
-            let axis = number_behind(text, "along axis ");
-            settings.windows.push(WindowSetting { input: input.to_owned(), length, axis });
+    let told = parameters.get(PARAMETER).and_then(|text| serde_json::from_str(text).ok());
+    let told: Value = told.unwrap_or_default();
+    let number = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok());
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    for state in told["states"].as_array().into_iter().flatten() {
+        let (Some(input), Some(output)) = (text(&state["input"]), text(&state["output"])) else {
+            continue;
+        };
+        if state["init"] == "model" {
+            settings.low_latency = Some(true);
+            continue;
+        }
+        let growable = number(&state["growable"]["axis"]).map(|axis| Growable {
+            axis,
+            max: number(&state["growable"]["max"]).unwrap_or(usize::MAX),
+        });
+        let init = match state["init"].as_str() {
+            Some("first_value") => StateInit::FirstValue,
+            _ => StateInit::Zeros,
+        };
+        let batch_axis = number(&state["batch_axis"]);
+        settings.states.push(StateSetting { input, output, batch_axis, init, growable });
+    }
+    for window in told["windows"].as_array().into_iter().flatten() {
+        if let (Some(input), Some(length)) = (text(&window["input"]), number(&window["length"])) {
+            let axis = number(&window["axis"]);
+            settings.windows.push(WindowSetting { input, length, axis });
         }
     }
     settings
-}
-
-/// The number that stands behind a text.
-fn number_behind(text: &str, before: &str) -> Option<usize> {
-    let (_, rest) = text.split_once(before)?;
-    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -126,23 +127,20 @@ mod tests {
 
     #[test]
     fn states_and_windows_are_read_from_the_servers_page() {
-        let parameters = [
-            ("state.h", "h <- hN f32[2,batch,128], batch axis 1, begins with zeros"),
-            (
-                "state.k",
-                "k <- kN f32[batch,n,8], batch axis 0, grows along axis 1 to 64, begins with the value of the START",
-            ),
-            ("window.x", "the last 64 values along axis 1 go before new ones"),
-            ("other", "text"),
-        ];
+        let states = r#"{"states": [
+            {"input": "h", "output": "hN", "datatype": "FP32", "shape": [2, -1, 128], "batch_axis": 1, "init": "zeros"},
+            {"input": "k", "output": "kN", "growable": {"axis": 1, "max": 64}, "init": "first_value"},
+            {"input": "l", "output": "lN", "init": "model"}],
+            "windows": [{"input": "x", "length": 64, "axis": 1}]}"#;
+        let parameters = [(PARAMETER, states), ("state.h", "text for people"), ("other", "text")];
         let parameters = parameters.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         let settings = settings(&parameters);
         let [h, k] = &settings.states[..] else { panic!("{settings:?}") };
         assert_eq!((&*h.output, h.batch_axis, h.growable), ("hN", Some(1), None));
-        assert_eq!(k.growable, Some(stead_app::Growable { axis: 1, max: 64 }));
+        assert_eq!(k.growable, Some(Growable { axis: 1, max: 64 }));
         assert_eq!((&h.init, &k.init), (&StateInit::Zeros, &StateInit::FirstValue));
         let window = WindowSetting { input: "x".into(), length: 64, axis: Some(1) };
         assert_eq!(settings.windows, [window]);
-        assert!(settings.is_stateful() && settings.low_latency.is_none());
+        assert!(settings.is_stateful() && settings.low_latency == Some(true));
     }
 }
