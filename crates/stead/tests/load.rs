@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
 
@@ -47,7 +47,7 @@ impl Server {
         let [rest, grpc] = free.each_ref().map(|f| f.local_addr().unwrap().port().to_string());
         drop(free);
         let mut process = Command::new(env!("CARGO_BIN_EXE_stead"))
-            .args(["serve", "--model_name", "sum", "--stateful", "--model_path"])
+            .args(["serve", "--model_name", "sum", "--model_path"])
             .arg(folder.path().join("sum"))
             .args(["--rest_port", &rest, "--port", &grpc])
             .args(options)
@@ -90,7 +90,7 @@ const PROTOCOLS: [&str; 3] = ["http", "grpc", "grpc-stream"];
 
 #[test]
 fn every_answer_is_compared_over_every_protocol() {
-    let server = Server::start(&[]);
+    let server = Server::start(&["--stateful"]);
     let load = ["--sequences", "20", "--steps", "10", "--interval", "20ms"];
     for protocol in PROTOCOLS {
         let (output, report) = server.bench(protocol, &load, &server.right);
@@ -113,7 +113,7 @@ fn every_answer_is_compared_over_every_protocol() {
 
 #[test]
 fn refused_sequences_are_counted_and_limit_the_search() {
-    let server = Server::start(&["--max_sequence_number", "6"]);
+    let server = Server::start(&["--stateful", "--max_sequence_number", "6"]);
     for protocol in PROTOCOLS {
         let load = ["--sequences", "8", "--steps", "4", "--interval", "100ms"];
         let (output, report) = server.bench(protocol, &load, &server.right);
@@ -129,13 +129,81 @@ fn refused_sequences_are_counted_and_limit_the_search() {
 }
 
 #[test]
+fn a_client_carries_the_state_that_a_server_does_not_keep() {
+    let server = Server::start(&[]);
+    let load = ["--sequences", "10", "--steps", "6", "--interval", "20ms"];
+    for protocol in ["http", "grpc"] {
+        let carry = [&load[..], &["--carry", "state=state_out"]].concat();
+        let (output, report) = server.bench(protocol, &carry, &server.right);
+        assert!(output.status.success(), "{protocol}: {output:?}");
+        let counts = ["sequences", "steps", "errors", "mismatches"].map(|key| report[key].as_u64());
+        assert_eq!(counts, [Some(10), Some(60), Some(0), Some(0)], "{protocol}: {report}");
+
+        // The states are those that the server answers: its own factor, not that of the other model.
+        let (output, report) = server.bench(protocol, &carry, &server.wrong);
+        assert_eq!(output.status.code(), Some(1), "{protocol}");
+        assert_eq!(report["mismatches"], 60, "{protocol}: {report}");
+
+        // The first step sends what --input gives.
+        let from_one = [&carry[..], &["--input", "state=[[1, 1]]"]].concat();
+        let (output, report) = server.bench(protocol, &from_one, &server.right);
+        assert_eq!((output.status.code(), &report["mismatches"]), (Some(0), &json!(0)), "{report}");
+    }
+    let cases = [
+        ("grpc-stream", "state=state_out", "need each answer"),
+        ("http", "h=state_out", "no input `h`"),
+        ("http", "state=hN", "no output `hN`"),
+        ("http", "state", "INPUT=OUTPUT"),
+    ];
+    for (protocol, pair, expected) in cases {
+        let args = [&load[..], &["--carry", pair]].concat();
+        let (output, _) = server.bench(protocol, &args, &server.right);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(64), "{protocol} {pair}: {text}");
+        assert!(text.contains(expected), "{protocol} {pair}: {text}");
+    }
+}
+
+#[test]
+fn a_closed_loop_sends_when_it_is_answered() {
+    let server = Server::start(&[]);
+    for protocol in ["http", "grpc"] {
+        let load = ["--concurrency", "3", "--steps", "40"];
+        let (output, report) = server.bench(protocol, &load, &server.right);
+        assert!(output.status.success(), "{protocol}: {output:?}");
+        let counts = ["concurrency", "steps", "errors", "mismatches"].map(|k| report[k].as_u64());
+        assert_eq!(counts, [Some(3), Some(120), Some(0), Some(0)], "{protocol}: {report}");
+        assert!(report["late"].is_null() && report["steps_per_s"].as_f64() > Some(0.0), "{report}");
+
+        let (output, report) = server.bench(protocol, &load, &server.wrong);
+        assert_eq!((output.status.code(), &report["mismatches"]), (Some(1), &json!(120)));
+    }
+    let (output, _) = server.bench("grpc-stream", &["--concurrency", "1"], &server.right);
+    assert_eq!(output.status.code(), Some(64));
+}
+
+#[test]
 fn wrong_usage_is_told() {
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&[], 64, "MODEL"),
         (&["m.onnx", "--target", "http://127.0.0.1:1", "--model", "m"], 64, "cannot be used with"),
         (&["--target", "http://127.0.0.1:1"], 64, "--model"),
         (&["m.onnx", "--sequences", "5"], 64, "--target"),
         (&["--target", "http://127.0.0.1:1", "--model", "m"], 64, "--sequences"),
+        (
+            &[
+                "--target",
+                "http://127.0.0.1:1",
+                "--model",
+                "m",
+                "--concurrency",
+                "1",
+                "--sequences",
+                "1",
+            ],
+            64,
+            "cannot be used with",
+        ),
         (
             &["--target", "http://127.0.0.1:1", "--model", "m", "--sequences", "1"],
             1,

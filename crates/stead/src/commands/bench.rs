@@ -21,7 +21,9 @@ const WARM_UP: usize = 3;
     stead bench model.onnx --dim batch=8 --clients 4 --json\n  \
     stead bench --target http://127.0.0.1:9000 --model vad --protocol grpc-stream --sequences 500 \\\n      \
     --interval 32ms --expect model.onnx\n  \
-    stead bench --target http://127.0.0.1:8080 --model vad --sequences 500 --find-largest")]
+    stead bench --target http://127.0.0.1:8080 --model vad --sequences 500 --find-largest\n  \
+    stead bench --target http://127.0.0.1:8080 --model vad --sequences 500 --carry state=stateN\n  \
+    stead bench --target http://127.0.0.1:8080 --model mlp --concurrency 64 --steps 1000")]
 pub struct BenchArgs {
     /// The model file.
     #[arg(required_unless_present = "target", conflicts_with = "target")]

@@ -151,7 +151,7 @@ fn plan(model: Model, args: &InspectArgs) -> Result<(), Failure> {
     let specs: Result<Vec<Spec>, Failure> =
         args.plan.iter().filter(|text| !text.is_empty()).map(spec).collect();
     let dims: Result<_, Failure> = args.dim.iter().map(|text| inputs::parse_dim(text)).collect();
-    let named = inputs::gather(declared, &specs?, &dims?, 0)?;
+    let named = inputs::gather(declared, &specs?, &[], &dims?, 0)?;
     let find = |input: &IoSpec| named.iter().find(|(name, _)| *name == input.name);
     let views: Vec<_> = declared.iter().map(|input| find(input).map(|(_, t)| t.view())).collect();
     println!("{}", session.plan_view(&views).map_err(Failure::failed)?);

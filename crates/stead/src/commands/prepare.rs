@@ -54,7 +54,7 @@ impl InputArgs {
     /// Tensors for the inputs of `session`.
     pub fn tensors(&self, session: &Session, specs: &[Spec]) -> Result<Inputs, Failure> {
         let declared = session.model().inputs();
-        let named = inputs::gather(declared, specs, &self.dims()?, self.seed)?;
+        let named = inputs::gather(declared, specs, &[], &self.dims()?, self.seed)?;
         let position = |name: &str| declared.iter().position(|input| input.name == name);
         let mut tensors = vec![None; declared.len()];
         for (name, tensor) in named {

@@ -18,10 +18,12 @@ pub use fill::Fill;
 pub use spec::{Spec, parse_dim, parse_dtype, parse_random, parse_spec};
 
 /// Makes one tensor for every required input, in the model's order; optional ones only if they are given.
-/// What no `spec` gives is random in the declared shape, free dimensions taken from `dims` and else 1.
+/// What no `spec` gives is random in the declared shape, free dimensions taken from `dims` and else 1; the inputs that
+/// `zeros` names are zeros instead.
 pub fn gather(
     declared: &[IoSpec],
     specs: &[Spec],
+    zeros: &[&str],
     dims: &BTreeMap<String, usize>,
     seed: u64,
 ) -> Result<Vec<(String, Tensor)>, Failure> {
@@ -54,7 +56,12 @@ pub fn gather(
             None if input.optional => continue,
             None => {
                 let shape = shape_of(input, dims)?;
-                Fill::new(&input.name, seed).tensor(input.dtype, &shape, None)?
+                if zeros.contains(&&*input.name) {
+                    let shape = Shape::new(&shape).map_err(Failure::usage)?;
+                    Tensor::zeros(input.dtype, shape).map_err(Failure::failed)?
+                } else {
+                    Fill::new(&input.name, seed).tensor(input.dtype, &shape, None)?
+                }
             }
         };
         inputs.push((input.name.clone(), tensor));
@@ -142,7 +149,7 @@ mod tests {
     fn shapes(specs: &[&str], dims: &[(&str, usize)]) -> Result<Vec<String>, String> {
         let specs: Result<Vec<Spec>, Failure> = specs.iter().map(|s| parse_spec(s)).collect();
         let dims = dims.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
-        let made = specs.and_then(|specs| gather(&model(), &specs, &dims, 0));
+        let made = specs.and_then(|specs| gather(&model(), &specs, &[], &dims, 0));
         let show =
             |(name, t): &(String, Tensor)| format!("{name} {} {:?}", t.dtype(), t.shape().dims());
         made.map(|inputs| inputs.iter().map(show).collect()).map_err(|e| e.to_string())

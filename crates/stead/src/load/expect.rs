@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use stead_app::{
@@ -13,31 +13,38 @@ use stead_node::{
 };
 use stead_tensor::Tensor;
 
+use super::carry::Carry;
 use super::signals::Frame;
 use crate::failure::Failure;
 
-/// A model with its states in this process.
-pub struct Reference {
+/// A model in this process, with its states or with those that a client carries.
+pub struct Reference<'a> {
     node: Arc<Embedded>,
     name: String,
+    /// Whether the model keeps states.
+    has_sequences: bool,
+    carry: &'a [Carry],
+    /// What the last step gave for the next one, by input.
+    carried: Mutex<Vec<(String, Tensor)>>,
 }
 
-impl Reference {
-    /// Loads a model file with the states and windows that the server's `parameters` tell of; or, from a
-    /// `config.json` or a folder of models, the model `name` with all of its options.
+impl<'a> Reference<'a> {
+    /// Loads a model file, with the states and windows that the server's `parameters` tell of if it has sequences;
+    /// or, from a `config.json` or a folder of models, the model `name` with all of its options.
     ///
     /// # Errors
     /// A model that cannot be loaded.
     pub fn load(
         path: &Path,
         name: &str,
-        parameters: &BTreeMap<String, String>,
-    ) -> Result<Reference, Failure> {
+        parameters: Option<&BTreeMap<String, String>>,
+        carry: &'a [Carry],
+    ) -> Result<Reference<'a>, Failure> {
         let has_options = path.is_dir() || path.extension().is_some_and(|e| e == "json");
         let source = if has_options {
             Source::Path(path.into())
         } else {
-            let sequences = settings(parameters);
+            let sequences = parameters.map(settings).unwrap_or_default();
             let settings = Box::new(ModelSettings { sequences, ..ModelSettings::default() });
             Source::Model { name: name.to_owned(), base_path: path.into(), settings }
         };
@@ -50,10 +57,12 @@ impl Reference {
             let text = failed.map_or("it has no model of this name", |s| &s.error_message);
             return Err(Failure::failed(format!("{shown}: model `{name}`: {text}")));
         }
-        Ok(Reference { node, name: name.to_owned() })
+        let (name, has_sequences) = (name.to_owned(), parameters.is_some());
+        Ok(Reference { node, name, has_sequences, carry, carried: Mutex::default() })
     }
 
-    /// The outputs of one step of a signal's sequence of `steps`.
+    /// The outputs of one step of a signal's sequence of `steps`. Steps are asked for in their order, a signal after
+    /// the other.
     ///
     /// # Errors
     /// Those of the step.
@@ -65,21 +74,46 @@ impl Reference {
         frame: &Frame,
     ) -> Result<Vec<(String, Tensor)>, Failure> {
         let mut parameters = Parameters::new();
-        parameters.insert("sequence_id".to_owned(), Param::U64(signal as u64 + 1));
-        parameters.insert("sequence_start".to_owned(), Param::Bool(step == 0));
-        parameters.insert("sequence_end".to_owned(), Param::Bool(step + 1 == steps));
+        if self.has_sequences {
+            parameters.insert("sequence_id".to_owned(), Param::U64(signal as u64 + 1));
+            parameters.insert("sequence_start".to_owned(), Param::Bool(step == 0));
+            parameters.insert("sequence_end".to_owned(), Param::Bool(step + 1 == steps));
+        }
+        let mut inputs = frame.tensors.clone();
+        if step > 0 {
+            for (name, tensor) in self.carried().drain(..) {
+                inputs
+                    .iter_mut()
+                    .filter(|(n, _)| *n == name)
+                    .for_each(|(_, t)| *t = tensor.clone());
+            }
+        }
         let request = InferRequest {
             model: self.name.clone(),
             version: VersionRef::Latest,
             id: String::new(),
-            inputs: frame.tensors.clone(),
+            inputs,
             outputs: Vec::new(),
             parameters,
             deadline: None,
             protocol: Protocol::KserveGrpc,
         };
         let answer = self.node.infer(request).await;
-        answer.map(|a| a.outputs).map_err(|e| Failure::failed(format!("the expected model: {e}")))
+        let answer = answer.map_err(|e| Failure::failed(format!("the expected model: {e}")))?;
+        let next = |pair: &Carry| {
+            let output = answer.outputs.iter().find(|(name, _)| *name == pair.output);
+            let (_, tensor) = output.ok_or_else(|| {
+                Failure::usage(format!("--carry: the model has no output `{}`", pair.output))
+            })?;
+            Ok((pair.input.clone(), tensor.clone()))
+        };
+        let next: Result<Vec<_>, Failure> = self.carry.iter().map(next).collect();
+        *self.carried() = next?;
+        Ok(answer.outputs)
+    }
+
+    fn carried(&self) -> MutexGuard<'_, Vec<(String, Tensor)>> {
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,6 +8,8 @@ use stead_server::proto::kserve as pb;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::transport::{Channel, Endpoint};
 
+use super::carry::Carried;
+use super::signals::RawTensor;
 use super::trial::{Step, Trial};
 use crate::failure::Failure;
 use crate::http_client::Target;
@@ -39,14 +41,21 @@ pub async fn connect(target: &Target) -> Result<Client, Failure> {
 
 /// Sends the steps of one sequence, each when it is due and the one before is answered.
 pub async fn unary(trial: &Trial<'_>, mut client: Client, sequence: usize) {
+    let mut carried = Carried::new(trial.carry);
     for step in 0..trial.schedule.steps {
-        trial.until_due(sequence, step).await;
-        match client.model_infer(request(trial, &trial.step(sequence, step), String::new())).await {
-            Ok(answer) => trial.answered(sequence, step, &outputs(trial, answer.into_inner())),
-            // The later steps would fail too, or be of no use.
-            Err(status) => {
-                return trial.failed(format!("{:?}: {}", status.code(), status.message()));
-            }
+        let due = trial.turn(sequence, step).await;
+        let request = request(trial, &trial.step(sequence, step), &carried, String::new());
+        let answer = client.model_infer(request).await;
+        let outputs = answer
+            .map(|answer| outputs(trial, answer.into_inner()))
+            .map_err(|status| format!("{:?}: {}", status.code(), status.message()));
+        let noted = outputs.and_then(|outputs| {
+            trial.answered(sequence, step, due, &outputs);
+            carried.take(outputs)
+        });
+        // The later steps would fail too, or be of no use.
+        if let Err(text) = noted {
+            return trial.failed(text);
         }
     }
 }
@@ -58,13 +67,14 @@ pub async fn stream(trial: &Trial<'_>, mut client: Client, share: usize, shares:
     let is_dead = |sequence: &usize| dead.lock().is_ok_and(|dead| dead.contains(sequence));
     let send = async move {
         for (sequence, step) in trial.schedule.of_share(share, shares) {
-            trial.until_due(sequence, step).await;
+            trial.turn(sequence, step).await;
             if is_dead(&sequence) {
                 continue;
             }
             // The id of the request tells which step an answer belongs to.
             let id = format!("{sequence}/{step}");
-            if sender.send(request(trial, &trial.step(sequence, step), id)).is_err() {
+            let step = trial.step(sequence, step);
+            if sender.send(request(trial, &step, &Carried::default(), id)).is_err() {
                 return;
             }
         }
@@ -102,25 +112,35 @@ fn note(trial: &Trial<'_>, answer: pb::ModelStreamInferResponse) -> Option<usize
         return place.map(|(sequence, _)| sequence);
     }
     match place {
-        Some((sequence, step)) => trial.answered(sequence, step, &outputs(trial, response)),
+        Some((sequence, step)) => {
+            let due = trial.schedule.due(sequence, step);
+            trial.answered(sequence, step, due, &outputs(trial, response));
+        }
         None => trial.failed("an answer without the id of its request"),
     }
     None
 }
 
-fn request(trial: &Trial<'_>, step: &Step, id: String) -> pb::ModelInferRequest {
+fn request(
+    trial: &Trial<'_>,
+    step: &Step,
+    carried: &Carried<'_>,
+    id: String,
+) -> pb::ModelInferRequest {
     use pb::infer_parameter::ParameterChoice as Choice;
     let parameter = |name: &str, choice| {
         (name.to_owned(), pb::InferParameter { parameter_choice: Some(choice) })
     };
-    let flags = [("sequence_start", step.is_start), ("sequence_end", step.is_end)];
-    let flags = flags
-        .into_iter()
-        .filter(|(_, set)| *set)
-        .map(|(n, _)| parameter(n, Choice::BoolParam(true)));
-    let sequence = parameter("sequence_id", Choice::Uint64Param(step.id));
-    let raw = trial.signals.frame(step.frame).map(|f| &*f.raw).unwrap_or_default();
-    let input = |t: &super::signals::RawTensor| pb::model_infer_request::InferInputTensor {
+    let place = step.place.iter().flat_map(|place| {
+        let flags = [("sequence_start", place.is_start), ("sequence_end", place.is_end)];
+        let flags = flags.into_iter().filter(|(_, set)| *set);
+        let flags = flags.map(|(name, _)| parameter(name, Choice::BoolParam(true)));
+        // Triton takes an id as a signed number only.
+        let id = Choice::Int64Param(i64::try_from(place.id).unwrap_or(i64::MAX));
+        std::iter::once(parameter("sequence_id", id)).chain(flags)
+    });
+    let raw = carried.inputs(trial.signals.frame(step.frame));
+    let input = |t: &&RawTensor| pb::model_infer_request::InferInputTensor {
         name: t.name.clone(),
         datatype: t.datatype.clone(),
         shape: t.shape.clone(),
@@ -129,18 +149,24 @@ fn request(trial: &Trial<'_>, step: &Step, id: String) -> pb::ModelInferRequest 
     pb::ModelInferRequest {
         model_name: trial.model.to_owned(),
         id,
-        parameters: std::iter::once(sequence).chain(flags).collect(),
+        parameters: place.collect(),
         inputs: raw.iter().map(input).collect(),
         raw_input_contents: raw.iter().map(|t| t.bytes.clone()).collect(),
         ..Default::default()
     }
 }
 
-/// Outputs by name, if they are compared.
-fn outputs(trial: &Trial<'_>, answer: pb::ModelInferResponse) -> Vec<(String, Bytes)> {
-    if !trial.signals.is_checked() {
+/// The outputs, if they are compared or carried.
+fn outputs(trial: &Trial<'_>, answer: pb::ModelInferResponse) -> Vec<RawTensor> {
+    if !trial.reads_answers() {
         return Vec::new();
     }
-    let names = answer.outputs.into_iter().map(|o| o.name);
-    names.zip(answer.raw_output_contents).collect()
+    let tensors = answer.outputs.into_iter().zip(answer.raw_output_contents);
+    let tensor = |(o, bytes): (pb::model_infer_response::InferOutputTensor, Bytes)| RawTensor {
+        name: o.name,
+        datatype: o.datatype,
+        shape: o.shape,
+        bytes,
+    };
+    tensors.map(tensor).collect()
 }

@@ -10,6 +10,8 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
+use super::carry::Carried;
+use super::signals::RawTensor;
 use super::trial::{Step, Trial};
 use crate::http_client::{Target, segment};
 
@@ -73,19 +75,25 @@ struct Answer {
 
 /// Sends the steps of one sequence, each when it is due and the one before is answered.
 pub async fn sequence(trial: &Trial<'_>, connections: &Connections, sequence: usize) {
+    let mut carried = Carried::new(trial.carry);
     for step in 0..trial.schedule.steps {
-        trial.until_due(sequence, step).await;
-        let answer = match request(trial, &connections.target, &trial.step(sequence, step)) {
+        let due = trial.turn(sequence, step).await;
+        let sent = trial.step(sequence, step);
+        let answer = match request(trial, &connections.target, &sent, &carried) {
             Ok(request) => connections.send(request).await,
             Err(error) => Err(error.to_string()),
         };
-        match answer {
-            Ok(answer) if trial.signals.is_checked() => {
-                trial.answered(sequence, step, &outputs(&answer).unwrap_or_default());
-            }
-            Ok(_) => trial.answered(sequence, step, &[]),
-            // The later steps would fail too, or be of no use.
-            Err(text) => return trial.failed(text),
+        let outputs = answer.map(|answer| match trial.reads_answers() {
+            true => outputs(&answer).unwrap_or_default(),
+            false => Vec::new(),
+        });
+        let noted = outputs.and_then(|outputs| {
+            trial.answered(sequence, step, due, &outputs);
+            carried.take(outputs)
+        });
+        // The later steps would fail too, or be of no use.
+        if let Err(text) = noted {
+            return trial.failed(text);
         }
     }
 }
@@ -94,15 +102,19 @@ fn request(
     trial: &Trial<'_>,
     target: &Target,
     step: &Step,
+    carried: &Carried<'_>,
 ) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
-    let mut parameters = json!({"sequence_id": step.id, "binary_data_output": true});
-    for (name, set) in [("sequence_start", step.is_start), ("sequence_end", step.is_end)] {
-        if set {
-            parameters[name] = json!(true);
+    let mut parameters = json!({"binary_data_output": true});
+    if let Some(place) = &step.place {
+        parameters["sequence_id"] = json!(place.id);
+        for (name, set) in [("sequence_start", place.is_start), ("sequence_end", place.is_end)] {
+            if set {
+                parameters[name] = json!(true);
+            }
         }
     }
-    let raw = trial.signals.frame(step.frame).map(|f| &*f.raw).unwrap_or_default();
-    let input = |t: &super::signals::RawTensor| {
+    let raw = carried.inputs(trial.signals.frame(step.frame));
+    let input = |t: &&RawTensor| {
         json!({"name": t.name, "datatype": t.datatype, "shape": t.shape,
             "parameters": {"binary_data_size": t.bytes.len()}})
     };
@@ -117,15 +129,21 @@ fn request(
         .body(Full::new(body.into()))
 }
 
-/// Outputs by name; `None` for an answer of another form.
-fn outputs(answer: &Answer) -> Option<Vec<(String, Bytes)>> {
+/// The outputs; `None` for an answer of another form.
+fn outputs(answer: &Answer) -> Option<Vec<RawTensor>> {
     let head: Value = serde_json::from_slice(answer.body.get(..answer.json)?).ok()?;
     let mut at = answer.json;
     let mut outputs = Vec::new();
     for output in head["outputs"].as_array()? {
         let size = usize::try_from(output["parameters"]["binary_data_size"].as_u64()?).ok()?;
         let end = at.checked_add(size).filter(|end| *end <= answer.body.len())?;
-        outputs.push((output["name"].as_str()?.to_owned(), answer.body.slice(at..end)));
+        let text = |key: &str| Some(output[key].as_str()?.to_owned());
+        outputs.push(RawTensor {
+            name: text("name")?,
+            datatype: text("datatype")?,
+            shape: output["shape"].as_array()?.iter().filter_map(Value::as_i64).collect(),
+            bytes: answer.body.slice(at..end),
+        });
         at = end;
     }
     Some(outputs)
@@ -142,10 +160,18 @@ mod tests {
             let answer = Answer { json: head.len(), body: [&*head, tail].concat().into() };
             outputs(&answer)
         };
-        let output = |name: &str, size: usize| json!({"name": name, "parameters": {"binary_data_size": size}});
+        let output = |name: &str, size: usize| {
+            json!({"name": name, "datatype": "UINT8", "shape": [size],
+                "parameters": {"binary_data_size": size}})
+        };
         let two = json!({"outputs": [output("a", 2), output("b", 1)]});
-        let bytes = |text: &'static str| Bytes::from_static(text.as_bytes());
-        let expected = vec![("a".to_owned(), bytes("xy")), ("b".to_owned(), bytes("z"))];
+        let tensor = |name: &str, text: &'static str| RawTensor {
+            name: name.to_owned(),
+            datatype: "UINT8".to_owned(),
+            shape: vec![text.len() as i64],
+            bytes: Bytes::from_static(text.as_bytes()),
+        };
+        let expected = vec![tensor("a", "xy"), tensor("b", "z")];
         assert_eq!(of(two.clone(), b"xyz"), Some(expected));
         assert_eq!(of(two, b"xy"), None);
         assert_eq!(of(json!({"outputs": [{"name": "a", "data": [1]}]}), b""), None);

@@ -1,8 +1,11 @@
-//! `stead bench --target`: real-time sequences against a server.
+//! `stead bench --target`: real-time sequences against a server, or a number of requests at a time.
 //!
 //! All steps have their time before the first one is sent ([`schedule`]); what is sent and expected is made before
-//! ([`signals`], [`expect`]); one thread sends ([`http`], [`grpc`]) and notes the answers ([`record`]).
+//! ([`signals`], [`expect`]), but for state that the client carries ([`carry`]); one thread sends ([`http`],
+//! [`grpc`]) and notes the answers ([`record`]).
 
+mod args;
+mod carry;
 mod describe;
 mod expect;
 mod grpc;
@@ -13,7 +16,7 @@ mod search;
 mod signals;
 mod trial;
 
-use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
@@ -25,10 +28,12 @@ use tokio::time::Instant;
 use crate::commands::prepare::InputArgs;
 use crate::failure::Failure;
 use crate::http_client::Target;
-use describe::Described;
+pub use args::LoadArgs;
+use args::Protocol;
 use expect::Reference;
 use record::Report;
 use schedule::Schedule;
+use search::Verdict;
 use signals::Signals;
 use trial::Trial;
 
@@ -44,70 +49,22 @@ const PER_STREAM: usize = 500;
 /// Between the connections and the first step.
 const LEAD: Duration = Duration::from_millis(20);
 
-/// Arguments for the load on a server.
-#[derive(Debug, clap::Args)]
-pub struct LoadArgs {
-    /// Measure a server instead: http://HOST:PORT of the protocol that is spoken.
-    #[arg(long, value_name = "URL", value_parser = target, requires = "name")]
-    target: Option<Target>,
-    /// The server's model.
-    #[arg(long = "model", value_name = "NAME", requires = "target")]
-    name: Option<String>,
-    /// How requests are sent, in the KServe V2 protocol.
-    #[arg(long, value_enum, default_value_t = Protocol::Http, requires = "target")]
-    protocol: Protocol,
-    /// Sequences at a time; with --find-largest where the search begins.
-    #[arg(long, value_name = "N", requires = "target", value_parser = clap::value_parser!(u32).range(1..=MOST_SEQUENCES as i64))]
-    sequences: Option<u32>,
-    /// Steps of each sequence.
-    #[arg(long, value_name = "K", default_value_t = 300, requires = "target", value_parser = clap::value_parser!(u32).range(1..))]
-    steps: u32,
-    /// Time between two steps of a sequence: 32ms, 500us, 1s.
-    #[arg(long, value_name = "TIME", default_value = "32ms", requires = "target", value_parser = time)]
-    interval: Duration,
-    /// Compare every answer with those of this model, run in this process: a model file, or a config.json or
-    /// folder that has the model with its options.
-    #[arg(long, value_name = "MODEL", requires = "target")]
-    expect: Option<PathBuf>,
-    /// Search the most sequences with a p99 of at most the interval.
-    #[arg(long, requires = "target")]
-    find_largest: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Protocol {
-    /// HTTP/1.1, tensors in binary form.
-    Http,
-    /// A call for each step.
-    Grpc,
-    /// Many sequences on one ModelStreamInfer.
-    GrpcStream,
-}
-
-fn target(text: &str) -> Result<Target, String> {
-    text.parse()
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let seconds = units.iter().find_map(|(unit, scale)| {
-        Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * scale)
-    });
-    let duration = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-    let sane = |d: &Duration| !d.is_zero() && *d <= Duration::from_secs(3600);
-    duration.filter(sane).ok_or_else(|| "expected a time up to an hour: 32ms, 500us, 1s".to_owned())
-}
-
 /// Runs the load and prints what came of it; false when answers are missing or wrong.
 pub fn run(args: &LoadArgs, inputs: &InputArgs, is_json: bool) -> Result<bool, Failure> {
     let (Some(target), Some(model)) = (&args.target, &args.name) else {
         return Err(Failure::usage("--target and --model go together"));
     };
-    let Some(first) = args.sequences else {
+    let Some(first) = args.sequences.or(args.concurrency) else {
         return Err(Failure::usage(
-            "--sequences: how many sequences? A model without sequences is not measured over the network",
+            "--sequences: how many sequences? Or --concurrency: how many requests at a time to a model without them?",
         ));
     };
+    let waits = args.concurrency.is_some() || !args.carry.is_empty();
+    if waits && args.protocol == Protocol::GrpcStream {
+        return Err(Failure::usage(
+            "--concurrency and --carry need each answer before the next request: --protocol http or grpc",
+        ));
+    }
     let (specs, dims) = (inputs.specs()?, inputs.dims()?);
     // The generator is one thread, so that it leaves the machine to a server that runs beside it.
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::failed)?;
@@ -115,10 +72,20 @@ pub fn run(args: &LoadArgs, inputs: &InputArgs, is_json: bool) -> Result<bool, F
         Protocol::Http => describe::over_http(target, model)?,
         _ => runtime.block_on(describe::over_grpc(target, model))?,
     };
-    let mut signals = Signals::new(&described.inputs, &specs, &dims, inputs.seed)?;
+    let carried: Vec<&str> = args.carry.iter().map(|pair| &*pair.input).collect();
+    if let Some(unknown) =
+        carried.iter().find(|name| !described.inputs.iter().any(|i| i.spec.name == **name))
+    {
+        return Err(Failure::usage(format!("--carry: the model has no input `{unknown}`")));
+    }
+    let mut signals = Signals::new(&described.inputs, &specs, &carried, &dims, inputs.seed)?;
     let steps = args.steps as usize;
     if let Some(path) = &args.expect {
-        expected(&runtime, &mut signals, path, model, &described, steps)?;
+        let has_sequences = args.has_sequences().then_some(&described.parameters);
+        let reference = Reference::load(path, model, has_sequences, &args.carry)?;
+        signals.expect(steps, |signal, step, frame| {
+            runtime.block_on(reference.step(signal, step, steps, frame))
+        })?;
     }
     let load = Load { args, target, model, signals: &signals, runtime: &runtime };
     if args.find_largest {
@@ -126,21 +93,6 @@ pub fn run(args: &LoadArgs, inputs: &InputArgs, is_json: bool) -> Result<bool, F
     } else {
         load.once(first as usize, is_json)
     }
-}
-
-/// Runs the expected model over all signals.
-fn expected(
-    runtime: &Runtime,
-    signals: &mut Signals,
-    path: &std::path::Path,
-    model: &str,
-    described: &Described,
-    steps: usize,
-) -> Result<(), Failure> {
-    let reference = Reference::load(path, model, &described.parameters)?;
-    signals.expect(steps, |signal, step, frame| {
-        runtime.block_on(reference.step(signal, step, steps, frame))
-    })
 }
 
 struct Load<'a> {
@@ -166,15 +118,16 @@ impl Load<'_> {
         let is_checked = self.signals.is_checked();
         let mut trials = Vec::new();
         let mut complaint = None;
-        let largest = search::largest(first, MOST_SEQUENCES, |sequences| {
+        let mut trial = |sequences| {
             let report = self.runtime.block_on(self.trial(sequences))?;
             if !is_json {
                 report.lines(is_checked).iter().for_each(|line| println!("{line}"));
             }
             complaint = report.first().map(str::to_owned).or(complaint.take());
             trials.push(report.to_json(is_checked));
-            Ok::<bool, Failure>(report.keeps_up())
-        })?;
+            Ok::<Verdict, Failure>(report.verdict())
+        };
+        let largest = search::largest(first, MOST_SEQUENCES, |n| search::is_fine(|| trial(n)))?;
         if is_json {
             let limit = complaint;
             println!("{}", json!({"largest": largest, "limited_by": limit, "trials": trials}));
@@ -190,7 +143,8 @@ impl Load<'_> {
     /// One load.
     async fn trial(&self, sequences: usize) -> Result<Report, Failure> {
         let args = self.args;
-        let schedule = Schedule { sequences, steps: args.steps as usize, interval: args.interval };
+        let interval = args.concurrency.is_none().then_some(args.interval);
+        let schedule = Schedule { sequences, steps: args.steps as usize, interval };
         let connections = match args.protocol {
             Protocol::Http => 0,
             Protocol::Grpc => sequences.div_ceil(PER_CONNECTION),
@@ -200,8 +154,15 @@ impl Load<'_> {
         for _ in 0..connections {
             clients.push(grpc::connect(self.target).await?);
         }
-        let start = Instant::now() + LEAD;
-        let trial = Trial::new(schedule, self.signals, self.model, first_id(), start);
+        let trial = Trial {
+            schedule,
+            signals: self.signals,
+            first_id: args.has_sequences().then(first_id),
+            carry: &args.carry,
+            model: self.model,
+            start: Instant::now() + LEAD,
+            record: Mutex::default(),
+        };
         let pool = http::Connections::new(self.target);
         let (all, clients) = (0..sequences, &clients);
         let patience = trial.patience();
@@ -220,7 +181,7 @@ impl Load<'_> {
         if !in_time {
             trial.failed("no answer in time");
         }
-        Ok(trial.into_record().report(sequences, sequences * schedule.steps, args.interval))
+        Ok(trial.into_record().report(&schedule))
     }
 }
 
@@ -244,25 +205,6 @@ fn first_id() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times() {
-        let ms = |n| Some(Duration::from_millis(n));
-        let cases = [
-            ("32ms", ms(32)),
-            ("1s", ms(1000)),
-            ("500us", Some(Duration::from_micros(500))),
-            ("0.5 s", ms(500)),
-            ("0ms", None),
-            ("-1s", None),
-            ("32", None),
-            ("2000000s", None),
-            ("", None),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(time(text).ok(), expected, "{text}");
-        }
-    }
 
     #[test]
     fn ids_fit_into_a_double() {

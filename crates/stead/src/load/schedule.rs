@@ -12,14 +12,14 @@ pub struct Schedule {
     pub sequences: usize,
     /// Steps of each sequence.
     pub steps: usize,
-    /// Time between two steps of a sequence.
-    pub interval: Duration,
+    /// Time between two steps of a sequence; without one a step follows when the one before is answered (closed loop).
+    pub interval: Option<Duration>,
 }
 
 impl Schedule {
-    /// When a step is due, from the beginning of the load.
+    /// When a step is due, from the beginning of the load; at its very beginning when there is no interval.
     pub fn due(&self, sequence: usize, step: usize) -> Duration {
-        let nanos = self.interval.as_nanos();
+        let nanos = self.interval.unwrap_or_default().as_nanos();
         let offset = nanos * sequence as u128 / self.sequences.max(1) as u128;
         Duration::from_nanos(u64::try_from(nanos * step as u128 + offset).unwrap_or(u64::MAX))
     }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn starts_are_spread_and_steps_keep_their_distance() {
-        let schedule = Schedule { sequences: 4, steps: 3, interval: 32 * MS };
+        let schedule = Schedule { sequences: 4, steps: 3, interval: Some(32 * MS) };
         let cases = [((0, 0), 0), ((1, 0), 8), ((3, 0), 24), ((0, 1), 32), ((3, 2), 88)];
         for ((sequence, step), ms) in cases {
             assert_eq!(schedule.due(sequence, step), ms * MS, "{sequence} {step}");
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn shares_are_in_order_and_whole() {
-        let schedule = Schedule { sequences: 5, steps: 4, interval: 32 * MS };
+        let schedule = Schedule { sequences: 5, steps: 4, interval: Some(32 * MS) };
         let mut all = Vec::new();
         for share in 0..3 {
             let own: Vec<_> = schedule.of_share(share, 3).collect();

@@ -1,5 +1,34 @@
 //! The search for the largest load that is still fine.
 
+/// What one trial says about its load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is fine.
+    Fine,
+    /// It is not, but may be when it is tried again.
+    Borderline,
+    /// It is not.
+    Bad,
+}
+
+/// How often a borderline trial is repeated before it is believed.
+const REPEATS: usize = 2;
+
+/// Whether a load is fine. A shared machine makes trials worse, never better: one good trial is enough.
+///
+/// # Errors
+/// Those of `trial`.
+pub fn is_fine<E>(mut trial: impl FnMut() -> Result<Verdict, E>) -> Result<bool, E> {
+    for _ in 0..=REPEATS {
+        match trial()? {
+            Verdict::Fine => return Ok(true),
+            Verdict::Borderline => {}
+            Verdict::Bad => return Ok(false),
+        }
+    }
+    Ok(false)
+}
+
 /// The largest load that `is_fine`, with a relative error of `1 / PRECISION`; 0 when none is. Loads from `first` on
 /// are doubled until one is not fine, and the gap is then halved; `most` is never exceeded.
 ///
@@ -57,5 +86,22 @@ mod tests {
     #[test]
     fn a_failure_ends_the_search() {
         assert_eq!(largest(8, 64, |n| if n > 16 { Err(n) } else { Ok(true) }), Err(32));
+    }
+
+    #[test]
+    fn borderline_trials_are_repeated() {
+        use Verdict::{Bad, Borderline, Fine};
+        let cases: [(&[Verdict], bool); 5] = [
+            (&[Fine], true),
+            (&[Bad], false),
+            (&[Borderline, Fine], true),
+            (&[Borderline, Bad], false),
+            (&[Borderline, Borderline, Borderline], false),
+        ];
+        for (trials, expected) in cases {
+            let mut left = trials.iter();
+            assert_eq!(is_fine(|| left.next().copied().ok_or(())), Ok(expected), "{trials:?}");
+            assert_eq!(left.len(), 0, "{trials:?}");
+        }
     }
 }

@@ -68,19 +68,22 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Seeded random frames, of which each input that `specs` give is as they say.
+    /// Seeded random frames, of which each input that `specs` give is as they say; the inputs named by `carried` have
+    /// the value of the first step: zeros unless `specs` give it.
     ///
     /// # Errors
     /// Specs that do not fit the inputs.
     pub fn new(
         declared: &[Declared],
         specs: &[Spec],
+        carried: &[&str],
         dims: &BTreeMap<String, usize>,
         seed: u64,
     ) -> Result<Signals, Failure> {
         let inputs: Vec<IoSpec> = declared.iter().map(|d| d.spec.clone()).collect();
         let frame = |n: usize| -> Result<Frame, Failure> {
-            let tensors = inputs::gather(&inputs, specs, dims, seed.wrapping_add(n as u64))?;
+            let seed = seed.wrapping_add(n as u64);
+            let tensors = inputs::gather(&inputs, specs, carried, dims, seed)?;
             let raw: Result<Vec<RawTensor>, Failure> =
                 tensors.iter().map(|(name, tensor)| raw(declared, name, tensor)).collect();
             Ok(Frame { raw: raw?, tensors })
@@ -127,16 +130,11 @@ impl Signals {
     }
 
     /// How the outputs of a step differ from those expected; `None` when they do not.
-    pub fn difference(
-        &self,
-        sequence: usize,
-        step: usize,
-        got: &[(String, Bytes)],
-    ) -> Option<String> {
+    pub fn difference(&self, sequence: usize, step: usize, got: &[RawTensor]) -> Option<String> {
         let wanted = self.wanted.get(sequence % SIGNALS)?.get(step)?;
-        let differs = |wanted: &Wanted| match got.iter().find(|(name, _)| *name == wanted.name) {
+        let differs = |wanted: &Wanted| match got.iter().find(|got| got.name == wanted.name) {
             None => Some(format!("output `{}` is missing", wanted.name)),
-            Some((_, bytes)) => differs(&wanted.tensor, bytes)
+            Some(got) => differs(&wanted.tensor, &got.bytes)
                 .map(|text| format!("output `{}`: {text}", wanted.name)),
         };
         let text = wanted.iter().find_map(differs)?;
@@ -221,7 +219,7 @@ mod tests {
             optional: false,
         };
         let declared = [Declared { spec, datatype: "FP32".into() }];
-        Signals::new(&declared, &[], &BTreeMap::new(), 0).unwrap()
+        Signals::new(&declared, &[], &[], &BTreeMap::new(), 0).unwrap()
     }
 
     #[test]
@@ -246,7 +244,9 @@ mod tests {
         signals.expect(3, |s, k, _| Ok(vec![("y".into(), made(s, k).unwrap())])).unwrap();
         let told = |values: &[f32], sequence| {
             let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            signals.difference(sequence, 2, &[("y".into(), bytes.into())])
+            let (name, datatype, shape) = ("y".into(), "FP32".into(), vec![values.len() as i64]);
+            let got = RawTensor { name, datatype, shape, bytes: bytes.into() };
+            signals.difference(sequence, 2, &[got])
         };
         assert_eq!(told(&[1.0, 2.0], 1), None);
         assert_eq!(told(&[1.0, 2.0], 1 + SIGNALS), None);
