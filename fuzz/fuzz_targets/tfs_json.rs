@@ -21,6 +21,7 @@ fn model(inputs: &[(&str, DType)]) -> ModelMetadata {
         platform: "onnx".into(),
         inputs: inputs.iter().map(info).collect(),
         outputs: vec![],
+        special_inputs: vec![],
     }
 }
 

@@ -1,0 +1,3 @@
+//! Tensors as bytes and as text.
+
+pub mod binary;

@@ -1,0 +1,100 @@
+//! Makes programs step by step; equal steps become one, and steps of constants their value.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Constant, Op, Program, Rate, Step};
+use crate::run;
+use crate::types::TensorType;
+use crate::value::Value;
+
+/// The most cells of a value that is computed when the expression is compiled; a larger one is computed for each query.
+const MAX_FOLDED: usize = 1 << 16;
+
+/// A program in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Builder {
+    inputs: Vec<TensorType>,
+    steps: Vec<Step>,
+    known: HashMap<(Op, Vec<usize>, TensorType), usize>,
+}
+
+impl Builder {
+    /// A further input.
+    pub(crate) fn input(&mut self, kind: TensorType, rate: Rate) -> usize {
+        self.inputs.push(kind.clone());
+        let op = Op::Input(self.inputs.len() - 1);
+        self.add(Step { op, operands: Vec::new(), kind, rate })
+    }
+
+    /// A constant.
+    pub(crate) fn constant(&mut self, value: Value) -> usize {
+        let kind = value.kind().clone();
+        let op = Op::Constant(Constant(Arc::new(value)));
+        self.add(Step { op, operands: Vec::new(), kind, rate: Rate::Constant })
+    }
+
+    /// An operation on earlier steps.
+    pub(crate) fn step(&mut self, op: Op, operands: Vec<usize>, kind: TensorType) -> usize {
+        let rates = operands.iter().map(|o| self.steps[*o].rate);
+        let rate = rates.max().unwrap_or(Rate::Constant);
+        let step = Step { op, operands, kind, rate };
+        let is_small = |kind: &TensorType| kind.block_size() <= MAX_FOLDED;
+        if rate == Rate::Constant && is_small(&step.kind) {
+            let values: Vec<&Value> = step.operands.iter().filter_map(|o| self.value(*o)).collect();
+            if values.len() == step.operands.len()
+                && let Some(folded) = run::step_of_values(&step, &values)
+            {
+                return self.constant(folded);
+            }
+        }
+        self.add(step)
+    }
+
+    fn add(&mut self, step: Step) -> usize {
+        let key = (step.op.clone(), step.operands.clone(), step.kind.clone());
+        let next = self.steps.len();
+        let at = *self.known.entry(key).or_insert(next);
+        if at == next {
+            self.steps.push(step);
+        }
+        at
+    }
+
+    /// The type of a step.
+    pub(crate) fn kind(&self, step: usize) -> &TensorType {
+        &self.steps[step].kind
+    }
+
+    /// How often a step's value changes.
+    pub(crate) fn rate(&self, step: usize) -> Rate {
+        self.steps[step].rate
+    }
+
+    /// The value of a step that is constant.
+    pub(crate) fn value(&self, step: usize) -> Option<&Value> {
+        match &self.steps[step].op {
+            Op::Constant(Constant(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The program of what the result needs.
+    pub(crate) fn finish(self, result: usize) -> Program {
+        let mut is_needed = vec![false; self.steps.len()];
+        is_needed[result] = true;
+        for at in (0..self.steps.len()).rev() {
+            if is_needed[at] {
+                self.steps[at].operands.iter().for_each(|o| is_needed[*o] = true);
+            }
+        }
+        let mut places = vec![0; self.steps.len()];
+        let mut steps = Vec::new();
+        for (at, mut step) in self.steps.into_iter().enumerate().filter(|(at, _)| is_needed[*at]) {
+            step.operands.iter_mut().for_each(|o| *o = places[*o]);
+            places[at] = steps.len();
+            steps.push(step);
+        }
+        Program { inputs: self.inputs, steps, result: places[result] }
+    }
+}

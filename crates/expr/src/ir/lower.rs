@@ -1,0 +1,414 @@
+//! From a tree to typed steps: names get their meaning, and every function its types.
+
+use std::sync::Arc;
+
+use super::names::{Frame, Lowering, Scope};
+use super::{Binary, Cell, HeldLabel, Op, Place, Program, Unary};
+use crate::error::{Fault, Reason};
+use crate::functions::{Aggregator, Fn2};
+use crate::syntax::{self, Ast, Expr};
+use crate::types::{Dimension, TensorType, TypeError};
+use crate::value::{MAX_LABEL, Value};
+
+/// The program of a tree, and the names of its inputs.
+pub(crate) fn lower(ast: &Ast, scope: &dyn Scope) -> Result<(Program, Vec<String>), Fault> {
+    let mut lowering = Lowering::new(scope);
+    let result = lowering.tree(ast)?;
+    Ok(lowering.finish(result))
+}
+
+impl Lowering<'_> {
+    fn kind(&mut self, step: usize) -> TensorType {
+        self.builder().kind(step).clone()
+    }
+
+    fn step(&mut self, op: Op, operands: Vec<usize>, kind: TensorType) -> usize {
+        self.builder().step(op, operands, kind)
+    }
+
+    /// The step of the root of a tree in the innermost frame.
+    pub(super) fn tree(&mut self, ast: &Ast) -> Result<usize, Fault> {
+        let mut steps = Vec::with_capacity(ast.nodes.len());
+        for at in 0..ast.nodes.len() {
+            let step = self.node(ast, at, &steps)?;
+            steps.push(step);
+        }
+        match steps.last() {
+            Some(Some(root)) => Ok(*root),
+            Some(None) => Err(unknown(ast, ast.nodes.len() - 1)),
+            None => Err(Fault { at: 0, reason: Reason::Unknown("expression".to_owned()) }),
+        }
+    }
+
+    /// The step of a node. A name that may be a dimension and is no value has none.
+    fn node(
+        &mut self,
+        ast: &Ast,
+        at: usize,
+        steps: &[Option<usize>],
+    ) -> Result<Option<usize>, Fault> {
+        let node = &ast.nodes[at];
+        let fault = |function: &str, error: TypeError| Fault {
+            at: node.at,
+            reason: Reason::Type { function: function.to_owned(), error },
+        };
+        let of = |id: usize| steps[id].ok_or_else(|| unknown(ast, id));
+        let step = match &node.expr {
+            Expr::Number(number) => self.builder().constant(Value::double(*number)),
+            // Where it must be a value, the node that uses it says that it is unknown.
+            Expr::Feature(feature) => return self.feature(feature, node.at, steps),
+            Expr::Unary(function, operand) => {
+                let operand = of(*operand)?;
+                let kind = self.kind(operand).map();
+                self.step(Op::Map(Unary::Known(*function)), vec![operand], kind)
+            }
+            Expr::In(operand, list) => {
+                let operand = of(*operand)?;
+                let kind = self.kind(operand).map();
+                let list = list.iter().map(|n| n.to_bits()).collect();
+                self.step(Op::Map(Unary::In(list)), vec![operand], kind)
+            }
+            Expr::Binary(function, left, right) => {
+                let function = *function;
+                self.join(function, of(*left)?, of(*right)?)
+                    .map_err(|e| fault(function.name(), e))?
+            }
+            Expr::Extreme(function, left, right) => {
+                let left = of(*left)?;
+                let kind = self.kind(left);
+                match (steps[*right], &ast.nodes[*right].expr) {
+                    (Some(right), _) => {
+                        self.join(*function, left, right).map_err(|e| fault(function.name(), e))?
+                    }
+                    (None, Expr::Feature(f)) if kind.dimension(&f.name).is_some() => {
+                        let kind =
+                            kind.reduce(&[&f.name]).map_err(|e| fault(function.name(), e))?;
+                        let is_max = *function == Fn2::Max;
+                        let aggregator = if is_max { Aggregator::Max } else { Aggregator::Min };
+                        self.step(Op::Reduce(aggregator), vec![left], kind)
+                    }
+                    _ => return Err(unknown(ast, *right)),
+                }
+            }
+            Expr::If(condition, yes, no) => {
+                let operands = vec![of(*condition)?, of(*yes)?, of(*no)?];
+                let [condition, yes, no] = [0, 1, 2].map(|i| self.kind(operands[i]));
+                if !condition.is_double() {
+                    return Err(wrong(
+                        node.at,
+                        "if",
+                        "a number as its condition",
+                        condition.to_string(),
+                    ));
+                }
+                if yes != no {
+                    let error = TypeError::Dimensions { left: yes, right: no };
+                    return Err(fault("if", error));
+                }
+                match self.builder().value(operands[0]).and_then(Value::as_double) {
+                    Some(condition) => operands[if condition == 0.0 { 2 } else { 1 }],
+                    None => self.step(Op::If, operands, yes),
+                }
+            }
+            Expr::Map(operand, lambda) => {
+                let operand = of(*operand)?;
+                let program = self.lambda(lambda, &[TensorType::double()])?;
+                must_be_number(&program, node.at, "map")?;
+                let kind = self.kind(operand).map();
+                self.step(Op::Map(simple_unary(program)), vec![operand], kind)
+            }
+            Expr::Join(left, right, lambda) => {
+                let (left, right) = (of(*left)?, of(*right)?);
+                let program = self.lambda(lambda, &[TensorType::double(), TensorType::double()])?;
+                must_be_number(&program, node.at, "join")?;
+                let kind = self.kind(left).join(&self.kind(right)).map_err(|e| fault("join", e))?;
+                self.step(Op::Join(simple_binary(program)), vec![left, right], kind)
+            }
+            Expr::Merge(left, right, lambda) => {
+                let (left, right) = (of(*left)?, of(*right)?);
+                let program = self.lambda(lambda, &[TensorType::double(), TensorType::double()])?;
+                must_be_number(&program, node.at, "merge")?;
+                let kind =
+                    self.kind(left).merge(&self.kind(right)).map_err(|e| fault("merge", e))?;
+                self.step(Op::Merge(simple_binary(program)), vec![left, right], kind)
+            }
+            Expr::Reduce(operand, aggregator, dimensions) => {
+                let operand = of(*operand)?;
+                let kind = self.kind(operand).reduce(dimensions);
+                let kind = kind.map_err(|e| fault("reduce", e))?;
+                self.step(Op::Reduce(*aggregator), vec![operand], kind)
+            }
+            Expr::Rename(operand, from, to) => {
+                let operand = of(*operand)?;
+                let source = self.kind(operand);
+                let kind = source.rename(from, to).map_err(|e| fault("rename", e))?;
+                let old = |d: &Dimension| {
+                    let old = match to.iter().position(|name| **name == *d.name) {
+                        Some(at) => from[at].as_str(),
+                        None => &d.name,
+                    };
+                    source.dimensions().iter().position(|s| *s.name == *old).unwrap_or_default()
+                };
+                let order = kind.dimensions().iter().map(old).collect();
+                self.step(Op::Rename(order), vec![operand], kind)
+            }
+            Expr::Concat(left, right, along) => {
+                let (left, right) = (of(*left)?, of(*right)?);
+                let kind = self.kind(left).concat(&self.kind(right), along);
+                let kind = kind.map_err(|e| fault("concat", e))?;
+                self.step(Op::Concat(along.clone()), vec![left, right], kind)
+            }
+            Expr::CellCast(operand, cell) => {
+                let operand = of(*operand)?;
+                let source = self.kind(operand);
+                let kind = source.with_cell(*cell);
+                if kind == source {
+                    operand
+                } else {
+                    self.step(Op::CellCast(kind.cell()), vec![operand], kind)
+                }
+            }
+            Expr::CellOrder { of: operand, largest_first } => {
+                let operand = of(*operand)?;
+                let kind = self.kind(operand).map();
+                self.step(Op::CellOrder { largest_first: *largest_first }, vec![operand], kind)
+            }
+            Expr::UnpackBits { of: operand, cell, is_big_endian } => {
+                let operand = of(*operand)?;
+                let source = self.kind(operand);
+                let Some(last) = source.dimensions().iter().rposition(|d| !d.is_mapped()) else {
+                    let found = source.to_string();
+                    return Err(wrong(
+                        node.at,
+                        "unpack_bits",
+                        "a tensor with an indexed dimension",
+                        found,
+                    ));
+                };
+                let wider = |(at, d): (usize, &Dimension)| match d.size() {
+                    Some(size) if at == last => Dimension::indexed(&d.name, size.saturating_mul(8)),
+                    _ => d.clone(),
+                };
+                let dimensions = source.dimensions().iter().enumerate().map(wider).collect();
+                let kind =
+                    TensorType::new(*cell, dimensions).map_err(|e| fault("unpack_bits", e))?;
+                self.step(Op::UnpackBits { is_big_endian: *is_big_endian }, vec![operand], kind)
+            }
+            Expr::Generate(kind, body) => self.generate(kind, body, node.at)?,
+            Expr::Create(kind, cells) => {
+                let mut operands = Vec::with_capacity(cells.len());
+                for cell in cells {
+                    let value = of(cell.value)?;
+                    let found = self.kind(value);
+                    if !found.is_double() {
+                        return Err(wrong(
+                            ast.nodes[cell.value].at,
+                            "a cell",
+                            "a number",
+                            found.to_string(),
+                        ));
+                    }
+                    operands.push(value);
+                }
+                let held = |label: &String| match label.len() {
+                    0..=MAX_LABEL => Ok(HeldLabel::new(label)),
+                    length => Err(too_long(node.at, length)),
+                };
+                let cell = |c: &syntax::Cell| {
+                    let labels = c.labels.iter().map(held).collect::<Result<_, Fault>>()?;
+                    Ok(Cell { labels, offset: c.offset })
+                };
+                let cells = cells.iter().map(cell).collect::<Result<Arc<[Cell]>, Fault>>()?;
+                self.step(Op::Create(cells), operands, kind.clone())
+            }
+            Expr::Peek(operand, places) => {
+                let operand = of(*operand)?;
+                self.peek(operand, places, &of, node.at)?
+            }
+            Expr::MapSubspaces(operand, lambda) => {
+                let operand = of(*operand)?;
+                let source = self.kind(operand);
+                let program = self.lambda(lambda, &[subspace(&source)])?;
+                let inner = program.steps[program.result].kind.clone();
+                if let Some(d) = inner.mapped().next() {
+                    let error = TypeError::Mapped {
+                        of: inner.clone(),
+                        dimension: d.name.to_string(),
+                        action: "map_subspaces",
+                    };
+                    return Err(fault("map_subspaces", error));
+                }
+                let dimensions = source.mapped().chain(inner.dimensions()).cloned().collect();
+                // A number has no cell type of its own: then that of the outer tensor counts, as after a map.
+                let cell = if inner.is_double() { source.map().cell() } else { inner.cell() };
+                let kind =
+                    TensorType::new(cell, dimensions).map_err(|e| fault("map_subspaces", e))?;
+                self.step(Op::MapSubspaces(Arc::new(program)), vec![operand], kind)
+            }
+            Expr::FilterSubspaces(operand, lambda) => {
+                let operand = of(*operand)?;
+                let kind = self.kind(operand);
+                if kind.is_dense() {
+                    let found = kind.to_string();
+                    return Err(wrong(
+                        node.at,
+                        "filter_subspaces",
+                        "a tensor with a mapped dimension",
+                        found,
+                    ));
+                }
+                let program = self.lambda(lambda, &[subspace(&kind)])?;
+                self.step(Op::FilterSubspaces(Arc::new(program)), vec![operand], kind)
+            }
+        };
+        Ok(Some(step))
+    }
+
+    fn join(&mut self, function: Fn2, left: usize, right: usize) -> Result<usize, TypeError> {
+        let kind = self.kind(left).join(&self.kind(right))?;
+        let operands = if function.is_symmetric() && left > right {
+            vec![right, left]
+        } else {
+            vec![left, right]
+        };
+        Ok(self.step(Op::Join(Binary::Known(function)), operands, kind))
+    }
+
+    fn generate(&mut self, kind: &TensorType, body: &Ast, at: u32) -> Result<usize, Fault> {
+        let index = |d: &'_ Dimension| (d.name.to_string(), TensorType::double());
+        let indices: Vec<(String, TensorType)> = kind.dimensions().iter().map(index).collect();
+        let frame = Frame::new(indices.iter().map(|(n, k)| (n.as_str(), k.clone())), true);
+        let (program, operands) = self.body(frame, body)?;
+        must_be_number(&program, at, "a generated cell")?;
+        Ok(self.step(Op::Generate(Arc::new(program)), operands, kind.clone()))
+    }
+
+    fn peek(
+        &mut self,
+        operand: usize,
+        places: &[(Option<String>, syntax::Place)],
+        of: &dyn Fn(usize) -> Result<usize, Fault>,
+        at: u32,
+    ) -> Result<usize, Fault> {
+        let source = self.kind(operand);
+        let mut names: Vec<String> = Vec::new();
+        for (name, _) in places {
+            match (name, source.dimensions()) {
+                (Some(name), _) => names.push(name.clone()),
+                (None, [only]) => names.push(only.name.to_string()),
+                (None, _) => {
+                    let found = source.to_string();
+                    return Err(wrong(
+                        at,
+                        "a place without a dimension",
+                        "a tensor of one dimension",
+                        found,
+                    ));
+                }
+            }
+        }
+        let kind = source.peek(&names).map_err(|error| Fault {
+            at,
+            reason: Reason::Type { function: "peek".to_owned(), error },
+        })?;
+        let (mut operands, mut list) = (vec![operand], Vec::new());
+        for (name, (_, place)) in names.iter().zip(places) {
+            let Some(number) = source.dimensions().iter().position(|d| *d.name == **name) else {
+                continue;
+            };
+            let place = match (place, source.dimensions()[number].size()) {
+                (syntax::Place::Label(label), Some(size)) => match label.parse() {
+                    Ok(index) if index < size => Place::Index(index),
+                    _ => {
+                        let expected = "an index that is there";
+                        return Err(wrong(
+                            at,
+                            "a place along an indexed dimension",
+                            expected,
+                            format!("{label:?}"),
+                        ));
+                    }
+                },
+                (syntax::Place::Label(label), None) => {
+                    if label.len() > MAX_LABEL {
+                        return Err(too_long(at, label.len()));
+                    }
+                    Place::Label(HeldLabel::new(label))
+                }
+                (syntax::Place::Computed(id), _) => {
+                    let step = of(*id)?;
+                    let found = self.kind(step);
+                    if !found.is_double() {
+                        return Err(wrong(at, "a place", "a number", found.to_string()));
+                    }
+                    operands.push(step);
+                    Place::Operand(operands.len() - 1)
+                }
+            };
+            list.push((number, place));
+        }
+        list.sort_by_key(|(number, _)| *number);
+        Ok(self.step(Op::Peek(list), operands, kind))
+    }
+}
+
+/// The type of one block of a tensor.
+fn subspace(kind: &TensorType) -> TensorType {
+    let names: Vec<&str> = kind.mapped().map(|d| &*d.name).collect();
+    if names.is_empty() {
+        return kind.clone();
+    }
+    kind.peek(&names).unwrap_or_else(|_| TensorType::double())
+}
+
+/// A lambda that is nothing but a known function.
+fn simple_unary(program: Program) -> Unary {
+    match &program.steps[..] {
+        [input, step] if input.op == Op::Input(0) => match &step.op {
+            Op::Map(known @ (Unary::Known(_) | Unary::In(_))) => known.clone(),
+            _ => Unary::Lambda(Arc::new(program)),
+        },
+        _ => Unary::Lambda(Arc::new(program)),
+    }
+}
+
+/// A lambda that is nothing but a known function of both parameters in order.
+fn simple_binary(program: Program) -> Binary {
+    match &program.steps[..] {
+        [a, b, step] if a.op == Op::Input(0) && b.op == Op::Input(1) => match &step.op {
+            Op::Join(Binary::Known(function)) if step.operands == [0, 1] => {
+                Binary::Known(*function)
+            }
+            _ => Binary::Lambda(Arc::new(program)),
+        },
+        _ => Binary::Lambda(Arc::new(program)),
+    }
+}
+
+fn must_be_number(program: &Program, at: u32, function: &str) -> Result<(), Fault> {
+    let kind = &program.steps[program.result].kind;
+    if kind.is_double() {
+        return Ok(());
+    }
+    Err(wrong(at, function, "a number for each cell", kind.to_string()))
+}
+
+fn wrong(at: u32, function: &str, expected: &'static str, found: String) -> Fault {
+    Fault { at, reason: Reason::Arguments { function: function.to_owned(), expected, found } }
+}
+
+fn too_long(at: u32, length: usize) -> Fault {
+    Fault {
+        at,
+        reason: Reason::Limit(format!("a label of {length} bytes; {MAX_LABEL} is the most")),
+    }
+}
+
+fn unknown(ast: &Ast, id: usize) -> Fault {
+    let node = &ast.nodes[id];
+    let name = match &node.expr {
+        Expr::Feature(feature) => format!("name {}", feature.canonical()),
+        _ => "value".to_owned(),
+    };
+    Fault { at: node.at, reason: Reason::Unknown(name) }
+}

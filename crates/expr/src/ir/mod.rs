@@ -1,0 +1,170 @@
+//! Expressions as typed steps, each behind its operands; equal steps are one step.
+
+mod builder;
+mod lower;
+mod names;
+
+pub(crate) use builder::Builder;
+pub(crate) use lower::lower;
+pub use names::{Function, MAX_CALLS, Scope};
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::functions::{Aggregator, Fn1, Fn2};
+use crate::types::{CellType, TensorType};
+use crate::value::{Label, Labels, Value};
+
+/// How often a value changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rate {
+    /// Never.
+    Constant,
+    /// With each query.
+    Query,
+    /// With each document.
+    Document,
+}
+
+/// Steps that compute a value from inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Program {
+    /// The type of each input.
+    pub(crate) inputs: Vec<TensorType>,
+    pub(crate) steps: Vec<Step>,
+    /// The step whose value is the result.
+    pub(crate) result: usize,
+}
+
+/// One operation on the values of earlier steps.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    pub(crate) op: Op,
+    pub(crate) operands: Vec<usize>,
+    pub(crate) kind: TensorType,
+    pub(crate) rate: Rate,
+}
+
+/// What a step does. Everything that follows from the types of its operands and result is left out, so that equal
+/// operations are equal here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    Constant(Constant),
+    Input(usize),
+    Map(Unary),
+    Join(Binary),
+    Merge(Binary),
+    Reduce(Aggregator),
+    /// For each dimension of the result the dimension of the operand that it was.
+    Rename(Vec<usize>),
+    Concat(String),
+    CellCast(CellType),
+    CellOrder {
+        largest_first: bool,
+    },
+    UnpackBits {
+        is_big_endian: bool,
+    },
+    /// Inputs of the program: the indices of a cell, then the operands.
+    Generate(Arc<Program>),
+    /// A cell from each operand.
+    Create(Arc<[Cell]>),
+    /// The tensor is the first operand.
+    Peek(Vec<(usize, Place)>),
+    MapSubspaces(Arc<Program>),
+    FilterSubspaces(Arc<Program>),
+    /// Condition, value if it is not 0, value if it is.
+    If,
+}
+
+/// A function of each cell.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Unary {
+    Known(Fn1),
+    /// Whether it is one of these, as bits.
+    In(Arc<[u64]>),
+    Lambda(Arc<Program>),
+}
+
+/// A function of each pair of cells.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Binary {
+    Known(Fn2),
+    Lambda(Arc<Program>),
+}
+
+/// Where a cell that is given stands: labels and the offset in the block.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Cell {
+    pub(crate) labels: Vec<HeldLabel>,
+    pub(crate) offset: usize,
+}
+
+/// A place along a dimension.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    Label(HeldLabel),
+    Index(usize),
+    /// The number that this operand is.
+    Operand(usize),
+}
+
+/// A label whose text stays known.
+#[derive(Debug, Clone)]
+pub(crate) struct HeldLabel(Labels);
+
+impl HeldLabel {
+    pub(crate) fn new(text: &str) -> HeldLabel {
+        let mut labels = Labels::with_capacity(1);
+        labels.push(text);
+        HeldLabel(labels)
+    }
+
+    pub(crate) fn label(&self) -> Label {
+        self.0.as_slice()[0]
+    }
+}
+
+impl PartialEq for HeldLabel {
+    fn eq(&self, other: &HeldLabel) -> bool {
+        self.label() == other.label()
+    }
+}
+
+impl Eq for HeldLabel {}
+
+impl Hash for HeldLabel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.label().hash(state);
+    }
+}
+
+/// A value that equals another when every bit does.
+#[derive(Debug, Clone)]
+pub(crate) struct Constant(pub(crate) Arc<Value>);
+
+impl Constant {
+    fn bits(&self) -> impl Iterator<Item = u64> {
+        let cells = self.0.cells();
+        (0..cells.len()).map(move |at| cells.get(at).unwrap_or(0.0).to_bits())
+    }
+}
+
+impl PartialEq for Constant {
+    fn eq(&self, other: &Constant) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.kind() == other.0.kind()
+                && self.0.labels() == other.0.labels()
+                && self.bits().eq(other.bits()))
+    }
+}
+
+impl Eq for Constant {}
+
+impl Hash for Constant {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.kind().hash(state);
+        self.0.labels().hash(state);
+        self.bits().for_each(|b| b.hash(state));
+    }
+}

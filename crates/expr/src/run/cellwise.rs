@@ -1,0 +1,62 @@
+//! Functions of each cell, and other cell types.
+
+use super::column::Column;
+use super::dense::Real;
+use super::nested;
+use super::size::TooLarge;
+use crate::functions::Visit1;
+use crate::ir::Unary;
+use crate::types::CellType;
+use crate::value::Cells;
+
+/// The function of each cell.
+pub(super) fn map(function: &Unary, column: &Column<'_>) -> Result<Column<'static>, TooLarge> {
+    let cells = match &column.cells {
+        Cells::Double(cells) => Cells::Double(run(function, cells)?.into()),
+        other => Cells::Float(run(function, &other.floats())?.into()),
+    };
+    Ok(with_cells(column, cells))
+}
+
+/// The same cells as another type.
+pub(super) fn cast(cell: CellType, column: &Column<'_>) -> Column<'static> {
+    with_cells(column, column.cells.borrowed().cast(cell).into_owned())
+}
+
+/// Other cells in the same blocks.
+pub(super) fn with_cells(column: &Column<'_>, cells: Cells<'static>) -> Column<'static> {
+    Column {
+        rows: column.rows,
+        offsets: column.offsets.as_deref().map(|o| o.to_vec().into()),
+        labels: column.labels.to_vec().into(),
+        cells,
+    }
+}
+
+struct Mapping<'m, T> {
+    cells: &'m [T],
+    result: &'m mut Vec<T>,
+}
+
+impl<T: Real> Visit1 for Mapping<'_, T> {
+    fn visit(self, function: impl Fn(f64) -> f64 + Copy) {
+        self.result.extend(self.cells.iter().map(|x| T::narrow(function(x.wide()))));
+    }
+}
+
+fn run<T: Real>(function: &Unary, cells: &[T]) -> Result<Vec<T>, TooLarge> {
+    let mut result = Vec::with_capacity(cells.len());
+    match function {
+        Unary::Known(known) => known.visit(Mapping { cells, result: &mut result }),
+        Unary::In(list) => {
+            let list: Vec<f64> = list.iter().map(|bits| f64::from_bits(*bits)).collect();
+            let is_in = |x: f64| f64::from(u8::from(list.contains(&x)));
+            result.extend(cells.iter().map(|x| T::narrow(is_in(x.wide()))));
+        }
+        Unary::Lambda(program) => {
+            let numbers = cells.iter().map(|x| x.wide()).collect();
+            result.extend(nested::numbers(program, vec![numbers])?.into_iter().map(T::narrow));
+        }
+    }
+    Ok(result)
+}

@@ -1,0 +1,15 @@
+//! How much memory a step may take.
+
+/// The most cells that a step may compute for a batch: 256 MiB of floats. Mapped tensors have no size in their type,
+/// so what two of them give when every label of one meets every label of the other shows only when it is computed.
+pub const MAX_CELLS: usize = crate::types::MAX_BLOCK;
+
+/// More cells than there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a step of the expression would compute more than {MAX_CELLS} cells")]
+pub struct TooLarge;
+
+/// Checks that there may be so many blocks of so many cells.
+pub(super) fn check(blocks: usize, size: usize) -> Result<usize, TooLarge> {
+    blocks.checked_mul(size).filter(|cells| *cells <= MAX_CELLS).ok_or(TooLarge)
+}

@@ -1,0 +1,396 @@
+//! The grammar of expressions.
+
+use super::ast::{Argument, Ast, Expr, Feature, Id, Lambda, Node, Place};
+use super::operators::{IN_PRIORITY, OPERATORS, Operator};
+use super::reader::Reader;
+use super::{MAX_DEPTH, MAX_LAMBDAS, MAX_TEXT};
+use crate::error::{Fault, Reason};
+use crate::functions::{Fn1, Fn2};
+use crate::types::{TensorType, TypeReader};
+
+/// The tree of an expression.
+pub(crate) fn parse(text: &str) -> Result<Ast, Fault> {
+    if text.len() > MAX_TEXT {
+        return Err(Fault { at: 0, reason: Reason::TooLong(text.len()) });
+    }
+    let mut parser =
+        Parser { reader: Reader { text, at: 0 }, ast: Ast::default(), depth: 0, lambdas: 0 };
+    parser.expression()?;
+    match parser.reader.peek() {
+        0 => Ok(parser.ast),
+        _ => Err(parser.reader.unexpected("an operator or the end")),
+    }
+}
+
+pub(super) struct Parser<'t> {
+    pub(super) reader: Reader<'t>,
+    pub(super) ast: Ast,
+    depth: usize,
+    lambdas: usize,
+}
+
+/// An operator or `in` that waits for what follows.
+type Waiting = (Operator, u32);
+
+impl Parser<'_> {
+    /// An expression with any operators.
+    pub(super) fn expression(&mut self) -> Result<Id, Fault> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Fault { at: self.reader.at as u32, reason: Reason::TooDeep });
+        }
+        let (mut operands, mut waiting): (Vec<Id>, Vec<Waiting>) =
+            (vec![self.operand()?], Vec::new());
+        loop {
+            self.reader.rest();
+            let at = self.reader.at as u32;
+            if self.reader.take_word("in") {
+                self.settle(IN_PRIORITY, &mut operands, &mut waiting);
+                let list = self.list_of_constants()?;
+                if let Some(last) = operands.pop() {
+                    operands.push(self.push(at, Expr::In(last, list)));
+                }
+            } else if let Some(operator) = self.operator() {
+                self.settle(operator.priority, &mut operands, &mut waiting);
+                waiting.push((operator, at));
+                operands.push(self.operand()?);
+            } else {
+                break;
+            }
+        }
+        self.settle(0, &mut operands, &mut waiting);
+        self.depth -= 1;
+        // The node of the whole expression must stand last, as the root of its tree.
+        Ok(operands.pop().unwrap_or_default())
+    }
+
+    /// Joins the operands of all waiting operators that go before one of this priority.
+    fn settle(&mut self, priority: u8, operands: &mut Vec<Id>, waiting: &mut Vec<Waiting>) {
+        while let Some((operator, at)) = waiting.pop_if(|(o, _)| o.goes_before(priority)) {
+            if let (Some(right), Some(left)) = (operands.pop(), operands.pop()) {
+                operands.push(self.push(at, Expr::Binary(operator.function, left, right)));
+            }
+        }
+    }
+
+    fn operator(&mut self) -> Option<Operator> {
+        let found = OPERATORS.iter().find(|(sign, _)| self.reader.take(sign));
+        found.map(|(_, operator)| *operator)
+    }
+
+    /// Signs, a value, and places within it.
+    fn operand(&mut self) -> Result<Id, Fault> {
+        let mut signs = Vec::new();
+        loop {
+            self.reader.rest();
+            let at = self.reader.at as u32;
+            match self.reader.peek() {
+                b'-' => signs.push((Fn1::Neg, at)),
+                b'!' => signs.push((Fn1::Not, at)),
+                _ => break,
+            }
+            self.reader.at += 1;
+        }
+        let mut value = self.value()?;
+        loop {
+            let at = self.reader.at as u32;
+            if self.reader.take("{") {
+                let places = self.places()?;
+                value = self.push(at, Expr::Peek(value, places));
+            } else if self.reader.take("[") {
+                let place = self.place(b']')?;
+                self.reader.expect("]")?;
+                value = self.push(at, Expr::Peek(value, vec![(None, place)]));
+            } else {
+                break;
+            }
+        }
+        for (sign, at) in signs.into_iter().rev() {
+            value = match (sign, &mut self.ast.nodes[value].expr) {
+                (Fn1::Neg, Expr::Number(number)) => {
+                    *number = -*number;
+                    value
+                }
+                _ => self.push(at, Expr::Unary(sign, value)),
+            };
+        }
+        Ok(value)
+    }
+
+    /// What follows `{`: `x:label,y:(expression)}`, or a label or expression alone.
+    fn places(&mut self) -> Result<Vec<(Option<String>, Place)>, Fault> {
+        let mut places = Vec::new();
+        loop {
+            let before = self.reader.at;
+            let dimension = match self.reader.name() {
+                Some(name) if self.reader.take(":") => Some(name.to_owned()),
+                _ => {
+                    self.reader.at = before;
+                    None
+                }
+            };
+            let is_alone = dimension.is_none();
+            if is_alone && !places.is_empty() {
+                return Err(self.reader.unexpected("a dimension and :"));
+            }
+            let place = self.place(b'}')?;
+            places.push((dimension, place));
+            if self.reader.take("}") {
+                return Ok(places);
+            }
+            if is_alone {
+                return Err(self.reader.unexpected("}"));
+            }
+            self.reader.expect(",").map_err(|_| self.reader.unexpected(", or }"))?;
+        }
+    }
+
+    /// A label, or an expression in parentheses.
+    fn place(&mut self, end: u8) -> Result<Place, Fault> {
+        if self.reader.take("(") {
+            let value = self.expression()?;
+            self.reader.expect(")")?;
+            return Ok(Place::Computed(value));
+        }
+        self.label(end).map(Place::Label)
+    }
+
+    /// A label: quoted, or anything up to a comma, a colon or the closing sign.
+    pub(super) fn label(&mut self, end: u8) -> Result<String, Fault> {
+        if let Some(text) = self.reader.quoted()? {
+            return Ok(text);
+        }
+        let rest = self.reader.rest();
+        let is_end = |c: char| matches!(c, ',' | ':' | '{' | '(') || c == char::from(end);
+        let label = rest[..rest.find(is_end).unwrap_or(rest.len())].trim_ascii_end();
+        if label.is_empty() {
+            return Err(self.reader.unexpected("a label"));
+        }
+        self.reader.at += label.len();
+        Ok(label.to_owned())
+    }
+
+    fn value(&mut self) -> Result<Id, Fault> {
+        self.reader.rest();
+        let at = self.reader.at as u32;
+        if self.reader.take("(") {
+            let value = self.expression()?;
+            self.reader.expect(")")?;
+            // So that "-(5)" stays a negation of a node of its own, and the root of a tree in parentheses is last.
+            return Ok(value);
+        }
+        if let Some(number) = self.reader.number() {
+            return Ok(self.push(at, Expr::Number(number)));
+        }
+        if let Some(text) = self.reader.quoted()? {
+            return Ok(self.push(at, Expr::Number(hash(&text))));
+        }
+        let before = self.reader.at;
+        let Some(name) = self.reader.name() else {
+            return Err(self.reader.unexpected("a value"));
+        };
+        match name {
+            "true" => return Ok(self.push(at, Expr::Number(1.0))),
+            "false" => return Ok(self.push(at, Expr::Number(0.0))),
+            "tensor" => {
+                self.reader.at = before;
+                return self.tensor();
+            }
+            _ => {}
+        }
+        if self.reader.peek() == b'(' {
+            if let Some(value) = self.call(name, at)? {
+                return Ok(value);
+            }
+            return self.feature(name, at);
+        }
+        self.feature(name, at)
+    }
+
+    /// What follows the name of a value from outside.
+    fn feature(&mut self, name: &str, at: u32) -> Result<Id, Fault> {
+        let mut arguments = None;
+        if self.reader.take("(") {
+            let mut list = Vec::new();
+            while !self.reader.take(")") {
+                if !list.is_empty() {
+                    self.reader.expect(",").map_err(|_| self.reader.unexpected(", or )"))?;
+                }
+                list.push(self.argument()?);
+            }
+            arguments = Some(list);
+        }
+        let mut output = None;
+        // A dot with a space before it would be no output.
+        if self.reader.text.as_bytes().get(self.reader.at) == Some(&b'.') {
+            self.reader.at += 1;
+            let from = self.reader.at;
+            let rest = &self.reader.text[from..];
+            let is_part =
+                |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '@' | '-');
+            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            // A minus belongs to an output only between letters: "a.b-c" is a difference as often as not, and
+            // Vespa reads it as one.
+            let end = rest[..end].find('-').unwrap_or(end);
+            if end == 0 {
+                return Err(self.reader.unexpected("the name of an output"));
+            }
+            self.reader.at += end;
+            output = Some(rest[..end].to_owned());
+        }
+        let feature = Feature { name: name.to_owned(), arguments, output };
+        Ok(self.push(at, Expr::Feature(feature)))
+    }
+
+    /// An argument of a feature: an expression if it can be one, else any text up to a comma or parenthesis.
+    fn argument(&mut self) -> Result<Argument, Fault> {
+        self.reader.rest();
+        let (from, nodes) = (self.reader.at, self.ast.nodes.len());
+        let (depth, lambdas) = (self.depth, self.lambdas);
+        let mut expression = self.expression().ok();
+        if !matches!(self.reader.peek(), b',' | b')') {
+            expression = None;
+        }
+        if expression.is_none() {
+            (self.reader.at, self.depth, self.lambdas) = (from, depth, lambdas);
+            self.ast.nodes.truncate(nodes);
+            self.skip_argument()?;
+        }
+        let text = self.reader.text[from..self.reader.at].trim_ascii();
+        Ok(Argument { text: without_quotes(text), expression })
+    }
+
+    /// Goes to the comma or parenthesis that ends an argument.
+    fn skip_argument(&mut self) -> Result<(), Fault> {
+        let mut open = 0_usize;
+        loop {
+            match self.reader.peek() {
+                0 => return Err(self.reader.unexpected(")")),
+                b'"' | b'\'' => {
+                    self.reader.quoted()?;
+                    continue;
+                }
+                b'(' => open += 1,
+                b')' if open == 0 => return Ok(()),
+                b')' => open -= 1,
+                b',' if open == 0 => return Ok(()),
+                _ => {}
+            }
+            let rest = self.reader.rest();
+            self.reader.at += rest.chars().next().map_or(0, char::len_utf8);
+        }
+    }
+
+    /// `[1,2,"three"]`.
+    fn list_of_constants(&mut self) -> Result<Vec<f64>, Fault> {
+        self.reader.expect("[")?;
+        let mut list = Vec::new();
+        while !self.reader.take("]") {
+            if !list.is_empty() {
+                self.reader.expect(",").map_err(|_| self.reader.unexpected(", or ]"))?;
+            }
+            if let Some(text) = self.reader.quoted()? {
+                list.push(hash(&text));
+                continue;
+            }
+            let sign = if self.reader.take("-") { -1.0 } else { 1.0 };
+            match self.reader.number() {
+                Some(number) => list.push(sign * number),
+                None => return Err(self.reader.unexpected("a number or a text in quotes")),
+            }
+        }
+        Ok(list)
+    }
+
+    /// `f(x,y)(body)`, with this many parameters.
+    pub(super) fn lambda(&mut self, count: usize) -> Result<Lambda, Fault> {
+        self.reader.rest();
+        let at = self.reader.at as u32;
+        if !self.reader.take_word("f") {
+            return Err(self.reader.unexpected("a lambda such as f(x)(x+1)"));
+        }
+        self.reader.expect("(")?;
+        let mut parameters: Vec<String> = Vec::new();
+        while !self.reader.take(")") {
+            if !parameters.is_empty() {
+                self.reader.expect(",").map_err(|_| self.reader.unexpected(", or )"))?;
+            }
+            parameters.push(self.reader.expect_name("the name of a parameter")?);
+        }
+        if parameters.len() != count {
+            let expected =
+                if count == 1 { "a lambda of one parameter" } else { "a lambda of two parameters" };
+            let found = parameters.len().to_string();
+            let reason =
+                Reason::Arguments { function: "this function".to_owned(), expected, found };
+            return Err(Fault { at, reason });
+        }
+        self.reader.expect("(")?;
+        let body = self.body()?;
+        self.reader.expect(")")?;
+        Ok(Lambda { parameters, body })
+    }
+
+    /// An expression as a tree of its own.
+    pub(super) fn body(&mut self) -> Result<Ast, Fault> {
+        self.lambdas += 1;
+        if self.lambdas > MAX_LAMBDAS {
+            return Err(Fault { at: self.reader.at as u32, reason: Reason::TooManyLambdas });
+        }
+        let outer = std::mem::take(&mut self.ast);
+        let result = self.expression();
+        self.lambdas -= 1;
+        let body = std::mem::replace(&mut self.ast, outer);
+        result.map(|_| body)
+    }
+
+    /// A type at this place.
+    pub(super) fn kind(&mut self) -> Result<TensorType, Fault> {
+        self.reader.rest();
+        let at = self.reader.at as u32;
+        let mut types = TypeReader { text: self.reader.text, at: self.reader.at };
+        let kind = types.read().map_err(|error| Fault {
+            at: types.at.max(at as usize) as u32,
+            reason: Reason::Type { function: "tensor".to_owned(), error },
+        })?;
+        self.reader.at = types.at;
+        Ok(kind)
+    }
+
+    pub(super) fn push(&mut self, at: u32, expr: Expr) -> Id {
+        self.ast.nodes.push(Node { at, expr });
+        self.ast.nodes.len() - 1
+    }
+
+    pub(super) fn binary(&mut self, at: u32, function: Fn2, left: Id, right: Id) -> Id {
+        self.push(at, Expr::Binary(function, left, right))
+    }
+}
+
+/// A text as a number: the bits of its 64-bit XXH3, made finite (Vespa, `eval/src/vespa/eval/eval/string_stuff.h`
+/// calls `vespalib::hash2d`).
+pub(super) fn hash(text: &str) -> f64 {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    let mut bits = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+    if bits & EXPONENT == EXPONENT {
+        bits &= 0xffef_ffff_ffff_ffff;
+    }
+    f64::from_bits(bits)
+}
+
+/// A quoted name or number without its quotes; any other text as it is.
+fn without_quotes(text: &str) -> String {
+    let mut reader = Reader { text, at: 0 };
+    match reader.quoted() {
+        Ok(Some(inner)) if reader.at == text.len() => {
+            let is_plain =
+                |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '@' | '-');
+            if !inner.is_empty() && inner.chars().all(is_plain) {
+                inner
+            } else {
+                format!("{inner:?}")
+            }
+        }
+        _ => text.to_owned(),
+    }
+}

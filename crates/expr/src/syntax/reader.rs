@@ -1,0 +1,158 @@
+//! Reads the smallest parts: names, numbers, quoted texts, signs.
+
+use crate::error::{Fault, Reason};
+use crate::types::is_name_byte;
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+}
+
+impl<'t> Reader<'t> {
+    /// What is left, after spaces.
+    pub(super) fn rest(&mut self) -> &'t str {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let trimmed = rest.trim_ascii_start();
+        self.at += rest.len() - trimmed.len();
+        trimmed
+    }
+
+    /// The next byte after spaces; 0 at the end.
+    pub(super) fn peek(&mut self) -> u8 {
+        self.rest().as_bytes().first().copied().unwrap_or(0)
+    }
+
+    /// Takes a sign if it is next.
+    pub(super) fn take(&mut self, sign: &str) -> bool {
+        let is_next = self.rest().starts_with(sign);
+        self.at += if is_next { sign.len() } else { 0 };
+        is_next
+    }
+
+    /// Takes a sign that must be next.
+    pub(super) fn expect(&mut self, sign: &str) -> Result<(), Fault> {
+        if self.take(sign) { Ok(()) } else { Err(self.unexpected(sign)) }
+    }
+
+    /// A name, or nothing.
+    pub(super) fn name(&mut self) -> Option<&'t str> {
+        let rest = self.rest();
+        let is_part = |b: u8| is_name_byte(b) || b == b'$' || b == b'@';
+        let end = rest.bytes().position(|b| !is_part(b)).unwrap_or(rest.len());
+        if end == 0 || rest.as_bytes()[0].is_ascii_digit() {
+            return None;
+        }
+        self.at += end;
+        Some(&rest[..end])
+    }
+
+    /// A name that must be next.
+    pub(super) fn expect_name(&mut self, what: &str) -> Result<String, Fault> {
+        match self.name() {
+            Some(name) => Ok(name.to_owned()),
+            None => Err(self.unexpected(what)),
+        }
+    }
+
+    /// Takes a word if it is next and no part of a longer one.
+    pub(super) fn take_word(&mut self, word: &str) -> bool {
+        let before = self.at;
+        let is_next = self.name() == Some(word);
+        if !is_next {
+            self.at = before;
+        }
+        is_next
+    }
+
+    /// A number without a sign, or nothing.
+    pub(super) fn number(&mut self) -> Option<f64> {
+        let rest = self.rest();
+        let bytes = rest.as_bytes();
+        let digits =
+            |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let mut end = digits(0);
+        let mut count = end;
+        if bytes.get(end) == Some(&b'.') {
+            let after = digits(end + 1);
+            count += after - end - 1;
+            end = after;
+        }
+        if count == 0 {
+            return None;
+        }
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+            let after = digits(end + 1 + sign);
+            if after > end + 1 + sign {
+                end = after;
+            }
+        }
+        let number = rest[..end].parse().ok()?;
+        self.at += end;
+        Some(number)
+    }
+
+    /// A text in quotes of either kind, or nothing.
+    pub(super) fn quoted(&mut self) -> Result<Option<String>, Fault> {
+        let rest = self.rest();
+        let quote = match rest.as_bytes().first() {
+            Some(b @ (b'"' | b'\'')) => char::from(*b),
+            _ => return Ok(None),
+        };
+        let mut text = String::new();
+        let mut chars = rest.char_indices().skip(1);
+        while let Some((at, c)) = chars.next() {
+            match c {
+                c if c == quote => {
+                    self.at += at + 1;
+                    return Ok(Some(text));
+                }
+                '\\' => match escaped(&mut chars) {
+                    Some(c) => text.push(c),
+                    None => {
+                        return Err(self
+                            .fault_at(self.at + at, "one of \\\\ \\' \\\" \\n \\r \\t \\f \\xHH"));
+                    }
+                },
+                c => text.push(c),
+            }
+        }
+        self.at = self.text.len();
+        Err(self.unexpected(if quote == '"' { "a closing \"" } else { "a closing '" }))
+    }
+
+    /// What is here instead of what is expected.
+    pub(super) fn unexpected(&mut self, expected: &str) -> Fault {
+        self.rest();
+        self.fault_at(self.at, expected)
+    }
+
+    fn fault_at(&self, at: usize, expected: &str) -> Fault {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let word = rest.bytes().take_while(|b| is_name_byte(*b)).count().min(40);
+        let found = match rest.chars().next() {
+            None => "the end".to_owned(),
+            Some(c) if word == 0 => format!("{c:?}").replace('\'', "\""),
+            Some(_) => format!("{:?}", &rest[..word]),
+        };
+        Fault { at: at as u32, reason: Reason::Unexpected { found, expected: expected.to_owned() } }
+    }
+}
+
+/// The character of what follows a backslash.
+fn escaped(chars: &mut impl Iterator<Item = (usize, char)>) -> Option<char> {
+    match chars.next()?.1 {
+        c @ ('\\' | '\'' | '"') => Some(c),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        'f' => Some('\u{c}'),
+        'x' => {
+            let (high, low) = (chars.next()?.1.to_digit(16)?, chars.next()?.1.to_digit(16)?);
+            char::from_u32(high * 16 + low)
+        }
+        _ => None,
+    }
+}

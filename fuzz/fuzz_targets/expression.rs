@@ -1,0 +1,47 @@
+//! Text as a ranking expression: whatever compiles has a value of the type that was promised.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use stead_expr::{Rate, TensorType, Value, compile, parse_type};
+
+/// Names of every form of type, so that most functions find something to work on.
+const NAMES: [(&str, &str); 5] = [
+    ("a", "double"),
+    ("v", "tensor<float>(x[3])"),
+    ("m", "tensor<int8>(x[3],y[2])"),
+    ("s", "tensor<bfloat16>(t{},x[3])"),
+    ("l", "tensor(l{},t{})"),
+];
+
+fn literal(name: &str) -> &'static str {
+    match name {
+        "a" => "2.5",
+        "v" => "tensor<float>(x[3]):[1,2,3]",
+        "m" => "tensor<int8>(x[3],y[2]):[1,2,3,4,5,-6]",
+        "s" => "tensor<bfloat16>(t{},x[3]):{a:[1,2,3],1:[4,5,6]}",
+        _ => "tensor(l{},t{}):{{l:a,t:a}:1,{l:b,t:1}:2}",
+    }
+}
+
+fn scope(name: &str) -> Option<(TensorType, Rate)> {
+    let (_, kind) = NAMES.iter().find(|(n, _)| *n == name)?;
+    parse_type(kind).ok().map(|kind| (kind, Rate::Document))
+}
+
+fuzz_target!(|text: &str| {
+    // Sizes in the text make work that is bounded, but not by the seconds of a fuzzer.
+    let has_large_size = text.as_bytes().windows(3).any(|w| w.iter().all(u8::is_ascii_digit));
+    if has_large_size {
+        return;
+    }
+    let Ok(expression) = compile(text, &scope) else { return };
+    let inputs: Vec<Value> = expression
+        .names()
+        .iter()
+        .map(|n| compile(literal(n), &scope).expect("a literal").run(&[]).expect("its value"))
+        .collect();
+    if let Ok(value) = expression.run(&inputs.iter().collect::<Vec<_>>()) {
+        assert_eq!(value.kind(), expression.kind());
+        assert_eq!(value.cells().len(), value.blocks() * value.kind().block_size());
+    }
+});
