@@ -108,6 +108,14 @@ fn a_step_has_the_shapes_of_its_start() {
             Some(began("[1, 3]", "[2, ?]")),
         ),
         ("file without symbols", none(), "", [2, 4], None),
+        ("file without symbols, batch", none(), "", [3, 3], Some(began("[3, 3]", "[2, ?]"))),
+        (
+            "file without symbols, batch to 1, which would broadcast",
+            none(),
+            "",
+            [1, 3],
+            Some(began("[1, 3]", "[2, ?]")),
+        ),
         ("batch_size", symbols(), batch, [2, 4], None),
         ("batch_size, batch", symbols(), batch, [1, 3], Some(began("[1, 3]", "[2, ?]"))),
         ("batch_size, no state tells", one_row(), batch, [2, 4], None),
@@ -145,6 +153,44 @@ fn a_step_has_the_shapes_of_its_start() {
         }
         assert_eq!(server.step(2, true, &[1, 5]), answer(1, 5), "{label}: each chooses");
     }
+}
+
+/// The batch is not the first axis, and has no name.
+#[test]
+fn the_batch_is_found_where_it_is() {
+    let server = Server::new(&summing(&["?", "?"], &[0], &["?"]), "");
+    assert_eq!(server.step(1, true, &[3, 2]), Ok((vec![2], 3.0)));
+    assert_eq!(server.step(1, false, &[5, 2]), Ok((vec![2], 8.0)), "other time");
+    for dims in [[5, 1], [2, 3], [2, 1]] {
+        let error = server.step(1, false, &dims).unwrap_err();
+        let text = format!("input \"x\" has shape {dims:?}, its sequence began with [?, 2]");
+        assert_eq!((error.code, error.to_string()), (Code::InvalidArgument, text));
+    }
+    assert_eq!(server.step(1, false, &[1, 2]), Ok((vec![2], 9.0)), "as it was");
+}
+
+/// The model takes no sizes but those that suit each other, so that it cannot be asked.
+#[test]
+fn a_batch_that_nobody_tells_is_somewhere() {
+    let model = ModelBuilder::new(17)
+        .input("x", DType::F32, &["?", "?"])
+        .input("sum", DType::F32, &["?"])
+        .init("rows_of_four", Tensor::from_slice(&[-1i64, 4], &[2]).unwrap())
+        .init("axes", Tensor::from_slice(&[1i64], &[1]).unwrap())
+        .node("Reshape", &["x", "rows_of_four"], &["rows"])
+        .node("ReduceSum", &["rows", "axes"], &["part"])
+        .attr("keepdims", 0)
+        .node("Add", &["part", "sum"], &["sum_out"])
+        .node("Identity", &["sum_out"], &["y"])
+        .output("y", DType::F32)
+        .output("sum_out", DType::F32)
+        .bytes();
+    let server = Server::new(&model, "");
+    assert_eq!(server.step(1, true, &[2, 4]), Ok((vec![2], 4.0)));
+    let error = server.step(1, false, &[1, 4]).unwrap_err();
+    let text = "no input has the batch of 2 with which its sequence began";
+    assert_eq!((error.code, error.to_string()), (Code::InvalidArgument, text.to_owned()));
+    assert_eq!(server.step(1, false, &[2, 4]), Ok((vec![2], 8.0)), "as it was");
 }
 
 /// Fixed shapes go with the state: through a fork, a file and a restart.

@@ -2,7 +2,8 @@
 //! sequences are joined, and what a sequence begins with.
 
 use super::first::Sizes;
-use super::shapes::{Batch, Fixed, batches, fixed};
+use super::probe::batch_places;
+use super::shapes::{AnyBatch, Batch, Fixed, batches, fixed, unseen};
 use super::slot::{Init, Slot, Window, filled, slot, window};
 use super::state::State;
 use crate::evaluate::Evaluate;
@@ -22,6 +23,8 @@ pub(crate) struct Layout {
     /// Inputs whose shapes go with the state, behind the windows.
     fixed: Vec<Fixed>,
     batches: Vec<Batch>,
+    /// In place of them, if nobody tells which they are.
+    any: Option<AnyBatch>,
 }
 
 impl Layout {
@@ -85,11 +88,13 @@ impl Layout {
         for setting in &wanted.windows {
             windows.push(window(setting, inputs)?);
         }
-        let mut layout = Layout { slots, windows, fixed: Vec::new(), batches: Vec::new() };
+        let mut layout =
+            Layout { slots, windows, fixed: Vec::new(), batches: Vec::new(), any: None };
         layout.find_batch_axes(inputs);
         // A model without any state is none of a sequence, whatever shapes it takes.
         if !layout.is_empty() {
             layout.batches = batches(&layout.slots, inputs);
+            layout.find_batch_places(model);
             layout.fixed = fixed(settings, inputs, &layout.slots, &layout.batches);
         }
         Ok(layout)
@@ -119,6 +124,33 @@ impl Layout {
             };
             slot.batch_axis = symbol.or(only);
         }
+    }
+
+    /// Asks the model which axis of the inputs is the batch where no symbol tells. If it does not tell either, any of
+    /// the free ones may be.
+    fn find_batch_places(&mut self, model: &dyn Evaluate) {
+        let Some((slot, state_axis)) = unseen(&self.slots, &self.batches) else { return };
+        let public = |(i, s): &(usize, &IoSpec)| !s.optional && !self.is_state_input(*i);
+        let inputs = model.inputs().iter().enumerate().filter(public);
+        let places = inputs.flat_map(|(i, s)| {
+            let dims = s.dims.iter().flatten().enumerate();
+            dims.filter(|(_, d)| d.known().is_none()).map(move |(axis, _)| (i, axis))
+        });
+        let places: Vec<(usize, usize)> = places.collect();
+        match batch_places(model, &self.slots, &self.windows, &places) {
+            Some(found) => self.batches.extend(found.into_iter().map(|(input, axis)| Batch {
+                slot,
+                state_axis,
+                input,
+                axis,
+            })),
+            None => self.any = Some(AnyBatch { slot, state_axis, places }),
+        }
+    }
+
+    /// The rows of a request, where an input shows them.
+    fn rows(&self, inputs: &[Option<Tensor>]) -> Option<usize> {
+        self.batches.iter().find_map(|batch| batch.rows(inputs))
     }
 
     /// Whether the model has no state at all.
@@ -232,6 +264,7 @@ impl Layout {
     ) -> Result<Vec<Tensor>, Error> {
         let known = |i: usize| state.and_then(|s| s.0.get(i)).and_then(Option::as_ref);
         let shapes = self.shapes(inputs, specs, state)?;
+        let rows = self.rows(inputs).unwrap_or(rows);
         let sizes = if state.is_none() { Sizes::of(inputs, specs) } else { Sizes::default() };
         for (i, slot) in self.slots.iter().enumerate() {
             let Some(place) = inputs.get_mut(slot.input) else { continue };
@@ -329,6 +362,11 @@ impl Layout {
             {
                 return Err(invalid(text));
             }
+        }
+        if let (Some(any), Some(state)) = (&self.any, state)
+            && let Some(text) = any.refuses(&state.0, inputs)
+        {
+            return Err(invalid(text));
         }
         Ok(shapes)
     }

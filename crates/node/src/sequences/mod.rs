@@ -12,6 +12,7 @@ mod family;
 mod first;
 mod joint;
 mod layout;
+mod probe;
 mod sequencer;
 mod shapes;
 mod slot;

@@ -88,10 +88,53 @@ pub(super) fn fixed(
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batch {
     /// Position among the states.
-    slot: usize,
-    state_axis: usize,
+    pub(super) slot: usize,
+    pub(super) state_axis: usize,
     pub(super) input: usize,
-    axis: usize,
+    pub(super) axis: usize,
+}
+
+/// Where the batch of a state may be seen: in one of these, but nobody knows in which.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct AnyBatch {
+    /// Position among the states.
+    pub(super) slot: usize,
+    pub(super) state_axis: usize,
+    /// Inputs and axes.
+    pub(super) places: Vec<(usize, usize)>,
+}
+
+/// A state with a batch, by position and axis, if the batch of none is seen in an input.
+pub(super) fn unseen(slots: &[Slot], batches: &[Batch]) -> Option<(usize, usize)> {
+    let axis = |s: &Slot| {
+        let axis = s.batch_axis?;
+        let dim = s.spec.dims.as_ref()?.get(axis)?;
+        dim.known().is_none().then_some(axis)
+    };
+    let mut all = slots.iter().enumerate().filter_map(|(i, s)| Some((i, axis(s)?)));
+    all.next().filter(|_| batches.is_empty())
+}
+
+/// The size of a state's batch, once it has one.
+fn rows_of(state: &[Option<Tensor>], slot: usize, axis: usize) -> Option<usize> {
+    let value = state.get(slot)?.as_ref().filter(|t| t.shape().elements() > 0)?;
+    value.shape().get(axis).copied()
+}
+
+impl AnyBatch {
+    /// Why a step may not bring these inputs: nothing in them has the size of the batch.
+    pub(super) fn refuses(
+        &self,
+        state: &[Option<Tensor>],
+        inputs: &[Option<Tensor>],
+    ) -> Option<String> {
+        let rows = rows_of(state, self.slot, self.state_axis)?;
+        let size = |(input, axis): &(usize, usize)| {
+            inputs.get(*input)?.as_ref()?.shape().get(*axis).copied()
+        };
+        let found = self.places.is_empty() || self.places.iter().any(|p| size(p) == Some(rows));
+        (!found).then(|| format!("no input has the batch of {rows} with which its sequence began"))
+    }
 }
 
 /// The axes of inputs that must have the size of a state's batch axis: those with its symbol. Without symbols it
@@ -123,6 +166,11 @@ pub(super) fn batches(slots: &[Slot], inputs: &[IoSpec]) -> Vec<Batch> {
 }
 
 impl Batch {
+    /// The rows of a request.
+    pub(super) fn rows(&self, inputs: &[Option<Tensor>]) -> Option<usize> {
+        inputs.get(self.input)?.as_ref()?.shape().get(self.axis).copied()
+    }
+
     /// Why a step may not bring this shape.
     pub(super) fn refuses(
         &self,
@@ -130,8 +178,7 @@ impl Batch {
         spec: &IoSpec,
         given: &Tensor,
     ) -> Option<String> {
-        let value = state.get(self.slot)?.as_ref().filter(|t| t.shape().elements() > 0)?;
-        let rows = *value.shape().get(self.state_axis)?;
+        let rows = rows_of(state, self.slot, self.state_axis)?;
         let dims = given.shape().to_vec();
         if dims.get(self.axis) == Some(&rows) {
             return None;
