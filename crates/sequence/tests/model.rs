@@ -483,8 +483,11 @@ impl World {
 
     /// The state of the sequence that is longest without a step goes to disk.
     fn evict(&mut self) {
-        let mut coldest = self.table.coldest(Age::default()).map(|(_, id, s)| (id.clone(), *s));
-        let Some((id, state)) = coldest.find(|(_, s)| !s.is_on_disk()) else { return };
+        let found = {
+            let mut coldest = self.table.coldest(Age::default());
+            coldest.find(|(.., s)| !s.is_on_disk()).map(|(_, id, s)| (id.clone(), *s))
+        };
+        let Some((id, state)) = found else { return };
         assert!(!self.is_busy(&id));
         assert!(self.table.replace_state(&id, State::Away(state.sum())));
         assert!(self.table.summary(&id, self.now).unwrap().on_disk);
