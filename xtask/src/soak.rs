@@ -7,12 +7,16 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, fuzz, differential
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, fuzz, differential
 
-Usage: cargo xtask soak [kills|fuzz|differential|sim] [--seconds N] [--kills N] [--seed N]
+Usage: cargo xtask soak [kills|interleavings|sequences|fuzz|differential|sim]
+                        [--seconds N] [--kills N] [--orders N] [--seed N]
 
   kills          kill -9 of a server under load, N times (default 200): with state_durability every_step
                  no answered step is lost or runs twice; a failure names its seed
+  interleavings  threads that meet in a table of sequences, in N orders (default 20,000) for each test,
+                 chosen by shuttle; a failure prints the order
+  sequences      random operations on sequences against a reference for N seconds, a new seed each round
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
                  needs cargo-fuzz (cargo install cargo-fuzz)
   differential   random one-node models against ONNX Runtime for N seconds, a new seed each round
@@ -25,6 +29,9 @@ const SECONDS: u64 = 60;
 
 /// How often the server is killed.
 const KILLS: u64 = 200;
+
+/// Orders of threads that each test tries.
+const ORDERS: u64 = 20_000;
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
@@ -40,13 +47,60 @@ pub fn run(args: &[String]) -> Outcome {
                 let kills = number(args, "--kills")?.unwrap_or(KILLS);
                 passed &= loop_of_kills(kills, number(args, "--seed")?)?;
             }
+            "interleavings" => {
+                passed &= interleavings(number(args, "--orders")?.unwrap_or(ORDERS))?;
+            }
+            "sequences" => passed &= sequences(seconds)?,
             _ => println!("{name}: nothing to run yet"),
         }
     }
     Ok(passed)
 }
 
-const LOOPS: &[&str] = &["kills", "fuzz", "differential", "sim"];
+const LOOPS: &[&str] = &["kills", "interleavings", "sequences", "fuzz", "differential", "sim"];
+
+/// The tests of threads that meet in a table of sequences, with many more orders.
+fn interleavings(orders: u64) -> Outcome {
+    let mut test = process::cargo();
+    test.args(INTERLEAVINGS).env("STEAD_ITERATIONS", orders.to_string());
+    let started = Instant::now();
+    let passed = process::stream(&mut test, "the test of interleavings", |_| {})?;
+    println!("interleavings: {orders} orders of each test in {} s", started.elapsed().as_secs());
+    Ok(passed)
+}
+
+/// What `cargo` runs to search interleavings: a feature of one crate, so that no other build has it.
+pub const INTERLEAVINGS: &[&str] = &[
+    "test",
+    "--quiet",
+    "--package",
+    "stead-node",
+    "--features",
+    "shuttle",
+    "--lib",
+    "interleavings",
+];
+
+/// The random test of sequences against its reference, a new seed each round.
+fn sequences(seconds: u64) -> Outcome {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut seed = since_1970.as_secs() % 1_000_000_000;
+    let mut rounds = 0;
+    while Instant::now() < until {
+        let mut test = process::cargo();
+        test.args(["test", "--quiet", "--package", "stead-sequence", "--test", "model"])
+            .env("STEAD_SEED", seed.to_string());
+        if !process::stream(&mut test, "the random test of sequences", |_| {})? {
+            println!("sequences: STEAD_SEED={seed} fails");
+            return Ok(false);
+        }
+        seed += 1;
+        rounds += 1;
+    }
+    println!("sequences: {rounds} rounds of 100,000 operations");
+    Ok(true)
+}
 
 /// The number behind a flag.
 fn number(args: &[String], flag: &str) -> Result<Option<u64>, String> {

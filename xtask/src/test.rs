@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::tally::Tally;
-use crate::{Outcome, conformance, differential, models, paths, process, python};
+use crate::{Outcome, conformance, differential, models, paths, process, python, soak};
 
 /// Help text.
 pub const HELP: &str = "every test there is, the ones with real Python clients too
@@ -82,21 +82,23 @@ fn data() -> Result<Tally, String> {
 
 fn rust() -> Result<Tally, String> {
     let mut total = Tally::default();
-    let mut command = process::cargo();
-    command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-    command.env("STEAD_TEST_DATA", paths::target());
-    let passed = process::stream(&mut command, "cargo test", |line| {
-        if let Some(tally) = Tally::parse(line) {
-            total.add(tally);
+    let all = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
+    for arguments in [&all[..], soak::INTERLEAVINGS] {
+        let mut command = process::cargo();
+        command.args(arguments).env("STEAD_TEST_DATA", paths::target());
+        let passed = process::stream(&mut command, "cargo test", |line| {
+            if let Some(tally) = Tally::parse(line) {
+                total.add(tally);
+            }
+            // A test that finds out while it runs that it cannot run passes for libtest.
+            if line.starts_with("skipped: ") && total.passed > 0 {
+                total.passed -= 1;
+                total.skipped += 1;
+            }
+        })?;
+        if !passed && total.failed == 0 {
+            return Err("cargo test failed to build".to_owned());
         }
-        // A test that finds out while it runs that it cannot run passes for libtest.
-        if line.starts_with("skipped: ") && total.passed > 0 {
-            total.passed -= 1;
-            total.skipped += 1;
-        }
-    })?;
-    if !passed && total.failed == 0 {
-        return Err("cargo test failed to build".to_owned());
     }
     Ok(total)
 }

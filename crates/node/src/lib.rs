@@ -54,6 +54,7 @@ mod servable;
 mod signature;
 mod states;
 mod statistics;
+mod sync;
 #[cfg(test)]
 mod tests;
 mod totals;

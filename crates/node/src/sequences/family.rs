@@ -5,8 +5,9 @@
 //! all of them held. Whoever holds several takes that of the newest first.
 
 use super::sequencer::{Sequencer, Steps};
+use crate::sync::MutexGuard;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use stead_sequence::{Order, Rules, SequenceError, SequenceId};
 
 /// The families of all models, by name.

@@ -10,6 +10,8 @@ mod cleaner;
 mod durable;
 mod family;
 mod first;
+#[cfg(all(test, feature = "shuttle"))]
+mod interleavings;
 mod joint;
 mod layout;
 mod probe;

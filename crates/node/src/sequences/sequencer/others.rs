@@ -2,7 +2,8 @@
 
 use super::{Call, Due, Ran, Sequencer, Step, Steps};
 use crate::sequences::family::{Other, Others, is_taken, refusal};
-use std::sync::{Arc, MutexGuard};
+use crate::sync::MutexGuard;
+use std::sync::Arc;
 use stead_sequence::SequenceId;
 
 /// What is due in other instances, to be done when no lock is held.
