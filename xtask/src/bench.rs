@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: side-by-side measurements, written to `bench/RESULTS.md`.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Outcome, models, paths, process, python, sequences};
@@ -7,7 +8,8 @@ use crate::{Outcome, models, paths, process, python, sequences};
 /// Help text.
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
 
-Usage: cargo xtask bench [--quick] [engine|server|sequences]
+Usage: cargo xtask bench [--quick] [engine|server]
+       cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -15,37 +17,42 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
 
   engine    only the in-process tables (MiniLM, MLP, silero)
   server    only the HTTP and gRPC tables, start time, idle memory and binary size
-  sequences only the most real-time sequences by protocol, and only if it is named: it needs no peers
-  --quick   a tenth of the time, for a first look";
+  --quick   less time, for a first look
+
+  sequences what sequences cost, and only if it is named; a part replaces its own table only:
+    streams     the most real-time sequences by protocol
+    peers       the same of NVIDIA Triton and MLServer around ONNX Runtime, of stead without its
+                states, and a Python loop; each installed below target/py the first time. A peer
+                that cannot be installed or started is a line that says why
+    batch       silero at batch 32 on one thread, beside ONNX Runtime, rten and tract
+    cost        a step of a sequence over Session::run
+    growing     decode steps with a growing cache over steps of a fixed shape
+    durability  memory of idle sequences, every_step over memory, fdatasync";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
+    let known = |name: &str| match name {
+        "engine" | "server" | "sequences" | "--quick" => true,
+        part => sequences::PARTS.contains(&part) && args.iter().any(|a| a == "sequences"),
+    };
+    if let Some(unknown) = args.iter().find(|name| !known(name)) {
+        return Err(format!("unknown argument `{unknown}`; see cargo xtask bench --help"));
+    }
+    let quick = args.iter().any(|a| a == "--quick");
     if args.iter().any(|a| a == "sequences") {
-        return sequences::run(args.iter().any(|a| a == "--quick"));
+        let parts = args.iter().map(String::as_str).filter(|a| sequences::PARTS.contains(a));
+        return sequences::run(&parts.collect::<Vec<_>>(), quick);
     }
-    let peers = paths::root().join("bench/peers");
-    if !peers.exists() {
-        return Err("bench/peers is missing".to_owned());
-    }
-    let python = python::environment("onnx")?;
     let (silero, minilm, mlp) = (models::silero()?, models::minilm()?, models::mlp()?);
     process::run(
         process::cargo().args(["build", "--release", "--package", "stead"]),
         "cargo build",
     )?;
-    let mut build = process::cargo();
-    build
-        .current_dir(&peers)
-        .args(["build", "--release"])
-        .arg("--target-dir")
-        .arg(paths::target().join("peers"));
-    process::run(&mut build, "cargo build of bench/peers")?;
-    let mut command = Command::new(paths::target().join("peers/release/peers"));
+    let mut command = peers_command(&peers()?)?;
     command
         .args(args)
         .arg("--results")
         .arg(paths::root().join("bench/RESULTS.md"))
-        .env("ORT_DYLIB_PATH", onnxruntime_library(&python)?)
         .env("STEAD_BIN", paths::stead("release"))
         .env("STEAD_SILERO", silero)
         .env("STEAD_MINILM", minilm)
@@ -54,8 +61,31 @@ pub fn run(args: &[String]) -> Outcome {
     Ok(true)
 }
 
+/// Builds the program of `bench/peers`.
+pub fn peers() -> Result<PathBuf, String> {
+    let peers = paths::root().join("bench/peers");
+    if !peers.exists() {
+        return Err("bench/peers is missing".to_owned());
+    }
+    let mut build = process::cargo();
+    build
+        .current_dir(&peers)
+        .args(["build", "--release"])
+        .arg("--target-dir")
+        .arg(paths::target().join("peers"));
+    process::run(&mut build, "cargo build of bench/peers")?;
+    Ok(paths::target().join("peers/release/peers"))
+}
+
+/// That program with the library of ONNX Runtime.
+pub fn peers_command(program: &Path) -> Result<Command, String> {
+    let mut command = Command::new(program);
+    command.env("ORT_DYLIB_PATH", onnxruntime_library(&python::environment("onnx")?)?);
+    Ok(command)
+}
+
 /// The shared library inside the onnxruntime wheel.
-fn onnxruntime_library(python: &std::path::Path) -> Result<String, String> {
+fn onnxruntime_library(python: &Path) -> Result<String, String> {
     let script = "import glob, os, onnxruntime; \
                   print(sorted(glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), 'capi', 'libonnxruntime.so*')))[0])";
     let path = process::capture(

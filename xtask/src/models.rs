@@ -18,6 +18,16 @@ pub fn silero() -> Result<PathBuf, String> {
     Ok(folder.join("silero_vad/data"))
 }
 
+/// The 16 kHz model of silero with a free batch.
+pub fn silero_batch() -> Result<PathBuf, String> {
+    let folder = paths::models().join("silero-batch");
+    let source =
+        paths::root().join("examples/voice-activity/models/vad/1/silero_vad_openvino_16k.onnx");
+    let result = folder.join("silero.onnx");
+    made_by("silero_batch.py", &folder, |command| command.arg(&source).arg(&result))?;
+    Ok(result)
+}
+
 /// The folder with `model.onnx` and `reference.npz` of all-MiniLM-L6-v2.
 pub fn minilm() -> Result<PathBuf, String> {
     let python = python::environment("onnx")?;

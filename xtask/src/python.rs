@@ -13,13 +13,25 @@ use crate::process;
 /// # Errors
 /// A missing `python3` or its `venv` module, or a failed installation.
 pub fn environment(family: &str) -> Result<PathBuf, String> {
+    let pins = paths::root().join("tests/python");
+    let with = pins.join(format!("requirements-{family}.txt"));
+    installed(family, &with, &pins.join(format!("requirements-{family}.nodeps.txt")))
+}
+
+/// The interpreter of the environment of a peer in `bench/peers/sequences`, whose pins are in its `requirements.txt`.
+///
+/// # Errors
+/// As [`environment`].
+pub fn peer(name: &str) -> Result<PathBuf, String> {
+    let folder = paths::root().join("bench/peers/sequences").join(name);
+    installed(&format!("peer-{name}"), &folder.join("requirements.txt"), &folder.join("nodeps.txt"))
+}
+
+fn installed(family: &str, with: &Path, without: &Path) -> Result<PathBuf, String> {
     let folder = paths::target().join("py").join(family);
     let python = folder.join("bin").join("python");
     let stamp = folder.join("installed");
-    let pins = paths::root().join("tests/python");
-    let with = pins.join(format!("requirements-{family}.txt"));
-    let without = pins.join(format!("requirements-{family}.nodeps.txt"));
-    let wanted = read(&with)? + &read_if_there(&without)?;
+    let wanted = read(with)? + &read_if_there(without)?;
     if python.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
@@ -29,10 +41,10 @@ pub fn environment(family: &str) -> Result<PathBuf, String> {
         Command::new("python3").args(["-m", "venv"]).arg(&folder),
         "python3 -m venv (Debian: apt install python3-venv)",
     )?;
-    process::run(pip(&python, "install").arg("-r").arg(&with), "pip install")?;
+    process::run(pip(&python, "install").arg("-r").arg(with), "pip install")?;
     if without.exists() {
         process::run(
-            pip(&python, "install").args(["--no-deps", "-r"]).arg(&without),
+            pip(&python, "install").args(["--no-deps", "-r"]).arg(without),
             "pip install",
         )?;
     }

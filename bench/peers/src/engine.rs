@@ -62,10 +62,45 @@ fn measure(pool: &Arc<ThreadPool>, budget: Duration) -> Result<Vec<Vec<String>>>
     let env = ort::init_from(variable("ORT_DYLIB_PATH")?)?.build()?;
     let mut rows = Vec::new();
     for case in cases()? {
-        rows.push(compare(&env, pool, &case, budget)?);
+        rows.push(row(&case, compare(&env, pool, &case, budget)?));
         println!("{}", rows[rows.len() - 1].join("  "));
     }
     Ok(rows)
+}
+
+/// Items of a batch of silero steps.
+const BATCH: usize = 32;
+
+/// Measures silero at the batch that many streams make; the answer is a line of JSON with microseconds a run.
+pub fn batch(budget: Duration) -> Result<String> {
+    let case = Case {
+        name: "silero batch",
+        model: PathBuf::from(variable("STEAD_SILERO_BATCH")?),
+        inputs: vec![
+            ("input", Tensor::from_slice(&wave(BATCH * 576), &[BATCH, 576])?),
+            ("state", Tensor::from_slice(&vec![0f32; BATCH * 256], &[2, BATCH, 128])?),
+        ],
+        goal: f64::INFINITY,
+    };
+    let pool = Arc::new(ThreadPool::with_num_threads(1));
+    let compared = pool.run(|| -> std::result::Result<Compared, String> {
+        let env = ort::init_from(variable("ORT_DYLIB_PATH").map_err(|e| e.to_string())?)
+            .and_then(|env| env.build())
+            .map_err(|e| e.to_string())?;
+        compare(&env, &pool, &case, budget).map_err(|e| e.to_string())
+    })?;
+    let [rten, tract] = compared.rust.map(|peer| match peer {
+        Ok(us) => us.to_string(),
+        Err(reason) => format!("{reason:?}"),
+    });
+    Ok(format!(
+        "{{\"items\":{BATCH},\"stead_us\":{},\"onnxruntime_us\":{},\"rten_us\":{rten},\"tract_us\":{tract}}}",
+        compared.stead, compared.onnx_runtime
+    ))
+}
+
+fn wave(n: usize) -> Vec<f32> {
+    (0..n).map(|i| (i as f32 * 0.37).sin() * 0.5).collect()
 }
 
 fn cases() -> Result<Vec<Case>> {
@@ -81,7 +116,6 @@ fn cases() -> Result<Vec<Case>> {
             ("token_type_ids", Tensor::from_slice(&vec![0i64; n], &[rows, len])?),
         ])
     };
-    let wave = |n: usize| -> Vec<f32> { (0..n).map(|i| (i as f32 * 0.37).sin() * 0.5).collect() };
     let input = |rows: usize| -> Result<_> {
         Ok(vec![("input", Tensor::from_slice(&wave(rows * 256), &[rows, 256])?)])
     };
@@ -117,7 +151,7 @@ fn compare(
     pool: &Arc<ThreadPool>,
     case: &Case,
     budget: Duration,
-) -> Result<Vec<String>> {
+) -> Result<Compared> {
     let (mut other, binding) = onnx_runtime(env, case)?;
     let session =
         Model::load(&case.model, &LoadOptions::default()).map_err(|e| e.to_string()).and_then(
@@ -157,26 +191,44 @@ fn compare(
             }
         }
     }
-    let (a, b) = (quantile_us(&mut a, 0.5), quantile_us(&mut b, 0.5));
-    let met = if a / b <= case.goal { "met" } else { "missed" };
+    let median = |peer: &std::result::Result<Run, String>, times: &mut Vec<u64>| match peer {
+        Ok(_) => Ok(quantile_us(times, 0.5)),
+        Err(reason) => Err(reason.clone()),
+    };
+    let ([rten, tract], [rten_times, tract_times]) = (&peers, &mut rust);
+    let rust = [median(rten, rten_times), median(tract, tract_times)];
+    let (stead, onnx_runtime) = (quantile_us(&mut a, 0.5), quantile_us(&mut b, 0.5));
+    Ok(Compared { stead, onnx_runtime, rust, difference })
+}
+
+/// Medians in microseconds.
+struct Compared {
+    stead: f64,
+    onnx_runtime: f64,
+    /// rten and tract, or why they were not timed.
+    rust: [std::result::Result<f64, String>; 2],
+    difference: f32,
+}
+
+fn row(case: &Case, compared: Compared) -> Vec<String> {
+    let Compared { stead, onnx_runtime, rust, difference } = compared;
+    let ratio = stead / onnx_runtime;
+    let met = if ratio <= case.goal { "met" } else { "missed" };
     let mut row = vec![
         case.name.to_owned(),
-        us(a),
-        us(b),
-        format!("{:.2}", a / b),
+        us(stead),
+        us(onnx_runtime),
+        format!("{ratio:.2}"),
         format!("{:.1} {met}", case.goal),
     ];
-    for (peer, times) in peers.iter().zip(&mut rust) {
+    for peer in rust {
         match peer {
-            Ok(_) => {
-                let peer = quantile_us(times, 0.5);
-                row.extend([us(peer), format!("{:.2}", a / peer)]);
-            }
-            Err(reason) => row.extend([reason.clone(), "-".to_owned()]),
+            Ok(peer) => row.extend([us(peer), format!("{:.2}", stead / peer)]),
+            Err(reason) => row.extend([reason, "-".to_owned()]),
         }
     }
     row.push(format!("{difference:.1e}"));
-    Ok(row)
+    row
 }
 
 /// Prepares a peer and checks its answer. The error is what the table shows in its place.

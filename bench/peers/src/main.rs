@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! peers [engine|server] [--quick] --results FILE
+//! peers batch [--quick]                                    (silero at batch 32, a line of JSON)
 //! peers echo|http|grpc PORT REQUEST_BYTES ANSWER_BYTES     (the bare servers, as child processes)
 //! ```
 
@@ -28,6 +29,10 @@ fn main() -> Result<()> {
     let has = |name: &str| args.iter().any(|a| a == name);
     let seconds = if has("--quick") { 0.5 } else { 5.0 };
     let budget = Duration::from_secs_f64(seconds);
+    if has("batch") {
+        println!("{}", engine::batch(budget)?);
+        return Ok(());
+    }
     let all = !has("engine") && !has("server");
     let mut report = report::Report::new();
     if all || has("engine") {

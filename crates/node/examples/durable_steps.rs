@@ -1,5 +1,5 @@
 //! What durability costs: steps per second of silero with `state_durability` memory and every_step in turn, the median of
-//! `fdatasync` on the same disk, and the memory of idle sequences.
+//! `fdatasync` on the same disk, and the memory of idle sequences. The last line is JSON.
 //!
 //! `cargo run --release -p stead-node --example durable_steps -- FOLDER_FOR_STATES [SEQUENCES]`
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a measurement ends with its first error, and tells
@@ -148,9 +148,12 @@ async fn main() {
         println!("memory {m:.0} steps/s, every_step {d:.0} steps/s, {:.0} %", 100.0 * d / m);
         rates = [rates[0] + m, rates[1] + d];
     }
-    println!("fdatasync: median {:?}", sync_median(folder));
+    let sync = sync_median(folder);
+    println!("fdatasync: median {sync:?}");
+    let [memory, durable] = rates.map(|sum| sum / ROUNDS as f64);
     println!(
-        "{CONCURRENT} sequences at a time: every_step has {:.0} % of memory",
-        100.0 * rates[1] / rates[0]
+        r#"{{"sequences":{idle},"idle_bytes":{each:.0},"concurrent":{CONCURRENT},"memory_steps_per_s":{memory:.0},"every_step_steps_per_s":{durable:.0},"ratio":{:.3},"fdatasync_us":{:.0}}}"#,
+        durable / memory,
+        sync.as_secs_f64() * 1e6
     );
 }

@@ -1,0 +1,129 @@
+//! The section "Sequences" of `bench/RESULTS.md`, of which a run replaces the tables that it measured.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use super::PARTS;
+use crate::paths;
+
+/// Title of the section in the results, and what it begins with.
+const TITLE: &str = "Sequences";
+const ABOUT: &str = "Written by `cargo xtask bench sequences`; a part named behind it (`... sequences cost`) replaces its own table only. \
+     Goals are those for a quiet machine of two cores.";
+
+/// One table with its heading and a note.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The heading.
+    pub title: String,
+    /// What the numbers mean.
+    pub note: String,
+    /// The names of the columns; none when there is no table.
+    pub header: Vec<&'static str>,
+    /// The cells.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// In the place of a table that could not be measured.
+    pub fn missing(part: &str, reason: &str) -> Table {
+        let note = format!("not measured: {}", line(reason));
+        Table { title: part.to_owned(), note, ..Table::default() }
+    }
+
+    /// In Markdown, without the heading.
+    pub fn text(&self) -> String {
+        let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let header: Vec<String> = self.header.iter().map(|&name| name.to_owned()).collect();
+        let mut text = format!("{}\n", self.note);
+        if !header.is_empty() {
+            text += &format!("\n{}|{}\n", row(&header), "---|".repeat(header.len()));
+        }
+        text + &self.rows.iter().map(|cells| row(cells)).collect::<String>()
+    }
+}
+
+/// A reason on one line, without what would break a table.
+pub fn line(reason: &str) -> String {
+    reason.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/")
+}
+
+/// `met` or `missed`.
+pub fn goal(is_met: bool) -> &'static str {
+    if is_met { "met" } else { "missed" }
+}
+
+/// Replaces the table of a part.
+pub fn replace(part: &str, table: &Table, quick: bool) -> Result<(), String> {
+    let file = paths::root().join("bench/RESULTS.md");
+    let bad = |e: std::io::Error| format!("{}: {e}", file.display());
+    let old = fs::read_to_string(&file).map_err(bad)?;
+    let option = if quick { " --quick" } else { "" };
+    let text = format!(
+        "\n{}, `cargo xtask bench sequences {part}{option}`\n\n{}",
+        machine(),
+        table.text().trim_end()
+    );
+    fs::write(&file, merged(&old, part, &format!("{}\n{text}", table.title))).map_err(bad)
+}
+
+/// The results with a new table. Tables stand under `### part: heading`.
+fn merged(old: &str, part: &str, text: &str) -> String {
+    let mut sections = old.split("\n## ");
+    let head = sections.next().unwrap_or_default().trim_end();
+    let mut sections: BTreeMap<&str, String> = sections
+        .map(|section| section.split_once('\n').unwrap_or((section, "")))
+        .map(|(title, rest)| (title, rest.trim().to_owned()))
+        .collect();
+    let own = sections.remove(TITLE).unwrap_or_default();
+    let tables = own.split("### ").skip(1).filter_map(|table| table.split_once(": "));
+    let mut tables: BTreeMap<&str, &str> = tables.collect();
+    tables.insert(part, text);
+    let known = PARTS.iter().filter_map(|part| tables.get_key_value(part));
+    let tables: String =
+        known.map(|(part, text)| format!("\n\n### {part}: {}", text.trim_end())).collect();
+    sections.insert(TITLE, format!("{ABOUT}{tables}"));
+    let sections = sections.into_iter().map(|(title, text)| format!("\n## {title}\n\n{text}\n"));
+    format!("{head}\n{}", sections.collect::<String>())
+}
+
+/// Cores, load and commit.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or("unknown").to_owned();
+    let git = |args: &[&str]| {
+        let output = Command::new("git").current_dir(paths::root()).args(args).output();
+        let text = output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+        text.unwrap_or_default()
+    };
+    let (commit, date) =
+        (git(&["rev-parse", "--short", "HEAD"]), git(&["log", "-1", "--format=%cs"]));
+    format!("{cores} cores, load {load}, commit {commit} of {date}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_replaces_its_own_table() {
+        let old = "# Results\n\nWords.\n\n## Engine\n\n| a |\n\n## Server\n\n| b |\n";
+        let cost = merged(old, "cost", "Cost\n\n| 1 |");
+        let both = merged(&cost, "streams", "Streams\n\n| 2 |");
+        let expected = format!(
+            "# Results\n\nWords.\n\n## Engine\n\n| a |\n\n## Sequences\n\n{ABOUT}\n\n### streams: Streams\n\n| 2 |\n\n\
+             ### cost: Cost\n\n| 1 |\n\n## Server\n\n| b |\n"
+        );
+        assert_eq!(both, expected);
+        assert_eq!(merged(&both, "cost", "Cost\n\n| 1 |"), expected);
+        assert_eq!(merged(&both, "streams", "New\n\n| 3 |").matches("### ").count(), 2);
+    }
+
+    #[test]
+    fn what_is_missing_says_why() {
+        let table = Table::missing("peers", "no\nnetwork | at all");
+        assert_eq!(table.text(), "not measured: no network / at all\n");
+    }
+}
