@@ -2,7 +2,7 @@
 
 use super::{Signal, States};
 use std::sync::{Arc, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often the thread looks whether something is due.
 const LOOK: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ impl States {
 }
 
 fn run(states: &Weak<States>) {
-    let mut taken = Instant::now();
+    let Some(mut taken) = states.upgrade().map(|me| me.clock.now()) else { return };
     let mut failed = false;
     while let Some(me) = states.upgrade() {
         {
@@ -40,8 +40,9 @@ fn run(states: &Weak<States>) {
             signal.full = false;
         }
         me.models().iter().for_each(|model| model.spill_idle());
-        if taken.elapsed() >= SNAPSHOT {
-            taken = Instant::now();
+        let now = me.clock.now();
+        if now.saturating_sub(taken) >= SNAPSHOT {
+            taken = now;
             me.snapshot();
         }
         if me.has_grown() && !failed {

@@ -14,7 +14,9 @@ use spill::Spill;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use stead_log::{DiskIo, Io, Log, LogError, LogOptions, LogStats, SystemRng, tag};
+use stead_log::{
+    Clock, DiskIo, Io, Log, LogError, LogOptions, LogStats, SystemClock, SystemRng, tag,
+};
 use stead_sequence::durable::{Image, Sequences, decode};
 
 /// A segment is removed as a whole, so it is small against the log that is worth writing anew; and it holds the
@@ -33,6 +35,7 @@ pub(crate) struct States {
     spill: Arc<Spill>,
     signal: Mutex<Signal>,
     changed: Condvar,
+    clock: Arc<dyn Clock>,
 }
 
 /// What the thread is told.
@@ -50,11 +53,15 @@ impl States {
     /// In words, when another process holds it or it is damaged.
     pub(crate) fn open(folder: &Path) -> Result<Arc<States>, String> {
         let io = DiskIo::new(folder.join("log")).map_err(|e| e.kind().to_string())?;
-        States::open_on(Arc::new(io), folder)
+        States::open_on(Arc::new(io), folder, Arc::new(SystemClock::default()))
     }
 
-    /// [`States::open`] with the log somewhere else.
-    pub(crate) fn open_on(io: Arc<dyn Io>, folder: &Path) -> Result<Arc<States>, String> {
+    /// [`States::open`] with the log somewhere else, and snapshots by another clock.
+    pub(crate) fn open_on(
+        io: Arc<dyn Io>,
+        folder: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<States>, String> {
         let options = LogOptions {
             tag: tag("stead-states"),
             segment_bytes: SEGMENT_BYTES,
@@ -85,6 +92,7 @@ impl States {
             spill,
             signal: Mutex::default(),
             changed: Condvar::new(),
+            clock,
         });
         states.begin().map_err(|e| format!("no thread: {}", e.kind()))?;
         Ok(states)
@@ -142,7 +150,7 @@ impl States {
     }
 
     /// The size and the counters of the log.
-    fn stats(&self) -> Option<LogStats> {
+    pub(crate) fn stats(&self) -> Option<LogStats> {
         self.with(|log| Ok(log.stats())).ok()
     }
 

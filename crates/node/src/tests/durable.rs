@@ -8,7 +8,7 @@ use crate::{Code, Embedded, NodeConfig, Param, SequenceId, VersionRef};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use stead_log::{Rng, SeededRng, SimIo};
+use stead_log::{Rng, SeededRng, SimIo, SystemClock, VirtualClock};
 use stead_tensor::Tensor;
 
 struct Server {
@@ -123,6 +123,49 @@ fn a_snapshot_is_taken_at_the_end() {
     assert_eq!(server.step(1, &[], 2, 2.0), Ok(3.0));
     assert_eq!(server.step(1, &[], 3, 2.0), Ok(5.0));
     assert_eq!(server.step(2, &["end"], 2, 5.0), Ok(10.0));
+}
+
+/// Every ten seconds, by a clock that the test moves: a crash loses what came after the last snapshot, and no more.
+#[test]
+fn snapshots_are_taken_by_the_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), r#", "stead": {"state_durability": "snapshot"}"#);
+    let (disk, clock) = (SimIo::new(1), Arc::new(VirtualClock::default()));
+    let start = || {
+        let states = States::open_on(Arc::new(disk.clone()), folder.path(), clock.clone()).unwrap();
+        let config =
+            NodeConfig { threads: Some(1), ..NodeConfig::path(folder.path().join("config.json")) };
+        let node = Embedded::start_on(config, engine_loader(), Some(Arc::clone(&states))).unwrap();
+        (Server { node, runtime: runtime() }, states)
+    };
+    let (server, states) = start();
+    let records = || states.stats().unwrap().records;
+    let passes = |seconds| {
+        clock.advance(std::time::Duration::from_secs(seconds));
+        states.wake();
+    };
+    assert_eq!(server.step(1, &["start"], 0, 1.0), Ok(1.0));
+    let before = records();
+    passes(9);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert_eq!(records(), before, "not yet");
+    passes(1);
+    until("a snapshot", || records() > before);
+    states.flush().unwrap();
+    assert_eq!(server.step(1, &[], 0, 2.0), Ok(3.0));
+    assert_eq!(server.step(2, &["start"], 0, 9.0), Ok(9.0));
+    let before = records();
+    passes(10);
+    until("a snapshot of what has changed", || records() >= before + 2);
+    states.flush().unwrap();
+    assert_eq!(server.step(1, &[], 0, 100.0), Ok(103.0), "behind the last snapshot");
+    disk.power_off_after(0);
+    drop((server, states));
+    disk.crash();
+    let (server, _states) = start();
+    assert_eq!(server.active(), 2);
+    assert_eq!(server.step(1, &[], 0, 1.0), Ok(4.0), "as in the last snapshot");
+    assert_eq!(server.step(2, &[], 0, 1.0), Ok(10.0));
 }
 
 #[test]
@@ -278,7 +321,8 @@ fn power_is_lost_at_any_moment() {
         let mut answered = 0;
         while answered < 60 {
             disk.power_off_after(5 + below(80));
-            let Ok(states) = States::open_on(Arc::new(disk.clone()), folder.path()) else {
+            let clock = Arc::new(SystemClock::default());
+            let Ok(states) = States::open_on(Arc::new(disk.clone()), folder.path(), clock) else {
                 disk.crash();
                 continue;
             };

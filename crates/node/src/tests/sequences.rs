@@ -222,6 +222,64 @@ fn many_clients_in_batches() {
     assert!(versions.batch_size.counts.iter().skip(1).sum::<u64>() > 0, "some ran together");
 }
 
+/// statefulInferMultipleThreadsSequenceTimeout, with 60 threads of 25 sequences each: the cleaner scans all the time.
+/// A sequence that it ends is told to be missing; whatever is answered is right, and at the end nothing is left.
+#[test]
+fn the_cleaner_scans_while_60_threads_run_25_sequences_each() {
+    let server = Server::new(r#", "max_sequence_number": 100"#);
+    let node = &server.node;
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let ended = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..60u64)
+            .map(|thread| {
+                let ended = &ended;
+                scope.spawn(move || {
+                    let mut builder = tokio::runtime::Builder::new_current_thread();
+                    let runtime = builder.enable_all().build().unwrap();
+                    for sequence in 0..25 {
+                        let id = 1 + thread * 25 + sequence;
+                        let mut expected = 0.0;
+                        for step in 0..5u64 {
+                            let mut request = request((id + step) as f32);
+                            let p = &mut request.parameters;
+                            p.insert("sequence_id".into(), Param::U64(id));
+                            p.insert("sequence_start".into(), Param::Bool(step == 0));
+                            p.insert("sequence_end".into(), Param::Bool(step == 4));
+                            expected += (id + step) as f32;
+                            match runtime.block_on(node.infer(request)) {
+                                Ok(answer) => assert_eq!(sum(&answer), expected, "{id} {step}"),
+                                Err(error) => {
+                                    assert_eq!(error.code, Code::NotFound, "{id} {step}: {error}");
+                                    assert!(step > 0, "a START is never lost");
+                                    ended.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                                    break;
+                                }
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        let cleaner = scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                node.scan_sequences();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        cleaner.join().unwrap();
+    });
+    node.scan_sequences();
+    node.scan_sequences();
+    let metrics = node.metrics().models[0].versions[0].sequences.unwrap();
+    assert_eq!((metrics.active, metrics.waiting), (0, 0));
+    let c = metrics.counters;
+    assert_eq!((c.started, c.ended + c.expired), (1500, 1500));
+    assert!(ended.into_inner() <= c.expired, "what is missing was ended by the cleaner");
+}
+
 async fn for_all(ids: std::ops::RangeInclusive<u64>, f: &impl AsyncFn(u64)) {
     let mut all: Vec<_> = ids.map(|id| Box::pin(f(id))).collect();
     std::future::poll_fn(|cx| {

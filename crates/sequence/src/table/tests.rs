@@ -368,3 +368,111 @@ fn a_million_sequences_leave_nothing_behind() {
     assert_eq!((play.table.len(), play.table.bytes(), play.table.ages.len()), (0, 0, 0));
     assert!(play.table.entries.capacity() <= 1024 && play.table.requests.is_empty());
 }
+
+/// The cleaner runs twice at each of OpenVINO Model Server's four positions of a request: before it arrives, behind
+/// another step of its sequence, while it runs, and when it is over.
+#[test]
+fn the_cleaner_races_requests_at_every_position() {
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Position {
+        BeforeManagerLocked,
+        BeforeSequenceLocked,
+        BeforeSequenceUnlocked,
+        AfterSequenceUnlocked,
+    }
+    use Position::*;
+    let positions =
+        [BeforeManagerLocked, BeforeSequenceLocked, BeforeSequenceUnlocked, AfterSequenceUnlocked];
+    let twice = |play: &mut Play| play.scan().len() + play.scan().len();
+    let missing = |texts: &[String]| texts.iter().any(|t| t.ends_with("Missing"));
+    // Whether the request that is raced, or else the END behind it, finds its sequence.
+    let cases = [
+        ("statefulInferSequenceStartTimeout", true, false, [true, true, true, false]),
+        ("statefulInferSequenceNoControlTimeout", false, false, [false, true, true, false]),
+        // Its END is raced while it waits for no other step: the sequence is gone at the first position only.
+        ("statefulInferSequenceEndTimeout", false, true, [false, true, true, true]),
+    ];
+    for (name, start, end, expected) in cases {
+        for (position, expected) in positions.into_iter().zip(expected) {
+            let mut play = Play::new(limits());
+            if !start {
+                play.step(Order::start(id(1)), 1);
+            }
+            let order = Order { start, end, ..Order::step(id(1)) };
+            let mut ended = 0;
+            if position == BeforeManagerLocked {
+                ended += twice(&mut play);
+            }
+            let found = if position == BeforeSequenceLocked && !start {
+                // Another step of the sequence runs, and this one waits for it.
+                assert_eq!(play.arrive(Order::step(id(1)), "before").len(), 1);
+                assert!(play.arrive(order, "raced").is_empty(), "{name}: it waits");
+                ended += twice(&mut play);
+                play.finish(Some((2, "")))
+            } else {
+                play.arrive(order, "raced")
+            };
+            let mut is_found = !missing(&found);
+            if is_found {
+                if [BeforeSequenceLocked, BeforeSequenceUnlocked].contains(&position) {
+                    ended += twice(&mut play);
+                }
+                play.finish(Some((3, "")));
+            }
+            if position == AfterSequenceUnlocked {
+                ended += twice(&mut play);
+            }
+            if is_found && !end {
+                is_found = !missing(&play.arrive(Order::end(id(1)), "end"));
+                if is_found {
+                    play.finish(Some((4, "")));
+                }
+            }
+            assert_eq!(is_found, expected, "{name} {position:?}");
+            assert_eq!(ended, usize::from(!expected), "{name} {position:?}: ended by the cleaner");
+            assert!(play.table.is_empty(), "{name} {position:?}");
+        }
+    }
+}
+
+/// Times of records are those of the calendar, which may have been set back or forward while the process was away.
+#[test]
+fn a_calendar_that_has_jumped() {
+    let (day, ttl) = (at(86_400_000), Limits::default().ended_ttl);
+    let timeout = Some(at(100));
+    for (label, now, written) in [("back", day, day * 300), ("forward", day * 300, day)] {
+        let mut play = Play::new(Limits { idle_timeout: timeout, ..limits() });
+        play.now = now;
+        let image = Image {
+            step: 3,
+            state: 7,
+            answers: vec![(3, "three".to_owned())],
+            request: String::new(),
+            auto: false,
+            began: written,
+            // Whoever restores a sequence lets its idle time begin anew.
+            touched: now,
+        };
+        play.table.restore(id(1), image, now);
+        let (request, start) = (String::new(), String::new());
+        let ended = Ended { step: 2, request, start, answer: "two".to_owned() };
+        play.table.restore_ended(id(2), ended, written, now);
+        let summary = play.table.summary(&id(1), now).unwrap();
+        assert!(summary.idle.is_zero() && summary.age <= now, "{label}: {summary:?}");
+        assert_eq!(play.arrive(Order::step(id(1)).numbered(3), "again"), ["again = three of 3"]);
+        play.step(Order::step(id(1)), 8);
+        play.now += at(100);
+        let late = play.arrive(Order::step(id(1)), "late");
+        assert_eq!(
+            late,
+            ["expired 1", "late: Missing"],
+            "{label}: after its timeout, not sooner or later"
+        );
+        // A kept answer from the future is forgotten after the time it is kept for.
+        let again = Order::end(id(2)).numbered(2);
+        let kept = play.arrive(again.clone(), "end");
+        assert_eq!(kept == ["end = two of 2"], label == "back", "{label}: {kept:?}");
+        play.now += ttl;
+        assert_eq!(play.arrive(again, "end"), ["end: Missing"], "{label}");
+    }
+}
