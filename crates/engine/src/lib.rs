@@ -33,6 +33,8 @@ pub use lift::{Lift, LiftedState, StateInit, Unlifted};
 pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo};
 pub use passes::PassReport;
 pub use plan::{PlanView, StepView};
-pub use session::{OutputBuf, Outputs, PlanStats, RunContext, Session, SessionOptions};
+pub use session::{
+    FREED, FreeError, OutputBuf, Outputs, PlanStats, RunContext, Session, SessionOptions,
+};
 pub use stead_kernels::Isa;
 pub use stead_kernels::{Parallel, Serial};

@@ -69,8 +69,8 @@ impl IoSpec {
 #[derive(Debug, Clone)]
 pub struct Model {
     pub(crate) ir: Ir,
-    inputs: Vec<IoSpec>,
-    outputs: Vec<IoSpec>,
+    pub(crate) inputs: Vec<IoSpec>,
+    pub(crate) outputs: Vec<IoSpec>,
     reports: Vec<PassReport>,
     info: ModelInfo,
     lifted: Lifted,

@@ -1,9 +1,11 @@
 //! A session: one model for any number of concurrent callers.
 
 mod cache;
+mod free;
 mod outputs;
 
 pub use cache::PlanStats;
+pub use free::{FREED, FreeError};
 pub use outputs::{OutputBuf, Outputs};
 
 use crate::compile::{Program, compile};

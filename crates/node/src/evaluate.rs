@@ -50,6 +50,16 @@ pub(crate) trait Evaluate: Send + Sync {
         &[]
     }
 
+    /// Makes dimensions of inputs that are fixed at 1, given as input and axis, and those of outputs that go with
+    /// them, one free dimension.
+    ///
+    /// # Errors
+    /// In words, when the model is tied to one row.
+    fn free_batch(&mut self, axes: &[(usize, usize)]) -> Result<(), String> {
+        let _ = axes;
+        Err("its batch is fixed".to_owned())
+    }
+
     /// Runs on inputs by position and shows `sink` each wanted output by its position.
     fn run(
         &self,
@@ -106,6 +116,10 @@ impl Evaluate for Session {
 
     fn unlifted(&self) -> &[Unlifted] {
         self.model().unlifted()
+    }
+
+    fn free_batch(&mut self, axes: &[(usize, usize)]) -> Result<(), String> {
+        Session::free_batch(self, axes).map_err(|e| e.to_string())
     }
 
     fn run(

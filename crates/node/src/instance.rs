@@ -1,5 +1,7 @@
 //! A loaded model version.
 
+mod free;
+
 use crate::evaluate::{EvaluateError, Loader, Run};
 use crate::memory::{Budget, Held};
 use crate::recorder::Recorder;
@@ -76,9 +78,12 @@ impl Instance {
         recorder: Arc<Recorder>,
     ) -> Result<Instance, String> {
         let Blueprint { model, version, file, settings, names } = what;
-        let evaluate = (machine.loader)(file, sequences::lift(&settings.sequences))?;
+        let mut evaluate = (machine.loader)(file, sequences::lift(&settings.sequences))?;
         if let Some(text) = settings.contradiction() {
             return Err(text);
+        }
+        if settings.max_batch_size.is_some_and(|max| max > 1) {
+            free::free_batch(model, &mut evaluate, settings, file)?;
         }
         let layout = match settings.sequences.is_stateful() {
             true => Some(sequences::layout(model, &*evaluate, settings, file)?),
@@ -204,7 +209,7 @@ impl Instance {
             sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
             return Ok(response);
         }
-        let answer = match self.scheduler.run_inline(&inputs, &wanted, rows, deadline) {
+        let answer = match self.scheduler.run_inline(None, &inputs, &wanted, rows, deadline) {
             Some(answer) => answer,
             None => {
                 let held = self.hold(&inputs)?;

@@ -48,6 +48,8 @@ impl Histogram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Success,
+    /// A success, of a step of a sequence.
+    Step,
     Failure,
     Late,
     Cancelled,
@@ -195,7 +197,7 @@ impl Recorder {
         let took = arrived.elapsed();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut counts = self.lock();
-        let ok = end == End::Success;
+        let ok = matches!(end, End::Success | End::Step);
         counts.calls.count(CallKey { protocol, method: infer_method(protocol) }, ok);
         let statistics = &mut counts.statistics;
         statistics.last_inference_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
@@ -208,15 +210,18 @@ impl Recorder {
         match end {
             End::Late => counts.late += 1,
             End::Cancelled => counts.cancelled += 1,
+            End::Step => counts.step_time.observe(micros(took)),
             End::Success | End::Failure => {}
         }
     }
 
     /// Requests came out of the queue.
-    pub(crate) fn waited(&self, requests: u64, wait: Duration) {
+    pub(crate) fn waited(&self, waits: impl IntoIterator<Item = Duration>) {
         let mut counts = self.lock();
-        counts.statistics.queue.add(requests, wait);
-        counts.wait_time.observe(micros(wait));
+        for wait in waits {
+            counts.statistics.queue.add(1, wait);
+            counts.wait_time.observe(micros(wait));
+        }
     }
 
     /// A request was refused because the queue was full.
@@ -244,12 +249,6 @@ impl Recorder {
         counts.inference_time.observe(micros(times.infer));
         counts.batch_size.observe(rows as f64);
         counts.joined.observe(requests as f64);
-    }
-
-    /// A step of a sequence that arrived then has its answer.
-    pub(crate) fn stepped(&self, arrived: Instant) {
-        let took = arrived.elapsed();
-        self.lock().step_time.observe(micros(took));
     }
 
     /// A call that is no inference.

@@ -66,10 +66,8 @@ impl Servable {
             Servable::Model(model) => model.answer(request, arrived).await,
             Servable::Pipeline(pipeline) => pipeline.answer(request, arrived).await,
         };
-        if self.is_stateful() && answer.is_ok() {
-            self.recorder().stepped(arrived);
-        }
         call.end(match &answer {
+            Ok(_) if self.is_stateful() => End::Step,
             Ok(_) => End::Success,
             Err(e) if e.code == Code::DeadlineExceeded => End::Late,
             Err(e) if e.code == Code::Cancelled => End::Cancelled,

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // raw allocation with a chosen alignment
 
 use crate::TensorError;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The alignment of every buffer: one cache line, which is also the widest vector register.
 pub const ALIGNMENT: usize = 64;
 
-/// Owned bytes that start at a multiple of [`ALIGNMENT`], zeroed when made.
+/// Owned bytes that start at a multiple of [`ALIGNMENT`].
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
@@ -24,15 +24,44 @@ impl AlignedBuf {
     /// [`TensorError::OutOfMemory`] when the allocator refuses.
     pub fn zeroed(len: usize) -> Result<AlignedBuf, TensorError> {
         if len == 0 {
-            // A well-aligned dangling address; never dereferenced, never freed.
-            let ptr = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT));
-            return ptr.map(|ptr| AlignedBuf { ptr, len }).ok_or(TensorError::OutOfMemory(0));
+            return AlignedBuf::empty();
         }
-        let layout =
-            Layout::from_size_align(len, ALIGNMENT).map_err(|_| TensorError::OutOfMemory(len))?;
         // SAFETY: the layout has a non-zero size.
-        let ptr = unsafe { alloc_zeroed(layout) };
+        let ptr = unsafe { alloc_zeroed(layout(len)?) };
         NonNull::new(ptr).map(|ptr| AlignedBuf { ptr, len }).ok_or(TensorError::OutOfMemory(len))
+    }
+
+    fn empty() -> Result<AlignedBuf, TensorError> {
+        // A well-aligned dangling address; never dereferenced, never freed.
+        let ptr = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT));
+        ptr.map(|ptr| AlignedBuf { ptr, len: 0 }).ok_or(TensorError::OutOfMemory(0))
+    }
+
+    /// A buffer of `len` bytes with copies of `parts` one after the other. What they leave is zeroed, and what of them
+    /// goes beyond is left out.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] when the allocator refuses.
+    pub fn of_parts<'a>(
+        len: usize,
+        parts: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<AlignedBuf, TensorError> {
+        if len == 0 {
+            return AlignedBuf::empty();
+        }
+        // SAFETY: the layout has a non-zero size.
+        let ptr = NonNull::new(unsafe { alloc(layout(len)?) });
+        let ptr = ptr.ok_or(TensorError::OutOfMemory(len))?;
+        let mut at = 0;
+        for part in parts {
+            let part = &part[..part.len().min(len - at)];
+            // SAFETY: `at + part.len() <= len`, all of it in the new buffer, which nothing else points into.
+            unsafe { ptr.as_ptr().add(at).copy_from_nonoverlapping(part.as_ptr(), part.len()) };
+            at += part.len();
+        }
+        // SAFETY: the rest of the new buffer.
+        unsafe { ptr.as_ptr().add(at).write_bytes(0, len - at) };
+        Ok(AlignedBuf { ptr, len })
     }
 
     /// A buffer with a copy of `bytes`.
@@ -40,10 +69,16 @@ impl AlignedBuf {
     /// # Errors
     /// [`TensorError::OutOfMemory`] when the allocator refuses.
     pub fn copy_of(bytes: &[u8]) -> Result<AlignedBuf, TensorError> {
-        let mut buf = AlignedBuf::zeroed(bytes.len())?;
-        buf.copy_from_slice(bytes);
-        Ok(buf)
+        AlignedBuf::of_parts(bytes.len(), [bytes])
     }
+}
+
+/// Whole lines: allocators have blocks of such sizes that are aligned by themselves, and cut all others out of larger
+/// ones.
+fn layout(len: usize) -> Result<Layout, TensorError> {
+    let lines = len.checked_next_multiple_of(ALIGNMENT);
+    let layout = lines.and_then(|lines| Layout::from_size_align(lines, ALIGNMENT).ok());
+    layout.ok_or(TensorError::OutOfMemory(len))
 }
 
 impl AlignedBuf {
@@ -57,10 +92,10 @@ impl AlignedBuf {
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: `zeroed` allocated exactly this layout, and it was valid then.
+            // SAFETY: the buffer was allocated with exactly this layout, which was valid then.
             unsafe {
-                let layout = Layout::from_size_align_unchecked(self.len, ALIGNMENT);
-                dealloc(self.ptr.as_ptr(), layout);
+                let lines = self.len.next_multiple_of(ALIGNMENT);
+                dealloc(self.ptr.as_ptr(), Layout::from_size_align_unchecked(lines, ALIGNMENT));
             }
         }
     }

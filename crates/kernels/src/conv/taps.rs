@@ -46,20 +46,22 @@ impl Plane {
     /// Writes the offsets of all channels and taps, and returns the largest.
     pub(super) fn offsets(&self, shape: &ConvShape, dst: &mut [f32]) -> usize {
         let win = &shape.window;
-        let [kd, kh, kw] = win.kernel;
+        let [_, kh, kw] = win.kernel;
         let [dd, dh, dw] = win.dilations;
-        let mut dst = dst.iter_mut();
-        let mut last = 0;
-        for c in 0..shape.in_channels {
-            for (td, th) in (0..kd).flat_map(|td| (0..kh).map(move |th| (td, th))) {
-                let first = c * self.len() + self.place([td * dd, th * dh, 0]);
-                for (tw, dst) in (0..kw).zip(&mut dst) {
-                    last = first + tw * dw;
-                    *dst = f32::from_bits(last as u32);
-                }
+        // All numbers are below 2^31, and so are sums of a channel's and a tap's.
+        let (len, taps) = (self.len() as u32, win.taps());
+        let (first, others) = dst.split_at_mut(taps);
+        for (tap, dst) in first.iter_mut().enumerate() {
+            let at = self.place([tap / (kh * kw) * dd, tap / kw % kh * dh, tap % kw * dw]);
+            *dst = f32::from_bits(at as u32);
+        }
+        for (c, dst) in others.chunks_exact_mut(taps).enumerate() {
+            let channel = (c as u32 + 1) * len;
+            for (dst, tap) in dst.iter_mut().zip(&*first) {
+                *dst = f32::from_bits(channel + tap.to_bits());
             }
         }
-        last
+        dst.last().map_or(0, |last| last.to_bits() as usize)
     }
 
     /// The base of an output.

@@ -165,7 +165,7 @@ impl Pipeline {
         sequences.arrive(call, step);
         // No turn comes for a request that has its answer already: a refusal, or that of an earlier step.
         if let Some(turn) = self.turn(my_turn, deadline).await? {
-            self.recorder.waited(1, queued.elapsed());
+            self.recorder.waited([queued.elapsed()]);
             let done = self.run(run, turn.state.as_ref()).await;
             turn.end(done);
         }

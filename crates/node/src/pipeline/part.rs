@@ -54,7 +54,7 @@ pub(super) fn begin(
         wanted.extend(layout.outputs());
     }
     let deadline = model.deadline(deadline, Instant::now());
-    if here && let Some(answer) = scheduler.run_inline(&inputs, &wanted, rows, deadline) {
+    if here && let Some(answer) = scheduler.run_inline(None, &inputs, &wanted, rows, deadline) {
         return Ok(Begun { windows, answer: Some(answer) });
     }
     let held = model.hold(&inputs)?;

@@ -73,6 +73,7 @@ impl Repository {
         let found = record.find(&request.version);
         let stateful = found.as_ref().map_or(!record.draining.is_empty(), |i| i.is_stateful());
         if stateful
+            && record.has_others()
             && let Some(order) = sequences::peek(request)
             && let Some(other) =
                 record.find_sequence(found.as_ref().ok().copied(), &request.version, &order)

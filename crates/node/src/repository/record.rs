@@ -149,6 +149,11 @@ impl ModelRecord {
         record.instance().ok_or_else(|| self.absent(number, record))
     }
 
+    /// Whether a sequence can live elsewhere than where a request for the newest version goes.
+    pub(super) fn has_others(&self) -> bool {
+        !self.draining.is_empty() || self.served().nth(1).is_some()
+    }
+
     /// The instance that a request for a stateful model is to go to: the one where its sequence lives, if it is
     /// another one than `found`.
     pub(super) fn find_sequence(

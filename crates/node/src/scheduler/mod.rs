@@ -4,6 +4,7 @@
 //! A cheap request runs on the thread that brings it. Every other one waits in the queue; for each run that
 //! the limit allows, one task of the pool takes batches from the queue until it is empty.
 
+mod arrivals;
 mod batch;
 mod pieces;
 mod queue;
@@ -137,15 +138,24 @@ impl Scheduler {
         self.limits.batching.as_ref().filter(|_| !off)
     }
 
-    /// Runs the request on this thread if that is quick and nobody is in front of it.
+    /// How long requests may wait for others, if they may.
+    fn delay(&self) -> Option<Duration> {
+        self.batching().map(|b| b.delay).filter(|d| !d.is_zero())
+    }
+
+    /// Runs the request on this thread if that is quick and nobody is in front of it. `source` tells the requests of
+    /// one client from those of others, where that is known.
     pub(crate) fn run_inline(
         self: &Arc<Self>,
+        source: Option<u64>,
         inputs: &[Option<Tensor>],
         wanted: &[usize],
         rows: usize,
         deadline: Option<Instant>,
     ) -> Option<Answer> {
-        if self.batching().is_some_and(|b| !b.delay.is_zero()) {
+        if let Some(delay) = self.delay()
+            && self.lock().arrived(source, delay)
+        {
             return None;
         }
         let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
@@ -159,7 +169,7 @@ impl Scheduler {
             }
             queue.active += 1;
         }
-        self.recorder.waited(1, Duration::ZERO);
+        self.recorder.waited([Duration::ZERO]);
         let late = || deadline.is_some_and(|d| d <= Instant::now());
         let answer = self.run_one(&views, wanted, rows, None, &late);
         // Whoever came meanwhile found the limit reached and counts on this run to go on.

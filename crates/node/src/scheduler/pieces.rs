@@ -23,7 +23,7 @@ fn with_size(shape: &Shape, axis: usize, size: usize) -> Vec<usize> {
 ///
 /// # Errors
 /// [`TensorError`] when memory is short.
-pub(crate) fn concat(parts: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
+pub(crate) fn concat<'a>(parts: &[&'a Tensor], axis: usize) -> Result<Tensor, TensorError> {
     let Some(first) = parts.first() else { return Tensor::zeros(DType::F32, Shape::new(&[0])?) };
     let size = |t: &Tensor| t.shape().get(axis).copied().unwrap_or(0);
     let dims = with_size(&first.shape(), axis, parts.iter().map(|t| size(t)).sum());
@@ -37,17 +37,12 @@ pub(crate) fn concat(parts: &[&Tensor], axis: usize) -> Result<Tensor, TensorErr
         return Tensor::from_strings(blocks.flat_map(block).collect(), &dims);
     }
     let shape = Shape::new(&dims)?;
-    let mut buf = AlignedBuf::zeroed(shape.byte_len(first.dtype()))?;
-    let mut rest: &mut [u8] = &mut buf;
-    for o in 0..outer {
-        for part in parts {
-            let n = size(part) * inner * part.dtype().size();
-            let block = part.bytes().get(o * n..(o + 1) * n).unwrap_or_default();
-            let (head, tail) = rest.split_at_mut(block.len().min(rest.len()));
-            head.copy_from_slice(block);
-            rest = tail;
-        }
-    }
+    let block = |o: usize, part: &'a Tensor| {
+        let n = size(part) * inner * part.dtype().size();
+        part.bytes().get(o * n..(o + 1) * n).unwrap_or_default()
+    };
+    let blocks = (0..outer).flat_map(|o| parts.iter().map(move |part| block(o, part)));
+    let buf = AlignedBuf::of_parts(shape.byte_len(first.dtype()), blocks)?;
     Tensor::from_buffer(first.dtype(), shape, buf)
 }
 
@@ -71,14 +66,11 @@ pub(crate) fn cut(
     }
     let size = view.dtype().size();
     let shape = Shape::new(&dims)?;
-    let mut buf = AlignedBuf::zeroed(shape.byte_len(view.dtype()))?;
-    for (o, target) in buf.chunks_exact_mut((range.len() * inner * size).max(1)).enumerate() {
+    let block = |o: usize| {
         let place = place(o);
-        let bytes = view.bytes().get(place.start * size..place.end * size).unwrap_or_default();
-        if bytes.len() == target.len() {
-            target.copy_from_slice(bytes);
-        }
-    }
+        view.bytes().get(place.start * size..place.end * size).unwrap_or_default()
+    };
+    let buf = AlignedBuf::of_parts(shape.byte_len(view.dtype()), (0..outer).map(block))?;
     Tensor::from_buffer(view.dtype(), shape, buf)
 }
 

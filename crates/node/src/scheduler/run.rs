@@ -25,9 +25,9 @@ impl Scheduler {
                 job.reply.send(Err(error));
                 continue;
             }
-            self.recorder.waited(1, now.saturating_duration_since(job.queued));
             jobs.push(job);
         }
+        self.recorder.waited(jobs.iter().map(|job| now.saturating_duration_since(job.queued)));
         if jobs.len() > 1 && self.run_joined(&mut jobs) {
             return;
         }
@@ -126,18 +126,19 @@ impl Scheduler {
             return Err(EvaluateError::Cancelled);
         }
         let started = Instant::now();
-        let mut scatter = Duration::ZERO;
+        // Outputs are shown one after the other when the run is over.
+        let mut first_output = None;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             self.evaluate.run(inputs, wanted, run, &mut |place, view| {
-                let begun = Instant::now();
-                let done = sink(place, view);
-                scatter += begun.elapsed();
-                done
+                first_output.get_or_insert_with(Instant::now);
+                sink(place, view)
             })
         }));
         match outcome {
             Ok(Ok(())) => {
-                let infer = started.elapsed().saturating_sub(scatter);
+                let ended = Instant::now();
+                let infer = first_output.unwrap_or(ended).saturating_duration_since(started);
+                let scatter = ended.saturating_duration_since(started).saturating_sub(infer);
                 Ok(Times { gather: Duration::ZERO, infer, scatter })
             }
             Ok(Err(error)) => Err(error),

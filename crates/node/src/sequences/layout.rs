@@ -153,6 +153,27 @@ impl Layout {
         self.batches.iter().find_map(|batch| batch.rows(inputs))
     }
 
+    /// The axes of states that have size 1 and are, or can only be, the batch: input and axis.
+    ///
+    /// # Errors
+    /// In words, when nothing tells the axis of a state.
+    pub(crate) fn axes_of_one(&self) -> Result<Vec<(usize, usize)>, String> {
+        let axis = |slot: &Slot| {
+            let dims = slot.spec.dims.as_deref().unwrap_or_default();
+            let mut ones = (0..dims.len()).filter(|a| dims[*a].known() == Some(1));
+            let only = ones.next().filter(|_| ones.next().is_none());
+            let axis = slot.batch_axis.or(only).ok_or_else(|| {
+                format!(
+                    "the batch axis of the state {:?} with shape {} is not told; give it in the option states",
+                    slot.spec.name,
+                    slot.spec.dims_text()
+                )
+            })?;
+            Ok((slot.input, axis))
+        };
+        self.slots.iter().map(axis).collect()
+    }
+
     /// Whether the model has no state at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.windows.is_empty()

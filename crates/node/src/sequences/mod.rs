@@ -47,6 +47,18 @@ pub(crate) fn lift(settings: &SequenceSettings) -> Option<Lift> {
     wanted.then(|| Lift { zero_init: settings.zero_init == Some(true) })
 }
 
+/// The states of a model that are known before it is decided how it is batched.
+///
+/// # Errors
+/// In words, when settings and model contradict each other.
+pub(crate) fn first_look(
+    evaluate: &dyn Evaluate,
+    settings: &ModelSettings,
+    file: &Path,
+) -> Result<Layout, String> {
+    Layout::new(evaluate, settings, file.parent().unwrap_or(Path::new(".")))
+}
+
 /// The states of a stateful model, told in the log.
 ///
 /// # Errors
@@ -57,8 +69,7 @@ pub(crate) fn layout(
     settings: &ModelSettings,
     file: &Path,
 ) -> Result<Layout, String> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let layout = Layout::new(evaluate, settings, folder)?;
+    let layout = first_look(evaluate, settings, file)?;
     if layout.is_empty() {
         tracing::warn!(model, "stateful, but no state was found: sequences will carry nothing");
     }

@@ -23,6 +23,7 @@ use crate::totals::Totals;
 use crate::{Error, ErrorKind, SequenceMetrics};
 use handover::Handover;
 pub(crate) use spill::Spilling;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -321,7 +322,9 @@ impl Sequencer {
             Err(error) => return Some((pending, Err(error))),
         }
         let wanted: Vec<usize> = wanted.into_iter().chain(layout.outputs()).collect();
-        if here && let Some(answer) = scheduler.run_inline(&inputs, &wanted, rows, deadline) {
+        let source = Some(source_of(&pending.ticket.id));
+        if here && let Some(answer) = scheduler.run_inline(source, &inputs, &wanted, rows, deadline)
+        {
             let done = self.split(&mut pending, answer);
             return Some((pending, done));
         }
@@ -352,7 +355,8 @@ impl Sequencer {
             Ok((outputs, state)) => (names.into_iter().zip(outputs).collect::<Vec<_>>(), state),
             Err(error) => return self.fail(ticket, client, error, due),
         };
-        let kept = Kept(outputs.clone().into());
+        // Of a step without a number no answer is kept.
+        let kept = Kept(if origin.numbered { outputs.clone().into() } else { Arc::default() });
         let answer = StepAnswer { id: ticket.id.clone(), step, outputs, form };
         let ran = Ran { ticket, end, origin, state, kept, answer, client };
         match self.durable.as_ref().filter(|log| log.every_step()) {
@@ -559,6 +563,18 @@ impl Drop for Sequencer {
     fn drop(&mut self) {
         let sequences = Some(self.lock().counters());
         self.recorder.gone(Totals { sequences, ..Totals::default() });
+    }
+}
+
+/// A number that tells a sequence from most others.
+fn source_of(id: &SequenceId) -> u64 {
+    match id {
+        SequenceId::Number(n) => *n,
+        text => {
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            hasher.finish()
+        }
     }
 }
 
