@@ -772,3 +772,78 @@ fn random_steps_equal_the_reference() {
     let expected = live.iter().map(|(id, r)| (stead_node::SequenceId::Number(*id), r.step));
     assert_eq!(steps, expected.collect::<Vec<_>>());
 }
+
+/// A sequence of a pipeline keeps the shapes of its START as one of a model does: a step that differs is refused by the
+/// first node or by one behind it, and leaves the states of all.
+#[test]
+fn sequences_keep_the_shapes_of_their_start() {
+    // The state is the sum over time of all inputs, and is added to the input.
+    let free = |rows: &str| {
+        ModelBuilder::new(17)
+            .input("x", DType::F32, &[rows, "time"])
+            .input("sum", DType::F32, &[rows, "1"])
+            .init("axes", Tensor::from_slice(&[1i64], &[1]).unwrap())
+            .node("ReduceSum", &["x", "axes"], &["part"])
+            .attr("keepdims", 1)
+            .node("Add", &["part", "sum"], &["sum_out"])
+            .node("Add", &["x", "sum_out"], &["y"])
+            .output_of("y", f32s(&[rows, "time"]))
+            .output_of("sum_out", f32s(&[rows, "1"]))
+            .bytes()
+    };
+    let auto = r#", "stateful": true, "shape": "auto""#;
+    let nodes = [node("first first", "x=request.x", "y"), node("second second", "x=first.y", "y")];
+    let chain = pipeline("x", "", &nodes, "y=second.y");
+    // (label, options of both models, the steps: rows, time, and the answer if there is one)
+    type Step = (usize, usize, Option<f32>);
+    let cases: [(&str, [&str; 2], [Step; 4]); 3] = [
+        (
+            "the batch",
+            [STATEFUL, STATEFUL],
+            [(2, 3, Some(16.0)), (3, 3, None), (1, 3, None), (2, 5, Some(66.0))],
+        ),
+        (
+            "shape: auto",
+            [auto, auto],
+            [(2, 3, Some(16.0)), (2, 5, None), (1, 3, None), (2, 3, Some(40.0))],
+        ),
+        (
+            "shape: auto of the second, when the first has run",
+            [STATEFUL, auto],
+            [(2, 3, Some(16.0)), (2, 5, None), (2, 4, None), (2, 3, Some(40.0))],
+        ),
+    ];
+    for (label, [first, second], steps) in cases {
+        let write = |folder: &Path| {
+            for name in ["first", "second"] {
+                let path = folder.join("models").join(name).join("1");
+                std::fs::create_dir_all(&path).unwrap();
+                std::fs::write(path.join("model.onnx"), free("batch")).unwrap();
+            }
+        };
+        let models = [("first", first), ("second", second)];
+        let server = Server::with(&models, &chain, write, None);
+        assert_eq!(server.problem(), "OK", "{label}");
+        for (n, (rows, time, expected)) in steps.into_iter().enumerate() {
+            let mut request = request(&[("x", &vec![1.0; rows * time], &[rows, time])]);
+            request.id.clear();
+            request.parameters.insert("sequence_id".into(), Param::U64(7));
+            request.parameters.insert("sequence_start".into(), Param::Bool(n == 0));
+            let answer = server.infer(request);
+            match expected {
+                Some(value) => {
+                    let y = answer.unwrap().outputs.remove(0).1;
+                    assert_eq!(y.shape().to_vec(), [rows, time], "{label}, step {n}");
+                    assert!(
+                        y.as_slice::<f32>().unwrap().iter().all(|v| *v == value),
+                        "{label}, step {n}: {y:?}"
+                    );
+                }
+                None => {
+                    let error = answer.unwrap_err();
+                    assert_eq!(error.code, Code::InvalidArgument, "{label}, step {n}: {error}");
+                }
+            }
+        }
+    }
+}

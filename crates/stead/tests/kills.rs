@@ -1,5 +1,5 @@
 //! `kill -9` of the real binary at random moments under load: with `state_durability: every_step` no step that was
-//! answered is lost, and none runs twice.
+//! answered is lost, and none runs twice. Half of the clients use a model, half a pipeline of two stateful models.
 //!
 //! `STEAD_KILLS` and `STEAD_SEED` make it longer and repeat it: `cargo xtask soak kills`.
 #![cfg(unix)]
@@ -73,7 +73,15 @@ fn prepare(folder: &Path) {
     std::fs::create_dir_all(folder.join("sum/1")).unwrap();
     std::fs::write(folder.join("sum/1/model.onnx"), model).unwrap();
     let config = r#"{"model_config_list": [{"config": {"name": "sum", "base_path": "sum", "stateful": true,
-        "stead": {"state_durability": "every_step"}}}]}"#;
+        "stead": {"state_durability": "every_step"}}}],
+        "pipeline_config_list": [{"name": "sums", "inputs": ["x"], "nodes": [
+            {"name": "first", "model_name": "sum", "type": "DL model",
+             "inputs": [{"x": {"node_name": "request", "data_item": "x"}}],
+             "outputs": [{"data_item": "y", "alias": "y"}]},
+            {"name": "second", "model_name": "sum", "type": "DL model",
+             "inputs": [{"x": {"node_name": "first", "data_item": "y"}}],
+             "outputs": [{"data_item": "y", "alias": "y"}]}],
+         "outputs": [{"y": {"node_name": "second", "data_item": "y"}}]}]}"#;
     std::fs::write(folder.join("config.json"), config).unwrap();
 }
 
@@ -109,18 +117,23 @@ struct Step {
     number: u64,
     value: u64,
     sum: u64,
+    /// The sum of the sums, which a pipeline answers.
+    sums: u64,
 }
 
 /// What a client knows of a sequence.
 #[derive(Default)]
 struct Sequence {
-    /// Steps answered and their sum; 0 when it is to begin.
+    /// Steps answered and their sums; 0 when it is to begin.
     steps: u64,
     sum: u64,
+    sums: u64,
     last: Option<Step>,
 }
 
 struct Client<'a> {
+    /// `sum` or `sums`.
+    model: &'static str,
     place: &'a Place,
     start: u64,
     stream: Option<BufReader<TcpStream>>,
@@ -137,7 +150,9 @@ impl Client<'_> {
                 Some((200, body)) => {
                     let answer: serde_json::Value = serde_json::from_str(&body).unwrap();
                     let sum = answer["outputs"][0]["data"][0].as_u64();
-                    assert_eq!(sum, Some(step.sum), "sequence {id} step {}: {body}", step.number);
+                    let expected = if self.model == "sum" { step.sum } else { step.sums };
+                    let what = format!("{} {id} step {}: {body}", self.model, step.number);
+                    assert_eq!(sum, Some(expected), "{what}");
                     let number = answer["parameters"]["sequence_step"].as_u64();
                     assert_eq!(number, Some(step.number), "sequence {id}: {body}");
                     self.answered.fetch_add(1, Ordering::Relaxed);
@@ -169,7 +184,8 @@ impl Client<'_> {
             r#"{{"parameters": {{"sequence_id": {id}, "sequence_step": {number}{flags}}},
                 "inputs": [{{"name": "x", "datatype": "INT64", "shape": [1], "data": [{value}]}}]}}"#
         );
-        let head = "POST /v2/models/sum/infer HTTP/1.1\r\nHost: stead\r\nContent-Length:";
+        let path = format!("/v2/models/{}/infer", self.model);
+        let head = format!("POST {path} HTTP/1.1\r\nHost: stead\r\nContent-Length:");
         stream
             .get_mut()
             .write_all(format!("{head} {}\r\n\r\n{body}", body.len()).as_bytes())
@@ -212,7 +228,8 @@ fn client(mut client: Client<'_>, first_id: u64, mut chance: Chance) {
             (_, 0) => r#", "sequence_end": true"#,
             _ => "",
         };
-        let step = Step { flags, number: sequence.steps + 1, value, sum: sequence.sum + value };
+        let (number, sum) = (sequence.steps + 1, sequence.sum + value);
+        let step = Step { flags, number, value, sum, sums: sequence.sums + sum };
         if !client.send(id, &step) {
             return;
         }
@@ -220,6 +237,7 @@ fn client(mut client: Client<'_>, first_id: u64, mut chance: Chance) {
         *sequence = Sequence {
             steps: if is_end { 0 } else { step.number },
             sum: if is_end { 0 } else { step.sum },
+            sums: if is_end { 0 } else { step.sums },
             last: Some(step),
         };
     }
@@ -246,6 +264,7 @@ fn no_answered_step_is_lost_or_repeated() {
             .map(|n| {
                 let chance = Chance(seed.wrapping_mul(n + 2) | 1);
                 let own = Client {
+                    model: if n % 2 == 0 { "sum" } else { "sums" },
                     place: &place,
                     start: 0,
                     stream: None,

@@ -7,7 +7,7 @@ EXCEPTIONS = {
     "half_batch, skip_batch, full_batch, ragged_batch, queue_delay_*_min_util": "belong to the direct strategy, whose slots do not exist; "
     "whatever the batches are, answers are checked in `stress` and `dyna`",
     "request_timeout, send_request_after_timeout": "a late step has no effect; the sequence goes on (Triton ends it)",
-    "L0_request_cancellation": "a cancelled step has no effect; the sequence goes on (Triton cancels it)",
+    "L0_request_cancellation": "re-created, but a cancelled step has no effect and the sequence goes on (Triton cancels it)",
     "L0_implicit_state": "states are no outputs; wrong names are refused when the model is loaded",
     "L0_iterative_sequence": "a model cannot schedule its own request again",
 }
@@ -15,6 +15,8 @@ EXCEPTIONS = {
 import os
 import queue
 import random
+import subprocess
+import sys
 import threading
 import time
 
@@ -39,6 +41,8 @@ class Sequences:
             "custom": (SUMMATOR, compat, {}),
             "idle": (SUMMATOR, {**compat, "sequence_idle_timeout_ms": 50}, {}),
             "ovms": (SUMMATOR, {}, {}),
+            # A step waits this long for others to join it, so that there is time to go away.
+            "slow": (SUMMATOR, {"triton_compat": True, "max_batch_size": 8, "max_queue_delay_microseconds": 50_000}, {}),
         }
         return Stead("--config_path", stateful_config(cls.folder, models))
 
@@ -224,6 +228,81 @@ class Grpc(Sequences, ServedCase):
         self.assertIsNone(answers.get(timeout=60)[1])
         self.triton.stop_stream(cancel_requests=True)
         self.assertEqual(self.step(300, 3, end=True), 7)
+
+
+    def test_L0_request_cancellation(self):
+        """Cancelled steps, waiting and in flight, have no effect; those that come behind them see none of them."""
+        self.step(400, 1, True, model="slow")
+        total = 1
+        for value in range(2, 6):
+            given_up = [
+                self.triton.async_infer("slow", self.input(1000), lambda result, error: None, sequence_id=400) for _ in range(3)
+            ]
+            time.sleep(0.01)
+            [call.cancel() for call in given_up]
+            total += value
+            self.assertEqual(self.step(400, value, model="slow"), total)
+        with self.assertRaises(InferenceServerException) as caught:
+            self.step(400, 1000, model="slow", client_timeout=0.01)
+        self.assertIn("DEADLINE_EXCEEDED", str(caught.exception))
+        self.assertEqual(self.step(400, 1, end=True, model="slow"), total + 1)
+        self.nothing_is_in_flight()
+
+    def test_L0_grpc_state_cleanup(self):
+        """Clients are killed in the middle of their streams, with requests in flight: the server goes on, nothing is left in
+        flight, and their sequences can be gone on with."""
+        for base in (600, 700):
+            client = subprocess.Popen(
+                [sys.executable, "-c", ENDLESS_STREAM, self.server.grpc, str(base)], stdout=subprocess.PIPE, text=True
+            )
+            self.addCleanup(client.stdout.close)
+            self.assertEqual(client.stdout.readline(), "streaming\n")
+            client.kill()
+            client.wait(timeout=60)
+            self.nothing_is_in_flight()
+            for id in range(base, base + 20):
+                # Steps of 1: the sum is the number of those that were done.
+                before = self.step(id, 0, model="slow" if id % 2 else "custom")
+                self.assertGreaterEqual(before, 1)
+                self.assertEqual(self.step(id, 2, end=True, model="slow" if id % 2 else "custom"), before + 2)
+        self.assertTrue(self.triton.is_server_ready())
+
+    def nothing_is_in_flight(self):
+        gauges = ("ovms_current_requests", "stead_queue_depth", "stead_sequence_waiting")
+        until = time.monotonic() + 20
+        while True:
+            _, _, page = self.server.request("GET", "/metrics")
+            lines = [line for line in page.decode().splitlines() if line.startswith(gauges)]
+            busy = [line for line in lines if not line.endswith(" 0")]
+            if not busy:
+                self.assertGreater(len(lines), 0)
+                return
+            self.assertLess(time.monotonic(), until, busy)
+            time.sleep(0.01)
+
+
+# What is killed: twenty sequences of two models on one stream, as many requests as it takes.
+ENDLESS_STREAM = """
+import sys, threading
+import numpy as np
+import tritonclient.grpc as grpc
+
+base, answered = int(sys.argv[2]), threading.Semaphore(0)
+client = grpc.InferenceServerClient(sys.argv[1])
+client.start_stream(lambda result, error: answered.release())
+tensor = grpc.InferInput("b", [1, 1], "FP32")
+tensor.set_data_from_numpy(np.ones((1, 1), np.float32))
+step = 0
+while True:
+    for id in range(base, base + 20):
+        model = "slow" if id % 2 else "custom"
+        client.async_stream_infer(model, [tensor], sequence_id=id, sequence_start=step == 0)
+    if step == 0:
+        [answered.acquire() for _ in range(20)]
+    step += 1
+    if step == 20:
+        print("streaming", flush=True)
+"""
 
 
 class Silero(SileroCase):
