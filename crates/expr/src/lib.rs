@@ -34,6 +34,7 @@
 
 pub mod codec;
 mod compiled;
+pub mod conformance;
 mod error;
 mod functions;
 mod ir;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
-use crate::commands::{bench, conformance, inspect, run, sequence};
+use crate::commands::{bench, conformance, inspect, run, sequence, tensor};
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::serve;
@@ -28,6 +28,7 @@ pub fn command() -> Command {
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
+        .subcommand(tensor::TensorArgs::augment_args(Command::new("tensor")))
         .subcommand(demo::DemoArgs::augment_args(Command::new("demo")))
 }
 
@@ -73,6 +74,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "conformance" => conformance::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),
+        "tensor" => tensor::run(&parsed(args)?),
         "demo" => demo::run(&parsed(args)?).map(|()| true),
         other => Err(Failure::usage(format!("no command `{other}`"))),
     }

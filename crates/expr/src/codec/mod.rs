@@ -1,3 +1,5 @@
 //! Tensors as bytes and as text.
 
 pub mod binary;
+pub mod json;
+mod literal;

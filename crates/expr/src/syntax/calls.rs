@@ -23,7 +23,7 @@ const fn form(
 }
 
 /// The functions of tensors, and what only looks like a function.
-const FORMS: [Form; 31] = [
+const FORMS: [Form; 29] = [
     form("argmax", "(tensor, dimensions...)", |p, at| arg_extreme(p, at, Aggregator::Max)),
     form("argmin", "(tensor, dimensions...)", |p, at| arg_extreme(p, at, Aggregator::Min)),
     form("cell_cast", "(tensor, cell type)", cell_cast),
@@ -72,8 +72,6 @@ const FORMS: [Form; 31] = [
     form("top", "(count, tensor)", top),
     form("unpack_bits", "(tensor, cell type, big or little)", unpack_bits),
     form("xw_plus_b", "(x, w, b, dimension)", xw_plus_b),
-    form("avg", "(tensor, dimensions...)", |p, at| aggregate(p, at, Aggregator::Avg)),
-    form("count", "(tensor, dimensions...)", |p, at| aggregate(p, at, Aggregator::Count)),
 ];
 
 impl Parser<'_> {
@@ -102,7 +100,7 @@ impl Parser<'_> {
         if let Some((_, aggregator, _)) = AGGREGATORS.iter().find(|(n, ..)| *n == name) {
             self.reader.expect("(")?;
             let value = aggregate(self, at, *aggregator)?;
-            self.close(name, "a tensor and dimensions")?;
+            self.close(name, "(tensor, dimensions...)")?;
             return Ok(Some(value));
         }
         Ok(None)

@@ -5,5 +5,6 @@ pub mod conformance;
 pub mod inspect;
 pub mod run;
 pub mod sequence;
+pub mod tensor;
 
 pub(crate) mod prepare;

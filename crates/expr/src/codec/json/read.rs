@@ -1,0 +1,328 @@
+//! JSON to tensor.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value as Json};
+
+use crate::types::{CellType, TensorType, parse_type};
+use crate::value::{Cells, Labels, MAX_LABEL, Value, ValueError};
+
+/// Why JSON is not a tensor of the type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JsonError {
+    /// Something else stands where cells should.
+    #[error("expected {expected}, found {found}")]
+    Unexpected {
+        /// What should stand there.
+        expected: String,
+        /// What does.
+        found: String,
+    },
+    /// The wrong number of cells.
+    #[error("{of} needs {expected} {what} in a block, got {found}")]
+    Count {
+        /// The type.
+        of: TensorType,
+        /// Cells or digits.
+        what: &'static str,
+        /// As a block has.
+        expected: usize,
+        /// As there are.
+        found: usize,
+    },
+    /// A text that is no number of base 16.
+    #[error("{0:?} is no hexadecimal number")]
+    Hex(String),
+    /// An index that is not there.
+    #[error("{text:?} is no index below {size} along dimension {dimension}")]
+    Index {
+        /// What stands there.
+        text: String,
+        /// The dimension.
+        dimension: String,
+        /// Its size.
+        size: usize,
+    },
+    /// A dimension that the type does not have.
+    #[error("{of} has no dimension {dimension}")]
+    Dimension {
+        /// The type.
+        of: TensorType,
+        /// The name.
+        dimension: String,
+    },
+    /// An address with too few dimensions.
+    #[error("an address without dimension {0}")]
+    Address(String),
+    /// Labels where there must be addresses.
+    #[error("labels alone need one mapped dimension, which {0} has not")]
+    Labels(TensorType),
+    /// A cell or block that stands twice.
+    #[error("the cell {0} stands twice")]
+    Twice(String),
+    /// A block without its cells.
+    #[error("a block without values")]
+    NoValues,
+    /// A label that is too long.
+    #[error("a label of {0} bytes; {MAX_LABEL} is the most")]
+    Long(usize),
+    /// Parts that do not make a value.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}
+
+/// A tensor of this type from JSON in any of its forms. Cells of a block that are not given are 0.
+///
+/// # Errors
+/// When the JSON does not fit the type, with what was found and what was expected.
+pub fn from_json(kind: &TensorType, json: &Json) -> Result<Value, JsonError> {
+    let mut blocks =
+        Blocks { kind, size: kind.block_size(), by_labels: HashMap::new(), list: Vec::new() };
+    match json {
+        Json::Object(object) if is_wrapper(object) => {
+            if let Some(Json::String(found)) = object.get("type") {
+                same_dimensions(kind, found)?;
+            }
+            let parts = ["cells", "values", "blocks"].iter().filter_map(|key| object.get(*key));
+            for part in parts {
+                blocks.part(part)?;
+            }
+        }
+        other => blocks.part(other)?,
+    }
+    blocks.finish()
+}
+
+/// Whether an object is what stands around the cells, and not labels with cells.
+fn is_wrapper(object: &Map<String, Json>) -> bool {
+    let is_part =
+        |key: &str| object.get(key).is_some_and(|v| v.is_array() || v.is_object() || v.is_string());
+    object.get("type").is_some_and(Json::is_string)
+        || ["cells", "values", "blocks"].iter().any(|k| is_part(k))
+}
+
+/// A type in the JSON itself may differ in the cells, which are converted.
+fn same_dimensions(kind: &TensorType, found: &str) -> Result<(), JsonError> {
+    match parse_type(found) {
+        Ok(other) if other.dimensions() == kind.dimensions() => Ok(()),
+        _ => Err(JsonError::Unexpected {
+            expected: format!("a {kind}"),
+            found: format!("a {found}"),
+        }),
+    }
+}
+
+/// Blocks as they are read.
+struct Blocks<'k> {
+    kind: &'k TensorType,
+    size: usize,
+    by_labels: HashMap<Vec<String>, usize>,
+    /// The cells of each block, and which are given.
+    list: Vec<(Vec<f64>, Vec<bool>)>,
+}
+
+impl Blocks<'_> {
+    /// What `cells`, `values` or `blocks` have, or what stands there without any of these words.
+    fn part(&mut self, json: &Json) -> Result<(), JsonError> {
+        match json {
+            Json::Array(list) if list.first().is_some_and(Json::is_object) => {
+                list.iter().try_for_each(|item| self.addressed(item))
+            }
+            Json::Array(list) if !self.kind.is_dense() && list.is_empty() => Ok(()),
+            Json::Array(_) | Json::String(_) if self.kind.is_dense() => self.block(&[], json),
+            Json::Number(_) if self.kind.is_double() => {
+                self.block(&[], &Json::Array(vec![json.clone()]))
+            }
+            Json::Object(object) => self.labelled(object),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// `{"a":1,"b":2}` or `{"a":[1,2]}`.
+    fn labelled(&mut self, object: &Map<String, Json>) -> Result<(), JsonError> {
+        let dimensions = self.kind.dimensions();
+        for (label, json) in object {
+            match (self.kind.mapped_count(), dimensions) {
+                (1, _) if self.kind.indexed().next().is_none() => {
+                    let cell = number(json)?;
+                    self.cell(vec![label.clone()], 0, cell)?;
+                }
+                (1, _) => self.block(std::slice::from_ref(label), json)?,
+                (0, [only]) => {
+                    let offset = index(label, &only.name, self.size)?;
+                    let cell = number(json)?;
+                    self.cell(Vec::new(), offset, cell)?;
+                }
+                _ => return Err(JsonError::Labels(self.kind.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    /// `{"address":{..},"value":1}` or `{"address":{..},"values":[..]}`.
+    fn addressed(&mut self, json: &Json) -> Result<(), JsonError> {
+        let empty = Map::new();
+        let address = json.get("address").and_then(Json::as_object).unwrap_or(&empty);
+        if let Some(name) = address.keys().find(|name| self.kind.dimension(name).is_none()) {
+            return Err(JsonError::Dimension { of: self.kind.clone(), dimension: name.clone() });
+        }
+        let place = |name: &str| match address.get(name) {
+            Some(Json::String(text)) => Ok(text.clone()),
+            Some(other) => Ok(other.to_string()),
+            None => Err(JsonError::Address(name.to_owned())),
+        };
+        let labels = self.kind.mapped().map(|d| place(&d.name)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(values) = json.get("values") {
+            return self.block(&labels, values);
+        }
+        let Some(value) = json.get("value") else { return Err(JsonError::NoValues) };
+        let mut offset = 0;
+        for (dimension, size) in self.kind.indexed() {
+            offset = offset * size + index(&place(&dimension.name)?, &dimension.name, size)?;
+        }
+        self.cell(labels, offset, number(value)?)
+    }
+
+    /// All cells of a block: nested or flat arrays, or hexadecimal digits.
+    fn block(&mut self, labels: &[String], json: &Json) -> Result<(), JsonError> {
+        let cells = match json {
+            Json::String(digits) => self.digits(digits)?,
+            Json::Array(_) => {
+                let mut cells = Vec::with_capacity(self.size);
+                flatten(json, &mut cells, self.kind.indexed().count().max(1))?;
+                cells
+            }
+            other => return Err(self.unexpected(other)),
+        };
+        if cells.len() != self.size {
+            let of = self.kind.clone();
+            return Err(JsonError::Count {
+                of,
+                what: "cells",
+                expected: self.size,
+                found: cells.len(),
+            });
+        }
+        for (offset, cell) in cells.into_iter().enumerate() {
+            self.cell(labels.to_vec(), offset, cell)?;
+        }
+        Ok(())
+    }
+
+    fn digits(&self, digits: &str) -> Result<Vec<f64>, JsonError> {
+        let cell = self.kind.cell();
+        let width = cell.size() * 2;
+        if digits.len() != width * self.size {
+            let (of, expected, found) = (self.kind.clone(), width * self.size, digits.len());
+            return Err(JsonError::Count { of, what: "hexadecimal digits", expected, found });
+        }
+        let bad = || JsonError::Hex(digits.chars().take(20).collect());
+        let number = |text: &[u8]| {
+            let text =
+                std::str::from_utf8(text).ok().filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
+            let bits = text.and_then(|t| u64::from_str_radix(t, 16).ok()).ok_or_else(bad)?;
+            Ok(match cell {
+                CellType::Double => f64::from_bits(bits),
+                CellType::Float => f64::from(f32::from_bits(bits as u32)),
+                CellType::BFloat16 => half::bf16::from_bits(bits as u16).to_f64(),
+                CellType::Int8 => f64::from(bits as u8 as i8),
+            })
+        };
+        digits.as_bytes().chunks_exact(width).map(number).collect()
+    }
+
+    fn cell(&mut self, labels: Vec<String>, offset: usize, cell: f64) -> Result<(), JsonError> {
+        if let Some(label) = labels.iter().find(|l| l.len() > MAX_LABEL) {
+            return Err(JsonError::Long(label.len()));
+        }
+        let next = self.list.len();
+        let twice = |labels: &[String]| {
+            let names = self.kind.mapped().zip(labels).map(|(d, l)| format!("{}:{l}", d.name));
+            JsonError::Twice(format!("{{{}}}", names.collect::<Vec<_>>().join(",")))
+        };
+        let at = match self.by_labels.get(&labels) {
+            Some(at) => *at,
+            None => {
+                self.list.push((vec![0.0; self.size], vec![false; self.size]));
+                self.by_labels.insert(labels.clone(), next);
+                next
+            }
+        };
+        if self.list[at].1[offset] {
+            return Err(twice(&labels));
+        }
+        let (cells, given) = &mut self.list[at];
+        (cells[offset], given[offset]) = (cell, true);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Value, JsonError> {
+        if self.kind.is_dense() && self.list.is_empty() {
+            self.list.push((vec![0.0; self.size], Vec::new()));
+            self.by_labels.insert(Vec::new(), 0);
+        }
+        let mut order: Vec<(&Vec<String>, usize)> =
+            self.by_labels.iter().map(|(l, at)| (l, *at)).collect();
+        order.sort_unstable_by_key(|(_, at)| *at);
+        let mut labels = Labels::with_capacity(order.len() * self.kind.mapped_count());
+        order.iter().flat_map(|(list, _)| list.iter()).for_each(|l| labels.push(l));
+        let cells: Vec<f64> =
+            self.list.iter().flat_map(|(cells, _)| cells.iter().copied()).collect();
+        Ok(Value::new(self.kind.clone(), labels, Cells::from_numbers(self.kind.cell(), &cells))?)
+    }
+
+    fn unexpected(&self, found: &Json) -> JsonError {
+        JsonError::Unexpected {
+            expected: format!("the cells of {}", self.kind),
+            found: short(found),
+        }
+    }
+}
+
+/// The numbers of nested arrays, no deeper than a block has dimensions.
+fn flatten(json: &Json, cells: &mut Vec<f64>, depth: usize) -> Result<(), JsonError> {
+    match json {
+        Json::Array(list) if depth > 0 => {
+            list.iter().try_for_each(|j| flatten(j, cells, depth - 1))
+        }
+        other => {
+            cells.push(number(other)?);
+            Ok(())
+        }
+    }
+}
+
+fn number(json: &Json) -> Result<f64, JsonError> {
+    let named = |text: &str| match text {
+        "NaN" | "nan" => Some(f64::NAN),
+        "Infinity" | "inf" | "+Infinity" | "+inf" => Some(f64::INFINITY),
+        "-Infinity" | "-inf" => Some(f64::NEG_INFINITY),
+        other => other.parse().ok(),
+    };
+    let found = match json {
+        Json::Null => Some(f64::NAN),
+        Json::Number(n) => n.as_f64(),
+        Json::String(text) => named(text),
+        _ => None,
+    };
+    found.ok_or_else(|| JsonError::Unexpected {
+        expected: "a number".to_owned(),
+        found: short(json),
+    })
+}
+
+fn index(text: &str, dimension: &str, size: usize) -> Result<usize, JsonError> {
+    text.parse().ok().filter(|i| *i < size).ok_or_else(|| JsonError::Index {
+        text: text.to_owned(),
+        dimension: dimension.to_owned(),
+        size,
+    })
+}
+
+fn short(json: &Json) -> String {
+    match json {
+        Json::Array(_) => "an array".to_owned(),
+        Json::Object(_) => "an object".to_owned(),
+        other => other.to_string().chars().take(40).collect(),
+    }
+}

@@ -1,0 +1,81 @@
+//! Values by name, and expressions that use them.
+
+use std::collections::BTreeMap;
+
+use stead_expr::{Rate, TensorType, Value, compile};
+
+/// Values that were kept.
+#[derive(Default)]
+pub(super) struct Session {
+    values: BTreeMap<String, Value>,
+}
+
+impl Session {
+    /// The value of an expression.
+    ///
+    /// # Errors
+    /// In words, with line and column where the text is wrong.
+    pub(super) fn value(&self, text: &str) -> Result<Value, String> {
+        let find = |name: &str| -> Option<(TensorType, Rate)> {
+            self.values.get(name).map(|v| (v.kind().clone(), Rate::Query))
+        };
+        let compiled = compile(text, &find).map_err(|e| e.to_string())?;
+        let inputs: Vec<&Value> =
+            compiled.names().iter().filter_map(|n| self.values.get(n)).collect();
+        compiled.run(&inputs).map_err(|e| e.to_string())
+    }
+
+    /// Keeps a value for later expressions.
+    pub(super) fn keep(&mut self, name: &str, value: Value) {
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// All that were kept.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.values.iter()
+    }
+}
+
+/// `name = expression`, where `==` is none of it.
+pub(super) fn assignment(line: &str) -> Option<(&str, &str)> {
+    let (name, text) = line.split_once('=')?;
+    let name = name.trim();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (is_name && !text.starts_with('=')).then_some((name, text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Session, assignment};
+
+    #[test]
+    fn an_assignment_is_a_name_and_one_sign() {
+        for (line, expected) in [
+            ("a=1", Some(("a", "1"))),
+            (" a_1 = b == c ", Some(("a_1", "b == c"))),
+            ("a==1", None),
+            ("a+b=1", None),
+            ("1=a", None),
+            ("a<=1", None),
+            ("a", None),
+        ] {
+            assert_eq!(assignment(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn kept_values_have_their_names() {
+        let mut session = Session::default();
+        let value = session.value("tensor(x[2]):[1,2]");
+        session.keep("v", value.expect("a literal"));
+        assert_eq!(
+            session.value("v*v").map(|v| v.to_string()),
+            Ok("tensor(x[2]):[1,4]".to_owned())
+        );
+        assert_eq!(
+            session.value("w").map(|v| v.to_string()),
+            Err("1:1: unknown name w".to_owned())
+        );
+    }
+}
