@@ -32,7 +32,7 @@ pub use error::{BuildError, LoadError, PlanError, RunError};
 pub use lift::{Lift, LiftedState, StateInit, Unlifted};
 pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo};
 pub use passes::PassReport;
-pub use plan::{PlanView, StepView};
+pub use plan::{Growing, PlanView, StepView};
 pub use session::{
     FREED, FreeError, OutputBuf, Outputs, PlanStats, RunContext, Session, SessionOptions,
 };

@@ -12,14 +12,15 @@ use crate::compile::{Program, compile};
 use crate::error::{LoadError, RunError};
 use crate::model::{IoSpec, Model};
 use crate::plan::{
-    Branch, End, PlaceSource, PlanNode, PlanView, RunEnv, continue_plan, read_source, run_segment,
+    Branch, End, Growing, PlaceSource, PlanNode, PlanView, RunEnv, continue_plan, read_source,
+    run_segment,
 };
 use cache::{PlanCache, PlanEntry};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use stead_kernels::{Isa, Parallel, Serial};
-use stead_tensor::{Blocks, Tensor, TensorView};
+use stead_tensor::{Blocks, DType, Shape, Tensor, TensorView};
 
 /// How a session is made.
 #[derive(Debug, Clone)]
@@ -165,18 +166,35 @@ impl Session {
         cx: &RunContext<'_>,
         f: impl FnOnce(Outputs<'_>) -> R,
     ) -> Result<R, RunError> {
-        self.check_inputs(inputs)?;
-        let entry = self.plans.get(&self.program, inputs)?;
+        self.run_growing(inputs, &mut [], cx, f)
+    }
+
+    /// As [`Session::run_with`], with states that grow where they lie. Their inputs are `None` in `inputs`. After the
+    /// run [`Outputs::grown`] tells which outputs are such a state: where the model joined new elements to its end it
+    /// has become longer in [`Growing::growth`] without a copy; where the model did something else its output is read
+    /// as any other. When the run fails the states must be dropped.
+    ///
+    /// # Errors
+    /// [`RunError`]; the session stays usable.
+    pub fn run_growing<R>(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        growing: &mut [Growing],
+        cx: &RunContext<'_>,
+        f: impl FnOnce(Outputs<'_>) -> R,
+    ) -> Result<R, RunError> {
+        self.check_inputs(inputs, growing)?;
+        let entry = self.plans.get(&self.program, inputs, growing)?;
         let started = Instant::now();
         let mut scratch =
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        let ran = self.run_plan(&entry, inputs, cx, &mut scratch);
+        let ran = self.run_plan(&entry, inputs, growing, cx, &mut scratch);
         let nanos = started.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64;
         let result = ran.and_then(|()| {
             entry.last_nanos.store(nanos, Relaxed);
             let last = scratch.path.last().ok_or(RunError::Internal("a run without a plan"))?;
             match &last.end {
-                End::Done(places) => Ok(f(Outputs::new(places, &scratch.blocks, inputs))),
+                End::Done(places) => Ok(f(Outputs::new(places, &scratch.blocks, inputs, growing))),
                 End::Branch(_) => Err(RunError::Internal("a run stopped at a branch")),
             }
         });
@@ -218,7 +236,7 @@ impl Session {
 
     /// How long the plan for these input shapes took when it last ran; `None` when it has not.
     pub fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration> {
-        let nanos = self.plans.peek(inputs)?.last_nanos.load(Relaxed);
+        let nanos = self.plans.peek(inputs, &[])?.last_nanos.load(Relaxed);
         (nanos > 0).then(|| Duration::from_nanos(nanos))
     }
 
@@ -233,10 +251,10 @@ impl Session {
     /// # Errors
     /// [`RunError`].
     pub fn plan_view(&self, inputs: &[Option<TensorView<'_>>]) -> Result<PlanView, RunError> {
-        self.check_inputs(inputs)?;
-        let entry = self.plans.get(&self.program, inputs)?;
+        self.check_inputs(inputs, &[])?;
+        let entry = self.plans.get(&self.program, inputs, &[])?;
         let mut scratch = Scratch::default();
-        self.run_plan(&entry, inputs, &RunContext::default(), &mut scratch)?;
+        self.run_plan(&entry, inputs, &mut [], &RunContext::default(), &mut scratch)?;
         let mut view = PlanView::default();
         scratch.path.iter().for_each(|node| view.add(node));
         Ok(view)
@@ -246,11 +264,13 @@ impl Session {
         &self,
         entry: &PlanEntry,
         inputs: &[Option<TensorView<'_>>],
+        growing: &mut [Growing],
         cx: &RunContext<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), RunError> {
-        let env = RunEnv {
+        let mut env = RunEnv {
             inputs,
+            growing,
             isa: self.program.isa,
             parallel: cx.parallel,
             cancelled: cx.cancelled,
@@ -262,13 +282,16 @@ impl Session {
                 return Err(stead_tensor::TensorError::OutOfMemory(bytes).into());
             }
             scratch.blocks.ensure(scratch.path.len(), bytes)?;
-            run_segment(&node.segment, &mut scratch.blocks, &env)?;
+            run_segment(&node.segment, &mut scratch.blocks, &mut env)?;
             let next = match &node.end {
                 End::Done(_) => None,
                 End::Branch(branch) => {
                     let value = match &branch.source {
                         PlaceSource::Arena(span) => scratch.blocks.bytes(*span),
-                        PlaceSource::Outside(source) => read_source(source, inputs).ok(),
+                        PlaceSource::Outside(source) => {
+                            read_source(source, inputs, env.growing).ok()
+                        }
+                        PlaceSource::Grown(_) => None,
                     };
                     let value = value.ok_or(RunError::Internal("a branch reads outside"))?;
                     Some(self.child(branch, value)?)
@@ -302,38 +325,44 @@ impl Session {
         Ok(children.entry(value.into()).or_insert(made).clone())
     }
 
-    fn check_inputs(&self, inputs: &[Option<TensorView<'_>>]) -> Result<(), RunError> {
+    fn check_inputs(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        growing: &[Growing],
+    ) -> Result<(), RunError> {
         let specs = self.model.inputs();
         if inputs.len() != specs.len() {
             return Err(RunError::InputCount { expected: specs.len(), actual: inputs.len() });
         }
-        for (spec, input) in specs.iter().zip(inputs) {
+        let grows = |input: usize| growing.iter().find(|state| state.input == input);
+        for (index, (spec, input)) in specs.iter().zip(inputs).enumerate() {
             let Some(view) = input else {
-                if spec.optional {
-                    continue;
+                match grows(index) {
+                    Some(state) => check(spec, state.growth.dtype(), &state.growth.shape())?,
+                    None if spec.optional => {}
+                    None => return Err(RunError::MissingInput(spec.name.clone())),
                 }
-                return Err(RunError::MissingInput(spec.name.clone()));
+                continue;
             };
-            if view.dtype() != spec.dtype {
-                return Err(RunError::InputType {
-                    name: spec.name.clone(),
-                    expected: spec.dtype,
-                    actual: view.dtype(),
-                });
-            }
-            if !spec.accepts(&view.shape()) {
-                return Err(RunError::InputShape {
-                    name: spec.name.clone(),
-                    expected: spec.dims_text(),
-                    actual: view.shape(),
-                });
-            }
+            check(spec, view.dtype(), &view.shape())?;
             if !view.is_aligned() {
                 return Err(RunError::Misaligned(spec.name.clone()));
             }
         }
         Ok(())
     }
+}
+
+fn check(spec: &IoSpec, actual: DType, shape: &Shape) -> Result<(), RunError> {
+    let name = || spec.name.clone();
+    if actual != spec.dtype {
+        return Err(RunError::InputType { name: name(), expected: spec.dtype, actual });
+    }
+    if !spec.accepts(shape) {
+        let expected = spec.dims_text();
+        return Err(RunError::InputShape { name: name(), expected, actual: *shape });
+    }
+    Ok(())
 }
 
 fn position(specs: &[IoSpec], name: &str) -> Option<usize> {

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use stead_engine::{
-    IoSpec, Lift, LiftedState, LoadOptions, Model, Parallel, PlanStats, RunContext, RunError,
-    Session, SessionOptions, Unlifted,
+    Growing, IoSpec, Lift, LiftedState, LoadOptions, Model, Parallel, PlanStats, RunContext,
+    RunError, Session, SessionOptions, Unlifted,
 };
 use stead_pool::Team;
-use stead_tensor::TensorView;
+use stead_tensor::{Growth, Tensor, TensorView};
 
 /// Why an evaluation gave nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,14 @@ pub(crate) struct Run<'a> {
     pub(crate) team: Option<Team<'a>>,
     /// Asked between steps.
     pub(crate) cancelled: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A state that becomes longer along an axis with every step, by the positions of its input and output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Grows {
+    pub(crate) input: usize,
+    pub(crate) output: usize,
+    pub(crate) axis: usize,
 }
 
 /// A loaded model that any number of threads may evaluate.
@@ -68,6 +76,25 @@ pub(crate) trait Evaluate: Send + Sync {
         run: &Run<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(), EvaluateError>;
+
+    /// Runs on tensors and gives each wanted output. States that grow need not be copied: the longer one may share its
+    /// memory with the one that was given, which stays what it is.
+    fn run_growing(
+        &self,
+        inputs: &[Option<Tensor>],
+        growing: &[Grows],
+        wanted: &[usize],
+        run: &Run<'_>,
+    ) -> Result<Vec<Tensor>, EvaluateError> {
+        let _ = growing;
+        let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+        let mut outputs = Vec::with_capacity(wanted.len());
+        self.run(&views, wanted, run, &mut |_, view| {
+            outputs.push(owned(view)?);
+            Ok(())
+        })?;
+        Ok(outputs)
+    }
 
     /// How long the last run on inputs of these shapes took.
     fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration>;
@@ -130,11 +157,7 @@ impl Evaluate for Session {
         sink: &mut Sink<'_>,
     ) -> Result<(), EvaluateError> {
         let team = run.team.map(Lent);
-        let parallel: &dyn Parallel = match &team {
-            Some(team) => team,
-            None => &stead_engine::Serial,
-        };
-        let cx = RunContext { parallel, cancelled: Some(run.cancelled) };
+        let cx = context(&team, run);
         self.run_with(inputs, &cx, |outputs| {
             for (place, &index) in wanted.iter().enumerate() {
                 sink(place, outputs.get(index).map_err(translate)?)?;
@@ -144,6 +167,44 @@ impl Evaluate for Session {
         .map_err(translate)?
     }
 
+    fn run_growing(
+        &self,
+        inputs: &[Option<Tensor>],
+        growing: &[Grows],
+        wanted: &[usize],
+        run: &Run<'_>,
+    ) -> Result<Vec<Tensor>, EvaluateError> {
+        let mut states = Vec::with_capacity(growing.len());
+        for &Grows { input, output, axis } in growing {
+            let Some(state) = inputs.get(input).and_then(Option::as_ref) else { continue };
+            if Growth::suits(state.dtype(), &state.shape(), axis) {
+                let growth = Growth::new(state, axis).map_err(memory)?;
+                states.push(Growing { input, output, growth });
+            }
+        }
+        let grows = |index: usize| states.iter().any(|s: &Growing| s.input == index);
+        let views = inputs.iter().enumerate();
+        let views = views.map(|(i, t)| t.as_ref().filter(|_| !grows(i)).map(Tensor::view));
+        let views: Vec<_> = views.collect();
+        let team = run.team.map(Lent);
+        // Outputs are copied as long as the run's memory is theirs; a state that has grown needs no copy.
+        let copied = self.run_growing(&views, &mut states, &context(&team, run), |outputs| {
+            let each = wanted.iter().map(|&index| match outputs.grown(index) {
+                Some(state) => Ok(Err(state)),
+                None => owned(outputs.get(index).map_err(translate)?).map(Ok),
+            });
+            each.collect::<Result<Vec<_>, _>>()
+        });
+        let copied = copied.map_err(translate)??;
+        let mut grown: Vec<_> = states.into_iter().map(|s| Some(s.growth.finish())).collect();
+        let lost = || EvaluateError::Failed("a state is wanted twice".to_owned());
+        let each = copied.into_iter().map(|output| match output {
+            Ok(tensor) => Ok(tensor),
+            Err(state) => grown.get_mut(state).and_then(Option::take).ok_or_else(lost),
+        });
+        each.collect()
+    }
+
     fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration> {
         Session::last_duration(self, inputs)
     }
@@ -151,6 +212,22 @@ impl Evaluate for Session {
     fn plan_stats(&self) -> PlanStats {
         Session::plan_stats(self)
     }
+}
+
+fn context<'a>(team: &'a Option<Lent<'a>>, run: &Run<'a>) -> RunContext<'a> {
+    let parallel: &dyn Parallel = match team {
+        Some(team) => team,
+        None => &stead_engine::Serial,
+    };
+    RunContext { parallel, cancelled: Some(run.cancelled) }
+}
+
+fn owned(view: TensorView<'_>) -> Result<Tensor, EvaluateError> {
+    view.to_tensor().map_err(memory)
+}
+
+fn memory(error: stead_tensor::TensorError) -> EvaluateError {
+    EvaluateError::Memory(error.to_string())
 }
 
 fn translate(error: RunError) -> EvaluateError {

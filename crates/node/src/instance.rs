@@ -109,6 +109,7 @@ impl Instance {
             threads: given(settings.threads).unwrap_or(cores),
             queue: settings.max_queue_size.unwrap_or(QUEUE).max(1) as usize,
             batching,
+            growing: layout.iter().flat_map(Layout::growing).collect(),
         };
         let runs = settings.warmup.unwrap_or(0);
         warm_up(&*evaluate, &signature, layout.as_ref(), runs, machine, limits.threads)?;

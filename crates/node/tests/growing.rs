@@ -1,13 +1,16 @@
 //! States that become longer with every step: a decoder with a cache of keys and values.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../engine/tests/decoder/mod.rs"]
 mod decoder;
 
 use decoder::{Sizes, decoder};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 use stead_engine::{LoadOptions, Model, Session, SessionOptions};
 use stead_node::{
-    Code, Embedded, Error, InferRequest, NodeConfig, Param, Parameters, Protocol, VersionRef,
+    Code, Embedded, Error, InferRequest, NodeConfig, Param, Parameters, Protocol, SequenceId,
+    VersionRef,
 };
 use stead_tensor::{DType, Shape, Tensor};
 
@@ -69,8 +72,11 @@ fn request(id: u64, start: bool, rows: &[&[i64]]) -> InferRequest {
 
 /// The logits of all positions, from one run over all tokens with an empty cache.
 fn whole(ids: &[i64]) -> Vec<f32> {
-    let model = Model::from_bytes(&decoder(SIZES), None, &LoadOptions::default()).unwrap();
-    let session = Session::new(model, &SessionOptions::default()).unwrap();
+    static SESSION: LazyLock<Session> = LazyLock::new(|| {
+        let model = Model::from_bytes(&decoder(SIZES), None, &LoadOptions::default()).unwrap();
+        Session::new(model, &SessionOptions::default()).unwrap()
+    });
+    let session = &*SESSION;
     let ids = Tensor::from_slice(ids, &[1, ids.len()]).unwrap();
     let empty = Shape::new(&[1, SIZES.heads, 0, SIZES.head]).unwrap();
     let empty = Tensor::zeros(DType::F32, empty).unwrap();
@@ -134,18 +140,23 @@ fn decoders_share_batches() {
     }
 }
 
-/// A step beyond the limit fails and leaves the sequence as it was.
-#[test]
-fn a_cache_has_its_limit() {
+/// Options by which the caches hold at most `max` positions.
+fn limited(max: usize) -> String {
     let state = |layer: usize, part: &str| {
         format!(
             r#"{{"input": "past.{layer}.{part}", "output": "present.{layer}.{part}",
-                "growable": {{"axis": 2, "max": 8}}}}"#
+                "growable": {{"axis": 2, "max": {max}}}}}"#
         )
     };
     let states: Vec<String> =
         (0..2).flat_map(|l| ["key", "value"].map(|part| state(l, part))).collect();
-    let server = Server::new(&format!(r#""states": [{}]"#, states.join(",")));
+    format!(r#""states": [{}]"#, states.join(","))
+}
+
+/// A step beyond the limit fails and leaves the sequence as it was.
+#[test]
+fn a_cache_has_its_limit() {
+    let server = Server::new(&limited(8));
     server.step(1, true, &TEXT[..6]).unwrap();
     let error = server.step(1, false, &TEXT[6..9]).unwrap_err();
     assert_eq!(error.code, Code::ResourceExhausted);
@@ -154,4 +165,109 @@ fn a_cache_has_its_limit() {
     assert_close("the two that fit", &got, &whole(&TEXT[..8])[6 * SIZES.vocabulary..]);
     assert_eq!(server.step(1, false, &TEXT[8..9]).unwrap_err().code, Code::ResourceExhausted);
     assert_eq!(server.step(2, true, &TEXT[..9]).unwrap_err().code, Code::ResourceExhausted);
+}
+
+/// The same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Steps of several sequences at a time, forks, ends, copies by export and import, wrong tokens and full caches, in any
+/// order: each sequence gives what a run over its own tokens gives.
+#[test]
+fn whatever_happens_to_a_cache_a_sequence_sees_its_own_tokens() {
+    const MAX: usize = 20;
+    for (seed, batched) in
+        [(1, ""), (2, r#", "max_batch_size": 4, "max_queue_delay_microseconds": 500"#)]
+    {
+        let server = Server::new(&format!("{}{batched}", limited(MAX)));
+        let node = &server.node;
+        let mut random = Random(seed);
+        let mut alive: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
+        let mut next = 1;
+        for round in 0..150 {
+            if alive.len() < 4 {
+                alive.insert(next, Vec::new());
+                next += 1;
+            }
+            // A step each for some of them.
+            let steps: Vec<(u64, Vec<i64>)> = alive
+                .iter()
+                .filter_map(|(&id, tokens)| {
+                    if !tokens.is_empty() && random.below(4) == 0 {
+                        return None;
+                    }
+                    let wrong = random.below(8) == 0;
+                    let token = |r: &mut Random| if wrong { 99 } else { r.below(11) as i64 };
+                    let count = 1 + random.below(3);
+                    Some((id, (0..count).map(|_| token(&mut random)).collect()))
+                })
+                .collect();
+            let begin = |(id, new): &(u64, Vec<i64>)| {
+                let request = request(*id, alive[id].is_empty(), &[new]);
+                let node = Arc::clone(node);
+                server.runtime.spawn(async move { node.infer(request).await })
+            };
+            let running: Vec<_> = steps.iter().map(begin).collect();
+            for ((id, new), answer) in steps.into_iter().zip(running) {
+                let label = format!("seed {seed}, round {round}, sequence {id}");
+                let answer = server.runtime.block_on(answer).unwrap();
+                let tokens = alive.get_mut(&id).unwrap();
+                let fits = tokens.len() + new.len() <= MAX && new[0] < 11;
+                assert_eq!(answer.is_ok(), fits, "{label}: {:?}", answer.as_ref().err());
+                match answer {
+                    Ok(answer) => {
+                        tokens.extend(&new);
+                        let expected = whole(tokens);
+                        let last = &expected[(tokens.len() - new.len()) * SIZES.vocabulary..];
+                        assert_close(&label, &logits(&answer.outputs), last);
+                    }
+                    Err(_) if tokens.is_empty() => drop(alive.remove(&id)),
+                    Err(_) => {}
+                }
+            }
+            let Some((&id, tokens)) = alive.iter().nth(random.below(5)) else { continue };
+            let (sequence, tokens) = (SequenceId::Number(id), tokens.clone());
+            let to = SequenceId::Number(next);
+            match random.below(3) {
+                0 => node.fork_sequence("m", &VersionRef::Latest, &sequence, to).map(drop),
+                1 => {
+                    let (step, values) =
+                        node.export_sequence("m", &VersionRef::Latest, &sequence).unwrap();
+                    assert_eq!(values[0].1.shape()[2], tokens.len());
+                    node.import_sequence("m", &VersionRef::Latest, to, step, values)
+                }
+                _ => {
+                    alive.remove(&id);
+                    node.end_sequence("m", &VersionRef::Latest, &sequence).unwrap();
+                    continue;
+                }
+            }
+            .unwrap();
+            alive.insert(next, tokens);
+            next += 1;
+        }
+    }
+}
+
+/// What a sequence may take counts with the room that its caches have to grow.
+#[test]
+fn the_room_to_grow_is_counted() {
+    let server = Server::new("");
+    let mut before = 0;
+    for step in 0..9 {
+        server.step(1, step == 0, &TEXT[step..step + 1]).unwrap();
+        let bytes = server.node.metrics().models[0].versions[0].sequences.unwrap().bytes;
+        let doubled = step.is_power_of_two() || step == 0;
+        assert_eq!(bytes != before, doubled, "step {step}: {before} to {bytes} bytes");
+        before = bytes;
+    }
+    // Two layers, keys and values, sixteen positions of eight numbers.
+    assert!(before >= 2 * 2 * 16 * 8 * 4, "{before}");
 }

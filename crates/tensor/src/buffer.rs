@@ -82,10 +82,15 @@ fn layout(len: usize) -> Result<Layout, TensorError> {
 }
 
 impl AlignedBuf {
-    /// The start of the buffer, with leave to write: for [`crate::Blocks`], which proves that its slices
-    /// are disjoint.
+    /// The start of the buffer, with leave to write: for [`crate::Blocks`] and the rows of growing tensors,
+    /// which prove that their slices are disjoint.
     pub(crate) const fn raw(&self) -> *mut u8 {
         self.ptr.as_ptr()
+    }
+
+    /// The number of bytes, without a view of them.
+    pub(crate) const fn byte_len(&self) -> usize {
+        self.len
     }
 }
 

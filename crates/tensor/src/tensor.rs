@@ -1,16 +1,52 @@
 //! Owned tensors.
 
+use crate::growth::around;
+use crate::rows::Rows;
 use crate::{AlignedBuf, DType, Element, Shape, SharedBytes, TensorError, TensorView};
+use std::sync::{Arc, OnceLock};
 
 #[derive(Debug, Clone)]
 enum Storage {
-    Owned(std::sync::Arc<AlignedBuf>),
+    Owned(Arc<AlignedBuf>),
     Shared(SharedBytes),
-    Strings(std::sync::Arc<[Vec<u8>]>),
+    Strings(Arc<[Vec<u8>]>),
+    Grown(Arc<Grown>),
+}
+
+/// Elements with the growing axis outermost.
+#[derive(Debug)]
+struct Grown {
+    rows: Rows,
+    /// The shape when it was made, and the axis along which it grew.
+    shape: Shape,
+    axis: usize,
+    /// The elements in row-major order, for readers that know no other.
+    flat: OnceLock<AlignedBuf>,
+}
+
+impl Grown {
+    /// The elements in row-major order, copied when they lie otherwise.
+    fn bytes(&self, dtype: DType) -> &[u8] {
+        let (outer, inner) = around(dtype, &self.shape, self.axis);
+        let bytes = self.rows.bytes();
+        if outer == 1 {
+            return bytes;
+        }
+        self.flat.get_or_init(|| {
+            let steps = self.shape[self.axis];
+            let parts = (0..outer * steps).map(|at| {
+                let start = (at % steps * outer + at / steps) * inner;
+                bytes.get(start..start + inner).unwrap_or_default()
+            });
+            // As with every collection, the process ends where there is no memory for it.
+            AlignedBuf::of_parts(bytes.len(), parts).unwrap_or_else(|_| std::process::abort())
+        })
+    }
 }
 
 /// A contiguous row-major tensor that owns its data or shares it. Clones share; nothing changes a tensor
-/// once it is made.
+/// once it is made. One that has grown ([`crate::Growth`]) may lie otherwise until somebody wants to see its elements
+/// in this order.
 #[derive(Debug, Clone)]
 pub struct Tensor {
     dtype: DType,
@@ -25,7 +61,7 @@ impl Tensor {
     /// [`TensorError::WrongByteLength`] when shape and type give another size.
     pub fn from_buffer(dtype: DType, shape: Shape, buf: AlignedBuf) -> Result<Tensor, TensorError> {
         TensorView::from_bytes(dtype, shape, &buf)?;
-        Ok(Tensor { dtype, shape, storage: Storage::Owned(std::sync::Arc::new(buf)) })
+        Ok(Tensor { dtype, shape, storage: Storage::Owned(Arc::new(buf)) })
     }
 
     /// A tensor over a range of a shared buffer, copied only if the range is not aligned for the type.
@@ -91,6 +127,35 @@ impl Tensor {
         Tensor::from_slice(&[value], &[])
     }
 
+    /// A tensor that has grown along an axis.
+    pub(crate) fn grown(dtype: DType, shape: Shape, axis: usize, rows: Rows) -> Tensor {
+        let grown = Grown { rows, shape, axis, flat: OnceLock::new() };
+        Tensor { dtype, shape, storage: Storage::Grown(Arc::new(grown)) }
+    }
+
+    /// The elements with `axis` outermost, of a tensor that has grown along it.
+    pub(crate) fn rows_along(&self, axis: usize) -> Option<&Rows> {
+        match &self.storage {
+            Storage::Grown(grown) if grown.axis == axis && grown.shape == self.shape => {
+                Some(&grown.rows)
+            }
+            _ => None,
+        }
+    }
+
+    /// The bytes of memory that the elements take: where the tensor has grown, its room to grow among them. The
+    /// same at any time, so that accounts of it even out.
+    pub fn held_bytes(&self) -> usize {
+        match &self.storage {
+            Storage::Grown(grown) => grown.rows.capacity(),
+            Storage::Owned(buf) => buf.byte_len(),
+            Storage::Shared(bytes) => bytes.len(),
+            Storage::Strings(strings) => {
+                strings.iter().map(|s| s.len() + size_of::<Vec<u8>>()).sum()
+            }
+        }
+    }
+
     /// The element type.
     pub const fn dtype(&self) -> DType {
         self.dtype
@@ -121,6 +186,9 @@ impl Tensor {
             Storage::Owned(buf) => TensorView::from_bytes(self.dtype, self.shape, buf),
             Storage::Shared(bytes) => TensorView::from_bytes(self.dtype, self.shape, bytes),
             Storage::Strings(strings) => TensorView::from_strings(self.shape, strings),
+            Storage::Grown(grown) => {
+                TensorView::from_bytes(self.dtype, self.shape, grown.bytes(self.dtype))
+            }
         };
         match made {
             Ok(view) => view,
@@ -161,7 +229,6 @@ impl PartialEq for Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     #[test]
     fn a_misaligned_range_is_copied_an_aligned_one_is_shared() {

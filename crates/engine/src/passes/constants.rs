@@ -11,7 +11,7 @@ use stead_tensor::Tensor;
 /// Replaces nodes whose inputs are constants by their results, within the budget. A node that fails stays: it
 /// may stand in a branch that is never taken.
 pub(super) fn run(ir: &mut Ir, cx: &mut PassCx) -> Result<usize, LoadError> {
-    let mut facts = Facts::new(vec![0; ir.values.len()]);
+    let mut facts = Facts::new(vec![0; ir.values.len()], [].into());
     for index in 0..ir.values.len() {
         let id = crate::ir::ValueId(index as u32);
         if let Some(tensor) = ir.constant(Some(id)) {

@@ -2,14 +2,15 @@
 
 use super::facts::{BufferRef, Fact, Facts, Place, View};
 use super::run::Args;
-use super::segment::{SegmentBuilder, Source, StepType};
+use super::segment::{Append, SegmentBuilder, Source, StepType};
 use crate::compile::CompiledNode;
 use crate::error::{PlanError, RunError};
 use crate::ir::ValueId;
+use std::ops::Range;
 use std::sync::Arc;
 use stead_kernels::Isa;
 use stead_kernels::movement::copy_strided;
-use stead_tensor::{DType, Element, MAX_RANK, Shape, Tensor};
+use stead_tensor::{DType, Element, MAX_RANK, Shape, Tensor, grown_strides};
 
 /// Bytes that a step will read.
 #[derive(Debug, Clone)]
@@ -292,7 +293,7 @@ impl PlanCx<'_> {
     ) -> Result<(), PlanError> {
         let fact = self.fact(input)?.clone();
         let size = fact.dtype.size().max(1);
-        let elements = range_len(&whole_place(&fact)?) / size;
+        let elements = whole_place(&fact)?.range().len() / size;
         let reach = |toward: fn(isize, isize) -> isize| {
             shape.iter().zip(&strides).try_fold(offset as isize, |at, (&d, &s)| {
                 at.checked_add(toward(0, (d as isize - 1).checked_mul(s)?))
@@ -309,6 +310,59 @@ impl PlanCx<'_> {
             self.facts.set(id, Fact { dtype: fact.dtype, shape, place: fact.place, view });
         }
         Ok(())
+    }
+
+    /// The growing state that this node may append to where it lies: input `past` is the state as the caller
+    /// brought it, and `output` is what becomes of it, longer along `axis` by the inputs `reads`.
+    pub(crate) fn appends(
+        &self,
+        past: usize,
+        output: usize,
+        axis: usize,
+        reads: Range<usize>,
+    ) -> Option<usize> {
+        let fact = self.fact(past).ok()?;
+        let Place::Grown(state, bytes) = fact.place else { return None };
+        let grows = self.facts.growing.get(state)?;
+        let is_whole =
+            bytes == fact.shape.byte_len(fact.dtype) && fact.view == Some(grown(&fact.shape, axis));
+        // A step that appends cannot read what may move when it does.
+        let mut reads = reads.flat_map(|index| self.fact(index));
+        let reads_none = reads.all(|f| !matches!(f.place, Place::Grown(..)));
+        let is_next = self.output_id(output) == Some(grows.output) && grows.axis == axis;
+        (is_whole && is_next && reads_none).then_some(state)
+    }
+
+    /// Declares `output` as input `past`, which [`PlanCx::appends`] has found to be `state`, with something behind it,
+    /// and emits the step that writes that: `run` gets its bytes as the next output of [`Args`], stored with the
+    /// growing axis outermost. Gives the whole state, stored in the same way.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when `past` is missing.
+    pub(crate) fn append(
+        &mut self,
+        name: &'static str,
+        (state, axis): (usize, usize),
+        past: usize,
+        output: (usize, Shape),
+        reads: &[Operand],
+        run: impl Fn(&mut Args<'_>) -> Result<(), RunError> + Send + Sync + 'static,
+    ) -> Result<Operand, PlanError> {
+        let (output, shape) = output;
+        let fact = self.fact(past)?;
+        let dtype = fact.dtype;
+        let steps = shape.get(axis).copied().unwrap_or(0);
+        let steps = steps.saturating_sub(fact.shape.get(axis).copied().unwrap_or(0));
+        let reads = reads.iter().map(|o| (o.source.clone(), o.ty)).collect();
+        let append = Append { state, steps };
+        self.facts.appended.push(state);
+        self.segment.append(name, self.node.label.clone(), reads, append, Box::new(run));
+        let bytes = shape.byte_len(dtype);
+        if let Some(id) = self.output_id(output) {
+            let (place, view) = (Place::Grown(state, bytes), Some(grown(&shape, axis)));
+            self.facts.set(id, Fact { dtype, shape, place, view });
+        }
+        Ok(Operand { source: Source::Grown(state, 0..bytes), ty: (dtype, shape) })
     }
 
     /// Declares an output whose value is known now.
@@ -344,6 +398,11 @@ impl PlanCx<'_> {
     }
 }
 
+/// How the elements of a growing state lie.
+pub(super) fn grown(shape: &Shape, axis: usize) -> View {
+    View { offset: 0, strides: grown_strides(shape, axis) }
+}
+
 /// How a value's elements lie in its place.
 pub(super) fn view_of(fact: &Fact) -> View {
     fact.view.unwrap_or_else(|| View { offset: 0, strides: fact.shape.strides() })
@@ -357,12 +416,8 @@ fn whole_place(fact: &Fact) -> Result<Source, PlanError> {
         }
         Place::Input(index, bytes) => Source::Input(*index, 0..*bytes),
         Place::Buffer(buffer) => Source::Buffer(*buffer, 0..buffer.bytes),
+        Place::Grown(state, bytes) => Source::Grown(*state, 0..*bytes),
     })
-}
-
-fn range_len(source: &Source) -> usize {
-    let (Source::Const(_, r) | Source::Input(_, r) | Source::Buffer(_, r)) = source;
-    r.len()
 }
 
 /// Whether strides are those of a row-major tensor; dimensions of one element do not matter.
@@ -400,16 +455,9 @@ pub(crate) fn contiguous_fact(
     let bytes = fact.shape.byte_len(fact.dtype);
     if is_row_major(&fact.shape, &view.strides) {
         let start = view.offset * fact.dtype.size();
-        let (Source::Const(_, r) | Source::Input(_, r) | Source::Buffer(_, r)) = &place;
         // A view of nothing may point at the very end.
-        let start = if bytes == 0 { 0 } else { r.start + start };
-        let range = start..start + bytes;
-        let source = match place {
-            Source::Const(tensor, _) => Source::Const(tensor, range),
-            Source::Input(index, _) => Source::Input(index, range),
-            Source::Buffer(buffer, _) => Source::Buffer(buffer, range),
-        };
-        return Ok(Operand { source, ty });
+        let start = if bytes == 0 { 0 } else { place.range().start + start };
+        return Ok(Operand { source: place.at(start..start + bytes), ty });
     }
     let buffer = segment.buffer(bytes);
     let (shape, size) = (fact.shape, fact.dtype.size());

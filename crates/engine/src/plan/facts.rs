@@ -1,6 +1,7 @@
 //! What the planner knows of each value while it walks the graph.
 
 use crate::ir::ValueId;
+use std::sync::Arc;
 use stead_tensor::{DType, MAX_RANK, Shape, Tensor};
 
 /// Where a value lives when the plan runs.
@@ -14,6 +15,17 @@ pub(crate) enum Place {
     Input(usize, usize),
     /// In a buffer of the arena.
     Buffer(BufferRef),
+    /// In the growing state of this number, up to this byte.
+    Grown(usize, usize),
+}
+
+/// A state that the caller lets grow where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Grows {
+    /// The value that becomes the longer state, and its place among the outputs.
+    pub output: ValueId,
+    pub index: usize,
+    pub axis: usize,
 }
 
 /// A buffer: the segment that writes it and its number there.
@@ -67,12 +79,16 @@ impl Fact {
 pub(crate) struct Facts {
     facts: Vec<Option<Fact>>,
     remaining_uses: Vec<u32>,
+    /// The growing states in the order of the caller.
+    pub growing: Arc<[Grows]>,
+    /// Those that a step has been planned for that appends to them.
+    pub appended: Vec<usize>,
 }
 
 impl Facts {
     /// No facts about `uses.len()` values.
-    pub fn new(uses: Vec<u32>) -> Facts {
-        Facts { facts: vec![None; uses.len()], remaining_uses: uses }
+    pub fn new(uses: Vec<u32>, growing: Arc<[Grows]>) -> Facts {
+        Facts { facts: vec![None; uses.len()], remaining_uses: uses, growing, appended: Vec::new() }
     }
 
     pub fn get(&self, id: ValueId) -> Option<&Fact> {

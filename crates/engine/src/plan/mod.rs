@@ -13,12 +13,13 @@ mod segment;
 mod view;
 
 pub use cx::{Operand, PlanCx, Slot, Strided};
-pub use run::Args;
+pub use run::{Args, Growing};
 pub use view::{PlanView, StepView};
 
 pub(crate) use facts::{Fact, Facts, Place};
 pub(crate) use planner::{
-    Branch, End, OutputPlace, PlaceSource, PlanNode, continue_plan, fold_node, start_plan,
+    Branch, End, GrowingShape, OutputPlace, PlaceSource, PlanNode, continue_plan, fold_node,
+    start_plan,
 };
 pub(crate) use run::{RunEnv, read_source, read_strings, run_segment};
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Walks the graph and makes the segments of a plan.
 
-use super::cx::{PlanCx, contiguous};
-use super::facts::{BufferRef, Fact, Facts, Place};
+use super::cx::{PlanCx, contiguous, grown};
+use super::facts::{BufferRef, Fact, Facts, Grows, Place};
 use super::repeat::{Repetition, enter_loop, enter_scan, repeat, start_iteration};
 use super::run::{RunEnv, run_segment};
 use super::segment::{Segment, SegmentBuilder, Source, StepSource};
@@ -51,6 +51,8 @@ pub(crate) struct Branch {
 pub(crate) enum PlaceSource {
     Arena(Span),
     Outside(StepSource),
+    /// A growing state as a whole, which has become longer.
+    Grown(usize),
 }
 
 /// A graph output of a finished run.
@@ -87,12 +89,28 @@ pub(super) enum Then {
     Repeat(Box<Repetition>),
 }
 
-/// Plans a program for these input shapes; `None` for optional inputs that are absent.
+/// A growing state that a plan is made for: its input and output, the axis, and its shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct GrowingShape {
+    pub input: usize,
+    pub output: usize,
+    pub axis: usize,
+    pub shape: Shape,
+}
+
+/// Plans a program for these input shapes; `None` for optional inputs that are absent and for growing states.
 pub(crate) fn start_plan(
     program: &Program,
     shapes: &[Option<Shape>],
+    growing: &[GrowingShape],
 ) -> Result<PlanNode, RunError> {
-    let mut facts = Facts::new(program.uses.clone());
+    let broken = || RunError::Internal("a growing state has no input or no output");
+    let grows = |g: &GrowingShape| {
+        let &output = program.body.outputs.get(g.output).ok_or_else(broken)?;
+        Ok(Grows { output, index: g.output, axis: g.axis })
+    };
+    let grows: Vec<Grows> = growing.iter().map(grows).collect::<Result<_, RunError>>()?;
+    let mut facts = Facts::new(program.uses.clone(), grows.into());
     for (index, constant) in program.constants.iter().enumerate() {
         if let Some(fact) = constant {
             facts.set(ValueId(index as u32), fact.clone());
@@ -103,6 +121,12 @@ pub(crate) fn start_plan(
         let dtype = program.dtypes[id.index()];
         let place = Place::Input(index, shape.byte_len(dtype));
         facts.set(id, Fact { dtype, shape, place, view: None });
+    }
+    for (state, g) in growing.iter().enumerate() {
+        let &id = program.body.inputs.get(g.input).ok_or_else(broken)?;
+        let (dtype, shape) = (program.dtypes[id.index()], g.shape);
+        let place = Place::Grown(state, shape.byte_len(dtype));
+        facts.set(id, Fact { dtype, shape, place, view: Some(grown(&shape, g.axis)) });
     }
     let frame = Frame { body: program.body.clone(), next: 0, then: Then::Finish };
     drive(State { facts, frames: vec![frame], spans: Vec::new() }, program.isa)
@@ -256,21 +280,35 @@ fn finish(
     let at_end = |reason| RunError::Plan { node: "the graph's outputs".into(), reason };
     let marker = CompiledNode::marker();
     let mut places = Vec::with_capacity(body.outputs.len());
-    for &id in &body.outputs {
-        let operand = contiguous(id, &marker, &mut state.facts, &mut builder).map_err(at_end)?;
+    for (index, &id) in body.outputs.iter().enumerate() {
+        let grown = grown_output(&state.facts, id, index);
+        let source = match grown {
+            Some(_) => None,
+            None => Some(contiguous(id, &marker, &mut state.facts, &mut builder).map_err(at_end)?),
+        };
         let fact = state.facts.get(id).ok_or(RunError::Internal("an output has no fact"))?;
-        places.push((operand.source, fact.dtype, fact.shape));
+        places.push((grown, source.map(|s| s.source), fact.dtype, fact.shape));
     }
-    let kept: Vec<BufferRef> = places.iter().filter_map(|(s, ..)| buffer_of(s)).collect();
+    let sources = places.iter().filter_map(|(_, source, ..)| source.as_ref());
+    let kept: Vec<BufferRef> = sources.filter_map(buffer_of).collect();
     let segment = builder.finish(kept.into_iter(), &state.spans).map_err(at_end)?;
     state.spans.push(segment.spans.clone());
     let mut outputs = Vec::with_capacity(places.len());
-    for (source, dtype, shape) in places {
-        let source = locate(source, &state.spans)
-            .ok_or(RunError::Internal("an output lies outside of the arena"))?;
+    for (grown, source, dtype, shape) in places {
+        let source = grown.map(PlaceSource::Grown).or_else(|| locate(source?, &state.spans));
+        let source = source.ok_or(RunError::Internal("an output lies outside of the arena"))?;
         outputs.push(OutputPlace { source, dtype, shape });
     }
     Ok(PlanNode { segment, end: End::Done(outputs) })
+}
+
+/// The growing state that a graph output is, longer now, which nobody has to copy. Readers that want other bytes may
+/// have left a copy in the output's fact.
+fn grown_output(facts: &Facts, id: ValueId, index: usize) -> Option<usize> {
+    let is = |&state: &usize| {
+        facts.growing.get(state).is_some_and(|g| g.output == id && g.index == index)
+    };
+    facts.appended.iter().copied().find(is)
 }
 
 /// Ends the segment before a node that needs the value of `id`.
@@ -315,6 +353,7 @@ fn locate(source: Source, spans: &[Arc<[Span]>]) -> Option<PlaceSource> {
     Some(match source {
         Source::Const(tensor, range) => PlaceSource::Outside(StepSource::Const(tensor, range)),
         Source::Input(index, range) => PlaceSource::Outside(StepSource::Input(index, range)),
+        Source::Grown(state, range) => PlaceSource::Outside(StepSource::Grown(state, range)),
         Source::Buffer(buffer, range) => {
             let whole = spans.get(buffer.segment)?.get(buffer.index)?;
             let (offset, len) = (whole.offset + range.start, range.len());
@@ -374,8 +413,8 @@ fn evaluate(
     let segment = builder.finish(buffers.iter().map(|&(_, b)| b), &[])?;
     let mut blocks = Blocks::new();
     blocks.ensure(0, segment.arena_bytes)?;
-    let env = RunEnv { inputs: &[], isa, parallel: &Serial, cancelled: None };
-    run_segment(&segment, &mut blocks, &env)
+    let mut env = RunEnv { inputs: &[], growing: &mut [], isa, parallel: &Serial, cancelled: None };
+    run_segment(&segment, &mut blocks, &mut env)
         .map_err(|error| PlanError::Evaluation(error.to_string()))?;
     for (id, buffer) in buffers {
         let broken = || PlanError::Evaluation("a folded value has no place".into());

@@ -3,11 +3,24 @@
 use super::segment::{Segment, StepSource};
 use crate::error::RunError;
 use stead_kernels::{Isa, Parallel};
-use stead_tensor::{Blocks, Element, StepMem, TensorView};
+use stead_tensor::{Blocks, Element, Growth, StepMem, TensorView};
+
+/// A state that becomes longer in a run without being copied: the model joins something to its end, and what it was
+/// and what it becomes share their memory.
+#[derive(Debug)]
+pub struct Growing {
+    /// The input that takes the state.
+    pub input: usize,
+    /// The output that gives the longer one.
+    pub output: usize,
+    /// The state.
+    pub growth: Growth,
+}
 
 /// What a run has besides the plan and its arena.
 pub(crate) struct RunEnv<'a> {
     pub inputs: &'a [Option<TensorView<'a>>],
+    pub growing: &'a mut [Growing],
     pub isa: Isa,
     pub parallel: &'a dyn Parallel,
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
@@ -19,6 +32,9 @@ pub struct Args<'a> {
     sources: &'a [StepSource],
     mem: StepMem<'a>,
     inputs: &'a [Option<TensorView<'a>>],
+    growing: &'a [Growing],
+    /// Where a step that appends writes first.
+    tail: Option<&'a mut [u8]>,
     /// The instruction set to use.
     pub isa: Isa,
     /// Threads that may help.
@@ -35,7 +51,7 @@ impl<'a> Args<'a> {
     pub fn read_bytes(&self, index: usize) -> Result<&'a [u8], RunError> {
         match self.sources.get(index).ok_or(NO_SUCH_OPERAND)? {
             StepSource::Arena(read) => self.mem.read(*read).ok_or(NO_SUCH_OPERAND),
-            source => read_source(source, self.inputs),
+            source => read_source(source, self.inputs, self.growing),
         }
     }
 
@@ -53,7 +69,7 @@ impl<'a> Args<'a> {
     /// # Errors
     /// [`RunError::Internal`] when the step named fewer outputs.
     pub fn write_bytes(&mut self) -> Result<&'a mut [u8], RunError> {
-        self.mem.next_write().ok_or(NO_SUCH_OPERAND)
+        self.tail.take().or_else(|| self.mem.next_write()).ok_or(NO_SUCH_OPERAND)
     }
 
     /// The elements of the next output. They hold whatever was there before.
@@ -70,11 +86,15 @@ impl<'a> Args<'a> {
 pub(crate) fn read_source<'a>(
     source: &'a StepSource,
     inputs: &'a [Option<TensorView<'a>>],
+    growing: &'a [Growing],
 ) -> Result<&'a [u8], RunError> {
     let (bytes, range) = match source {
         StepSource::Const(tensor, range) => (Some(tensor.bytes()), range),
         StepSource::Input(index, range) => {
             (inputs.get(*index).and_then(|i| i.as_ref()).map(|view| view.bytes()), range)
+        }
+        StepSource::Grown(state, range) => {
+            (growing.get(*state).map(|state| state.growth.bytes()), range)
         }
         StepSource::Arena(_) => return Err(NO_SUCH_OPERAND),
     };
@@ -92,7 +112,7 @@ pub(crate) fn read_strings<'a>(
             Some(Some(view)) => Ok(view.strings()),
             _ => Err(NO_SUCH_OPERAND),
         },
-        StepSource::Arena(_) => Err(NO_SUCH_OPERAND),
+        StepSource::Grown(..) | StepSource::Arena(_) => Err(NO_SUCH_OPERAND),
     }
 }
 
@@ -100,7 +120,7 @@ pub(crate) fn read_strings<'a>(
 pub(crate) fn run_segment(
     segment: &Segment,
     blocks: &mut Blocks,
-    env: &RunEnv<'_>,
+    env: &mut RunEnv<'_>,
 ) -> Result<(), RunError> {
     for step in &segment.steps {
         if env.cancelled.is_some_and(|cancelled| cancelled()) {
@@ -109,10 +129,19 @@ pub(crate) fn run_segment(
         let mem = blocks
             .step(&step.spans)
             .ok_or(RunError::Internal("a step lies outside of the arena"))?;
+        let (growing, tail): (&[Growing], _) = match step.append {
+            None => (&*env.growing, None),
+            Some(append) => {
+                let state = env.growing.get_mut(append.state).ok_or(NO_SUCH_OPERAND)?;
+                (&[], Some(state.growth.append(append.steps)?))
+            }
+        };
         let mut args = Args {
             sources: &step.sources,
             mem,
             inputs: env.inputs,
+            growing,
+            tail,
             isa: env.isa,
             parallel: env.parallel,
         };

@@ -20,6 +20,35 @@ pub(crate) enum Source {
     Const(Tensor, Range<usize>),
     Input(usize, Range<usize>),
     Buffer(BufferRef, Range<usize>),
+    Grown(usize, Range<usize>),
+}
+
+impl Source {
+    /// The bytes that are read.
+    pub fn range(&self) -> &Range<usize> {
+        let (Source::Const(_, r)
+        | Source::Input(_, r)
+        | Source::Buffer(_, r)
+        | Source::Grown(_, r)) = self;
+        r
+    }
+
+    /// Other bytes of the same place.
+    pub fn at(self, range: Range<usize>) -> Source {
+        match self {
+            Source::Const(tensor, _) => Source::Const(tensor, range),
+            Source::Input(index, _) => Source::Input(index, range),
+            Source::Buffer(buffer, _) => Source::Buffer(buffer, range),
+            Source::Grown(state, _) => Source::Grown(state, range),
+        }
+    }
+}
+
+/// A growing state and by how many steps along its axis it becomes longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Append {
+    pub state: usize,
+    pub steps: usize,
 }
 
 /// A segment under construction.
@@ -35,6 +64,7 @@ struct PendingStep {
     label: Arc<str>,
     reads: Vec<(Source, StepType)>,
     writes: Vec<(usize, StepType)>,
+    append: Option<Append>,
     run: StepFn,
 }
 
@@ -58,6 +88,8 @@ pub(crate) struct Step {
     /// Types of what is read, then of what is written.
     pub types: Box<[StepType]>,
     pub spans: StepSpans,
+    /// What the step writes to instead of the arena.
+    pub append: Option<Append>,
     pub run: StepFn,
 }
 
@@ -67,6 +99,7 @@ pub(crate) enum StepSource {
     Arena(usize),
     Const(Tensor, Range<usize>),
     Input(usize, Range<usize>),
+    Grown(usize, Range<usize>),
 }
 
 impl SegmentBuilder {
@@ -100,7 +133,20 @@ impl SegmentBuilder {
         run: StepFn,
     ) {
         let writes = writes.into_iter().map(|(w, ty)| (w.index, ty)).collect();
-        self.steps.push(PendingStep { name, label, reads, writes, run });
+        self.steps.push(PendingStep { name, label, reads, writes, append: None, run });
+    }
+
+    /// A step that appends to a growing state. It reads no such state.
+    pub fn append(
+        &mut self,
+        name: &'static str,
+        label: Arc<str>,
+        reads: Vec<(Source, StepType)>,
+        append: Append,
+        run: StepFn,
+    ) {
+        let (writes, append) = (Vec::new(), Some(append));
+        self.steps.push(PendingStep { name, label, reads, writes, append, run });
     }
 
     /// Places the buffers. `live` are the buffers that are read after this segment; `earlier` the spans of
@@ -161,6 +207,7 @@ impl SegmentBuilder {
                 sources.push(match source {
                     Source::Const(tensor, range) => StepSource::Const(tensor, range),
                     Source::Input(index, range) => StepSource::Input(index, range),
+                    Source::Grown(state, range) => StepSource::Grown(state, range),
                     Source::Buffer(buffer, range) => {
                         reads.push(resolve(&buffer, &range).ok_or_else(broken)?);
                         StepSource::Arena(reads.len() - 1)
@@ -174,6 +221,7 @@ impl SegmentBuilder {
                 sources: sources.into(),
                 types,
                 spans: StepSpans::new(reads, writes).ok_or_else(broken)?,
+                append: step.append,
                 run: step.run,
             });
         }

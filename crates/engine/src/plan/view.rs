@@ -47,6 +47,7 @@ impl PlanView {
                     }
                     StepSource::Const(_, range) => format!("const+{}", range.len()),
                     StepSource::Input(i, range) => format!("input {i}+{}", range.len()),
+                    StepSource::Grown(i, range) => format!("state {i}+{}", range.len()),
                 }));
             }
             let writes = step.spans.writes().iter().map(|s| typed(arena(s))).collect();

@@ -2,7 +2,7 @@
 
 use crate::compile::Program;
 use crate::error::RunError;
-use crate::plan::{PlanNode, start_plan};
+use crate::plan::{Growing, GrowingShape, PlanNode, start_plan};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -28,6 +28,7 @@ pub struct PlanStats {
 /// The plan for one set of input shapes.
 pub(super) struct PlanEntry {
     shapes: Vec<Option<Shape>>,
+    growing: Vec<GrowingShape>,
     pub root: Arc<PlanNode>,
     /// How long the last run took; 0 when there was none.
     pub last_nanos: AtomicU64,
@@ -59,10 +60,14 @@ impl PlanCache {
     }
 
     /// The plan for these inputs if it is there; does not count as a use.
-    pub fn peek(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Arc<PlanEntry>> {
+    pub fn peek(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        growing: &[Growing],
+    ) -> Option<Arc<PlanEntry>> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        let bucket = entries.get(&hash_of(inputs))?;
-        bucket.iter().find(|entry| entry.matches(inputs)).cloned()
+        let bucket = entries.get(&hash_of(inputs, growing))?;
+        bucket.iter().find(|entry| entry.matches(inputs, growing)).cloned()
     }
 
     /// The plan for these inputs, made outside of any lock when it is new.
@@ -70,27 +75,30 @@ impl PlanCache {
         &self,
         program: &Program,
         inputs: &[Option<TensorView<'_>>],
+        growing: &[Growing],
     ) -> Result<Arc<PlanEntry>, RunError> {
         let now = self.clock.fetch_add(1, Relaxed);
-        if let Some(entry) = self.peek(inputs) {
+        if let Some(entry) = self.peek(inputs, growing) {
             self.hits.fetch_add(1, Relaxed);
             entry.last_used.store(now, Relaxed);
             return Ok(entry);
         }
         self.misses.fetch_add(1, Relaxed);
         let shapes: Vec<_> = inputs.iter().map(|i| i.map(|v| v.shape())).collect();
+        let lengths: Vec<_> = growing.iter().map(shape_of).collect();
         let started = Instant::now();
-        let root = Arc::new(start_plan(program, &shapes)?);
+        let root = Arc::new(start_plan(program, &shapes, &lengths)?);
         self.planned(started.elapsed());
         let entry = Arc::new(PlanEntry {
             root,
             shapes,
+            growing: lengths,
             last_nanos: AtomicU64::new(0),
             last_used: AtomicU64::new(now),
         });
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let bucket = entries.entry(hash_of(inputs)).or_default();
-        if let Some(other) = bucket.iter().find(|e| e.matches(inputs)) {
+        let bucket = entries.entry(hash_of(inputs, growing)).or_default();
+        if let Some(other) = bucket.iter().find(|e| e.matches(inputs, growing)) {
             // Another caller was faster; one plan for all keeps its measured time in one place.
             return Ok(other.clone());
         }
@@ -131,16 +139,26 @@ impl PlanCache {
 }
 
 impl PlanEntry {
-    fn matches(&self, inputs: &[Option<TensorView<'_>>]) -> bool {
+    fn matches(&self, inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> bool {
         self.shapes.len() == inputs.len()
             && self.shapes.iter().zip(inputs).all(|(a, b)| *a == b.map(|v| v.shape()))
+            && self.growing.len() == growing.len()
+            && self.growing.iter().zip(growing).all(|(a, b)| *a == shape_of(b))
     }
 }
 
-fn hash_of(inputs: &[Option<TensorView<'_>>]) -> u64 {
+fn shape_of(growing: &Growing) -> GrowingShape {
+    let Growing { input, output, growth } = growing;
+    GrowingShape { input: *input, output: *output, axis: growth.axis(), shape: growth.shape() }
+}
+
+fn hash_of(inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for input in inputs {
         input.map(|v| v.shape()).hash(&mut hasher);
+    }
+    for state in growing {
+        shape_of(state).hash(&mut hasher);
     }
     hasher.finish()
 }

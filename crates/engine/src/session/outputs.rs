@@ -1,7 +1,7 @@
 //! The outputs of a run, where they lie.
 
 use crate::error::RunError;
-use crate::plan::{OutputPlace, PlaceSource, read_source, read_strings};
+use crate::plan::{Growing, OutputPlace, PlaceSource, read_source, read_strings};
 use stead_tensor::{Blocks, DType, Shape, TensorView};
 
 /// The outputs of a finished run, borrowed from its working memory.
@@ -10,6 +10,7 @@ pub struct Outputs<'a> {
     places: &'a [OutputPlace],
     blocks: &'a Blocks,
     inputs: &'a [Option<TensorView<'a>>],
+    growing: &'a [Growing],
 }
 
 impl<'a> Outputs<'a> {
@@ -17,8 +18,18 @@ impl<'a> Outputs<'a> {
         places: &'a [OutputPlace],
         blocks: &'a Blocks,
         inputs: &'a [Option<TensorView<'a>>],
+        growing: &'a [Growing],
     ) -> Outputs<'a> {
-        Outputs { places, blocks, inputs }
+        Outputs { places, blocks, inputs, growing }
+    }
+
+    /// The number of the growing state that this output is, longer now. It is taken from
+    /// [`Growing::growth`] and cannot be read here, where it may lie in another order.
+    pub fn grown(&self, index: usize) -> Option<usize> {
+        match self.places.get(index)?.source {
+            PlaceSource::Grown(state) => Some(state),
+            _ => None,
+        }
     }
 
     /// The number of outputs.
@@ -34,7 +45,7 @@ impl<'a> Outputs<'a> {
     /// The output at this position in `model().outputs()`.
     ///
     /// # Errors
-    /// [`RunError::UnknownOutput`] when there is none.
+    /// [`RunError::UnknownOutput`] when there is none, and for a growing state.
     pub fn get(&self, index: usize) -> Result<TensorView<'a>, RunError> {
         let unknown = || RunError::UnknownOutput(index.to_string());
         let place = self.places.get(index).ok_or_else(unknown)?;
@@ -50,7 +61,8 @@ impl<'a> Outputs<'a> {
             PlaceSource::Arena(span) => {
                 self.blocks.bytes(*span).ok_or(RunError::Internal("an output lies outside"))?
             }
-            PlaceSource::Outside(source) => read_source(source, self.inputs)?,
+            PlaceSource::Outside(source) => read_source(source, self.inputs, self.growing)?,
+            PlaceSource::Grown(_) => return Err(unknown()),
         };
         Ok(TensorView::from_bytes(place.dtype, place.shape, bytes)?)
     }

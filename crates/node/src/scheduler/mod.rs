@@ -17,7 +17,7 @@ pub(crate) use pieces::{concat, cut};
 pub(crate) use reply::{PartReply, Reply};
 pub(crate) use timer::Timer;
 
-use crate::evaluate::Evaluate;
+use crate::evaluate::{Evaluate, Grows};
 use crate::memory::Held;
 use crate::recorder::Recorder;
 use crate::{Error, ErrorKind};
@@ -43,6 +43,8 @@ pub(crate) struct Limits {
     pub(crate) queue: usize,
     /// How requests are joined, if they are.
     pub(crate) batching: Option<Batching>,
+    /// States that grow.
+    pub(crate) growing: Vec<Grows>,
 }
 
 /// Where the time of a run went.
@@ -158,6 +160,10 @@ impl Scheduler {
         {
             return None;
         }
+        if !self.limits.growing.is_empty() {
+            // Each length is new, so that nobody knows how long it takes.
+            return None;
+        }
         let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
         if self.evaluate.last_duration(&views).is_none_or(|d| d > INLINE) {
             return None;
@@ -171,7 +177,7 @@ impl Scheduler {
         }
         self.recorder.waited([Duration::ZERO]);
         let late = || deadline.is_some_and(|d| d <= Instant::now());
-        let answer = self.run_one(&views, wanted, rows, None, &late);
+        let answer = self.run_one(inputs, wanted, rows, None, &late);
         // Whoever came meanwhile found the limit reached and counts on this run to go on.
         let mut queue = self.lock();
         queue.active -= 1;

@@ -37,10 +37,9 @@ impl Scheduler {
     }
 
     fn run_job(&self, job: Job) {
-        let views: Vec<_> = job.inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
         let team = Some(self.pool.team(self.limits.threads));
         let answer = self
-            .run_one(&views, &job.wanted, job.rows, team, &|| job.is_abandoned())
+            .run_one(&job.inputs, &job.wanted, job.rows, team, &|| job.is_abandoned())
             .map_err(|e| self.explain(e, job.is_late(), "running"));
         job.reply.send(answer);
     }
@@ -48,14 +47,28 @@ impl Scheduler {
     /// Runs one request.
     pub(super) fn run_one(
         &self,
-        inputs: &[Option<TensorView<'_>>],
+        inputs: &[Option<Tensor>],
         wanted: &[usize],
         rows: usize,
         team: Option<Team<'_>>,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<Tensor>, EvaluateError> {
+        let run = Run { team, cancelled };
+        if !self.limits.growing.is_empty() {
+            let started = Instant::now();
+            let growing = &self.limits.growing;
+            let outputs =
+                self.caught(&run, || self.evaluate.run_growing(inputs, growing, wanted, &run))?;
+            self.recorder.ran(
+                rows as u64,
+                1,
+                Times { infer: started.elapsed(), ..Times::default() },
+            );
+            return Ok(outputs);
+        }
+        let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
         let mut outputs = Vec::with_capacity(wanted.len());
-        let times = self.evaluated(inputs, wanted, &Run { team, cancelled }, &mut |_, view| {
+        let times = self.evaluated(&views, wanted, &run, &mut |_, view| {
             outputs.push(view.to_tensor().map_err(|e| EvaluateError::Memory(e.to_string()))?);
             Ok(())
         })?;
@@ -114,7 +127,7 @@ impl Scheduler {
         true
     }
 
-    /// Evaluates, and turns a panic into an error.
+    /// Evaluates.
     fn evaluated(
         &self,
         inputs: &[Option<TensorView<'_>>],
@@ -122,31 +135,34 @@ impl Scheduler {
         run: &Run<'_>,
         sink: &mut crate::evaluate::Sink<'_>,
     ) -> Result<Times, EvaluateError> {
-        if (run.cancelled)() {
-            return Err(EvaluateError::Cancelled);
-        }
         let started = Instant::now();
         // Outputs are shown one after the other when the run is over.
         let mut first_output = None;
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        self.caught(run, || {
             self.evaluate.run(inputs, wanted, run, &mut |place, view| {
                 first_output.get_or_insert_with(Instant::now);
                 sink(place, view)
             })
-        }));
-        match outcome {
-            Ok(Ok(())) => {
-                let ended = Instant::now();
-                let infer = first_output.unwrap_or(ended).saturating_duration_since(started);
-                let scatter = ended.saturating_duration_since(started).saturating_sub(infer);
-                Ok(Times { gather: Duration::ZERO, infer, scatter })
-            }
-            Ok(Err(error)) => Err(error),
-            Err(_) => {
-                tracing::error!(model = self.model, "evaluation panicked");
-                Err(EvaluateError::Failed("internal error".to_owned()))
-            }
+        })?;
+        let ended = Instant::now();
+        let infer = first_output.unwrap_or(ended).saturating_duration_since(started);
+        let scatter = ended.saturating_duration_since(started).saturating_sub(infer);
+        Ok(Times { gather: Duration::ZERO, infer, scatter })
+    }
+
+    /// Evaluates if that is still wanted, and turns a panic into an error.
+    fn caught<T>(
+        &self,
+        run: &Run<'_>,
+        evaluate: impl FnOnce() -> Result<T, EvaluateError>,
+    ) -> Result<T, EvaluateError> {
+        if (run.cancelled)() {
+            return Err(EvaluateError::Cancelled);
         }
+        catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|_| {
+            tracing::error!(model = self.model, "evaluation panicked");
+            Err(EvaluateError::Failed("internal error".to_owned()))
+        })
     }
 
     /// The error that a client gets.

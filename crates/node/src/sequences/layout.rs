@@ -6,7 +6,7 @@ use super::probe::batch_places;
 use super::shapes::{AnyBatch, Batch, Fixed, batches, fixed, unseen};
 use super::slot::{Init, Slot, Window, filled, slot, window};
 use super::state::State;
-use crate::evaluate::Evaluate;
+use crate::evaluate::{Evaluate, Grows};
 use crate::scheduler::StateAxes;
 use crate::{Error, ErrorKind, StateBegins, StateInfo, WindowInfo};
 use std::path::Path;
@@ -202,6 +202,14 @@ impl Layout {
     /// The outputs that carry states, in the order of the states.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = usize> {
         self.slots.iter().map(|s| s.output)
+    }
+
+    /// The states that grow.
+    pub(crate) fn growing(&self) -> impl Iterator<Item = Grows> {
+        self.slots.iter().filter_map(|s| {
+            let (axis, _) = s.growable?;
+            Some(Grows { input: s.input, output: s.output, axis })
+        })
     }
 
     /// The axis along which a state input or output is joined with others; the outer `None` when it is no

@@ -46,7 +46,7 @@ impl Weight for Stored {
     fn bytes(&self) -> u64 {
         match self {
             Stored::Here(State(values)) => {
-                let bytes = |t: &Tensor| (size_of_elements(t) + PER_TENSOR) as u64;
+                let bytes = |t: &Tensor| (t.held_bytes() + PER_TENSOR) as u64;
                 values.iter().flatten().map(bytes).sum()
             }
             Stored::Away(_) => size_of::<Slot>() as u64,
@@ -56,10 +56,6 @@ impl Weight for Stored {
     fn is_on_disk(&self) -> bool {
         matches!(self, Stored::Away(_))
     }
-}
-
-fn size_of_elements(tensor: &Tensor) -> usize {
-    tensor.bytes().len() + tensor.view().strings().iter().map(Vec::len).sum::<usize>()
 }
 
 /// The outputs of a step by name, kept for a client that asks again.
@@ -81,7 +77,7 @@ impl From<&InferResponse> for Kept {
 
 impl Weight for Kept {
     fn bytes(&self) -> u64 {
-        let bytes = |(n, t): &(String, Tensor)| (n.len() + size_of_elements(t) + PER_TENSOR) as u64;
+        let bytes = |(n, t): &(String, Tensor)| (n.len() + t.held_bytes() + PER_TENSOR) as u64;
         self.0.iter().map(bytes).sum()
     }
 }

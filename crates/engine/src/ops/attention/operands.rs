@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use stead_kernels::attention::HeadLayout;
 use stead_kernels::convert::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use stead_kernels::movement::{Layout, copy_layout};
-use stead_tensor::{DType, MAX_RANK, Shape};
+use stead_tensor::{DType, MAX_RANK, Shape, grown_strides};
 
 /// An operand in f32 and where its heads lie.
 #[derive(Debug, Clone)]
@@ -148,9 +148,23 @@ fn cached(
     let total =
         past_rows.checked_add(rows).ok_or_else(|| PlanError::shape("the cache is too long"))?;
     let present = Shape::new(&[batches, heads_found, total, width])?;
-    let to = present.strides();
     let dtype = cx.dtype(index)?;
     let size = dtype.size();
+    if let Some(state) = cx.appends(past_index, index, 2, index..index + 1) {
+        // The cache grows where it lies: only the new rows are copied, behind it.
+        let to = grown_strides(&present, 2);
+        let run = move |a: &mut Args<'_>| {
+            let dst = a.write_bytes()?;
+            let from = Layout { offset: lies.offset, strides: &new.strides };
+            let to = Layout { offset: 0, strides: &to };
+            copy_layout(size, &new.dims, a.read_bytes(0)?, from, dst, to);
+            Ok(())
+        };
+        let reads = [lies.operand];
+        let whole = cx.append("append", (state, 2), past_index, (index, present), &reads, run)?;
+        return whole_cache(cx, whole, present, &to);
+    }
+    let to = present.strides();
     let slot = cx.output(index, present)?;
     cx.step("append to cache", &[past.operand, lies.operand], &[slot], move |a| {
         let dst = a.write_bytes()?;
@@ -169,10 +183,22 @@ fn cached(
         Ok(())
     });
     let whole = cx.read_back(slot);
+    whole_cache(cx, whole, present, &to)
+}
+
+/// All keys or values, which fill their place in the order of these strides.
+fn whole_cache(
+    cx: &mut PlanCx<'_>,
+    whole: Operand,
+    present: Shape,
+    strides: &[isize; MAX_RANK],
+) -> Result<Source, PlanError> {
+    let dtype = whole.ty.0;
     let operand = widened(cx, whole, dtype, present.elements());
-    let made = split(&present, &to, None)?;
+    let made = split(&present, strides, None)?;
     let at = layout(0, &made).ok_or_else(|| PlanError::shape("a cache without rows"))?;
-    Ok(Source { operand, at, batches, heads: heads_found, rows: total, width })
+    let [batches, heads, rows, width] = made.dims;
+    Ok(Source { operand, at, batches, heads, rows, width })
 }
 
 /// Contiguous elements in f32.

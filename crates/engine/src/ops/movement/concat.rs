@@ -1,10 +1,10 @@
 //! Concat: each input is copied to its place, from wherever it lies.
 
 use super::{axis_of, width_of, with_dim};
-use crate::error::{BuildError, PlanError};
-use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn, types};
+use crate::error::{BuildError, PlanError, RunError};
+use crate::ops::{Args, NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, plan_fn, types};
 use stead_kernels::movement::{Layout, copy_layout};
-use stead_tensor::{MAX_RANK, Shape};
+use stead_tensor::{MAX_RANK, Shape, grown_strides};
 
 /// Concat.
 pub const OPS: &[OpDef] =
@@ -41,29 +41,55 @@ fn concat(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             return cx.alias(0, 0, first);
         }
         let shape = with_dim(&first, axis, total)?;
-        let to = shape.strides();
         let width = width_of(cx.dtype(0)?);
-        let (mut parts, mut operands) = (Vec::new(), Vec::new());
-        let mut at = 0;
-        for index in 0..cx.input_count() {
-            let (shape, lies) = (cx.shape(index)?, cx.strided(index)?);
-            if shape.elements() > 0 {
-                let to = at * to[axis] as usize;
-                parts.push(Part { shape, offset: lies.offset, strides: lies.strides, to });
-                operands.push(lies.operand);
-            }
-            at += shape[axis];
+        if let Some(state) = cx.appends(0, 0, axis, 1..cx.input_count()) {
+            // The first input is a state that grows where it lies: only the others are copied, behind it.
+            let to = grown_strides(&shape, axis);
+            let (parts, operands) = parts(cx, 1, axis, &to)?;
+            let run = move |a: &mut Args<'_>| join(a, width, &parts, &to);
+            cx.append("append", (state, axis), 0, (0, shape), &operands, run)?;
+            return Ok(());
         }
+        let to = shape.strides();
+        let (parts, operands) = parts(cx, 0, axis, &to)?;
         let slot = cx.output(0, shape)?;
-        cx.step("concat", &operands, &[slot], move |a| {
-            let dst = a.write_bytes()?;
-            for (index, part) in parts.iter().enumerate() {
-                let from = Layout { offset: part.offset, strides: &part.strides };
-                let to = Layout { offset: part.to, strides: &to };
-                copy_layout(width, &part.shape, a.read_bytes(index)?, from, dst, to);
-            }
-            Ok(())
-        });
+        cx.step("concat", &operands, &[slot], move |a| join(a, width, &parts, &to));
         Ok(())
     })
+}
+
+/// The inputs from `first` on, and where each goes.
+fn parts(
+    cx: &PlanCx<'_>,
+    first: usize,
+    axis: usize,
+    to: &[isize; MAX_RANK],
+) -> Result<(Vec<Part>, Vec<Operand>), PlanError> {
+    let (mut parts, mut operands) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    for index in first..cx.input_count() {
+        let (shape, lies) = (cx.shape(index)?, cx.strided(index)?);
+        if shape.elements() > 0 {
+            let to = at * to[axis] as usize;
+            parts.push(Part { shape, offset: lies.offset, strides: lies.strides, to });
+            operands.push(lies.operand);
+        }
+        at += shape[axis];
+    }
+    Ok((parts, operands))
+}
+
+fn join(
+    a: &mut Args<'_>,
+    width: usize,
+    parts: &[Part],
+    to: &[isize; MAX_RANK],
+) -> Result<(), RunError> {
+    let dst = a.write_bytes()?;
+    for (index, part) in parts.iter().enumerate() {
+        let from = Layout { offset: part.offset, strides: &part.strides };
+        let to = Layout { offset: part.to, strides: to };
+        copy_layout(width, &part.shape, a.read_bytes(index)?, from, dst, to);
+    }
+    Ok(())
 }

@@ -1,0 +1,169 @@
+//! What growing states cost: the steps of a decoder whose cache of keys and values becomes longer with each, against as
+//! many steps at one length.
+//!
+//! `cargo run --release -p stead-node --example growing_steps -- [STEPS]`
+//!
+//! The decoder has 4 layers of 4 heads of 64 elements; one token each is 1,000 steps. It prints one line of JSON:
+//!
+//! * `growing_ms`: all steps of one sequence through a server without sockets, from its START on. Each length is new to
+//!   it, so that planning is part of it, and the table of sequences, the queue and the pool are.
+//! * `fixed_ms`: as many runs of the bare engine at the mean length, half the number of steps, with the plan known and
+//!   the cache lying where it grows: the same products over as many keys, and nothing else. This is the strictest
+//!   comparison: a caller who kept a cache of a fixed shape would have to copy it as well.
+//! * `ratio`: the first to the second.
+//! * `copied_ms`: the runs of `fixed_ms` with the cache as an ordinary input, which the model copies into its output.
+//! * `engine_ms`: the growing steps on the bare engine, and `planning_ms`: making plans as part of that.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a measurement ends with its first error, and tells
+
+#[path = "../../engine/tests/decoder/mod.rs"]
+mod decoder;
+
+use decoder::{Sizes, decoder};
+use std::time::Instant;
+use stead_engine::{Growing, LoadOptions, Model, RunContext, Session, SessionOptions};
+use stead_node::{Embedded, InferRequest, NodeConfig, Param, Parameters, Protocol, VersionRef};
+use stead_tensor::{DType, Growth, Shape, Tensor};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const SIZES: Sizes = Sizes { layers: 4, heads: 4, head: 64, vocabulary: 512, positions: 4096 };
+
+fn token(step: usize) -> Tensor {
+    Tensor::from_slice(&[(step * 7919 % SIZES.vocabulary) as i64], &[1, 1]).unwrap()
+}
+
+fn cache(length: usize) -> Tensor {
+    let shape = Shape::new(&[1, SIZES.heads, length, SIZES.head]).unwrap();
+    Tensor::zeros(DType::F32, shape).unwrap()
+}
+
+fn millis(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1e3
+}
+
+/// Steps of one sequence through the server.
+fn served(steps: usize) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("models/m/1");
+    std::fs::create_dir_all(&path).unwrap();
+    std::fs::write(path.join("model.onnx"), decoder(SIZES)).unwrap();
+    let config = r#"{"model_config_list": [{"config": {"name": "m", "base_path": "models/m", "stateful": true}}]}"#;
+    let file = folder.path().join("config.json");
+    std::fs::write(&file, config).unwrap();
+    let node = Embedded::start(NodeConfig { threads: Some(1), ..NodeConfig::path(file) }).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let request = |step: usize| InferRequest {
+        model: "m".to_owned(),
+        version: VersionRef::Latest,
+        id: String::new(),
+        inputs: vec![("ids".to_owned(), token(step))],
+        outputs: Vec::new(),
+        parameters: Parameters::from([
+            ("sequence_id".to_owned(), Param::U64(1)),
+            ("sequence_start".to_owned(), Param::Bool(step == 0)),
+        ]),
+        deadline: None,
+        protocol: Protocol::KserveGrpc,
+    };
+    let begin = Instant::now();
+    for step in 0..steps {
+        runtime.block_on(node.infer(request(step))).unwrap();
+    }
+    millis(begin)
+}
+
+fn session() -> Session {
+    let model = Model::from_bytes(&decoder(SIZES), None, &LoadOptions::default()).unwrap();
+    Session::new(model, &SessionOptions::default()).unwrap()
+}
+
+/// One step of the bare engine; the caches that it leaves.
+fn step(session: &Session, ids: &Tensor, caches: &[Tensor]) -> Vec<Tensor> {
+    let grow = |(i, cache): (usize, &Tensor)| {
+        let growth = Growth::new(cache, 2).unwrap();
+        Growing { input: 1 + i, output: 1 + i, growth }
+    };
+    let mut growing: Vec<_> = caches.iter().enumerate().map(grow).collect();
+    let mut inputs = vec![None; 1 + caches.len()];
+    inputs[0] = Some(ids.view());
+    session
+        .run_growing(&inputs, &mut growing, &RunContext::default(), |outputs| {
+            assert!((1..=caches.len()).all(|output| outputs.grown(output).is_some()));
+        })
+        .unwrap();
+    growing.into_iter().map(|state| state.growth.finish()).collect()
+}
+
+/// Growing steps of the bare engine, and the time that planning took.
+fn engine(steps: usize) -> (f64, f64) {
+    let session = session();
+    let mut caches = vec![cache(0); 2 * SIZES.layers];
+    let begin = Instant::now();
+    for n in 0..steps {
+        caches = step(&session, &token(n), &caches);
+    }
+    (millis(begin), session.plan_stats().planning.as_secs_f64() * 1e3)
+}
+
+/// The mean length again and again, where the caches grow.
+fn fixed(steps: usize) -> f64 {
+    let session = session();
+    let mut caches = vec![cache(steps / 2); 2 * SIZES.layers];
+    // Each has room behind it, and each step begins where the one before did: as if that had failed.
+    caches = caches.iter().map(|c| Growth::new(c, 2).unwrap().finish()).collect();
+    let ids = token(1);
+    let run = || {
+        let grow = |(i, cache): (usize, &Tensor)| {
+            let growth = Growth::new(cache, 2).unwrap();
+            Growing { input: 1 + i, output: 1 + i, growth }
+        };
+        let mut growing: Vec<_> = caches.iter().enumerate().map(grow).collect();
+        let mut inputs = vec![None; 1 + caches.len()];
+        inputs[0] = Some(ids.view());
+        session.run_growing(&inputs, &mut growing, &RunContext::default(), |o| o.len()).unwrap();
+    };
+    run();
+    let begin = Instant::now();
+    (0..steps).for_each(|_| run());
+    millis(begin)
+}
+
+/// The mean length again and again, with caches that the model copies.
+fn copied(steps: usize) -> f64 {
+    let session = session();
+    let (ids, cache) = (token(1), cache(steps / 2));
+    let mut inputs = vec![Some(cache.view()); 1 + 2 * SIZES.layers];
+    inputs[0] = Some(ids.view());
+    let run = || session.run_with(&inputs, &RunContext::default(), |o| o.len()).unwrap();
+    run();
+    let begin = Instant::now();
+    (0..steps).for_each(|_| assert!(run() > 0));
+    millis(begin)
+}
+
+fn main() {
+    let steps: usize = std::env::args().nth(1).map_or(1000, |a| a.parse().unwrap());
+    assert!(
+        (1..=SIZES.positions).contains(&steps),
+        "the decoder has {} positions",
+        SIZES.positions
+    );
+    // In turn, and the best of each: what else the machine does only ever adds.
+    let (mut growing, mut fixed_best, mut copied_best) = (f64::MAX, f64::MAX, f64::MAX);
+    let mut bare = (f64::MAX, f64::MAX);
+    for _ in 0..3 {
+        growing = growing.min(served(steps));
+        fixed_best = fixed_best.min(fixed(steps));
+        copied_best = copied_best.min(copied(steps));
+        let (engine, planning) = engine(steps);
+        bare = (bare.0.min(engine), bare.1.min(planning));
+    }
+    println!(
+        "{{\"growing_ms\":{growing:.1},\"fixed_ms\":{fixed_best:.1},\"ratio\":{:.3},\"copied_ms\":{copied_best:.1},\
+         \"engine_ms\":{:.1},\"planning_ms\":{:.1}}}",
+        growing / fixed_best,
+        bare.0,
+        bare.1
+    );
+}
