@@ -49,6 +49,35 @@ mod tests {
         assert!(broken.is_empty(), "{broken:#?}");
     }
 
+    /// Every scenario of the servers that stead succeeds is re-created by its name, or an exception with a reason.
+    #[test]
+    fn scenarios_stand_in_tests() {
+        let root = paths::root();
+        let list = fs::read_to_string(root.join("tests/data/scenarios.txt")).unwrap();
+        let names: Vec<&str> =
+            list.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
+        let mut words = std::collections::BTreeSet::new();
+        for path in files(&[".rs", ".py"]) {
+            if path.starts_with(root.join("xtask")) {
+                continue;
+            }
+            let text = fs::read_to_string(path).unwrap();
+            let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+            words.extend(text.split(word).map(|w| w.trim_start_matches("test_").to_owned()));
+        }
+        // The name of one test may hold those of several scenarios.
+        let stands = |name: &str| {
+            words.contains(name)
+                || words.iter().any(|w| w.len() < 100 && w.split("_and_").any(|p| p == name))
+                || words.iter().any(|w| {
+                    name.starts_with(char::is_uppercase) && w.split('_').any(|p| p == name)
+                })
+        };
+        let missing: Vec<&&str> = names.iter().filter(|name| !stands(name)).collect();
+        assert!(missing.is_empty(), "{missing:#?}");
+        assert!(names.len() > 100, "{}", names.len());
+    }
+
     #[test]
     fn rust_sources_are_ascii() {
         let ascii = |path: &PathBuf| fs::read(path).unwrap().is_ascii();

@@ -3,12 +3,19 @@
 # Scenarios of Triton that are not re-created, or end differently here.
 EXCEPTIONS = {
     "batch_size": "a batch above 1 within one sequence works",
-    "backlog*": "there are no slots: a sequence beyond the limit is refused at once, not queued",
-    "half_batch, skip_batch, full_batch, ragged_batch, queue_delay_*_min_util": "belong to the direct strategy, whose slots do not exist; "
+    "backlog, backlog_fill, backlog_fill_no_end, backlog_same_correlation_id, backlog_same_correlation_id_no_end, "
+    "backlog_sequence_timeout, L0_sequence_corrid_batcher": "there are no slots: a sequence beyond the limit is refused at once, not queued",
+    "half_batch, skip_batch, full_batch, ragged_batch, queue_delay_no_min_util, queue_delay_half_min_util, queue_delay_full_min_util": "belong to the direct strategy, whose slots do not exist; "
     "whatever the batches are, answers are checked in `stress` and `dyna`",
     "request_timeout, send_request_after_timeout": "a late step has no effect; the sequence goes on (Triton ends it)",
     "L0_request_cancellation": "re-created, but a cancelled step has no effect and the sequence goes on (Triton cancels it)",
-    "L0_implicit_state": "states are no outputs; wrong names are refused when the model is loaded",
+    "L0_implicit_state, L0_dyna_implicit_state": "growing states stand in crates/node/tests/growing.rs; states are no outputs; wrong names are refused when the model is loaded",
+    "preserve_ordering": "answers of one sequence are always in order, see test_streams_with_mixed_sequences",
+    "L0_long_running_stress": "cargo xtask soak",
+    "L0_memory_growth": "crates/node/tests/steady_memory.rs, and a million sequences in crates/sequence/src/table/tests.rs",
+    "L0_lifecycle": "crates/node/src/tests/reload.rs, crates/server/tests/draining.rs and lifecycle.rs",
+    "L0_http_fuzz": "crates/server/tests/hostile.rs, fuzz/",
+    "L0_input_validation": "the recorded requests of crates/server/tests/triton_http.rs and triton_grpc.rs",
     "L0_iterative_sequence": "a model cannot schedule its own request again",
 }
 

@@ -190,6 +190,41 @@ mod tests {
         }
     }
 
+    /// DefaultValues, ChangedValues and ModelConfigParse of OpenVINO Model Server's tests of stateful models.
+    #[test]
+    fn options_of_stateful_models() {
+        let default = ModelSettings::default().sequences;
+        assert!(!default.is_stateful(), "DefaultValues");
+        // What is not set means 500 sequences, which the cleaner looks after, and no transformation.
+        let unset = (default.max_sequences, default.idle_cleanup, default.low_latency);
+        assert_eq!(unset, (None, None, None), "DefaultValues");
+        let read = |key: &str, value| read(key, value).map(|s| s.sequences);
+        let changed = read("max_sequence_number", json!(1000)).unwrap();
+        assert_eq!(changed.max_sequences, Some(1000), "ChangedValues");
+        let changed = read("low_latency_transformation", json!(true)).unwrap();
+        assert_eq!(changed.low_latency, Some(true), "ChangedValues");
+        let changed = read("idle_sequence_cleanup", json!(false)).unwrap();
+        assert_eq!(changed.idle_cleanup, Some(false), "ChangedValues");
+        assert!(read("stateful", json!(true)).unwrap().is_stateful(), "ChangedValues");
+        for (key, value, valid) in [
+            ("stateful", json!(true), true),
+            ("stateful", json!("stateful"), false),
+            ("stateful", json!(1), false),
+            ("low_latency_transformation", json!(false), true),
+            ("low_latency_transformation", json!("maybe"), false),
+            ("idle_sequence_cleanup", json!(true), true),
+            ("idle_sequence_cleanup", json!(0), false),
+            ("max_sequence_number", json!(0), true),
+            ("max_sequence_number", json!(u32::MAX), true),
+            ("max_sequence_number", json!(u64::from(u32::MAX) + 1), false),
+            ("max_sequence_number", json!(-1), false),
+            ("max_sequence_number", json!("many"), false),
+            ("max_sequence_number", json!(1.5), false),
+        ] {
+            assert_eq!(read(key, value.clone()).is_ok(), valid, "ModelConfigParse: {key} {value}");
+        }
+    }
+
     #[test]
     fn what_stead_has_not_is_named() {
         let refused = [

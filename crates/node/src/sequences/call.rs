@@ -314,7 +314,11 @@ mod tests {
         let start = Order { id: number(5), start: true, ..Order::default() };
         let tensors = || vec![(ID, u64s(&[5], &[1])), (CONTROL, u64s(&[1], &[1]))];
         let flags = |on| vec![(ID, Param::U64(5)), ("sequence_start", Param::Bool(on))];
-        assert_eq!(with(tensors(), vec![]), Ok(start.clone()), "extractSequenceId_OK");
+        assert_eq!(
+            with(tensors(), vec![]),
+            Ok(start.clone()),
+            "extractSequenceId_OK, extractSequenceControlInput_OK"
+        );
         assert_eq!(with(vec![], flags(true)), Ok(start.clone()));
         assert_eq!(with(tensors(), flags(true)), Ok(start));
         assert!(with(tensors(), flags(false)).is_err());

@@ -156,6 +156,31 @@ fn refusals_of_openvino_model_server() {
     assert_eq!(server.ovms(7, 0, 2.0), Ok((2.0, 7)));
 }
 
+/// positiveValidate, Preprocessing and Postprocessing of OpenVINO Model Server's tests of a model instance, and
+/// modelInstanceFactory.
+#[test]
+fn scenarios_of_a_stateful_instance() {
+    let server = Server::new("");
+    let is_stateful = |server: &Server| server.node.is_stateful("m", &VersionRef::Latest);
+    assert!(is_stateful(&server), "modelInstanceFactory");
+    assert!(!is_stateful(&Server::new(r#", "stateful": false"#)), "modelInstanceFactory");
+    let state = |id: u64| {
+        let found = server.node.export_sequence("m", &VersionRef::Latest, &SequenceId::Number(id));
+        found.ok().map(|(_, values)| values[0].1.as_slice::<f32>().unwrap()[0])
+    };
+    assert_eq!(server.ovms(5, 1, 1.0), Ok((1.0, 5)), "positiveValidate: START");
+    assert_eq!(state(5), Some(1.0), "PostprocessingStartAndNoControl: a START saves the state");
+    assert_eq!(
+        server.ovms(5, 0, 2.0),
+        Ok((3.0, 5)),
+        "PreprocessingIntermediateRequest: it is restored"
+    );
+    assert_eq!(state(5), Some(3.0), "PostprocessingStartAndNoControl: so does what goes on");
+    assert_eq!(server.ovms(5, 2, 4.0), Ok((7.0, 5)), "positiveValidate: END");
+    assert_eq!(state(5), None, "PostprocessingLastRequest: nothing is left");
+    assert_eq!(server.ovms(5, 1, 9.0), Ok((9.0, 5)), "PreprocessingFirstRequest: it begins anew");
+}
+
 #[test]
 fn numbered_steps_run_once() {
     let server = Server::new("");
