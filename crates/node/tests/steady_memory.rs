@@ -54,7 +54,7 @@ fn ended_sequences_take_no_memory() {
             inputs: vec![("x".to_owned(), Tensor::from_slice(&[1f32; 16], &[1, 16]).unwrap())],
             outputs: Vec::new(),
             parameters: Parameters::from([
-                ("sequence_id".to_owned(), Param::Str(format!("sequence {id}").into())),
+                ("sequence_id".to_owned(), Param::Str(format!("sequence {id}"))),
                 ("sequence_start".to_owned(), flag(n == 1)),
                 ("sequence_end".to_owned(), flag(n == 3)),
                 ("sequence_step".to_owned(), Param::U64(n)),

@@ -21,7 +21,7 @@ impl Manager {
     /// A manager in which these live.
     fn of(ids: &[u64]) -> Manager {
         let mut manager = Manager::new();
-        ids.iter().for_each(|id| drop(manager.create(*id).unwrap()));
+        ids.iter().for_each(|id| assert_eq!(manager.create(*id), Ok(*id)));
         manager
     }
 
@@ -184,7 +184,7 @@ fn scenarios_of_the_sequence_manager() {
         }),
     ];
     for (name, scenario) in scenarios {
-        println!("{name}");
+        eprintln!("{name}");
         scenario();
     }
 }
