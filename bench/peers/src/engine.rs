@@ -83,12 +83,11 @@ pub fn batch(budget: Duration) -> Result<String> {
         goal: f64::INFINITY,
     };
     let pool = Arc::new(ThreadPool::with_num_threads(1));
-    let compared = pool.run(|| -> std::result::Result<Compared, String> {
-        let env = ort::init_from(variable("ORT_DYLIB_PATH").map_err(|e| e.to_string())?)
-            .and_then(|env| env.build())
-            .map_err(|e| e.to_string())?;
-        compare(&env, &pool, &case, budget).map_err(|e| e.to_string())
-    })?;
+    let measure = || -> Result<Compared> {
+        let env = ort::init_from(variable("ORT_DYLIB_PATH")?)?.build()?;
+        compare(&env, &pool, &case, budget)
+    };
+    let compared = pool.run(|| measure().map_err(|e| e.to_string()))?;
     let [rten, tract] = compared.rust.map(|peer| match peer {
         Ok(us) => us.to_string(),
         Err(reason) => format!("{reason:?}"),
