@@ -12,10 +12,10 @@ use crate::compile::{Program, compile};
 use crate::error::{LoadError, RunError};
 use crate::model::{IoSpec, Model};
 use crate::plan::{
-    Branch, End, Growing, PlaceSource, PlanNode, PlanView, RunEnv, continue_plan, read_source,
-    run_segment,
+    Branch, End, Growing, GrowingShape, PlaceSource, PlanNode, PlanView, RunEnv, continue_plan,
+    read_source, run_segment,
 };
-use cache::{PlanCache, PlanEntry};
+use cache::{Key, PlanCache, PlanEntry};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,6 +64,8 @@ pub struct Session {
     program: Program,
     plans: PlanCache,
     scratch: Mutex<Vec<Scratch>>,
+    /// What the next step of a sequence will want a plan for.
+    ahead: Mutex<Option<Key>>,
     max_arena_bytes: usize,
 }
 
@@ -105,6 +107,7 @@ impl Session {
             program,
             plans: PlanCache::new(options.max_plans),
             scratch: Mutex::default(),
+            ahead: Mutex::default(),
             max_arena_bytes: options.max_arena_bytes,
         })
     }
@@ -198,10 +201,32 @@ impl Session {
                 End::Branch(_) => Err(RunError::Internal("a run stopped at a branch")),
             }
         });
+        if result.is_ok() && !growing.is_empty() {
+            self.foresee(&entry, inputs, growing);
+        }
         if !scratch.is_oversized() {
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         }
         result
+    }
+
+    /// Makes the plan for the step that is likely to follow the last one of a growing state, if there was one. Each of
+    /// its lengths has a plan of its own; callers who have answered a step and have time make the next one here.
+    pub fn plan_ahead(&self) {
+        let key = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Whoever runs such a step is told what is wrong with it.
+        key.into_iter().for_each(|key| drop(self.plans.prepare(&self.program, key)));
+    }
+
+    /// Notes what follows a step by which all states became longer by one: as long a step again.
+    fn foresee(&self, entry: &PlanEntry, inputs: &[Option<TensorView<'_>>], growing: &[Growing]) {
+        let next = Key::of(inputs, growing);
+        let one = |(then, now): (&GrowingShape, &GrowingShape)| {
+            then.shape.get(then.axis).map(|n| n + 1) == now.shape.get(now.axis).copied()
+        };
+        if entry.key.growing.iter().zip(&next.growing).all(one) {
+            *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+        }
     }
 
     /// Runs as [`Session::run_with`] and copies every output into the caller's buffer at its position.

@@ -244,3 +244,19 @@ fn what_is_not_appended_is_an_output_like_others() {
     });
     assert_eq!(got.unwrap(), case.copied(&[x], &[past]).unwrap()[0]);
 }
+
+/// After a step by one, the plan of the next one can be made in advance.
+#[test]
+fn the_next_length_is_planned_ahead() {
+    let case = Case::new(&decoder(SIZES), 1, 2);
+    let mut states = vec![zeros(&[1, SIZES.heads, 0, SIZES.head]); case.states()];
+    for step in 0..6 {
+        // A long step says nothing about the next one.
+        let count = if step == 0 { 5 } else { 1 };
+        states = case.grown(&[tokens(step, count)], &states).unwrap()[1..].to_vec();
+        case.session.plan_ahead();
+        let stats = case.session.plan_stats();
+        let planned = if step == 0 { 1 } else { step + 2 };
+        assert_eq!((stats.plans, stats.misses), (planned, 2.min(step as u64 + 1)), "step {step}");
+    }
+}

@@ -96,6 +96,9 @@ pub(crate) trait Evaluate: Send + Sync {
         Ok(outputs)
     }
 
+    /// Does what can be done for the next step of a state that grows, once the last one is answered.
+    fn plan_ahead(&self) {}
+
     /// How long the last run on inputs of these shapes took.
     fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration>;
 
@@ -203,6 +206,10 @@ impl Evaluate for Session {
             Err(state) => grown.get_mut(state).and_then(Option::take).ok_or_else(lost),
         });
         each.collect()
+    }
+
+    fn plan_ahead(&self) {
+        Session::plan_ahead(self);
     }
 
     fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration> {

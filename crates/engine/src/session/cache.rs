@@ -25,10 +25,27 @@ pub struct PlanStats {
     pub planning: Duration,
 }
 
+/// What a plan is made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    pub shapes: Vec<Option<Shape>>,
+    pub growing: Vec<GrowingShape>,
+}
+
+impl Key {
+    pub fn of(inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> Key {
+        let shapes = inputs.iter().map(|i| i.map(|v| v.shape())).collect();
+        Key { shapes, growing: growing.iter().map(shape_of).collect() }
+    }
+
+    fn hash(&self) -> u64 {
+        hash_of(self.shapes.iter().copied(), self.growing.iter().copied())
+    }
+}
+
 /// The plan for one set of input shapes.
 pub(super) struct PlanEntry {
-    shapes: Vec<Option<Shape>>,
-    growing: Vec<GrowingShape>,
+    pub key: Key,
     pub root: Arc<PlanNode>,
     /// How long the last run took; 0 when there was none.
     pub last_nanos: AtomicU64,
@@ -66,7 +83,8 @@ impl PlanCache {
         growing: &[Growing],
     ) -> Option<Arc<PlanEntry>> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        let bucket = entries.get(&hash_of(inputs, growing))?;
+        let shapes = inputs.iter().map(|i| i.map(|v| v.shape()));
+        let bucket = entries.get(&hash_of(shapes, growing.iter().map(shape_of)))?;
         bucket.iter().find(|entry| entry.matches(inputs, growing)).cloned()
     }
 
@@ -84,21 +102,35 @@ impl PlanCache {
             return Ok(entry);
         }
         self.misses.fetch_add(1, Relaxed);
-        let shapes: Vec<_> = inputs.iter().map(|i| i.map(|v| v.shape())).collect();
-        let lengths: Vec<_> = growing.iter().map(shape_of).collect();
+        self.make(program, Key::of(inputs, growing), now)
+    }
+
+    /// Makes a plan that a run may want soon, if it is not there.
+    pub fn prepare(&self, program: &Program, key: Key) -> Result<(), RunError> {
+        let known = {
+            let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+            entries.get(&key.hash()).is_some_and(|bucket| bucket.iter().any(|e| e.key == key))
+        };
+        if !known {
+            self.make(program, key, self.clock.fetch_add(1, Relaxed))?;
+        }
+        Ok(())
+    }
+
+    fn make(&self, program: &Program, key: Key, now: u64) -> Result<Arc<PlanEntry>, RunError> {
         let started = Instant::now();
-        let root = Arc::new(start_plan(program, &shapes, &lengths)?);
+        let root = Arc::new(start_plan(program, &key.shapes, &key.growing)?);
         self.planned(started.elapsed());
+        let hash = key.hash();
         let entry = Arc::new(PlanEntry {
             root,
-            shapes,
-            growing: lengths,
+            key,
             last_nanos: AtomicU64::new(0),
             last_used: AtomicU64::new(now),
         });
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let bucket = entries.entry(hash_of(inputs, growing)).or_default();
-        if let Some(other) = bucket.iter().find(|e| e.matches(inputs, growing)) {
+        let bucket = entries.entry(hash).or_default();
+        if let Some(other) = bucket.iter().find(|e| e.key == entry.key) {
             // Another caller was faster; one plan for all keeps its measured time in one place.
             return Ok(other.clone());
         }
@@ -115,15 +147,25 @@ impl PlanCache {
         self.planning_nanos.fetch_add(nanos, Relaxed);
     }
 
-    /// Drops the plan that was not used for longest. Callers that run it hold it until they are done.
+    /// Drops the plans that were not used for longest, some at a time: looking for them takes longer than making
+    /// one. Callers that run one hold it until they are done.
     fn evict(&self, entries: &mut HashMap<u64, Vec<Arc<PlanEntry>>>) {
         let age = |entry: &Arc<PlanEntry>| entry.last_used.load(Relaxed);
-        let Some(oldest) = entries.values().flatten().map(age).min() else { return };
+        let mut ages: Vec<u64> = entries.values().flatten().map(age).collect();
+        // What a run asks for between two searches stays below what the cache holds by this part.
+        let some = (self.max_plans / 16).min(ages.len().saturating_sub(1));
+        let Some((_, &mut oldest, _)) = (!ages.is_empty()).then(|| ages.select_nth_unstable(some))
+        else {
+            return;
+        };
+        let mut dropped = 0;
         entries.retain(|_, bucket| {
-            bucket.retain(|entry| age(entry) != oldest);
+            let before = bucket.len();
+            bucket.retain(|entry| age(entry) > oldest);
+            dropped += (before - bucket.len()) as u64;
             !bucket.is_empty()
         });
-        self.evictions.fetch_add(1, Relaxed);
+        self.evictions.fetch_add(dropped, Relaxed);
     }
 
     pub fn stats(&self) -> PlanStats {
@@ -140,10 +182,11 @@ impl PlanCache {
 
 impl PlanEntry {
     fn matches(&self, inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> bool {
-        self.shapes.len() == inputs.len()
-            && self.shapes.iter().zip(inputs).all(|(a, b)| *a == b.map(|v| v.shape()))
-            && self.growing.len() == growing.len()
-            && self.growing.iter().zip(growing).all(|(a, b)| *a == shape_of(b))
+        let Key { shapes, growing: lengths } = &self.key;
+        shapes.len() == inputs.len()
+            && shapes.iter().zip(inputs).all(|(a, b)| *a == b.map(|v| v.shape()))
+            && lengths.len() == growing.len()
+            && lengths.iter().zip(growing).all(|(a, b)| *a == shape_of(b))
     }
 }
 
@@ -152,13 +195,12 @@ fn shape_of(growing: &Growing) -> GrowingShape {
     GrowingShape { input: *input, output: *output, axis: growth.axis(), shape: growth.shape() }
 }
 
-fn hash_of(inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> u64 {
+fn hash_of(
+    shapes: impl Iterator<Item = Option<Shape>>,
+    growing: impl Iterator<Item = GrowingShape>,
+) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for input in inputs {
-        input.map(|v| v.shape()).hash(&mut hasher);
-    }
-    for state in growing {
-        shape_of(state).hash(&mut hasher);
-    }
+    shapes.for_each(|shape| shape.hash(&mut hasher));
+    growing.for_each(|state| state.hash(&mut hasher));
     hasher.finish()
 }

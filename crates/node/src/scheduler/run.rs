@@ -42,6 +42,10 @@ impl Scheduler {
             .run_one(&job.inputs, &job.wanted, job.rows, team, &|| job.is_abandoned())
             .map_err(|e| self.explain(e, job.is_late(), "running"));
         job.reply.send(answer);
+        if !self.limits.growing.is_empty() {
+            // The client reads its answer meanwhile; a step that comes at once would have to wait for its plan anyway.
+            self.evaluate.plan_ahead();
+        }
     }
 
     /// Runs one request.
