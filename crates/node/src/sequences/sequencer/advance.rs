@@ -80,11 +80,7 @@ impl Sequencer {
     }
 
     /// Sends a step on its way. Gives the answer when there is one at once.
-    fn run(
-        self: &Arc<Self>,
-        run: Run<Step, Stored>,
-        here: bool,
-    ) -> Option<(Pending, Done)> {
+    fn run(self: &Arc<Self>, run: Run<Step, Stored>, here: bool) -> Option<(Pending, Done)> {
         let Run { job, ticket, step, state, end, origin } = run;
         let Step { mut inputs, wanted, names, rows, deadline, queued, held, form, client, turn } =
             job;
