@@ -13,17 +13,19 @@ FIRST, VOCABULARY = 32, 96  # a token is a printable character of ASCII
 
 
 def step(url, sequence, ids, number, end=False):
-    """The logits behind the last of these tokens. The server keeps the cache of the sequence."""
+    """The id of the sequence and the logits behind the last of these tokens. The server keeps the cache of the sequence;
+    a START without an id gets a new one."""
     marks = {"sequence_start": number == 1, "sequence_end": end, "sequence_step": number}
     body = {
-        "parameters": {"sequence_id": sequence, **marks},
+        "parameters": {"sequence_id": sequence, **marks} if sequence else marks,
         "inputs": [{"name": "ids", "datatype": "INT64", "shape": [1, len(ids)], "data": ids}],
     }
     request = urllib.request.Request(f"{url}/v2/models/decoder/infer", json.dumps(body).encode())
     with urllib.request.urlopen(request) as answer:
-        output = json.load(answer)["outputs"][0]
+        answer = json.load(answer)
+    output = answer["outputs"][0]
     assert output["shape"] == [1, len(ids), VOCABULARY], output["shape"]
-    return output["data"][-VOCABULARY:]
+    return answer["parameters"]["sequence_id"], output["data"][-VOCABULARY:]
 
 
 def main():
@@ -33,10 +35,11 @@ def main():
     parser.add_argument("prompt", nargs="?", default="Once upon a time")
     args = parser.parse_args()
     prefix = [min(max(ord(c) - FIRST, 0), VOCABULARY - 1) for c in args.prompt]
-    new, worst = prefix, 0.0
+    sequence, new, worst = None, prefix, 0.0
     for number in range(1, args.tokens + 1):
-        logits = step(args.url, 1, new, number, end=number == args.tokens)  # the prompt, then one token each
-        whole = step(args.url, 1000 + number, prefix, 1, end=True)  # everything so far at once
+        # The prompt, then one token each; and beside it everything so far at once.
+        sequence, logits = step(args.url, sequence, new, number, end=number == args.tokens)
+        _, whole = step(args.url, None, prefix, 1, end=True)
         worst = max(worst, *(abs(a - b) for a, b in zip(logits, whole)))
         new = [max(range(VOCABULARY), key=logits.__getitem__)]
         prefix = prefix + new

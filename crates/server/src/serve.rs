@@ -229,6 +229,7 @@ fn connection_builder(options: &ServerOptions, grpc: bool) -> Builder<TokioExecu
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
+        .max_pending_accept_reset_streams(MAX_STREAMS as usize)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(MAX_HEADER_BYTES)

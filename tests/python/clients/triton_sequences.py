@@ -236,7 +236,6 @@ class Grpc(Sequences, ServedCase):
         self.triton.stop_stream(cancel_requests=True)
         self.assertEqual(self.step(300, 3, end=True), 7)
 
-
     def test_L0_request_cancellation(self):
         """Steps that are cancelled while they wait have no effect, those that were answered have theirs, and none has half of
         one; what comes behind them goes on from there."""
@@ -248,7 +247,7 @@ class Grpc(Sequences, ServedCase):
 
         for value in range(2, 8):
             over = threading.Semaphore(0)
-            calls = [self.triton.async_infer("slow", self.input(1000), told, sequence_id=400) for _ in range(8)]
+            calls = [self.triton.async_infer("slow", self.input(1000), told, sequence_id=400) for _ in range(40)]
             [call.cancel() for call in calls]
             [over.acquire(timeout=60) for _ in calls]
             own, sent = own + value, sent + len(calls)

@@ -1,5 +1,6 @@
 //! What a model writes into the log of states.
 
+use super::Layout;
 use super::state::{Kept, State, Stored};
 use crate::states::States;
 use std::collections::HashSet;
@@ -150,11 +151,8 @@ pub(super) fn millis(time: Duration) -> u64 {
 ///
 /// # Errors
 /// In words, when the file cannot be read.
-pub(crate) fn fingerprint_of(
-    layout: impl Iterator<Item = (String, String)>,
-    file: &Path,
-) -> Result<u64, String> {
+pub(crate) fn fingerprint_of(layout: &Layout, file: &Path) -> Result<u64, String> {
     let bytes = std::fs::read(file).map_err(|e| format!("the model's file: {}", e.kind()))?;
     let own = format!("{} {:08x}", bytes.len(), crc32c::crc32c(&bytes));
-    Ok(fingerprint(layout.map(|(name, text)| format!("{name} {text}")).chain([own])))
+    Ok(fingerprint(layout.identity().into_iter().chain([own])))
 }

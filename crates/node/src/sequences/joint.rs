@@ -42,9 +42,11 @@ impl Joint {
     /// the form of its states alone.
     pub(crate) fn fingerprint(&self) -> u64 {
         let own = self.0.iter().filter_map(|(_, model)| model.sequences().ok()?.fingerprint());
-        let own = own.map(|n| (String::new(), format!("{n:016x}")));
-        let lines = self.describe().into_iter().chain(own);
-        stead_sequence::durable::fingerprint(lines.map(|(name, text)| format!("{name} {text}")))
+        let line = |(node, layout): (&str, &Layout)| {
+            layout.identity().into_iter().map(|line| format!("{node} {line}")).collect::<Vec<_>>()
+        };
+        let lines = self.layouts().flat_map(line);
+        stead_sequence::durable::fingerprint(lines.chain(own.map(|n| format!("{n:016x}"))))
     }
 
     /// As [`Layout::state_of`].

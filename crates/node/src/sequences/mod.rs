@@ -102,7 +102,7 @@ pub(crate) fn durable(
     if mode == Durability::Memory {
         return Ok(None);
     }
-    let fingerprint = fingerprint_of(layout.describe().into_iter(), file)?;
+    let fingerprint = fingerprint_of(layout, file)?;
     Ok(Some(Durable::new(Arc::clone(states), mode, model, version, fingerprint)))
 }
 

@@ -34,6 +34,24 @@ impl Layout {
         states.chain(self.fixed.iter().map(fixed)).collect()
     }
 
+    /// What makes states of one kind, a line for each: how they lie, not how they begin nor how long they may
+    /// become. The lines are part of the format of the log: another text is another kind.
+    pub(crate) fn identity(&self) -> Vec<String> {
+        let place = |axis: Option<usize>| axis.map_or("none".to_owned(), |a| a.to_string());
+        let state = |s: StateInfo| {
+            let shape = s.shape.map_or("any".to_owned(), |shape| {
+                shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x")
+            });
+            let (batch, growing) = (place(s.batch_axis), place(s.growable.map(|(axis, _)| axis)));
+            format!("state {} {} {} {shape} {batch} {growing}", s.input, s.output, s.dtype)
+        };
+        let window = |w: WindowInfo| format!("window {} {} {}", w.input, w.length, w.axis);
+        let fixed = |f: &Fixed| format!("fixed {}", f.name);
+        let states = self.states().into_iter().map(state);
+        let windows = self.windows().into_iter().map(window);
+        states.chain(windows).chain(self.fixed.iter().map(fixed)).collect()
+    }
+
     /// The states, for programs.
     pub(crate) fn states(&self) -> Vec<StateInfo> {
         let size = |d: &Dim| d.known().and_then(|n| i64::try_from(n).ok()).unwrap_or(-1);
