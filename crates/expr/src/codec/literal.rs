@@ -19,8 +19,8 @@ impl fmt::Display for Value {
         }
         let is_mixed = kind.indexed().next().is_some();
         f.write_str("{")?;
-        for at in 0..self.blocks() {
-            f.write_str(if at == 0 { "" } else { "," })?;
+        for (number, at) in self.in_order_of_texts().into_iter().enumerate() {
+            f.write_str(if number == 0 { "" } else { "," })?;
             // Several labels in short form would need braces within braces for each first label, which say less.
             let labels = &self.labels()[at * mapped..][..mapped];
             if mapped == 1 {
@@ -119,6 +119,7 @@ mod tests {
             "tensor(x{}):{'a b\\'\\\\\\n':1}",
             "tensor<bfloat16>(x{},y[2]):{a:[1,2]}",
             "tensor(x{},y{}):{{x:a,y:b}:1}",
+            "tensor(x{}):{2:1,10:1,02:1,a:1,b:1,c:1,d:1,e:1}",
             "tensor(a{},x{},y[2]):{{a:p,x:q,y:0}:1,{a:p,x:q,y:1}:2}",
             "tensor(x{}):{}",
         ] {

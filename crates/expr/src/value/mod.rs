@@ -131,6 +131,23 @@ impl Value {
         }
     }
 
+    /// The blocks in the order in which people and files see them: whole numbers first, then texts. The order in
+    /// which they stand is that of symbols, which another process has otherwise.
+    #[must_use]
+    pub fn in_order_of_texts(&self) -> Vec<usize> {
+        let mapped = self.kind.mapped_count();
+        let mut order: Vec<usize> = (0..self.blocks()).collect();
+        let key = |at: &usize| -> Vec<(u32, String)> {
+            let text = |label: &Label| match label.as_number() {
+                Some(number) => (number, String::new()),
+                None => (u32::MAX, label.text()),
+            };
+            self.labels()[at * mapped..][..mapped].iter().map(text).collect()
+        };
+        order.sort_by_cached_key(key);
+        order
+    }
+
     /// The number that it is; `None` for a tensor.
     #[must_use]
     pub fn as_double(&self) -> Option<f64> {

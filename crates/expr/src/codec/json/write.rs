@@ -66,19 +66,26 @@ fn short(value: &Value, is_hex: bool) -> (&'static str, Json) {
     match (mapped, is_mixed) {
         (1, false) => (
             "cells",
-            (0..value.blocks())
+            value
+                .in_order_of_texts()
+                .into_iter()
                 .map(|at| (label(at), cell(value, at)))
                 .collect::<Map<_, _>>()
                 .into(),
         ),
         (1, true) => (
             "blocks",
-            (0..value.blocks()).map(|at| (label(at), cells(at))).collect::<Map<_, _>>().into(),
+            value
+                .in_order_of_texts()
+                .into_iter()
+                .map(|at| (label(at), cells(at)))
+                .collect::<Map<_, _>>()
+                .into(),
         ),
         (_, false) => ("cells", addressed_cells(value)),
         (_, true) => {
             let one = |at: usize| json!({"address": address(value, at, None), "values": cells(at)});
-            ("blocks", (0..value.blocks()).map(one).collect::<Vec<_>>().into())
+            ("blocks", value.in_order_of_texts().into_iter().map(one).collect::<Vec<_>>().into())
         }
     }
 }
@@ -126,7 +133,8 @@ fn digits(value: &Value, at: usize) -> Json {
 fn addressed_cells(value: &Value) -> Json {
     let size = value.kind().block_size();
     let one = |at: usize| json!({"address": address(value, at / size, Some(at % size)), "value": cell(value, at)});
-    (0..value.cells().len()).map(one).collect::<Vec<_>>().into()
+    let cells = |block: usize| block * size..(block + 1) * size;
+    value.in_order_of_texts().into_iter().flat_map(cells).map(one).collect::<Vec<_>>().into()
 }
 
 /// The labels of a block, and the indices of a cell in it.
