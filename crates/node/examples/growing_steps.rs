@@ -98,13 +98,18 @@ fn session() -> Session {
     Session::new(model, &SessionOptions::default()).unwrap()
 }
 
-/// One step of the bare engine; the caches that it leaves.
-fn step(session: &Session, ids: &Tensor, caches: &[Tensor]) -> Vec<Tensor> {
+/// Caches that grow in place during a run of the bare engine.
+fn growing(caches: &[Tensor]) -> Vec<Growing> {
     let grow = |(i, cache): (usize, &Tensor)| {
         let growth = Growth::new(cache, 2).unwrap();
         Growing { input: 1 + i, output: 1 + i, growth }
     };
-    let mut growing: Vec<_> = caches.iter().enumerate().map(grow).collect();
+    caches.iter().enumerate().map(grow).collect()
+}
+
+/// One step of the bare engine; the caches that it leaves.
+fn step(session: &Session, ids: &Tensor, caches: &[Tensor]) -> Vec<Tensor> {
+    let mut growing = growing(caches);
     let mut inputs = vec![None; 1 + caches.len()];
     inputs[0] = Some(ids.view());
     session
@@ -133,12 +138,8 @@ fn bare(steps: usize) -> f64 {
     let caches: Vec<Tensor> = (0..2 * SIZES.layers).map(|_| grown(cache(steps / 2))).collect();
     let ids = token(1);
     let run = || {
-        let grow = |(i, cache): (usize, &Tensor)| {
-            let growth = Growth::new(cache, 2).unwrap();
-            Growing { input: 1 + i, output: 1 + i, growth }
-        };
         // Dropped without an end, so that each begins where the one before did.
-        let mut growing: Vec<_> = caches.iter().enumerate().map(grow).collect();
+        let mut growing = growing(&caches);
         let mut inputs = vec![None; 1 + caches.len()];
         inputs[0] = Some(ids.view());
         session.run_growing(&inputs, &mut growing, &RunContext::default(), |o| o.len()).unwrap()

@@ -28,15 +28,9 @@ pub const AGGREGATORS: [(&str, Aggregator, &str); 7] = [
     ("sum", Aggregator::Sum, "the sum"),
 ];
 
-/// An aggregator that needs one number of memory: where it begins and how a number is added to it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Fold {
-    pub(crate) start: f64,
-}
-
 /// Something to do with the step of a fold, compiled apart for each.
 pub(crate) trait Gather {
-    fn gather(self, fold: Fold, step: impl Fn(f64, f64) -> f64 + Copy);
+    fn gather(self, start: f64, step: impl Fn(f64, f64) -> f64 + Copy);
 }
 
 impl Aggregator {
@@ -55,18 +49,17 @@ impl Aggregator {
     /// Calls the visitor with where it begins and its step; the average is a sum to be divided afterwards, and
     /// the median has no step: it needs all numbers (see [`median`]).
     pub(crate) fn visit(self, visitor: impl Gather) {
-        let fold = |start| Fold { start };
         match self {
             Aggregator::Sum | Aggregator::Avg | Aggregator::Median => {
-                visitor.gather(fold(0.0), |sum, x| sum + x);
+                visitor.gather(0.0, |sum, x| sum + x);
             }
-            Aggregator::Count => visitor.gather(fold(0.0), |count, _| count + 1.0),
-            Aggregator::Prod => visitor.gather(fold(1.0), |product, x| product * x),
+            Aggregator::Count => visitor.gather(0.0, |count, _| count + 1.0),
+            Aggregator::Prod => visitor.gather(1.0, |product, x| product * x),
             Aggregator::Max => {
-                visitor.gather(fold(f64::NEG_INFINITY), |most, x| if most < x { x } else { most });
+                visitor.gather(f64::NEG_INFINITY, |most, x| if most < x { x } else { most });
             }
             Aggregator::Min => {
-                visitor.gather(fold(f64::INFINITY), |least, x| if x < least { x } else { least });
+                visitor.gather(f64::INFINITY, |least, x| if x < least { x } else { least });
             }
         }
     }

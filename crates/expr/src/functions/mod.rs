@@ -5,6 +5,6 @@ mod aggregate;
 mod scalar;
 
 pub use aggregate::{AGGREGATORS, Aggregator};
-pub(crate) use aggregate::{Fold, Gather, median};
+pub(crate) use aggregate::{Gather, median};
 pub use scalar::{BINARY, Fn1, Fn2, UNARY};
 pub(crate) use scalar::{Visit1, Visit2};

@@ -3,7 +3,7 @@
 use super::blocks::Sorter;
 use super::column::Column;
 use super::dense::{Axis, Real, coalesce, each_line};
-use crate::functions::{Aggregator, Fold, Gather, median};
+use crate::functions::{Aggregator, Gather, median};
 use crate::types::{CellType, TensorType};
 use crate::value::{Cells, Label};
 
@@ -150,9 +150,9 @@ struct Folding<'f, T> {
 }
 
 impl<T: Real> Gather for Folding<'_, T> {
-    fn gather(self, fold: Fold, step: impl Fn(f64, f64) -> f64 + Copy) {
+    fn gather(self, start: f64, step: impl Fn(f64, f64) -> f64 + Copy) {
         let work = self.work;
-        *self.result = vec![fold.start; work.out_blocks * work.out_size];
+        *self.result = vec![start; work.out_blocks * work.out_size];
         for (block, target) in work.targets.iter().enumerate() {
             let cells = &self.cells[block * work.size..];
             let result = &mut self.result[*target as usize * work.out_size..];

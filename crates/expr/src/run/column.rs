@@ -67,6 +67,16 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// The same, copied only where it was borrowed.
+    pub(crate) fn into_owned(self) -> Column<'static> {
+        Column {
+            rows: self.rows,
+            offsets: self.offsets.map(|o| o.into_owned().into()),
+            labels: self.labels.into_owned().into(),
+            cells: self.cells.into_owned(),
+        }
+    }
+
     /// The tensor of a row as a value that stands alone.
     pub(crate) fn value(&self, kind: &TensorType, row: usize) -> Value {
         let (blocks, mapped, size) = (self.blocks(row), kind.mapped_count(), kind.block_size());

@@ -36,7 +36,7 @@ pub(crate) fn execute(
     }
     let result = done[program.result].take();
     let result = result.unwrap_or_else(|| Column::numbers(Vec::new()));
-    Ok(cellwise::with_cells(&result, result.cells.clone().into_owned()))
+    Ok(result.into_owned())
 }
 
 /// The steps that are to be computed before this one.
@@ -108,7 +108,7 @@ fn choose(step: &Step, done: &[Option<Column<'_>>]) -> Column<'static> {
     let side = |at: usize| step.operands.get(at).and_then(|o| done[*o].as_ref());
     let Some(condition) = side(0) else { return Column::numbers(Vec::new()) };
     let numbers = condition.as_numbers();
-    let all = |column: &Column<'_>| cellwise::with_cells(column, column.cells.clone().into_owned());
+    let all = |column: &Column<'_>| column.borrowed().into_owned();
     let (yes, no) = match (side(1), side(2)) {
         (Some(yes), None) => return all(yes),
         (None, Some(no)) => return all(no),

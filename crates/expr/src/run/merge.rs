@@ -31,26 +31,29 @@ pub(super) fn merge(
     for row in 0..rows {
         let (mut a, mut b) = (left.blocks(row), right.blocks(row));
         loop {
-            let label = |column: &'_ Column<'_>, block: usize| {
-                column.labels[block * width..][..width].to_vec()
-            };
             let order = match (a.is_empty(), b.is_empty()) {
                 (true, true) => break,
                 (true, false) => std::cmp::Ordering::Greater,
                 (false, true) => std::cmp::Ordering::Less,
-                (false, false) => label(left, a.start).cmp(&label(right, b.start)),
+                (false, false) => {
+                    labels_of(left, a.start, width).cmp(labels_of(right, b.start, width))
+                }
             };
-            let (source, row_labels): (Source, Vec<Label>) = match order {
-                std::cmp::Ordering::Less => (Source::Left(a.start), label(left, a.start)),
-                std::cmp::Ordering::Greater => (Source::Right(b.start), label(right, b.start)),
+            let (source, own) = match order {
+                std::cmp::Ordering::Less => {
+                    (Source::Left(a.start), labels_of(left, a.start, width))
+                }
+                std::cmp::Ordering::Greater => {
+                    (Source::Right(b.start), labels_of(right, b.start, width))
+                }
                 std::cmp::Ordering::Equal => {
                     pairs.push((a.start as u32, b.start as u32));
-                    (Source::Both(pairs.len() - 1), label(left, a.start))
+                    (Source::Both(pairs.len() - 1), labels_of(left, a.start, width))
                 }
             };
             a.start += usize::from(order.is_le());
             b.start += usize::from(order.is_ge());
-            labels.extend(row_labels);
+            labels.extend_from_slice(own);
             sources.push(source);
         }
         offsets.push(sources.len() as u32);
@@ -60,6 +63,10 @@ pub(super) fn merge(
     let both = cells(function, out.cell(), &left.cells, &right.cells, &work)?;
     let all = together(out, &sources, [&left.cells, &right.cells, &both]);
     Ok(if out.is_dense() { Column::dense(rows, all) } else { Column::sparse(offsets, labels, all) })
+}
+
+fn labels_of<'c>(column: &'c Column<'_>, block: usize, width: usize) -> &'c [Label] {
+    &column.labels[block * width..][..width]
 }
 
 /// The blocks of the result from the three arrays in which they stand.
