@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -108,3 +109,22 @@ class ServedCase(unittest.TestCase):
         shutil.rmtree(cls.folder)
         if code != 0:
             raise RuntimeError(f"stead ended with {code}:\n{cls.server.log_text()}")
+
+
+class ExampleCase(ServedCase):
+    """The server of one of the examples, and its client."""
+
+    example = ""
+
+    @classmethod
+    def start(cls):
+        return Stead("serve", cls.file("config.json"))
+
+    @classmethod
+    def file(cls, name):
+        return os.path.join(ROOT, "examples", cls.example, name)
+
+    def client(self, *arguments):
+        """What the example's client prints."""
+        command = [sys.executable, self.file("client.py"), "--url", f"http://{self.server.rest}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout

@@ -2,35 +2,26 @@
 
 import json
 import os
-import subprocess
-import sys
 import unittest
 
 import numpy as np
 import tritonclient.grpc as grpc
 import tritonclient.http as http
-from served import ROOT, Stead
+from served import ROOT, ExampleCase
 
-EXAMPLE = os.path.join(ROOT, "examples", "voice-activity")
 REFERENCE = os.path.join(ROOT, "tests", "data", "silero", "silero_ref.npz")
 NAMES = ("speech16k", "speech16k_b", "tones16k", "noise16k")
 CHUNK = 512
 SWAPPED = {"speech16k": "noise16k", "noise16k": "speech16k"}
 
 
-class VoiceActivity(unittest.TestCase):
+class VoiceActivity(ExampleCase):
+    example = "voice-activity"
+
     @classmethod
     def setUpClass(cls):
-        cls.server = Stead("serve", os.path.join(EXAMPLE, "config.json"))
+        super().setUpClass()
         cls.reference = np.load(REFERENCE)
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.stop() == 0, cls.server.log_text()
-
-    def example(self, *arguments):
-        command = [sys.executable, os.path.join(EXAMPLE, "client.py"), "--url", f"http://{self.server.rest}"]
-        return subprocess.run([*command, *arguments], capture_output=True, text=True, encoding="utf-8", check=True).stdout
 
     def expected(self, name):
         return self.reference[f"silero_vad_openvino_16k/{name}/prob"].ravel()
@@ -42,20 +33,20 @@ class VoiceActivity(unittest.TestCase):
         return padded.reshape(-1, 1, CHUNK)
 
     def test_the_example_draws_where_speech_is(self):
-        drawing = self.example()
+        drawing = self.client()
         for line in ("speech from 0.32 s to 1.98 s", "speech from 2.62 s to 4.19 s", "speech from 4.90 s to 5.76 s"):
             self.assertIn(line, drawing)
         self.assertIn("188 steps in", drawing)
         self.assertIn("  3.20 s |\u2588", drawing)
 
     def test_the_example_gives_the_reference_probabilities(self):
-        lines = [line.split() for line in self.example("--text").splitlines()]
+        lines = [line.split() for line in self.client("--text").splitlines()]
         got = np.array([float(probability) for _, probability in lines])
         # The file has 16 bits, the reference was made from floats.
         np.testing.assert_allclose(got, self.expected("speech16k"), atol=0.01)
 
     def test_the_example_leaves_no_sequence(self):
-        self.example()
+        self.client()
         status, _, body = self.server.request("GET", "/v2/models/vad/sequences")
         self.assertEqual((status, json.loads(body)["sequences"]), (200, []))
 
