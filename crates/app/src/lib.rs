@@ -1,5 +1,5 @@
 //! What to serve and how, read from files and flags into typed values: `config.json` of OpenVINO Model
-//! Server, `stead.toml` beside a model, and the options that both share.
+//! Server, `stead.toml` beside a model, the options that both share, and the schemas of Vespa's application packages.
 //!
 //! ```
 //! let text = r#"{"model_config_list": [{"config": {"name": "m", "base_path": "/models/m",
@@ -22,7 +22,9 @@ mod literal;
 mod mapping;
 mod options;
 mod ovms;
+pub mod package;
 mod pipelines;
+pub mod schema;
 mod sequences;
 mod settings;
 mod stead_toml;
