@@ -66,6 +66,7 @@ pub mod simd;
 pub mod softmax;
 pub mod split;
 pub mod unary;
+pub mod vector;
 mod window;
 
 pub use isa::Isa;
