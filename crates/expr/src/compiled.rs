@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::batch::Bound;
 use crate::error::{ExprError, Fault};
-use crate::ir::{Program, Scope, lower};
+use crate::ir::{Program, Rate, Scope, lower};
 use crate::run::{self, Column, TooLarge};
 use crate::syntax;
 use crate::types::TensorType;
@@ -38,6 +39,25 @@ pub enum RunError {
         /// That of the value.
         found: TensorType,
     },
+    /// The result should have been a number.
+    #[error("a score is a number, got a {0}")]
+    NoNumber(TensorType),
+    /// An index of another length.
+    #[error("the index has the places of {found} documents instead of {expected}")]
+    Index {
+        /// How many documents there are.
+        expected: usize,
+        /// How many places there are.
+        found: usize,
+    },
+    /// A column of documents that does not fit.
+    #[error("the column {name} needs {expected}")]
+    Attribute {
+        /// The name.
+        name: String,
+        /// What should be there, and what is.
+        expected: String,
+    },
     /// Too much memory.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
@@ -61,6 +81,22 @@ impl Compiled {
         &self.names
     }
 
+    /// The names of the values that [`Compiled::for_query`] takes, in its order.
+    pub fn query_names(&self) -> impl Iterator<Item = &str> {
+        self.inputs().filter(|(.., rate)| *rate != Rate::Document).map(|(name, ..)| name)
+    }
+
+    /// The names of the values that differ from document to document, in the order of [`Documents`](crate::Documents).
+    pub fn document_names(&self) -> impl Iterator<Item = &str> {
+        self.inputs().filter(|(.., rate)| *rate == Rate::Document).map(|(name, ..)| name)
+    }
+
+    /// All names with their types, and how often their values change.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, &TensorType, Rate)> {
+        let inputs = self.program.inputs.iter().zip(&self.program.rates);
+        self.names.iter().zip(inputs).map(|(name, (kind, rate))| (name.as_str(), kind, *rate))
+    }
+
     /// The type of the result.
     #[must_use]
     pub fn kind(&self) -> &TensorType {
@@ -73,17 +109,44 @@ impl Compiled {
     /// When a value is missing or has another type than the expression was compiled for, or the result or what leads to it would
     /// take too much memory.
     pub fn run(&self, inputs: &[&Value]) -> Result<Value, RunError> {
-        let kinds = &self.program.inputs;
-        if inputs.len() != kinds.len() {
-            return Err(RunError::Count { expected: kinds.len(), found: inputs.len() });
-        }
-        for ((name, kind), value) in self.names.iter().zip(kinds).zip(inputs) {
-            if value.kind() != kind {
-                let (expected, found) = (kind.clone(), value.kind().clone());
-                return Err(RunError::Kind { name: name.clone(), expected, found });
-            }
-        }
+        self.check(inputs, |_| true)?;
         let columns: Vec<_> = inputs.iter().map(|v| Column::of_value(v)).collect();
         Ok(run::execute(&self.program, &columns)?.value(self.kind(), 0))
+    }
+
+    /// The expression with one value for each of [`Compiled::query_names`]; everything that depends on nothing else
+    /// is computed here.
+    ///
+    /// # Errors
+    /// When a value is missing or has another type than the expression was compiled for.
+    pub fn for_query(&self, values: &[&Value]) -> Result<Bound, RunError> {
+        self.check(values, |rate| rate != Rate::Document)?;
+        let mut values = values.iter();
+        let (mut names, mut columns) = (Vec::new(), Vec::new());
+        for (input, (name, _, rate)) in self.inputs().enumerate() {
+            if rate == Rate::Document {
+                names.push((name.to_owned(), input));
+                columns.push(None);
+            } else {
+                columns.push(values.next().map(|v| Column::of_value(v)));
+            }
+        }
+        Ok(Bound::new(self.program.clone(), names, columns))
+    }
+
+    /// Checks that there is a value of the right type for each input of such a rate.
+    fn check(&self, values: &[&Value], is_there: impl Fn(Rate) -> bool) -> Result<(), RunError> {
+        let inputs = || self.inputs().filter(|(.., rate)| is_there(*rate));
+        let expected = inputs().count();
+        if values.len() != expected {
+            return Err(RunError::Count { expected, found: values.len() });
+        }
+        for ((name, kind, _), value) in inputs().zip(values) {
+            if value.kind() != kind {
+                let (expected, found) = (kind.clone(), value.kind().clone());
+                return Err(RunError::Kind { name: name.to_owned(), expected, found });
+            }
+        }
+        Ok(())
     }
 }

@@ -4,12 +4,14 @@
 //! * `{"expression":"(a+b)","params":["a","b"],"cases":[{"in":[1,2],"out":3}]}`: numbers;
 //! * `{"tensor":{"type":"..","cells":[..]},"binary":["0x.."]}`: every encoding of a tensor that must be read.
 //!
+//! Each expression runs for one value of each name, and for a batch of documents of which some names are the query's.
+//!
 //! Types must be the same and cells equal but for rounding to a float, as Vespa's own verification has it.
 
 use serde_json::Value as Json;
 
 use crate::codec::{binary, json};
-use crate::{Rate, TensorType, Value, compile, parse_type};
+use crate::{Attribute, Documents, Rate, Scratch, Stored, TensorType, Value, compile, parse_type};
 
 /// How many cases agree, and what the others say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,12 +94,42 @@ fn compare(expression: &Json, inputs: &[(String, Value)], expected: &Value) -> R
     };
     let compiled = compile(text, &find).map_err(|e| format!("{text}: {e}"))?;
     let values: Vec<&Value> = compiled.names().iter().filter_map(|n| value(n)).collect();
-    let found = compiled.run(&values).map_err(|e| format!("{text}: {e}"))?;
-    if found.approx_eq(expected) {
-        return Ok(());
+    let mut found = vec![compiled.run(&values).map_err(|e| format!("{text}: {e}"))?];
+    for query in [&|_: usize| false, &|at| at % 2 == 0] as [&dyn Fn(usize) -> bool; 2] {
+        found.append(&mut batch(text, inputs, query)?);
     }
+    let Some(wrong) = found.iter().find(|v| !v.approx_eq(expected)) else { return Ok(()) };
     let inputs: Vec<String> = inputs.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-    Err(format!("{text} with {} is {found}, not {expected}", inputs.join(", ")))
+    Err(format!("{text} with {} is {wrong}, not {expected}", inputs.join(", ")))
+}
+
+/// The values of an expression for documents that all have the same values; some of the names are the query's.
+fn batch(
+    text: &str,
+    inputs: &[(String, Value)],
+    is_of_query: &dyn Fn(usize) -> bool,
+) -> Result<Vec<Value>, String> {
+    const COUNT: usize = 3;
+    let value = |name: &str| {
+        let at = inputs.iter().position(|(n, _)| n == name)?;
+        Some((&inputs[at].1, if is_of_query(at) { Rate::Query } else { Rate::Document }))
+    };
+    let scope = |name: &str| -> Option<(TensorType, Rate)> {
+        value(name).map(|(value, rate)| (value.kind().clone(), rate))
+    };
+    let compiled = compile(text, &scope).map_err(|e| format!("{text}: {e}"))?;
+    let of_query: Vec<&Value> =
+        compiled.query_names().filter_map(|n| value(n).map(|(v, _)| v)).collect();
+    let stored = compiled.document_names().filter_map(value).map(|(value, _)| {
+        let mut stored = Stored::new(value.kind().clone());
+        (0..COUNT).all(|_| stored.push(value)).then_some(stored)
+    });
+    let stored: Option<Vec<Stored>> = stored.collect();
+    let stored = stored.ok_or_else(|| format!("{text}: the values of documents do not fit"))?;
+    let attributes: Vec<Attribute<'_>> = stored.iter().map(Stored::attribute).collect();
+    let documents = Documents { count: COUNT, index: None, attributes: &attributes };
+    let bound = compiled.for_query(&of_query).map_err(|e| format!("{text}: {e}"))?;
+    bound.values(&documents, &mut Scratch::default()).map_err(|e| format!("{text}: {e}"))
 }
 
 fn decoded(json: &Json) -> Result<Value, String> {

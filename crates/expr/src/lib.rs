@@ -32,6 +32,7 @@
 //! The way: `syntax` reads a tree, `ir` makes steps of it, `run` computes them over columns, one tensor for each document of a batch.
 #![forbid(unsafe_code)]
 
+mod batch;
 pub mod codec;
 mod compiled;
 pub mod conformance;
@@ -43,11 +44,12 @@ mod syntax;
 mod types;
 mod value;
 
+pub use batch::{Bound, Documents, Scratch, Stored};
 pub use compiled::{Compiled, RunError, compile};
 pub use error::{ExprError, Reason};
 pub use functions::{AGGREGATORS, Aggregator, BINARY, Fn1, Fn2, UNARY};
 pub use ir::{Function, MAX_CALLS, Rate, Scope};
-pub use run::{MAX_CELLS, TooLarge};
+pub use run::{Attribute, MAX_CELLS, Numbers, TooLarge};
 pub use syntax::{MAX_DEPTH, MAX_LAMBDAS, MAX_TEXT};
 pub use types::{
     CELL_TYPES, CellType, Dimension, Extent, MAX_BLOCK, MAX_DIMENSIONS, TensorType, TypeError,

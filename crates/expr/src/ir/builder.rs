@@ -15,6 +15,7 @@ const MAX_FOLDED: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     inputs: Vec<TensorType>,
+    rates: Vec<Rate>,
     steps: Vec<Step>,
     known: HashMap<(Op, Vec<usize>, TensorType), usize>,
 }
@@ -23,6 +24,7 @@ impl Builder {
     /// A further input.
     pub(crate) fn input(&mut self, kind: TensorType, rate: Rate) -> usize {
         self.inputs.push(kind.clone());
+        self.rates.push(rate);
         let op = Op::Input(self.inputs.len() - 1);
         self.add(Step { op, operands: Vec::new(), kind, rate })
     }
@@ -95,6 +97,6 @@ impl Builder {
             places[at] = steps.len();
             steps.push(step);
         }
-        Program { inputs: self.inputs, steps, result: places[result] }
+        Program { inputs: self.inputs, rates: self.rates, steps, result: places[result] }
     }
 }

@@ -31,6 +31,8 @@ pub enum Rate {
 pub(crate) struct Program {
     /// The type of each input.
     pub(crate) inputs: Vec<TensorType>,
+    /// How often each input changes.
+    pub(crate) rates: Vec<Rate>,
     pub(crate) steps: Vec<Step>,
     /// The step whose value is the result.
     pub(crate) result: usize,

@@ -1,20 +1,28 @@
 //! Runs programs over batches of documents.
 
 mod aggregate;
+mod attribute;
 mod blocks;
 mod cellwise;
 mod column;
 mod create;
 mod dense;
-mod execute;
 mod join;
 mod layout;
+mod machine;
 mod merge;
 mod nested;
+mod numbers;
+mod operation;
 mod order;
 mod peek;
+mod pool;
 mod size;
 
+pub use attribute::{Attribute, Numbers};
+pub(crate) use attribute::{Rows, fault};
 pub(crate) use column::Column;
-pub(crate) use execute::{execute, step_of_values};
+pub(crate) use machine::{Machine, Source, execute};
+pub(crate) use operation::step_of_values;
+pub(crate) use pool::Pool;
 pub use size::{MAX_CELLS, TooLarge};

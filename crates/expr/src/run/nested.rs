@@ -1,8 +1,8 @@
 //! Programs within programs: lambdas over cells, generated cells, functions of blocks.
 
 use super::column::{Column, rows_of};
-use super::execute::execute;
 use super::layout::select;
+use super::machine::execute;
 use super::size::{TooLarge, check};
 use crate::ir::Program;
 use crate::types::TensorType;

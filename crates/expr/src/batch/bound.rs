@@ -1,0 +1,188 @@
+//! A program with the values of a query.
+
+use std::sync::Arc;
+
+use crate::compiled::RunError;
+use crate::ir::{Op, Program, Rate};
+use crate::run::{Attribute, Column, Machine, Pool, Rows, Source, fault};
+use crate::types::TensorType;
+use crate::value::Value;
+
+/// The most documents of a block: their numbers stay in the first level of cache, and what a step costs
+/// apart from its numbers is shared by as many.
+const MAX_ROWS: usize = 1024;
+
+/// The cells that the largest step of a block should have, so that a block stays in the second level of cache.
+const BLOCK_CELLS: usize = 1 << 16;
+
+/// How many blocks a tensor with labels is taken to have, when documents are put into blocks.
+const EXPECTED_LABELS: usize = 16;
+
+/// An expression with the values of a query, for any number of documents.
+#[derive(Debug)]
+pub struct Bound {
+    program: Arc<Program>,
+    /// The names of the values of documents, and the input that each is.
+    names: Vec<(String, usize)>,
+    /// The values of the steps that do not depend on the document and that others need.
+    known: Vec<Option<Column<'static>>>,
+    rows: usize,
+}
+
+/// Documents to be ranked.
+#[derive(Debug, Clone, Copy)]
+pub struct Documents<'a> {
+    /// How many.
+    pub count: usize,
+    /// The place of each in the columns; without it they are the first `count`.
+    pub index: Option<&'a [u32]>,
+    /// The values of each name, in the order of [`Compiled::document_names`](crate::Compiled::document_names).
+    pub attributes: &'a [Attribute<'a>],
+}
+
+/// Memory that runs use again; one for each thread.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pool: Pool,
+}
+
+impl Bound {
+    /// Computes what depends on the query only. The inputs of documents have no column.
+    pub(crate) fn new(
+        program: Arc<Program>,
+        names: Vec<(String, usize)>,
+        query: Vec<Option<Column<'_>>>,
+    ) -> Bound {
+        let targets = frontier(&program);
+        let nothing = Column::numbers(Vec::new());
+        let source = |column| Source::Column(Option::as_ref(column).unwrap_or(&nothing));
+        let sources: Vec<Source<'_>> = query.iter().map(source).collect();
+        let mut pool = Pool::default();
+        let mut known = vec![None; program.steps.len()];
+        {
+            let mut machine = Machine::new(&program, &[], &targets);
+            let rows = Rows { begin: 0, count: 1, index: None };
+            for target in targets {
+                // What is too large is told when a document needs it.
+                if let Ok(value) = machine.value(target, &sources, rows, &mut pool) {
+                    known[target] = Some(value.borrowed().into_owned());
+                }
+            }
+        }
+        let rows = rows_of_block(&program);
+        Bound { program, names, known, rows }
+    }
+
+    /// The type of the result.
+    #[must_use]
+    pub fn kind(&self) -> &TensorType {
+        &self.program.steps[self.program.result].kind
+    }
+
+    /// The result for each document, which must be a number. `scores` is emptied first.
+    ///
+    /// # Errors
+    /// When the result is no number, attributes are missing or do not fit, or a step would take too much memory.
+    pub fn scores(
+        &self,
+        documents: &Documents<'_>,
+        scratch: &mut Scratch,
+        scores: &mut Vec<f64>,
+    ) -> Result<(), RunError> {
+        if !self.kind().is_double() {
+            return Err(RunError::NoNumber(self.kind().clone()));
+        }
+        scores.clear();
+        scores.reserve(documents.count);
+        self.each_block(documents, scratch, |column, count| match &*column.as_numbers() {
+            [number] if count != 1 => scores.resize(scores.len() + count, *number),
+            numbers => scores.extend_from_slice(numbers),
+        })
+    }
+
+    /// The result for each document as a value of its own.
+    ///
+    /// # Errors
+    /// As for [`Bound::scores`].
+    pub fn values(
+        &self,
+        documents: &Documents<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Value>, RunError> {
+        let mut values = Vec::with_capacity(documents.count);
+        self.each_block(documents, scratch, |column, count| {
+            values.extend((0..count).map(|row| column.value(self.kind(), row)));
+        })?;
+        Ok(values)
+    }
+
+    fn each_block(
+        &self,
+        documents: &Documents<'_>,
+        scratch: &mut Scratch,
+        mut take: impl FnMut(&Column<'_>, usize),
+    ) -> Result<(), RunError> {
+        let sources = self.sources(documents)?;
+        let mut machine = Machine::new(&self.program, &self.known, &[self.program.result]);
+        for begin in (0..documents.count).step_by(self.rows) {
+            let count = self.rows.min(documents.count - begin);
+            let index = documents.index.map(|index| &index[begin..begin + count]);
+            let rows = Rows { begin, count, index };
+            machine.begin(&mut scratch.pool);
+            let result = machine.value(self.program.result, &sources, rows, &mut scratch.pool)?;
+            take(result, count);
+        }
+        machine.begin(&mut scratch.pool);
+        Ok(())
+    }
+
+    /// Where each input comes from, checked.
+    fn sources<'d>(&'d self, documents: &Documents<'d>) -> Result<Vec<Source<'d>>, RunError> {
+        static NOTHING: Attribute<'static> = Attribute::Numbers(crate::run::Numbers::F64(&[]));
+        let (count, attributes) = (documents.count, documents.attributes);
+        if attributes.len() != self.names.len() {
+            return Err(RunError::Count { expected: self.names.len(), found: attributes.len() });
+        }
+        if let Some(index) = documents.index
+            && index.len() != count
+        {
+            return Err(RunError::Index { expected: count, found: index.len() });
+        }
+        let rows = Rows { begin: 0, count, index: documents.index };
+        let mut sources = vec![Source::Attribute(&NOTHING); self.program.inputs.len()];
+        for ((name, input), attribute) in self.names.iter().zip(attributes) {
+            if let Some(expected) = fault(attribute, &self.program.inputs[*input], rows) {
+                return Err(RunError::Attribute { name: name.clone(), expected });
+            }
+            sources[*input] = Source::Attribute(attribute);
+        }
+        Ok(sources)
+    }
+}
+
+/// The steps that do not depend on the document and that the result is, or a step needs that does. Constants are
+/// left where they are.
+fn frontier(program: &Program) -> Vec<usize> {
+    let steps = &program.steps;
+    let of_documents = steps.iter().filter(|s| s.rate == Rate::Document);
+    let mut is_needed = vec![false; steps.len()];
+    is_needed[program.result] = true;
+    of_documents.flat_map(|s| &s.operands).for_each(|at| is_needed[*at] = true);
+    let is_known = |at: &usize| {
+        let step = &steps[*at];
+        is_needed[*at] && step.rate != Rate::Document && !matches!(step.op, Op::Constant(_))
+    };
+    (0..steps.len()).filter(is_known).collect()
+}
+
+/// How many documents a block has.
+fn rows_of_block(program: &Program) -> usize {
+    let cells = |kind: &TensorType| {
+        let labels = if kind.is_dense() { 1 } else { EXPECTED_LABELS };
+        kind.block_size().saturating_mul(labels)
+    };
+    let computed = |op: &Op| !matches!(op, Op::Input(_) | Op::Constant(_));
+    let of_documents = program.steps.iter().filter(|s| s.rate == Rate::Document && computed(&s.op));
+    let most = of_documents.map(|s| cells(&s.kind)).max().unwrap_or(1);
+    (BLOCK_CELLS / most.max(1)).clamp(1, MAX_ROWS)
+}

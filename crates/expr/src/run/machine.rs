@@ -1,0 +1,162 @@
+//! Computes the steps of a program that a result needs, for one block of documents after the other.
+
+use super::attribute::{self, Attribute, Rows};
+use super::column::Column;
+use super::operation::{choose, operation};
+use super::pool::Pool;
+use super::size::TooLarge;
+use crate::ir::{Constant, Op, Program, Step};
+use crate::types::TensorType;
+
+/// Where an input of a program comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'p> {
+    Column(&'p Column<'p>),
+    Attribute(&'p Attribute<'p>),
+}
+
+/// A program at work. Steps are computed when something needs them, so that the side of an `if` that no document
+/// of a block takes costs nothing; what nothing needs any more is recycled.
+pub(crate) struct Machine<'p> {
+    program: &'p Program,
+    /// The values of steps that were computed before; empty if none were.
+    known: &'p [Option<Column<'static>>],
+    done: Vec<Option<Column<'p>>>,
+    waiting: Vec<usize>,
+    /// How many steps need each step, and how many of them are still to come.
+    uses: Vec<u32>,
+    left: Vec<u32>,
+}
+
+impl<'p> Machine<'p> {
+    /// A machine that will be asked for these steps.
+    pub(crate) fn new(
+        program: &'p Program,
+        known: &'p [Option<Column<'static>>],
+        targets: &[usize],
+    ) -> Machine<'p> {
+        let mut uses = vec![0; program.steps.len()];
+        let operands = program.steps.iter().flat_map(|s| &s.operands);
+        operands.chain(targets).for_each(|at| uses[*at] += 1);
+        let done = vec![None; program.steps.len()];
+        Machine { program, known, done, waiting: Vec::new(), left: uses.clone(), uses }
+    }
+
+    /// Forgets the values of the block before.
+    pub(crate) fn begin(&mut self, pool: &mut Pool) {
+        for column in &mut self.done {
+            if let Some(column) = column.take() {
+                pool.recycle(column);
+            }
+        }
+        self.left.copy_from_slice(&self.uses);
+        self.waiting.clear();
+    }
+
+    /// The value of a step for the documents of the block.
+    pub(crate) fn value(
+        &mut self,
+        target: usize,
+        sources: &[Source<'p>],
+        rows: Rows<'_>,
+        pool: &mut Pool,
+    ) -> Result<&Column<'p>, TooLarge> {
+        self.waiting.push(target);
+        while let Some(at) = self.waiting.last().copied() {
+            if self.get(at).is_some() {
+                self.waiting.pop();
+                continue;
+            }
+            if self.push_needs(at) {
+                continue;
+            }
+            let step = &self.program.steps[at];
+            let column = match &step.op {
+                Op::Input(number) => match sources[*number] {
+                    Source::Column(column) => column.borrowed(),
+                    Source::Attribute(attribute) => {
+                        attribute::column(attribute, &step.kind, rows, pool)
+                    }
+                },
+                Op::Constant(Constant(value)) => Column::of_value(value),
+                _ => self.compute(step, pool)?,
+            };
+            self.done[at] = Some(column);
+            self.waiting.pop();
+            self.release(step, pool);
+        }
+        self.get(target).ok_or(TooLarge)
+    }
+
+    fn get(&self, at: usize) -> Option<&Column<'p>> {
+        self.done[at].as_ref().or_else(|| self.known.get(at).and_then(Option::as_ref))
+    }
+
+    /// Puts the steps that are to be computed before this one on the list; whether there are any.
+    fn push_needs(&mut self, at: usize) -> bool {
+        let before = self.waiting.len();
+        let program = self.program;
+        let step = &program.steps[at];
+        match (&step.op, &step.operands[..]) {
+            (Op::If, [condition, yes, no]) => match self.get(*condition) {
+                None => self.waiting.push(*condition),
+                Some(column) => {
+                    let numbers = column.as_numbers();
+                    let (any_yes, any_no) =
+                        (numbers.iter().any(|n| *n != 0.0), numbers.contains(&0.0));
+                    drop(numbers);
+                    for (side, is_taken) in [(*yes, any_yes), (*no, any_no)] {
+                        if is_taken && self.get(side).is_none() {
+                            self.waiting.push(side);
+                        }
+                    }
+                }
+            },
+            (_, operands) => {
+                for operand in operands {
+                    if self.get(*operand).is_none() {
+                        self.waiting.push(*operand);
+                    }
+                }
+            }
+        }
+        self.waiting.len() > before
+    }
+
+    fn compute(&self, step: &Step, pool: &mut Pool) -> Result<Column<'static>, TooLarge> {
+        if step.op == Op::If {
+            let side = |at: usize| step.operands.get(at).and_then(|o| self.get(*o));
+            return Ok(choose(&step.kind, [side(0), side(1), side(2)]));
+        }
+        let operands: Vec<&Column<'_>> =
+            step.operands.iter().filter_map(|o| self.get(*o)).collect();
+        let kind = |o: &usize| &self.program.steps[*o].kind;
+        let kinds: Vec<&TensorType> = step.operands.iter().map(kind).collect();
+        debug_assert_eq!(operands.len(), kinds.len(), "every operand is there");
+        operation(step, &kinds, &operands, pool)
+    }
+
+    /// Recycles the operands of a step that was computed, if it was the last to need them.
+    fn release(&mut self, step: &Step, pool: &mut Pool) {
+        for operand in &step.operands {
+            self.left[*operand] = self.left[*operand].saturating_sub(1);
+            if self.left[*operand] == 0
+                && let Some(column) = self.done[*operand].take()
+            {
+                pool.recycle(column);
+            }
+        }
+    }
+}
+
+/// The result of a program whose inputs are columns.
+pub(crate) fn execute(
+    program: &Program,
+    inputs: &[Column<'_>],
+) -> Result<Column<'static>, TooLarge> {
+    let sources: Vec<Source<'_>> = inputs.iter().map(Source::Column).collect();
+    let rows = Rows { begin: 0, count: 0, index: None };
+    let mut machine = Machine::new(program, &[], &[program.result]);
+    let result = machine.value(program.result, &sources, rows, &mut Pool::default())?;
+    Ok(result.borrowed().into_owned())
+}

@@ -1,0 +1,82 @@
+//! Memory that blocks of documents use again.
+
+use std::borrow::Cow;
+
+use half::bf16;
+
+use super::column::Column;
+use crate::types::CellType;
+use crate::value::{Cells, Label};
+
+/// Lists that were used and are free.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    doubles: Vec<Vec<f64>>,
+    floats: Vec<Vec<f32>>,
+    bfloats: Vec<Vec<bf16>>,
+    bytes: Vec<Vec<i8>>,
+    offsets: Vec<Vec<u32>>,
+    labels: Vec<Vec<Label>>,
+}
+
+/// The most lists of a kind that are kept.
+const MAX_KEPT: usize = 256;
+
+/// An empty list, with what room it had.
+fn taken<T>(lists: &mut Vec<Vec<T>>) -> Vec<T> {
+    let mut list = lists.pop().unwrap_or_default();
+    list.clear();
+    list
+}
+
+fn kept<T: Clone>(lists: &mut Vec<Vec<T>>, list: Cow<'_, [T]>) {
+    if let Cow::Owned(list) = list
+        && list.capacity() > 0
+        && lists.len() < MAX_KEPT
+    {
+        lists.push(list);
+    }
+}
+
+impl Pool {
+    pub(crate) fn doubles(&mut self) -> Vec<f64> {
+        taken(&mut self.doubles)
+    }
+
+    pub(crate) fn offsets(&mut self) -> Vec<u32> {
+        taken(&mut self.offsets)
+    }
+
+    pub(crate) fn labels(&mut self) -> Vec<Label> {
+        taken(&mut self.labels)
+    }
+
+    /// No cells of a type.
+    pub(crate) fn cells(&mut self, cell: CellType) -> Cells<'static> {
+        match cell {
+            CellType::Double => Cells::Double(taken(&mut self.doubles).into()),
+            CellType::Float => Cells::Float(taken(&mut self.floats).into()),
+            CellType::BFloat16 => Cells::BFloat16(taken(&mut self.bfloats).into()),
+            CellType::Int8 => Cells::Int8(taken(&mut self.bytes).into()),
+        }
+    }
+
+    /// Takes back what a column owns.
+    pub(crate) fn recycle(&mut self, column: Column<'_>) {
+        self.recycle_cells(column.cells);
+        kept(&mut self.labels, column.labels);
+        if let Some(offsets) = column.offsets {
+            kept(&mut self.offsets, offsets);
+        }
+    }
+
+    /// Takes back cells that are owned.
+    pub(crate) fn recycle_cells(&mut self, cells: Cells<'_>) {
+        match cells {
+            Cells::Double(list) => kept(&mut self.doubles, list),
+            Cells::Float(list) => kept(&mut self.floats, list),
+            Cells::BFloat16(list) => kept(&mut self.bfloats, list),
+            Cells::Int8(list) => kept(&mut self.bytes, list),
+        }
+    }
+}
