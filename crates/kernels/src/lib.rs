@@ -49,6 +49,7 @@ pub mod contract;
 pub mod conv;
 pub mod convert;
 pub mod elementwise;
+pub mod forest;
 pub mod gemm;
 mod isa;
 pub mod math;

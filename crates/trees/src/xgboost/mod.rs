@@ -1,0 +1,5 @@
+//! Models of XGBoost.
+
+pub(crate) mod dump;
+pub(crate) mod objective;
+pub(crate) mod saved;
