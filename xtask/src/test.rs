@@ -16,6 +16,7 @@ Steps, in this order, all of them if none is named:
   data          Python environments in target/py, models in target/models, target/onnx-node-tests
   rust          cargo test --workspace (silero and MiniLM accuracy included)
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests
+  trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
   conformance   the ONNX node tests, with a floor on the count of tier A
   differential  600 random one-node models against ONNX Runtime
   demo          stead demo --once
@@ -30,6 +31,7 @@ const STEPS: &[Step] = &[
     ("data", data),
     ("rust", rust),
     ("clients", clients),
+    ("trees", trees),
     ("conformance", node_tests),
     ("differential", random_models),
     ("demo", demo),
@@ -37,6 +39,9 @@ const STEPS: &[Step] = &[
 
 /// Client families, each with its own environment: `tests/python/clients/<family>_*.py` run in it.
 const FAMILIES: &[&str] = &["triton", "tfs"];
+
+/// The environment of the libraries that fit tree models.
+const TREES: &str = "trees";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
@@ -71,6 +76,7 @@ fn data() -> Result<Tally, String> {
     for family in FAMILIES {
         python::environment(family)?;
     }
+    python::environment(TREES)?;
     models::silero()?;
     models::minilm()?;
     models::satellite()?;
@@ -106,24 +112,44 @@ fn rust() -> Result<Tally, String> {
 fn clients() -> Result<Tally, String> {
     build_stead()?;
     let mut total = Tally::default();
-    let folder = paths::root().join("tests/python");
     for family in FAMILIES {
-        let python = python::environment(family)?;
-        for file in scripts(&folder.join("clients"), family)? {
-            println!("-- {}", file.file_name().unwrap_or_default().to_string_lossy());
-            let mut command = Command::new(&python);
-            command.arg(folder.join("run.py")).arg(&file);
-            command.env("STEAD_BIN", paths::stead("debug")).env("STEAD_TEST_DATA", paths::target());
-            let mut counted = false;
-            let passed = process::stream(&mut command, "python", |line| {
-                if let Some(tally) = Tally::parse(line) {
-                    counted = true;
-                    total.add(tally);
-                }
-            })?;
-            if !counted && !passed {
-                total.step(false);
+        let stead = paths::stead("debug");
+        total.add(python_files("clients", family, &[("STEAD_BIN", stead)])?);
+    }
+    Ok(total)
+}
+
+fn trees() -> Result<Tally, String> {
+    let build = ["build", "--quiet", "--package", "stead-trees", "--example", "predict"];
+    process::run(process::cargo().args(build), "cargo build --example predict")?;
+    let predict = paths::target().join("debug/examples/predict");
+    python_files("trees", TREES, &[("STEAD_TREES_PREDICT", predict)])
+}
+
+/// Runs the test files of a family in `tests/python/<folder>` in its environment.
+fn python_files(
+    folder: &str,
+    family: &str,
+    variables: &[(&str, PathBuf)],
+) -> Result<Tally, String> {
+    let python = python::environment(family)?;
+    let tests = paths::root().join("tests/python");
+    let mut total = Tally::default();
+    for file in scripts(&tests.join(folder), family)? {
+        println!("-- {}", file.file_name().unwrap_or_default().to_string_lossy());
+        let mut command = Command::new(&python);
+        command.arg(tests.join("run.py")).arg(&file);
+        command.env("STEAD_TEST_DATA", paths::target());
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        let mut counted = false;
+        let passed = process::stream(&mut command, "python", |line| {
+            if let Some(tally) = Tally::parse(line) {
+                counted = true;
+                total.add(tally);
             }
+        })?;
+        if !counted && !passed {
+            total.step(false);
         }
     }
     Ok(total)

@@ -5,14 +5,27 @@
 //! A dump of XGBoost needs three words more for exact scores: objective, base_score and outputs.
 //! `--names a,b,c` as the last two words gives the names of all features.
 
+#![allow(clippy::print_stdout)]
+
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
+use std::process::ExitCode;
 
 use stead_tensor::{Tensor, npy};
 use stead_trees::{DumpFacts, Forest, Mode, ReadOptions, Rows, read};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let mut options = ReadOptions::default();
     if words.len() > 2 && words[words.len() - 2] == "--names" {

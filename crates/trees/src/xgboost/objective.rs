@@ -40,8 +40,8 @@ pub(crate) fn objective(name: &str) -> Result<(Link, Base), TreeError> {
         | "reg:quantileerror"
         | "rank:pairwise"
         | "rank:ndcg"
-        | "rank:map" => (Link::Identity, Base::Plain),
-        "binary:logitraw" => (Link::Identity, Base::Logit),
+        | "rank:map"
+        | "binary:logitraw" => (Link::Identity, Base::Plain),
         "reg:logistic" | "binary:logistic" => (Link::Sigmoid(1.0), Base::Logit),
         "binary:hinge" => (Link::Step, Base::Plain),
         "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
