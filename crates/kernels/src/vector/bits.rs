@@ -136,33 +136,63 @@ impl SimdOp for Tokens<'_> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
-        let panel = self.bytes * 2 * SUMS * LANES;
-        for (tables, best) in self.tables.chunks_exact(panel).zip(self.best.chunks_exact_mut(LANES))
-        {
+        let panel = self.bytes * TABLE;
+        let Tokens { bytes, is_big_endian, tables, many, best } = self;
+        for (tables, best) in tables.chunks_exact(panel).zip(best.chunks_exact_mut(LANES)) {
             let mut lane = 0;
             while lane < LANES {
-                let mut most = s.load(&best[lane..]);
-                for token in self.many.chunks_exact(self.bytes) {
-                    let mut sums = [s.zero(); 4];
-                    for (at, byte) in token.iter().enumerate() {
-                        let two = &tables[at * 2 * SUMS * LANES..][..2 * SUMS * LANES];
-                        let [first, second] = halves(*byte, self.is_big_endian);
-                        // SAFETY: a half is below 16, so a vector of lanes lies behind both within the two tables.
-                        unsafe {
-                            let p = two.as_ptr().add(lane);
-                            let x = s.load_ptr(p.add(first * LANES));
-                            let y = s.load_ptr(p.add((SUMS + second) * LANES));
-                            let pair = at % 2 * 2;
-                            sums[pair] = s.add(sums[pair], x);
-                            sums[pair + 1] = s.add(sums[pair + 1], y);
-                        }
-                    }
-                    let sum = s.add(s.add(sums[0], sums[1]), s.add(sums[2], sums[3]));
-                    most = s.max(sum, most);
+                for many in many.chunks(TOKENS * bytes) {
+                    let part = Part { bytes, is_big_endian, tables, many };
+                    part.run(s, lane, best);
                 }
-                s.store(&mut best[lane..], most);
                 lane += S::LANES;
             }
         }
+    }
+}
+
+/// Numbers of the two tables of a byte.
+const TABLE: usize = 2 * SUMS * LANES;
+
+/// Bytes whose tables stay in the first level of cache, with the sums of [`TOKENS`] vectors.
+const BYTES: usize = 8;
+
+/// Vectors whose sums are made together.
+const TOKENS: usize = 128;
+
+/// Some of the many against the vectors of a panel.
+struct Part<'a> {
+    bytes: usize,
+    is_big_endian: bool,
+    tables: &'a [f32],
+    many: &'a [i8],
+}
+
+impl Part<'_> {
+    /// At most [`TOKENS`] of the many against a vector of lanes: a few bytes of all before the next bytes.
+    #[inline(always)]
+    fn run<S: Simd>(&self, s: S, lane: usize, best: &mut [f32]) {
+        let mut sums = [s.zero(); TOKENS];
+        for (part, tables) in self.tables.chunks(BYTES * TABLE).enumerate() {
+            for (token, sum) in self.many.chunks_exact(self.bytes).zip(&mut sums) {
+                let token = &token[part * BYTES..];
+                let mut two = [*sum, s.zero()];
+                for (byte, tables) in token.iter().zip(tables.chunks_exact(TABLE)) {
+                    let [first, second] = halves(*byte, self.is_big_endian);
+                    // SAFETY: a half is below 16, so a vector of lanes lies behind both within the two tables.
+                    unsafe {
+                        let p = tables.as_ptr().add(lane);
+                        two[0] = s.add(two[0], s.load_ptr(p.add(first * LANES)));
+                        two[1] = s.add(two[1], s.load_ptr(p.add((SUMS + second) * LANES)));
+                    }
+                }
+                *sum = s.add(two[0], two[1]);
+            }
+        }
+        let mut most = s.load(&best[lane..]);
+        for sum in &sums[..self.many.len() / self.bytes] {
+            most = s.max(*sum, most);
+        }
+        s.store(&mut best[lane..], most);
     }
 }

@@ -19,6 +19,12 @@ pub fn hamming_rows(isa: Isa, vector: &[i8], list: &[i8], out: &mut [u32]) {
     run(isa, Rows { vector, list, out });
 }
 
+/// How many lanes `count` vectors take.
+#[must_use]
+pub fn hamming_lanes(count: usize) -> usize {
+    count.next_multiple_of(LANES)
+}
+
 /// How many words [`hamming_words`] writes for `count` vectors of `bytes` bytes.
 #[must_use]
 pub fn hamming_words_len(count: usize, bytes: usize) -> usize {
@@ -118,6 +124,47 @@ impl<const IS_LEAST: bool> SimdOp for Tokens<'_, IS_LEAST> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, _: S) {
+        // The usual lengths keep the words of a panel in registers.
+        match self.bytes {
+            8 => self.whole::<1>(),
+            16 => self.whole::<2>(),
+            32 => self.whole::<4>(),
+            64 => self.whole::<8>(),
+            _ => self.any(),
+        }
+    }
+}
+
+impl<const IS_LEAST: bool> Tokens<'_, IS_LEAST> {
+    /// Vectors of `W` whole words.
+    #[inline(always)]
+    fn whole<const W: usize>(self) {
+        let padded = self.best.len();
+        let (words, _) = self.many.as_chunks::<8>();
+        let (tokens, _) = words.as_chunks::<W>();
+        for (panel, best) in self.best.chunks_exact_mut(LANES).enumerate() {
+            let mut few = [[0; LANES]; W];
+            for (at, few) in few.iter_mut().enumerate() {
+                few.copy_from_slice(&self.few[at * padded + panel * LANES..][..LANES]);
+            }
+            let mut extreme = [0; LANES];
+            extreme.copy_from_slice(best);
+            for token in tokens {
+                let mut sums = [0_u64; LANES];
+                for (few, word) in few.iter().zip(token) {
+                    let word = u64::from_le_bytes(word.map(|b| b as u8));
+                    for i in 0..LANES {
+                        sums[i] += u64::from((few[i] ^ word).count_ones());
+                    }
+                }
+                better::<IS_LEAST>(&mut extreme, &sums);
+            }
+            best.copy_from_slice(&extreme);
+        }
+    }
+
+    #[inline(always)]
+    fn any(self) {
         let padded = self.best.len();
         for (panel, best) in self.best.chunks_exact_mut(LANES).enumerate() {
             let mut extreme = [0; LANES];
@@ -131,13 +178,17 @@ impl<const IS_LEAST: bool> SimdOp for Tokens<'_, IS_LEAST> {
                         sums[i] += u64::from((few[i] ^ word).count_ones());
                     }
                 }
-                for i in 0..LANES {
-                    let (a, b) = (extreme[i], sums[i]);
-                    extreme[i] = if (b < a) == IS_LEAST { b } else { a };
-                }
+                better::<IS_LEAST>(&mut extreme, &sums);
             }
             best.copy_from_slice(&extreme);
         }
+    }
+}
+
+#[inline(always)]
+fn better<const IS_LEAST: bool>(extreme: &mut [u64; LANES], sums: &[u64; LANES]) {
+    for i in 0..LANES {
+        extreme[i] = if IS_LEAST { extreme[i].min(sums[i]) } else { extreme[i].max(sums[i]) };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Functions of pairs of numbers of many documents.
 
-use super::rows::{Wide, Widen};
+use super::rows::{Wide, Widen, ahead};
 use crate::Isa;
 use crate::simd::{Simd, SimdOp, dispatch};
 
@@ -149,6 +149,9 @@ pub fn add_scaled<T: Widen<f64>>(isa: Isa, weight: f64, numbers: &[T], sums: &mu
     dispatch(isa, Scaled { weight, numbers, sums });
 }
 
+/// Numbers between two looks ahead.
+const PIECE: usize = 64;
+
 struct Scaled<'a, T> {
     weight: f64,
     numbers: &'a [T],
@@ -159,9 +162,14 @@ impl<T: Widen<f64>> SimdOp for Scaled<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn eval<S: Simd>(self, _: S) {
-        for (sum, x) in self.sums.iter_mut().zip(self.numbers) {
-            *sum += self.weight * x.wide();
+    fn eval<S: Simd>(self, s: S) {
+        let pieces = self.sums.chunks_mut(PIECE).zip(self.numbers.chunks(PIECE));
+        for (sums, numbers) in pieces {
+            // Of many columns each is read a little at a time: the next time begins behind this one.
+            ahead(s, numbers);
+            for (sum, x) in sums.iter_mut().zip(numbers) {
+                *sum += self.weight * x.wide();
+            }
         }
     }
 }
@@ -184,9 +192,12 @@ impl<W: Wide, T: Widen<W>> SimdOp for Widening<'_, T, W> {
     type Output = ();
 
     #[inline(always)]
-    fn eval<S: Simd>(self, _: S) {
-        for (out, x) in self.out.iter_mut().zip(self.numbers) {
-            *out = x.wide();
+    fn eval<S: Simd>(self, s: S) {
+        for (out, numbers) in self.out.chunks_mut(PIECE).zip(self.numbers.chunks(PIECE)) {
+            ahead(s, numbers);
+            for (out, x) in out.iter_mut().zip(numbers) {
+                *out = x.wide();
+            }
         }
     }
 }

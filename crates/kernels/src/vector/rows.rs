@@ -165,6 +165,7 @@ impl SimdOp for Dots<'_> {
         let mut at = 0;
         for four in &mut fours {
             let list = &self.list[at * n..(at + 4) * n];
+            ahead(s, list);
             // SAFETY: `vector` has n numbers and `list` four times as many.
             four.copy_from_slice(&unsafe { dots::<S, 4, 2>(s, vector, list.as_ptr(), n, n) });
             at += 4;
@@ -177,6 +178,24 @@ impl SimdOp for Dots<'_> {
         }
     }
 }
+
+/// Asks for the numbers that come [`AHEAD`] bytes behind each of these. A dot product reads faster than the machine guesses
+/// what comes next.
+#[inline(always)]
+pub(super) fn ahead<S: Simd, T>(s: S, list: &[T]) {
+    let begin = list.as_ptr().cast::<u8>().wrapping_add(AHEAD);
+    let mut at = 0;
+    while at < core::mem::size_of_val(list) {
+        s.prefetch(begin.wrapping_add(at).cast());
+        at += LINE;
+    }
+}
+
+/// Far enough that a cache line is there when it is read: some 100 ns at 20 GB/s, doubled.
+const AHEAD: usize = 4096;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// What a pair of numbers adds.
 trait Step: Copy {
@@ -215,9 +234,10 @@ impl<W: Wide, T: Widen<W>, P: Step> SimdOp for Rows<'_, W, T, P> {
     type Output = ();
 
     #[inline(always)]
-    fn eval<S: Simd>(self, _: S) {
+    fn eval<S: Simd>(self, s: S) {
         let (wholes, rest) = self.vector.as_chunks::<SUMS>();
         for (row, out) in self.list.chunks_exact(self.vector.len()).zip(self.out) {
+            ahead(s, row);
             let (row_wholes, row_rest) = row.as_chunks::<SUMS>();
             let mut sums = [W::ZERO; SUMS];
             for (xs, ys) in wholes.iter().zip(row_wholes) {

@@ -126,7 +126,10 @@ impl Tokens<'_> {
         unsafe {
             let mut few = self.few.as_ptr().add(lane);
             let many = self.many.as_ptr().add(at * self.length);
+            let next = many.wrapping_add(T * self.length);
             for k in 0..self.length {
+                // The vectors of the next tile, a little at each turn.
+                s.prefetch(next.wrapping_add(k * T));
                 let mut xs = [s.zero(); V];
                 for (v, x) in xs.iter_mut().enumerate() {
                     *x = s.load_ptr(few.add(v * S::LANES));
