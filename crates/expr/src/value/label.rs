@@ -1,18 +1,23 @@
 //! Labels of mapped dimensions as 32-bit symbols, so that joining compares numbers and a stored label takes four bytes.
 //!
 //! A whole number below 2^31 in its usual decimal form is its own symbol. Every other text has one in a table
-//! of the process, for as long as a [`Labels`] holds it: a client that sends new labels forever makes nothing grow.
+//! of the process, for as long as a [`Labels`] holds it: a client that sends new labels forever makes nothing grow. The symbol is
+//! a hash of the text, so that labels stand in the same order in every process, and sums over them are rounded the
+//! same way; only of two texts with the same hash, one pair in 2^31, the later gets another.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The longest label in bytes. The binary format could carry 2 GiB; a label is a key, not a document.
 pub const MAX_LABEL: usize = 64 * 1024;
 
-/// A label. Equal texts have equal labels; the order is any, but the same as long as both are held.
+/// A label. Equal texts have equal labels; the order is any, but the same as long as both are held, and nearly always in
+/// every process.
 ///
 /// It means its text only while a [`Labels`] with it lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +25,9 @@ pub struct Label(u32);
 
 /// Marks a symbol of the table.
 const IN_TABLE: u32 = 1 << 31;
+
+/// Slots of a part.
+const SLOTS: u32 = IN_TABLE / PARTS;
 
 /// Parts of the table, so that threads seldom wait for each other; the lowest bits of a symbol tell the part.
 const PARTS: u32 = 32;
@@ -48,7 +56,7 @@ impl Label {
         }
         let (part, slot) = place(self.0);
         let part = read(part);
-        part.entries.get(slot).and_then(|e| e.text.as_deref()).unwrap_or_default().to_owned()
+        part.entries.get(&slot).map(|e| &*e.text).unwrap_or_default().to_owned()
     }
 
     /// The number that it is, if it is one.
@@ -89,7 +97,7 @@ impl Labels {
     pub fn hold(list: Vec<Label>) -> Labels {
         for label in list.iter().filter(|l| l.0 & IN_TABLE != 0) {
             let (part, slot) = place(label.0);
-            if let Some(entry) = read(part).entries.get(slot) {
+            if let Some(entry) = read(part).entries.get(&slot) {
                 let held = entry.holders.fetch_add(1, Ordering::Relaxed);
                 debug_assert!(held > 0, "a label that nobody holds");
             }
@@ -125,27 +133,40 @@ impl fmt::Debug for Labels {
 }
 
 struct Entry {
-    /// `None` when the slot is free.
-    text: Option<Arc<str>>,
+    text: Arc<str>,
     holders: AtomicU32,
 }
 
 #[derive(Default)]
 struct Part {
     ids: HashMap<Arc<str>, u32>,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
+    /// By slot, which is a hash already.
+    entries: HashMap<u32, Entry, BuildHasherDefault<Same>>,
+}
+
+/// Takes a number that is a hash as its own hash.
+#[derive(Default)]
+struct Same(u64);
+
+impl Hasher for Same {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.0 = self.0 << 8 | u64::from(*b));
+    }
+    fn write_u32(&mut self, number: u32) {
+        // The map takes its two parts of a hash from both ends.
+        self.0 = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 struct Table {
     parts: [RwLock<Part>; PARTS as usize],
-    hasher: RandomState,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table {
-    parts: std::array::from_fn(|_| RwLock::default()),
-    hasher: RandomState::new(),
-});
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| Table { parts: std::array::from_fn(|_| RwLock::default()) });
 
 /// No code between the locks panics, so a poisoned lock guards whole data.
 fn read(part: &RwLock<Part>) -> RwLockReadGuard<'_, Part> {
@@ -158,19 +179,32 @@ fn write(part: &RwLock<Part>) -> RwLockWriteGuard<'_, Part> {
 
 /// The number and the part of the table that holds this text.
 fn part_of(text: &str) -> (u32, &'static RwLock<Part>) {
-    let number = (TABLE.hasher.hash_one(text) % u64::from(PARTS)) as u32;
+    let number = (xxh3_64(text.as_bytes()) % u64::from(PARTS)) as u32;
     (number, &TABLE.parts[number as usize])
 }
 
 fn symbol(part: u32, slot: u32) -> u32 {
-    debug_assert!(slot < IN_TABLE / PARTS, "the table of labels is full");
+    debug_assert!(slot < SLOTS, "a slot of a part");
     IN_TABLE | (slot * PARTS + part)
 }
 
 /// The part and the slot in it of a symbol of the table.
-fn place(symbol: u32) -> (&'static RwLock<Part>, usize) {
+fn place(symbol: u32) -> (&'static RwLock<Part>, u32) {
     let number = symbol & !IN_TABLE;
-    (&TABLE.parts[(number % PARTS) as usize], (number / PARTS) as usize)
+    (&TABLE.parts[(number % PARTS) as usize], number / PARTS)
+}
+
+/// A free slot for a text: the first of those that hashes of it give, each by another seed, so that nobody can choose texts
+/// that meet in all of them.
+fn free_slot(part: &Part, text: &str) -> u32 {
+    let mut seed = 1;
+    loop {
+        let slot = (xxh3_64_with_seed(text.as_bytes(), seed) % u64::from(SLOTS)) as u32;
+        if !part.entries.contains_key(&slot) {
+            return slot;
+        }
+        seed += 1;
+    }
 }
 
 fn plain_number(text: &str) -> Option<Label> {
@@ -192,25 +226,16 @@ fn intern(text: &str) -> Label {
     if let Some(label) = hold_known(number, &part, text) {
         return label;
     }
+    let slot = free_slot(&part, text);
     let text: Arc<str> = text.into();
-    let entry = Entry { text: Some(text.clone()), holders: AtomicU32::new(1) };
-    let slot = match part.free.pop() {
-        Some(slot) => {
-            part.entries[slot as usize] = entry;
-            slot
-        }
-        None => {
-            part.entries.push(entry);
-            part.entries.len() as u32 - 1
-        }
-    };
+    part.entries.insert(slot, Entry { text: text.clone(), holders: AtomicU32::new(1) });
     part.ids.insert(text, slot);
     Label(symbol(number, slot))
 }
 
 fn hold_known(number: u32, part: &Part, text: &str) -> Option<Label> {
     let slot = *part.ids.get(text)?;
-    part.entries.get(slot as usize)?.holders.fetch_add(1, Ordering::Relaxed);
+    part.entries.get(&slot)?.holders.fetch_add(1, Ordering::Relaxed);
     Some(Label(symbol(number, slot)))
 }
 
@@ -218,7 +243,7 @@ fn release(symbol: u32) {
     let (lock, slot) = place(symbol);
     let is_last = {
         let part = read(lock);
-        let Some(entry) = part.entries.get(slot) else { return };
+        let Some(entry) = part.entries.get(&slot) else { return };
         entry.holders.fetch_sub(1, Ordering::AcqRel) == 1
     };
     if !is_last {
@@ -227,12 +252,11 @@ fn release(symbol: u32) {
     // Between the two locks somebody may have taken the text again: then it stays. Or taken and released it
     // again: then the slot is free already, or holds another text that is held.
     let mut part = write(lock);
-    let Some(entry) = part.entries.get_mut(slot) else { return };
-    if entry.holders.load(Ordering::Acquire) == 0
-        && let Some(text) = entry.text.take()
-    {
+    let Some(entry) = part.entries.get(&slot) else { return };
+    if entry.holders.load(Ordering::Acquire) == 0 {
+        let text = entry.text.clone();
         part.ids.remove(&text);
-        part.free.push(slot as u32);
+        part.entries.remove(&slot);
     }
 }
 
