@@ -1,10 +1,12 @@
 //! Expressions that are ready to run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::batch::Bound;
+use crate::batch::{Bound, Documents};
 use crate::error::{ExprError, Fault};
-use crate::ir::{Program, Rate, Scope, lower};
+use crate::explain::{Explanation, Line, lines};
+use crate::ir::{Program, Rate, Scope, fuse, lower};
 use crate::run::{self, Column, TooLarge};
 use crate::syntax;
 use crate::types::TensorType;
@@ -70,6 +72,7 @@ pub enum RunError {
 pub fn compile(text: &str, scope: &dyn Scope) -> Result<Compiled, ExprError> {
     let (program, names) = syntax::parse(text)
         .and_then(|ast| lower(&ast, scope))
+        .map(|(program, names)| (fuse(program), names))
         .map_err(|fault| Fault::within(fault, text))?;
     Ok(Compiled { names, program: Arc::new(program) })
 }
@@ -120,6 +123,14 @@ impl Compiled {
     /// # Errors
     /// When a value is missing or has another type than the expression was compiled for.
     pub fn for_query(&self, values: &[&Value]) -> Result<Bound, RunError> {
+        self.bound(values, false).map(|(bound, _)| bound)
+    }
+
+    fn bound(
+        &self,
+        values: &[&Value],
+        is_measured: bool,
+    ) -> Result<(Bound, Vec<Duration>), RunError> {
         self.check(values, |rate| rate != Rate::Document)?;
         let mut values = values.iter();
         let (mut names, mut columns) = (Vec::new(), Vec::new());
@@ -131,7 +142,33 @@ impl Compiled {
                 columns.push(values.next().map(|v| Column::of_value(v)));
             }
         }
-        Ok(Bound::new(self.program.clone(), names, columns))
+        Ok(Bound::new(self.program.clone(), names, columns, is_measured))
+    }
+
+    /// The steps of the program, none of them measured.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Line> {
+        lines(&self.program, &self.names)
+    }
+
+    /// Runs for a query and documents, as [`Compiled::for_query`] and [`Bound::scores`] do, and tells what each step
+    /// cost. Measuring costs a little too.
+    ///
+    /// # Errors
+    /// As for both.
+    pub fn explain(
+        &self,
+        query: &[&Value],
+        documents: &Documents<'_>,
+    ) -> Result<Explanation, RunError> {
+        let (bound, mut costs) = self.bound(query, true)?;
+        costs.resize(self.program.steps.len(), Duration::ZERO);
+        let of_documents = bound.measure(documents)?;
+        let mut lines = self.lines();
+        for ((line, query), documents) in lines.iter_mut().zip(costs).zip(of_documents) {
+            line.cost = (line.rate != Rate::Constant).then(|| query + documents);
+        }
+        Ok(Explanation { lines, documents: documents.count })
     }
 
     /// Checks that there is a value of the right type for each input of such a rate.

@@ -220,3 +220,37 @@ fn columns_that_do_not_fit_are_refused() {
     assert!(stored.push(&Value::double(1.0)) && stored.len() == 1 && !stored.is_empty());
     assert_eq!(*stored.kind(), TensorType::double());
 }
+
+#[test]
+fn a_program_explains_itself() {
+    let compiled = compile("sum(u * v) + q * 2 * n + m{x:0}", &|name: &str| match name {
+        "m" => names("v"),
+        _ => names(name),
+    })
+    .unwrap();
+    let texts: Vec<String> = compiled.lines().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "%0   query     tensor<float>(x[2]) = u",
+            "%1   document  tensor<float>(x[2]) = v",
+            "%2   document  double = [dot product](%1, %0)",
+            "%3   query     double = q",
+            "%4   constant  double = 2",
+            "%5   query     double = %3 * %4",
+            "%6   document  double = n",
+            "%7   document  tensor<float>(x[2]) = m",
+            "%8   document  double = %7{x:0}",
+            "%9   document  double = [weighted sum](%2, %6, %5, %8)",
+        ]
+    );
+    let values = query(compiled.query_names());
+    let cells = [1.0; 6];
+    let dense = || Attribute::Dense { cells: Cells::Float((&cells[..]).into()), stride: 2 };
+    let attributes = [dense(), Attribute::Numbers(Numbers::U8(&[1, 2, 3])), dense()];
+    let documents = Documents { count: 3, index: None, attributes: &attributes };
+    let explained = compiled.explain(&values.iter().collect::<Vec<_>>(), &documents).unwrap();
+    assert_eq!(explained.lines.last().and_then(|l| l.fused), Some("weighted sum"));
+    assert!(explained.lines.iter().all(|l| l.cost.is_some() == (l.rate != Rate::Constant)));
+    assert_eq!(explained.to_string().matches(" ns/document\n").count(), 6);
+}

@@ -1,10 +1,14 @@
 //! A program with the values of a query.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::compiled::RunError;
-use crate::ir::{Op, Program, Rate};
-use crate::run::{Attribute, Column, Machine, Pool, Rows, Source, fault};
+use crate::ir::{Constant, Op, Program, Rate, Step};
+use crate::run::{
+    Attribute, Column, Known, Machine, Pool, Prepared, Rows, Source, fault, prepare,
+    prepared_operand,
+};
 use crate::types::TensorType;
 use crate::value::Value;
 
@@ -25,7 +29,7 @@ pub struct Bound {
     /// The names of the values of documents, and the input that each is.
     names: Vec<(String, usize)>,
     /// The values of the steps that do not depend on the document and that others need.
-    known: Vec<Option<Column<'static>>>,
+    known: Known,
     rows: usize,
 }
 
@@ -52,25 +56,32 @@ impl Bound {
         program: Arc<Program>,
         names: Vec<(String, usize)>,
         query: Vec<Option<Column<'_>>>,
-    ) -> Bound {
+        is_measured: bool,
+    ) -> (Bound, Vec<Duration>) {
         let targets = frontier(&program);
         let nothing = Column::numbers(Vec::new());
         let source = |column| Source::Column(Option::as_ref(column).unwrap_or(&nothing));
         let sources: Vec<Source<'_>> = query.iter().map(source).collect();
         let mut pool = Pool::default();
-        let mut known = vec![None; program.steps.len()];
-        {
-            let mut machine = Machine::new(&program, &[], &targets);
+        let mut values = vec![None; program.steps.len()];
+        let costs = {
+            let mut machine = Machine::new(&program, Known::nothing(), &targets);
+            if is_measured {
+                machine.measure();
+            }
             let rows = Rows { begin: 0, count: 1, index: None };
             for target in targets {
                 // What is too large is told when a document needs it.
                 if let Ok(value) = machine.value(target, &sources, rows, &mut pool) {
-                    known[target] = Some(value.borrowed().into_owned());
+                    values[target] = Some(value.borrowed().into_owned());
                 }
             }
-        }
+            machine.costs()
+        };
+        let prepared = prepared(&program, &values);
+        let known = Known { values, prepared };
         let rows = rows_of_block(&program);
-        Bound { program, names, known, rows }
+        (Bound { program, names, known, rows }, costs)
     }
 
     /// The type of the result.
@@ -94,10 +105,11 @@ impl Bound {
         }
         scores.clear();
         scores.reserve(documents.count);
-        self.each_block(documents, scratch, |column, count| match &*column.as_numbers() {
+        self.each_block(documents, scratch, false, |column, count| match &*column.as_numbers() {
             [number] if count != 1 => scores.resize(scores.len() + count, *number),
             numbers => scores.extend_from_slice(numbers),
-        })
+        })?;
+        Ok(())
     }
 
     /// The result for each document as a value of its own.
@@ -110,20 +122,33 @@ impl Bound {
         scratch: &mut Scratch,
     ) -> Result<Vec<Value>, RunError> {
         let mut values = Vec::with_capacity(documents.count);
-        self.each_block(documents, scratch, |column, count| {
+        self.each_block(documents, scratch, false, |column, count| {
             values.extend((0..count).map(|row| column.value(self.kind(), row)));
         })?;
         Ok(values)
     }
 
+    /// What each step costs for these documents.
+    pub(crate) fn measure(&self, documents: &Documents<'_>) -> Result<Vec<Duration>, RunError> {
+        // The second run has the memory of the first, as a server has.
+        let mut scratch = Scratch::default();
+        self.each_block(documents, &mut scratch, true, |_, _| {})?;
+        self.each_block(documents, &mut scratch, true, |_, _| {})
+    }
+
+    /// Runs block by block; the costs of the steps if they are measured.
     fn each_block(
         &self,
         documents: &Documents<'_>,
         scratch: &mut Scratch,
+        is_measured: bool,
         mut take: impl FnMut(&Column<'_>, usize),
-    ) -> Result<(), RunError> {
+    ) -> Result<Vec<Duration>, RunError> {
         let sources = self.sources(documents)?;
         let mut machine = Machine::new(&self.program, &self.known, &[self.program.result]);
+        if is_measured {
+            machine.measure();
+        }
         for begin in (0..documents.count).step_by(self.rows) {
             let count = self.rows.min(documents.count - begin);
             let index = documents.index.map(|index| &index[begin..begin + count]);
@@ -133,7 +158,7 @@ impl Bound {
             take(result, count);
         }
         machine.begin(&mut scratch.pool);
-        Ok(())
+        Ok(machine.costs())
     }
 
     /// Where each input comes from, checked.
@@ -173,6 +198,19 @@ fn frontier(program: &Program) -> Vec<usize> {
         is_needed[*at] && step.rate != Rate::Document && !matches!(step.op, Op::Constant(_))
     };
     (0..steps.len()).filter(is_known).collect()
+}
+
+/// What fused steps of documents need of the values that are known.
+fn prepared(program: &Program, values: &[Option<Column<'static>>]) -> Vec<Option<Prepared>> {
+    let of_step = |step: &Step| {
+        let operand = prepared_operand(step).filter(|_| step.rate == Rate::Document)?;
+        match (&values[operand], &program.steps[operand].op) {
+            (Some(column), _) => prepare(step, column),
+            (None, Op::Constant(Constant(value))) => prepare(step, &Column::of_value(value)),
+            _ => None,
+        }
+    };
+    program.steps.iter().map(of_step).collect()
 }
 
 /// How many documents a block has.

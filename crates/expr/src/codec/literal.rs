@@ -86,7 +86,7 @@ fn cell(value: &Value, at: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// A label as it can stand in a literal: in quotes unless it is a name or a whole number.
 fn quoted(label: &str) -> String {
-    let is_plain = !label.is_empty() && label.bytes().all(crate::types::is_name_byte);
+    let is_plain = !label.is_empty() && label.bytes().all(crate::reader::is_name_byte);
     if is_plain {
         return label.to_owned();
     }

@@ -83,20 +83,7 @@ impl Builder {
 
     /// The program of what the result needs.
     pub(crate) fn finish(self, result: usize) -> Program {
-        let mut is_needed = vec![false; self.steps.len()];
-        is_needed[result] = true;
-        for at in (0..self.steps.len()).rev() {
-            if is_needed[at] {
-                self.steps[at].operands.iter().for_each(|o| is_needed[*o] = true);
-            }
-        }
-        let mut places = vec![0; self.steps.len()];
-        let mut steps = Vec::new();
-        for (at, mut step) in self.steps.into_iter().enumerate().filter(|(at, _)| is_needed[*at]) {
-            step.operands.iter_mut().for_each(|o| *o = places[*o]);
-            places[at] = steps.len();
-            steps.push(step);
-        }
-        Program { inputs: self.inputs, rates: self.rates, steps, result: places[result] }
+        let Builder { inputs, rates, steps, .. } = self;
+        Program { inputs, rates, steps, result }.pruned()
     }
 }

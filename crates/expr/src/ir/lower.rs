@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::names::{Frame, Lowering, Scope};
-use super::{Binary, Cell, HeldLabel, Op, Place, Program, Unary};
+use super::faults::{too_long, unknown, wrong};
+use super::lambdas::{must_be_number, simple_binary, simple_unary, subspace};
+use super::names::{Lowering, Scope};
+use super::{Binary, Cell, HeldLabel, Op, Program, Unary};
 use crate::error::{Fault, Reason};
 use crate::functions::{Aggregator, Fn2};
 use crate::syntax::{self, Ast, Expr};
@@ -18,11 +20,11 @@ pub(crate) fn lower(ast: &Ast, scope: &dyn Scope) -> Result<(Program, Vec<String
 }
 
 impl Lowering<'_> {
-    fn kind(&mut self, step: usize) -> TensorType {
+    pub(super) fn kind(&mut self, step: usize) -> TensorType {
         self.builder().kind(step).clone()
     }
 
-    fn step(&mut self, op: Op, operands: Vec<usize>, kind: TensorType) -> usize {
+    pub(super) fn step(&mut self, op: Op, operands: Vec<usize>, kind: TensorType) -> usize {
         self.builder().step(op, operands, kind)
     }
 
@@ -273,142 +275,4 @@ impl Lowering<'_> {
         };
         Ok(self.step(Op::Join(Binary::Known(function)), operands, kind))
     }
-
-    fn generate(&mut self, kind: &TensorType, body: &Ast, at: u32) -> Result<usize, Fault> {
-        let index = |d: &'_ Dimension| (d.name.to_string(), TensorType::double());
-        let indices: Vec<(String, TensorType)> = kind.dimensions().iter().map(index).collect();
-        let frame = Frame::new(indices.iter().map(|(n, k)| (n.as_str(), k.clone())), true);
-        let (program, operands) = self.body(frame, body)?;
-        must_be_number(&program, at, "a generated cell")?;
-        Ok(self.step(Op::Generate(Arc::new(program)), operands, kind.clone()))
-    }
-
-    fn peek(
-        &mut self,
-        operand: usize,
-        places: &[(Option<String>, syntax::Place)],
-        of: &dyn Fn(usize) -> Result<usize, Fault>,
-        at: u32,
-    ) -> Result<usize, Fault> {
-        let source = self.kind(operand);
-        let mut names: Vec<String> = Vec::new();
-        for (name, _) in places {
-            match (name, source.dimensions()) {
-                (Some(name), _) => names.push(name.clone()),
-                (None, [only]) => names.push(only.name.to_string()),
-                (None, _) => {
-                    let found = source.to_string();
-                    return Err(wrong(
-                        at,
-                        "a place without a dimension",
-                        "a tensor of one dimension",
-                        found,
-                    ));
-                }
-            }
-        }
-        let kind = source.peek(&names).map_err(|error| Fault {
-            at,
-            reason: Reason::Type { function: "peek".to_owned(), error },
-        })?;
-        let (mut operands, mut list) = (vec![operand], Vec::new());
-        for (name, (_, place)) in names.iter().zip(places) {
-            let Some(number) = source.dimensions().iter().position(|d| *d.name == **name) else {
-                continue;
-            };
-            let place = match (place, source.dimensions()[number].size()) {
-                (syntax::Place::Label(label), Some(size)) => match label.parse() {
-                    Ok(index) if index < size => Place::Index(index),
-                    _ => {
-                        let expected = "an index that is there";
-                        return Err(wrong(
-                            at,
-                            "a place along an indexed dimension",
-                            expected,
-                            format!("{label:?}"),
-                        ));
-                    }
-                },
-                (syntax::Place::Label(label), None) => {
-                    if label.len() > MAX_LABEL {
-                        return Err(too_long(at, label.len()));
-                    }
-                    Place::Label(HeldLabel::new(label))
-                }
-                (syntax::Place::Computed(id), _) => {
-                    let step = of(*id)?;
-                    let found = self.kind(step);
-                    if !found.is_double() {
-                        return Err(wrong(at, "a place", "a number", found.to_string()));
-                    }
-                    operands.push(step);
-                    Place::Operand(operands.len() - 1)
-                }
-            };
-            list.push((number, place));
-        }
-        list.sort_by_key(|(number, _)| *number);
-        Ok(self.step(Op::Peek(list), operands, kind))
-    }
-}
-
-/// The type of one block of a tensor.
-fn subspace(kind: &TensorType) -> TensorType {
-    let names: Vec<&str> = kind.mapped().map(|d| &*d.name).collect();
-    if names.is_empty() {
-        return kind.clone();
-    }
-    kind.peek(&names).unwrap_or_else(|_| TensorType::double())
-}
-
-/// A lambda that is nothing but a known function.
-fn simple_unary(program: Program) -> Unary {
-    match &program.steps[..] {
-        [input, step] if input.op == Op::Input(0) => match &step.op {
-            Op::Map(known @ (Unary::Known(_) | Unary::In(_))) => known.clone(),
-            _ => Unary::Lambda(Arc::new(program)),
-        },
-        _ => Unary::Lambda(Arc::new(program)),
-    }
-}
-
-/// A lambda that is nothing but a known function of both parameters in order.
-fn simple_binary(program: Program) -> Binary {
-    match &program.steps[..] {
-        [a, b, step] if a.op == Op::Input(0) && b.op == Op::Input(1) => match &step.op {
-            Op::Join(Binary::Known(function)) if step.operands == [0, 1] => {
-                Binary::Known(*function)
-            }
-            _ => Binary::Lambda(Arc::new(program)),
-        },
-        _ => Binary::Lambda(Arc::new(program)),
-    }
-}
-
-fn must_be_number(program: &Program, at: u32, function: &str) -> Result<(), Fault> {
-    let kind = &program.steps[program.result].kind;
-    if kind.is_double() {
-        return Ok(());
-    }
-    Err(wrong(at, function, "a number for each cell", kind.to_string()))
-}
-
-fn wrong(at: u32, function: &str, expected: &'static str, found: String) -> Fault {
-    Fault { at, reason: Reason::Arguments { function: function.to_owned(), expected, found } }
-}
-
-fn too_long(at: u32, length: usize) -> Fault {
-    Fault {
-        at,
-        reason: Reason::Limit(format!("a label of {length} bytes; {MAX_LABEL} is the most")),
-    }
-}
-
-fn unknown(ast: &Ast, id: usize) -> Fault {
-    let node = &ast.nodes[id];
-    let name = match &node.expr {
-        Expr::Feature(feature) => format!("name {}", feature.canonical()),
-        _ => "value".to_owned(),
-    };
-    Fault { at: node.at, reason: Reason::Unknown(name) }
 }

@@ -1,10 +1,15 @@
 //! Expressions as typed steps, each behind its operands; equal steps are one step.
 
 mod builder;
+mod faults;
+mod fuse;
+mod lambdas;
 mod lower;
 mod names;
+mod places;
 
 pub(crate) use builder::Builder;
+pub(crate) use fuse::{Best, Fused, Measure, Product, Term, fuse};
 pub(crate) use lower::lower;
 pub use names::{Function, MAX_CALLS, Scope};
 
@@ -36,6 +41,27 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// The step whose value is the result.
     pub(crate) result: usize,
+}
+
+impl Program {
+    /// The program without the steps that its result does not need.
+    pub(crate) fn pruned(self) -> Program {
+        let mut is_needed = vec![false; self.steps.len()];
+        is_needed[self.result] = true;
+        for at in (0..self.steps.len()).rev() {
+            if is_needed[at] {
+                self.steps[at].operands.iter().for_each(|o| is_needed[*o] = true);
+            }
+        }
+        let mut places = vec![0; self.steps.len()];
+        let mut steps = Vec::new();
+        for (at, mut step) in self.steps.into_iter().enumerate().filter(|(at, _)| is_needed[*at]) {
+            step.operands.iter_mut().for_each(|o| *o = places[*o]);
+            places[at] = steps.len();
+            steps.push(step);
+        }
+        Program { inputs: self.inputs, rates: self.rates, steps, result: places[self.result] }
+    }
 }
 
 /// One operation on the values of earlier steps.
@@ -77,6 +103,8 @@ pub(crate) enum Op {
     FilterSubspaces(Arc<Program>),
     /// Condition, value if it is not 0, value if it is.
     If,
+    /// Several of the others.
+    Fused(Fused),
 }
 
 /// A function of each cell.

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use half::bf16;
+use stead_kernels::vector::{Widen, widen};
 
 use super::column::Column;
+use super::numbers::isa;
 use super::pool::Pool;
 use crate::types::TensorType;
 use crate::value::{Cells, Label, map_each};
@@ -87,28 +89,6 @@ macro_rules! each_number {
     };
 }
 
-/// A number as a double: whole ones beyond 2^53 are rounded, as Vespa does.
-trait Widen: Copy {
-    fn widen(self) -> f64;
-}
-
-macro_rules! widen {
-    ($($kind:ty)*) => {$(
-        impl Widen for $kind {
-            fn widen(self) -> f64 {
-                f64::from(self)
-            }
-        }
-    )*};
-}
-widen!(f32 bf16 i32 i16 i8 u8);
-
-impl Widen for i64 {
-    fn widen(self) -> f64 {
-        self as f64
-    }
-}
-
 impl<'a> Numbers<'a> {
     fn len(&self) -> usize {
         each_number!(self, list => list.len(), list => list.len())
@@ -121,12 +101,15 @@ impl<'a> Numbers<'a> {
             _ => {
                 let mut numbers = pool.doubles();
                 match rows.index {
-                    None => each_number!(self,
-                        list => numbers.extend(list[range].iter().map(|n| n.widen())),
-                        list => numbers.extend_from_slice(&list[range])
-                    ),
+                    None => {
+                        numbers.resize(rows.count, 0.0);
+                        each_number!(self,
+                            list => widen(isa(), &list[range], &mut numbers),
+                            list => numbers.copy_from_slice(&list[range])
+                        )
+                    }
                     Some(index) => each_number!(self,
-                        list => numbers.extend(index.iter().map(|at| list[*at as usize].widen())),
+                        list => numbers.extend(index.iter().map(|at| Widen::<f64>::wide(list[*at as usize]))),
                         list => numbers.extend(index.iter().map(|at| list[*at as usize]))
                     ),
                 }

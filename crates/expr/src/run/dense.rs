@@ -1,5 +1,7 @@
 //! Loops over the indexed dimensions of blocks, with a step for each array.
 
+use half::bf16;
+
 use crate::types::TensorType;
 
 /// A number as cells store it; computed with as a double.
@@ -23,6 +25,24 @@ impl Real for f32 {
     }
     fn narrow(number: f64) -> f32 {
         number as f32
+    }
+}
+
+impl Real for bf16 {
+    fn wide(self) -> f64 {
+        self.to_f64()
+    }
+    fn narrow(number: f64) -> bf16 {
+        bf16::from_f32(number as f32)
+    }
+}
+
+impl Real for i8 {
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    fn narrow(number: f64) -> i8 {
+        number as i8
     }
 }
 

@@ -1,7 +1,11 @@
 //! Computes the steps of a program that a result needs, for one block of documents after the other.
 
+use std::time::{Duration, Instant};
+
 use super::attribute::{self, Attribute, Rows};
 use super::column::Column;
+use super::fused::{self, Prepared};
+use super::operand::Operand;
 use super::operation::{choose, operation};
 use super::pool::Pool;
 use super::size::TooLarge;
@@ -15,31 +19,63 @@ pub(crate) enum Source<'p> {
     Attribute(&'p Attribute<'p>),
 }
 
+/// What was computed before: values of steps, and what fused steps need of them. Empty lists hold nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) values: Vec<Option<Column<'static>>>,
+    pub(crate) prepared: Vec<Option<Prepared>>,
+}
+
+/// Nothing was computed before.
+static NOTHING: Known = Known { values: Vec::new(), prepared: Vec::new() };
+
+impl Known {
+    /// Nothing.
+    pub(crate) fn nothing() -> &'static Known {
+        &NOTHING
+    }
+}
+
 /// A program at work. Steps are computed when something needs them, so that the side of an `if` that no document
 /// of a block takes costs nothing; what nothing needs any more is recycled.
 pub(crate) struct Machine<'p> {
     program: &'p Program,
-    /// The values of steps that were computed before; empty if none were.
-    known: &'p [Option<Column<'static>>],
+    known: &'p Known,
     done: Vec<Option<Column<'p>>>,
     waiting: Vec<usize>,
     /// How many steps need each step, and how many of them are still to come.
     uses: Vec<u32>,
     left: Vec<u32>,
+    /// The time of each step; empty when it is not measured.
+    costs: Vec<Duration>,
 }
 
 impl<'p> Machine<'p> {
     /// A machine that will be asked for these steps.
-    pub(crate) fn new(
-        program: &'p Program,
-        known: &'p [Option<Column<'static>>],
-        targets: &[usize],
-    ) -> Machine<'p> {
+    pub(crate) fn new(program: &'p Program, known: &'p Known, targets: &[usize]) -> Machine<'p> {
         let mut uses = vec![0; program.steps.len()];
         let operands = program.steps.iter().flat_map(|s| &s.operands);
         operands.chain(targets).for_each(|at| uses[*at] += 1);
         let done = vec![None; program.steps.len()];
-        Machine { program, known, done, waiting: Vec::new(), left: uses.clone(), uses }
+        Machine {
+            program,
+            known,
+            done,
+            waiting: Vec::new(),
+            left: uses.clone(),
+            uses,
+            costs: Vec::new(),
+        }
+    }
+
+    /// From now on the time of each step is taken.
+    pub(crate) fn measure(&mut self) {
+        self.costs = vec![Duration::ZERO; self.program.steps.len()];
+    }
+
+    /// The time of each step, if it was taken.
+    pub(crate) fn costs(self) -> Vec<Duration> {
+        self.costs
     }
 
     /// Forgets the values of the block before.
@@ -67,10 +103,11 @@ impl<'p> Machine<'p> {
                 self.waiting.pop();
                 continue;
             }
-            if self.push_needs(at) {
+            if self.push_needs(at, sources) {
                 continue;
             }
             let step = &self.program.steps[at];
+            let start = (!self.costs.is_empty()).then(Instant::now);
             let column = match &step.op {
                 Op::Input(number) => match sources[*number] {
                     Source::Column(column) => column.borrowed(),
@@ -79,8 +116,11 @@ impl<'p> Machine<'p> {
                     }
                 },
                 Op::Constant(Constant(value)) => Column::of_value(value),
-                _ => self.compute(step, pool)?,
+                _ => self.compute(at, sources, rows, pool)?,
             };
+            if let Some(start) = start {
+                self.costs[at] += start.elapsed();
+            }
             self.done[at] = Some(column);
             self.waiting.pop();
             self.release(step, pool);
@@ -89,11 +129,11 @@ impl<'p> Machine<'p> {
     }
 
     fn get(&self, at: usize) -> Option<&Column<'p>> {
-        self.done[at].as_ref().or_else(|| self.known.get(at).and_then(Option::as_ref))
+        self.done[at].as_ref().or_else(|| self.known.values.get(at).and_then(Option::as_ref))
     }
 
     /// Puts the steps that are to be computed before this one on the list; whether there are any.
-    fn push_needs(&mut self, at: usize) -> bool {
+    fn push_needs(&mut self, at: usize, sources: &[Source<'p>]) -> bool {
         let before = self.waiting.len();
         let program = self.program;
         let step = &program.steps[at];
@@ -114,7 +154,8 @@ impl<'p> Machine<'p> {
             },
             (_, operands) => {
                 for operand in operands {
-                    if self.get(*operand).is_none() {
+                    let is_read_in_place = || self.in_place(step, *operand, sources).is_some();
+                    if self.get(*operand).is_none() && !is_read_in_place() {
                         self.waiting.push(*operand);
                     }
                 }
@@ -123,10 +164,46 @@ impl<'p> Machine<'p> {
         self.waiting.len() > before
     }
 
-    fn compute(&self, step: &Step, pool: &mut Pool) -> Result<Column<'static>, TooLarge> {
+    /// The attribute that an operand of a fused step is.
+    fn in_place(
+        &self,
+        step: &Step,
+        operand: usize,
+        sources: &[Source<'p>],
+    ) -> Option<&'p Attribute<'p>> {
+        match (&step.op, &self.program.steps[operand].op) {
+            (Op::Fused(_), Op::Input(number)) => match sources[*number] {
+                Source::Attribute(attribute) => Some(attribute),
+                Source::Column(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn compute(
+        &self,
+        at: usize,
+        sources: &[Source<'p>],
+        rows: Rows<'_>,
+        pool: &mut Pool,
+    ) -> Result<Column<'static>, TooLarge> {
+        let step = &self.program.steps[at];
         if step.op == Op::If {
             let side = |at: usize| step.operands.get(at).and_then(|o| self.get(*o));
             return Ok(choose(&step.kind, [side(0), side(1), side(2)]));
+        }
+        if let Op::Fused(fused) = &step.op {
+            let operand = |o: &usize| {
+                let kind = &self.program.steps[*o].kind;
+                match (self.get(*o), self.in_place(step, *o, sources)) {
+                    (Some(column), _) => Some(Operand::Column(column, kind)),
+                    (None, Some(attribute)) => Some(Operand::Attribute(attribute, kind, rows)),
+                    (None, None) => None,
+                }
+            };
+            let operands: Vec<Operand<'_>> = step.operands.iter().filter_map(operand).collect();
+            let prepared = self.known.prepared.get(at).and_then(Option::as_ref);
+            return fused::compute(step, fused, &operands, prepared, pool);
         }
         let operands: Vec<&Column<'_>> =
             step.operands.iter().filter_map(|o| self.get(*o)).collect();
@@ -156,7 +233,7 @@ pub(crate) fn execute(
 ) -> Result<Column<'static>, TooLarge> {
     let sources: Vec<Source<'_>> = inputs.iter().map(Source::Column).collect();
     let rows = Rows { begin: 0, count: 0, index: None };
-    let mut machine = Machine::new(program, &[], &[program.result]);
+    let mut machine = Machine::new(program, Known::nothing(), &[program.result]);
     let result = machine.value(program.result, &sources, rows, &mut Pool::default())?;
     Ok(result.borrowed().into_owned())
 }

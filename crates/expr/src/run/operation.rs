@@ -41,7 +41,7 @@ pub(super) fn operation(
         Op::Peek(places) => peek::peek(places, out, kinds[0], operands)?,
         Op::MapSubspaces(program) => nested::map_subspaces(program, out, operands[0])?,
         Op::FilterSubspaces(program) => nested::filter_subspaces(program, out, operands[0])?,
-        Op::If | Op::Input(_) | Op::Constant(_) => {
+        Op::If | Op::Input(_) | Op::Constant(_) | Op::Fused(_) => {
             debug_assert!(false, "these are no operations on operands");
             Column::numbers(Vec::new())
         }

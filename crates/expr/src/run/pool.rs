@@ -17,6 +17,7 @@ pub(crate) struct Pool {
     bytes: Vec<Vec<i8>>,
     offsets: Vec<Vec<u32>>,
     labels: Vec<Vec<Label>>,
+    words: Vec<Vec<u64>>,
 }
 
 /// The most lists of a kind that are kept.
@@ -43,12 +44,24 @@ impl Pool {
         taken(&mut self.doubles)
     }
 
+    pub(crate) fn floats(&mut self) -> Vec<f32> {
+        taken(&mut self.floats)
+    }
+
     pub(crate) fn offsets(&mut self) -> Vec<u32> {
         taken(&mut self.offsets)
     }
 
     pub(crate) fn labels(&mut self) -> Vec<Label> {
         taken(&mut self.labels)
+    }
+
+    pub(crate) fn words(&mut self) -> Vec<u64> {
+        taken(&mut self.words)
+    }
+
+    pub(crate) fn recycle_words(&mut self, words: Vec<u64>) {
+        kept(&mut self.words, words.into());
     }
 
     /// No cells of a type.

@@ -2,11 +2,11 @@
 
 use super::ast::{Argument, Ast, Expr, Feature, Id, Lambda, Node, Place};
 use super::operators::{IN_PRIORITY, OPERATORS, Operator};
-use super::reader::Reader;
 use super::{MAX_DEPTH, MAX_LAMBDAS, MAX_TEXT};
 use crate::error::{Fault, Reason};
 use crate::functions::{Fn1, Fn2};
-use crate::types::{TensorType, TypeReader};
+use crate::reader::Reader;
+use crate::types::{TensorType, read_type};
 
 /// The tree of an expression.
 pub(crate) fn parse(text: &str) -> Result<Ast, Fault> {
@@ -348,13 +348,10 @@ impl Parser<'_> {
     pub(super) fn kind(&mut self) -> Result<TensorType, Fault> {
         self.reader.rest();
         let at = self.reader.at as u32;
-        let mut types = TypeReader { text: self.reader.text, at: self.reader.at };
-        let kind = types.read().map_err(|error| Fault {
-            at: types.at.max(at as usize) as u32,
+        read_type(&mut self.reader).map_err(|error| Fault {
+            at: at.max(self.reader.at as u32),
             reason: Reason::Type { function: "tensor".to_owned(), error },
-        })?;
-        self.reader.at = types.at;
-        Ok(kind)
+        })
     }
 
     pub(super) fn push(&mut self, at: u32, expr: Expr) -> Id {

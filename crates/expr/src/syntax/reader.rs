@@ -1,43 +1,16 @@
-//! Reads the smallest parts: names, numbers, quoted texts, signs.
+//! The smallest parts of expressions: names, numbers, quoted texts, signs.
 
 use crate::error::{Fault, Reason};
-use crate::types::is_name_byte;
-
-/// A place in a text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'t> {
-    pub(super) text: &'t str,
-    pub(super) at: usize,
-}
+use crate::reader::{Reader, is_name_byte};
 
 impl<'t> Reader<'t> {
-    /// What is left, after spaces.
-    pub(super) fn rest(&mut self) -> &'t str {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        let trimmed = rest.trim_ascii_start();
-        self.at += rest.len() - trimmed.len();
-        trimmed
-    }
-
-    /// The next byte after spaces; 0 at the end.
-    pub(super) fn peek(&mut self) -> u8 {
-        self.rest().as_bytes().first().copied().unwrap_or(0)
-    }
-
-    /// Takes a sign if it is next.
-    pub(super) fn take(&mut self, sign: &str) -> bool {
-        let is_next = self.rest().starts_with(sign);
-        self.at += if is_next { sign.len() } else { 0 };
-        is_next
-    }
-
     /// Takes a sign that must be next.
-    pub(super) fn expect(&mut self, sign: &str) -> Result<(), Fault> {
+    pub(crate) fn expect(&mut self, sign: &str) -> Result<(), Fault> {
         if self.take(sign) { Ok(()) } else { Err(self.unexpected(sign)) }
     }
 
     /// A name, or nothing.
-    pub(super) fn name(&mut self) -> Option<&'t str> {
+    pub(crate) fn name(&mut self) -> Option<&'t str> {
         let rest = self.rest();
         let is_part = |b: u8| is_name_byte(b) || b == b'$' || b == b'@';
         let end = rest.bytes().position(|b| !is_part(b)).unwrap_or(rest.len());
@@ -49,7 +22,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A name that must be next.
-    pub(super) fn expect_name(&mut self, what: &str) -> Result<String, Fault> {
+    pub(crate) fn expect_name(&mut self, what: &str) -> Result<String, Fault> {
         match self.name() {
             Some(name) => Ok(name.to_owned()),
             None => Err(self.unexpected(what)),
@@ -57,7 +30,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Takes a word if it is next and no part of a longer one.
-    pub(super) fn take_word(&mut self, word: &str) -> bool {
+    pub(crate) fn take_word(&mut self, word: &str) -> bool {
         let before = self.at;
         let is_next = self.name() == Some(word);
         if !is_next {
@@ -67,7 +40,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A number without a sign, or nothing.
-    pub(super) fn number(&mut self) -> Option<f64> {
+    pub(crate) fn number(&mut self) -> Option<f64> {
         let rest = self.rest();
         let bytes = rest.as_bytes();
         let digits =
@@ -95,7 +68,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A text in quotes of either kind, or nothing.
-    pub(super) fn quoted(&mut self) -> Result<Option<String>, Fault> {
+    pub(crate) fn quoted(&mut self) -> Result<Option<String>, Fault> {
         let rest = self.rest();
         let quote = match rest.as_bytes().first() {
             Some(b @ (b'"' | b'\'')) => char::from(*b),
@@ -124,7 +97,7 @@ impl<'t> Reader<'t> {
     }
 
     /// What is here instead of what is expected.
-    pub(super) fn unexpected(&mut self, expected: &str) -> Fault {
+    pub(crate) fn unexpected(&mut self, expected: &str) -> Fault {
         self.rest();
         self.fault_at(self.at, expected)
     }

@@ -10,7 +10,7 @@ mod rules;
 
 pub use cell::{CELL_TYPES, CellType};
 pub use parse::parse_type;
-pub(crate) use parse::{TypeReader, is_name_byte};
+pub(crate) use parse::read_type;
 pub use rules::TypeError;
 
 use std::fmt;

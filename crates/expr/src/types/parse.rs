@@ -1,118 +1,78 @@
 //! Types from text: `double`, `tensor(x{},y[3])`, `tensor<float>(x[128])`.
 
 use super::{CELL_TYPES, CellType, Dimension, TensorType, TypeError};
+use crate::reader::Reader;
 
 /// Reads a type; spaces may stand between its parts.
 ///
 /// # Errors
 /// When the text is no type, with what was found and what was expected.
 pub fn parse_type(text: &str) -> Result<TensorType, TypeError> {
-    let mut reader = TypeReader { text, at: 0 };
-    let found = reader.read()?;
-    reader.spaces();
-    match reader.rest().chars().next() {
-        None => Ok(found),
-        Some(_) => Err(reader.unexpected("the end of the type")),
+    let mut reader = Reader { text, at: 0 };
+    let found = read_type(&mut reader)?;
+    if reader.rest().is_empty() {
+        return Ok(found);
+    }
+    Err(unexpected(&mut reader, "the end of the type"))
+}
+
+/// A type from where the reader stands in a longer text.
+pub(crate) fn read_type(reader: &mut Reader<'_>) -> Result<TensorType, TypeError> {
+    match reader.word() {
+        "double" => Ok(TensorType::double()),
+        "tensor" => tensor(reader),
+        _ => Err(unexpected(reader, "a type such as tensor<float>(x[3])")),
     }
 }
 
-/// Whether a byte may stand in a name of a dimension, or of anything else that is not quoted.
-pub(crate) fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-/// Reads types out of a longer text.
-pub(crate) struct TypeReader<'t> {
-    pub(crate) text: &'t str,
-    /// The byte at which it stands.
-    pub(crate) at: usize,
-}
-
-impl<'t> TypeReader<'t> {
-    /// A type from where it stands.
-    pub(crate) fn read(&mut self) -> Result<TensorType, TypeError> {
-        match self.name() {
-            "double" => Ok(TensorType::double()),
-            "tensor" => self.tensor(),
-            _ => Err(self.unexpected("a type such as tensor<float>(x[3])")),
-        }
+/// What follows the word `tensor`.
+fn tensor(reader: &mut Reader<'_>) -> Result<TensorType, TypeError> {
+    let mut cell = CellType::Double;
+    if reader.take("<") {
+        let name = reader.word();
+        let names = || CELL_TYPES.map(|(_, n)| n).join(", ");
+        cell = CellType::from_name(name)
+            .ok_or_else(|| TypeError::CellType { found: name.to_owned(), known: names() })?;
+        expect(reader, ">", "> after the cell type")?;
     }
-
-    /// What follows the word `tensor`.
-    fn tensor(&mut self) -> Result<TensorType, TypeError> {
-        let mut cell = CellType::Double;
-        if self.take(b'<') {
-            let name = self.name();
-            let names = || CELL_TYPES.map(|(_, n)| n).join(", ");
-            cell = CellType::from_name(name)
-                .ok_or_else(|| TypeError::CellType { found: name.to_owned(), known: names() })?;
-            self.expect(b'>', "> after the cell type")?;
-        }
-        self.expect(b'(', "( before the dimensions")?;
-        let mut dimensions = Vec::new();
-        if !self.take(b')') {
-            loop {
-                dimensions.push(self.dimension()?);
-                if self.take(b')') {
-                    break;
-                }
-                self.expect(b',', ", or ) after a dimension")?;
+    expect(reader, "(", "( before the dimensions")?;
+    let mut dimensions = Vec::new();
+    if !reader.take(")") {
+        loop {
+            dimensions.push(dimension(reader)?);
+            if reader.take(")") {
+                break;
             }
+            expect(reader, ",", ", or ) after a dimension")?;
         }
-        TensorType::new(cell, dimensions)
     }
+    TensorType::new(cell, dimensions)
+}
 
-    fn dimension(&mut self) -> Result<Dimension, TypeError> {
-        let name = self.name();
-        if name.is_empty() {
-            return Err(self.unexpected("the name of a dimension"));
-        }
-        if self.take(b'{') {
-            self.expect(b'}', "} after {")?;
-            return Ok(Dimension::mapped(name));
-        }
-        self.expect(b'[', "{} or [size] after the name of a dimension")?;
-        let digits = self.name();
-        let Ok(size) = digits.parse() else {
-            return Err(self.unexpected("the size of an indexed dimension"));
-        };
-        self.expect(b']', "] after the size")?;
-        Ok(Dimension::indexed(name, size))
+fn dimension(reader: &mut Reader<'_>) -> Result<Dimension, TypeError> {
+    let name = reader.word();
+    if name.is_empty() {
+        return Err(unexpected(reader, "the name of a dimension"));
     }
+    if reader.take("{") {
+        expect(reader, "}", "} after {")?;
+        return Ok(Dimension::mapped(name));
+    }
+    expect(reader, "[", "{} or [size] after the name of a dimension")?;
+    let Ok(size) = reader.word().parse() else {
+        return Err(unexpected(reader, "the size of an indexed dimension"));
+    };
+    expect(reader, "]", "] after the size")?;
+    Ok(Dimension::indexed(name, size))
+}
 
-    /// The letters, digits and underscores from where it stands, after spaces.
-    pub(crate) fn name(&mut self) -> &'t str {
-        self.spaces();
-        let rest = self.rest();
-        let end = rest.bytes().position(|b| !is_name_byte(b)).unwrap_or(rest.len());
-        self.at += end;
-        &rest[..end]
-    }
+fn expect(reader: &mut Reader<'_>, sign: &str, expected: &'static str) -> Result<(), TypeError> {
+    if reader.take(sign) { Ok(()) } else { Err(unexpected(reader, expected)) }
+}
 
-    pub(crate) fn take(&mut self, byte: u8) -> bool {
-        self.spaces();
-        let is_there = self.rest().as_bytes().first() == Some(&byte);
-        self.at += usize::from(is_there);
-        is_there
-    }
-
-    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), TypeError> {
-        if self.take(byte) { Ok(()) } else { Err(self.unexpected(expected)) }
-    }
-
-    fn spaces(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_ascii_start().len();
-    }
-
-    pub(crate) fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn unexpected(&self, expected: &'static str) -> TypeError {
-        let found: String = self.rest().chars().take(20).collect();
-        TypeError::Text { found, expected }
-    }
+fn unexpected(reader: &mut Reader<'_>, expected: &'static str) -> TypeError {
+    let found: String = reader.rest().chars().take(20).collect();
+    TypeError::Text { found, expected }
 }
 
 #[cfg(test)]

@@ -1,0 +1,94 @@
+//! Steps that stand for several.
+
+mod best_match;
+mod product;
+mod sums;
+mod vectors;
+
+use super::column::Column;
+use super::operand::Operand;
+use super::pool::Pool;
+use super::size::TooLarge;
+use crate::ir::{Fused, Measure, Op, Step};
+use crate::types::CellType;
+use crate::value::Cells;
+
+/// What a fused step makes of an operand that is the same for all documents, once for the query.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    /// Vectors side by side, or sums of bits.
+    Floats(Vec<f32>),
+    /// Vectors of bytes side by side.
+    Words(Vec<u64>),
+}
+
+/// The operand of a step that is prepared once for all documents.
+pub(crate) fn prepared_operand(step: &Step) -> Option<usize> {
+    match &step.op {
+        Op::Fused(Fused::BestMatch { .. }) => Some(step.operands[0]),
+        Op::Fused(Fused::Vectors(Measure::Bits { .. }) | Fused::Product(_)) => {
+            Some(step.operands[1])
+        }
+        _ => None,
+    }
+}
+
+/// Prepares an operand that has one value.
+pub(crate) fn prepare(step: &Step, column: &Column<'_>) -> Option<Prepared> {
+    match &step.op {
+        Op::Fused(Fused::BestMatch { measure, length, .. }) => {
+            best_match::prepare(*measure, *length, column)
+        }
+        Op::Fused(Fused::Product(product)) => product::prepare(product, column),
+        Op::Fused(Fused::Vectors(Measure::Bits { is_big_endian })) => {
+            Some(vectors::prepare(*is_big_endian, column))
+        }
+        _ => None,
+    }
+}
+
+/// The value of a fused step.
+pub(super) fn compute(
+    step: &Step,
+    fused: &Fused,
+    operands: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    pool: &mut Pool,
+) -> Result<Column<'static>, TooLarge> {
+    let out = &step.kind;
+    // Outside of batches nothing was prepared.
+    let own = match (prepared, operands.first(), fused) {
+        (None, Some(Operand::Column(column, _)), Fused::BestMatch { .. }) => prepare(step, column),
+        _ => None,
+    };
+    let prepared = prepared.or(own.as_ref());
+    let rows = operands.iter().map(|o| o.rows()).find(|rows| *rows != 1).unwrap_or(1);
+    let blocks = |at: usize| operands.get(at).and_then(|o| o.blocks()).ok_or(TooLarge);
+    match fused {
+        Fused::Vectors(measure) => {
+            vectors::compute(*measure, out, &blocks(0)?, &blocks(1)?, rows, prepared, pool)
+        }
+        Fused::BestMatch { measure, best, length, gathered } => {
+            let (measure, best, length, gathered) = (*measure, *best, *length, *gathered);
+            let how = best_match::How { measure, best, length, gathered };
+            best_match::compute(how, out, &blocks(0)?, &blocks(1)?, rows, prepared, pool)
+        }
+        Fused::Product(product) => {
+            let operands = (&blocks(0)?, &blocks(1)?);
+            product::compute(product, out, operands, rows, prepared, pool)
+        }
+        Fused::SparseDot => Ok(sums::sparse_dot(&blocks(0)?, &blocks(1)?, rows, pool)),
+        Fused::WeightedSum(terms) => Ok(sums::weighted(terms, operands, rows, pool)),
+    }
+}
+
+/// Results of floats as cells of a type, in memory of the pool.
+fn cells_of(floats: Vec<f32>, cell: CellType, pool: &mut Pool) -> Cells<'static> {
+    if cell == CellType::Float {
+        return Cells::Float(floats.into());
+    }
+    let mut doubles = pool.doubles();
+    doubles.extend(floats.iter().map(|x| f64::from(*x)));
+    pool.recycle_cells(Cells::Float(floats.into()));
+    Cells::Double(doubles.into())
+}
