@@ -8,6 +8,8 @@ fn names(name: &str) -> Option<(TensorType, Rate)> {
     let (kind, rate) = match name {
         "a" | "query(a)" | "attribute(n).count" | "z1" => ("double", Rate::Query),
         "foo(1,bar,\"b c\").out" => ("double", Rate::Document),
+        "foo(title,1,bar).out" | "foo(title,0,bar).out" => ("double", Rate::Document),
+        "query(f)" | "attribute(query)" => ("double", Rate::Document),
         "v" => ("tensor<float>(x[3])", Rate::Query),
         "m" => ("tensor<float>(x[3],y[2])", Rate::Document),
         "s" => ("tensor<int8>(t{},x[2])", Rate::Document),
@@ -179,6 +181,32 @@ fn functions_stand_for_their_bodies() {
         let error = compile(text, &profile).map(|c| c.kind().to_string()).unwrap_err();
         assert_eq!(error.to_string(), message, "{text}");
     }
+}
+
+/// A parameter in the parentheses of a feature is the text of the argument, which need not have a value.
+#[test]
+fn parameters_stand_in_the_names_of_features() {
+    let profile = Profile::new(&[
+        ("hits", &["f", "t"], "foo(f, t, bar).out + t"),
+        ("first", &["field"], "hits(field, 0)"),
+        ("query", &[], "query(f)"),
+        ("value_of", &["f"], "f + 1"),
+    ]);
+    for (text, needs) in [
+        ("hits(title, 1)", vec!["foo(title,1,bar).out"]),
+        ("first(title)", vec!["foo(title,0,bar).out"]),
+        // A function may have the name of a feature that it is made of, and of what stands in parentheses.
+        ("query + query(f)", vec!["query(f)"]),
+        ("attribute(query)", vec!["query(f)", "attribute(query)"]),
+    ] {
+        let compiled = compile(text, &profile).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(compiled.names(), needs, "{text}");
+    }
+    let error = compile("hits(body, 1)", &profile).map(|c| c.kind().to_string());
+    let message = "1:1: in function hits at 1:1: unknown name foo(body,1,bar).out";
+    assert_eq!(error.unwrap_err().to_string(), message);
+    let error = compile("1 + value_of(title)", &profile).map(|c| c.kind().to_string());
+    assert_eq!(error.unwrap_err().to_string(), "1:5: unknown value title");
 }
 
 /// Each function calls the one before it twice: as text they are 2^60 terms.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::faults::{too_long, unknown, wrong};
 use super::lambdas::{must_be_number, simple_binary, simple_unary, subspace};
 use super::names::{Lowering, Scope};
+use super::steps::Steps;
 use super::{Binary, Cell, HeldLabel, Op, Program, Unary};
 use crate::error::{Fault, Reason};
 use crate::functions::{Aggregator, Fn2};
@@ -30,35 +31,29 @@ impl Lowering<'_> {
 
     /// The step of the root of a tree in the innermost frame.
     pub(super) fn tree(&mut self, ast: &Ast) -> Result<usize, Fault> {
-        let mut steps = Vec::with_capacity(ast.nodes.len());
+        let mut steps = Steps::default();
         for at in 0..ast.nodes.len() {
-            let step = self.node(ast, at, &steps)?;
+            let step = self.node(ast, at, &steps);
             steps.push(step);
         }
-        match steps.last() {
-            Some(Some(root)) => Ok(*root),
-            Some(None) => Err(unknown(ast, ast.nodes.len() - 1)),
+        match ast.nodes.len().checked_sub(1) {
+            Some(root) => steps.of(ast, root),
             None => Err(Fault { at: 0, reason: Reason::Unknown("expression".to_owned()) }),
         }
     }
 
     /// The step of a node. A name that may be a dimension and is no value has none.
-    fn node(
-        &mut self,
-        ast: &Ast,
-        at: usize,
-        steps: &[Option<usize>],
-    ) -> Result<Option<usize>, Fault> {
+    fn node(&mut self, ast: &Ast, at: usize, steps: &Steps) -> Result<Option<usize>, Fault> {
         let node = &ast.nodes[at];
         let fault = |function: &str, error: TypeError| Fault {
             at: node.at,
             reason: Reason::Type { function: function.to_owned(), error },
         };
-        let of = |id: usize| steps[id].ok_or_else(|| unknown(ast, id));
+        let of = |id: usize| steps.of(ast, id);
         let step = match &node.expr {
             Expr::Number(number) => self.builder().constant(Value::double(*number)),
             // Where it must be a value, the node that uses it says that it is unknown.
-            Expr::Feature(feature) => return self.feature(feature, node.at, steps),
+            Expr::Feature(feature) => return self.feature(feature, node.at, ast, steps),
             Expr::Unary(function, operand) => {
                 let operand = of(*operand)?;
                 let kind = self.kind(operand).map();
@@ -78,7 +73,7 @@ impl Lowering<'_> {
             Expr::Extreme(function, left, right) => {
                 let left = of(*left)?;
                 let kind = self.kind(left);
-                match (steps[*right], &ast.nodes[*right].expr) {
+                match (steps.get(*right), &ast.nodes[*right].expr) {
                     (Some(right), _) => {
                         self.join(*function, left, right).map_err(|e| fault(function.name(), e))?
                     }
@@ -89,7 +84,12 @@ impl Lowering<'_> {
                         let aggregator = if is_max { Aggregator::Max } else { Aggregator::Min };
                         self.step(Op::Reduce(aggregator), vec![left], kind)
                     }
-                    _ => return Err(unknown(ast, *right)),
+                    _ => {
+                        return Err(steps
+                            .of(ast, *right)
+                            .err()
+                            .unwrap_or_else(|| unknown(ast, *right)));
+                    }
                 }
             }
             Expr::If(condition, yes, no) => {

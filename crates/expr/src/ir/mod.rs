@@ -1,12 +1,14 @@
 //! Expressions as typed steps, each behind its operands; equal steps are one step.
 
 mod builder;
+mod calls;
 mod faults;
 mod fuse;
 mod lambdas;
 mod lower;
 mod names;
 mod places;
+mod steps;
 
 pub(crate) use builder::Builder;
 pub(crate) use fuse::{Best, Fused, Measure, Product, Term, fuse};

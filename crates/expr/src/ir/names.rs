@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::calls::Call;
+use super::steps::Steps;
 use super::{Builder, Program, Rate};
 use crate::error::{ExprError, Fault, Reason};
-use crate::syntax::{self, Argument, Ast, Feature, Lambda};
+use crate::syntax::{self, Ast, Feature, Lambda};
 use crate::types::TensorType;
 
 /// How deep functions may call functions. Published packages stay below 10.
@@ -32,9 +34,9 @@ impl<F: Fn(&str) -> Option<(TensorType, Rate)>> Scope for F {
 /// A function that expressions may call: `name(a,b)`, or `name` if it has no parameters.
 #[derive(Debug, Clone)]
 pub struct Function {
-    parameters: Vec<String>,
-    text: String,
-    body: Ast,
+    pub(super) parameters: Vec<String>,
+    pub(super) text: String,
+    pub(super) body: Ast,
 }
 
 impl Function {
@@ -58,9 +60,9 @@ pub(super) struct Frame {
     /// Steps outside that are inputs here, in the order of the inputs.
     captured: Vec<(usize, usize)>,
     /// The parameters of the functions whose bodies are being made into steps here, the innermost last.
-    calls: Vec<HashMap<String, usize>>,
+    pub(super) calls: Vec<Call>,
     /// Calls that were made before, with their steps: a function that is called twice costs once.
-    called: HashMap<(String, Vec<usize>), usize>,
+    pub(super) called: HashMap<Call, usize>,
 }
 
 impl Frame {
@@ -84,9 +86,9 @@ pub(super) struct Lowering<'s> {
     names: Vec<String>,
     inputs: HashMap<String, usize>,
     /// The innermost last.
-    frames: Vec<Frame>,
+    pub(super) frames: Vec<Frame>,
     /// The functions within whose bodies it is.
-    functions: Vec<String>,
+    pub(super) functions: Vec<String>,
 }
 
 impl<'s> Lowering<'s> {
@@ -112,18 +114,40 @@ impl<'s> Lowering<'s> {
         &mut self,
         feature: &Feature,
         at: u32,
-        steps: &[Option<usize>],
+        ast: &Ast,
+        steps: &Steps,
     ) -> Result<Option<usize>, Fault> {
         let depth = self.frames.len() - 1;
         if let Some(step) = self.local(feature, depth) {
             return Ok(Some(step));
         }
+        if let Some(text) = self.frames[depth].calls.last().and_then(|c| c.text_of(feature)) {
+            return Err(Fault { at, reason: Reason::Unknown(format!("value {text}")) });
+        }
         let scope = self.scope;
-        match scope.function(&feature.name) {
-            Some(function) if feature.output.is_none() => {
-                self.call(&feature.name, function, feature, at, steps).map(Some)
+        let count = feature.arguments.as_ref().map_or(0, Vec::len);
+        match scope.function(&feature.name).filter(|_| feature.output.is_none()) {
+            Some(function) if function.parameters.len() == count => {
+                self.call(function, feature, at, ast, steps).map(Some)
             }
-            _ => Ok(self.global(feature, depth)),
+            // A function may have the name of a feature with other arguments, such as freshness() of freshness(time).
+            Some(_) => match self.global(feature, depth) {
+                Some(step) => Ok(Some(step)),
+                None => {
+                    let (function, found) =
+                        (format!("function {}", feature.name), count.to_string());
+                    let expected = "as many arguments as it has parameters";
+                    Err(Fault { at, reason: Reason::Arguments { function, expected, found } })
+                }
+            },
+            None => match self.global(feature, depth) {
+                // A name alone may be a dimension.
+                None if feature.arguments.is_some() => {
+                    let name = format!("name {}", self.written(feature).canonical());
+                    Err(Fault { at, reason: Reason::Unknown(name) })
+                }
+                found => Ok(found),
+            },
         }
     }
 
@@ -135,7 +159,7 @@ impl<'s> Lowering<'s> {
         let frame = &self.frames[depth];
         if let Some(parameters) = frame.calls.last() {
             // The body of a function sees nothing of where it is called.
-            return parameters.get(&feature.name).copied();
+            return parameters.step_of(feature);
         }
         if let Some(step) = frame.parameters.get(&feature.name) {
             return Some(*step);
@@ -156,7 +180,7 @@ impl<'s> Lowering<'s> {
             let outside = self.global(feature, depth - 1)?;
             return Some(self.capture(outside, depth));
         }
-        let name = feature.canonical();
+        let name = self.written(feature).canonical();
         if let Some(step) = self.inputs.get(&name) {
             return Some(*step);
         }
@@ -165,52 +189,6 @@ impl<'s> Lowering<'s> {
         self.inputs.insert(name.clone(), step);
         self.names.push(name);
         Some(step)
-    }
-
-    /// The step of a function with the values of its arguments in place of its parameters.
-    fn call(
-        &mut self,
-        name: &str,
-        function: &Function,
-        feature: &Feature,
-        at: u32,
-        steps: &[Option<usize>],
-    ) -> Result<usize, Fault> {
-        let fault = |reason| Fault { at, reason };
-        let arguments = feature.arguments.as_deref().unwrap_or_default();
-        if arguments.len() != function.parameters.len() {
-            let (function, found) = (format!("function {name}"), arguments.len().to_string());
-            let expected = "as many arguments as it has parameters";
-            return Err(fault(Reason::Arguments { function, expected, found }));
-        }
-        let step = |argument: &Argument| {
-            let step = argument.expression.and_then(|id| steps[id]);
-            step.ok_or_else(|| fault(Reason::Unknown(format!("value {}", argument.text))))
-        };
-        let values = arguments.iter().map(step).collect::<Result<Vec<usize>, Fault>>()?;
-        let depth = self.frames.len() - 1;
-        let key = (name.to_owned(), values);
-        if let Some(step) = self.frames[depth].called.get(&key) {
-            return Ok(*step);
-        }
-        if self.functions.iter().any(|f| f == name) {
-            return Err(fault(Reason::Cycle(name.to_owned())));
-        }
-        if self.functions.len() == MAX_CALLS {
-            return Err(fault(Reason::TooManyCalls));
-        }
-        let parameters = function.parameters.iter().cloned().zip(key.1.iter().copied()).collect();
-        self.functions.push(name.to_owned());
-        self.frames[depth].calls.push(parameters);
-        let result = self.tree(&function.body);
-        self.frames[depth].calls.pop();
-        self.functions.pop();
-        let step = result.map_err(|inner| {
-            let error = Box::new(inner.within(&function.text));
-            fault(Reason::Function { name: name.to_owned(), error })
-        })?;
-        self.frames[depth].called.insert(key, step);
-        Ok(step)
     }
 
     /// The step in a frame that has the value of one in the frame around it.
