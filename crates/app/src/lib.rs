@@ -14,6 +14,7 @@
 //! be used changes nothing.
 #![forbid(unsafe_code)]
 
+pub mod application;
 mod config_json;
 mod error;
 mod fields;
@@ -21,13 +22,17 @@ mod json;
 mod literal;
 mod mapping;
 mod options;
+mod order;
 mod ovms;
 pub mod package;
 mod pipelines;
+pub mod profiles;
 pub mod schema;
 mod sequences;
+pub mod services;
 mod settings;
 mod stead_toml;
+pub mod xml;
 
 pub use config_json::{MetricsSettings, ModelEntry, ServerConfig};
 pub use error::ConfigError;

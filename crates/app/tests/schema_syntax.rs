@@ -2,28 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use stead_app::package::{Report, Severity};
+use common::{check, data, lines, schemas};
 use stead_app::schema::{Element, Form, Head, Holds, Spec, Status, parse_elements};
-
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/schemas")
-}
-
-/// The schemas of a folder with their names, in order.
-fn schemas(folder: &str) -> Vec<(String, String)> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(data().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let read = |path: PathBuf| {
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        (name, fs::read_to_string(path).unwrap())
-    };
-    paths.into_iter().map(read).collect()
-}
 
 /// The elements that hold others, each with the text around it.
 const AROUND: [(Holds, &str); 36] = [
@@ -83,14 +68,6 @@ fn wrong_value(spec: &Spec) -> String {
         _ => ": ?",
     };
     format!("{}{head}{value}", spec.keyword)
-}
-
-fn lines(report: &Report) -> Vec<String> {
-    let line = |d: &stead_app::package::Diagnostic| {
-        let kind = if d.severity == Severity::Error { "error" } else { "warning" };
-        format!("{kind}: {}:{}: {}", d.place.line, d.place.column, d.text)
-    };
-    report.diagnostics().iter().map(line).collect()
 }
 
 #[test]
@@ -155,42 +132,10 @@ fn every_element_with_a_wrong_value_is_refused_where_it_is() {
 #[test]
 fn invalid_schemas_tell_all_that_is_wrong() {
     for (name, text) in schemas("invalid") {
-        let expected: Vec<&str> = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("# "))
-            .filter(|line| line.starts_with("error: ") || line.starts_with("warning: "))
-            .collect();
         let (_, report) = parse_elements(&name, &text, Holds::File);
-        let mut found = lines(&report);
-        let place = |line: &String| {
-            let mut parts = line.split(": ").nth(1).unwrap_or("").split(':');
-            let mut next = || parts.next().and_then(|p| p.parse::<u32>().ok());
-            (next(), next())
-        };
-        found.sort_by_key(place);
-        if std::env::var_os("UPDATE_EXPECTED").is_some() && found != expected {
-            update(&name, &text, &found);
-            continue;
-        }
-        assert_eq!(found, expected, "{name}");
+        assert!(report.has_errors(), "{name}");
+        check("invalid", &name, &text, &report);
     }
-}
-
-/// Writes what was found into the first lines of an invalid schema; the places move with the number of lines.
-fn update(name: &str, text: &str, found: &[String]) {
-    let is_expected = |l: &&str| l.starts_with("# error: ") || l.starts_with("# warning: ");
-    let rest: Vec<&str> = text.lines().filter(|l| !is_expected(l)).collect();
-    let before = text.lines().filter(is_expected).count();
-    let mut lines = vec![rest[0].to_owned()];
-    for line in found {
-        let mut parts = line.splitn(3, ':');
-        let (kind, at, more) =
-            (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
-        let at = at.trim().parse::<usize>().unwrap() + found.len() - before;
-        lines.push(format!("# {kind}: {at}:{more}"));
-    }
-    lines.extend(rest[1..].iter().map(|l| (*l).to_owned()));
-    fs::write(data().join("invalid").join(name), lines.join("\n") + "\n").unwrap();
 }
 
 #[test]

@@ -1,0 +1,28 @@
+//! Application packages: schemas, rank profiles, services and query profiles as one typed value.
+//!
+//! Elements become typed schemas in `read`, names are looked up and parents merged in `resolve`, expressions get their
+//! types in `rank`.
+
+mod field;
+mod links;
+mod overrides;
+mod package;
+mod profile;
+pub mod rank;
+mod read;
+mod resolve;
+mod schema;
+
+pub use field::{
+    AttributeSettings, Field, Hnsw, IndexSettings, MatchSettings, Sorting, SummaryField,
+};
+pub use overrides::Override;
+pub use package::{Application, ModelFile};
+pub use profile::{
+    Constant, ConstantValue, Diversity, Features, FieldRank, Function, Input, InputType,
+    MatchPhase, OnnxModel, Phase, RankProfile, Setting,
+};
+pub use schema::{
+    AttributeType, ConstantFile, Document, DocumentSummary, FieldSet, ImportedField, Member,
+    Schema, Struct,
+};

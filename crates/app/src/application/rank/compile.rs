@@ -1,0 +1,214 @@
+//! The expressions of profiles with their types.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use stead_expr::{Compiled, ExprError, Function, Reason, TensorType, compile};
+
+use super::scope::{ProfileScope, Why};
+use crate::application::profile::{OnnxModel, RankProfile};
+use crate::application::schema::Schema;
+use crate::package::{Place, Report};
+use crate::schema::Expression;
+
+/// What is known of the models of a package.
+pub trait ModelTypes {
+    /// The type of an output of an ONNX model, the first if `output` is empty; `source` tells the types of what is bound
+    /// to its inputs.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    fn onnx(
+        &self,
+        model: &OnnxModel,
+        output: &str,
+        source: &dyn Fn(&str) -> Option<TensorType>,
+    ) -> Result<TensorType, String>;
+
+    /// Whether `models/` has a file of trees.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    fn trees(&self, file: &str) -> Result<(), String>;
+}
+
+/// Nothing is known of any model.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoModels;
+
+impl ModelTypes for NoModels {
+    fn onnx(
+        &self,
+        model: &OnnxModel,
+        _output: &str,
+        _source: &dyn Fn(&str) -> Option<TensorType>,
+    ) -> Result<TensorType, String> {
+        Err(format!("the types of onnx-model {} are not known here", model.name.value))
+    }
+
+    fn trees(&self, _file: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The expressions of a profile, ready to run where their types are known.
+#[derive(Debug, Clone, Default)]
+pub struct CompiledProfile {
+    /// The name of the profile.
+    pub name: String,
+    /// The score of every match.
+    pub first_phase: Option<Compiled>,
+    /// The score of the best on each node.
+    pub second_phase: Option<Compiled>,
+    /// The score of the best of all nodes.
+    pub global_phase: Option<Compiled>,
+    /// Functions without parameters.
+    pub functions: Vec<Typed>,
+    /// `match-features`
+    pub match_features: Vec<Typed>,
+    /// `summary-features`
+    pub summary_features: Vec<Typed>,
+    /// `rank-features`
+    pub rank_features: Vec<Typed>,
+}
+
+/// An expression with its name.
+#[derive(Debug, Clone)]
+pub struct Typed {
+    /// The name of the function, or the feature as it is written.
+    pub name: String,
+    /// The expression.
+    pub compiled: Compiled,
+}
+
+/// Compiles the expressions of a profile; `inputs` are the types of `query(name)` that query profile types declare.
+pub fn compile_profile(
+    schema: &Schema,
+    profile: &RankProfile,
+    inputs: &HashMap<String, TensorType>,
+    models: &dyn ModelTypes,
+    report: &mut Report,
+) -> CompiledProfile {
+    let mut functions = HashMap::new();
+    for function in &profile.functions {
+        match Function::new(function.parameters.clone(), &function.body.value) {
+            Ok(parsed) => {
+                functions.insert(function.name.value.clone(), parsed);
+            }
+            Err(error) => {
+                let place = function.body.place.within(error.line, error.column);
+                report.error(&place, error.reason.to_string());
+            }
+        }
+    }
+    // What cannot be read is said once; that its callers do not know it, is not.
+    let is_whole = functions.len() == profile.functions.len();
+    let (why, open_models) = (RefCell::default(), RefCell::default());
+    let scope = ProfileScope { schema, profile, functions, models, inputs, why, open_models };
+    let mut compiler = Compiler { scope, is_whole, report };
+    let mut compiled =
+        CompiledProfile { name: profile.name.value.clone(), ..CompiledProfile::default() };
+    for function in profile.functions.iter().filter(|f| f.parameters.is_empty()) {
+        let name = function.name.value.clone();
+        compiled.functions.extend(compiler.typed(name, &function.body));
+    }
+    compiled.first_phase = compiler.phase("first-phase", profile.first_phase.expression.as_ref());
+    compiled.second_phase =
+        compiler.phase("second-phase", profile.second_phase.expression.as_ref());
+    compiled.global_phase =
+        compiler.phase("global-phase", profile.global_phase.expression.as_ref());
+    for (list, features) in [
+        (&mut compiled.match_features, &profile.match_features),
+        (&mut compiled.summary_features, &profile.summary_features),
+        (&mut compiled.rank_features, &profile.rank_features),
+    ] {
+        for feature in features.iter().flat_map(|f| &f.list) {
+            list.extend(compiler.typed(feature.value.clone(), feature));
+        }
+    }
+    compiler.bindings();
+    compiled
+}
+
+struct Compiler<'p, 'r> {
+    scope: ProfileScope<'p>,
+    is_whole: bool,
+    report: &'r mut Report,
+}
+
+impl Compiler<'_, '_> {
+    fn compile(&mut self, expression: &Expression) -> Option<Compiled> {
+        self.scope.why.borrow_mut().clear();
+        match compile(&expression.value, &self.scope) {
+            Ok(compiled) => Some(compiled),
+            Err(error) => {
+                self.fail(error, &expression.place.clone());
+                None
+            }
+        }
+    }
+
+    fn typed(&mut self, name: String, expression: &Expression) -> Option<Typed> {
+        Some(Typed { name, compiled: self.compile(expression)? })
+    }
+
+    /// A score, which is a number.
+    fn phase(&mut self, phase: &str, expression: Option<&Expression>) -> Option<Compiled> {
+        let compiled = self.compile(expression?)?;
+        if compiled.kind().is_double() {
+            return Some(compiled);
+        }
+        let kind = compiled.kind();
+        let names: Vec<&str> = kind.dimensions().iter().map(|d| &*d.name).collect();
+        let text = format!(
+            "{phase} must be a number, found a {kind}; reduce its dimensions ({}), such as by sum(...)",
+            names.join(", ")
+        );
+        self.report.error(&expression?.place, text);
+        None
+    }
+
+    /// Reports an error at its place, in a function if it is in the body of one.
+    fn fail(&mut self, error: ExprError, from: &Place) {
+        let (mut error, mut from) = (error, from.clone());
+        while let Reason::Function { name, error: inner } = error.reason {
+            let functions = &self.scope.profile.functions;
+            if let Some(function) = functions.iter().find(|f| f.name.value == name) {
+                from = function.body.place.clone();
+            }
+            error = *inner;
+        }
+        let place = from.within(error.line, error.column);
+        let why = match &error.reason {
+            Reason::Unknown(what) => {
+                let name = what.strip_prefix("name ").unwrap_or(what);
+                self.scope.why.borrow().get(name).cloned()
+            }
+            _ => None,
+        };
+        match why {
+            Some(Why::Unknown(text)) => {
+                self.report
+                    .warning(&place, format!("this expression has not been checked: {text}"));
+            }
+            Some(Why::Wrong(text)) if self.is_whole => self.report.error(&place, text),
+            Some(Why::Wrong(text)) => {
+                // It may be a function that could not be read.
+                if !text.starts_with("unknown function") {
+                    self.report.error(&place, text);
+                }
+            }
+            None => self.report.error(&place, error.reason.to_string()),
+        }
+    }
+
+    /// Checks what is bound to the inputs of ONNX models.
+    fn bindings(&mut self) {
+        let profile = self.scope.profile;
+        for model in &profile.onnx_models {
+            for (_, source) in &model.inputs {
+                self.compile(source);
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Components of containers: embedders and tokenizers by type; Java classes by name only.
+
+use super::ServicesOptions;
+use crate::package::{Place, Report};
+use crate::xml::XmlElement;
+
+/// A component.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    /// Its id, by which scripts and queries know it.
+    pub id: String,
+    /// What it is.
+    pub kind: ComponentKind,
+    /// Where it is written.
+    pub place: Place,
+    /// What it is given.
+    pub parameters: Vec<Parameter>,
+}
+
+/// What a component is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ComponentKind {
+    /// `hugging-face-embedder`
+    HuggingFaceEmbedder,
+    /// `hugging-face-tokenizer`
+    HuggingFaceTokenizer,
+    /// `bert-embedder`
+    BertEmbedder,
+    /// `colbert-embedder`
+    ColbertEmbedder,
+    /// `splade-embedder`
+    SpladeEmbedder,
+    /// How text is analysed; stead has one way.
+    Linguistics(String),
+    /// A Java class.
+    Java {
+        /// The class.
+        class: String,
+        /// The bundle that it is in.
+        bundle: String,
+    },
+}
+
+/// A setting of a component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its attributes, such as the `path` of a model.
+    pub attributes: Vec<(String, String)>,
+    /// Its text.
+    pub text: String,
+    /// The settings within it.
+    pub children: Vec<Parameter>,
+    /// Where it is written.
+    pub place: Place,
+}
+
+/// The types of components that are known, with their parameters.
+const TYPES: [(&str, ComponentKind, &[&str]); 5] = [
+    (
+        "hugging-face-embedder",
+        ComponentKind::HuggingFaceEmbedder,
+        &[
+            "transformer-model",
+            "tokenizer-model",
+            "max-tokens",
+            "transformer-input-ids",
+            "transformer-attention-mask",
+            "transformer-token-type-ids",
+            "transformer-output",
+            "pooling-strategy",
+            "normalize",
+            "prepend",
+        ],
+    ),
+    (
+        "hugging-face-tokenizer",
+        ComponentKind::HuggingFaceTokenizer,
+        &["model", "special-tokens", "max-length", "truncation"],
+    ),
+    (
+        "bert-embedder",
+        ComponentKind::BertEmbedder,
+        &[
+            "transformer-model",
+            "tokenizer-vocab",
+            "max-tokens",
+            "transformer-input-ids",
+            "transformer-attention-mask",
+            "transformer-token-type-ids",
+            "transformer-output",
+            "transformer-start-sequence-token",
+            "transformer-end-sequence-token",
+            "pooling-strategy",
+        ],
+    ),
+    (
+        "colbert-embedder",
+        ComponentKind::ColbertEmbedder,
+        &[
+            "transformer-model",
+            "tokenizer-model",
+            "max-tokens",
+            "max-query-tokens",
+            "max-document-tokens",
+            "transformer-input-ids",
+            "transformer-attention-mask",
+            "transformer-mask-token",
+            "transformer-start-sequence-token",
+            "transformer-end-sequence-token",
+            "transformer-pad-token",
+            "query-token-id",
+            "document-token-id",
+            "transformer-output",
+        ],
+    ),
+    (
+        "splade-embedder",
+        ComponentKind::SpladeEmbedder,
+        &[
+            "transformer-model",
+            "tokenizer-model",
+            "max-tokens",
+            "transformer-input-ids",
+            "transformer-attention-mask",
+            "transformer-token-type-ids",
+            "transformer-output",
+            "term-score-threshold",
+        ],
+    ),
+];
+
+/// Parameters of everything that runs an ONNX model.
+const ONNX: [&str; 5] = [
+    "onnx-execution-mode",
+    "onnx-interop-threads",
+    "onnx-intraop-threads",
+    "onnx-gpu-device",
+    "batching",
+];
+
+/// What Vespa brings with it for the analysis of text.
+const LINGUISTICS: [&str; 4] =
+    ["LuceneLinguistics", "OpenNlpLinguistics", "SimpleLinguistics", "ChineseLinguistics"];
+
+impl Component {
+    /// Whether it makes tensors of texts.
+    #[must_use]
+    pub fn is_embedder(&self) -> bool {
+        !matches!(self.kind, ComponentKind::Linguistics(_) | ComponentKind::Java { .. })
+    }
+}
+
+/// Reads a component; nothing if it is one that is left out.
+pub(super) fn read(
+    element: &XmlElement,
+    options: ServicesOptions,
+    report: &mut Report,
+) -> Option<Component> {
+    let id = element.attribute("id").or(element.attribute("class")).unwrap_or_default().to_owned();
+    let place = element.place.clone();
+    let Some(kind) = element.attribute("type") else {
+        return java(element, id, options, report);
+    };
+    let Some((_, kind, known)) = TYPES.iter().find(|(name, ..)| *name == kind) else {
+        let names: Vec<&str> = TYPES.iter().map(|(name, ..)| *name).collect();
+        let text = format!(
+            "component {id} of type {kind} is not supported; supported are {}",
+            names.join(", ")
+        );
+        refuse(&super::place_of(element, "type"), text, options, report);
+        return None;
+    };
+    let parameters: Vec<Parameter> = element.children.iter().map(parameter).collect();
+    for parameter in &parameters {
+        let name = parameter.name.as_str();
+        if !known.contains(&name) && !ONNX.contains(&name) {
+            let text = format!("parameter {name} of component {id} is not known and has no effect");
+            report.warning(&parameter.place, text);
+        }
+    }
+    let is_model = |p: &&Parameter| {
+        matches!(
+            p.name.as_str(),
+            "transformer-model" | "tokenizer-model" | "tokenizer-vocab" | "model"
+        )
+    };
+    for model in parameters.iter().filter(is_model) {
+        let has = |name: &str| model.attributes.iter().any(|(n, _)| n == name);
+        if has("model-id") && !has("path") && !has("url") {
+            let text = format!(
+                "{} of component {id} has a model-id of Vespa's cloud only; give a path or url",
+                model.name
+            );
+            report.error(&model.place, text);
+        }
+    }
+    Some(Component { id, kind: kind.clone(), place, parameters })
+}
+
+/// A component that names a Java class, or has one as its id.
+pub(super) fn java(
+    element: &XmlElement,
+    id: String,
+    options: ServicesOptions,
+    report: &mut Report,
+) -> Option<Component> {
+    let class = element.attribute("class").unwrap_or(&id);
+    let class = class.split(['@', ':']).next().unwrap_or(class).to_owned();
+    let bundle = element.attribute("bundle").unwrap_or_default().to_owned();
+    let place = element.place.clone();
+    let parameters = element.children.iter().map(parameter).collect();
+    let short = class.rsplit('.').next().unwrap_or(&class);
+    if LINGUISTICS.contains(&short) {
+        let text = format!("{class} has no effect: stead analyses text in its own way");
+        report.warning(&place, text);
+        return Some(Component { id, kind: ComponentKind::Linguistics(class), place, parameters });
+    }
+    let of = if bundle.is_empty() { String::new() } else { format!(" of bundle {bundle}") };
+    let text =
+        format!("{} {id} is the Java class {class}{of}, which stead does not run", element.name);
+    refuse(&place, text, options, report);
+    options.ignore_components.then_some(Component {
+        id,
+        kind: ComponentKind::Java { class, bundle },
+        place,
+        parameters,
+    })
+}
+
+fn refuse(place: &Place, text: String, options: ServicesOptions, report: &mut Report) {
+    if options.ignore_components {
+        report.warning(place, text);
+    } else {
+        report.error(place, format!("{text}; --ignore-components leaves it out"));
+    }
+}
+
+fn parameter(element: &XmlElement) -> Parameter {
+    // As deep as the file nests, which has a limit.
+    Parameter {
+        name: element.name.clone(),
+        attributes: element.attributes.iter().map(|(n, v)| (n.clone(), v.value.clone())).collect(),
+        text: element.text.clone(),
+        children: element.children.iter().map(parameter).collect(),
+        place: element.place.clone(),
+    }
+}

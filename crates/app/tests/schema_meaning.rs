@@ -1,0 +1,29 @@
+//! Schemas whose elements are as they should be and do not fit together.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{check, schemas};
+use stead_app::application::Application;
+use stead_app::application::rank::NoModels;
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+
+#[test]
+fn schemas_tell_all_that_does_not_fit() {
+    for (name, text) in schemas("meaning") {
+        let services = "<services version='1.0'><container id='c'/></services>";
+        let path = format!("schemas/{name}");
+        let files = PackageFiles::from_texts([
+            ("services.xml", services),
+            (&path, &text),
+            ("constants/x.json", "{}"),
+        ]);
+        let (application, mut report) =
+            Application::read(&files.unwrap(), ServicesOptions::default());
+        let _compiled = application.compile(&NoModels, &mut report);
+        check("meaning", &name, &text, &report);
+        assert_eq!(report.has_errors(), name != "good.sd", "{name}");
+    }
+}
