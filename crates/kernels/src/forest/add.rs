@@ -76,25 +76,57 @@ impl<T: Sum, const ROWS: usize> SimdOp for Add<'_, T, ROWS> {
     type Output = ();
 
     #[inline(always)]
-    fn eval<S: Simd>(self, _: S) {
+    fn eval<S: Simd>(self, s: S) {
         let Splits { trees, splits, leaves } = self.trees;
+        let mut leaf = [0i8; ROWS];
         for tree in trees {
             let splits = &splits[tree.split as usize..][..tree.splits as usize];
-            let mut leaf = [0u8; ROWS];
-            for split in splits {
-                let codes = &self.codes[split.column as usize];
-                for (leaf, code) in leaf.iter_mut().zip(codes) {
-                    let moves = (*leaf == split.low) & (*code > split.code);
-                    *leaf = if moves { split.mid } else { *leaf };
-                }
+            // As many rows as registers hold beside what a split brings.
+            match ROWS / S::BYTES {
+                1 => find::<S, ROWS, 1>(s, splits, self.codes, &mut leaf),
+                2 => find::<S, ROWS, 2>(s, splits, self.codes, &mut leaf),
+                8 => find::<S, ROWS, 8>(s, splits, self.codes, &mut leaf),
+                _ => find::<S, ROWS, 4>(s, splits, self.codes, &mut leaf),
             }
             let Some(leaves) = leaves[tree.leaf as usize..].first_chunk::<256>() else {
                 panic!("256 numbers stand from the first leaf of a tree");
             };
             let sums = &mut self.sums[tree.output as usize];
             for (sum, leaf) in sums.iter_mut().zip(&leaf) {
-                *sum += leaves[*leaf as usize];
+                *sum += leaves[*leaf as u8 as usize];
             }
         }
     }
+}
+
+/// The leaf of each row, `N` vectors of rows at a time.
+#[inline(always)]
+fn find<S: Simd, const ROWS: usize, const N: usize>(
+    s: S,
+    splits: &[Split],
+    codes: &[[i8; ROWS]],
+    leaf: &mut [i8; ROWS],
+) {
+    const { assert!(ROWS.is_multiple_of(PART)) };
+    let mut at = 0;
+    while at + N * S::BYTES <= ROWS {
+        let mut reached = [s.splat_i8(0); N];
+        for split in splits {
+            let column = codes[split.column as usize].as_ptr();
+            let low = s.splat_i8(split.low as i8);
+            let mid = s.splat_i8(split.mid as i8);
+            let code = s.splat_i8(split.code);
+            for (i, reached) in reached.iter_mut().enumerate() {
+                // SAFETY: i < N, so the vector ends at at + N * BYTES <= ROWS, the length of a column.
+                let codes = unsafe { s.load_i8_ptr(column.add(at + i * S::BYTES)) };
+                *reached = s.replace_i8(*reached, low, codes, code, mid);
+            }
+        }
+        for (i, reached) in reached.iter().enumerate() {
+            // SAFETY: as above; `leaf` has ROWS bytes.
+            unsafe { s.store_i8_ptr(leaf.as_mut_ptr().add(at + i * S::BYTES), *reached) };
+        }
+        at += N * S::BYTES;
+    }
+    debug_assert_eq!(at, ROWS);
 }

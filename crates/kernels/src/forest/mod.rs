@@ -19,7 +19,7 @@ mod tests;
 mod walk;
 
 pub use add::{Split, Splits, Tree, add};
-pub use rank::{Real, rank};
+pub use rank::{NODE, Real, index_len, rank, write_index};
 pub use walk::{LEAF, Node, Walk, walk};
 
 /// Rows of a block.

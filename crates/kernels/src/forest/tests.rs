@@ -18,14 +18,16 @@ impl Lcg {
 fn ranks_count_thresholds_that_are_at_most_the_value() {
     let mut random = Lcg(1);
     for isa in Isa::available() {
-        for n in [0, 1, 2, 3, 7, 8, 255, 256, 1000] {
+        for n in [0, 1, 2, 15, 16, 17, 31, 255, 256, 257, 1000, 5000] {
             let mut thresholds: Vec<f32> = (0..n).map(|_| random.below(500) as f32).collect();
             thresholds.sort_by(f32::total_cmp);
+            let mut index = vec![[0.0; NODE]; index_len(n)];
+            write_index(&thresholds, &mut index);
             let mut values: Vec<f32> = (0..37).map(|_| random.below(520) as f32 - 10.0).collect();
             values.extend([f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
             for nan_high in [false, true] {
                 let mut ranks = vec![9; values.len()];
-                rank(isa, &values, &thresholds, nan_high, &mut ranks);
+                rank(isa, &values, n, &index, nan_high, &mut ranks);
                 for (x, rank) in values.iter().zip(&ranks) {
                     let expected = match x.is_nan() {
                         true => n * usize::from(nan_high),
@@ -33,6 +35,13 @@ fn ranks_count_thresholds_that_are_at_most_the_value() {
                     };
                     assert_eq!(*rank as usize, expected, "{isa:?}: {x} of {n}, {nan_high}");
                 }
+                let wide: Vec<f64> = values.iter().map(|x| f64::from(*x)).collect();
+                let thresholds: Vec<f64> = thresholds.iter().map(|x| f64::from(*x)).collect();
+                let mut index = vec![[0.0; NODE]; index_len(n)];
+                write_index(&thresholds, &mut index);
+                let mut again = vec![9; values.len()];
+                rank(isa, &wide, n, &index, nan_high, &mut again);
+                assert_eq!(again, ranks, "{isa:?}: f64, {n}, {nan_high}");
             }
         }
     }

@@ -57,6 +57,8 @@ impl Simd for Avx2 {
     type F32 = __m256;
     type I32 = __m256i;
     type Mask = __m256;
+    const BYTES: usize = 32;
+    type I8 = __m256i;
 
     #[inline(always)]
     unsafe fn load_ptr(self, p: *const f32) -> __m256 {
@@ -157,6 +159,34 @@ impl Simd for Avx2 {
     fn shr_i32<const N: i32>(self, a: __m256i) -> __m256i {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe { _mm256_srli_epi32::<N>(a) }
+    }
+    #[inline(always)]
+    fn count(self, m: Self::Mask) -> u32 {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_movemask_ps(m) }.count_ones()
+    }
+    #[inline(always)]
+    unsafe fn load_i8_ptr(self, p: *const i8) -> __m256i {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_loadu_si256(p.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn store_i8_ptr(self, p: *mut i8, v: __m256i) {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_storeu_si256(p.cast(), v) }
+    }
+    #[inline(always)]
+    fn splat_i8(self, x: i8) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm256_set1_epi8(x) }
+    }
+    #[inline(always)]
+    fn replace_i8(self, a: __m256i, b: __m256i, x: __m256i, y: __m256i, z: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            let both = _mm256_and_si256(_mm256_cmpeq_epi8(a, b), _mm256_cmpgt_epi8(x, y));
+            _mm256_blendv_epi8(a, z, both)
+        }
     }
     #[inline(always)]
     fn call<O: SimdOp>(self, op: O) -> O::Output {

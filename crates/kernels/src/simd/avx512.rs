@@ -42,6 +42,8 @@ impl Simd for Avx512 {
     type F32 = __m512;
     type I32 = __m512i;
     type Mask = __mmask16;
+    const BYTES: usize = 64;
+    type I8 = __m512i;
 
     #[inline(always)]
     unsafe fn load_ptr(self, p: *const f32) -> __m512 {
@@ -155,6 +157,33 @@ impl Simd for Avx512 {
     fn shr_i32<const N: i32>(self, a: __m512i) -> __m512i {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe { _mm512_srl_epi32(a, _mm_cvtsi32_si128(N)) }
+    }
+    #[inline(always)]
+    fn count(self, m: Self::Mask) -> u32 {
+        m.count_ones()
+    }
+    #[inline(always)]
+    unsafe fn load_i8_ptr(self, p: *const i8) -> __m512i {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm512_loadu_si512(p.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn store_i8_ptr(self, p: *mut i8, v: __m512i) {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm512_storeu_si512(p.cast(), v) }
+    }
+    #[inline(always)]
+    fn splat_i8(self, x: i8) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { _mm512_set1_epi8(x) }
+    }
+    #[inline(always)]
+    fn replace_i8(self, a: __m512i, b: __m512i, x: __m512i, y: __m512i, z: __m512i) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            let same = _mm512_cmpeq_epi8_mask(a, b);
+            _mm512_mask_mov_epi8(a, _mm512_mask_cmpgt_epi8_mask(same, x, y), z)
+        }
     }
     #[inline(always)]
     fn call<O: SimdOp>(self, op: O) -> O::Output {

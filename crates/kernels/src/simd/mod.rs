@@ -59,6 +59,10 @@ pub trait Simd: Copy + Send + Sync + 'static {
     type I32: Copy + Send + Sync;
     /// The result of a comparison, one truth value per lane.
     type Mask: Copy + Send + Sync;
+    /// Bytes in a vector of bytes.
+    const BYTES: usize;
+    /// A vector of signed bytes.
+    type I8: Copy + Send + Sync;
 
     /// All lanes `x`.
     fn splat(self, x: f32) -> Self::F32;
@@ -189,6 +193,31 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn max_lane(self, a: Self::F32) -> f32;
     /// The smallest lane; a NaN may or may not show
     fn min_lane(self, a: Self::F32) -> f32;
+
+    /// How many lanes hold
+    fn count(self, m: Self::Mask) -> u32;
+
+    /// All bytes `x`.
+    fn splat_i8(self, x: i8) -> Self::I8;
+    /// Reads `BYTES` bytes; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be readable for `BYTES` bytes.
+    unsafe fn load_i8_ptr(self, p: *const i8) -> Self::I8;
+    /// Writes `BYTES` bytes; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be writable for `BYTES` bytes.
+    unsafe fn store_i8_ptr(self, p: *mut i8, v: Self::I8);
+    /// `z` where `a == b` and `x > y`, else `a`
+    fn replace_i8(
+        self,
+        a: Self::I8,
+        b: Self::I8,
+        x: Self::I8,
+        y: Self::I8,
+        z: Self::I8,
+    ) -> Self::I8;
 
     /// Runs `op` in a function of its own, compiled for the same instruction set. Keeps code that
     /// is large or used in many places from being inlined again and again.

@@ -37,6 +37,8 @@ impl Simd for Neon {
     type F32 = float32x4_t;
     type I32 = int32x4_t;
     type Mask = uint32x4_t;
+    const BYTES: usize = 16;
+    type I8 = int8x16_t;
 
     #[inline(always)]
     unsafe fn load_ptr(self, p: *const f32) -> float32x4_t {
@@ -154,6 +156,38 @@ impl Simd for Neon {
         // SAFETY: the token exists only inside `run`, so the machine has the features. A shift
         // to the left by a negative count is one to the right.
         unsafe { vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-N))) }
+    }
+    #[inline(always)]
+    fn count(self, m: uint32x4_t) -> u32 {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { vaddvq_u32(vshrq_n_u32::<31>(m)) }
+    }
+    #[inline(always)]
+    unsafe fn load_i8_ptr(self, p: *const i8) -> int8x16_t {
+        // SAFETY: the caller promises BYTES readable bytes.
+        unsafe { vld1q_s8(p) }
+    }
+    #[inline(always)]
+    unsafe fn store_i8_ptr(self, p: *mut i8, v: int8x16_t) {
+        // SAFETY: the caller promises BYTES writable bytes.
+        unsafe { vst1q_s8(p, v) }
+    }
+    #[inline(always)]
+    fn splat_i8(self, x: i8) -> int8x16_t {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { vdupq_n_s8(x) }
+    }
+    #[inline(always)]
+    fn replace_i8(
+        self,
+        a: int8x16_t,
+        b: int8x16_t,
+        x: int8x16_t,
+        y: int8x16_t,
+        z: int8x16_t,
+    ) -> int8x16_t {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe { vbslq_s8(vandq_u8(vceqq_s8(a, b), vcgtq_s8(x, y)), z, a) }
     }
     #[inline(always)]
     fn call<O: SimdOp>(self, op: O) -> O::Output {

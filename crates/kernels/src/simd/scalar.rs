@@ -59,6 +59,8 @@ impl Simd for Scalar {
     type F32 = F;
     type I32 = I;
     type Mask = M;
+    const BYTES: usize = 16;
+    type I8 = [i8; 16];
 
     #[inline(always)]
     fn splat(self, x: f32) -> F {
@@ -179,6 +181,38 @@ impl Simd for Scalar {
     #[inline(always)]
     fn min_lane(self, a: F) -> f32 {
         a[0].min(a[2]).min(a[1].min(a[3]))
+    }
+    #[inline(always)]
+    fn count(self, m: M) -> u32 {
+        u32::from(m[0]) + u32::from(m[1]) + u32::from(m[2]) + u32::from(m[3])
+    }
+    #[inline(always)]
+    unsafe fn load_i8_ptr(self, p: *const i8) -> [i8; 16] {
+        // SAFETY: the caller promises BYTES readable bytes; an array of bytes needs no alignment.
+        unsafe { *p.cast() }
+    }
+    #[inline(always)]
+    unsafe fn store_i8_ptr(self, p: *mut i8, v: [i8; 16]) {
+        // SAFETY: the caller promises BYTES writable bytes; an array of bytes needs no alignment.
+        unsafe { *p.cast() = v }
+    }
+    #[inline(always)]
+    fn splat_i8(self, x: i8) -> [i8; 16] {
+        [x; 16]
+    }
+    #[inline(always)]
+    fn replace_i8(
+        self,
+        mut a: [i8; 16],
+        b: [i8; 16],
+        x: [i8; 16],
+        y: [i8; 16],
+        z: [i8; 16],
+    ) -> [i8; 16] {
+        for i in 0..16 {
+            a[i] = if (a[i] == b[i]) & (x[i] > y[i]) { z[i] } else { a[i] };
+        }
+        a
     }
     #[inline(always)]
     fn call<O: SimdOp>(self, op: O) -> O::Output {

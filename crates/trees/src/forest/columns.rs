@@ -7,7 +7,7 @@
 //! above its own.
 
 use stead_kernels::Isa;
-use stead_kernels::forest::rank;
+use stead_kernels::forest::{NODE, Real, index_len, rank, write_index};
 
 use super::rows::{Copied, Rows};
 use crate::model::CategorySet;
@@ -38,10 +38,13 @@ pub(super) enum Nan {
 pub(super) struct Numeric {
     pub(super) feature: u32,
     pub(super) nan: Nan,
-    /// Ascending, each once.
-    pub(super) thresholds: Vec<f64>,
-    /// The smallest f32 that is at least the threshold: `x < t` is the same of both for an f32 `x`.
-    pub(super) narrow: Vec<f32>,
+    /// How many thresholds there are.
+    thresholds: usize,
+    /// Where they are looked up.
+    wide: Vec<[f64; NODE]>,
+    /// The same with the smallest f32 that is at least the threshold: `x < t` is the same of both
+    /// for an f32 `x`.
+    narrow: Vec<[f32; NODE]>,
     /// The first of its columns, one for each [`CHUNK`] of thresholds.
     pub(super) column: u32,
 }
@@ -133,7 +136,7 @@ impl Columns {
                 }
                 Copied::F64 => column.rank64(isa, f64s, ranks),
             }
-            let chunks = column.thresholds.chunks(CHUNK).count();
+            let chunks = column.thresholds.div_ceil(CHUNK);
             for chunk in 0..chunks {
                 let below = (chunk * CHUNK) as u32;
                 let out = &mut codes[(column.column as usize + chunk) * width..][..count];
@@ -159,6 +162,12 @@ impl Columns {
     }
 }
 
+fn index<T: Real>(thresholds: &[T]) -> Vec<[T; NODE]> {
+    let mut index = vec![[T::NAN; NODE]; index_len(thresholds.len())];
+    write_index(thresholds, &mut index);
+    index
+}
+
 /// A rank as the signed byte that machines compare.
 pub(super) fn code(rank: u8) -> i8 {
     (rank ^ 0x80) as i8
@@ -171,6 +180,13 @@ fn narrow(values: &[f64], out: &mut [f32]) {
 }
 
 impl Numeric {
+    /// `thresholds` ascend, each once.
+    pub(super) fn new(feature: u32, nan: Nan, thresholds: &[f64], column: u32) -> Numeric {
+        let f32s: Vec<f32> = thresholds.iter().map(|t| at_least(*t)).collect();
+        let (wide, narrow) = (index(thresholds), index(&f32s));
+        Numeric { feature, nan, thresholds: thresholds.len(), wide, narrow, column }
+    }
+
     fn nan_high(&self) -> bool {
         matches!(self.nan, Nan::Right | Nan::ZeroRight)
     }
@@ -184,7 +200,7 @@ impl Numeric {
                 .filter(|x| x.abs() <= NEAR_ZERO as f32)
                 .for_each(|x| *x = f32::NAN),
         }
-        rank(isa, values, &self.narrow, self.nan_high(), ranks);
+        rank(isa, values, self.thresholds, &self.narrow, self.nan_high(), ranks);
     }
 
     fn rank64(&self, isa: Isa, values: &mut [f64], ranks: &mut [u32]) {
@@ -195,7 +211,7 @@ impl Numeric {
                 values.iter_mut().filter(|x| x.abs() <= NEAR_ZERO).for_each(|x| *x = f64::NAN);
             }
         }
-        rank(isa, values, &self.thresholds, self.nan_high(), ranks);
+        rank(isa, values, self.thresholds, &self.wide, self.nan_high(), ranks);
     }
 }
 
@@ -213,7 +229,7 @@ impl Categorical {
 }
 
 /// The smallest f32 that is at least `x`.
-pub(super) fn at_least(x: f64) -> f32 {
+fn at_least(x: f64) -> f32 {
     let near = x as f32;
     if f64::from(near) < x { near.next_up() } else { near }
 }

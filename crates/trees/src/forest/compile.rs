@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use stead_kernels::forest::{self, LEAF, Sum};
 
 use super::Forest;
-use super::columns::{CHUNK, Categorical, Columns, Lookup, Nan, Numeric, at_least, code};
+use super::columns::{CHUNK, Categorical, Columns, Lookup, Nan, Numeric, code};
 use super::program::{Program, Sums};
 use crate::link::Link;
 use crate::mode::Mode;
@@ -156,9 +156,8 @@ fn columns(model: &Model, rules: Rules, narrow: bool) -> (Columns, Places<'_>) {
         thresholds.dedup_by(|a, b| a == b);
         let column = columns.count as u32;
         columns.count += thresholds.len().div_ceil(CHUNK);
-        places.numeric.insert((feature, nan), (thresholds.clone(), column));
-        let narrow = thresholds.iter().map(|t| at_least(*t)).collect();
-        columns.numeric.push(Numeric { feature, nan, thresholds, narrow, column });
+        columns.numeric.push(Numeric::new(feature, nan, &thresholds, column));
+        places.numeric.insert((feature, nan), (thresholds, column));
     }
     for key @ (feature, inside_left, missing_left, set) in sets {
         let column = columns.count as u32;
