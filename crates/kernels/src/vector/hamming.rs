@@ -75,9 +75,18 @@ pub fn hamming_tokens(
     assert_eq!(few.len(), best.len() * bytes.div_ceil(8), "the words of the few");
     assert_eq!(many.len() % bytes, 0, "the bytes of the many");
     match extreme {
-        Extreme::Least => run(isa, Tokens::<true> { bytes, few, many, best }),
-        Extreme::Most => run(isa, Tokens::<false> { bytes, few, many, best }),
+        Extreme::Least => tokens(isa, Tokens::<true> { bytes, few, many, best }),
+        Extreme::Most => tokens(isa, Tokens::<false> { bytes, few, many, best }),
     }
+}
+
+fn tokens<const IS_LEAST: bool>(isa: Isa, tokens: Tokens<'_, IS_LEAST>) {
+    #[cfg(target_arch = "x86_64")]
+    if isa.effective() == Isa::Avx512 && has_popcount() {
+        // SAFETY: the machine has the level and the instruction.
+        return unsafe { lanes::tokens(tokens) };
+    }
+    run(isa, tokens);
 }
 
 /// Up to eight bytes as a word, the missing ones 0.
@@ -124,45 +133,11 @@ impl<const IS_LEAST: bool> SimdOp for Tokens<'_, IS_LEAST> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, _: S) {
-        // The usual lengths keep the words of a panel in registers.
-        match self.bytes {
-            8 => self.whole::<1>(),
-            16 => self.whole::<2>(),
-            32 => self.whole::<4>(),
-            64 => self.whole::<8>(),
-            _ => self.any(),
-        }
+        self.any();
     }
 }
 
 impl<const IS_LEAST: bool> Tokens<'_, IS_LEAST> {
-    /// Vectors of `W` whole words.
-    #[inline(always)]
-    fn whole<const W: usize>(self) {
-        let padded = self.best.len();
-        let (words, _) = self.many.as_chunks::<8>();
-        let (tokens, _) = words.as_chunks::<W>();
-        for (panel, best) in self.best.chunks_exact_mut(LANES).enumerate() {
-            let mut few = [[0; LANES]; W];
-            for (at, few) in few.iter_mut().enumerate() {
-                few.copy_from_slice(&self.few[at * padded + panel * LANES..][..LANES]);
-            }
-            let mut extreme = [0; LANES];
-            extreme.copy_from_slice(best);
-            for token in tokens {
-                let mut sums = [0_u64; LANES];
-                for (few, word) in few.iter().zip(token) {
-                    let word = u64::from_le_bytes(word.map(|b| b as u8));
-                    for i in 0..LANES {
-                        sums[i] += u64::from((few[i] ^ word).count_ones());
-                    }
-                }
-                better::<IS_LEAST>(&mut extreme, &sums);
-            }
-            best.copy_from_slice(&extreme);
-        }
-    }
-
     #[inline(always)]
     fn any(self) {
         let padded = self.best.len();
@@ -191,6 +166,9 @@ fn better<const IS_LEAST: bool>(extreme: &mut [u64; LANES], sums: &[u64; LANES])
         extreme[i] = if IS_LEAST { extreme[i].min(sums[i]) } else { extreme[i].max(sums[i]) };
     }
 }
+
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 
 /// As [`dispatch`], for an instruction that not every machine with AVX-512 has: counting the bits of each lane.
 fn run<O: SimdOp>(isa: Isa, op: O) -> O::Output {

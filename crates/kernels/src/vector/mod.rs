@@ -19,7 +19,9 @@ mod rows;
 mod tokens;
 
 pub use bits::{bit_sums, bit_tables, bit_tables_len, bit_tokens};
-pub use hamming::{Extreme, hamming_lanes, hamming_rows, hamming_tokens, hamming_words, hamming_words_len};
+pub use hamming::{
+    Extreme, hamming_lanes, hamming_rows, hamming_tokens, hamming_words, hamming_words_len,
+};
 pub use numbers::{Operand, Zip, add_scaled, widen, zip};
 pub use rows::{Floats, Measure, Wide, Widen, dot_i8, rows};
 pub use tokens::{LANES, lanes, lanes_len, tokens};

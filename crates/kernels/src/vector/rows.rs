@@ -160,6 +160,19 @@ impl SimdOp for Dots<'_> {
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
         let n = self.vector.len();
+        // A vector that stays in registers, and documents one after the other, is what memory likes best.
+        if S::REGISTERS >= 32 && n.is_multiple_of(S::LANES) {
+            match n / S::LANES {
+                1 => return self.held::<S, 1>(s),
+                2 => return self.held::<S, 2>(s),
+                4 => return self.held::<S, 4>(s),
+                6 => return self.held::<S, 6>(s),
+                8 => return self.held::<S, 8>(s),
+                12 => return self.held::<S, 12>(s),
+                16 => return self.held::<S, 16>(s),
+                _ => {}
+            }
+        }
         let vector = self.vector.as_ptr();
         let mut fours = self.out.chunks_exact_mut(4);
         let mut at = 0;
@@ -179,8 +192,28 @@ impl SimdOp for Dots<'_> {
     }
 }
 
-/// Asks for the numbers that come [`AHEAD`] bytes behind each of these. A dot product reads faster than the machine guesses
-/// what comes next.
+impl Dots<'_> {
+    /// Vectors of `V` registers.
+    #[inline(always)]
+    fn held<S: Simd, const V: usize>(self, s: S) {
+        let mut vector = [s.zero(); V];
+        for (x, numbers) in vector.iter_mut().zip(self.vector.chunks_exact(S::LANES)) {
+            *x = s.load(numbers);
+        }
+        for (row, out) in self.list.chunks_exact(V * S::LANES).zip(self.out) {
+            let mut sums = [s.zero(); 4];
+            for (at, x) in vector.iter().enumerate() {
+                // SAFETY: a row has V vectors of lanes.
+                let y = unsafe { s.load_ptr(row.as_ptr().add(at * S::LANES)) };
+                sums[at % 4] = s.fma(*x, y, sums[at % 4]);
+            }
+            *out = s.sum(s.add(s.add(sums[0], sums[1]), s.add(sums[2], sums[3])));
+        }
+    }
+}
+
+/// Asks for the numbers that come [`AHEAD`] bytes behind each of these, where several streams are read in turns and the machine
+/// does not guess what comes next. One stream alone it does: there this would only cost.
 #[inline(always)]
 pub(super) fn ahead<S: Simd, T>(s: S, list: &[T]) {
     let begin = list.as_ptr().cast::<u8>().wrapping_add(AHEAD);
@@ -234,10 +267,9 @@ impl<W: Wide, T: Widen<W>, P: Step> SimdOp for Rows<'_, W, T, P> {
     type Output = ();
 
     #[inline(always)]
-    fn eval<S: Simd>(self, s: S) {
+    fn eval<S: Simd>(self, _: S) {
         let (wholes, rest) = self.vector.as_chunks::<SUMS>();
         for (row, out) in self.list.chunks_exact(self.vector.len()).zip(self.out) {
-            ahead(s, row);
             let (row_wholes, row_rest) = row.as_chunks::<SUMS>();
             let mut sums = [W::ZERO; SUMS];
             for (xs, ys) in wholes.iter().zip(row_wholes) {
