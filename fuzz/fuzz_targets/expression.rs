@@ -1,8 +1,11 @@
-//! Text as a ranking expression: whatever compiles has a value of the type that was promised.
+//! Text as a ranking expression: whatever compiles has a value of the type that was promised, and the same for a batch
+//! of documents.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stead_expr::{Rate, TensorType, Value, compile, parse_type};
+use stead_expr::{
+    Attribute, Documents, Rate, Scratch, Stored, TensorType, Value, compile, parse_type,
+};
 
 /// Names of every form of type, so that most functions find something to work on.
 const NAMES: [(&str, &str); 5] = [
@@ -43,5 +46,35 @@ fuzz_target!(|text: &str| {
     if let Ok(value) = expression.run(&inputs.iter().collect::<Vec<_>>()) {
         assert_eq!(value.kind(), expression.kind());
         assert_eq!(value.cells().len(), value.blocks() * value.kind().block_size());
+        batch(text, &value);
     }
 });
+
+/// The same with two names of the query's, for two documents.
+fn batch(text: &str, expected: &Value) {
+    let of_query = |name: &str| {
+        let (kind, rate) = scope(name)?;
+        Some((kind, if ["a", "s"].contains(&name) { Rate::Query } else { rate }))
+    };
+    let Ok(expression) = compile(text, &of_query) else { panic!("compiled with other rates") };
+    let value = |n: &str| compile(literal(n), &scope).expect("a literal").run(&[]).expect("its value");
+    let query: Vec<Value> = expression.query_names().map(value).collect();
+    let stored = |n: &str| {
+        let value = value(n);
+        let mut stored = Stored::new(value.kind().clone());
+        assert!(stored.push(&value) && stored.push(&value));
+        stored
+    };
+    let stored: Vec<Stored> = expression.document_names().map(stored).collect();
+    let attributes: Vec<Attribute<'_>> = stored.iter().map(Stored::attribute).collect();
+    let documents = Documents { count: 2, index: None, attributes: &attributes };
+    let bound = expression.for_query(&query.iter().collect::<Vec<_>>()).expect("values that fit");
+    // Twice as many cells may be too many.
+    if let Ok(values) = bound.values(&documents, &mut Scratch::default()) {
+        for value in values {
+            assert_eq!(value.kind(), expected.kind());
+            assert_eq!(value.labels(), expected.labels());
+            assert_eq!(value.cells().len(), expected.cells().len());
+        }
+    }
+}
