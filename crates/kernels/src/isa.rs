@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 pub enum Isa {
     /// Portable Rust on the target's baseline (SSE2 on x86-64).
     Scalar = 0,
-    /// AVX2 with FMA and F16C (x86-64-v3): 8 lanes of f32.
+    /// AVX2 with FMA, F16C and POPCNT (x86-64-v3): 8 lanes of f32.
     Avx2 = 1,
     /// AVX-512 F, BW, VL and DQ (x86-64-v4): 16 lanes of f32.
     Avx512 = 2,
@@ -107,6 +107,7 @@ fn machine_bits() -> u8 {
 
     const OSXSAVE: u32 = 1 << 27;
     const FMA: u32 = 1 << 12;
+    const POPCNT: u32 = 1 << 23;
     const AVX: u32 = 1 << 28;
     const F16C: u32 = 1 << 29;
     const AVX2: u32 = 1 << 5;
@@ -124,7 +125,7 @@ fn machine_bits() -> u8 {
     let has = |reg: u32, bits: u32| reg & bits == bits;
     let highest = __cpuid(0).eax;
     let leaf1 = __cpuid(1);
-    if highest < 7 || !has(leaf1.ecx, OSXSAVE | AVX | FMA | F16C) {
+    if highest < 7 || !has(leaf1.ecx, OSXSAVE | AVX | FMA | F16C | POPCNT) {
         return 0;
     }
     // SAFETY: OSXSAVE means that the system has enabled XSAVE and XGETBV.
@@ -165,7 +166,8 @@ mod tests {
     fn agrees_with_the_standard_library() {
         let avx2 = std::is_x86_feature_detected!("avx2")
             && std::is_x86_feature_detected!("fma")
-            && std::is_x86_feature_detected!("f16c");
+            && std::is_x86_feature_detected!("f16c")
+            && std::is_x86_feature_detected!("popcnt");
         let avx512 = std::is_x86_feature_detected!("avx512f")
             && std::is_x86_feature_detected!("avx512bw")
             && std::is_x86_feature_detected!("avx512dq")

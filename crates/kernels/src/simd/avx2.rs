@@ -11,9 +11,9 @@ pub struct Avx2(());
 /// Runs `op` compiled for AVX2.
 ///
 /// # Safety
-/// The machine must have AVX2, FMA and F16C.
+/// The machine must have AVX2, FMA, F16C and POPCNT.
 #[inline(never)]
-#[target_feature(enable = "avx2,fma,f16c")]
+#[target_feature(enable = "avx2,fma,f16c,popcnt")]
 pub unsafe fn run<O: SimdOp>(op: O) -> O::Output {
     op.eval(Avx2(()))
 }

@@ -11,9 +11,9 @@ pub struct Avx512(());
 /// Runs `op` compiled for AVX-512.
 ///
 /// # Safety
-/// The machine must have AVX-512 F, BW, VL and DQ, AVX2, FMA and F16C.
+/// The machine must have AVX-512 F, BW, VL and DQ, AVX2, FMA, F16C and POPCNT.
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,popcnt")]
 pub unsafe fn run<O: SimdOp>(op: O) -> O::Output {
     op.eval(Avx512(()))
 }
