@@ -27,3 +27,18 @@ fn schemas_tell_all_that_does_not_fit() {
         assert_eq!(report.has_errors(), name != "good.sd", "{name}");
     }
 }
+
+#[test]
+fn short_texts_do_not_become_gigabytes() {
+    let functions: String =
+        (0..5_000).map(|n| format!("function f{n}() {{ expression: 1 }}\n")).collect();
+    let profiles: String =
+        (0..5_000).map(|n| format!("rank-profile p{n} inherits base {{}}\n")).collect();
+    let schema =
+        format!("schema s {{ document s {{ }} rank-profile base {{ {functions} }} {profiles} }}");
+    let files = PackageFiles::from_texts([("schemas/s.sd", schema.as_str())]);
+    let (_, report) = Application::read(&files.unwrap(), ServicesOptions::default());
+    let errors: Vec<String> = report.errors().map(|e| e.text.clone()).collect();
+    let expected = "rank profiles together inherit more than 100000 elements";
+    assert!(errors.iter().any(|e| e == expected), "{errors:.3?}");
+}

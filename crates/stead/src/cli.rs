@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
-use crate::commands::{bench, conformance, inspect, run, sequence, tensor};
+use crate::commands::{bench, check, conformance, inspect, run, sequence, tensor};
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::serve;
@@ -25,6 +25,7 @@ pub fn command() -> Command {
         .subcommand(serve::flags::command())
         .subcommand(run::RunArgs::augment_args(Command::new("run")))
         .subcommand(bench::BenchArgs::augment_args(Command::new("bench")))
+        .subcommand(check::CheckArgs::augment_args(Command::new("check")))
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
@@ -71,6 +72,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "serve" => serve::run(args).map(|()| true),
         "run" => run::run(&parsed(args)?).map(|()| true),
         "bench" => bench::run(&parsed(args)?),
+        "check" => check::run(&parsed(args)?),
         "conformance" => conformance::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub mod bench;
+pub mod check;
 pub mod conformance;
 pub mod inspect;
 pub mod run;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use stead_expr::{Compiled, ExprError, Function, Reason, TensorType, compile};
 
-use super::scope::{ProfileScope, Why};
+use super::scope::ProfileScope;
 use crate::application::profile::{OnnxModel, RankProfile};
 use crate::application::schema::Schema;
 use crate::package::{Place, Report};
@@ -23,13 +23,22 @@ pub trait ModelTypes {
         model: &OnnxModel,
         output: &str,
         source: &dyn Fn(&str) -> Option<TensorType>,
-    ) -> Result<TensorType, String>;
+    ) -> Result<TensorType, Why>;
 
     /// Whether `models/` has a file of trees.
     ///
     /// # Errors
     /// Why it cannot be used.
     fn trees(&self, file: &str) -> Result<(), String>;
+}
+
+/// Why a name or a model has no type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// It is wrong.
+    Wrong(String),
+    /// It may be right, but its type is not known before it runs.
+    Unknown(String),
 }
 
 /// Nothing is known of any model.
@@ -42,8 +51,11 @@ impl ModelTypes for NoModels {
         model: &OnnxModel,
         _output: &str,
         _source: &dyn Fn(&str) -> Option<TensorType>,
-    ) -> Result<TensorType, String> {
-        Err(format!("the types of onnx-model {} are not known here", model.name.value))
+    ) -> Result<TensorType, Why> {
+        Err(Why::Unknown(format!(
+            "the types of onnx-model {} are not known here",
+            model.name.value
+        )))
     }
 
     fn trees(&self, _file: &str) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use stead_expr::{CellType, Dimension, Function, Rate, Scope, TensorType};
 
-use super::compile::ModelTypes;
+use super::compile::{ModelTypes, Why};
 use super::feature::{Count, FeatureName, RankFeature, Takes};
 use super::table::RANK_FEATURES;
 use crate::application::profile::{InputType, RankProfile};
@@ -14,6 +14,9 @@ use crate::schema::FieldType;
 
 /// The most features within each other.
 const MAX_NESTING: usize = 32;
+
+/// The most ONNX models of which each takes the output of the one before it.
+const MAX_MODELS: usize = 8;
 
 /// The names of a profile.
 pub(super) struct ProfileScope<'p> {
@@ -27,15 +30,6 @@ pub(super) struct ProfileScope<'p> {
     pub(super) why: RefCell<HashMap<String, Why>>,
     /// The ONNX models whose inputs are looked up, the innermost last.
     pub(super) open_models: RefCell<Vec<String>>,
-}
-
-/// Why a name has no meaning.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Why {
-    /// It is wrong.
-    Wrong(String),
-    /// It may be right, but its type is not known.
-    Unknown(String),
 }
 
 impl Scope for ProfileScope<'_> {
@@ -263,15 +257,15 @@ impl ProfileScope<'_> {
         if self.open_models.borrow().iter().any(|open| open == name) {
             return wrong(format!("an input of onnx-model {name} is bound to its own output"));
         }
+        if self.open_models.borrow().len() == MAX_MODELS {
+            return wrong(format!("more than {MAX_MODELS} ONNX models, each an input of the next"));
+        }
         let renamed = model.outputs.iter().find(|(_, known)| known.value == output);
         let output = renamed.map_or(output, |(name, _)| name.value.as_str());
         self.open_models.borrow_mut().push(name.to_owned());
         let kind = self.models.onnx(model, output, &|source| self.source(source));
         self.open_models.borrow_mut().pop();
-        match kind {
-            Ok(kind) => Ok((kind, Rate::Document)),
-            Err(why) => Err(Why::Unknown(why)),
-        }
+        kind.map(|kind| (kind, Rate::Document))
     }
 
     /// The type of what is bound to the input of a model.

@@ -1,6 +1,6 @@
 //! Documents with what they inherit, and structs.
 
-use super::by_name;
+use super::{Budget, by_name};
 use crate::application::field::Field;
 use crate::application::schema::{Schema, Struct};
 use crate::order::order;
@@ -45,7 +45,15 @@ pub(in crate::application) fn documents(schemas: &mut [Schema], report: &mut Rep
             format!("document {} inherits from itself, by way of others or at once", name.value);
         report.error(&name.place, text);
     }
+    let mut budget = Budget::new();
     for at in sorted {
+        let size =
+            |p: &usize| schemas[*p].document.fields.len() + schemas[*p].document.structs.len();
+        let count = parents[at].iter().map(size).sum();
+        let place = schemas[at].document.name.place.clone();
+        if !budget.takes(count, "documents", &place, report) {
+            continue;
+        }
         let (mut fields, mut structs): (Vec<Field>, Vec<Struct>) = (Vec::new(), Vec::new());
         for parent in &parents[at] {
             let parent = &schemas[*parent];

@@ -1,5 +1,7 @@
 //! What a profile has of its own and what its parents have, put together.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::package::{Place, Report};
 use crate::schema::Name;
 
@@ -46,19 +48,24 @@ impl Heir<'_> {
         is_same: impl Fn(&T, &T) -> bool,
         report: &mut Report,
     ) -> Vec<T> {
+        let mine: HashSet<&str> = own.iter().map(|o| name(o).value.as_str()).collect();
         let mut found: Vec<(&str, &T)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         for (parent, list) in parents {
             for value in *list {
-                let key = &name(value).value;
-                if own.iter().any(|o| name(o).value == *key) {
+                let key = name(value).value.as_str();
+                if mine.contains(key) {
                     continue;
                 }
-                match found.iter().find(|(_, f)| name(f).value == *key) {
+                match places.get(key).map(|at| found[*at]) {
                     Some((first, other)) if !is_same(other, value) => {
                         self.conflict(&format!("{what} {key}"), first, parent, report);
                     }
                     Some(_) => {}
-                    None => found.push((parent, value)),
+                    None => {
+                        places.insert(key, found.len());
+                        found.push((parent, value));
+                    }
                 }
             }
         }

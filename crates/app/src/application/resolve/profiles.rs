@@ -1,14 +1,14 @@
 //! Rank profiles with what they inherit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::by_name;
 use super::merge::Heir;
+use super::{Budget, by_name};
 use crate::application::profile::{Features, FieldRank, Phase, RankProfile};
 use crate::application::schema::Schema;
 use crate::order::order;
 use crate::package::{Located, Report};
-use crate::schema::Name;
+use crate::schema::{Expression, Name};
 
 /// The profiles that every schema has.
 pub(in crate::application) const BUILT_IN: [&str; 2] = ["default", "unranked"];
@@ -62,8 +62,15 @@ pub(in crate::application) fn profiles(schemas: &mut [Schema], report: &mut Repo
         );
         report.error(&name.place, text);
     }
+    let mut budget = Budget::new();
     for number in sorted {
         let (schema, profile) = keys[number];
+        let size = |p: &usize| size(&schemas[keys[*p].0].profiles[keys[*p].1]);
+        let count = parents[number].iter().map(size).sum();
+        let place = schemas[schema].profiles[profile].name.place.clone();
+        if !budget.takes(count, "rank profiles", &place, report) {
+            continue;
+        }
         let mut inherited: Vec<RankProfile> = parents[number]
             .iter()
             .map(|p| schemas[keys[*p].0].profiles[keys[*p].1].clone())
@@ -76,7 +83,19 @@ pub(in crate::application) fn profiles(schemas: &mut [Schema], report: &mut Repo
         }
         schemas[schema].profiles[profile] = merged(own, &inherited, report);
     }
-    below(schemas, &names);
+    below(schemas, &names, &mut budget, report);
+}
+
+/// How much there is to inherit from a profile.
+fn size(profile: &RankProfile) -> usize {
+    let features = [&profile.match_features, &profile.summary_features, &profile.rank_features];
+    let features: usize = features.into_iter().flatten().map(|f| f.list.len()).sum();
+    1 + profile.functions.len()
+        + profile.inputs.len()
+        + profile.constants.len()
+        + profile.properties.len()
+        + profile.fields.len()
+        + features
 }
 
 fn built_in(name: &str, schema: &Schema) -> RankProfile {
@@ -119,10 +138,19 @@ fn find(
 }
 
 /// Gives schemas the profiles of those that they inherit from.
-fn below(schemas: &mut [Schema], names: &HashMap<String, usize>) {
+fn below(
+    schemas: &mut [Schema],
+    names: &HashMap<String, usize>,
+    budget: &mut Budget,
+    report: &mut Report,
+) {
     for at in 0..schemas.len() {
         let (mut next, mut steps) = (schemas[at].inherits.clone(), 0);
         while let Some(parent) = next.as_ref().and_then(|n| names.get(&n.value)).copied() {
+            let count = schemas[parent].profiles.iter().map(size).sum();
+            if !budget.takes(count, "rank profiles", &schemas[at].name.place.clone(), report) {
+                return;
+            }
             for profile in schemas[parent].profiles.clone() {
                 if schemas[at].profile(&profile.name.value).is_none() {
                     schemas[at].profiles.push(profile);
@@ -187,12 +215,16 @@ fn merged(own: RankProfile, parents: &[RankProfile], report: &mut Report) -> Ran
             ),
         }
     };
-    let mut properties: Vec<(String, crate::schema::Expression)> = Vec::new();
+    let mut properties: Vec<(String, Expression)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     let inherited = parents.iter().flat_map(|p| &p.properties).chain(&own.properties);
     for (key, value) in inherited {
-        match properties.iter_mut().find(|(k, _)| k == key) {
-            Some((_, old)) => old.clone_from(value),
-            None => properties.push((key.clone(), value.clone())),
+        match places.get(key.as_str()) {
+            Some(at) => properties[*at].1.clone_from(value),
+            None => {
+                places.insert(key, properties.len());
+                properties.push((key.clone(), value.clone()));
+            }
         }
     }
     let mut settings = own.settings;
@@ -328,13 +360,9 @@ fn features(
         }
     }
     list.append(&mut found.list);
-    let mut unique: Vec<crate::schema::Expression> = Vec::new();
-    for feature in list {
-        if !unique.iter().any(|f| f.value == feature.value) {
-            unique.push(feature);
-        }
-    }
-    Some(Features { inherits: names, list: unique })
+    let mut seen = HashSet::new();
+    list.retain(|feature| seen.insert(feature.value.clone()));
+    Some(Features { inherits: names, list })
 }
 
 fn field_ranks(own: Vec<FieldRank>, parents: &[RankProfile]) -> Vec<FieldRank> {

@@ -1,6 +1,8 @@
 //! Schemas with what they inherit from other schemas, and fields that are imported.
 
-use super::by_name;
+use std::collections::HashSet;
+
+use super::{Budget, by_name};
 use crate::application::schema::{DocumentSummary, Schema};
 use crate::order::order;
 use crate::package::Report;
@@ -33,19 +35,26 @@ pub(in crate::application) fn schemas(schemas: &mut [Schema], report: &mut Repor
             format!("schema {} inherits from itself, by way of others or at once", name.value);
         report.error(&name.place, text);
     }
+    let mut budget = Budget::new();
     for at in sorted {
         if let Some(parent) = parents[at].first() {
             let parent = schemas[*parent].clone();
+            let count =
+                parent.all_fields().count() + parent.summaries.len() + parent.field_sets.len();
+            if !budget.takes(count, "schemas", &schemas[at].name.place.clone(), report) {
+                continue;
+            }
             inherit(&mut schemas[at], &parent);
         }
-        inherit_summaries(&mut schemas[at], report);
+        inherit_summaries(&mut schemas[at], &mut budget, report);
     }
     imports(schemas, report);
 }
 
 /// Puts what is not there by its name before what is there.
 fn before<T: Clone>(own: &mut Vec<T>, inherited: &[T], name: fn(&T) -> &Name) {
-    let is_new = |t: &&T| !own.iter().any(|o| name(o).value == name(t).value);
+    let mine: HashSet<&str> = own.iter().map(|o| name(o).value.as_str()).collect();
+    let is_new = |t: &&T| !mine.contains(name(t).value.as_str());
     let mut list: Vec<T> = inherited.iter().filter(is_new).cloned().collect();
     list.append(own);
     *own = list;
@@ -69,7 +78,7 @@ fn inherit(schema: &mut Schema, parent: &Schema) {
     schema.raw_as_base64 |= parent.raw_as_base64;
 }
 
-fn inherit_summaries(schema: &mut Schema, report: &mut Report) {
+fn inherit_summaries(schema: &mut Schema, budget: &mut Budget, report: &mut Report) {
     let mut parents: Vec<Vec<usize>> = Vec::new();
     for summary in &schema.summaries {
         let mut list = Vec::new();
@@ -96,6 +105,11 @@ fn inherit_summaries(schema: &mut Schema, report: &mut Report) {
         report.error(&name.place, text);
     }
     for at in sorted {
+        let count = parents[at].iter().map(|p| schema.summaries[*p].fields.len()).sum();
+        let place = schema.summaries[at].name.place.clone();
+        if !budget.takes(count, "document summaries", &place, report) {
+            continue;
+        }
         let inherited: Vec<DocumentSummary> =
             parents[at].iter().map(|p| schema.summaries[*p].clone()).collect();
         for parent in inherited {
