@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: the ONNX node tests, counted by tier.
+//! `cargo xtask conformance`: the ONNX node tests, counted by tier, and Vespa's cases of ranking expressions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,13 +7,14 @@ use std::process::Command;
 use crate::{Outcome, models, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the ONNX node tests, counted by tier
+pub const HELP: &str = "the ONNX node tests, counted by tier, and Vespa's ranking expressions
 
 Usage: cargo xtask conformance [--generate-only] [--release] [--list-failures]
 
 Generates the 1,884 node tests of the onnx package into target/onnx-node-tests, runs them with
 `stead conformance` at the suite's tolerance (atol 1e-7) and at 1e-5, prints the counts by tier
 (tests/data/onnx/onnx_node_tests_tier.csv) and fails if fewer tier-A cases pass than the floor.
+Then runs Vespa's cases (crates/expr/tests/data/vespa) with `stead tensor --conformance`: all must pass.
 
   --generate-only   only write the test folders
   --release         use the release build of stead
@@ -22,6 +23,13 @@ Generates the 1,884 node tests of the onnx package into target/onnx-node-tests, 
 /// Tier-A cases that must pass, of 952. Raised when more pass, never lowered. The other five: Dropout in training
 /// mode, whose random bits are those of NumPy, and a Scan of opset 8.
 const FLOOR_TIER_A: usize = 947;
+
+/// Vespa's cases by what they are about.
+const EXPRESSIONS: [(&str, &str); 3] = [
+    ("tensor expressions", "conformance_some_2539.jsonl.zst"),
+    ("scalar expressions", "scalar_eval_spec.jsonl"),
+    ("encodings of tensors", "binary_format_test_spec.jsonl"),
+];
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
@@ -38,7 +46,27 @@ pub fn run(args: &[String]) -> Outcome {
         build.arg("--release");
     }
     process::run(&mut build, "cargo build")?;
-    count(profile, has("--list-failures"))
+    let passes = count(profile, has("--list-failures"))?;
+    Ok(expressions(profile)? && passes)
+}
+
+/// Runs Vespa's cases of ranking expressions and prints their counts. True if none fails.
+fn expressions(profile: &str) -> Outcome {
+    let folder = paths::root().join("crates/expr/tests/data/vespa");
+    let mut passes = true;
+    for (name, file) in EXPRESSIONS {
+        let mut command = Command::new(paths::stead(profile));
+        command.args(["tensor", "--json", "--conformance"]).arg(folder.join(file));
+        let output = command.output().map_err(|e| format!("stead tensor --conformance: {e}"))?;
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .map_err(|e| format!("output of stead tensor --conformance {file}: {e}"))?;
+        println!("vespa {name}: {} passed, {} failed", report["passed"], report["failed"]);
+        for failure in report["failures"].as_array().into_iter().flatten().take(5) {
+            println!("  {failure}");
+        }
+        passes &= output.status.success();
+    }
+    Ok(passes)
 }
 
 /// Runs the cases with the binary of `profile` and prints the table. True if the floor holds.

@@ -88,7 +88,7 @@ fn scores_are_those_of_each_document() {
 /// More documents than a block has, and results that are tensors.
 #[test]
 fn many_documents_are_done_in_blocks() {
-    let count = 5_000;
+    let count = 10_000;
     let n: Vec<f64> = (0..count).map(f64::from).collect();
     let compiled = compile("tensor<float>(x[2]):[0,1] * n + u", &names).unwrap();
     let u = value("tensor<float>(x[2]):[1,2]");
@@ -253,4 +253,44 @@ fn a_program_explains_itself() {
     assert_eq!(explained.lines.last().and_then(|l| l.fused), Some("weighted sum"));
     assert!(explained.lines.iter().all(|l| l.cost.is_some() == (l.rate != Rate::Constant)));
     assert_eq!(explained.to_string().matches(" ns/document\n").count(), 6);
+}
+
+/// Memory is bounded for each block, and what no document needs is not computed.
+#[test]
+fn a_batch_that_would_be_too_large_is_refused() {
+    let many = |dimension: &str| {
+        let mut labels = Labels::default();
+        (0..20_000).for_each(|n: u32| labels.push(&n.to_string()));
+        let kind = parse_type(&format!("tensor<int8>({dimension}{{}})")).unwrap();
+        Value::new(kind, labels, Cells::zeros(stead_expr::CellType::Int8, 20_000)).unwrap()
+    };
+    let scope = |name: &str| match name {
+        "a" => Some((many("a").kind().clone(), Rate::Query)),
+        "b" => Some((many("b").kind().clone(), Rate::Document)),
+        _ => names(name),
+    };
+    let mut stored = Stored::new(many("b").kind().clone());
+    assert!(stored.push(&many("b")));
+    let attributes = [stored.attribute(), Attribute::Numbers(Numbers::F64(&[1.0]))];
+    let documents = Documents { count: 1, index: None, attributes: &attributes };
+    for (text, expected) in [
+        ("if(n > 0, 1, reduce(b * a, max))", Ok(1.0)),
+        ("if(n > 1, 1, reduce(b * a, max))", Err("more than 67108864 cells")),
+        ("if(n > 0, 1, reduce(a * rename(a, a, c), max) + sum(b))", Ok(1.0)),
+        ("sum(b) + n * reduce(a * rename(a, a, c), max)", Err("more than 67108864 cells")),
+    ] {
+        let compiled = compile(text, &scope).unwrap();
+        let attributes: Vec<Attribute<'_>> = compiled
+            .document_names()
+            .map(|name| attributes[usize::from(name == "n")].clone())
+            .collect();
+        let documents = Documents { attributes: &attributes, ..documents };
+        let bound = compiled.for_query(&[&many("a")]).unwrap();
+        let (mut scratch, mut scores) = (Scratch::default(), Vec::new());
+        match (bound.scores(&documents, &mut scratch, &mut scores), expected) {
+            (Ok(()), Ok(score)) => assert_eq!(scores, [score], "{text}"),
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{text}: {error}"),
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
 }

@@ -24,10 +24,12 @@ pub(crate) enum Source<'p> {
 pub(crate) struct Known {
     pub(crate) values: Vec<Option<Column<'static>>>,
     pub(crate) prepared: Vec<Option<Prepared>>,
+    /// Steps whose values would be too large: an error once something needs them.
+    pub(crate) too_large: Vec<usize>,
 }
 
 /// Nothing was computed before.
-static NOTHING: Known = Known { values: Vec::new(), prepared: Vec::new() };
+static NOTHING: Known = Known { values: Vec::new(), prepared: Vec::new(), too_large: Vec::new() };
 
 impl Known {
     /// Nothing.
@@ -102,6 +104,9 @@ impl<'p> Machine<'p> {
             if self.get(at).is_some() {
                 self.waiting.pop();
                 continue;
+            }
+            if self.known.too_large.contains(&at) {
+                return Err(TooLarge);
             }
             if self.push_needs(at, sources) {
                 continue;

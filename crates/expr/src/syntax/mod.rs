@@ -2,6 +2,7 @@
 
 mod ast;
 mod calls;
+mod features;
 mod literal;
 mod operators;
 mod parser;

@@ -18,7 +18,7 @@ use session::Session;
     after_help = "Without an expression it reads them line by line, each with its type and value; `name = expression` keeps a value.\n\n\
     Examples:\n  stead tensor '2^10'\n  stead tensor 'softmax(tensor(x[3]):[1,2,3], x)'\n  \
     stead tensor --let 'q=tensor<float>(x[2]):[1,2]' 'sum(q * tensor<float>(d{},x[2]):{a:[1,0],b:[0,1]}, x)'\n  \
-    stead tensor --form long --json 'tensor(x{}):{a:1}'\n  stead tensor"
+    stead tensor --explain --let 'q=tensor<float>(x[2]):[1,2]' 'sum(q*q)'\n  stead tensor --form long --json 'tensor(x{}):{a:1}'\n  stead tensor"
 )]
 pub struct TensorArgs {
     /// The expression; without one, a prompt for many.
@@ -32,8 +32,11 @@ pub struct TensorArgs {
     /// Print JSON: type and value.
     #[arg(long)]
     json: bool,
+    /// Show the program: its steps, their types, the kernels that were found, and what each step cost.
+    #[arg(long, requires = "expression", conflicts_with = "json")]
+    explain: bool,
     /// Run the cases of a file in the form of Vespa's test programs (.jsonl or .jsonl.zst) and count them.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["expression", "bindings", "form"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["expression", "bindings", "form", "explain"])]
     conformance: Option<PathBuf>,
 }
 
@@ -59,6 +62,9 @@ pub fn run(args: &TensorArgs) -> Result<bool, Failure> {
     let Some(text) = &args.expression else {
         return repl::run(session).map(|()| true);
     };
+    if args.explain {
+        print!("{}", session.explain(text).map_err(Failure::failed)?);
+    }
     let value = session.value(text).map_err(Failure::failed)?;
     if args.json {
         let (kind, value) = (value.kind().to_string(), to_json(&value, args.form));

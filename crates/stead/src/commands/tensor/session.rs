@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stead_expr::{Rate, TensorType, Value, compile};
+use stead_expr::{Compiled, Documents, Explanation, Rate, TensorType, Value, compile};
 
 /// Values that were kept.
 #[derive(Default)]
@@ -16,13 +16,27 @@ impl Session {
     /// # Errors
     /// In words, with line and column where the text is wrong.
     pub(super) fn value(&self, text: &str) -> Result<Value, String> {
+        let (compiled, inputs) = self.compiled(text)?;
+        compiled.run(&inputs).map_err(|e| e.to_string())
+    }
+
+    /// The program of an expression with what each step cost.
+    ///
+    /// # Errors
+    /// As for [`Session::value`].
+    pub(super) fn explain(&self, text: &str) -> Result<Explanation, String> {
+        let (compiled, inputs) = self.compiled(text)?;
+        let documents = Documents { count: 0, index: None, attributes: &[] };
+        compiled.explain(&inputs, &documents).map_err(|e| e.to_string())
+    }
+
+    fn compiled(&self, text: &str) -> Result<(Compiled, Vec<&Value>), String> {
         let find = |name: &str| -> Option<(TensorType, Rate)> {
             self.values.get(name).map(|v| (v.kind().clone(), Rate::Query))
         };
         let compiled = compile(text, &find).map_err(|e| e.to_string())?;
-        let inputs: Vec<&Value> =
-            compiled.names().iter().filter_map(|n| self.values.get(n)).collect();
-        compiled.run(&inputs).map_err(|e| e.to_string())
+        let inputs = compiled.names().iter().filter_map(|n| self.values.get(n)).collect();
+        Ok((compiled, inputs))
     }
 
     /// Keeps a value for later expressions.
@@ -73,6 +87,8 @@ mod tests {
             session.value("v*v").map(|v| v.to_string()),
             Ok("tensor(x[2]):[1,4]".to_owned())
         );
+        let program = session.explain("sum(v*v)").map(|e| e.to_string());
+        assert!(program.is_ok_and(|p| p.contains("%1   query     double = [dot product](%0, %0)")));
         assert_eq!(
             session.value("w").map(|v| v.to_string()),
             Err("1:1: unknown name w".to_owned())
