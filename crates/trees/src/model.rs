@@ -57,6 +57,7 @@ pub struct Feature {
     pub name: String,
     /// Whether splits ask for a category. Its values in rows are then codes: places in
     /// [`Feature::categories`] if there are any, otherwise the numbers that the model was fitted on.
+    /// (Of LightGBM models Vespa then compares with the strings that write these numbers.)
     pub categorical: bool,
     /// The names of the categories, where the file has them.
     pub categories: Option<Categories>,

@@ -52,6 +52,13 @@ pub(crate) fn read(
     };
     check_base(&out, base, &scores)?;
     trees(model, weights, &options.limits, &mut out)?;
+    if let Some(names) = &options.feature_names
+        && let Some(last) = out.features.iter().rposition(|feature| feature.used)
+        && names.len() <= last
+    {
+        let expected = format!("at least {} names, not {}", last + 1, names.len());
+        return Err(TreeError::field(Place::Model, "feature_names", expected));
+    }
     Ok(out)
 }
 
