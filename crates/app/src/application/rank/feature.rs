@@ -102,10 +102,14 @@ impl<'n> FeatureName<'n> {
         Some(FeatureName { name: &text[..open], arguments, output })
     }
 
-    /// An argument without the quotes around it.
+    /// An argument without the name before it, as in `field: title`, and without the quotes around it.
     #[must_use]
     pub fn argument(&self, at: usize) -> Option<&'n str> {
-        let text = self.arguments.get(at)?;
+        let text = *self.arguments.get(at)?;
+        let text = match text.split_once(':') {
+            Some(("field" | "label", rest)) => rest.trim(),
+            _ => text,
+        };
         Some(text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text))
     }
 }
@@ -164,6 +168,8 @@ mod tests {
             let parsed = FeatureName::parse(text).unwrap();
             assert_eq!((parsed.name, parsed.arguments, parsed.output), (name, arguments, output));
         }
+        let named = FeatureName::parse("bm25(field: \"title\", label:a)").unwrap();
+        assert_eq!((named.argument(0), named.argument(1)), (Some("title"), Some("a")));
         for text in ["f(", "f(a", "f(a)b"] {
             assert_eq!(FeatureName::parse(text), None, "{text}");
         }

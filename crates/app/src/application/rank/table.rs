@@ -387,7 +387,7 @@ pub const RANK_FEATURES: &[RankFeature] = &[
         &[
             one("source", Takes::Feature),
             one("dimension", Takes::Name),
-            maybe("offset", Takes::Number),
+            maybe("offset", Takes::Name),
         ],
         "empty",
         "an array as a tensor of places with a mapped dimension",
@@ -445,6 +445,7 @@ pub const RANK_FEATURES: &[RankFeature] = &[
         "none",
         "1 where there is a token and 0 behind",
     ),
+    plain("value", &[one("number", Takes::Number)], "none", "a number"),
     plain("globalSequence", &[], "none", "a number that orders documents of equal scores"),
     plain("num_docs_indexed", &[], "none", "the documents of the node"),
     RankFeature {

@@ -30,7 +30,7 @@ pub(in crate::application) fn check(
     }
     let has = |name: &str| {
         let first = name.split('.').next().unwrap_or(name);
-        schema.field(first).is_some() || schema.imports.iter().any(|i| i.name.value == name)
+        schema.field(first).is_some() || schema.attribute(name).is_some()
     };
     let missing = |what: &str, name: &Name, report: &mut Report| {
         let text =
@@ -62,7 +62,12 @@ pub(in crate::application) fn check(
     }
     for profile in &schema.profiles {
         for rank in profile.fields.iter().filter(|r| !has(&r.field.value)) {
-            missing(&format!("rank-profile {}", profile.name.value), &rank.field, report);
+            // Vespa does not look, and profiles are inherited by schemas with other fields.
+            let text = format!(
+                "rank-profile {} names {}, which schema {} has not; it has no effect",
+                profile.name.value, rank.field.value, schema.name.value
+            );
+            report.warning(&rank.field.place, text);
         }
         if let Some(phase) = &profile.match_phase {
             match schema.attribute(&phase.attribute.value) {

@@ -207,7 +207,12 @@ fn member(schema: &Schema, kind: &FieldType, name: &str) -> Option<FieldType> {
     match kind.element() {
         FieldType::Named(of) => {
             let found = schema.find_struct(of)?;
-            found.members.iter().find(|m| m.name.value == name).map(|m| m.kind.value.clone())
+            let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+            let found = found.members.iter().find(|m| m.name.value == first)?;
+            if rest.is_empty() {
+                return Some(found.kind.value.clone());
+            }
+            member(schema, &found.kind, rest)
         }
         FieldType::Position if matches!(name, "x" | "y") => Some(FieldType::Int),
         _ => None,

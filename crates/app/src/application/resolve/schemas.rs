@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Budget, by_name};
+use crate::application::field::Field;
 use crate::application::schema::{DocumentSummary, Schema};
 use crate::order::order;
 use crate::package::Report;
@@ -160,7 +161,8 @@ fn imported(
         };
         let parent = &schemas[*parent_at];
         if let Some(found) = parent.field(&of.field) {
-            if !found.is_attribute() {
+            // Of a map or an array of structs the parts may be attributes.
+            if !found.is_attribute() && !found.struct_fields.iter().any(Field::is_attribute) {
                 let name = &parent.name.value;
                 return Err(format!(
                     "field {} of {name} must be an attribute to be imported",
