@@ -135,7 +135,9 @@ pub fn compile_profile(
         (&mut compiled.rank_features, &profile.rank_features),
     ] {
         for feature in features.iter().flat_map(|f| &f.list) {
-            list.extend(compiler.typed(feature.value.clone(), feature));
+            let typed = compiler.typed(feature.value.clone(), feature);
+            compiler.not_global(typed.as_ref().map(|t| &t.compiled), &feature.place);
+            list.extend(typed);
         }
     }
     compiler.bindings();
@@ -167,6 +169,9 @@ impl Compiler<'_, '_> {
     /// A score, which is a number.
     fn phase(&mut self, phase: &str, expression: Option<&Expression>) -> Option<Compiled> {
         let compiled = self.compile(expression?)?;
+        if phase != "global-phase" {
+            self.not_global(Some(&compiled), &expression?.place);
+        }
         if compiled.kind().is_double() {
             return Some(compiled);
         }
@@ -178,6 +183,19 @@ impl Compiler<'_, '_> {
         );
         self.report.error(&expression?.place, text);
         None
+    }
+
+    /// Reports what is known only when all hits are together, which is in the global phase.
+    fn not_global(&mut self, compiled: Option<&Compiled>, place: &Place) {
+        const GLOBAL: [&str; 3] = ["normalize_linear", "reciprocal_rank", "reciprocal_rank_fusion"];
+        let names = compiled.map(Compiled::names).unwrap_or_default();
+        for name in names {
+            let function = name.split('(').next().unwrap_or_default();
+            if GLOBAL.contains(&function) {
+                let text = format!("{function} is known in the global-phase only");
+                self.report.error(place, text);
+            }
+        }
     }
 
     /// Reports an error at its place, in a function if it is in the body of one.
