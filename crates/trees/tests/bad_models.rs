@@ -95,6 +95,7 @@ fn texts_of_lightgbm() {
     let cases = [
         (("left_child=1", "left_child=0"), "tree 0, node 0: reached twice"),
         (("left_child=1 -1", "left_child=1 -9"), "below 5, the number of nodes; 10 is not"),
+        (("left_child=1 -1", "left_child=1 -.2"), "below 5, the number of nodes"),
         (("threshold=0.5 0", "threshold=0.5"), "tree 0: `threshold` must be 2 numbers"),
         (("threshold=0.5 0", "threshold=0.5 1"), "tree 0, node 1: `threshold` must be an entry of"),
         (("threshold=0.5", "threshold=nan"), "tree 0, node 0: `threshold` must be a number"),

@@ -139,10 +139,12 @@ fn tree(
         return Err(TreeError::field(place, "cat_boundaries", "ascending"));
     }
     let mut taken = vec![false; bounds.len()];
-    // Leaves are ~0, ~1, ... there and stand behind the splits here.
+    // Leaves are ~0, ~1, ... there and stand behind the splits here. What is no whole number is
+    // no node.
     let child = |x: f64| match x {
+        x if x.fract() != 0.0 => usize::MAX,
         x if x < 0.0 => splits.saturating_add((-x) as usize - 1),
-        x => (x as usize).min(usize::MAX >> 1),
+        x => x as usize,
     };
     assemble(number, splits + leaf.len(), budget, |i| {
         let place = Place::Node { tree: number, node: i };
