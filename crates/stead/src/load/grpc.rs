@@ -6,16 +6,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use stead_server::proto::kserve as pb;
 use tokio_stream::wrappers::UnboundedReceiverStream;
-use tonic::transport::{Channel, Endpoint};
 
 use super::carry::Carried;
+use super::connection::Connection;
 use super::signals::RawTensor;
 use super::trial::{Step, Trial};
 use crate::failure::Failure;
 use crate::http_client::Target;
 
 /// A connection.
-pub type Client = pb::grpc_inference_service_client::GrpcInferenceServiceClient<Channel>;
+pub type Client = pb::grpc_inference_service_client::GrpcInferenceServiceClient<Connection>;
 
 /// Larger than every answer.
 const MAX_MESSAGE: usize = 1 << 30;
@@ -28,15 +28,16 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// # Errors
 /// Nobody answers.
 pub async fn connect(target: &Target) -> Result<Client, Failure> {
-    let bad = |e: tonic::transport::Error| {
-        let cause = std::error::Error::source(&e).map(|c| format!(": {c}")).unwrap_or_default();
+    let bad = |text: String| {
         Failure::failed(format!(
-            "no gRPC answer from {target}: {e}{cause}; is it the server's gRPC port?"
+            "no gRPC answer from {target}: {text}; is it the server's gRPC port?"
         ))
     };
-    let endpoint = Endpoint::from_shared(format!("http://{}", target.authority())).map_err(bad)?;
-    let channel = endpoint.connect_timeout(TIMEOUT).tcp_nodelay(true).connect().await;
-    Ok(Client::new(channel.map_err(bad)?).max_decoding_message_size(MAX_MESSAGE))
+    let authority = target.authority();
+    let origin = format!("http://{authority}").parse();
+    let origin = origin.map_err(|e: tonic::codegen::http::uri::InvalidUri| bad(e.to_string()))?;
+    let connection = Connection::open(&authority, TIMEOUT).await.map_err(bad)?;
+    Ok(Client::with_origin(connection, origin).max_decoding_message_size(MAX_MESSAGE))
 }
 
 /// Sends the steps of one sequence, each when it is due and the one before is answered.

@@ -6,6 +6,7 @@
 
 mod args;
 mod carry;
+mod connection;
 mod describe;
 mod expect;
 mod grpc;
@@ -40,8 +41,8 @@ use trial::Trial;
 /// The largest load: as many connections are what one address can hold.
 const MOST_SEQUENCES: usize = 50_000;
 
-/// Sequences that share a gRPC connection. Servers allow a limited number of calls on one, 200 in stead's case.
-const PER_CONNECTION: usize = 100;
+/// Sequences that share a gRPC connection, each with one call at a time; stead works on 1,024 calls of a connection.
+const PER_CONNECTION: usize = 500;
 
 /// Sequences that share a stream; stead works on 1,000 of its steps at a time.
 const PER_STREAM: usize = 500;
