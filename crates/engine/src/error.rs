@@ -187,6 +187,9 @@ pub enum RunError {
     /// The caller cancelled the run or its deadline passed.
     #[error("the run was cancelled")]
     Cancelled,
+    /// A run that must be quick is not known to be.
+    #[error("the run is not known to be quick")]
+    NotQuick,
     /// Memory is short.
     #[error(transparent)]
     Tensor(#[from] TensorError),

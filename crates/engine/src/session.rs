@@ -49,11 +49,14 @@ pub struct RunContext<'a> {
     pub parallel: &'a dyn Parallel,
     /// Asked between steps; `true` ends the run with [`RunError::Cancelled`].
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Runs only if the last run on inputs of these shapes took no longer, and ends with [`RunError::NotQuick`] before it
+    /// has begun otherwise.
+    pub within: Option<Duration>,
 }
 
 impl Default for RunContext<'_> {
     fn default() -> Self {
-        RunContext { parallel: &Serial, cancelled: None }
+        RunContext { parallel: &Serial, cancelled: None, within: None }
     }
 }
 
@@ -187,7 +190,7 @@ impl Session {
         f: impl FnOnce(Outputs<'_>) -> R,
     ) -> Result<R, RunError> {
         self.check_inputs(inputs, growing)?;
-        let entry = self.plans.get(&self.program, inputs, growing)?;
+        let entry = self.plans.get(&self.program, inputs, growing, cx.within)?;
         let started = Instant::now();
         let mut scratch =
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
@@ -259,12 +262,6 @@ impl Session {
         })?
     }
 
-    /// How long the plan for these input shapes took when it last ran; `None` when it has not.
-    pub fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration> {
-        let nanos = self.plans.peek(inputs, &[])?.last_nanos.load(Relaxed);
-        (nanos > 0).then(|| Duration::from_nanos(nanos))
-    }
-
     /// What the plan cache holds and has done.
     pub fn plan_stats(&self) -> PlanStats {
         self.plans.stats()
@@ -277,7 +274,7 @@ impl Session {
     /// [`RunError`].
     pub fn plan_view(&self, inputs: &[Option<TensorView<'_>>]) -> Result<PlanView, RunError> {
         self.check_inputs(inputs, &[])?;
-        let entry = self.plans.get(&self.program, inputs, &[])?;
+        let entry = self.plans.get(&self.program, inputs, &[], None)?;
         let mut scratch = Scratch::default();
         self.run_plan(&entry, inputs, &mut [], &RunContext::default(), &mut scratch)?;
         let mut view = PlanView::default();

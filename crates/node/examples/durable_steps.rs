@@ -25,12 +25,12 @@ const ROUNDS: usize = 3;
 /// A numbered step; 0 stands for a START without a number, of which no answer is kept.
 fn request(id: u64, step: u64) -> InferRequest {
     let mut parameters = Parameters::new();
-    parameters.insert("sequence_id".to_owned(), Param::U64(id));
+    parameters.insert("sequence_id".into(), Param::U64(id));
     if step > 0 {
-        parameters.insert("sequence_step".to_owned(), Param::U64(step));
+        parameters.insert("sequence_step".into(), Param::U64(step));
     }
     if step < 2 {
-        parameters.insert("sequence_start".to_owned(), Param::Bool(true));
+        parameters.insert("sequence_start".into(), Param::Bool(true));
     }
     InferRequest {
         model: "vad".to_owned(),

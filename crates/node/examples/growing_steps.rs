@@ -71,8 +71,8 @@ fn served(steps: usize) -> (f64, f64) {
     for step in 0..steps {
         let mut request = request("grows", step);
         request.parameters = Parameters::from([
-            ("sequence_id".to_owned(), Param::U64(1)),
-            ("sequence_start".to_owned(), Param::Bool(step == 0)),
+            ("sequence_id".into(), Param::U64(1)),
+            ("sequence_start".into(), Param::Bool(step == 0)),
         ]);
         runtime.block_on(node.infer(request)).unwrap();
     }

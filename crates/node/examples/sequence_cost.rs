@@ -1,6 +1,6 @@
 //! What a step of a sequence costs beside the model: silero by `Session::run` with the state carried by the caller, and
-//! by `Embedded::infer`, in turn on one thread. Prints one line of JSON; times are medians of rounds, in microseconds
-//! for a step.
+//! by `Embedded::infer`, in turn on one thread, each on inputs that were made before. Prints one line of JSON; times are
+//! medians of rounds, in microseconds for a step.
 //!
 //! `cargo run --release -p stead-node --example sequence_cost`
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a measurement ends with its first error, and tells
@@ -29,18 +29,23 @@ fn samples() -> Vec<f32> {
     (0..NEW).map(|i| ((i * 7919) % 2003) as f32 / 10_000.0 - 0.1).collect()
 }
 
+/// The new samples of a step.
+fn input() -> Tensor {
+    Tensor::from_slice(&samples(), &[1, NEW]).unwrap()
+}
+
 /// A step of sequence 7.
 fn request(is_start: bool) -> InferRequest {
     let mut parameters = Parameters::new();
-    parameters.insert("sequence_id".to_owned(), Param::U64(7));
+    parameters.insert("sequence_id".into(), Param::U64(7));
     if is_start {
-        parameters.insert("sequence_start".to_owned(), Param::Bool(true));
+        parameters.insert("sequence_start".into(), Param::Bool(true));
     }
     InferRequest {
         model: "vad".to_owned(),
         version: VersionRef::Latest,
         id: String::new(),
-        inputs: vec![("input".to_owned(), Tensor::from_slice(&samples(), &[1, NEW]).unwrap())],
+        inputs: vec![("input".to_owned(), input())],
         outputs: Vec::new(),
         parameters,
         deadline: None,
@@ -64,7 +69,8 @@ impl Bare {
         Bare { session, state, window: vec![0.0; KEPT] }
     }
 
-    fn step(&mut self, new: &[f32]) -> f32 {
+    fn step(&mut self, new: &Tensor) -> f32 {
+        let new = new.as_slice::<f32>().unwrap();
         let all: Vec<f32> = self.window.iter().chain(new).copied().collect();
         let input = Tensor::from_slice(&all, &[1, KEPT + NEW]).unwrap();
         let inputs = [("input", input.view()), ("state", self.state.view())];
@@ -89,13 +95,13 @@ fn median(times: &mut [Duration]) -> f64 {
 async fn main() {
     let node = Embedded::start(NodeConfig::path(Path::new(EXAMPLE).join("config.json"))).unwrap();
     let mut bare = Bare::new();
-    let new = samples();
-    assert_eq!(bare.step(&new), infer(&node, request(true)).await, "both are the same step");
+    assert_eq!(bare.step(&input()), infer(&node, request(true)).await, "both are the same step");
     let (mut engine, mut layer) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let requests: Vec<InferRequest> = (0..STEPS).map(|_| request(false)).collect();
+        let inputs: Vec<Tensor> = (0..STEPS).map(|_| input()).collect();
         let begin = Instant::now();
-        let ours: Vec<f32> = (0..STEPS).map(|_| bare.step(&new)).collect();
+        let ours: Vec<f32> = inputs.into_iter().map(|new| bare.step(&new)).collect();
         engine.push(begin.elapsed());
         let begin = Instant::now();
         let mut theirs = Vec::with_capacity(STEPS);

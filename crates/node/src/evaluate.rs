@@ -16,6 +16,8 @@ use stead_tensor::{Growth, Tensor, TensorView};
 pub(crate) enum EvaluateError {
     /// It was told to stop.
     Cancelled,
+    /// It is not known to be as quick as it must be.
+    NotQuick,
     /// The inputs do not fit the model or each other, in words.
     Input(String),
     /// Memory is short, in words.
@@ -30,6 +32,8 @@ pub(crate) struct Run<'a> {
     pub(crate) team: Option<Team<'a>>,
     /// Asked between steps.
     pub(crate) cancelled: &'a (dyn Fn() -> bool + Sync),
+    /// Only if the last run on inputs of these shapes took no longer.
+    pub(crate) within: Option<Duration>,
 }
 
 /// A state that becomes longer along an axis with every step, by the positions of its input and output.
@@ -98,9 +102,6 @@ pub(crate) trait Evaluate: Send + Sync {
 
     /// Does what can be done for the next step of a state that grows, once the last one is answered.
     fn plan_ahead(&self) {}
-
-    /// How long the last run on inputs of these shapes took.
-    fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration>;
 
     /// What the plan cache holds.
     fn plan_stats(&self) -> PlanStats;
@@ -212,10 +213,6 @@ impl Evaluate for Session {
         Session::plan_ahead(self);
     }
 
-    fn last_duration(&self, inputs: &[Option<TensorView<'_>>]) -> Option<Duration> {
-        Session::last_duration(self, inputs)
-    }
-
     fn plan_stats(&self) -> PlanStats {
         Session::plan_stats(self)
     }
@@ -226,7 +223,7 @@ fn context<'a>(team: &'a Option<Lent<'a>>, run: &Run<'a>) -> RunContext<'a> {
         Some(team) => team,
         None => &stead_engine::Serial,
     };
-    RunContext { parallel, cancelled: Some(run.cancelled) }
+    RunContext { parallel, cancelled: Some(run.cancelled), within: run.within }
 }
 
 fn owned(view: TensorView<'_>) -> Result<Tensor, EvaluateError> {
@@ -241,6 +238,7 @@ fn translate(error: RunError) -> EvaluateError {
     let text = error.to_string();
     match error {
         RunError::Cancelled => EvaluateError::Cancelled,
+        RunError::NotQuick => EvaluateError::NotQuick,
         RunError::Tensor(_) => EvaluateError::Memory(text),
         RunError::Internal(_) | RunError::OutputBuffer { .. } => EvaluateError::Failed(text),
         _ => EvaluateError::Input(text),

@@ -1,18 +1,21 @@
 //! A loaded model version.
 
+mod answer;
 mod free;
+
+pub(crate) use answer::{late, wait};
 
 use crate::evaluate::{EvaluateError, Loader, Run};
 use crate::memory::{Budget, Held};
 use crate::recorder::Recorder;
-use crate::scheduler::{Batching, Job, Limits, NoStates, Reply, Scheduler, StateAxes, Timer};
-use crate::sequences::{self, Cleaner, Families, Layout, Sequencer, Step, Work};
+use crate::scheduler::{Batching, Limits, NoStates, Scheduler, StateAxes, Timer};
+use crate::sequences::{self, Cleaner, Families, Layout, Sequencer, Work};
 use crate::signature::Signature;
 use crate::states::States;
 use crate::totals::Totals;
 use crate::{
-    DynamicBatching, Error, ErrorKind, InferRequest, InferResponse, ModelConfig, ModelMetadata,
-    Parameters, SequenceBatching, TensorInfo, VersionMetrics, VersionPolicyInfo,
+    DynamicBatching, Error, ErrorKind, ModelConfig, ModelMetadata, SequenceBatching, TensorInfo,
+    VersionMetrics, VersionPolicyInfo,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +23,6 @@ use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, NameMapping, VersionPolicy};
 use stead_pool::Pool;
 use stead_tensor::Tensor;
-use tokio::sync::oneshot;
 
 /// Requests that may wait when nothing is said: more than the connections of a busy server, few enough to be
 /// served within a second by most models.
@@ -158,75 +160,6 @@ impl Instance {
         &self.recorder
     }
 
-    /// Answers a request.
-    pub(crate) async fn answer(
-        &self,
-        mut request: InferRequest,
-        arrived: Instant,
-    ) -> Result<InferResponse, Error> {
-        let call = self.sequences.as_ref().map(|_| sequences::read(&mut request)).transpose()?;
-        if let (Some(call), Some(sequences)) = (&call, &self.sequences) {
-            sequences.check(&call.order)?;
-        }
-        let InferRequest { id, inputs, outputs, deadline, .. } = request;
-        let (inputs, wanted) = self.signature.arrange(&self.model, inputs, &outputs)?;
-        let rows = match &self.scheduler.limits().batching {
-            Some(batching) => {
-                let names: Vec<&str> = self.signature.inputs.iter().map(|i| &*i.name).collect();
-                batching.rows(&inputs, &names)?
-            }
-            None => 1,
-        };
-        let deadline = self.deadline(deadline, arrived);
-        let names: Vec<String> =
-            wanted.iter().map(|&i| self.signature.outputs[i].name.clone()).collect();
-        let mut response = InferResponse {
-            model: self.model.clone(),
-            version: self.version,
-            id,
-            outputs: Vec::new(),
-            parameters: Parameters::new(),
-        };
-        if let (Some(call), Some(sequences)) = (call, &self.sequences) {
-            let (client, answer) = oneshot::channel();
-            let held = self.hold(&inputs)?;
-            let form = call.form;
-            let queued = arrived;
-            let step = Step {
-                inputs,
-                wanted,
-                names,
-                rows,
-                deadline,
-                queued,
-                held,
-                form,
-                client,
-                turn: None,
-            };
-            sequences.arrive(call, step);
-            let answer = wait(&self.model, answer, deadline).await?;
-            response.outputs = answer.outputs;
-            sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
-            return Ok(response);
-        }
-        let answer = match self.scheduler.run_inline(None, &inputs, &wanted, rows, deadline) {
-            Some(answer) => answer,
-            None => {
-                let held = self.hold(&inputs)?;
-                let (client, answer) = oneshot::channel();
-                let (queued, reply) = (Instant::now(), Reply::Client(client));
-                let job = Job { inputs, wanted, rows, deadline, queued, reply, held };
-                match self.scheduler.submit(job) {
-                    Some((_, error)) => Err(error),
-                    None => wait(&self.model, answer, deadline).await,
-                }
-            }
-        };
-        response.outputs = names.into_iter().zip(answer?).collect();
-        Ok(response)
-    }
-
     /// When the answer to a request is of no more use: at its own deadline, or after the model's time.
     pub(crate) fn deadline(&self, own: Option<Instant>, arrived: Instant) -> Option<Instant> {
         let default = self.settings.default_timeout.filter(|t| !t.is_zero());
@@ -349,26 +282,6 @@ impl Drop for Instance {
     }
 }
 
-/// Waits for an answer until the deadline. The scheduler looks at deadlines too, but only between steps: this
-/// answers in time.
-pub(crate) async fn wait<T>(
-    model: &str,
-    answer: oneshot::Receiver<Result<T, Error>>,
-    deadline: Option<Instant>,
-) -> Result<T, Error> {
-    let gone = |_| Error::from(ErrorKind::ShuttingDown);
-    let Some(deadline) = deadline else { return answer.await.map_err(gone)? };
-    match tokio::time::timeout_at(deadline.into(), answer).await {
-        Ok(answer) => answer.map_err(gone)?,
-        Err(_) => Err(late(model)),
-    }
-}
-
-/// The error of a request whose deadline passed while it waited.
-pub(crate) fn late(model: &str) -> Error {
-    ErrorKind::DeadlineExceeded { model: model.to_owned(), stage: "waiting" }.into()
-}
-
 /// Bytes that a tensor of a request keeps in memory.
 pub(crate) fn size(tensor: &Tensor) -> u64 {
     let view = tensor.view();
@@ -402,10 +315,10 @@ fn warm_up(
     // A model that is slow beyond all measure must not keep its version from being served for ever.
     let expired = || started.elapsed() > WARM_UP_LIMIT;
     for _ in 0..runs {
-        let run = Run { team: Some(machine.pool.team(threads)), cancelled: &expired };
+        let run = Run { team: Some(machine.pool.team(threads)), cancelled: &expired, within: None };
         match evaluate.run(&views, &wanted, &run, &mut |_, _| Ok(())) {
             Ok(()) => {}
-            Err(EvaluateError::Cancelled) => break,
+            Err(EvaluateError::Cancelled | EvaluateError::NotQuick) => break,
             Err(
                 EvaluateError::Input(text)
                 | EvaluateError::Memory(text)

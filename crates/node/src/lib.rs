@@ -39,6 +39,7 @@ mod code;
 mod embedded;
 mod error;
 mod evaluate;
+mod histogram;
 mod info;
 mod instance;
 mod literal;

@@ -20,6 +20,21 @@ pub enum Method {
 }
 
 impl Method {
+    /// All methods, in the order of their declaration.
+    pub const ALL: [Method; 6] = [
+        Method::Predict,
+        Method::GetModelMetadata,
+        Method::GetModelStatus,
+        Method::ModelInfer,
+        Method::ModelMetadata,
+        Method::ModelReady,
+    ];
+
+    /// Whether it is a call of KServe.
+    pub const fn is_kserve(self) -> bool {
+        matches!(self, Method::ModelInfer | Method::ModelMetadata | Method::ModelReady)
+    }
+
     /// The metrics label `method`.
     pub const fn name(self) -> &'static str {
         match self {

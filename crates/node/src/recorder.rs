@@ -1,48 +1,19 @@
 //! Counting what happens to the requests of a model version.
 
+use crate::histogram::{Sizes, Times as TimeBuckets};
 use crate::scheduler::Times;
 use crate::servable::Servable;
 use crate::totals::{Past, Totals, join};
 use crate::{
-    BatchStatistics, CallKey, Histogram, Method, ModelStatistics, Protocol, RequestTimes,
-    VersionMetrics,
+    BatchStatistics, CallKey, Method, ModelStatistics, Protocol, RequestTimes, VersionMetrics,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Buckets of OpenVINO Model Server's histograms: bounds floor(10 * 1.8^i) microseconds.
-const TIME_BUCKETS: usize = 33;
-
-/// Buckets of batch sizes: powers of two up to 1024.
-const BATCH_BUCKETS: usize = 11;
-
 /// Different batch sizes that are kept apart; a client that sends every size must not fill the memory.
 const MAX_BATCH_SIZES: usize = 1024;
-
-fn time_bounds() -> Vec<f64> {
-    (0..TIME_BUCKETS).map(|i| (10.0 * 1.8f64.powi(i as i32)).floor()).collect()
-}
-
-fn batch_bounds() -> Vec<f64> {
-    (0..BATCH_BUCKETS).map(|i| f64::from(1u32 << i)).collect()
-}
-
-impl Histogram {
-    fn new(bounds: Vec<f64>) -> Histogram {
-        let counts = vec![0; bounds.len() + 1];
-        Histogram { bounds, counts, sum: 0.0 }
-    }
-
-    fn observe(&mut self, value: f64) {
-        let bucket = self.bounds.partition_point(|b| *b < value);
-        if let Some(count) = self.counts.get_mut(bucket) {
-            *count += 1;
-        }
-        self.sum += value;
-    }
-}
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,33 +28,24 @@ pub(crate) enum End {
 
 /// Counters of calls: successes and failures by method and protocol.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(BTreeMap<CallKey, (u64, u64)>);
+pub(crate) struct Calls([[(u64, u64); Method::ALL.len()]; Protocol::ALL.len()]);
 
 impl Calls {
     pub(crate) fn count(&mut self, key: CallKey, ok: bool) {
-        let (success, fail) = self.0.entry(key).or_default();
+        let CallKey { protocol, method } = key;
+        let (success, fail) = &mut self.0[protocol as usize][method as usize];
         *(if ok { success } else { fail }) += 1;
     }
 
     /// The counters of every call that OpenVINO Model Server would show, zeros included.
     pub(crate) fn snapshot(&self, with_version: bool) -> Vec<(CallKey, u64, u64)> {
-        const METHODS: [(bool, Method); 6] = [
-            (false, Method::Predict),
-            (false, Method::GetModelMetadata),
-            (false, Method::GetModelStatus),
-            (true, Method::ModelInfer),
-            (true, Method::ModelMetadata),
-            (true, Method::ModelReady),
-        ];
         let mut list = Vec::new();
         for protocol in Protocol::ALL {
             let kserve = matches!(protocol, Protocol::KserveHttp | Protocol::KserveGrpc);
-            for (_, method) in
-                METHODS.iter().filter(|(k, m)| *k == kserve && m.has_version() == with_version)
-            {
-                let key = CallKey { protocol, method: *method };
-                let (success, fail) = self.0.get(&key).copied().unwrap_or_default();
-                list.push((key, success, fail));
+            let shown = |m: &Method| m.is_kserve() == kserve && m.has_version() == with_version;
+            for method in Method::ALL.into_iter().filter(shown) {
+                let (success, fail) = self.0[protocol as usize][method as usize];
+                list.push((CallKey { protocol, method }, success, fail));
             }
         }
         list
@@ -102,13 +64,13 @@ struct Counts {
     statistics: ModelStatistics,
     batches: BTreeMap<u64, BatchStatistics>,
     calls: Calls,
-    rest_time: Histogram,
-    grpc_time: Histogram,
-    inference_time: Histogram,
-    wait_time: Histogram,
-    batch_size: Histogram,
-    joined: Histogram,
-    step_time: Histogram,
+    rest_time: TimeBuckets,
+    grpc_time: TimeBuckets,
+    inference_time: TimeBuckets,
+    wait_time: TimeBuckets,
+    batch_size: Sizes,
+    joined: Sizes,
+    step_time: TimeBuckets,
     rejected: u64,
     late: u64,
     cancelled: u64,
@@ -118,6 +80,8 @@ struct Counts {
 pub(crate) struct Recorder {
     counts: Mutex<Counts>,
     current: AtomicU64,
+    /// A moment by both clocks: one reading tells both times of a request.
+    epoch: (Instant, Duration),
     /// Whether the version has ever been loaded.
     loaded: AtomicBool,
     past: Mutex<Past>,
@@ -125,7 +89,6 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(name: &str, version: u64) -> Recorder {
-        let time = || Histogram::new(time_bounds());
         Recorder {
             counts: Mutex::new(Counts {
                 statistics: ModelStatistics {
@@ -135,18 +98,22 @@ impl Recorder {
                 },
                 batches: BTreeMap::new(),
                 calls: Calls::default(),
-                rest_time: time(),
-                grpc_time: time(),
-                inference_time: time(),
-                wait_time: time(),
-                batch_size: Histogram::new(batch_bounds()),
-                joined: Histogram::new(batch_bounds()),
-                step_time: time(),
+                rest_time: TimeBuckets::default(),
+                grpc_time: TimeBuckets::default(),
+                inference_time: TimeBuckets::default(),
+                wait_time: TimeBuckets::default(),
+                batch_size: Sizes::default(),
+                joined: Sizes::default(),
+                step_time: TimeBuckets::default(),
                 rejected: 0,
                 late: 0,
                 cancelled: 0,
             }),
             current: AtomicU64::new(0),
+            epoch: (
+                Instant::now(),
+                SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+            ),
             loaded: AtomicBool::new(false),
             past: Mutex::default(),
         }
@@ -194,8 +161,9 @@ impl Recorder {
     /// A request was answered, or given up.
     pub(crate) fn ended(&self, protocol: Protocol, arrived: Instant, end: End) {
         self.current.fetch_sub(1, Ordering::Relaxed);
-        let took = arrived.elapsed();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let ended = Instant::now();
+        let took = ended.saturating_duration_since(arrived);
+        let now = self.epoch.1 + ended.saturating_duration_since(self.epoch.0);
         let mut counts = self.lock();
         let ok = matches!(end, End::Success | End::Step);
         counts.calls.count(CallKey { protocol, method: infer_method(protocol) }, ok);
@@ -206,11 +174,11 @@ impl Recorder {
             Protocol::KserveHttp | Protocol::TfsHttp => &mut counts.rest_time,
             Protocol::KserveGrpc | Protocol::TfsGrpc => &mut counts.grpc_time,
         };
-        time.observe(micros(took));
+        time.observe(took);
         match end {
             End::Late => counts.late += 1,
             End::Cancelled => counts.cancelled += 1,
-            End::Step => counts.step_time.observe(micros(took)),
+            End::Step => counts.step_time.observe(took),
             End::Success | End::Failure => {}
         }
     }
@@ -220,7 +188,7 @@ impl Recorder {
         let mut counts = self.lock();
         for wait in waits {
             counts.statistics.queue.add(1, wait);
-            counts.wait_time.observe(micros(wait));
+            counts.wait_time.observe(wait);
         }
     }
 
@@ -246,9 +214,9 @@ impl Recorder {
             batch.compute_infer.add(1, times.infer);
             batch.compute_output.add(1, times.scatter);
         }
-        counts.inference_time.observe(micros(times.infer));
-        counts.batch_size.observe(rows as f64);
-        counts.joined.observe(requests as f64);
+        counts.inference_time.observe(times.infer);
+        counts.batch_size.observe(rows);
+        counts.joined.observe(requests);
     }
 
     /// A call that is no inference.
@@ -272,25 +240,21 @@ impl Recorder {
             version: counts.statistics.version,
             calls: counts.calls.snapshot(true),
             request_time_us: vec![
-                RequestTimes { interface: "REST", time_us: counts.rest_time.clone() },
-                RequestTimes { interface: "gRPC", time_us: counts.grpc_time.clone() },
+                RequestTimes { interface: "REST", time_us: counts.rest_time.histogram() },
+                RequestTimes { interface: "gRPC", time_us: counts.grpc_time.histogram() },
             ],
-            inference_time_us: counts.inference_time.clone(),
-            wait_time_us: counts.wait_time.clone(),
+            inference_time_us: counts.inference_time.histogram(),
+            wait_time_us: counts.wait_time.histogram(),
             current_requests: self.current.load(Ordering::Relaxed),
             queue_rejected: counts.rejected,
             deadline_exceeded: counts.late,
             cancelled: counts.cancelled,
-            batch_size: counts.batch_size.clone(),
-            joined: counts.joined.clone(),
-            step_time_us: counts.step_time.clone(),
+            batch_size: counts.batch_size.histogram(),
+            joined: counts.joined.histogram(),
+            step_time_us: counts.step_time.histogram(),
             ..VersionMetrics::default()
         }
     }
-}
-
-fn micros(d: Duration) -> f64 {
-    d.as_secs_f64() * 1e6
 }
 
 /// A request under way. Dropping it without [`Call::end`] counts a cancelled request.
@@ -324,18 +288,6 @@ impl Drop for Call<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn buckets_are_those_of_ovms() {
-        let bounds = time_bounds();
-        assert_eq!(bounds[..6], [10.0, 18.0, 32.0, 58.0, 104.0, 188.0]);
-        let mut h = Histogram::new(bounds);
-        for value in [0.0, 10.0, 10.1, 18.0, 1e12] {
-            h.observe(value);
-        }
-        assert_eq!(h.counts[..3], [2, 2, 0]);
-        assert_eq!(h.counts.last(), Some(&1));
-    }
 
     #[test]
     fn every_request_is_counted_once() {

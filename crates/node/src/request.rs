@@ -1,6 +1,7 @@
 //! One inference, in the node's own words.
 
 use crate::{Error, ErrorKind};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use stead_tensor::Tensor;
@@ -59,8 +60,8 @@ pub enum Param {
     Str(String),
 }
 
-/// Parameters by name.
-pub type Parameters = BTreeMap<String, Param>;
+/// Parameters by name. The names that stead knows need no memory of their own.
+pub type Parameters = BTreeMap<Cow<'static, str>, Param>;
 
 /// The protocol that a request came by; labels of the metrics derive from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -64,7 +64,8 @@ impl Servable {
         let call = Call::begin(self.recorder(), request.protocol, arrived);
         let answer = match self {
             Servable::Model(model) => model.answer(request, arrived).await,
-            Servable::Pipeline(pipeline) => pipeline.answer(request, arrived).await,
+            // Boxed, so that calls of models do not carry the size of this future around.
+            Servable::Pipeline(pipeline) => Box::pin(pipeline.answer(request, arrived)).await,
         };
         call.end(match &answer {
             Ok(_) if self.is_stateful() => End::Step,

@@ -20,9 +20,9 @@ fn step(
         inputs: vec![("ids".to_owned(), Tensor::from_slice(ids, &[1, ids.len()]).unwrap())],
         outputs: Vec::new(),
         parameters: Parameters::from([
-            ("sequence_id".to_owned(), Param::U64(id)),
-            ("sequence_start".to_owned(), Param::Bool(n == 1)),
-            ("sequence_step".to_owned(), Param::U64(n)),
+            ("sequence_id".into(), Param::U64(id)),
+            ("sequence_start".into(), Param::Bool(n == 1)),
+            ("sequence_step".into(), Param::U64(n)),
         ]),
         deadline: None,
         protocol: Protocol::KserveGrpc,

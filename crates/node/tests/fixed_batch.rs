@@ -27,9 +27,9 @@ fn request(id: u64, step: u64) -> InferRequest {
     let sample = |i: u64| ((i * 37 + id * 1009 + step * 131) % 401) as f32 / 401.0 - 0.5;
     let samples: Vec<f32> = (0..512).map(sample).collect();
     let mut parameters = Parameters::new();
-    parameters.insert("sequence_id".to_owned(), Param::U64(id));
-    parameters.insert("sequence_start".to_owned(), Param::Bool(step == 1));
-    parameters.insert("sequence_end".to_owned(), Param::Bool(step == STEPS));
+    parameters.insert("sequence_id".into(), Param::U64(id));
+    parameters.insert("sequence_start".into(), Param::Bool(step == 1));
+    parameters.insert("sequence_end".into(), Param::Bool(step == STEPS));
     InferRequest {
         model: "vad".to_owned(),
         version: VersionRef::Latest,

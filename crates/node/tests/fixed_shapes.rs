@@ -71,8 +71,8 @@ impl Server {
             inputs: vec![("x".to_owned(), Tensor::from_slice(&ones, dims).unwrap())],
             outputs: Vec::new(),
             parameters: Parameters::from([
-                ("sequence_id".to_owned(), Param::U64(id)),
-                ("sequence_start".to_owned(), Param::Bool(start)),
+                ("sequence_id".into(), Param::U64(id)),
+                ("sequence_start".into(), Param::Bool(start)),
             ]),
             deadline: None,
             protocol: Protocol::KserveGrpc,

@@ -54,8 +54,8 @@ fn logits(outputs: &[(String, Tensor)]) -> Vec<f32> {
 
 fn request(id: u64, start: bool, rows: &[&[i64]]) -> InferRequest {
     let parameters = Parameters::from([
-        ("sequence_id".to_owned(), Param::U64(id)),
-        ("sequence_start".to_owned(), Param::Bool(start)),
+        ("sequence_id".into(), Param::U64(id)),
+        ("sequence_start".into(), Param::Bool(start)),
     ]);
     let ids = Tensor::from_slice(&rows.concat(), &[rows.len(), rows[0].len()]).unwrap();
     InferRequest {

@@ -181,9 +181,9 @@ fn part(signal: &Tensor, from: usize, len: usize) -> Tensor {
 
 fn request(id: usize, start: bool, end: bool, x: Tensor) -> InferRequest {
     let parameters = Parameters::from([
-        ("sequence_id".to_owned(), Param::U64(id as u64)),
-        ("sequence_start".to_owned(), Param::Bool(start)),
-        ("sequence_end".to_owned(), Param::Bool(end)),
+        ("sequence_id".into(), Param::U64(id as u64)),
+        ("sequence_start".into(), Param::Bool(start)),
+        ("sequence_end".into(), Param::Bool(end)),
     ]);
     InferRequest {
         model: "m".to_owned(),

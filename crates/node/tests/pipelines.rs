@@ -474,7 +474,7 @@ fn step(
     request.id.clear();
     let p = &mut request.parameters;
     p.insert("sequence_id".into(), Param::U64(id));
-    flags.iter().for_each(|f| drop(p.insert(format!("sequence_{f}"), Param::Bool(true))));
+    flags.iter().for_each(|f| drop(p.insert(format!("sequence_{f}").into(), Param::Bool(true))));
     step.map(|n| p.insert("sequence_step".into(), Param::U64(n)));
     let answer = server.infer(request).map_err(|e| e.code)?;
     assert_eq!(answer.parameters["sequence_id"], Param::U64(id));
@@ -530,7 +530,7 @@ fn sequences_are_never_mixed() {
     let send = async |id: u64, flag: Option<&str>, value: f32| {
         let mut request = request(&[("x", &[value], &[1, 1])]);
         request.parameters.insert("sequence_id".into(), Param::U64(id));
-        flag.map(|f| request.parameters.insert(format!("sequence_{f}"), Param::Bool(true)));
+        flag.map(|f| request.parameters.insert(format!("sequence_{f}").into(), Param::Bool(true)));
         let answer = server.node.infer(request).await.unwrap();
         values(&answer).into_iter().map(|v| v.2[0]).collect::<Vec<_>>()
     };

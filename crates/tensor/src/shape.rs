@@ -38,6 +38,17 @@ impl Shape {
         Ok(shape)
     }
 
+    /// This shape with another size along an axis; the same when it has no such axis.
+    ///
+    /// # Errors
+    /// As [`Shape::new`].
+    pub fn with(mut self, axis: usize, size: usize) -> Result<Shape, TensorError> {
+        if let Some(dim) = self.dims[..self.rank as usize].get_mut(axis) {
+            *dim = size;
+        }
+        Shape::new(&self)
+    }
+
     /// The number of dimensions.
     pub const fn rank(&self) -> usize {
         self.rank as usize
@@ -116,6 +127,14 @@ mod tests {
         for dims in [vec![16, (1 << 60) + 2], vec![0, usize::MAX, 2], vec![1 << 31, 1 << 31]] {
             assert_eq!(Shape::new(&dims), Err(TensorError::TooManyElements(dims.clone())));
         }
+    }
+
+    #[test]
+    fn one_size_changes() {
+        let shape = Shape::new(&[2, 3]).unwrap();
+        assert_eq!(shape.with(1, 5), Shape::new(&[2, 5]));
+        assert_eq!(shape.with(2, 5), Ok(shape), "no such axis");
+        assert!(shape.with(0, usize::MAX).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::growth::around;
 use crate::rows::Rows;
+use crate::view::Data;
 use crate::{AlignedBuf, DType, Element, Shape, SharedBytes, TensorError, TensorView};
 use std::sync::{Arc, OnceLock};
 
@@ -61,7 +62,13 @@ impl Tensor {
     /// [`TensorError::WrongByteLength`] when shape and type give another size.
     pub fn from_buffer(dtype: DType, shape: Shape, buf: AlignedBuf) -> Result<Tensor, TensorError> {
         TensorView::from_bytes(dtype, shape, &buf)?;
-        Ok(Tensor { dtype, shape, storage: Storage::Owned(Arc::new(buf)) })
+        Ok(Tensor::checked(dtype, shape, buf))
+    }
+
+    /// A tensor over a buffer whose size was checked before.
+    pub(crate) fn checked(dtype: DType, shape: Shape, buf: AlignedBuf) -> Tensor {
+        debug_assert_eq!(buf.len(), shape.byte_len(dtype));
+        Tensor { dtype, shape, storage: Storage::Owned(Arc::new(buf)) }
     }
 
     /// A tensor over a range of a shared buffer, copied only if the range is not aligned for the type.
@@ -182,19 +189,14 @@ impl Tensor {
 
     /// The whole tensor, borrowed. It is aligned for its type.
     pub fn view(&self) -> TensorView<'_> {
-        let made = match &self.storage {
-            Storage::Owned(buf) => TensorView::from_bytes(self.dtype, self.shape, buf),
-            Storage::Shared(bytes) => TensorView::from_bytes(self.dtype, self.shape, bytes),
-            Storage::Strings(strings) => TensorView::from_strings(self.shape, strings),
-            Storage::Grown(grown) => {
-                TensorView::from_bytes(self.dtype, self.shape, grown.bytes(self.dtype))
-            }
+        let data = match &self.storage {
+            Storage::Owned(buf) => Data::Bytes(buf),
+            Storage::Shared(bytes) => Data::Bytes(bytes),
+            Storage::Strings(strings) => Data::Strings(strings),
+            Storage::Grown(grown) => Data::Bytes(grown.bytes(self.dtype)),
         };
-        match made {
-            Ok(view) => view,
-            // Every constructor checked the size and nothing changes a tensor.
-            Err(_) => unreachable!("a tensor's size was checked when it was made"),
-        }
+        // Every constructor checked the size and nothing changes a tensor.
+        TensorView::checked(self.dtype, self.shape, data)
     }
 
     /// The bytes of the elements; empty for strings.

@@ -41,6 +41,15 @@ impl<'a> TensorView<'a> {
         Ok(TensorView { dtype, shape, data: Data::Bytes(bytes) })
     }
 
+    /// A view of elements whose number was checked before.
+    pub(crate) fn checked(dtype: DType, shape: Shape, data: Data<'a>) -> TensorView<'a> {
+        debug_assert!(match data {
+            Data::Bytes(bytes) => bytes.len() == shape.byte_len(dtype),
+            Data::Strings(strings) => strings.len() == shape.elements(),
+        });
+        TensorView { dtype, shape, data }
+    }
+
     /// A view of `strings`.
     ///
     /// # Errors
@@ -111,7 +120,7 @@ impl<'a> TensorView<'a> {
     pub fn to_tensor(&self) -> Result<Tensor, TensorError> {
         match self.data {
             Data::Bytes(bytes) => {
-                Tensor::from_buffer(self.dtype, self.shape, AlignedBuf::copy_of(bytes)?)
+                Ok(Tensor::checked(self.dtype, self.shape, AlignedBuf::copy_of(bytes)?))
             }
             Data::Strings(strings) => Tensor::from_strings(strings.to_vec(), &self.shape),
         }

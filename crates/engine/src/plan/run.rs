@@ -41,7 +41,14 @@ pub struct Args<'a> {
     pub parallel: &'a dyn Parallel,
 }
 
-const NO_SUCH_OPERAND: RunError = RunError::Internal("a step asked for an operand it did not name");
+/// Functions, because an error that is made before it is needed has to be dropped again at every operand of every step.
+fn no_such_operand() -> RunError {
+    RunError::Internal("a step asked for an operand it did not name")
+}
+
+fn outside() -> RunError {
+    RunError::Internal("a step lies outside of the arena")
+}
 
 impl<'a> Args<'a> {
     /// The bytes of operand `index`.
@@ -49,8 +56,8 @@ impl<'a> Args<'a> {
     /// # Errors
     /// [`RunError::Internal`] when the step named fewer operands.
     pub fn read_bytes(&self, index: usize) -> Result<&'a [u8], RunError> {
-        match self.sources.get(index).ok_or(NO_SUCH_OPERAND)? {
-            StepSource::Arena(read) => self.mem.read(*read).ok_or(NO_SUCH_OPERAND),
+        match self.sources.get(index).ok_or_else(no_such_operand)? {
+            StepSource::Arena(read) => self.mem.read(*read).ok_or_else(no_such_operand),
             source => read_source(source, self.inputs, self.growing),
         }
     }
@@ -69,7 +76,7 @@ impl<'a> Args<'a> {
     /// # Errors
     /// [`RunError::Internal`] when the step named fewer outputs.
     pub fn write_bytes(&mut self) -> Result<&'a mut [u8], RunError> {
-        self.tail.take().or_else(|| self.mem.next_write()).ok_or(NO_SUCH_OPERAND)
+        self.tail.take().or_else(|| self.mem.next_write()).ok_or_else(no_such_operand)
     }
 
     /// The elements of the next output. They hold whatever was there before.
@@ -96,9 +103,9 @@ pub(crate) fn read_source<'a>(
         StepSource::Grown(state, range) => {
             (growing.get(*state).map(|state| state.growth.bytes()), range)
         }
-        StepSource::Arena(_) => return Err(NO_SUCH_OPERAND),
+        StepSource::Arena(_) => return Err(no_such_operand()),
     };
-    bytes.and_then(|b| b.get(range.clone())).ok_or(NO_SUCH_OPERAND)
+    bytes.and_then(|b| b.get(range.clone())).ok_or_else(no_such_operand)
 }
 
 /// The strings of a value outside of the arena.
@@ -110,9 +117,9 @@ pub(crate) fn read_strings<'a>(
         StepSource::Const(tensor, _) => Ok(tensor.view().strings()),
         StepSource::Input(index, _) => match inputs.get(*index) {
             Some(Some(view)) => Ok(view.strings()),
-            _ => Err(NO_SUCH_OPERAND),
+            _ => Err(no_such_operand()),
         },
-        StepSource::Grown(..) | StepSource::Arena(_) => Err(NO_SUCH_OPERAND),
+        StepSource::Grown(..) | StepSource::Arena(_) => Err(no_such_operand()),
     }
 }
 
@@ -126,13 +133,11 @@ pub(crate) fn run_segment(
         if env.cancelled.is_some_and(|cancelled| cancelled()) {
             return Err(RunError::Cancelled);
         }
-        let mem = blocks
-            .step(&step.spans)
-            .ok_or(RunError::Internal("a step lies outside of the arena"))?;
+        let mem = blocks.step(&step.spans).ok_or_else(outside)?;
         let (growing, tail): (&[Growing], _) = match step.append {
             None => (&*env.growing, None),
             Some(append) => {
-                let state = env.growing.get_mut(append.state).ok_or(NO_SUCH_OPERAND)?;
+                let state = env.growing.get_mut(append.state).ok_or_else(no_such_operand)?;
                 (&[], Some(state.growth.append(append.steps)?))
             }
         };

@@ -3,8 +3,9 @@
 use crate::compile::Program;
 use crate::error::RunError;
 use crate::plan::{Growing, GrowingShape, PlanNode, start_plan};
+use foldhash::fast::FixedState;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -52,9 +53,12 @@ pub(super) struct PlanEntry {
     last_used: AtomicU64,
 }
 
+/// Entries by the hash of their shapes, so that a look-up needs no key of its own. Every run looks for its plan, and
+/// shapes that were chosen to collide share a bucket no longer than the cache is large: a quick hash will do.
+type Entries = HashMap<u64, Vec<Arc<PlanEntry>>, FixedState>;
+
 pub(super) struct PlanCache {
-    /// Entries by the hash of their shapes, so that a look-up needs no key of its own.
-    entries: RwLock<HashMap<u64, Vec<Arc<PlanEntry>>>>,
+    entries: RwLock<Entries>,
     max_plans: usize,
     clock: AtomicU64,
     hits: AtomicU64,
@@ -77,7 +81,7 @@ impl PlanCache {
     }
 
     /// The plan for these inputs if it is there; does not count as a use.
-    pub fn peek(
+    fn peek(
         &self,
         inputs: &[Option<TensorView<'_>>],
         growing: &[Growing],
@@ -89,14 +93,25 @@ impl PlanCache {
     }
 
     /// The plan for these inputs, made outside of any lock when it is new.
+    ///
+    /// # Errors
+    /// Those of planning, and [`RunError::NotQuick`] for a plan that is not known to run `within` this time.
     pub fn get(
         &self,
         program: &Program,
         inputs: &[Option<TensorView<'_>>],
         growing: &[Growing],
+        within: Option<Duration>,
     ) -> Result<Arc<PlanEntry>, RunError> {
+        let known = self.peek(inputs, growing);
+        let is_quick = |entry: &Arc<PlanEntry>, limit| entry.last().is_some_and(|t| t <= limit);
+        if let Some(limit) = within
+            && !known.as_ref().is_some_and(|entry| is_quick(entry, limit))
+        {
+            return Err(RunError::NotQuick);
+        }
         let now = self.clock.fetch_add(1, Relaxed);
-        if let Some(entry) = self.peek(inputs, growing) {
+        if let Some(entry) = known {
             self.hits.fetch_add(1, Relaxed);
             entry.last_used.store(now, Relaxed);
             return Ok(entry);
@@ -149,7 +164,7 @@ impl PlanCache {
 
     /// Drops the plans that were not used for longest, some at a time: looking for them takes longer than making
     /// one. Callers that run one hold it until they are done.
-    fn evict(&self, entries: &mut HashMap<u64, Vec<Arc<PlanEntry>>>) {
+    fn evict(&self, entries: &mut Entries) {
         let age = |entry: &Arc<PlanEntry>| entry.last_used.load(Relaxed);
         let mut ages: Vec<u64> = entries.values().flatten().map(age).collect();
         // What a run asks for between two searches stays below what the cache holds by this part.
@@ -181,6 +196,12 @@ impl PlanCache {
 }
 
 impl PlanEntry {
+    /// How long the last run took, if there was one.
+    pub fn last(&self) -> Option<Duration> {
+        let nanos = self.last_nanos.load(Relaxed);
+        (nanos > 0).then(|| Duration::from_nanos(nanos))
+    }
+
     fn matches(&self, inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> bool {
         let Key { shapes, growing: lengths } = &self.key;
         shapes.len() == inputs.len()
@@ -199,7 +220,7 @@ fn hash_of(
     shapes: impl Iterator<Item = Option<Shape>>,
     growing: impl Iterator<Item = GrowingShape>,
 ) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FixedState::default().build_hasher();
     shapes.for_each(|shape| shape.hash(&mut hasher));
     growing.for_each(|state| state.hash(&mut hasher));
     hasher.finish()

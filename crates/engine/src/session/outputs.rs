@@ -59,7 +59,8 @@ impl<'a> Outputs<'a> {
         }
         let bytes = match &place.source {
             PlaceSource::Arena(span) => {
-                self.blocks.bytes(*span).ok_or(RunError::Internal("an output lies outside"))?
+                let outside = RunError::Internal("an output lies outside");
+                self.blocks.bytes(*span).ok_or(outside)?
             }
             PlaceSource::Outside(source) => read_source(source, self.inputs, self.growing)?,
             PlaceSource::Grown(_) => return Err(unknown()),

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::instance::Instance;
-use crate::scheduler::{Answer, Job, Reply};
+use crate::scheduler::{Answer, Arrival, Job, Reply};
 use crate::sequences::State;
 use std::time::Instant;
 use stead_tensor::Tensor;
@@ -41,10 +41,7 @@ pub(super) fn begin(
     let (signature, scheduler) = (model.signature(), model.scheduler());
     signature.complete(&mut inputs)?;
     let rows = match &scheduler.limits().batching {
-        Some(batching) => {
-            let names: Vec<&str> = signature.inputs.iter().map(|i| &*i.name).collect();
-            batching.rows(&inputs, &names)?
-        }
+        Some(batching) => batching.rows(&inputs, signature.inputs.iter().map(|i| &*i.name))?,
         None => 1,
     };
     let mut wanted = outputs.to_vec();
@@ -53,12 +50,13 @@ pub(super) fn begin(
         windows = layout.fill(&mut inputs, scheduler.evaluate().inputs(), state, rows)?;
         wanted.extend(layout.outputs());
     }
-    let deadline = model.deadline(deadline, Instant::now());
-    if here && let Some(answer) = scheduler.run_inline(None, &inputs, &wanted, rows, deadline) {
+    let queued = Instant::now();
+    let deadline = model.deadline(deadline, queued);
+    let times = Arrival { queued, deadline };
+    if here && let Some(answer) = scheduler.run_inline(None, &inputs, &wanted, rows, times) {
         return Ok(Begun { windows, answer: Some(answer) });
     }
-    let held = model.hold(&inputs)?;
-    let (queued, reply) = (Instant::now(), reply());
+    let (held, reply) = (model.hold(&inputs)?, reply());
     match scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held }) {
         None => Ok(Begun { windows, answer: None }),
         Some((_, error)) => Err(error),

@@ -141,7 +141,11 @@ impl Batching {
     ///
     /// # Errors
     /// [`ErrorKind::WrongBatch`] when inputs differ or there are more rows than a batch may have.
-    pub(crate) fn rows(&self, inputs: &[Option<Tensor>], names: &[&str]) -> Result<usize, Error> {
+    pub(crate) fn rows<'a>(
+        &self,
+        inputs: &[Option<Tensor>],
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<usize, Error> {
         let mut rows: Option<usize> = None;
         for ((tensor, axis), name) in inputs.iter().zip(&self.inputs).zip(names) {
             let (Some(tensor), Some(axis)) = (tensor, axis) else { continue };
@@ -155,7 +159,7 @@ impl Batching {
                 }
             };
             return Err(ErrorKind::WrongBatch {
-                input: (*name).to_owned(),
+                input: name.to_owned(),
                 expected,
                 actual: actual.to_string(),
             }
@@ -273,8 +277,8 @@ mod tests {
         for (label, other, expected) in cases {
             assert_eq!(b.joins(&request(1, 3, 16), &other), expected, "{label}");
         }
-        assert_eq!(b.rows(&request(3, 3, 1), &["x", "sr"]), Ok(3));
-        let error = b.rows(&request(9, 3, 1), &["x", "sr"]).unwrap_err().to_string();
+        assert_eq!(b.rows(&request(3, 3, 1), ["x", "sr"]), Ok(3));
+        let error = b.rows(&request(9, 3, 1), ["x", "sr"]).unwrap_err().to_string();
         assert_eq!(
             error,
             "Invalid input batch size - Expected: at most 8; Actual: 9; input name: x"

@@ -17,7 +17,7 @@ pub(crate) use pieces::{concat, cut};
 pub(crate) use reply::{PartReply, Reply};
 pub(crate) use timer::Timer;
 
-use crate::evaluate::{Evaluate, Grows};
+use crate::evaluate::{Evaluate, EvaluateError, Grows, Run};
 use crate::memory::Held;
 use crate::recorder::Recorder;
 use crate::{Error, ErrorKind};
@@ -53,6 +53,13 @@ pub(crate) struct Times {
     pub(crate) gather: Duration,
     pub(crate) infer: Duration,
     pub(crate) scatter: Duration,
+}
+
+/// When a request came, and when its answer is of no more use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) queued: Instant,
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// The outputs of one request in the order wanted.
@@ -153,35 +160,37 @@ impl Scheduler {
         inputs: &[Option<Tensor>],
         wanted: &[usize],
         rows: usize,
-        deadline: Option<Instant>,
+        times: Arrival,
     ) -> Option<Answer> {
-        if let Some(delay) = self.delay()
-            && self.lock().arrived(source, delay)
-        {
-            return None;
-        }
-        if !self.limits.growing.is_empty() {
-            // Each length is new, so that nobody knows how long it takes.
-            return None;
-        }
-        let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
-        if self.evaluate.last_duration(&views).is_none_or(|d| d > INLINE) {
-            return None;
+        let Arrival { queued, deadline } = times;
+        let late = || deadline.is_some_and(|d| d <= Instant::now());
+        if late() {
+            return Some(Err(self.explain(EvaluateError::Cancelled, true, "waiting")));
         }
         {
             let mut queue = self.lock();
-            if queue.len() > 0 || queue.active >= self.limits.runs {
+            if let Some(delay) = self.delay()
+                && queue.arrived(source, queued, delay)
+            {
+                return None;
+            }
+            // Each length of a growing state is new, so that nobody knows how long it takes.
+            let is_new = !self.limits.growing.is_empty();
+            if is_new || queue.len() > 0 || queue.active >= self.limits.runs {
                 return None;
             }
             queue.active += 1;
         }
-        self.recorder.waited([Duration::ZERO]);
-        let late = || deadline.is_some_and(|d| d <= Instant::now());
-        let answer = self.run_one(inputs, wanted, rows, None, &late);
+        let run = Run { team: None, cancelled: &late, within: Some(INLINE) };
+        let answer = self.run_one(inputs, wanted, rows, &run);
         // Whoever came meanwhile found the limit reached and counts on this run to go on.
         let mut queue = self.lock();
         queue.active -= 1;
         self.go_on(queue);
+        if matches!(answer, Err(EvaluateError::NotQuick)) {
+            return None;
+        }
+        self.recorder.waited([Duration::ZERO]);
         Some(answer.map_err(|e| self.explain(e, late(), "running")))
     }
 

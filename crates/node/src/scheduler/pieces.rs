@@ -11,14 +11,6 @@ fn around(shape: &Shape, axis: usize) -> (usize, usize) {
     (outer, inner)
 }
 
-fn with_size(shape: &Shape, axis: usize, size: usize) -> Vec<usize> {
-    let mut dims = shape.to_vec();
-    if let Some(d) = dims.get_mut(axis) {
-        *d = size;
-    }
-    dims
-}
-
 /// Tensors of one type, one after the other along an axis; they are equal in all others.
 ///
 /// # Errors
@@ -26,7 +18,7 @@ fn with_size(shape: &Shape, axis: usize, size: usize) -> Vec<usize> {
 pub(crate) fn concat<'a>(parts: &[&'a Tensor], axis: usize) -> Result<Tensor, TensorError> {
     let Some(first) = parts.first() else { return Tensor::zeros(DType::F32, Shape::new(&[0])?) };
     let size = |t: &Tensor| t.shape().get(axis).copied().unwrap_or(0);
-    let dims = with_size(&first.shape(), axis, parts.iter().map(|t| size(t)).sum());
+    let shape = first.shape().with(axis, parts.iter().map(|t| size(t)).sum())?;
     let (outer, inner) = around(&first.shape(), axis);
     if first.dtype() == DType::String {
         let blocks = (0..outer).flat_map(|o| parts.iter().map(move |t| (o, t)));
@@ -34,9 +26,8 @@ pub(crate) fn concat<'a>(parts: &[&'a Tensor], axis: usize) -> Result<Tensor, Te
             let n = size(t) * inner;
             t.view().strings().get(o * n..(o + 1) * n).unwrap_or_default().to_vec()
         };
-        return Tensor::from_strings(blocks.flat_map(block).collect(), &dims);
+        return Tensor::from_strings(blocks.flat_map(block).collect(), &shape);
     }
-    let shape = Shape::new(&dims)?;
     let block = |o: usize, part: &'a Tensor| {
         let n = size(part) * inner * part.dtype().size();
         part.bytes().get(o * n..(o + 1) * n).unwrap_or_default()
@@ -55,17 +46,16 @@ pub(crate) fn cut(
     axis: usize,
     range: Range<usize>,
 ) -> Result<Tensor, TensorError> {
-    let shape = view.shape();
-    let dims = with_size(&shape, axis, range.len());
-    let (outer, inner) = around(&shape, axis);
-    let row = shape.get(axis).copied().unwrap_or(0) * inner;
+    let whole = view.shape();
+    let shape = whole.with(axis, range.len())?;
+    let (outer, inner) = around(&whole, axis);
+    let row = whole.get(axis).copied().unwrap_or(0) * inner;
     let place = |o: usize| o * row + range.start * inner..o * row + range.end * inner;
     if view.dtype() == DType::String {
         let block = |o| view.strings().get(place(o)).unwrap_or_default().to_vec();
-        return Tensor::from_strings((0..outer).flat_map(block).collect(), &dims);
+        return Tensor::from_strings((0..outer).flat_map(block).collect(), &shape);
     }
     let size = view.dtype().size();
-    let shape = Shape::new(&dims)?;
     let block = |o: usize| {
         let place = place(o);
         view.bytes().get(place.start * size..place.end * size).unwrap_or_default()

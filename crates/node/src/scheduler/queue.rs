@@ -33,8 +33,8 @@ impl Queue {
 
     /// Notes that a request came, before it is decided whether it waits. Tells whether others can be expected within
     /// the delay of a batch.
-    pub(super) fn arrived(&mut self, source: Option<u64>, delay: Duration) -> bool {
-        self.arrivals.note(source, Instant::now(), delay);
+    pub(super) fn arrived(&mut self, source: Option<u64>, now: Instant, delay: Duration) -> bool {
+        self.arrivals.note(source, now, delay);
         self.arrivals.are_close(delay)
     }
 

@@ -6,7 +6,6 @@ use crate::{Code, Error, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use stead_pool::Team;
 use stead_tensor::{Tensor, TensorView};
 
 impl Scheduler {
@@ -38,8 +37,9 @@ impl Scheduler {
 
     fn run_job(&self, job: Job) {
         let team = Some(self.pool.team(self.limits.threads));
+        let run = Run { team, cancelled: &|| job.is_abandoned(), within: None };
         let answer = self
-            .run_one(&job.inputs, &job.wanted, job.rows, team, &|| job.is_abandoned())
+            .run_one(&job.inputs, &job.wanted, job.rows, &run)
             .map_err(|e| self.explain(e, job.is_late(), "running"));
         job.reply.send(answer);
         if !self.limits.growing.is_empty() {
@@ -54,15 +54,13 @@ impl Scheduler {
         inputs: &[Option<Tensor>],
         wanted: &[usize],
         rows: usize,
-        team: Option<Team<'_>>,
-        cancelled: &(dyn Fn() -> bool + Sync),
+        run: &Run<'_>,
     ) -> Result<Vec<Tensor>, EvaluateError> {
-        let run = Run { team, cancelled };
         if !self.limits.growing.is_empty() {
             let started = Instant::now();
             let growing = &self.limits.growing;
             let outputs =
-                self.caught(&run, || self.evaluate.run_growing(inputs, growing, wanted, &run))?;
+                self.caught(run, || self.evaluate.run_growing(inputs, growing, wanted, run))?;
             self.recorder.ran(
                 rows as u64,
                 1,
@@ -72,7 +70,7 @@ impl Scheduler {
         }
         let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
         let mut outputs = Vec::with_capacity(wanted.len());
-        let times = self.evaluated(&views, wanted, &run, &mut |_, view| {
+        let times = self.evaluated(&views, wanted, run, &mut |_, view| {
             outputs.push(view.to_tensor().map_err(|e| EvaluateError::Memory(e.to_string()))?);
             Ok(())
         })?;
@@ -96,7 +94,8 @@ impl Scheduler {
         let mut columns: Vec<Vec<Tensor>> = Vec::with_capacity(wanted.len());
         let mut unsplit = false;
         let abandoned = || jobs.iter().all(Job::is_abandoned);
-        let run = Run { team: Some(self.pool.team(self.limits.threads)), cancelled: &abandoned };
+        let team = Some(self.pool.team(self.limits.threads));
+        let run = Run { team, cancelled: &abandoned, within: None };
         let ran = self.evaluated(&views, &wanted, &run, &mut |place, view| {
             let output = wanted.get(place).copied().unwrap_or(usize::MAX);
             let Some(parts) = batching.scatter(output, view, &rows) else {
@@ -179,6 +178,7 @@ impl Scheduler {
                 ErrorKind::DeadlineExceeded { model, stage }.into()
             }
             EvaluateError::Cancelled => ErrorKind::Cancelled { model: self.model.clone() }.into(),
+            EvaluateError::NotQuick => with(Code::Internal, "the run was not quick".to_owned()),
             EvaluateError::Input(text) => with(Code::InvalidArgument, text),
             EvaluateError::Memory(text) => with(Code::ResourceExhausted, text),
             EvaluateError::Failed(text) => with(Code::Internal, text),

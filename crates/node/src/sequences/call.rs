@@ -133,8 +133,8 @@ pub(crate) fn answer(
             SequenceId::Number(n) => Param::U64(*n),
             SequenceId::Text(text) => Param::Str(text.to_string()),
         };
-        response.parameters.insert(ID.to_owned(), id);
-        response.parameters.insert(STEP.to_owned(), Param::U64(step));
+        response.parameters.insert(ID.into(), id);
+        response.parameters.insert(STEP.into(), Param::U64(step));
     }
     Ok(())
 }
@@ -236,7 +236,7 @@ mod tests {
     fn with(inputs: Vec<(&str, Tensor)>, parameters: Vec<(&str, Param)>) -> Result<Order, String> {
         let mut whole = request("m", &[1.0]);
         whole.inputs.extend(inputs.into_iter().map(|(n, t)| (n.to_owned(), t)));
-        whole.parameters.extend(parameters.into_iter().map(|(n, p)| (n.to_owned(), p)));
+        whole.parameters.extend(parameters.into_iter().map(|(n, p)| (n.to_owned().into(), p)));
         let order = read(&mut whole).map(|call| call.order).map_err(|e| e.to_string());
         assert!(order.is_err() || whole.inputs.len() == 1, "special inputs are taken out");
         order

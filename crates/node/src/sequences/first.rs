@@ -67,13 +67,7 @@ pub(super) fn join(
     new: &Tensor,
     axis: usize,
 ) -> Option<Result<Tensor, TensorError>> {
-    let others = |t: &Tensor| {
-        let mut dims = t.shape().to_vec();
-        if let Some(d) = dims.get_mut(axis) {
-            *d = 0;
-        }
-        (t.dtype(), dims)
-    };
+    let others = |t: &Tensor| (t.dtype(), t.shape().with(axis, 0));
     (others(before) == others(new)).then(|| concat(&[before, new], axis))
 }
 

@@ -76,9 +76,9 @@ fn arrive(sequencer: &Arc<Sequencer>, id: u64, control: Control) -> Arrived {
         inputs: Vec::new(),
         outputs: Vec::new(),
         parameters: Parameters::from([
-            ("sequence_id".to_owned(), Param::U64(id)),
-            ("sequence_start".to_owned(), Param::Bool(control == Start)),
-            ("sequence_end".to_owned(), Param::Bool(control == End)),
+            ("sequence_id".into(), Param::U64(id)),
+            ("sequence_start".into(), Param::Bool(control == Start)),
+            ("sequence_end".into(), Param::Bool(control == End)),
         ]),
         deadline: None,
         protocol: Protocol::KserveGrpc,

@@ -16,7 +16,7 @@ use std::path::Path;
 use stead_app::{ModelSettings, StateInit, StateSetting};
 use stead_engine::{Dim, IoSpec};
 use stead_sequence::pair_states;
-use stead_tensor::{Shape, Tensor};
+use stead_tensor::Tensor;
 
 /// The states and windows of a model.
 #[derive(Debug, Clone, PartialEq)]

@@ -179,7 +179,8 @@ impl Batch {
         given: &Tensor,
     ) -> Option<String> {
         let rows = rows_of(state, self.slot, self.state_axis)?;
-        let dims = given.shape().to_vec();
+        let shape = given.shape();
+        let dims = shape.dims();
         if dims.get(self.axis) == Some(&rows) {
             return None;
         }
@@ -189,7 +190,7 @@ impl Batch {
             None => "?".to_owned(),
         };
         let start: Vec<String> = spec.dims.iter().flatten().enumerate().map(size).collect();
-        Some(differing(&spec.name, &dims, &format!("[{}]", start.join(", "))))
+        Some(differing(&spec.name, dims, &format!("[{}]", start.join(", "))))
     }
 }
 

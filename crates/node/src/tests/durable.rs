@@ -65,7 +65,9 @@ impl Server {
         if step > 0 {
             p.insert("sequence_step".into(), Param::U64(step));
         }
-        flags.iter().for_each(|f| drop(p.insert(format!("sequence_{f}"), Param::Bool(true))));
+        flags
+            .iter()
+            .for_each(|f| drop(p.insert(format!("sequence_{f}").into(), Param::Bool(true))));
         let answer = self.runtime.block_on(self.node.infer(request)).map_err(|e| e.code)?;
         let Param::U64(id) = answer.parameters["sequence_id"] else { panic!("a number") };
         Ok((sum(&answer), id))

@@ -88,6 +88,9 @@ impl Evaluate for Adder {
         run: &Run<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(), EvaluateError> {
+        if run.within.is_some() && !self.fast {
+            return Err(EvaluateError::NotQuick);
+        }
         let x = inputs[0].unwrap();
         let values = x.as_slice::<f32>().unwrap();
         if !self.gate.pass(values, run.cancelled) {
@@ -113,10 +116,6 @@ impl Evaluate for Adder {
             _ => outputs[0].view(),
         };
         wanted.iter().enumerate().try_for_each(|(place, &i)| sink(place, output(i)))
-    }
-
-    fn last_duration(&self, _: &[Option<TensorView<'_>>]) -> Option<Duration> {
-        self.fast.then_some(Duration::from_micros(1))
     }
 
     fn plan_stats(&self) -> PlanStats {

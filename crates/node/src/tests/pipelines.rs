@@ -56,7 +56,7 @@ fn start(gate: &Arc<Gate>) -> (Folder, Arc<Embedded>) {
 fn step(id: u64, flag: Option<&str>, value: f32) -> InferRequest {
     let mut request = request("chain", &[value]);
     request.parameters.insert("sequence_id".into(), Param::U64(id));
-    flag.map(|f| request.parameters.insert(format!("sequence_{f}"), Param::Bool(true)));
+    flag.map(|f| request.parameters.insert(format!("sequence_{f}").into(), Param::Bool(true)));
     request
 }
 

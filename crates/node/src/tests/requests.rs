@@ -170,7 +170,7 @@ fn overrides_by_request_are_refused() {
     let folder = folder();
     let node = folder.start();
     for key in ["config", "file:1/model.onnx"] {
-        let parameters = [(key.to_owned(), Param::Str("x".to_owned()))].into();
+        let parameters = [(key.into(), Param::Str("x".to_owned()))].into();
         let error = node.load_model("m", &parameters).unwrap_err();
         assert_eq!(error.code, Code::InvalidArgument, "{error}");
     }

@@ -75,7 +75,9 @@ impl Server {
         let p = &mut request.parameters;
         p.insert("sequence_id".into(), Param::Str("call".into()));
         p.insert("sequence_step".into(), Param::U64(step));
-        flags.iter().for_each(|f| drop(p.insert(format!("sequence_{f}"), Param::Bool(true))));
+        flags
+            .iter()
+            .for_each(|f| drop(p.insert(format!("sequence_{f}").into(), Param::Bool(true))));
         let answer = self.infer(request).map_err(|e| e.code)?;
         assert_eq!(answer.parameters["sequence_id"], Param::Str("call".into()));
         let Param::U64(step) = answer.parameters["sequence_step"] else { panic!("a number") };

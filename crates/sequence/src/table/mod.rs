@@ -16,6 +16,7 @@ pub use restore::{Ended, Image};
 use crate::{Order, SequenceError, SequenceId};
 use ended::{Ending, Endings};
 use entry::{Entry, Running, Waiting, same_request};
+use foldhash::quality::RandomState;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
@@ -162,7 +163,8 @@ pub struct Table<J, S, A> {
     ids: Ids,
     counter: u64,
     serial: u64,
-    entries: HashMap<SequenceId, Entry<J, S, A>>,
+    /// By id, with a quick hash: a step looks five times.
+    entries: HashMap<SequenceId, Entry<J, S, A>, RandomState>,
     /// Sequences by the time of their last step.
     ages: BTreeMap<(Duration, u64), SequenceId>,
     /// Ids chosen here, by the name of the numbered START that they were chosen for.
@@ -192,7 +194,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             ids,
             counter: 0,
             serial: 0,
-            entries: HashMap::new(),
+            entries: HashMap::default(),
             ages: BTreeMap::new(),
             requests: HashMap::new(),
             ended: Endings::default(),
@@ -258,7 +260,9 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             }
             Outcome::Done { state, answer } => self.commit(&id, running, state, answer, now),
         }
-        self.pump(&id, waiting, now, next);
+        if !waiting.is_empty() {
+            self.pump(&id, waiting, now, next);
+        }
         true
     }
 

@@ -5,6 +5,7 @@ use super::datatype::datatype_name;
 use super::infer::{EXTENSIONS, evaluate, is_batched};
 use super::message::{encode_message, parse_message};
 use super::order::{Lane, lane};
+use super::request::ParsedInfer;
 use super::statistics::statistics_message;
 use super::stream::Answers;
 use crate::fault::Fault;
@@ -16,7 +17,7 @@ use pb::model_repository_parameter::ParameterChoice;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
-use stead_node::{Method, Param, Parameters, Protocol, TensorInfo, parse_version};
+use stead_node::{Method, Param, Parameters, Protocol, TensorInfo, VersionRef, parse_version};
 use tonic::{Request, Response, Status, Streaming};
 
 const GRPC: Protocol = Protocol::KserveGrpc;
@@ -34,21 +35,33 @@ impl Service {
     }
 }
 
-async fn infer(
+/// Evaluates a message. It is read before the future is made: what reading needs would make that larger, and it is moved
+/// several times on its way to the task that drives it.
+fn infer(
     shared: Arc<Shared>,
     request: pb::ModelInferRequest,
     until: Option<Instant>,
-) -> Result<pb::ModelInferResponse, Fault> {
-    let mut request = request;
+) -> impl Future<Output = Result<pb::ModelInferResponse, Fault>> {
+    let read = read(request, until);
+    async move {
+        let (model, version, parsed) = read?;
+        let classes = parsed.outputs.iter().any(|w| w.classes.is_some());
+        let wanted = if classes { parsed.outputs.clone() } else { Vec::new() };
+        let response = evaluate(&shared.node, model, version, parsed, GRPC).await?;
+        let batched = classes && is_batched(&shared.node, &response);
+        encode_message(response, &wanted, batched)
+    }
+}
+
+fn read(
+    mut request: pb::ModelInferRequest,
+    until: Option<Instant>,
+) -> Result<(String, VersionRef, ParsedInfer), Fault> {
     let model = std::mem::take(&mut request.model_name);
     let version = parse_version(&request.model_version)?;
     let mut parsed = parse_message(request)?;
     parsed.deadline = earlier(parsed.deadline, until);
-    let classes = parsed.outputs.iter().any(|w| w.classes.is_some());
-    let wanted = if classes { parsed.outputs.clone() } else { Vec::new() };
-    let response = evaluate(&shared.node, model, version, parsed, GRPC).await?;
-    let batched = classes && is_batched(&shared.node, &response);
-    encode_message(response, &wanted, batched)
+    Ok((model, version, parsed))
 }
 
 fn not_served<T>(call: &str) -> Result<Response<T>, Status> {
@@ -64,7 +77,7 @@ fn repository_parameters(list: HashMap<String, pb::ModelRepositoryParameter>) ->
         // Only `file:` overrides are bytes, and those are refused by their name.
         ParameterChoice::BytesParam(_) => Some(Param::Str(String::new())),
     };
-    list.into_iter().filter_map(|(name, p)| Some((name, value(p)?))).collect()
+    list.into_iter().filter_map(|(name, p)| Some((name.into(), value(p)?))).collect()
 }
 
 type Answer<T> = Result<Response<T>, Status>;

@@ -20,13 +20,24 @@ pub const EXTENSIONS: [&str; 7] = [
 ///
 /// # Errors
 /// Those of the node.
-pub async fn evaluate(
+pub fn evaluate(
     node: &Embedded,
     model: String,
     version: VersionRef,
     parsed: ParsedInfer,
     protocol: Protocol,
-) -> Result<InferResponse, Fault> {
+) -> impl Future<Output = Result<InferResponse, Fault>> {
+    let request = prepare(node, model, version, parsed, protocol);
+    async move { Ok(node.infer(request?).await?) }
+}
+
+fn prepare(
+    node: &Embedded,
+    model: String,
+    version: VersionRef,
+    parsed: ParsedInfer,
+    protocol: Protocol,
+) -> Result<InferRequest, Fault> {
     let classified = parsed.outputs.iter().filter(|o| o.classes.is_some());
     let classified: Vec<String> = classified.map(|o| o.name.clone()).collect();
     let request = InferRequest {
@@ -46,7 +57,7 @@ pub async fn evaluate(
             check_classes(output.dtype)?;
         }
     }
-    Ok(node.infer(request).await?)
+    Ok(request)
 }
 
 /// Whether axis 0 of a model's tensors is a batch, as its configuration says.

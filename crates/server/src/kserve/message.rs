@@ -35,7 +35,7 @@ fn parameters(list: PbParameters) -> Result<Parameters, Fault> {
                 Some(ParameterChoice::StringParam(v)) => Param::Str(v),
                 None => return Err(Fault::invalid(format!("parameter '{name}' has no value"))),
             };
-            Ok((name, value))
+            Ok((name.into(), value))
         })
         .collect()
 }
@@ -218,10 +218,14 @@ pub fn encode_message(
         model_name: response.model,
         model_version: response.version.to_string(),
         id: response.id,
-        parameters: response.parameters.into_iter().map(|(n, v)| (n, parameter(v))).collect(),
+        parameters: named(response.parameters),
         outputs,
         raw_output_contents,
     })
+}
+
+fn named(parameters: Parameters) -> PbParameters {
+    parameters.into_iter().map(|(name, value)| (name.into(), parameter(value))).collect()
 }
 
 /// A parameter as a message.

@@ -21,7 +21,7 @@ pub fn read_parameters(reader: &mut Reader<'_>) -> Result<Parameters, Fault> {
                 return Err(Fault::from(wrong).at(&format!("parameter '{key}'")));
             }
         };
-        parameters.insert(key.to_owned(), value);
+        parameters.insert(key.to_owned().into(), value);
         Ok(())
     })?;
     Ok(parameters)
@@ -49,7 +49,7 @@ pub fn check_parameters(parameters: &mut Parameters) -> Result<(), Fault> {
     // A hint about streams that tritonclient sends; every response here is final anyway.
     parameters.remove("triton_enable_empty_final_response");
     for (name, value) in parameters.iter() {
-        let expected = match (name.as_str(), value) {
+        let expected = match (&**name, value) {
             ("sequence_id", Param::U64(_) | Param::Str(_))
             | ("sequence_start" | "sequence_end" | "binary_data_output", Param::Bool(_)) => {
                 continue;
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_timeout_of_zero_is_none() {
         for (us, some) in [(0, false), (5, true)] {
-            let mut p = Parameters::from([("timeout".to_owned(), Param::U64(us))]);
+            let mut p = Parameters::from([("timeout".into(), Param::U64(us))]);
             assert_eq!(take_deadline(&mut p).is_some(), some);
             assert!(p.is_empty());
         }

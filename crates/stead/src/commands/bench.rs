@@ -116,7 +116,7 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
 /// One run, outputs left where they lie.
 fn once(session: &Session, inputs: &Inputs, threads: &Threads) -> Result<Duration, Failure> {
     let views = inputs.views();
-    let cx = RunContext { parallel: threads, cancelled: None };
+    let cx = RunContext { parallel: threads, ..RunContext::default() };
     let started = Instant::now();
     session.run_with(&views, &cx, |_| ()).map_err(Failure::failed)?;
     Ok(started.elapsed())

@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let session = load(&args.model.model)?;
     let inputs = args.model.inputs.tensors(&session, &specs)?;
     let threads = Threads::new(usize::from(args.threads))?;
-    let cx = RunContext { parallel: &threads, cancelled: None };
+    let cx = RunContext { parallel: &threads, ..RunContext::default() };
     let names: Vec<&str> = session.model().outputs().iter().map(|o| o.name.as_str()).collect();
     let outputs: Result<Vec<Tensor>, String> = session
         .run_with(&inputs.views(), &cx, |outputs| {

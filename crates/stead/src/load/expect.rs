@@ -75,9 +75,9 @@ impl<'a> Reference<'a> {
     ) -> Result<Vec<(String, Tensor)>, Failure> {
         let mut parameters = Parameters::new();
         if self.has_sequences {
-            parameters.insert("sequence_id".to_owned(), Param::U64(signal as u64 + 1));
-            parameters.insert("sequence_start".to_owned(), Param::Bool(step == 0));
-            parameters.insert("sequence_end".to_owned(), Param::Bool(step + 1 == steps));
+            parameters.insert("sequence_id".into(), Param::U64(signal as u64 + 1));
+            parameters.insert("sequence_start".into(), Param::Bool(step == 0));
+            parameters.insert("sequence_end".into(), Param::Bool(step + 1 == steps));
         }
         let mut inputs = frame.tensors.clone();
         if step > 0 {

@@ -1,6 +1,6 @@
 //! Concat: each input is copied to its place, from wherever it lies.
 
-use super::{axis_of, width_of, with_dim};
+use super::{axis_of, width_of};
 use crate::error::{BuildError, PlanError, RunError};
 use crate::ops::{Args, NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, plan_fn, types};
 use stead_kernels::movement::{Layout, copy_layout};
@@ -28,7 +28,7 @@ fn concat(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         for index in 0..cx.input_count() {
             let shape = cx.shape(index)?;
             let dim = shape.get(axis).copied().unwrap_or(0);
-            if shape.rank() != first.rank() || with_dim(&shape, axis, first[axis])? != first {
+            if shape.rank() != first.rank() || shape.with(axis, first[axis])? != first {
                 return Err(PlanError::shape(format!(
                     "{shape} cannot be concatenated to {first} along axis {axis}"
                 )));
@@ -40,7 +40,7 @@ fn concat(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         if cx.input_count() == 1 {
             return cx.alias(0, 0, first);
         }
-        let shape = with_dim(&first, axis, total)?;
+        let shape = first.with(axis, total)?;
         let width = width_of(cx.dtype(0)?);
         if let Some(state) = cx.appends(0, 0, axis, 1..cx.input_count()) {
             // The first input is a state that grows where it lies: only the others are copied, behind it.

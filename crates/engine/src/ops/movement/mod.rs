@@ -3,7 +3,7 @@
 use super::OpDef;
 use crate::error::{PlanError, RunError};
 use stead_kernels::movement::OutOfRange;
-use stead_tensor::{DType, MAX_RANK, Shape};
+use stead_tensor::{DType, MAX_RANK};
 
 mod concat;
 mod constant;
@@ -91,13 +91,4 @@ fn permuted(strides: &[isize; MAX_RANK], order: &[usize]) -> [isize; MAX_RANK] {
         *to = strides[from];
     }
     permuted
-}
-
-/// A shape with one dimension replaced.
-fn with_dim(shape: &Shape, axis: usize, dim: usize) -> Result<Shape, PlanError> {
-    let mut dims = shape.to_vec();
-    if let Some(d) = dims.get_mut(axis) {
-        *d = dim;
-    }
-    Ok(Shape::new(&dims)?)
 }

@@ -1,6 +1,6 @@
 //! Operators that pick elements by value: NonZero, Compress, ReverseSequence.
 
-use super::{axis_of, count, width_of, with_dim};
+use super::{axis_of, count, width_of};
 use crate::error::{BuildError, PlanError, RunError};
 use crate::ops::{Args, NodeSpec, OpDef, OpPlan, Out, Param, TypeSet, plan_fn, types};
 use half::{bf16, f16};
@@ -107,7 +107,7 @@ fn build_compress(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             return Err(cx.measure("count", 1, &[condition], |a| Count.call::<u8>(a)));
         };
         let block = count(&seen[axis + 1..]) * width_of(cx.dtype(0)?);
-        let slot = cx.output(0, with_dim(&seen, axis, measured(&found)?)?)?;
+        let slot = cx.output(0, seen.with(axis, measured(&found)?)?)?;
         cx.step("compress", &[x, condition], &[slot], move |a| {
             compress(block, extent, a.read_bytes(0)?, a.read_bytes(1)?, a.write_bytes()?);
             Ok(())

@@ -1,6 +1,6 @@
 //! Split: views of parts along an axis.
 
-use super::{axis_of, dim_of, with_dim};
+use super::{axis_of, dim_of};
 use crate::error::{BuildError, PlanError};
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, plan_fn, types};
 
@@ -64,7 +64,7 @@ fn emit(cx: &mut PlanCx<'_>, axis: usize, sizes: &[usize]) -> Result<(), PlanErr
     let lies = cx.strided(0)?;
     let mut at = 0;
     for (output, &size) in sizes.iter().enumerate() {
-        let part = with_dim(&shape, axis, size)?;
+        let part = shape.with(axis, size)?;
         let offset = match part.elements() {
             0 => 0,
             _ => (lies.offset as isize + at as isize * lies.strides[axis]) as usize,

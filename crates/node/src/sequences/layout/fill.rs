@@ -65,11 +65,7 @@ impl Layout {
             let before = match known(self.slots.len() + i) {
                 Some(before) => before.clone(),
                 None => {
-                    let mut dims = new.shape().to_vec();
-                    if let Some(d) = dims.get_mut(window.axis) {
-                        *d = window.length;
-                    }
-                    let shape = Shape::new(&dims).map_err(memory)?;
+                    let shape = new.shape().with(window.axis, window.length).map_err(memory)?;
                     Tensor::zeros(new.dtype(), shape).map_err(memory)?
                 }
             };

@@ -2,7 +2,7 @@
 
 use super::reply::{Done, Pending, StepReply, Turn};
 use super::{Client, Due, Sequencer, Step, StepAnswer, Work, others};
-use crate::scheduler::{Answer, Job, Reply};
+use crate::scheduler::{Answer, Arrival, Job, Reply};
 use crate::sequences::call::Call;
 use crate::sequences::durable::{self, Durable};
 use crate::sequences::state::{Kept, State, Stored};
@@ -21,7 +21,8 @@ impl Sequencer {
                 return self.arrive_beside(&others, call, step);
             }
         }
-        let mut due = Due::new();
+        // What is due is nearly always this step.
+        let mut due = Due::with_capacity(1);
         {
             let mut table = self.lock();
             if table.waiting() >= self.queue {
@@ -82,8 +83,18 @@ impl Sequencer {
     /// Sends a step on its way. Gives the answer when there is one at once.
     fn run(self: &Arc<Self>, run: Run<Step, Stored>, here: bool) -> Option<(Pending, Done)> {
         let Run { job, ticket, step, state, end, origin } = run;
-        let Step { mut inputs, wanted, names, rows, deadline, queued, held, form, client, turn } =
-            job;
+        let Step {
+            mut inputs,
+            mut wanted,
+            names,
+            rows,
+            deadline,
+            queued,
+            held,
+            form,
+            client,
+            turn,
+        } = job;
         let windows = Vec::new();
         let mut pending = Pending { ticket, step, end, origin, names, windows, form, client };
         let state = match state.as_ref().map(Stored::load).transpose() {
@@ -106,10 +117,10 @@ impl Sequencer {
             Ok(windows) => pending.windows = windows,
             Err(error) => return Some((pending, Err(error))),
         }
-        let wanted: Vec<usize> = wanted.into_iter().chain(layout.outputs()).collect();
+        wanted.extend(layout.outputs());
         let source = Some(source_of(&pending.ticket.id));
-        if here && let Some(answer) = scheduler.run_inline(source, &inputs, &wanted, rows, deadline)
-        {
+        let times = Arrival { queued, deadline };
+        if here && let Some(answer) = scheduler.run_inline(source, &inputs, &wanted, rows, times) {
             let done = self.split(&mut pending, answer);
             return Some((pending, done));
         }

@@ -1,0 +1,134 @@
+//! From a request to its answer.
+
+use super::Instance;
+use crate::scheduler::{Answer, Arrival, Job, Reply};
+use crate::sequences::{self, Step, StepAnswer};
+use crate::{Error, ErrorKind, InferRequest, InferResponse, Parameters};
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// A request that was let in.
+struct Begun {
+    /// The answer so far.
+    response: InferResponse,
+    deadline: Option<Instant>,
+    source: Source,
+}
+
+/// Where the outputs come from.
+enum Source {
+    /// A step of a sequence.
+    Step(oneshot::Receiver<Result<StepAnswer, Error>>),
+    /// A run that waits, and the names of its outputs.
+    Run(Vec<String>, oneshot::Receiver<Answer>),
+    /// They are there.
+    Done,
+}
+
+impl Instance {
+    /// Answers a request.
+    pub(crate) fn answer(
+        &self,
+        request: InferRequest,
+        arrived: Instant,
+    ) -> impl Future<Output = Result<InferResponse, Error>> {
+        // Not within the future: what is only needed until the request waits would make it large, and it is moved
+        // several times on its way to the task that drives it.
+        let begun = self.begin(request, arrived);
+        async move {
+            let Begun { mut response, deadline, source } = begun?;
+            match source {
+                Source::Step(answer) => {
+                    let answer = wait(&self.model, answer, deadline).await?;
+                    response.outputs = answer.outputs;
+                    sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
+                }
+                Source::Run(names, answer) => {
+                    let outputs = wait(&self.model, answer, deadline).await?;
+                    response.outputs = names.into_iter().zip(outputs).collect();
+                }
+                Source::Done => {}
+            }
+            Ok(response)
+        }
+    }
+
+    /// Lets a request in: it has run when this returns, or waits.
+    fn begin(&self, mut request: InferRequest, arrived: Instant) -> Result<Begun, Error> {
+        let call = self.sequences.as_ref().map(|_| sequences::read(&mut request)).transpose()?;
+        if let (Some(call), Some(sequences)) = (&call, &self.sequences) {
+            sequences.check(&call.order)?;
+        }
+        let InferRequest { model, id, inputs, outputs, deadline, .. } = request;
+        let (inputs, wanted) = self.signature.arrange(&self.model, inputs, &outputs)?;
+        let rows = match &self.scheduler.limits().batching {
+            Some(batching) => {
+                batching.rows(&inputs, self.signature.inputs.iter().map(|i| &*i.name))?
+            }
+            None => 1,
+        };
+        let deadline = self.deadline(deadline, arrived);
+        let names: Vec<String> =
+            wanted.iter().map(|&i| self.signature.outputs[i].name.clone()).collect();
+        let mut response = InferResponse {
+            model,
+            version: self.version,
+            id,
+            outputs: Vec::new(),
+            parameters: Parameters::new(),
+        };
+        if let (Some(call), Some(sequences)) = (call, &self.sequences) {
+            let (client, answer) = oneshot::channel();
+            let held = self.hold(&inputs)?;
+            let form = call.form;
+            let queued = arrived;
+            let step = Step {
+                inputs,
+                wanted,
+                names,
+                rows,
+                deadline,
+                queued,
+                held,
+                form,
+                client,
+                turn: None,
+            };
+            sequences.arrive(call, step);
+            return Ok(Begun { response, deadline, source: Source::Step(answer) });
+        }
+        let times = Arrival { queued: arrived, deadline };
+        if let Some(answer) = self.scheduler.run_inline(None, &inputs, &wanted, rows, times) {
+            response.outputs = names.into_iter().zip(answer?).collect();
+            return Ok(Begun { response, deadline, source: Source::Done });
+        }
+        let held = self.hold(&inputs)?;
+        let (client, answer) = oneshot::channel();
+        let reply = Reply::Client(client);
+        let job = Job { inputs, wanted, rows, deadline, queued: arrived, reply, held };
+        match self.scheduler.submit(job) {
+            Some((_, error)) => Err(error),
+            None => Ok(Begun { response, deadline, source: Source::Run(names, answer) }),
+        }
+    }
+}
+
+/// Waits for an answer until the deadline. The scheduler looks at deadlines too, but only between steps: this
+/// answers in time.
+pub(crate) async fn wait<T>(
+    model: &str,
+    answer: oneshot::Receiver<Result<T, Error>>,
+    deadline: Option<Instant>,
+) -> Result<T, Error> {
+    let gone = |_| Error::from(ErrorKind::ShuttingDown);
+    let Some(deadline) = deadline else { return answer.await.map_err(gone)? };
+    match tokio::time::timeout_at(deadline.into(), answer).await {
+        Ok(answer) => answer.map_err(gone)?,
+        Err(_) => Err(late(model)),
+    }
+}
+
+/// The error of a request whose deadline passed while it waited.
+pub(crate) fn late(model: &str) -> Error {
+    ErrorKind::DeadlineExceeded { model: model.to_owned(), stage: "waiting" }.into()
+}
