@@ -66,6 +66,10 @@ pub fn run(args: &CheckArgs) -> Result<bool, Failure> {
         0 => String::new(),
         more => format!(", and {more} more of them"),
     };
-    eprintln!("{errors} errors, {warnings} warnings{omitted}");
+    eprintln!("{}, {}{omitted}", counted(errors, "error"), counted(warnings, "warning"));
     Ok(is_right)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
