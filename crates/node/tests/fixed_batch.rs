@@ -83,8 +83,7 @@ async fn joint_steps_give_what_each_gives_alone() {
     }
     let stats = joint.statistics(Some("vad"), &VersionRef::Latest).unwrap().remove(0);
     assert_eq!(stats.inference_count, SEQUENCES * STEPS);
-    // How many share a run is a matter of time; that some do is not.
-    assert!(stats.execution_count < SEQUENCES * STEPS, "{} runs", stats.execution_count);
+    assert!(stats.execution_count < SEQUENCES * STEPS / 4, "{} runs", stats.execution_count);
 }
 
 #[tokio::test]

@@ -13,6 +13,10 @@ pub(super) struct Arrivals {
 /// The share of the newest gap in the mean, as a divisor: a burst is taken for one after a few requests.
 const MEMORY: u32 = 8;
 
+/// The share of a request that follows one of its own source: a client is taken for alone at the third, and not at the
+/// first. When one run has answered many clients, any of them may come twice before the others have come once.
+const ALONE: u32 = 4;
+
 /// So many mean gaps without a request end a burst.
 const GAPS: u32 = 4;
 
@@ -26,7 +30,7 @@ impl Arrivals {
         if let Some((before, last)) = self.last.replace((source, now)) {
             let longest = 2 * delay;
             if before.is_some() && before == source {
-                self.gap = (self.gap + longest) / 2;
+                self.gap = (self.gap * (ALONE - 1) + longest) / ALONE;
                 return;
             }
             // A long pause says no more than that nothing came for some delays, and must be forgotten as soon.
@@ -77,6 +81,18 @@ mod tests {
             }
             assert_eq!(arrivals.are_close(delay), expected, "{label}");
         }
+    }
+
+    #[test]
+    fn a_client_is_alone_when_it_follows_itself_for_the_third_time() {
+        let (delay, mut now) = (Duration::from_millis(1), Instant::now());
+        let mut arrivals = Arrivals::default();
+        let closeness = [1, 2, 3, 3, 3, 3].map(|source| {
+            now += Duration::from_micros(10);
+            arrivals.note(Some(source), now, delay);
+            arrivals.are_close(delay)
+        });
+        assert_eq!(closeness, [true, true, true, true, true, false]);
     }
 
     #[test]
