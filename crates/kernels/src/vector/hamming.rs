@@ -180,6 +180,10 @@ fn run<O: SimdOp>(isa: Isa, op: O) -> O::Output {
     dispatch(isa, op)
 }
 
+/// Runs `op` compiled for AVX-512 with the counting of bits.
+///
+/// # Safety
+/// The machine must have what [`Isa::Avx512`] stands for, and AVX512_VPOPCNTDQ.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx2,fma,f16c")]
