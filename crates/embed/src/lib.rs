@@ -16,9 +16,11 @@
 //!
 //! The rank features `tokenInputIds`, `customTokenInputIds`, `tokenTypeIds` and `tokenAttentionMask` are
 //! these functions on cells of tensors; training data is made by the same ones, so that a ranker
-//! is trained on what it is served.
+//! is trained on what it is served. [`Tokenizer`] makes the ids of texts.
 #![forbid(unsafe_code)]
 
 mod join;
+mod tokenizer;
 
 pub use join::{CLS, SEP, attention_mask, input_ids, token_count, token_type_ids};
+pub use tokenizer::{Cut, Settings, Specials, Tokenizer, TokenizerError};

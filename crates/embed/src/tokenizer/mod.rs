@@ -1,0 +1,146 @@
+//! Texts to token ids, by the tokenizers that packages of Vespa name.
+
+mod error;
+mod wordpiece;
+
+use tokenizers::{TruncationDirection, TruncationParams, TruncationStrategy};
+
+pub use error::TokenizerError;
+
+/// The ids around each text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Specials {
+    /// None.
+    #[default]
+    None,
+    /// Those of the post-processor in `tokenizer.json`.
+    OfFile,
+    /// These two.
+    Around(u32, u32),
+}
+
+/// How many ids a text may have, those around it counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cut {
+    /// Any number.
+    #[default]
+    Never,
+    /// So many.
+    At(usize),
+    /// So many as `tokenizer.json` says; where it does not, or more than this, this many.
+    OfFileOr(usize),
+}
+
+/// What is done to the ids of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The ids around it.
+    pub specials: Specials,
+    /// How many there may be.
+    pub cut: Cut,
+}
+
+/// A tokenizer. Texts are never padded: zeros behind them are the matter of tensors.
+pub struct Tokenizer {
+    library: tokenizers::Tokenizer,
+    specials: Specials,
+    /// The most ids between those of [`Specials::Around`].
+    most: Option<usize>,
+}
+
+impl Tokenizer {
+    /// A tokenizer of `tokenizer.json` as Hugging Face's libraries write it.
+    ///
+    /// # Errors
+    /// When the bytes are none, or the settings leave no room for tokens.
+    pub fn from_json(bytes: &[u8], settings: Settings) -> Result<Tokenizer, TokenizerError> {
+        let library = tokenizers::Tokenizer::from_bytes(bytes)
+            .map_err(|e| TokenizerError::File(e.to_string()))?;
+        Tokenizer::new(library, settings)
+    }
+
+    /// A tokenizer of the words of `vocab.txt`, as BERT uncased has it.
+    ///
+    /// # Errors
+    /// When `[UNK]` is missing, or the settings leave no room for tokens.
+    pub fn from_vocabulary(text: &str, settings: Settings) -> Result<Tokenizer, TokenizerError> {
+        Tokenizer::new(wordpiece::read(text)?, settings)
+    }
+
+    fn new(
+        mut library: tokenizers::Tokenizer,
+        settings: Settings,
+    ) -> Result<Tokenizer, TokenizerError> {
+        let of_file = library.get_truncation().filter(|t| {
+            // Any other strategy is one for pairs of texts.
+            matches!(t.strategy, TruncationStrategy::LongestFirst)
+        });
+        let limit = match settings.cut {
+            Cut::Never => None,
+            Cut::At(limit) => Some(limit),
+            Cut::OfFileOr(limit) => Some(of_file.map_or(limit, |t| t.max_length.min(limit))),
+        };
+        let specials = match settings.specials {
+            Specials::None => 0,
+            Specials::OfFile => library
+                .get_post_processor()
+                .map_or(0, |p| tokenizers::PostProcessor::added_tokens(p, false)),
+            Specials::Around(..) => 2,
+        };
+        if let Some(limit) = limit.filter(|limit| *limit <= specials) {
+            return Err(TokenizerError::NoRoom { limit, specials });
+        }
+        let is_around = matches!(settings.specials, Specials::Around(..));
+        let truncation = limit.filter(|_| !is_around).map(|max_length| TruncationParams {
+            direction: TruncationDirection::Right,
+            max_length,
+            strategy: TruncationStrategy::LongestFirst,
+            stride: 0,
+        });
+        library
+            .with_truncation(truncation)
+            .map_err(|e| TokenizerError::File(e.to_string()))?
+            .with_padding(None);
+        let most = limit.filter(|_| is_around).map(|limit| limit - specials);
+        Ok(Tokenizer { library, specials: settings.specials, most })
+    }
+
+    /// The ids of a text.
+    ///
+    /// # Errors
+    /// When the tokenizer has no token for a part of it and none for what is unknown.
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        let specials = self.specials == Specials::OfFile;
+        let encoding = self
+            .library
+            .encode_fast(text, specials)
+            .map_err(|e| TokenizerError::Text(e.to_string()))?;
+        let ids = encoding.get_ids();
+        let Specials::Around(start, end) = self.specials else { return Ok(ids.to_vec()) };
+        let ids = &ids[..ids.len().min(self.most.unwrap_or(usize::MAX))];
+        Ok([&[start], ids, &[end]].concat())
+    }
+
+    /// The largest id of a token.
+    #[must_use]
+    pub fn largest_id(&self) -> u32 {
+        let largest = self.library.get_vocab(true).into_values().max().unwrap_or(0);
+        match self.specials {
+            Specials::Around(start, end) => largest.max(start).max(end),
+            _ => largest,
+        }
+    }
+}
+
+impl std::fmt::Debug for Tokenizer {
+    /// Without the words, of which there are many.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokenizer")
+            .field("words", &self.library.get_vocab_size(true))
+            .field("specials", &self.specials)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
