@@ -53,7 +53,7 @@ pub use explain::{Explanation, Line};
 pub use functions::{AGGREGATORS, Aggregator, BINARY, Fn1, Fn2, UNARY};
 pub use ir::{Function, MAX_CALLS, Rate, Scope};
 pub use run::{Attribute, MAX_CELLS, Numbers, TooLarge};
-pub use syntax::{MAX_DEPTH, MAX_LAMBDAS, MAX_TEXT};
+pub use syntax::{MAX_DEPTH, MAX_LAMBDAS, MAX_TEXT, text_number};
 pub use types::{
     CELL_TYPES, CellType, Dimension, Extent, MAX_BLOCK, MAX_DIMENSIONS, TensorType, TypeError,
     parse_type,

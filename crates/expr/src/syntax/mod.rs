@@ -10,6 +10,7 @@ mod reader;
 
 pub(crate) use ast::{Argument, Ast, Cell, Expr, Feature, Lambda, Place};
 pub(crate) use parser::parse;
+pub use parser::text_number;
 
 /// The longest expression in bytes. Forests written out as expressions reach a few megabytes.
 pub const MAX_TEXT: usize = 16 << 20;

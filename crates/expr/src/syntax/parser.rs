@@ -183,7 +183,7 @@ impl Parser<'_> {
             return Ok(self.push(at, Expr::Number(number)));
         }
         if let Some(text) = self.reader.quoted()? {
-            return Ok(self.push(at, Expr::Number(hash(&text))));
+            return Ok(self.push(at, Expr::Number(text_number(&text))));
         }
         let before = self.reader.at;
         let Some(name) = self.reader.name() else {
@@ -216,7 +216,7 @@ impl Parser<'_> {
                 self.reader.expect(",").map_err(|_| self.reader.unexpected(", or ]"))?;
             }
             if let Some(text) = self.reader.quoted()? {
-                list.push(hash(&text));
+                list.push(text_number(&text));
                 continue;
             }
             let sign = if self.reader.take("-") { -1.0 } else { 1.0 };
@@ -290,9 +290,10 @@ impl Parser<'_> {
     }
 }
 
-/// A text as a number: the bits of its 64-bit XXH3, made finite (Vespa, `eval/src/vespa/eval/eval/string_stuff.h`
-/// calls `vespalib::hash2d`).
-pub(super) fn hash(text: &str) -> f64 {
+/// A text as the number that expressions know it by: the bits of its 64-bit XXH3, made finite (Vespa,
+/// `eval/src/vespa/eval/eval/string_stuff.h` calls `vespalib::hash2d`).
+#[must_use]
+pub fn text_number(text: &str) -> f64 {
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
     let mut bits = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
     if bits & EXPONENT == EXPONENT {

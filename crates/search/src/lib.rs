@@ -1,0 +1,2 @@
+//! From a query to ranked documents.
+#![forbid(unsafe_code)]

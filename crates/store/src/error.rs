@@ -1,0 +1,43 @@
+//! What is wrong with documents.
+
+use std::fmt;
+
+/// A document that cannot be taken, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedError {
+    /// The line on which the document begins, from 1.
+    pub line: usize,
+    /// Its id, if it could be read.
+    pub document: Option<String>,
+    /// The field, with the way into it: `prices{eur}`, `tracks[3].name`.
+    pub field: Option<String>,
+    /// What was found and what was expected.
+    pub text: String,
+}
+
+impl FeedError {
+    pub(crate) fn new(line: usize, text: impl Into<String>) -> FeedError {
+        FeedError { line, document: None, field: None, text: text.into() }
+    }
+
+    /// The error without its line, for those who say that in another way.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let mut text = String::new();
+        for part in
+            self.document.iter().cloned().chain(self.field.iter().map(|f| format!("field {f}")))
+        {
+            text += &part;
+            text += ": ";
+        }
+        text + &self.text
+    }
+}
+
+impl fmt::Display for FeedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what())
+    }
+}
+
+impl std::error::Error for FeedError {}

@@ -1,0 +1,8 @@
+//! Documents as JSON (the form: Vespa's documentation, `reference/schemas/document-json-format.html`).
+
+mod operation;
+mod split;
+mod value;
+
+pub(crate) use operation::{Put, read_put};
+pub(crate) use split::Objects;

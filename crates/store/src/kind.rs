@@ -1,0 +1,241 @@
+//! Types of documents.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use stead_app::application::{Field, Schema};
+use stead_app::schema::FieldType;
+use stead_expr::TensorType;
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)] // The names are those of the schema language.
+pub enum DataType {
+    Bool,
+    Byte,
+    Int,
+    Long,
+    Float16,
+    Float,
+    Double,
+    /// A string, uri, predicate or reference.
+    Text,
+    Raw,
+    Position,
+    Tensor(TensorType),
+    Array(Box<DataType>),
+    WeightedSet(Box<DataType>),
+    Map(Box<DataType>, Box<DataType>),
+    /// A struct by its name, since structs may hold themselves.
+    Struct(String),
+}
+
+impl DataType {
+    fn new(kind: &FieldType) -> DataType {
+        let inner = |kind: &FieldType| Box::new(DataType::new(kind));
+        match kind {
+            FieldType::Bool => DataType::Bool,
+            FieldType::Byte => DataType::Byte,
+            FieldType::Int => DataType::Int,
+            FieldType::Long => DataType::Long,
+            FieldType::Float16 => DataType::Float16,
+            FieldType::Float => DataType::Float,
+            FieldType::Double => DataType::Double,
+            FieldType::String | FieldType::Uri | FieldType::Predicate | FieldType::Reference(_) => {
+                DataType::Text
+            }
+            FieldType::Raw => DataType::Raw,
+            FieldType::Position => DataType::Position,
+            FieldType::Tensor(kind) => DataType::Tensor(kind.clone()),
+            FieldType::Array(of) => DataType::Array(inner(of)),
+            FieldType::WeightedSet(of) => DataType::WeightedSet(inner(of)),
+            FieldType::Map(key, value) => DataType::Map(inner(key), inner(value)),
+            FieldType::Named(name) => DataType::Struct(name.clone()),
+        }
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataType::Bool => f.write_str("bool"),
+            DataType::Byte => f.write_str("byte"),
+            DataType::Int => f.write_str("int"),
+            DataType::Long => f.write_str("long"),
+            DataType::Float16 => f.write_str("float16"),
+            DataType::Float => f.write_str("float"),
+            DataType::Double => f.write_str("double"),
+            DataType::Text => f.write_str("string"),
+            DataType::Raw => f.write_str("raw"),
+            DataType::Position => f.write_str("position"),
+            DataType::Tensor(kind) => write!(f, "{kind}"),
+            DataType::Array(of) => write!(f, "array<{of}>"),
+            DataType::WeightedSet(of) => write!(f, "weightedset<{of}>"),
+            DataType::Map(key, value) => write!(f, "map<{key},{value}>"),
+            DataType::Struct(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A struct.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StructType {
+    /// Its members by name.
+    pub members: Vec<(String, DataType)>,
+}
+
+/// A column that a type of documents has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttributeColumn {
+    /// The name of the attribute: that of a field, or of a part of one behind a dot.
+    pub name: String,
+    /// The number of the field that it is filled from.
+    pub field: usize,
+    /// The way from the value of the field to that of the attribute.
+    pub path: Vec<String>,
+    /// The type of what the column holds: for a path into an array or map an array.
+    pub kind: DataType,
+}
+
+/// A type of documents. Clones share.
+#[derive(Debug, Clone)]
+pub struct DocumentType {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    fields: Vec<(String, DataType)>,
+    structs: BTreeMap<String, StructType>,
+    attributes: Vec<AttributeColumn>,
+}
+
+impl DocumentType {
+    /// The documents of a schema. Fields outside the document, and those of parent documents that it imports, are fields
+    /// too: who ranks without the scripts that fill them gives their values.
+    #[must_use]
+    pub fn new(schema: &Schema) -> DocumentType {
+        let mut fields: Vec<(String, DataType)> = Vec::new();
+        let mut attributes = Vec::new();
+        for field in schema.all_fields() {
+            let kind = DataType::new(&field.kind);
+            attributes_of(field, &kind, fields.len(), schema, &mut attributes);
+            fields.push((field.name.value.clone(), kind));
+        }
+        for import in &schema.imports {
+            let (name, Some(kind)) = (import.name.value.clone(), &import.kind) else { continue };
+            let (field, path, kind) = (fields.len(), Vec::new(), DataType::new(kind));
+            fields.push((name.clone(), kind.clone()));
+            attributes.push(AttributeColumn { name, field, path, kind });
+        }
+        let structs = schema.document.structs.iter().chain(&schema.structs);
+        let structs = structs.map(|s| {
+            let member =
+                |m: &stead_app::application::Member| (m.name.value.clone(), DataType::new(&m.kind));
+            (s.name.value.clone(), StructType { members: s.members.iter().map(member).collect() })
+        });
+        let (name, structs) = (schema.document.name.value.clone(), structs.collect());
+        DocumentType { inner: Arc::new(Inner { name, fields, structs, attributes }) }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The number and type of a field.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<(usize, &DataType)> {
+        let at = self.inner.fields.iter().position(|(n, _)| n == name)?;
+        Some((at, &self.inner.fields[at].1))
+    }
+
+    /// The names of the fields.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.inner.fields.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// A struct.
+    #[must_use]
+    pub fn find_struct(&self, name: &str) -> Option<&StructType> {
+        self.inner.structs.get(name)
+    }
+
+    /// The attributes.
+    #[must_use]
+    pub fn attributes(&self) -> &[AttributeColumn] {
+        &self.inner.attributes
+    }
+}
+
+/// The attributes of a field: itself under each name that its script writes to, and the parts that are named as struct fields.
+fn attributes_of(
+    field: &Field,
+    kind: &DataType,
+    at: usize,
+    schema: &Schema,
+    attributes: &mut Vec<AttributeColumn>,
+) {
+    for name in field.outputs("attribute") {
+        let mut add = |name: String| {
+            attributes.push(AttributeColumn {
+                name,
+                field: at,
+                path: Vec::new(),
+                kind: kind.clone(),
+            });
+        };
+        add(name.to_owned());
+        if *field.kind.element() == FieldType::Position {
+            add(format!("{name}_zcurve"));
+        }
+    }
+    let mut path = Vec::new();
+    parts(field, kind, at, schema, &field.name.value, &mut path, attributes);
+}
+
+fn parts(
+    field: &Field,
+    kind: &DataType,
+    at: usize,
+    schema: &Schema,
+    name: &str,
+    path: &mut Vec<String>,
+    attributes: &mut Vec<AttributeColumn>,
+) {
+    // Struct fields stand in the schema, which nests them as deep as it may be nested itself.
+    for part in &field.struct_fields {
+        let member = part.name.value.clone();
+        let Some(inner) = member_type(kind, &member, schema) else { continue };
+        let name = format!("{name}.{member}");
+        path.push(member);
+        if part.is_attribute() {
+            let kind = DataType::Array(Box::new(inner.clone()));
+            let (name, path) = (name.clone(), path.clone());
+            attributes.push(AttributeColumn { name, field: at, path, kind });
+        }
+        parts(part, &inner, at, schema, &name, path, attributes);
+        path.pop();
+    }
+}
+
+/// The type of a part: of the elements of an array of structs, of the keys or values of a map.
+fn member_type(kind: &DataType, member: &str, schema: &Schema) -> Option<DataType> {
+    match kind {
+        DataType::Map(key, value) => match member {
+            "key" => Some((**key).clone()),
+            "value" => Some((**value).clone()),
+            _ => None,
+        },
+        DataType::Array(of) => member_type(of, member, schema),
+        DataType::Struct(name) => {
+            let found = schema.find_struct(name)?;
+            let member = found.members.iter().find(|m| m.name.value == member)?;
+            Some(DataType::new(&member.kind))
+        }
+        _ => None,
+    }
+}

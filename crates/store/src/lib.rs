@@ -1,0 +1,47 @@
+//! Documents in memory: types from the schemas of an application, JSON that is checked against them, and a column for
+//! each attribute that ranking reads where it lies.
+//!
+//! ```
+//! use stead_app::application::Application;
+//! use stead_app::package::PackageFiles;
+//! use stead_app::services::ServicesOptions;
+//! use stead_store::{DocumentType, Documents};
+//!
+//! let schema = "schema music {
+//!   document music {
+//!     field title type string { indexing: summary }
+//!     field year type int { indexing: attribute }
+//!   }
+//! }";
+//! let files = PackageFiles::from_texts([("schemas/music.sd", schema)]).unwrap();
+//! let (application, _) = Application::read(&files, ServicesOptions::default());
+//! let music = DocumentType::new(application.schema("music").unwrap());
+//!
+//! let lines = r#"{"put": "id:ns:music::1", "fields": {"title": "Blue", "year": 1971}}
+//! {"put": "id:ns:music::2", "fields": {"title": "Hejira"}}"#;
+//! let documents = Documents::read(music, lines.as_bytes(), &mut |_| {}).unwrap();
+//! assert_eq!(documents.len(), 2);
+//! assert_eq!(documents.id(1), "id:ns:music::2");
+//! assert!(documents.attribute("year").is_some());
+//!
+//! let music = documents.kind().clone();
+//! let wrong = r#"{"put": "id:ns:music::1", "fields": {"year": "last"}}"#;
+//! let error = Documents::read(music, wrong.as_bytes(), &mut |_| {}).unwrap_err();
+//! assert_eq!(error.to_string(), "line 1: id:ns:music::1: field year: expected an int, found \"last\"");
+//! ```
+#![forbid(unsafe_code)]
+
+mod columns;
+mod documents;
+mod error;
+mod json;
+mod kind;
+mod position;
+mod value;
+
+pub use columns::{Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TextList};
+pub use documents::Documents;
+pub use error::FeedError;
+pub use kind::{AttributeColumn, DataType, DocumentType, StructType};
+pub use position::Position;
+pub use value::FieldValue;
