@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::batch::{Bound, Documents};
 use crate::error::{ExprError, Fault};
 use crate::explain::{Explanation, Line, lines};
-use crate::ir::{Program, Rate, Scope, fuse, lower};
+use crate::ir::{Op, Program, Rate, Scope, fuse, lower};
 use crate::run::{self, Column, TooLarge};
 use crate::syntax;
 use crate::types::TensorType;
@@ -98,6 +98,15 @@ impl Compiled {
     pub fn inputs(&self) -> impl Iterator<Item = (&str, &TensorType, Rate)> {
         let inputs = self.program.inputs.iter().zip(&self.program.rates);
         self.names.iter().zip(inputs).map(|(name, (kind, rate))| (name.as_str(), kind, *rate))
+    }
+
+    /// The name, if the expression is nothing but one.
+    #[must_use]
+    pub fn as_name(&self) -> Option<&str> {
+        match self.program.steps[self.program.result].op {
+            Op::Input(at) => self.names.get(at).map(String::as_str),
+            _ => None,
+        }
     }
 
     /// The type of the result.

@@ -188,6 +188,25 @@ impl Model {
         self.trees.len()
     }
 
+    /// How many numbers a prediction has: one for each class or target.
+    pub fn outputs(&self) -> usize {
+        self.link.outputs(self.base.len())
+    }
+
+    /// The highest category of a feature that any split asks for.
+    pub fn last_category(&self, feature: usize) -> Option<u32> {
+        let nodes = self.trees.iter().flat_map(|tree| &tree.nodes);
+        let last = |node: &Node| match node {
+            Node::Split { feature: of, test: Test::Among { set, .. }, .. }
+                if *of as usize == feature =>
+            {
+                set.last()
+            }
+            _ => None,
+        };
+        nodes.filter_map(last).max()
+    }
+
     /// Splits and leaves of all trees.
     pub fn nodes(&self) -> usize {
         self.trees.iter().map(|tree| tree.nodes.len()).sum()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::store::Stored;
 use crate::compiled::RunError;
 use crate::ir::{Constant, Op, Program, Rate, Step};
 use crate::run::{
@@ -127,6 +128,23 @@ impl Bound {
             values.extend((0..count).map(|row| column.value(self.kind(), row)));
         })?;
         Ok(values)
+    }
+
+    /// The result for each document, all of them as a column.
+    ///
+    /// # Errors
+    /// As for [`Bound::scores`].
+    pub fn stored(
+        &self,
+        documents: &Documents<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Stored, RunError> {
+        let mut stored = Stored::new(self.kind().clone());
+        let mut is_whole = true;
+        self.each_block(documents, scratch, false, |column, count| {
+            is_whole = is_whole && stored.append(column, count);
+        })?;
+        if is_whole { Ok(stored) } else { Err(TooLarge.into()) }
     }
 
     /// What each step costs for these documents.

@@ -3,9 +3,12 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use stead_expr::{Compiled, ExprError, Function, Reason, TensorType, compile};
+use stead_expr::{Compiled, ExprError, Function, Rate, Reason, TensorType, compile};
 
-use super::scope::ProfileScope;
+use super::scope::{ProfileScope, Used, UsedModel};
+use super::uses::{
+    ModelInput, ModelKind, ModelOptions, ModelOutput, ProfileModel, Source, SourceType, TreeLibrary,
+};
 use crate::application::profile::{OnnxModel, RankProfile};
 use crate::application::schema::Schema;
 use crate::package::{Place, Report};
@@ -13,8 +16,14 @@ use crate::schema::Expression;
 
 /// What is known of the models of a package.
 pub trait ModelTypes {
-    /// The type of an output of an ONNX model, the first if `output` is empty; `source` tells the types of what is bound
-    /// to its inputs.
+    /// The inputs of an ONNX model that need a value, each with what is bound to it.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    fn onnx_inputs(&self, model: &OnnxModel) -> Result<Vec<(String, String)>, Why>;
+
+    /// The name in the file and the type of an output of an ONNX model, the first if `output` is empty; `source` tells
+    /// the types of what is bound to its inputs.
     ///
     /// # Errors
     /// Why it is not known.
@@ -22,14 +31,23 @@ pub trait ModelTypes {
         &self,
         model: &OnnxModel,
         output: &str,
-        source: &dyn Fn(&str) -> Option<TensorType>,
-    ) -> Result<TensorType, Why>;
+        source: &dyn Fn(&str) -> Option<SourceType>,
+    ) -> Result<(String, TensorType), Why>;
 
-    /// Whether `models/` has a file of trees.
+    /// What a file of trees in `models/` takes and gives.
     ///
     /// # Errors
     /// Why it cannot be used.
-    fn trees(&self, file: &str) -> Result<(), String>;
+    fn trees(&self, library: TreeLibrary, file: &str) -> Result<TreeFacts, String>;
+}
+
+/// What a file of trees takes and gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFacts {
+    /// The names of its features in its order, each an expression; empty where no split asks for one.
+    pub features: Vec<String>,
+    /// Its outputs: more than one for models of several classes or targets.
+    pub outputs: usize,
 }
 
 /// Why a name or a model has no type.
@@ -45,21 +63,31 @@ pub enum Why {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoModels;
 
-impl ModelTypes for NoModels {
-    fn onnx(
-        &self,
-        model: &OnnxModel,
-        _output: &str,
-        _source: &dyn Fn(&str) -> Option<TensorType>,
-    ) -> Result<TensorType, Why> {
+impl NoModels {
+    fn nothing<T>(model: &OnnxModel) -> Result<T, Why> {
         Err(Why::Unknown(format!(
             "the types of onnx-model {} are not known here",
             model.name.value
         )))
     }
+}
 
-    fn trees(&self, _file: &str) -> Result<(), String> {
-        Ok(())
+impl ModelTypes for NoModels {
+    fn onnx_inputs(&self, model: &OnnxModel) -> Result<Vec<(String, String)>, Why> {
+        NoModels::nothing(model)
+    }
+
+    fn onnx(
+        &self,
+        model: &OnnxModel,
+        _output: &str,
+        _source: &dyn Fn(&str) -> Option<SourceType>,
+    ) -> Result<(String, TensorType), Why> {
+        NoModels::nothing(model)
+    }
+
+    fn trees(&self, _library: TreeLibrary, _file: &str) -> Result<TreeFacts, String> {
+        Ok(TreeFacts { features: Vec::new(), outputs: 1 })
     }
 }
 
@@ -82,6 +110,8 @@ pub struct CompiledProfile {
     pub summary_features: Vec<Typed>,
     /// `rank-features`
     pub rank_features: Vec<Typed>,
+    /// The models whose outputs are inputs of any of these expressions, or of each other.
+    pub models: Vec<ProfileModel>,
 }
 
 /// An expression with its name.
@@ -115,8 +145,16 @@ pub fn compile_profile(
     }
     // What cannot be read is said once; that its callers do not know it, is not.
     let is_whole = functions.len() == profile.functions.len();
-    let (why, open_models) = (RefCell::default(), RefCell::default());
-    let scope = ProfileScope { schema, profile, functions, models, inputs, why, open_models };
+    let scope = ProfileScope {
+        schema,
+        profile,
+        functions,
+        models,
+        inputs,
+        why: RefCell::default(),
+        open_models: RefCell::default(),
+        used: RefCell::default(),
+    };
     let mut compiler = Compiler { scope, is_whole, report };
     let mut compiled =
         CompiledProfile { name: profile.name.value.clone(), ..CompiledProfile::default() };
@@ -141,6 +179,7 @@ pub fn compile_profile(
         }
     }
     compiler.bindings();
+    compiled.models = compiler.models();
     compiled
 }
 
@@ -240,5 +279,85 @@ impl Compiler<'_, '_> {
                 self.compile(source);
             }
         }
+    }
+
+    /// The models that expressions have named, with what their inputs take.
+    fn models(&mut self) -> Vec<ProfileModel> {
+        let mut models: Vec<(UsedModel, ProfileModel)> = Vec::new();
+        let mut at = 0;
+        // The list grows with the models that are inputs of models.
+        while let Some(used) = { self.scope.used.borrow().get(at).cloned() } {
+            at += 1;
+            let Used { feature, model, output, kind } = used;
+            let output = ModelOutput { feature, name: output, kind };
+            if let Some((_, known)) = models.iter_mut().find(|(m, _)| *m == model) {
+                known.outputs.push(output);
+                continue;
+            }
+            // What is wrong with an input has been said where the model is named.
+            if let Some(mut made) = self.model(&model) {
+                made.outputs.push(output);
+                models.push((model, made));
+            }
+        }
+        models.into_iter().map(|(_, model)| model).collect()
+    }
+
+    fn model(&mut self, model: &UsedModel) -> Option<ProfileModel> {
+        let (kind, inputs, of) = match model {
+            UsedModel::Onnx(name) => {
+                let onnx = self.scope.onnx_model(name)?.clone();
+                let bound = self.scope.models.onnx_inputs(&onnx).ok()?;
+                let input = |(name, text): (String, String)| {
+                    Some(ModelInput { name, source: self.scope.source(&text).ok()? })
+                };
+                let inputs = bound.into_iter().map(input).collect::<Option<_>>()?;
+                (ModelKind::Onnx(onnx), inputs, format!("onnx({name})"))
+            }
+            UsedModel::Trees(library, file) => {
+                let input = |name: String| {
+                    let source = match name.is_empty() {
+                        true => Source::Nothing,
+                        false => Source::Expression(self.scope.expression(&name).ok()?),
+                    };
+                    Some(ModelInput { name, source })
+                };
+                let facts = self.scope.models.trees(*library, file).ok()?;
+                let inputs: Vec<_> =
+                    facts.features.into_iter().map(input).collect::<Option<_>>()?;
+                let of = format!("{library}({file})");
+                (ModelKind::Trees { library: *library, file: file.clone() }, inputs, of)
+            }
+        };
+        let rate = inputs.iter().map(ModelInput::rate).max().unwrap_or(Rate::Query);
+        let options = self.model_options(&of);
+        Some(ProfileModel { kind, inputs, outputs: Vec::new(), options, rate })
+    }
+
+    /// What rank properties say of a model, such as `xgboost(file.json).mode: exact`.
+    fn model_options(&mut self, of: &str) -> ModelOptions {
+        let mut options = ModelOptions::default();
+        for (key, value) in &self.scope.profile.properties {
+            let key = key.replace('"', "");
+            let Some(option) = key.strip_prefix(of).and_then(|rest| rest.strip_prefix('.')) else {
+                continue;
+            };
+            let (set, usual, other) = match option {
+                "mode" if !of.starts_with("onnx") => (&mut options.is_exact, "compat", "exact"),
+                "conversion" if of.starts_with("onnx") => {
+                    (&mut options.is_rounded, "exact", "nearest")
+                }
+                _ => continue,
+            };
+            match value.value.trim_matches('"') {
+                found if found == usual => *set = false,
+                found if found == other => *set = true,
+                found => {
+                    let text = format!("expected {usual} or {other} for {key}, found {found}");
+                    self.report.error(&value.place, text);
+                }
+            }
+        }
+        options
     }
 }

@@ -5,8 +5,12 @@ mod feature;
 mod models;
 mod scope;
 mod table;
+mod uses;
 
-pub use compile::{CompiledProfile, ModelTypes, NoModels, Typed, Why, compile_profile};
+pub use compile::{CompiledProfile, ModelTypes, NoModels, TreeFacts, Typed, Why, compile_profile};
 pub use feature::{Count, FeatureName, Parameter, RankFeature, Takes};
-pub use models::PackageModels;
+pub use models::{PackageModels, cell_type, read_trees};
 pub use table::RANK_FEATURES;
+pub use uses::{
+    ModelInput, ModelKind, ModelOptions, ModelOutput, ProfileModel, Source, SourceType, TreeLibrary,
+};

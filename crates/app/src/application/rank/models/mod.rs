@@ -1,0 +1,135 @@
+//! What the files of a package tell of its models.
+
+mod onnx;
+mod trees;
+
+pub use onnx::cell_type;
+pub use trees::read_trees;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use stead_expr::TensorType;
+use stead_onnx::{Model, ValueInfo};
+
+use super::compile::{ModelTypes, TreeFacts, Why};
+use super::uses::{SourceType, TreeLibrary};
+use crate::application::profile::OnnxModel;
+use crate::package::PackageFiles;
+use onnx::{Sizes, output_type, plain};
+
+/// The largest model file that is read for its types: a file of protobuf has at most 2 GiB.
+const MAX_MODEL: u64 = 1 << 31;
+
+/// The models in the files of a package.
+pub struct PackageModels<'f> {
+    files: &'f PackageFiles,
+    /// What was read, by path.
+    known: RefCell<HashMap<String, Result<Signature, String>>>,
+    /// The tree models, by file.
+    trees: RefCell<HashMap<String, Result<TreeFacts, String>>>,
+}
+
+#[derive(Clone)]
+struct Signature {
+    inputs: Vec<ValueInfo>,
+    outputs: Vec<ValueInfo>,
+}
+
+impl<'f> PackageModels<'f> {
+    /// The models of a package.
+    #[must_use]
+    pub fn new(files: &'f PackageFiles) -> PackageModels<'f> {
+        PackageModels { files, known: RefCell::default(), trees: RefCell::default() }
+    }
+
+    fn signature(&self, path: &str) -> Result<Signature, String> {
+        if let Some(known) = self.known.borrow().get(path) {
+            return known.clone();
+        }
+        let read = || {
+            let bytes = self.files.read(path, MAX_MODEL).map_err(|e| e.to_string())?;
+            let model = Model::from_bytes(&bytes, None).map_err(|e| format!("{path}: {e}"))?;
+            // An input with an initializer has a value of its own.
+            let graph = &model.graph;
+            let inputs = graph.inputs.iter().filter(|i| graph.initializer(&i.name).is_none());
+            Ok(Signature { inputs: inputs.cloned().collect(), outputs: graph.outputs.clone() })
+        };
+        let signature = read();
+        self.known.borrow_mut().insert(path.to_owned(), signature.clone());
+        signature
+    }
+}
+
+impl ModelTypes for PackageModels<'_> {
+    fn onnx_inputs(&self, model: &OnnxModel) -> Result<Vec<(String, String)>, Why> {
+        let name = &model.name.value;
+        // That a file is missing is said where it is named.
+        let signature = self.signature(&model.file.value).map_err(Why::Unknown)?;
+        for (bound, _) in &model.inputs {
+            if !signature.inputs.iter().any(|i| i.name == bound.value) {
+                let known: Vec<&str> = signature.inputs.iter().map(|i| i.name.as_str()).collect();
+                return Err(Why::Wrong(format!(
+                    "onnx-model {name} has no input {}; it has {}",
+                    bound.value,
+                    known.join(", ")
+                )));
+            }
+        }
+        let source = |input: &ValueInfo| {
+            let bound = model.inputs.iter().find(|(n, _)| n.value == input.name);
+            bound.map_or_else(|| plain(&input.name), |(_, source)| source.value.clone())
+        };
+        Ok(signature.inputs.iter().map(|i| (i.name.clone(), source(i))).collect())
+    }
+
+    fn onnx(
+        &self,
+        model: &OnnxModel,
+        output: &str,
+        source: &dyn Fn(&str) -> Option<SourceType>,
+    ) -> Result<(String, TensorType), Why> {
+        let name = &model.name.value;
+        let sources = self.onnx_inputs(model)?;
+        let signature = self.signature(&model.file.value).map_err(Why::Unknown)?;
+        let mut sizes = Sizes::default();
+        for (input, (_, text)) in signature.inputs.iter().zip(&sources) {
+            let is_bound = model.inputs.iter().any(|(n, _)| n.value == input.name);
+            let Some(kind) = source(text) else {
+                return Err(match is_bound {
+                    true => Why::Unknown(format!(
+                        "the type of {text}, input {} of onnx-model {name}, is not known",
+                        input.name
+                    )),
+                    false => Why::Wrong(format!(
+                        "input {} of onnx-model {name} is bound to nothing; expected a line input {}: or a function {text}",
+                        input.name, input.name
+                    )),
+                });
+            };
+            sizes.bind(name, input, &kind)?;
+        }
+        let found = if output.is_empty() {
+            signature.outputs.first()
+        } else {
+            signature.outputs.iter().find(|o| o.name == output || plain(&o.name) == output)
+        };
+        let Some(found) = found else {
+            let known: Vec<&str> = signature.outputs.iter().map(|o| o.name.as_str()).collect();
+            let known = known.join(", ");
+            return Err(Why::Wrong(format!(
+                "onnx-model {name} has no output {output}; it has {known}"
+            )));
+        };
+        output_type(name, found, &sizes).map(|kind| (found.name.clone(), kind))
+    }
+
+    fn trees(&self, library: TreeLibrary, file: &str) -> Result<TreeFacts, String> {
+        if let Some(known) = self.trees.borrow().get(file) {
+            return known.clone();
+        }
+        let facts = read_trees(self.files, library, file).map(|model| trees::facts(&model));
+        self.trees.borrow_mut().insert(file.to_owned(), facts.clone());
+        facts
+    }
+}

@@ -1,0 +1,232 @@
+//! One model of a profile, loaded and ready for queries.
+
+use std::sync::Arc;
+
+use stead_app::application::rank::{ModelKind, ModelOutput, ProfileModel, SourceType};
+use stead_app::package::PackageFiles;
+use stead_app::schema::FieldType;
+use stead_expr::{Rate, Stored, Value};
+
+use super::columns::{Column, Documents, Given};
+use super::error::ModelError;
+use super::inputs::{BoundInput, Input, Name, names};
+use super::trees::{self, Trees};
+
+/// A model of a profile. Clones share.
+#[derive(Clone)]
+pub struct ModelFunction {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// As expressions call it.
+    name: String,
+    kind: Kind,
+    inputs: Vec<Input>,
+    query: Vec<Name>,
+    documents: Vec<Name>,
+    outputs: Vec<ModelOutput>,
+    rate: Rate,
+}
+
+enum Kind {
+    Trees(Trees),
+}
+
+/// A model with the values of a query.
+pub struct BoundModel {
+    function: ModelFunction,
+    inputs: Vec<BoundInput>,
+}
+
+/// Memory that runs use again; one for each thread.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    expressions: stead_expr::Scratch,
+    trees: trees::Scratch,
+}
+
+impl ModelFunction {
+    /// Reads the file of a model and prepares it.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no model that runs.
+    pub fn load(model: &ProfileModel, files: &PackageFiles) -> Result<ModelFunction, ModelError> {
+        let (name, kind) = match &model.kind {
+            ModelKind::Trees { library, file } => {
+                let name = format!("{library}(\"{file}\")");
+                let failed = |text| ModelError::Load { model: name.clone(), text };
+                let trees = Trees::load(files, *library, file, model.options.is_exact);
+                let trees = trees.map_err(failed)?;
+                (name, Kind::Trees(trees))
+            }
+            ModelKind::Onnx(onnx) => {
+                let (model, text) =
+                    (format!("onnx({})", onnx.name.value), "ONNX models do not run here");
+                return Err(ModelError::Load { model, text: text.to_owned() });
+            }
+        };
+        let (inputs, query, documents) = names(model.inputs.clone());
+        let (outputs, rate) = (model.outputs.clone(), model.rate);
+        let inner = Inner { name, kind, inputs, query, documents, outputs, rate };
+        Ok(ModelFunction { inner: Arc::new(inner) })
+    }
+
+    /// What expressions call the model, without an output.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The names of values of the query, in the order in which [`ModelFunction::for_query`] takes them.
+    pub fn query_names(&self) -> impl Iterator<Item = (&str, &SourceType)> {
+        self.inner.query.iter().map(|n| (n.name.as_str(), &n.kind))
+    }
+
+    /// The names of values of documents, in the order of [`Documents::columns`].
+    pub fn document_names(&self) -> impl Iterator<Item = (&str, &SourceType)> {
+        self.inner.documents.iter().map(|n| (n.name.as_str(), &n.kind))
+    }
+
+    /// The outputs that expressions name, in the order in which [`BoundModel::run`] gives them.
+    #[must_use]
+    pub fn outputs(&self) -> &[ModelOutput] {
+        &self.inner.outputs
+    }
+
+    /// [`Rate::Query`] for a model that takes nothing of documents: [`BoundModel::once`] runs it.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.inner.rate
+    }
+
+    /// The model with a value for each of [`ModelFunction::query_names`]; what depends on nothing else is computed here.
+    ///
+    /// # Errors
+    /// When a value is missing or has another type, or an expression or the model fails.
+    pub fn for_query(&self, given: &[Given<'_>]) -> Result<BoundModel, ModelError> {
+        let expected = self.inner.query.len();
+        if given.len() != expected {
+            return Err(self.count("values of the query", expected, given.len()));
+        }
+        for (name, given) in self.inner.query.iter().zip(given) {
+            let found = match (given, &name.kind) {
+                (Given::Text(_), SourceType::Text) => continue,
+                (Given::Value(value), SourceType::Tensor(kind)) if value.kind() == kind => continue,
+                (Given::Text(_), _) => "a text".to_owned(),
+                (Given::Value(value), _) => format!("a {}", value.kind()),
+            };
+            let (model, expected) = (self.inner.name.clone(), format!("a {}", name.kind));
+            return Err(ModelError::Kind { model, name: name.name.clone(), expected, found });
+        }
+        let bind = |input: &Input| input.bind(&self.inner.name, given);
+        let inputs = self.inner.inputs.iter().map(bind).collect::<Result<_, _>>()?;
+        Ok(BoundModel { function: self.clone(), inputs })
+    }
+
+    fn count(&self, what: &'static str, expected: usize, found: usize) -> ModelError {
+        ModelError::Count { model: self.inner.name.clone(), what, expected, found }
+    }
+}
+
+impl BoundModel {
+    /// The values of all outputs for documents, a column for each.
+    ///
+    /// # Errors
+    /// When columns are missing or do not fit, or an expression or the model fails.
+    pub fn run(
+        &self,
+        documents: &Documents<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Stored>, ModelError> {
+        let Inner { name, kind, inputs, outputs, .. } = &*self.function.inner;
+        self.check(documents)?;
+        let mut values = Vec::with_capacity(inputs.len());
+        for (input, bound) in inputs.iter().zip(&self.inputs) {
+            values.push(input.values(name, bound, documents, &mut scratch.expressions)?);
+        }
+        let failed = |text| ModelError::Run { model: name.clone(), text };
+        match kind {
+            Kind::Trees(trees) => {
+                let scores = trees.run(&values, documents, &mut scratch.trees).map_err(failed)?;
+                let column = |output: &ModelOutput| {
+                    let cells = stead_expr::Cells::Double(scores.clone().into());
+                    Stored::dense(output.kind.clone(), cells).ok_or_else(|| {
+                        failed("its outputs are not what the package says".to_owned())
+                    })
+                };
+                outputs.iter().map(column).collect()
+            }
+        }
+    }
+
+    /// The value of each output of a model of rate [`Rate::Query`].
+    ///
+    /// # Errors
+    /// When an expression or the model fails, or the model needs documents.
+    pub fn once(&self, scratch: &mut Scratch) -> Result<Vec<Value>, ModelError> {
+        let documents = Documents { count: 1, index: None, columns: &[] };
+        let columns = self.run(&documents, scratch)?;
+        let value = |column: &Stored| {
+            let values = column.values();
+            let failed = || ModelError::Run {
+                model: self.function.inner.name.clone(),
+                text: "it has no output".to_owned(),
+            };
+            values.into_iter().next().ok_or_else(failed)
+        };
+        columns.iter().map(value).collect()
+    }
+
+    /// Checks that there is a column of the right form for each name.
+    fn check(&self, documents: &Documents<'_>) -> Result<(), ModelError> {
+        let Inner { name: model, documents: names, .. } = &*self.function.inner;
+        let (expected, found) = (names.len(), documents.columns.len());
+        if expected != found {
+            return Err(self.function.count("columns of documents", expected, found));
+        }
+        if let Some(index) = documents.index
+            && index.len() != documents.count
+        {
+            return Err(self.function.count("places", documents.count, index.len()));
+        }
+        let behind = match documents.index {
+            None => documents.count,
+            Some(index) => index.iter().max().map_or(0, |m| *m as usize + 1),
+        };
+        for (name, column) in names.iter().zip(documents.columns) {
+            let wrong = |expected: String, found: String| {
+                let (model, name) = (model.clone(), name.name.clone());
+                Err(ModelError::Kind { model, name, expected, found })
+            };
+            let (expected, is_right, length) = match (&name.kind, column) {
+                (SourceType::Tensor(kind), column) => {
+                    (format!("a {kind}"), matches!(column, Column::Cells(_)), None)
+                }
+                (SourceType::Field(FieldType::Array(of)), Column::Lists { offsets, .. }) => {
+                    let is_right = **of != FieldType::String;
+                    ("texts".to_owned(), is_right, Some(offsets.len().saturating_sub(1)))
+                }
+                (SourceType::Field(kind), Column::Texts(texts)) => {
+                    let is_right = *kind.element() == FieldType::String;
+                    ("numbers".to_owned(), is_right, Some(texts.documents()))
+                }
+                (SourceType::Field(kind), Column::Cells(stead_expr::Attribute::Numbers(_))) => {
+                    let is_right =
+                        *kind != FieldType::String && !matches!(kind, FieldType::Array(_));
+                    (format!("a {kind}"), is_right, None)
+                }
+                (kind, _) => (format!("a {kind}"), false, None),
+            };
+            if !is_right {
+                return wrong(expected, column.describe().to_owned());
+            }
+            if let Some(length) = length
+                && length < behind
+            {
+                return wrong(format!("{behind} documents"), format!("{length}"));
+            }
+        }
+        Ok(())
+    }
+}

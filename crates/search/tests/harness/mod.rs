@@ -1,0 +1,80 @@
+//! Packages of a schema with one profile, and the models that it names.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use stead_app::application::Application;
+use stead_app::application::rank::{PackageModels, ProfileModel};
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+use stead_expr::{Value, compile};
+use stead_search::models::{ModelError, ModelFunction};
+
+/// The models of tests of `stead-trees`, which are Vespa's.
+pub fn vespa_trees(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../trees/tests/data/vespa");
+    fs::read(folder.join(name)).unwrap()
+}
+
+/// A package of a schema `doc` with these fields, a profile `p` with this body, and files.
+pub struct Package {
+    folder: tempfile::TempDir,
+}
+
+impl Package {
+    pub fn new(fields: &[(&str, &str)], profile: &str, files: &[(&str, &[u8])]) -> Package {
+        let folder = tempfile::tempdir().unwrap();
+        let field = |(name, kind): &(&str, &str)| {
+            format!("    field {name} type {kind} {{ indexing: attribute }}\n")
+        };
+        let fields: String = fields.iter().map(field).collect();
+        let schema = format!(
+            "schema doc {{\n  document doc {{\n{fields}  }}\n  rank-profile p {{\n{profile}\n  }}\n}}\n"
+        );
+        let services = "<services version=\"1.0\"><content id=\"c\" version=\"1.0\"><redundancy>1</redundancy>\
+            <documents><document type=\"doc\" mode=\"index\"/></documents></content></services>";
+        let own = [("schemas/doc.sd", schema.as_bytes()), ("services.xml", services.as_bytes())];
+        for (path, bytes) in own.iter().chain(files) {
+            let file = folder.path().join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, bytes).unwrap();
+        }
+        Package { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn files(&self) -> PackageFiles {
+        PackageFiles::open(self.folder.path()).unwrap()
+    }
+
+    /// What is wrong with the package, and the models that its profile names.
+    pub fn models(&self) -> (Vec<String>, Vec<ProfileModel>) {
+        let files = self.files();
+        let (application, mut report) = Application::read(&files, ServicesOptions::default());
+        let compiled = application.compile(&PackageModels::new(&files), &mut report);
+        let wrong = report.diagnostics().iter().map(ToString::to_string).collect();
+        let profile = compiled["doc"].iter().find(|p| p.name == "p").unwrap();
+        (wrong, profile.models.clone())
+    }
+
+    /// The first model that the profile names, which is right.
+    pub fn model(&self) -> Result<ModelFunction, ModelError> {
+        let (wrong, models) = self.models();
+        assert_eq!(wrong, [""; 0]);
+        ModelFunction::load(&models[0], &self.files())
+    }
+}
+
+/// The value of an expression without names.
+pub fn value(text: &str) -> Value {
+    compile(text, &|_: &str| None).unwrap().run(&[]).unwrap()
+}
+
+/// The number that expressions have for a text.
+pub fn hash(text: &str) -> f64 {
+    value(&format!("\"{text}\"")).as_double().unwrap()
+}
