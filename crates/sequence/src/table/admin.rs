@@ -121,7 +121,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             step: entry.step,
             bytes: entry.bytes,
             age: now.saturating_sub(entry.began),
-            idle: now.saturating_sub(entry.age.0),
+            idle: now.saturating_sub(entry.touched),
             busy: entry.running.is_some(),
             waiting: entry.waiting.len(),
             on_disk: entry.state.as_ref().is_some_and(Weight::is_on_disk),
@@ -149,7 +149,8 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
     }
 
     /// Idle sequences behind `after`, the one longest without a step first, each with its place in this order.
-    pub fn coldest(&self, after: Age) -> impl Iterator<Item = (Age, &SequenceId, &S)> {
+    pub fn coldest(&mut self, after: Age) -> impl Iterator<Item = (Age, &SequenceId, &S)> {
+        self.order();
         let behind = (Bound::Excluded(after.0), Bound::Unbounded);
         self.ages.range(behind).filter_map(|(age, id)| {
             let entry = self.entries.get(id).filter(|e| e.running.is_none())?;

@@ -35,7 +35,10 @@ pub(super) struct Entry<J, S, A> {
     pub(super) request: String,
     /// Whether a repeated START without an id is to find this sequence.
     pub(super) auto: bool,
-    /// Place in the order of age: when the last step succeeded, and a number that makes it unique.
+    /// When the last step succeeded.
+    pub(super) touched: Duration,
+    /// Place in the order of age: when a step succeeded, the last one unless the table has it among the moved, and a
+    /// number that makes it unique.
     pub(super) age: (Duration, u64),
     pub(super) began: Duration,
     /// Whether the cleaner has seen it since the last step.
@@ -54,6 +57,7 @@ impl<J, S, A> Entry<J, S, A> {
             answers: VecDeque::new(),
             request: String::new(),
             auto: false,
+            touched: now,
             age: (now, serial),
             began: now,
             idle: false,

@@ -24,6 +24,11 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         self.ended.purge(&self.limits, now, |name| drop(requests.remove(&name)));
         let Some(timeout) = self.limits.idle_timeout else { return };
         let due = |touched: Duration| touched.saturating_add(timeout) <= now;
+        // No sequence is older than its place in the order tells.
+        if self.ages.first_key_value().is_none_or(|((touched, _), _)| !due(*touched)) {
+            return;
+        }
+        self.order();
         let over: Vec<SequenceId> = self
             .ages
             .iter()
@@ -34,12 +39,16 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         self.end_idle(over, next);
     }
 
-    /// When [`Table::expire`] has something to do next.
-    pub fn next_expiry(&self) -> Option<Duration> {
-        let timeout = self.limits.idle_timeout?;
-        let is_idle = |id: &SequenceId| self.entries.get(id).is_some_and(|e| e.running.is_none());
-        let ((touched, _), _) = self.ages.iter().find(|(_, id)| is_idle(id))?;
-        Some(touched.saturating_add(timeout))
+    /// Brings the order of the last steps up to date.
+    pub(super) fn order(&mut self) {
+        for id in std::mem::take(&mut self.moved) {
+            let Some(entry) = self.entries.get_mut(&id) else { continue };
+            if entry.age.0 != entry.touched {
+                self.ages.remove(&entry.age);
+                entry.age.0 = entry.touched;
+                self.ages.insert(entry.age, id);
+            }
+        }
     }
 
     fn end_idle(&mut self, over: Vec<SequenceId>, next: &mut Vec<Next<J, S, A>>) {

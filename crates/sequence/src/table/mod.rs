@@ -165,8 +165,10 @@ pub struct Table<J, S, A> {
     serial: u64,
     /// By id, with a quick hash: a step looks five times.
     entries: HashMap<SequenceId, Entry<J, S, A>, RandomState>,
-    /// Sequences by the time of their last step.
+    /// Sequences by the time of their last step, or of one before it for those in `moved`.
     ages: BTreeMap<(Duration, u64), SequenceId>,
+    /// Sequences that have had a step since the order was last asked for: most steps come and go without that.
+    moved: Vec<SequenceId>,
     /// Ids chosen here, by the name of the numbered START that they were chosen for.
     requests: HashMap<String, SequenceId>,
     ended: Endings<A>,
@@ -174,6 +176,9 @@ pub struct Table<J, S, A> {
     bytes: u64,
     counters: Counters,
 }
+
+/// Sequences that may be out of order however few live.
+const MOVED: usize = 64;
 
 /// What a request that may run now is to do.
 enum Verdict<A> {
@@ -196,6 +201,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             serial: 0,
             entries: HashMap::default(),
             ages: BTreeMap::new(),
+            moved: Vec::new(),
             requests: HashMap::new(),
             ended: Endings::default(),
             waiting: 0,
@@ -308,9 +314,14 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         let bytes = state.bytes() + entry.answers.iter().map(|(_, a)| a.bytes()).sum::<u64>();
         self.bytes = self.bytes - entry.bytes + bytes;
         (entry.bytes, entry.state, entry.idle) = (bytes, Some(state), false);
-        self.ages.remove(&entry.age);
-        entry.age.0 = now;
-        self.ages.insert(entry.age, id.clone());
+        if entry.touched == entry.age.0 {
+            self.moved.push(id.clone());
+        }
+        entry.touched = now;
+        // Sequences that end leave their ids behind.
+        if self.moved.len() > MOVED + 2 * self.entries.len() {
+            self.order();
+        }
     }
 
     /// Lets those that waited try, until one of them runs.

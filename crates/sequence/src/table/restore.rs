@@ -60,7 +60,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             request: entry.request.clone(),
             auto: entry.auto,
             began: entry.began,
-            touched: entry.age.0,
+            touched: entry.touched,
         })
     }
 
@@ -72,7 +72,8 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
     }
 
     /// The ids of live sequences whose last step was not before `since`.
-    pub fn touched(&self, since: Duration) -> impl Iterator<Item = &SequenceId> {
+    pub fn touched(&mut self, since: Duration) -> impl Iterator<Item = &SequenceId> {
+        self.order();
         self.ages.range((since, 0)..).map(|(_, id)| id)
     }
 

@@ -87,7 +87,7 @@ impl Sequencer {
 
     /// The next states that are to go, and whether they are the last.
     fn longest_idle(&self, passed: &mut Age, aim: u64) -> (Vec<(SequenceId, State)>, bool) {
-        let table = self.lock();
+        let mut table = self.lock();
         let mut over = table.bytes().saturating_sub(aim);
         let mut batch = Vec::new();
         for (age, id, stored) in table.coldest(*passed) {
