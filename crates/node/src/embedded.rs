@@ -384,7 +384,11 @@ impl Embedded {
     /// [`ErrorKind::LoadFailed`]; [`ErrorKind::ModelControl`] for parameters that are not allowed: files and
     /// configurations come from the repository alone.
     pub fn load_model(&self, model: &str, parameters: &Parameters) -> Result<(), Error> {
-        if let Some(name) = parameters.keys().find(|k| *k == "config" || k.starts_with("file:")) {
+        if let Some(name) = parameters
+            .iter()
+            .map(|(name, _)| name)
+            .find(|k| *k == "config" || k.starts_with("file:"))
+        {
             let shown: String = name.chars().take(64).collect();
             let text = format!(
                 "failed to load '{model}', override '{shown}' is not allowed by this server"

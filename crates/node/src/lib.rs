@@ -45,6 +45,7 @@ mod instance;
 mod literal;
 mod memory;
 mod metrics;
+mod parameters;
 mod pipeline;
 mod recorder;
 mod repository;
@@ -72,9 +73,8 @@ pub use metrics::{
     CallKey, Histogram, Method, MetricsSnapshot, ModelMetrics, RequestTimes, SequenceMetrics,
     VersionMetrics,
 };
-pub use request::{
-    InferRequest, InferResponse, Param, Parameters, Protocol, VersionRef, parse_version,
-};
+pub use parameters::{Param, ParamName, Parameters};
+pub use request::{InferRequest, InferResponse, Protocol, VersionRef, parse_version};
 pub use statistics::{BatchStatistics, Duration as StatDuration, ModelStatistics};
 pub use stead_sequence::{
     Counters as SequenceCounters, SequenceError, SequenceId, Summary as SequenceSummary,

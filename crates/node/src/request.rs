@@ -1,8 +1,6 @@
 //! One inference, in the node's own words.
 
-use crate::{Error, ErrorKind};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use crate::{Error, ErrorKind, Parameters};
 use std::time::Instant;
 use stead_tensor::Tensor;
 
@@ -44,24 +42,6 @@ pub fn parse_version(text: &str) -> Result<VersionRef, Error> {
         _ => Err(ErrorKind::BadVersion { text: text.chars().take(64).collect() }.into()),
     }
 }
-
-/// The value of a request or response parameter.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Param {
-    /// A truth value.
-    Bool(bool),
-    /// A signed integer.
-    I64(i64),
-    /// An unsigned integer.
-    U64(u64),
-    /// A number.
-    F64(f64),
-    /// A text.
-    Str(String),
-}
-
-/// Parameters by name. The names that stead knows need no memory of their own.
-pub type Parameters = BTreeMap<Cow<'static, str>, Param>;
 
 /// The protocol that a request came by; labels of the metrics derive from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -477,7 +477,7 @@ fn step(
     flags.iter().for_each(|f| drop(p.insert(format!("sequence_{f}").into(), Param::Bool(true))));
     step.map(|n| p.insert("sequence_step".into(), Param::U64(n)));
     let answer = server.infer(request).map_err(|e| e.code)?;
-    assert_eq!(answer.parameters["sequence_id"], Param::U64(id));
+    assert_eq!(*answer.parameters.get("sequence_id").unwrap(), Param::U64(id));
     Ok(values(&answer).into_iter().map(|v| v.2[0]).collect())
 }
 

@@ -236,7 +236,7 @@ mod tests {
     fn with(inputs: Vec<(&str, Tensor)>, parameters: Vec<(&str, Param)>) -> Result<Order, String> {
         let mut whole = request("m", &[1.0]);
         whole.inputs.extend(inputs.into_iter().map(|(n, t)| (n.to_owned(), t)));
-        whole.parameters.extend(parameters.into_iter().map(|(n, p)| (n.to_owned().into(), p)));
+        whole.parameters = parameters.into_iter().map(|(n, p)| (n.to_owned().into(), p)).collect();
         let order = read(&mut whole).map(|call| call.order).map_err(|e| e.to_string());
         assert!(order.is_err() || whole.inputs.len() == 1, "special inputs are taken out");
         order

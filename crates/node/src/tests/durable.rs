@@ -69,7 +69,9 @@ impl Server {
             .iter()
             .for_each(|f| drop(p.insert(format!("sequence_{f}").into(), Param::Bool(true))));
         let answer = self.runtime.block_on(self.node.infer(request)).map_err(|e| e.code)?;
-        let Param::U64(id) = answer.parameters["sequence_id"] else { panic!("a number") };
+        let Param::U64(id) = *answer.parameters.get("sequence_id").unwrap() else {
+            panic!("a number")
+        };
         Ok((sum(&answer), id))
     }
 

@@ -79,8 +79,10 @@ impl Server {
             .iter()
             .for_each(|f| drop(p.insert(format!("sequence_{f}").into(), Param::Bool(true))));
         let answer = self.infer(request).map_err(|e| e.code)?;
-        assert_eq!(answer.parameters["sequence_id"], Param::Str("call".into()));
-        let Param::U64(step) = answer.parameters["sequence_step"] else { panic!("a number") };
+        assert_eq!(*answer.parameters.get("sequence_id").unwrap(), Param::Str("call".into()));
+        let Param::U64(step) = *answer.parameters.get("sequence_step").unwrap() else {
+            panic!("a number")
+        };
         Ok((sum(&answer), step))
     }
 

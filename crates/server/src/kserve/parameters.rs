@@ -10,7 +10,7 @@ use stead_node::{Param, Parameters};
 /// # Errors
 /// Values that are no boolean, number or string.
 pub fn read_parameters(reader: &mut Reader<'_>) -> Result<Parameters, Fault> {
-    let mut parameters = Parameters::new();
+    let mut parameters = Vec::new();
     reader.object::<Fault>(|r, key| {
         let value = match r.peek()? {
             Kind::Bool => Param::Bool(r.boolean()?),
@@ -21,10 +21,10 @@ pub fn read_parameters(reader: &mut Reader<'_>) -> Result<Parameters, Fault> {
                 return Err(Fault::from(wrong).at(&format!("parameter '{key}'")));
             }
         };
-        parameters.insert(key.to_owned().into(), value);
+        parameters.push((key.to_owned().into(), value));
         Ok(())
     })?;
-    Ok(parameters)
+    Ok(parameters.into_iter().collect())
 }
 
 fn read_number(reader: &mut Reader<'_>) -> Result<Param, JsonError> {
