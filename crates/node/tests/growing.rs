@@ -6,7 +6,9 @@ mod decoder;
 
 use decoder::{Sizes, decoder};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 use stead_engine::{LoadOptions, Model, Session, SessionOptions};
 use stead_node::{
     Code, Embedded, Error, InferRequest, NodeConfig, Param, Parameters, Protocol, SequenceId,
@@ -19,24 +21,33 @@ const SIZES: Sizes = Sizes { layers: 2, heads: 2, head: 4, vocabulary: 11, posit
 struct Server {
     node: Arc<Embedded>,
     runtime: tokio::runtime::Runtime,
-    _folder: tempfile::TempDir,
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl Server {
     fn new(options: &str) -> Server {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("models/m/1");
+        let server = Server::on(folder.path(), options, None);
+        Server { _folder: Some(folder), ..server }
+    }
+
+    /// A server in a folder that may have been used before, with the folder of its states in it.
+    fn on(folder: &Path, options: &str, states: Option<&str>) -> Server {
+        let path = folder.join("models/m/1");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("model.onnx"), decoder(SIZES)).unwrap();
         let config = format!(
             r#"{{"model_config_list": [{{"config":
                {{"name": "m", "base_path": "models/m", "stateful": true, "stead": {{{options}}}}}}}]}}"#
         );
-        std::fs::write(folder.path().join("config.json"), config).unwrap();
-        let config =
-            NodeConfig { threads: Some(2), ..NodeConfig::path(folder.path().join("config.json")) };
+        std::fs::write(folder.join("config.json"), config).unwrap();
+        let config = NodeConfig {
+            threads: Some(2),
+            state_path: states.map(|s| folder.join(s)),
+            ..NodeConfig::path(folder.join("config.json"))
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        Server { node: Embedded::start(config).unwrap(), runtime, _folder: folder }
+        Server { node: Embedded::start(config).unwrap(), runtime, _folder: None }
     }
 
     /// The logits of one row of tokens.
@@ -270,4 +281,78 @@ fn the_room_to_grow_is_counted() {
     }
     // Two layers, keys and values, sixteen positions of eight numbers.
     assert!(before >= 2 * 2 * 16 * 8 * 4, "{before}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (from, name) = entry.map(|e| (e.path(), e.file_name())).unwrap();
+        match from.is_dir() {
+            true => copy(&from, &to.join(name)),
+            false => drop(std::fs::copy(from, to.join(name)).unwrap()),
+        }
+    }
+}
+
+/// A crash, which is a copy of the folder of states taken while the node runs, or an orderly stop where only that promises
+/// something: the caches are as the last answers left them, and grow on.
+#[test]
+fn caches_outlive_the_process() {
+    const PIECES: [&[i64]; 5] =
+        [&[3, 1, 4], &[1], &[5], &[9, 2, 6, 5], &[3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4]];
+    for (durability, extra) in [
+        ("every_step", ""),
+        ("every_step", r#", "max_batch_size": 4, "max_queue_delay_microseconds": 500"#),
+        ("snapshot", ""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = format!(r#""state_durability": "{durability}"{extra}"#);
+        let mut server = Server::on(folder.path(), &options, Some("0"));
+        let mut said: Vec<i64> = Vec::new();
+        for (restart, piece) in PIECES.iter().enumerate() {
+            let label = format!("{durability}{extra}, restart {restart}");
+            for token in *piece {
+                // Two sequences with the same tokens, one token and one piece at a time.
+                let got = server.step(1, said.is_empty(), &[*token]).unwrap();
+                said.push(*token);
+                assert_close(&label, &got, &whole(&said)[(said.len() - 1) * SIZES.vocabulary..]);
+            }
+            let got = server.step(2, said.len() == piece.len(), piece).unwrap();
+            let from = (said.len() - piece.len()) * SIZES.vocabulary;
+            assert_close(&label, &got, &whole(&said)[from..]);
+            let [before, behind] = [restart, restart + 1].map(|n| n.to_string());
+            if durability == "snapshot" {
+                server.runtime.block_on(server.node.drain(Duration::from_secs(10)));
+            }
+            copy(&folder.path().join(before), &folder.path().join(&behind));
+            server = Server::on(folder.path(), &options, Some(&behind));
+        }
+        let sequences = server.node.sequences("m", &VersionRef::Latest, None, 10).unwrap();
+        let steps: Vec<u64> = sequences.iter().map(|s| s.step).collect();
+        assert_eq!(steps, [said.len() as u64, PIECES.len() as u64], "{durability}{extra}");
+    }
+}
+
+/// Caches that went to disk because all together took too much memory come back when they are needed, and grow on.
+#[test]
+fn caches_on_disk_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::on(folder.path(), r#""state_budget_bytes": 20000"#, Some("states"));
+    let metrics = || server.node.metrics().models[0].versions[0].sequences.unwrap();
+    let token = |id: u64, at: u64| ((id * 7 + at * 3) % 11) as i64;
+    for at in 0..12 {
+        for id in 1..=20 {
+            let said: Vec<i64> = (0..=at).map(|at| token(id, at)).collect();
+            let got = server.step(id, at == 0, &[token(id, at)]).unwrap();
+            let last = &whole(&said)[at as usize * SIZES.vocabulary..];
+            assert_close(&format!("sequence {id}, step {at}"), &got, last);
+        }
+        if at > 5 {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while metrics().spilled == 0 {
+                assert!(Instant::now() < deadline, "nothing goes to disk: {:?}", metrics());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
 }
