@@ -9,6 +9,7 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
     documents(application, report);
     hosts(application, report);
     components(application, report);
+    component_files(application, files, report);
     model_files(application, files, report);
     other_files(files, report);
 }
@@ -119,6 +120,27 @@ fn components(application: &Application, report: &mut Report) {
                     field.name.value
                 );
                 report.error(&field.name.place, text);
+            }
+        }
+    }
+}
+
+/// Files that components name are there; what is elsewhere is not fetched.
+fn component_files(application: &Application, files: &PackageFiles, report: &mut Report) {
+    for component in application.services.containers.iter().flat_map(|c| &c.components) {
+        for model in component.models() {
+            let (name, id) = (&model.name, &component.id);
+            match (model.attribute("path"), model.attribute("url")) {
+                (Some(path), _) if !files.has(path) => {
+                    let text = format!("{name} of component {id}: the package has no file {path}");
+                    report.error(&model.place, text);
+                }
+                (None, Some(url)) => {
+                    let text =
+                        format!("{name} of component {id} is at {url}, which is not fetched");
+                    report.warning(&model.place, text);
+                }
+                _ => {}
             }
         }
     }

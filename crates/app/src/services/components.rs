@@ -74,11 +74,7 @@ const TYPES: [(&str, ComponentKind, &[&str]); 5] = [
             "prepend",
         ],
     ),
-    (
-        "hugging-face-tokenizer",
-        ComponentKind::HuggingFaceTokenizer,
-        &["model", "special-tokens", "max-length", "truncation"],
-    ),
+    ("hugging-face-tokenizer", ComponentKind::HuggingFaceTokenizer, &["model"]),
     (
         "bert-embedder",
         ComponentKind::BertEmbedder,
@@ -113,6 +109,7 @@ const TYPES: [(&str, ComponentKind, &[&str]); 5] = [
             "query-token-id",
             "document-token-id",
             "transformer-output",
+            "attend-to-expansion-tokens",
         ],
     ),
     (
@@ -132,12 +129,15 @@ const TYPES: [(&str, ComponentKind, &[&str]); 5] = [
 ];
 
 /// Parameters of everything that runs an ONNX model.
-const ONNX: [&str; 5] = [
+const ONNX: [&str; 8] = [
     "onnx-execution-mode",
     "onnx-interop-threads",
     "onnx-intraop-threads",
     "onnx-gpu-device",
+    "onnx-optimize-model",
     "batching",
+    "concurrency",
+    "model-config-override",
 ];
 
 /// What Vespa brings with it for the analysis of text.
@@ -149,6 +149,14 @@ impl Component {
     #[must_use]
     pub fn is_embedder(&self) -> bool {
         !matches!(self.kind, ComponentKind::Linguistics(_) | ComponentKind::Java { .. })
+    }
+
+    /// The parameters that name the file of a model, tokenizer or vocabulary; none of a Java class.
+    pub fn models(&self) -> impl Iterator<Item = &Parameter> {
+        const NAMES: [&str; 4] =
+            ["transformer-model", "tokenizer-model", "tokenizer-vocab", "model"];
+        let parameters = self.parameters.iter().filter(|_| self.is_embedder());
+        parameters.filter(|p| NAMES.contains(&p.name.as_str()))
     }
 }
 
@@ -180,23 +188,18 @@ pub(super) fn read(
             report.warning(&parameter.place, text);
         }
     }
-    let is_model = |p: &&Parameter| {
-        matches!(
-            p.name.as_str(),
-            "transformer-model" | "tokenizer-model" | "tokenizer-vocab" | "model"
-        )
-    };
-    for model in parameters.iter().filter(is_model) {
-        let has = |name: &str| model.attributes.iter().any(|(n, _)| n == name);
+    let component = Component { id, kind: kind.clone(), place, parameters };
+    for model in component.models() {
+        let has = |name: &str| model.attribute(name).is_some();
         if has("model-id") && !has("path") && !has("url") {
             let text = format!(
-                "{} of component {id} has a model-id of Vespa's cloud only; give a path or url",
-                model.name
+                "{} of component {} has a model-id of Vespa's cloud only; give a path or url",
+                model.name, component.id
             );
             report.error(&model.place, text);
         }
     }
-    Some(Component { id, kind: kind.clone(), place, parameters })
+    Some(component)
 }
 
 /// A component that names a Java class, or has one as its id.

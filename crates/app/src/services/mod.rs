@@ -5,11 +5,13 @@ mod components;
 mod containers;
 mod contents;
 mod hosts;
+mod tokenizers;
 
 pub use components::{Component, ComponentKind, Parameter};
 pub use containers::{Chain, ContainerCluster, ModelSettings as ContainerModel};
 pub use contents::{ContentCluster, ContentDocument, IndexMode};
 pub use hosts::{Host, NodeOfHost, Nodes, read_hosts};
+pub use tokenizers::{SpecialTokens, TokenizerForm, TokenizerSettings};
 
 use crate::package::{Place, Report};
 use crate::xml::XmlElement;
