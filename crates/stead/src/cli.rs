@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
-use crate::commands::{bench, check, conformance, inspect, run, sequence, tensor};
+use crate::commands::{bench, check, conformance, encode, inspect, run, sequence, tensor};
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::serve;
@@ -27,6 +27,7 @@ pub fn command() -> Command {
         .subcommand(bench::BenchArgs::augment_args(Command::new("bench")))
         .subcommand(check::CheckArgs::augment_args(Command::new("check")))
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
+        .subcommand(encode::EncodeArgs::augment_args(Command::new("encode")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
         .subcommand(tensor::TensorArgs::augment_args(Command::new("tensor")))
@@ -74,6 +75,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "bench" => bench::run(&parsed(args)?),
         "check" => check::run(&parsed(args)?),
         "conformance" => conformance::run(&parsed(args)?),
+        "encode" => encode::run(&parsed(args)?).map(|()| true),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),
         "tensor" => tensor::run(&parsed(args)?),

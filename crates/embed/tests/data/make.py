@@ -3,7 +3,7 @@
 * vocab.txt, tokenizer.json: a small vocabulary of BERT's form (ids 0, 100 to 103 as BERT has them).
 * pairs.jsonl: pairs of queries and documents, some of them hard.
 * rows.json: the rows of `create_bert_encodings`, the function of Vespa's blog post on BERT rankers
-  (https://blog.vespa.ai/training-bert-rankers-compatible-with-vespa, "Create independent BERT encodings").
+  (https://blog.vespa.ai/fine-tune-bert-basic-transformers-trainer-search-applications/).
 """
 
 import json
