@@ -57,21 +57,39 @@ impl Session {
     /// # Errors
     /// [`FreeError`]; the session is as it was.
     pub fn free_batch(&mut self, axes: &[(usize, usize)]) -> Result<(), FreeError> {
+        self.free_batch_of(axes, &[])
+    }
+
+    /// As [`Session::free_batch`], where the sizes of inputs are known: `shapes` has one for each input, which the trial
+    /// takes instead of guessing. The axes may be free already, so that it is only found out whether rows are
+    /// computed alone.
+    ///
+    /// # Errors
+    /// [`FreeError`]; the session is as it was.
+    pub fn free_batch_of(
+        &mut self,
+        axes: &[(usize, usize)],
+        shapes: &[Vec<usize>],
+    ) -> Result<(), FreeError> {
         let before = (self.model.inputs.clone(), self.model.outputs.clone());
-        let freed = self.freed(axes);
+        let freed = self.freed(axes, shapes);
         if freed.is_err() {
             (self.model.inputs, self.model.outputs) = before;
         }
         freed
     }
 
-    fn freed(&mut self, axes: &[(usize, usize)]) -> Result<(), FreeError> {
+    fn freed(&mut self, axes: &[(usize, usize)], shapes: &[Vec<usize>]) -> Result<(), FreeError> {
         for &(input, axis) in axes {
             let name = self.model.inputs.get(input).map_or("", |i| &*i.name).to_owned();
             let Some(IoSpec { dims: Some(dims), .. }) = self.model.inputs.get_mut(input) else {
                 continue;
             };
-            match Some(dims).and_then(|dims| dims.get_mut(axis)).filter(|d| d.known() == Some(1)) {
+            let can_be_one = |d: &&mut Dim| match d.known() {
+                Some(size) => size == 1,
+                None => !shapes.is_empty(),
+            };
+            match Some(dims).and_then(|dims| dims.get_mut(axis)).filter(can_be_one) {
                 Some(dim) => *dim = Dim::Symbol(FREED.to_owned()),
                 None => return Err(FreeError::Axis { input: name, axis }),
             }
@@ -79,8 +97,10 @@ impl Session {
         let axis_of = |input: usize| axes.iter().find(|(i, _)| *i == input).map(|(_, axis)| *axis);
         let mut rows: [Vec<Option<Tensor>>; 3] = Default::default();
         for (i, spec) in self.model.inputs.iter().enumerate() {
-            let (first, second) =
-                (sample(spec, axis_of(i), i, 0)?, sample(spec, axis_of(i), i, 1)?);
+            let (first, second) = (
+                sample(spec, shapes.get(i), axis_of(i), i, 0)?,
+                sample(spec, shapes.get(i), axis_of(i), i, 1)?,
+            );
             let both = match (&first, &second, axis_of(i)) {
                 (Some(first), Some(second), Some(axis)) => Some(joined(first, second, axis)?),
                 _ => first.clone(),
@@ -114,6 +134,7 @@ impl Session {
 /// A value for the trial, another for each `row` where the input has one; none for an optional input.
 fn sample(
     spec: &IoSpec,
+    shape: Option<&Vec<usize>>,
     axis: Option<usize>,
     input: usize,
     row: usize,
@@ -122,7 +143,10 @@ fn sample(
         return Ok(None);
     }
     let size = |(i, d): (usize, &Dim)| if Some(i) == axis { 1 } else { d.known().unwrap_or(OTHER) };
-    let dims: Vec<usize> = spec.dims.iter().flatten().enumerate().map(size).collect();
+    let dims: Vec<usize> = match shape {
+        Some(shape) => shape.clone(),
+        None => spec.dims.iter().flatten().enumerate().map(size).collect(),
+    };
     let shape = stead_tensor::Shape::new(&dims)?;
     if shape.elements() > MAX_SAMPLE {
         return Err(TensorError::OutOfMemory(shape.byte_len(spec.dtype)));

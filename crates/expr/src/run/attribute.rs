@@ -90,8 +90,16 @@ macro_rules! each_number {
 }
 
 impl<'a> Numbers<'a> {
-    fn len(&self) -> usize {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
         each_number!(self, list => list.len(), list => list.len())
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     fn column(&self, rows: Rows<'_>, pool: &mut Pool) -> Column<'a> {

@@ -1,5 +1,6 @@
 //! What models take: values of the query and columns of documents.
 
+use stead_app::application::rank::SourceType;
 use stead_expr::{Attribute, Numbers, Value};
 
 /// A value of the query.
@@ -61,6 +62,24 @@ impl Documents<'_> {
 }
 
 impl Column<'_> {
+    /// How many documents have a value, for a name of this type.
+    pub(super) fn documents(&self, kind: &SourceType) -> usize {
+        match self {
+            Column::Cells(Attribute::Numbers(numbers)) => numbers.len(),
+            Column::Cells(Attribute::Dense { cells, stride }) => {
+                let size = match kind {
+                    SourceType::Tensor(kind) => kind.block_size(),
+                    _ => 1,
+                };
+                let behind_last = (cells.len() + stride).checked_sub(size.max(1));
+                if size > *stride { 0 } else { behind_last.map_or(0, |n| n / (*stride).max(1)) }
+            }
+            Column::Cells(Attribute::Mixed { offsets, .. }) => offsets.len().saturating_sub(1),
+            Column::Lists { offsets, .. } => offsets.len().saturating_sub(1),
+            Column::Texts(texts) => texts.documents(),
+        }
+    }
+
     /// What the column holds, for messages.
     pub(super) fn describe(&self) -> &'static str {
         match self {

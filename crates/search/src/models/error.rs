@@ -47,6 +47,18 @@ pub enum ModelError {
         /// Why.
         error: RunError,
     },
+    /// A number that its new type does not have.
+    #[error("{what} of {model}: {number} is no {dtype}")]
+    Inexact {
+        /// The model.
+        model: String,
+        /// The input or output.
+        what: String,
+        /// The number.
+        number: String,
+        /// The type.
+        dtype: &'static str,
+    },
     /// The model did not run.
     #[error("{model}: {text}")]
     Run {

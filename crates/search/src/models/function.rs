@@ -5,11 +5,12 @@ use std::sync::Arc;
 use stead_app::application::rank::{ModelKind, ModelOutput, ProfileModel, SourceType};
 use stead_app::package::PackageFiles;
 use stead_app::schema::FieldType;
-use stead_expr::{Rate, Stored, Value};
+use stead_expr::{Attribute, Rate, Stored, Value};
 
 use super::columns::{Column, Documents, Given};
 use super::error::ModelError;
 use super::inputs::{BoundInput, Input, Name, names};
+use super::onnx::{self, BoundNetwork, Network};
 use super::trees::{self, Trees};
 
 /// A model of a profile. Clones share.
@@ -30,13 +31,24 @@ struct Inner {
 }
 
 enum Kind {
-    Trees(Trees),
+    Trees(Box<Trees>),
+    Onnx(Box<Network>),
 }
+
+/// What a query makes of a model.
+enum BoundKind {
+    Trees,
+    Onnx(BoundNetwork),
+}
+
+/// The largest file of a network that is read: one of protobuf has at most 2 GiB.
+const MAX_MODEL: u64 = 1 << 31;
 
 /// A model with the values of a query.
 pub struct BoundModel {
     function: ModelFunction,
     inputs: Vec<BoundInput>,
+    kind: BoundKind,
 }
 
 /// Memory that runs use again; one for each thread.
@@ -44,6 +56,7 @@ pub struct BoundModel {
 pub struct Scratch {
     expressions: stead_expr::Scratch,
     trees: trees::Scratch,
+    onnx: onnx::Scratch,
 }
 
 impl ModelFunction {
@@ -58,12 +71,18 @@ impl ModelFunction {
                 let failed = |text| ModelError::Load { model: name.clone(), text };
                 let trees = Trees::load(files, *library, file, model.options.is_exact);
                 let trees = trees.map_err(failed)?;
-                (name, Kind::Trees(trees))
+                (name, Kind::Trees(Box::new(trees)))
             }
             ModelKind::Onnx(onnx) => {
-                let (model, text) =
-                    (format!("onnx({})", onnx.name.value), "ONNX models do not run here");
-                return Err(ModelError::Load { model, text: text.to_owned() });
+                let name = format!("onnx({})", onnx.name.value);
+                let failed = |text| ModelError::Load { model: name.clone(), text };
+                let path = &onnx.file.value;
+                let bytes = files.read(path, MAX_MODEL).map_err(|e| failed(e.to_string()))?;
+                let is_rounded = model.options.is_rounded;
+                let network =
+                    Network::load(&name, &bytes, &model.inputs, &model.outputs, is_rounded);
+                let network = network.map_err(|text| failed(format!("{path}: {text}")))?;
+                (name, Kind::Onnx(Box::new(network)))
             }
         };
         let (inputs, query, documents) = names(model.inputs.clone());
@@ -94,6 +113,15 @@ impl ModelFunction {
         &self.inner.outputs
     }
 
+    /// How the model runs, a line for each thing worth knowing.
+    #[must_use]
+    pub fn explain(&self) -> Vec<String> {
+        match &self.inner.kind {
+            Kind::Trees(trees) => vec![format!("{}: {}", self.inner.name, trees.explain())],
+            Kind::Onnx(network) => network.explain(),
+        }
+    }
+
     /// [`Rate::Query`] for a model that takes nothing of documents: [`BoundModel::once`] runs it.
     #[must_use]
     pub fn rate(&self) -> Rate {
@@ -120,8 +148,13 @@ impl ModelFunction {
             return Err(ModelError::Kind { model, name: name.name.clone(), expected, found });
         }
         let bind = |input: &Input| input.bind(&self.inner.name, given);
-        let inputs = self.inner.inputs.iter().map(bind).collect::<Result<_, _>>()?;
-        Ok(BoundModel { function: self.clone(), inputs })
+        let inputs: Vec<BoundInput> =
+            self.inner.inputs.iter().map(bind).collect::<Result<_, _>>()?;
+        let kind = match &self.inner.kind {
+            Kind::Trees(_) => BoundKind::Trees,
+            Kind::Onnx(network) => BoundKind::Onnx(network.bind(&inputs)?),
+        };
+        Ok(BoundModel { function: self.clone(), inputs, kind })
     }
 
     fn count(&self, what: &'static str, expected: usize, found: usize) -> ModelError {
@@ -146,8 +179,12 @@ impl BoundModel {
             values.push(input.values(name, bound, documents, &mut scratch.expressions)?);
         }
         let failed = |text| ModelError::Run { model: name.clone(), text };
-        match kind {
-            Kind::Trees(trees) => {
+        match (kind, &self.kind) {
+            (Kind::Onnx(network), BoundKind::Onnx(bound)) => {
+                network.run(bound, &values, documents, &mut scratch.onnx)
+            }
+            (Kind::Onnx(_), BoundKind::Trees) => Err(failed("it is bound as another".to_owned())),
+            (Kind::Trees(trees), _) => {
                 let scores = trees.run(&values, documents, &mut scratch.trees).map_err(failed)?;
                 let column = |output: &ModelOutput| {
                     let cells = stead_expr::Cells::Double(scores.clone().into());
@@ -199,34 +236,35 @@ impl BoundModel {
                 let (model, name) = (model.clone(), name.name.clone());
                 Err(ModelError::Kind { model, name, expected, found })
             };
-            let (expected, is_right, length) = match (&name.kind, column) {
-                (SourceType::Tensor(kind), column) => {
-                    (format!("a {kind}"), matches!(column, Column::Cells(_)), None)
-                }
-                (SourceType::Field(FieldType::Array(of)), Column::Lists { offsets, .. }) => {
-                    let is_right = **of != FieldType::String;
-                    ("texts".to_owned(), is_right, Some(offsets.len().saturating_sub(1)))
-                }
-                (SourceType::Field(kind), Column::Texts(texts)) => {
-                    let is_right = *kind.element() == FieldType::String;
-                    ("numbers".to_owned(), is_right, Some(texts.documents()))
-                }
-                (SourceType::Field(kind), Column::Cells(stead_expr::Attribute::Numbers(_))) => {
-                    let is_right =
-                        *kind != FieldType::String && !matches!(kind, FieldType::Array(_));
-                    (format!("a {kind}"), is_right, None)
-                }
-                (kind, _) => (format!("a {kind}"), false, None),
-            };
-            if !is_right {
-                return wrong(expected, column.describe().to_owned());
+            if !fits(&name.kind, column) {
+                return wrong(format!("a {}", name.kind), column.describe().to_owned());
             }
-            if let Some(length) = length
-                && length < behind
-            {
-                return wrong(format!("{behind} documents"), format!("{length}"));
+            let length = column.documents(&name.kind);
+            if length < behind {
+                return wrong(format!("{behind} documents"), length.to_string());
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a column is of the form that a name needs.
+fn fits(kind: &SourceType, column: &Column<'_>) -> bool {
+    match (kind, column) {
+        (SourceType::Tensor(kind), Column::Cells(attribute)) => match attribute {
+            Attribute::Numbers(_) => kind.is_double(),
+            Attribute::Dense { cells, .. } => {
+                kind.is_dense() && !kind.is_double() && cells.cell_type() == kind.cell()
+            }
+            Attribute::Mixed { cells, .. } => !kind.is_dense() && cells.cell_type() == kind.cell(),
+        },
+        (SourceType::Field(FieldType::Array(of)), Column::Lists { .. }) => {
+            **of != FieldType::String
+        }
+        (SourceType::Field(kind), Column::Texts(_)) => *kind.element() == FieldType::String,
+        (SourceType::Field(kind), Column::Cells(Attribute::Numbers(_))) => {
+            *kind != FieldType::String && !matches!(kind, FieldType::Array(_))
+        }
+        _ => false,
     }
 }

@@ -9,6 +9,7 @@ mod columns;
 mod error;
 mod function;
 mod inputs;
+mod onnx;
 mod trees;
 
 pub use columns::{Column, Documents, Given, Texts};

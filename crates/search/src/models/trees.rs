@@ -21,6 +21,8 @@ pub(super) struct Trees {
     isa: Isa,
     /// For each feature that is a category: the code of each value that an expression may have.
     categories: Vec<Option<Codes>>,
+    trees: usize,
+    mode: Mode,
 }
 
 /// Memory that runs use again.
@@ -46,7 +48,17 @@ impl Trees {
         let categories = (0..model.features().len())
             .map(|at| codes(&model, at, mode))
             .collect::<Result<_, _>>()?;
-        Ok(Trees { forest: Forest::new(&model, mode), isa: Isa::detect(), categories })
+        let (forest, trees) = (Forest::new(&model, mode), model.trees());
+        Ok(Trees { forest, isa: Isa::detect(), categories, trees, mode })
+    }
+
+    /// How the forest runs.
+    pub(super) fn explain(&self) -> String {
+        let whose = match self.mode {
+            Mode::Compat => "scores as Vespa gives them",
+            Mode::Exact => "predictions of the library",
+        };
+        format!("{} trees, {whose}", self.trees)
     }
 
     /// The scores of documents, those of each document behind each other.

@@ -1,0 +1,343 @@
+//! ONNX models as rank functions give what ONNX Runtime gives.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::fs;
+use std::path::PathBuf;
+
+use harness::{Package, value};
+use serde_json::Value as Json;
+use stead_expr::{Attribute, Cells, Numbers, Stored, Value, parse_type};
+use stead_search::models::{Column, Documents, Given, ModelError, ModelFunction, Scratch, Texts};
+
+fn recorded(name: &str) -> Json {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/onnx/recorded.json");
+    let cases: Json = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let case = cases.as_array().unwrap().iter().find(|case| case["model"] == name);
+    case.unwrap().clone()
+}
+
+fn network(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/onnx");
+    fs::read(folder.join(format!("{name}.onnx"))).unwrap()
+}
+
+/// All numbers of nested lists.
+fn flat(json: &Json) -> Vec<f64> {
+    match json {
+        Json::Array(list) => list.iter().flat_map(flat).collect(),
+        number => vec![number.as_f64().unwrap()],
+    }
+}
+
+/// A package whose profile is nothing but an ONNX model and the sum of an output.
+fn package(name: &str, fields: &[(&str, &str)], model: &str, rest: &str, output: &str) -> Package {
+    let profile = format!(
+        "onnx-model m {{\n file: files/m.onnx\n{model}\n}}\n{rest}\nfirst-phase {{ expression: sum(onnx(m){output}) }}"
+    );
+    Package::new(fields, &profile, &[("files/m.onnx", &network(name))])
+}
+
+fn dense(kind: &str, numbers: &[f64]) -> Stored {
+    let kind = parse_type(kind).unwrap();
+    let cells = Cells::from_numbers(kind.cell(), numbers);
+    Stored::dense(kind, cells).unwrap()
+}
+
+fn run(
+    model: &ModelFunction,
+    given: &[Given<'_>],
+    columns: &[Column<'_>],
+    count: usize,
+) -> Result<Vec<Stored>, ModelError> {
+    let documents = Documents { count, index: None, columns };
+    model.for_query(given)?.run(&documents, &mut Scratch::default())
+}
+
+fn cells(stored: &Stored) -> Vec<f64> {
+    stored.values().iter().flat_map(|v| v.cells().doubles().into_owned()).collect()
+}
+
+#[test]
+fn every_element_type_comes_in_and_goes_out() {
+    for (name, from, to) in [
+        ("float", "double", "float"),
+        ("float", "float", "float"),
+        ("double", "double", "double"),
+        ("float16", "double", "float"),
+        ("float16", "float", "float"),
+        ("bfloat16", "double", "bfloat16"),
+        ("bfloat16", "bfloat16", "bfloat16"),
+        ("int8", "double", "int8"),
+        ("int8", "int8", "int8"),
+        ("int16", "double", "float"),
+        ("int32", "double", "double"),
+        ("int64", "double", "double"),
+        ("uint8", "float", "float"),
+        ("uint16", "float", "float"),
+        ("uint32", "double", "double"),
+        ("uint64", "double", "double"),
+        ("bool", "int8", "float"),
+    ] {
+        let case = recorded(name);
+        let kind = format!("tensor<{from}>(d0[1],d1[3])");
+        let package =
+            package(name, &[("x", &kind)], "input x: attribute(x)\noutput y: out", "", ".out");
+        let model = package.model().unwrap();
+        assert_eq!(model.explain(), ["onnx(m): up to 256 documents a run"], "{name}");
+        let output = &model.outputs()[0];
+        let expected = parse_type(&format!("tensor<{to}>(d0[1],d1[4])")).unwrap();
+        assert_eq!((output.feature.as_str(), &output.kind), ("onnx(m).out", &expected), "{name}");
+        let stored = dense(&kind, &flat(&case["x"]));
+        let columns = [Column::Cells(stored.attribute())];
+        let all = run(&model, &[], &columns, 3).unwrap();
+        assert_eq!(cells(&all[0]), flat(&case["y"]), "{name} from {from}");
+        // In another order, and one alone.
+        let bound = model.for_query(&[]).unwrap();
+        for index in [&[2_u32, 0][..], &[1]] {
+            let documents = Documents { count: index.len(), index: Some(index), columns: &columns };
+            let some = bound.run(&documents, &mut Scratch::default()).unwrap();
+            let whole = all[0].values();
+            let chosen: Vec<Value> = index.iter().map(|at| whole[*at as usize].clone()).collect();
+            assert_eq!(some[0].values(), chosen, "{name} from {from}");
+        }
+    }
+}
+
+#[test]
+fn sizes_that_differ_come_from_the_values() {
+    let case = recorded("ids");
+    let (ids, mask) = (flat(&case["ids"]), flat(&case["mask"]));
+    let mapped = |numbers: &[f64], lengths: [usize; 2]| {
+        let mut stored = Stored::new(parse_type("tensor(d0[1],d1{})").unwrap());
+        for (row, length) in lengths.into_iter().enumerate() {
+            let cell = |i: usize| format!("{{d0:0,d1:{i}}}:{}", numbers[row * 3 + i]);
+            let list: Vec<String> = (0..length).map(cell).collect();
+            assert!(stored.push(&value(&format!("tensor(d0[1],d1{{}}):{{{}}}", list.join(",")))));
+        }
+        stored
+    };
+    let fields = [("ids", "tensor(d0[1],d1{})"), ("mask", "tensor(d0[1],d1{})")];
+    let package = package(
+        "ids",
+        &fields,
+        "input ids: attribute(ids)\ninput mask: attribute(mask)",
+        "",
+        ".masked",
+    );
+    let model = package.model().unwrap();
+    assert_eq!(
+        model.explain(),
+        ["onnx(m): one document a run: the size of input ids differs from document to document"]
+    );
+    assert_eq!(model.outputs()[0].kind.to_string(), "tensor<float>(d0[1],d1{},d2[4])");
+    // The last of the first row is masked; two rows of other lengths.
+    let (ids, mask) = (mapped(&ids, [2, 3]), mapped(&mask, [2, 3]));
+    let columns = [Column::Cells(ids.attribute()), Column::Cells(mask.attribute())];
+    let found = run(&model, &[], &columns, 2).unwrap();
+    let masked = flat(&case["masked"]);
+    let expected: Vec<f64> = masked[..8].iter().chain(&masked[12..]).copied().collect();
+    assert_eq!(cells(&found[0]), expected);
+    let lengths: Vec<usize> = found[0].values().iter().map(Value::blocks).collect();
+    assert_eq!(lengths, [2, 3]);
+}
+
+#[test]
+fn lists_of_a_field_are_taken_as_they_are_stored() {
+    let case = recorded("ids");
+    let fields = [("ids", "array<long>"), ("mask", "array<byte>")];
+    let package = package(
+        "ids",
+        &fields,
+        "input ids: attribute(ids)\ninput mask: attribute(mask)",
+        "",
+        ".sum",
+    );
+    let model = package.model().unwrap();
+    let (ids, mask) = ([3_i64, 1, 15, 15, 2], [1_i8, 1, 1, 1, 1]);
+    let offsets = [0, 2, 5];
+    let columns = [
+        Column::Lists { offsets: &offsets, numbers: Numbers::I64(&ids) },
+        Column::Lists { offsets: &offsets, numbers: Numbers::I8(&mask) },
+    ];
+    let found = run(&model, &[], &columns, 2).unwrap();
+    for (found, expected) in cells(&found[0]).iter().zip(flat(&case["sum"])) {
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+}
+
+#[test]
+fn the_query_is_joined_with_documents() {
+    for name in ["ranker", "ranker_of_one"] {
+        let case = recorded(name);
+        let rest = "inputs { query(user) tensor<float>(d0[1],d1[3]) }";
+        let bindings =
+            "input user: query(user)\ninput item: attribute(item)\noutput \"score:0\": score";
+        let fields = [("item", "tensor<float>(d0[1],d1[5])")];
+        let package = package(name, &fields, bindings, rest, ".score");
+        let model = package.model().unwrap();
+        assert_eq!(model.explain()[0], "onnx(m): up to 256 documents a run", "{name}");
+        assert_eq!(model.outputs()[0].feature, "onnx(m).score");
+        let user = flat(&case["user"]);
+        let user: Vec<String> = user.iter().map(f64::to_string).collect();
+        let user = value(&format!("tensor<float>(d0[1],d1[3]):[[{}]]", user.join(",")));
+        let items = dense("tensor<float>(d0[1],d1[5])", &flat(&case["items"]));
+        let columns = [Column::Cells(items.attribute())];
+        let found = run(&model, &[Given::Value(&user)], &columns, 9).unwrap();
+        for (found, expected) in cells(&found[0]).iter().zip(flat(&case["scores"])) {
+            assert!((found - expected).abs() < 1e-6, "{name}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_look_at_each_other_run_alone() {
+    let case = recorded("mixing");
+    let kind = "tensor<float>(d0[1],d1[2])";
+    let package = package("mixing", &[("x", kind)], "input x: attribute(x)", "", "");
+    let model = package.model().unwrap();
+    assert_eq!(
+        model.explain(),
+        [
+            "onnx(m): one document a run: output \"y\" is another for two rows than for each of them alone"
+        ]
+    );
+    let stored = dense(kind, &flat(&case["x"]));
+    let found = run(&model, &[], &[Column::Cells(stored.attribute())], 2).unwrap();
+    assert_eq!(cells(&found[0]), flat(&case["y"]));
+}
+
+#[test]
+fn more_documents_than_a_run_has() {
+    let package =
+        package("float", &[("x", "tensor<float>(d0[1],d1[3])")], "input x: attribute(x)", "", "");
+    let model = package.model().unwrap();
+    let numbers: Vec<f64> = (0..3 * 600).map(f64::from).collect();
+    let stored = dense("tensor<float>(d0[1],d1[3])", &numbers);
+    let found = run(&model, &[], &[Column::Cells(stored.attribute())], 600).unwrap();
+    let expected: Vec<f64> = numbers.chunks(3).flat_map(|x| [5.0, x[2], x[0], x[1]]).collect();
+    assert_eq!(cells(&found[0]), expected);
+    assert!(run(&model, &[], &[Column::Cells(stored.attribute())], 0).unwrap()[0].is_empty());
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_errors_unless_the_package_rounds() {
+    let text = |name: &str, kind: &str, rest: &str, number: f64| {
+        let package = package(name, &[("x", kind)], "input x: attribute(x)", rest, "");
+        let model = package.model().unwrap();
+        let stored = dense(kind, &[1.0, number, 2.0]);
+        match run(&model, &[], &[Column::Cells(stored.attribute())], 1) {
+            Ok(columns) => format!("{:?}", cells(&columns[0])),
+            Err(error) => error.to_string(),
+        }
+    };
+    let double = "tensor(d0[1],d1[3])";
+    let rounds = "rank-properties { onnx(m).conversion: nearest }";
+    for (name, rest, number, expected) in [
+        ("int64", "", 1.5, "input x of onnx(m): 1.5 is no i64"),
+        ("int64", rounds, 1.5, "[5.0, 2.0, 1.0, 2.0]"),
+        ("uint8", "", 256.0, "input x of onnx(m): 256 is no u8"),
+        ("uint8", rounds, 256.0, "[5.0, 2.0, 1.0, 255.0]"),
+        ("uint16", "", -1.0, "input x of onnx(m): -1 is no u16"),
+        ("bool", "", 2.0, "input x of onnx(m): 2 is no bool"),
+        ("bool", rounds, 0.5, "[1.0, 1.0, 1.0, 1.0]"),
+        ("int32", "", f64::NAN, "input x of onnx(m): NaN is no i32"),
+        ("float", "", 16_777_217.0, "input x of onnx(m): 16777217 is no f32"),
+        ("float", rounds, 16_777_217.0, "[5.0, 2.0, 1.0, 16777216.0]"),
+        ("float", "", 0.1, "[5.0, 2.0, 1.0, 0.10000000149011612]"),
+        ("float16", "", 70_000.0, "input x of onnx(m): 70000 is no f16"),
+    ] {
+        assert_eq!(text(name, double, rest, number), expected, "{name} {number}");
+    }
+}
+
+#[test]
+fn whole_numbers_of_64_bits_stay_what_they_are() {
+    let case_fields = [("x", "array<long>")];
+    let package = package("int64", &case_fields, "input x: attribute(x)", "", "");
+    let model = package.model().unwrap();
+    let numbers = [1, 2, (1_i64 << 53) + 1];
+    let columns = [Column::Lists { offsets: &[0, 3], numbers: Numbers::I64(&numbers) }];
+    let error = run(&model, &[], &columns, 1).err().unwrap();
+    assert_eq!(error.to_string(), "output y of onnx(m): 9007199254740993 is no double");
+}
+
+struct Words;
+
+impl Texts for Words {
+    fn documents(&self) -> usize {
+        1
+    }
+
+    fn count(&self, _: usize) -> usize {
+        1
+    }
+
+    fn text(&self, _: usize, _: usize) -> &str {
+        "word"
+    }
+}
+
+#[test]
+fn values_that_are_missing_or_of_another_form_are_errors() {
+    let rest = "inputs { query(user) tensor<float>(d0[1],d1[3]) }";
+    let bindings = "input user: query(user)\ninput item: attribute(item)";
+    let fields = [("item", "tensor<float>(d0[1],d1[5])")];
+    let package = package("ranker", &fields, bindings, rest, "");
+    let model = package.model().unwrap();
+    let user = value("tensor<float>(d0[1],d1[3]):[[1,2,3]]");
+    let other = value("tensor<float>(d0[1],d1[2]):[[1,2]]");
+    let items = dense("tensor<float>(d0[1],d1[5])", &[0.0; 10]);
+    let right = [Column::Cells(items.attribute())];
+    let numbers = [Column::Cells(Attribute::Numbers(Numbers::F32(&[1.0])))];
+    let texts = [Column::Texts(&Words)];
+    for (label, given, columns, count, expected) in [
+        ("nothing given", &[][..], &right[..], 1, "onnx(m) needs 1 values of the query, got 0"),
+        (
+            "another type",
+            &[Given::Value(&other)],
+            &right,
+            1,
+            "query(user) of onnx(m) needs a tensor<float>(d0[1],d1[3]), got a tensor<float>(d0[1],d1[2])",
+        ),
+        (
+            "a text",
+            &[Given::Text("a")],
+            &right,
+            1,
+            "query(user) of onnx(m) needs a tensor<float>(d0[1],d1[3]), got a text",
+        ),
+        (
+            "no column",
+            &[Given::Value(&user)],
+            &[],
+            1,
+            "onnx(m) needs 1 columns of documents, got 0",
+        ),
+        (
+            "texts",
+            &[Given::Value(&user)],
+            &texts,
+            1,
+            "attribute(item) of onnx(m) needs a tensor<float>(d0[1],d1[5]), got texts",
+        ),
+        (
+            "numbers",
+            &[Given::Value(&user)],
+            &numbers,
+            1,
+            "attribute(item) of onnx(m) needs a tensor<float>(d0[1],d1[5]), got numbers",
+        ),
+        (
+            "too short",
+            &[Given::Value(&user)],
+            &right,
+            3,
+            "attribute(item) of onnx(m) needs 3 documents, got 2",
+        ),
+    ] {
+        let error = run(&model, given, columns, count).err();
+        assert_eq!(error.map(|e| e.to_string()), Some(expected.to_owned()), "{label}");
+    }
+}
