@@ -1,6 +1,14 @@
 //! From a query to ranked documents.
 //!
-//! [`models`] runs the models that expressions of rank profiles name.
+//! [`RankPlan`] is a rank profile that is ready to run: its expressions with all that they name, each once. Running it goes
+//! through the phases: the first one for all documents, the second one for the best of them, the global one for the best of those. [`models`] runs the
+//! models that expressions name.
 #![forbid(unsafe_code)]
 
+mod columns;
+pub mod features;
 pub mod models;
+pub mod rank;
+
+pub use columns::{Computed, Rows};
+pub use rank::{RankError, RankPlan, RankQuery};

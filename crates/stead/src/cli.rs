@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
-use crate::commands::{bench, check, conformance, encode, inspect, run, sequence, tensor};
+use crate::commands::{bench, check, conformance, encode, inspect, rank, run, sequence, tensor};
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::serve;
@@ -29,6 +29,7 @@ pub fn command() -> Command {
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
         .subcommand(encode::EncodeArgs::augment_args(Command::new("encode")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
+        .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
         .subcommand(tensor::TensorArgs::augment_args(Command::new("tensor")))
         .subcommand(demo::DemoArgs::augment_args(Command::new("demo")))
@@ -77,6 +78,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "conformance" => conformance::run(&parsed(args)?),
         "encode" => encode::run(&parsed(args)?).map(|()| true),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
+        "rank" => rank::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),
         "tensor" => tensor::run(&parsed(args)?),
         "demo" => demo::run(&parsed(args)?).map(|()| true),

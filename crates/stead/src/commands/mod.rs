@@ -5,6 +5,7 @@ pub mod check;
 pub mod conformance;
 pub mod encode;
 pub mod inspect;
+pub mod rank;
 pub mod run;
 pub mod sequence;
 pub mod tensor;

@@ -3,6 +3,7 @@
 mod compile;
 mod feature;
 mod models;
+mod names;
 mod scope;
 mod table;
 mod uses;
@@ -10,6 +11,7 @@ mod uses;
 pub use compile::{CompiledProfile, ModelTypes, NoModels, TreeFacts, Typed, Why, compile_profile};
 pub use feature::{Count, FeatureName, Parameter, RankFeature, Takes};
 pub use models::{PackageModels, cell_type, read_trees};
+pub use names::ProfileNames;
 pub use table::RANK_FEATURES;
 pub use uses::{
     ModelInput, ModelKind, ModelOptions, ModelOutput, ProfileModel, Source, SourceType, TreeLibrary,

@@ -75,6 +75,7 @@ pub const RANK_FEATURES: &[RankFeature] = &[
     plain("firstPhase", &[], "none", "the score of the first phase"),
     plain("secondPhase", &[], "none", "the score of the second phase"),
     plain("firstPhaseRank", &[], "1.8e308", "the place of the hit after the first phase, from 1"),
+    plain("firstPhaseMax", &[], "-inf", "the greatest score of the first phase"),
     plain("relevanceScore", &[], "none", "the score that the hit came with, in the global phase"),
     plain(
         "normalize_linear",

@@ -1,0 +1,235 @@
+//! Columns of some documents: pieces of what a store has, and what was computed.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use stead_expr::{Attribute, Cells, Labels, Numbers, Stored, TensorType, Value};
+
+/// Some documents by their places.
+#[derive(Debug, Clone)]
+pub enum Rows<'r> {
+    /// One behind the other.
+    Range(Range<usize>),
+    /// In any order.
+    List(&'r [u32]),
+}
+
+impl Rows<'_> {
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Rows::Range(range) => range.len(),
+            Rows::List(list) => list.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their places.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        let (range, list) = match self {
+            Rows::Range(range) => (range.clone(), &[][..]),
+            Rows::List(list) => (0..0, *list),
+        };
+        range.chain(list.iter().map(|place| *place as usize))
+    }
+}
+
+/// Values that were computed, one for each document.
+#[derive(Debug)]
+pub enum Computed {
+    /// Numbers.
+    Numbers(Vec<f64>),
+    /// Tensors.
+    Tensors(Stored),
+}
+
+impl Computed {
+    /// No values of a type.
+    #[must_use]
+    pub fn new(kind: &TensorType) -> Computed {
+        match kind.is_double() {
+            true => Computed::Numbers(Vec::new()),
+            false => Computed::Tensors(Stored::new(kind.clone())),
+        }
+    }
+
+    /// Adds a value; false if it is of another type, or one too many.
+    #[must_use]
+    pub fn push(&mut self, value: &Value) -> bool {
+        match (self, value.as_double()) {
+            (Computed::Numbers(numbers), Some(number)) => {
+                numbers.push(number);
+                true
+            }
+            (Computed::Numbers(_), None) => false,
+            (Computed::Tensors(tensors), _) => tensors.push(value),
+        }
+    }
+
+    /// The values as a column.
+    #[must_use]
+    pub fn attribute(&self) -> Attribute<'_> {
+        match self {
+            Computed::Numbers(numbers) => Attribute::Numbers(Numbers::F64(numbers)),
+            Computed::Tensors(tensors) => tensors.attribute(),
+        }
+    }
+}
+
+/// Makes cells of the same type from a piece of the array of whichever type.
+macro_rules! piece {
+    ($cells:expr, $array:ident => $body:expr) => {
+        match $cells {
+            Cells::Double($array) => Cells::Double($body),
+            Cells::Float($array) => Cells::Float($body),
+            Cells::BFloat16($array) => Cells::BFloat16($body),
+            Cells::Int8($array) => Cells::Int8($body),
+        }
+    };
+}
+
+/// Documents that stand one behind the other, without a copy.
+#[must_use]
+pub fn slice<'a>(attribute: Attribute<'a>, rows: &Range<usize>) -> Attribute<'a> {
+    match attribute {
+        Attribute::Numbers(numbers) => Attribute::Numbers(numbers_of(numbers, rows)),
+        Attribute::Dense { cells, stride } => {
+            let range = rows.start * stride..rows.end * stride;
+            Attribute::Dense { cells: piece!(cells, all => part(all, range)), stride }
+        }
+        // Offsets are places among all blocks, which therefore stay.
+        Attribute::Mixed { offsets, labels, cells } => {
+            Attribute::Mixed { offsets: part(offsets, rows.start..rows.end + 1), labels, cells }
+        }
+    }
+}
+
+fn part<T: Copy>(all: Cow<'_, [T]>, range: Range<usize>) -> Cow<'_, [T]> {
+    let range = range.start.min(all.len())..range.end.min(all.len());
+    match all {
+        Cow::Borrowed(all) => Cow::Borrowed(&all[range]),
+        Cow::Owned(all) => Cow::Owned(all[range].to_vec()),
+    }
+}
+
+fn numbers_of<'a>(numbers: Numbers<'a>, rows: &Range<usize>) -> Numbers<'a> {
+    let range = |len: usize| rows.start.min(len)..rows.end.min(len);
+    match numbers {
+        Numbers::F64(list) => Numbers::F64(&list[range(list.len())]),
+        Numbers::F32(list) => Numbers::F32(&list[range(list.len())]),
+        Numbers::BF16(list) => Numbers::BF16(&list[range(list.len())]),
+        Numbers::I64(list) => Numbers::I64(&list[range(list.len())]),
+        Numbers::I32(list) => Numbers::I32(&list[range(list.len())]),
+        Numbers::I16(list) => Numbers::I16(&list[range(list.len())]),
+        Numbers::I8(list) => Numbers::I8(&list[range(list.len())]),
+        Numbers::U8(list) => Numbers::U8(&list[range(list.len())]),
+    }
+}
+
+/// The values of documents in any order, copied; nothing if one of them is not there.
+#[must_use]
+pub fn gather(
+    attribute: &Attribute<'_>,
+    kind: &TensorType,
+    rows: impl Iterator<Item = usize>,
+) -> Option<Computed> {
+    if let Attribute::Numbers(numbers) = attribute {
+        return rows.map(|row| number(numbers, row)).collect::<Option<_>>().map(Computed::Numbers);
+    }
+    let mut computed = Computed::new(kind);
+    for row in rows {
+        if !computed.push(&value(attribute, kind, row)?) {
+            return None;
+        }
+    }
+    Some(computed)
+}
+
+/// The number of a document.
+#[must_use]
+pub fn number(numbers: &Numbers<'_>, row: usize) -> Option<f64> {
+    Some(match numbers {
+        Numbers::F64(list) => *list.get(row)?,
+        Numbers::F32(list) => f64::from(*list.get(row)?),
+        Numbers::BF16(list) => list.get(row)?.to_f64(),
+        Numbers::I64(list) => *list.get(row)? as f64,
+        Numbers::I32(list) => f64::from(*list.get(row)?),
+        Numbers::I16(list) => f64::from(*list.get(row)?),
+        Numbers::I8(list) => f64::from(*list.get(row)?),
+        Numbers::U8(list) => f64::from(*list.get(row)?),
+    })
+}
+
+/// The value of a document.
+#[must_use]
+pub fn value(attribute: &Attribute<'_>, kind: &TensorType, row: usize) -> Option<Value> {
+    let owned = |cells: &Cells<'_>, range: Range<usize>| -> Option<Cells<'static>> {
+        Some(piece!(cells, all => Cow::Owned(all.get(range)?.to_vec())))
+    };
+    let size = kind.block_size();
+    match attribute {
+        Attribute::Numbers(numbers) => number(numbers, row).map(Value::double),
+        Attribute::Dense { cells, stride } => {
+            let cells = owned(cells, row * stride..row * stride + size)?;
+            Value::new(kind.clone(), Labels::default(), cells).ok()
+        }
+        Attribute::Mixed { offsets, labels, cells } => {
+            let (first, behind) = (*offsets.get(row)? as usize, *offsets.get(row + 1)? as usize);
+            let width = kind.mapped_count();
+            let labels = labels.get(first * width..behind * width)?.to_vec();
+            let cells = owned(cells, first * size..behind * size)?;
+            Value::new(kind.clone(), Labels::hold(labels), cells).ok()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stead_expr::{Attribute, Stored, Value, compile};
+
+    use super::{Computed, gather, slice, value};
+
+    fn literal(text: &str) -> Value {
+        compile(text, &|_: &str| None).unwrap().run(&[]).unwrap()
+    }
+
+    #[test]
+    fn pieces_and_selections_have_the_values_of_their_documents() {
+        for texts in [
+            ["1", "2", "3", "4"],
+            [
+                "tensor<float>(x[2]):[1,2]",
+                "tensor<float>(x[2]):[3,4]",
+                "tensor<float>(x[2]):[5,6]",
+                "tensor<float>(x[2]):[7,8]",
+            ],
+            [
+                "tensor<int8>(k{},x[2]):{a:[1,2],b:[3,4]}",
+                "tensor<int8>(k{},x[2]):{}",
+                "tensor<int8>(k{},x[2]):{c:[5,6]}",
+                "tensor<int8>(k{},x[2]):{a:[7,8]}",
+            ],
+        ] {
+            let values = texts.map(literal);
+            let kind = values[0].kind();
+            let mut stored = Stored::new(kind.clone());
+            assert!(values.iter().all(|v| stored.push(v)));
+            let piece = slice(stored.attribute(), &(1..3));
+            assert_eq!(value(&piece, kind, 0).as_ref(), Some(&values[1]), "{kind}");
+            assert_eq!(value(&piece, kind, 1).as_ref(), Some(&values[2]), "{kind}");
+            let found = gather(&stored.attribute(), kind, [3, 0].into_iter()).unwrap();
+            assert_eq!(value(&found.attribute(), kind, 0).as_ref(), Some(&values[3]), "{kind}");
+            assert_eq!(value(&found.attribute(), kind, 1).as_ref(), Some(&values[0]), "{kind}");
+            assert!(gather(&stored.attribute(), kind, [4].into_iter()).is_none(), "{kind}");
+        }
+        let mut numbers = Computed::Numbers(Vec::new());
+        assert!(!numbers.push(&literal("tensor(x[1]):[1]")));
+        assert!(matches!(numbers.attribute(), Attribute::Numbers(_)));
+    }
+}

@@ -1,0 +1,169 @@
+//! Rank features that are computed: one function makes each from its name, by the table of
+//! [`RANK_FEATURES`](stead_app::application::rank::RANK_FEATURES).
+
+mod attribute;
+mod default;
+mod dot_product;
+mod labels;
+mod rand48;
+mod random;
+mod registry;
+mod structs;
+mod text;
+mod time;
+mod tokens;
+
+use std::collections::HashMap;
+
+use stead_app::application::rank::FeatureName;
+use stead_expr::{Attribute, TensorType, Value};
+use stead_store::{Column, DocumentType, Documents};
+
+use crate::columns::{Computed, Rows};
+use crate::rank::RankQuery;
+
+pub(crate) use attribute::in_place;
+pub(crate) use registry::build;
+pub use registry::{How, find};
+
+/// A feature as an expression names it.
+#[derive(Debug)]
+pub struct Call<'c> {
+    /// Its parts.
+    pub name: FeatureName<'c>,
+    /// The type that expressions know it by.
+    pub kind: &'c TensorType,
+    /// `rank-properties` of the profile.
+    pub properties: &'c HashMap<String, String>,
+    /// The documents that it will be computed for.
+    pub documents: &'c DocumentType,
+}
+
+/// A feature that can be computed.
+pub struct Feature {
+    /// The expressions whose values it takes.
+    pub arguments: Vec<String>,
+    /// How it is computed.
+    pub run: Run,
+    /// What whoever ranks should know of it.
+    pub note: Option<String>,
+}
+
+/// How a feature is computed.
+pub enum Run {
+    /// Once for a query.
+    Query(QueryFeature),
+    /// For documents.
+    Documents(DocumentFeature),
+    /// Never: it is always this.
+    Always(Value),
+}
+
+/// Computes a value of a query.
+pub type QueryFeature = Box<dyn Fn(&QueryContext<'_>) -> Result<Value, String> + Send + Sync>;
+
+/// Computes a value for each of some documents.
+pub type DocumentFeature =
+    Box<dyn Fn(&DocumentContext<'_>) -> Result<Computed, String> + Send + Sync>;
+
+/// What features know of a query.
+#[derive(Debug, Clone, Copy)]
+pub struct QueryContext<'c> {
+    /// The query.
+    pub query: &'c RankQuery,
+    /// Seconds since 1970.
+    pub now: f64,
+    /// Where chance begins.
+    pub seed: u64,
+    /// All documents.
+    pub documents: &'c Documents,
+}
+
+/// What features of documents know.
+#[derive(Debug)]
+pub struct DocumentContext<'c> {
+    /// The query.
+    pub query: QueryContext<'c>,
+    /// The documents for which values are wanted.
+    pub rows: &'c Rows<'c>,
+    /// The values of the arguments.
+    pub arguments: &'c [Argument<'c>],
+}
+
+/// The value of an argument.
+#[derive(Debug)]
+pub enum Argument<'c> {
+    /// One for the query.
+    Query(&'c Value),
+    /// One for each of the documents.
+    Documents(Attribute<'c>, &'c TensorType),
+}
+
+impl Feature {
+    fn documents(
+        run: impl Fn(&DocumentContext<'_>) -> Result<Computed, String> + Send + Sync + 'static,
+    ) -> Feature {
+        Feature { arguments: Vec::new(), run: Run::Documents(Box::new(run)), note: None }
+    }
+
+    fn query(
+        run: impl Fn(&QueryContext<'_>) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Feature {
+        Feature { arguments: Vec::new(), run: Run::Query(Box::new(run)), note: None }
+    }
+
+    fn always(value: Value) -> Feature {
+        Feature { arguments: Vec::new(), run: Run::Always(value), note: None }
+    }
+}
+
+impl Call<'_> {
+    /// A number of `rank-properties`: `feature(argument).name`.
+    fn property(&self, name: &str) -> Option<f64> {
+        self.properties
+            .get(&format!("{}.{name}", self.base()))
+            .and_then(|text| text.trim().parse().ok())
+    }
+
+    /// The name without its output.
+    fn base(&self) -> String {
+        match self.name.arguments.is_empty() {
+            true => self.name.name.to_owned(),
+            false => format!("{}({})", self.name.name, self.name.arguments.join(",")),
+        }
+    }
+
+    fn argument(&self, at: usize) -> &str {
+        self.name.argument(at).unwrap_or_default()
+    }
+}
+
+impl<'c> DocumentContext<'c> {
+    /// The column of an attribute.
+    fn column(&self, name: &str) -> Result<&'c Column, String> {
+        let documents = self.query.documents;
+        documents
+            .column(name)
+            .ok_or_else(|| format!("documents have no values of attribute {name}"))
+    }
+
+    /// A number for each document.
+    fn numbers(&self, number: impl Fn(usize) -> f64) -> Computed {
+        Computed::Numbers(self.rows.iter().map(number).collect())
+    }
+
+    /// A tensor for each document.
+    fn tensors(
+        &self,
+        kind: &TensorType,
+        tensor: impl Fn(usize) -> Result<Value, String>,
+    ) -> Result<Computed, String> {
+        let mut computed = Computed::new(kind);
+        for row in self.rows.iter() {
+            if !computed.push(&tensor(row)?) {
+                return Err(format!("more blocks than a column of {kind} holds"));
+            }
+        }
+        Ok(computed)
+    }
+}

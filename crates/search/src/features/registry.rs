@@ -1,0 +1,153 @@
+//! Which feature is computed how: an entry for each row of the table of features.
+
+use stead_expr::Value;
+
+use super::{
+    Call, Feature, attribute, default, dot_product, labels, random, structs, time, tokens,
+};
+
+/// Makes a feature from its name.
+type Build = fn(&Call<'_>) -> Result<Feature, String>;
+
+/// How a feature gets its values.
+#[derive(Debug, Clone, Copy)]
+pub enum How {
+    /// The plan of the profile knows: values of the query, phases, models, what is known of all hits together.
+    Plan,
+    /// It is computed.
+    Computed(Build),
+    /// It needs terms of a query or an index: where documents are ranked from a file it is what Vespa gives without any, and
+    /// that is told.
+    Default,
+    /// It is refused, with this reason.
+    Refused(&'static str),
+}
+
+const FEATURES: &[(&str, How)] = &[
+    ("query", How::Plan),
+    ("attribute", How::Computed(attribute::build)),
+    ("constant", How::Plan),
+    ("onnx", How::Plan),
+    ("onnxModel", How::Plan),
+    ("xgboost", How::Plan),
+    ("lightgbm", How::Plan),
+    ("vespa", How::Plan),
+    ("rankingExpression", How::Plan),
+    ("firstPhase", How::Plan),
+    ("secondPhase", How::Plan),
+    ("firstPhaseRank", How::Plan),
+    ("firstPhaseMax", How::Plan),
+    ("relevanceScore", How::Plan),
+    ("normalize_linear", How::Plan),
+    ("reciprocal_rank", How::Plan),
+    ("reciprocal_rank_fusion", How::Plan),
+    ("bm25", How::Default),
+    ("bm25_for_labels", How::Default),
+    ("elementwise", How::Default),
+    ("nativeRank", How::Default),
+    ("nativeFieldMatch", How::Default),
+    ("nativeProximity", How::Default),
+    ("nativeAttributeMatch", How::Default),
+    ("nativeDotProduct", How::Default),
+    ("fieldMatch", How::Default),
+    ("textSimilarity", How::Default),
+    ("elementSimilarity", How::Default),
+    ("elementCompleteness", How::Default),
+    ("fieldTermMatch", How::Default),
+    ("matchCount", How::Default),
+    ("matches", How::Default),
+    ("termDistance", How::Default),
+    ("fieldLength", How::Default),
+    (
+        "averageFieldLength",
+        How::Refused("the lengths of index fields are known where there is an index"),
+    ),
+    ("fieldInfo", How::Refused("what it tells is known where there is an index")),
+    ("subqueries", How::Default),
+    ("queryTermCount", How::Default),
+    ("queryTermDocumentFrequency", How::Default),
+    ("term", How::Default),
+    ("attributeMatch", How::Default),
+    ("closeness", How::Default),
+    ("distance", How::Default),
+    ("distanceToPath", How::Default),
+    ("closest", How::Default),
+    ("rawScore", How::Default),
+    ("itemRawScore", How::Default),
+    ("freshness", How::Computed(time::freshness)),
+    ("age", How::Computed(time::age)),
+    ("now", How::Computed(time::now)),
+    ("dotProduct", How::Computed(dot_product::build)),
+    (
+        "foreach",
+        How::Refused(
+            "loops over terms, fields or attributes are not computed; write the features out",
+        ),
+    ),
+    ("tensorFromWeightedSet", How::Computed(labels::build)),
+    ("tensorFromLabels", How::Computed(labels::build)),
+    ("tensorFromLabelsWithOffset", How::Computed(labels::build)),
+    ("tensorFromStructs", How::Computed(structs::build)),
+    ("tokenInputIds", How::Computed(tokens::build)),
+    ("customTokenInputIds", How::Computed(tokens::build)),
+    ("tokenTypeIds", How::Computed(tokens::build)),
+    ("tokenAttentionMask", How::Computed(tokens::build)),
+    ("value", How::Computed(value)),
+    ("globalSequence", How::Computed(global_sequence)),
+    ("num_docs_indexed", How::Computed(documents)),
+    ("random", How::Computed(random::random)),
+    ("randomNormal", How::Computed(random::normal)),
+    ("randomNormalStable", How::Computed(random::normal)),
+];
+
+/// How the feature of this name gets its values.
+#[must_use]
+pub fn find(name: &str) -> Option<How> {
+    FEATURES.iter().find(|(n, _)| *n == name).map(|(_, how)| *how)
+}
+
+/// Makes a feature.
+pub(crate) fn build(call: &Call<'_>) -> Result<Feature, String> {
+    match find(call.name.name) {
+        Some(How::Computed(build)) => build(call),
+        Some(How::Default) => default::build(call),
+        Some(How::Refused(reason)) => Err(format!("is not supported: {reason}")),
+        Some(How::Plan) | None => Err("is not supported".to_owned()),
+    }
+}
+
+fn value(call: &Call<'_>) -> Result<Feature, String> {
+    let text = call.argument(0);
+    let number = text.parse().map_err(|_| format!("expected a number, found {text}"))?;
+    Ok(Feature::always(Value::double(number)))
+}
+
+/// Documents in the order in which they came, the first the greatest: `2^48 - (number * 2^16 + node)`, numbers from 1 and one
+/// node, 0 (Vespa, `searchlib/src/vespa/searchlib/features/global_sequence_feature.cpp`).
+fn global_sequence(_: &Call<'_>) -> Result<Feature, String> {
+    Ok(Feature::documents(
+        |cx| Ok(cx.numbers(|row| 2_f64.powi(48) - (row as f64 + 1.0) * 65_536.0)),
+    ))
+}
+
+fn documents(_: &Call<'_>) -> Result<Feature, String> {
+    Ok(Feature::query(|cx| Ok(Value::double(cx.documents.len() as f64))))
+}
+
+#[cfg(test)]
+mod tests {
+    use stead_app::application::rank::RANK_FEATURES;
+
+    use super::{FEATURES, find};
+
+    #[test]
+    fn every_feature_of_the_table_has_an_entry_and_no_other() {
+        for feature in RANK_FEATURES {
+            assert!(find(feature.name).is_some(), "{}", feature.name);
+        }
+        // vespa(file.model) comes with the files that it names.
+        for (name, _) in FEATURES.iter().filter(|(name, _)| *name != "vespa") {
+            assert!(RANK_FEATURES.iter().any(|f| f.name == *name), "{name}");
+        }
+    }
+}

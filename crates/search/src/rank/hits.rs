@@ -1,0 +1,133 @@
+//! Hits in the order of their scores, and scores of those that a phase leaves out.
+
+use std::cmp::Ordering;
+
+use stead_expr::Value;
+
+/// A document with its scores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Hit {
+    pub(super) document: u32,
+    pub(super) first: f64,
+    pub(super) second: Option<f64>,
+    pub(super) global: Option<f64>,
+    /// The score by which it is ranked.
+    pub(super) score: f64,
+}
+
+/// A document of the result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedHit {
+    /// The place of the document.
+    pub document: u32,
+    /// The score by which it is ranked: that of the last phase that it took part in, scaled where it was left out of a later one.
+    pub relevance: f64,
+    /// The score of the first phase.
+    pub first_phase: f64,
+    /// The score of the second phase, if it took part.
+    pub second_phase: Option<f64>,
+    /// The score of the global phase, if it took part.
+    pub global_phase: Option<f64>,
+    /// `match-features` in their order.
+    pub match_features: Vec<Value>,
+    /// `summary-features` in their order.
+    pub summary_features: Vec<Value>,
+}
+
+/// The greatest first; NaN behind all others. Documents of the same score stay in their order.
+pub(super) fn descending(a: f64, b: f64) -> Ordering {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        // The two zeros are the same score.
+        (false, false) => b.partial_cmp(&a).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// Sorts hits by their scores, and those of the same score by their documents.
+pub(super) fn sort(hits: &mut [Hit]) {
+    hits.sort_by(|a, b| descending(a.score, b.score).then(a.document.cmp(&b.document)));
+}
+
+/// The lowest and highest of some scores.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    fn of(scores: impl Iterator<Item = f64>) -> Option<Range> {
+        scores.fold(None, |range, score| {
+            let range = range.unwrap_or(Range { low: score, high: score });
+            Some(Range { low: range.low.min(score), high: range.high.max(score) })
+        })
+    }
+
+    /// The width, at least 1.
+    fn width(self) -> f64 {
+        let width = self.high - self.low;
+        if width < 1.0 { 1.0 } else { width }
+    }
+}
+
+/// Scales the scores of the hits that a phase left out, so that none of them stands above those that it ranked anew: linearly, from
+/// the range of the scores before to that behind, and only if they could stand above
+/// (Vespa, `searchlib/src/vespa/searchlib/queryeval/first_phase_rescorer.cpp`;
+/// in the global phase `container-search/src/main/java/com/yahoo/search/ranking/RangeAdjuster.java`).
+///
+/// `ranked` has the scores before and behind of the hits that took part.
+pub(super) fn rescale(ranked: &[(f64, f64)], rest: &mut [Hit]) {
+    let before = Range::of(ranked.iter().map(|(before, _)| *before));
+    let behind = Range::of(ranked.iter().map(|(_, behind)| *behind));
+    let (Some(before), Some(behind)) = (before, behind) else { return };
+    if before.low <= behind.low {
+        return;
+    }
+    let scale = behind.width() / before.width();
+    let shift = before.low * scale - behind.low;
+    for hit in rest {
+        hit.score = hit.score * scale - shift;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hit, rescale, sort};
+
+    fn hit(document: u32, score: f64) -> Hit {
+        Hit { document, first: score, second: None, global: None, score }
+    }
+
+    #[test]
+    fn hits_of_the_same_score_stay_in_the_order_of_documents() {
+        let mut hits = [
+            hit(3, 1.0),
+            hit(1, f64::NAN),
+            hit(2, 1.0),
+            hit(0, -0.0),
+            hit(4, 0.0),
+            hit(5, f64::NEG_INFINITY),
+        ];
+        sort(&mut hits);
+        assert_eq!(hits.map(|h| h.document), [2, 3, 0, 4, 5, 1]);
+    }
+
+    #[test]
+    fn hits_that_are_left_out_stay_below() {
+        // The examples are computed by hand from the formula of the documentation: scale = new range / old range, both at
+        // least 1, and the lowest of the old scores goes to the lowest of the new ones.
+        for (label, ranked, rest, expected) in [
+            ("already below", vec![(200.0, 300.0), (190.0, 250.0)], 180.0, 180.0),
+            ("ranges of 100 and 10", vec![(200.0, 20.0), (100.0, 10.0)], 50.0, 5.0),
+            ("ranges below 1 count as 1", vec![(10.5, 3.0), (10.0, 2.5)], 9.0, 1.5),
+            ("one hit", vec![(7.0, 1.0)], 6.0, 0.0),
+            ("nothing was ranked", vec![], 6.0, 6.0),
+        ] {
+            let mut hits = [hit(0, rest)];
+            rescale(&ranked, &mut hits);
+            assert_eq!(hits[0].score, expected, "{label}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Rank profiles that run.
+//!
+//! A profile becomes a plan: what its expressions name, each once, with where its value comes from; a plan with a query and
+//! documents becomes scores phase by phase.
+
+mod constants;
+mod error;
+mod hits;
+mod memo;
+mod normalize;
+mod phases;
+mod plan;
+mod query;
+mod ranking;
+
+pub use error::RankError;
+pub use hits::RankedHit;
+pub use plan::RankPlan;
+pub use query::{PhaseOverride, RankQuery};
+pub use ranking::{RankOptions, Ranked};

@@ -1,0 +1,312 @@
+//! A query as far as ranking reads it (the names: Vespa's documentation, `reference/api/query.html`).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+use stead_expr::codec::json::from_json;
+use stead_expr::{TensorType, Value, compile, text_number};
+
+use super::error::RankError;
+
+/// The deepest that parameters nest: `ranking.features.query(x)` has three levels.
+const MAX_DEPTH: usize = 8;
+
+/// The parameters of a query that ranking reads.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RankQuery {
+    /// `id`: what results are known by. Vespa has no such parameter.
+    pub id: Option<String>,
+    /// `ranking.profile` or `ranking`.
+    pub profile: Option<String>,
+    /// `hits`
+    pub hits: Option<usize>,
+    /// `ranking.keepRankCount`
+    pub keep_rank_count: Option<usize>,
+    /// `ranking.rankScoreDropLimit`
+    pub drop_limit: Option<f64>,
+    /// `ranking.secondPhase`
+    pub second_phase: PhaseOverride,
+    /// `ranking.globalPhase`
+    pub global_phase: PhaseOverride,
+    /// The values of `query(name)`.
+    pub inputs: BTreeMap<String, Json>,
+    /// `ranking.properties.name`
+    pub properties: BTreeMap<String, Json>,
+    /// Parameters that ranking does not read.
+    pub unread: Vec<String>,
+}
+
+/// What a query says of a phase in the place of its profile.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PhaseOverride {
+    /// `rerankCount`
+    pub rerank_count: Option<usize>,
+    /// `rankScoreDropLimit`
+    pub drop_limit: Option<f64>,
+}
+
+/// The objects whose members are values of `query(name)`; `inputs` is a name of our own.
+const INPUTS: [&str; 4] = ["input", "inputs", "ranking.features", "rankfeature"];
+
+impl RankQuery {
+    /// A query from JSON: parameters by their names, with dots or as objects within objects.
+    ///
+    /// # Errors
+    /// When it is no object, or a parameter is not what it should be.
+    pub fn from_json(json: &Json) -> Result<RankQuery, RankError> {
+        let Json::Object(object) = json else {
+            return Err(RankError::Query(format!("expected a query as an object, found {json}")));
+        };
+        let mut query = RankQuery::default();
+        query.object("", object, 0)?;
+        Ok(query)
+    }
+
+    fn object(
+        &mut self,
+        prefix: &str,
+        object: &Map<String, Json>,
+        depth: usize,
+    ) -> Result<(), RankError> {
+        if depth == MAX_DEPTH {
+            return Err(RankError::Query(format!("{prefix}: parameters nest too deep")));
+        }
+        for (key, json) in object {
+            let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            self.parameter(&name, json, depth)?;
+        }
+        Ok(())
+    }
+
+    fn parameter(&mut self, name: &str, json: &Json, depth: usize) -> Result<(), RankError> {
+        for group in INPUTS {
+            if let Some(rest) = name.strip_prefix(group).and_then(|r| r.strip_prefix('.')) {
+                let rest =
+                    rest.strip_prefix("query(").and_then(|r| r.strip_suffix(')')).unwrap_or(rest);
+                self.inputs.insert(rest.to_owned(), json.clone());
+                return Ok(());
+            }
+        }
+        for group in ["ranking.properties.", "rankproperty."] {
+            if let Some(rest) = name.strip_prefix(group) {
+                self.properties.insert(rest.to_owned(), json.clone());
+                return Ok(());
+            }
+        }
+        if let Json::Object(object) = json {
+            return self.object(name, object, depth + 1);
+        }
+        match name {
+            "id" => self.id = Some(text(json)),
+            "ranking" | "ranking.profile" => self.profile = Some(text(json)),
+            "hits" | "count" => self.hits = Some(count(name, json)?),
+            "ranking.keepRankCount" => self.keep_rank_count = Some(count(name, json)?),
+            "ranking.rankScoreDropLimit" => self.drop_limit = Some(number(name, json)?),
+            "ranking.rerankCount" | "ranking.secondPhase.rerankCount" => {
+                self.second_phase.rerank_count = Some(count(name, json)?);
+            }
+            "ranking.secondPhase.rankScoreDropLimit" => {
+                self.second_phase.drop_limit = Some(number(name, json)?);
+            }
+            "ranking.globalPhase.rerankCount" => {
+                self.global_phase.rerank_count = Some(count(name, json)?);
+            }
+            "ranking.globalPhase.rankScoreDropLimit" => {
+                self.global_phase.drop_limit = Some(number(name, json)?);
+            }
+            other => self.unread.push(other.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// A value as a text, as it would stand in the parameters of a request: a property of this name, or an input.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.properties.get(name).or_else(|| self.inputs.get(name)).map(text)
+    }
+}
+
+fn text(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn count(name: &str, json: &Json) -> Result<usize, RankError> {
+    let found = match json {
+        Json::Number(number) => number.as_u64().and_then(|n| usize::try_from(n).ok()),
+        Json::String(text) => text.parse().ok(),
+        _ => None,
+    };
+    found.ok_or_else(|| RankError::Query(format!("{name}: expected a whole number, found {json}")))
+}
+
+fn number(name: &str, json: &Json) -> Result<f64, RankError> {
+    let found = match json {
+        Json::Number(number) => number.as_f64(),
+        Json::String(text) => text.parse().ok(),
+        _ => None,
+    };
+    found.ok_or_else(|| RankError::Query(format!("{name}: expected a number, found {json}")))
+}
+
+/// The value of an input: a number, a tensor in one of the forms of JSON, or a literal in a text.
+pub(super) fn input_value(name: &str, kind: &TensorType, json: &Json) -> Result<Value, RankError> {
+    let fail = |text: String| RankError::Input { name: format!("query({name})"), text };
+    if kind.is_double() {
+        return match json {
+            Json::Number(number) => Ok(Value::double(number.as_f64().unwrap_or(f64::NAN))),
+            Json::Bool(value) => Ok(Value::double(f64::from(u8::from(*value)))),
+            Json::String(text) => Ok(Value::double(text_value(text))),
+            other => from_json(kind, other)
+                .map_err(|e| fail(format!("{e}; it is not declared as a tensor"))),
+        };
+    }
+    let Json::String(text) = json else {
+        return from_json(kind, json).map_err(|e| fail(e.to_string()));
+    };
+    let text = text.trim();
+    if text.starts_with("embed(") {
+        return Err(fail(format!(
+            "{text} asks an embedder, which ranking offline does not have; give the tensor itself"
+        )));
+    }
+    literal(kind, text).map_err(fail)
+}
+
+/// A tensor as a literal of expressions, with or without its type before it.
+fn literal(kind: &TensorType, text: &str) -> Result<Value, String> {
+    let whole = match text.starts_with("tensor") {
+        true => text.to_owned(),
+        false => format!("{kind}:{text}"),
+    };
+    let expected = || format!("expected a literal of {kind}, found {text:.40}");
+    let compiled = compile(&whole, &|_: &str| None).map_err(|_| expected())?;
+    let value = compiled.run(&[]).map_err(|e| e.to_string())?;
+    if value.kind() == kind {
+        return Ok(value);
+    }
+    Err(format!("expected a {kind}, found a {}", value.kind()))
+}
+
+/// A text as a number: what it says, or its hash; a quote before it makes a text of a number
+/// (Vespa, `searchlib/src/vespa/searchlib/fef/query_value.cpp`).
+pub(super) fn text_value(text: &str) -> f64 {
+    text.parse().unwrap_or_else(|_| text_number(text.strip_prefix('\'').unwrap_or(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use stead_expr::{TensorType, parse_type, text_number};
+
+    use super::{RankQuery, input_value};
+
+    #[test]
+    fn parameters_are_found_in_every_form() {
+        for body in [
+            json!({"input.query(a)": 1, "ranking": "p", "hits": 3}),
+            json!({"input": {"query(a)": 1}, "ranking.profile": "p", "hits": "3"}),
+            json!({"inputs": {"a": 1}, "ranking": {"profile": "p"}, "hits": 3}),
+            json!({"ranking": {"profile": "p", "features": {"query(a)": 1}}, "hits": 3}),
+            json!({"ranking.features.query(a)": 1, "ranking": {"profile": "p"}, "count": 3}),
+        ] {
+            let query = RankQuery::from_json(&body).unwrap();
+            assert_eq!(query.inputs.get("a"), Some(&json!(1)), "{body}");
+            assert_eq!((query.profile.as_deref(), query.hits), (Some("p"), Some(3)), "{body}");
+            assert!(query.unread.is_empty(), "{body}");
+        }
+        let query = RankQuery::from_json(&json!({
+            "id": 7, "yql": "select", "model": {"locale": "en"},
+            "ranking": {"keepRankCount": 5, "rankScoreDropLimit": -1.5, "properties": {"x.y": "[a b]"},
+                        "secondPhase": {"rerankCount": 2, "rankScoreDropLimit": 0},
+                        "globalPhase": {"rerankCount": 1}},
+        }))
+        .unwrap();
+        assert_eq!((query.keep_rank_count, query.drop_limit), (Some(5), Some(-1.5)));
+        assert_eq!(
+            (query.second_phase.rerank_count, query.second_phase.drop_limit),
+            (Some(2), Some(0.0))
+        );
+        assert_eq!(query.global_phase.rerank_count, Some(1));
+        assert_eq!(query.text("x.y").as_deref(), Some("[a b]"));
+        assert_eq!(
+            (query.id.as_deref(), query.unread),
+            (Some("7"), vec!["model.locale".into(), "yql".into()])
+        );
+    }
+
+    #[test]
+    fn values_of_inputs_have_their_types() {
+        for (kind, json, expected) in [
+            ("tensor<float>(x[2])", json!([1, 2]), "tensor<float>(x[2]):[1,2]"),
+            ("tensor<float>(x[2])", json!("[1,2]"), "tensor<float>(x[2]):[1,2]"),
+            (
+                "tensor<float>(x[2])",
+                json!("tensor<float>(x[2]):[1,2]"),
+                "tensor<float>(x[2]):[1,2]",
+            ),
+            ("tensor(k{})", json!({"a": 1}), "tensor(k{}):{a:1}"),
+            ("tensor(k{})", json!("{a:1}"), "tensor(k{}):{a:1}"),
+            (
+                "tensor(k{})",
+                json!({"cells": [{"address": {"k": "a"}, "value": 1}]}),
+                "tensor(k{}):{a:1}",
+            ),
+        ] {
+            let kind = parse_type(kind).unwrap();
+            let found = input_value("q", &kind, &json).unwrap();
+            assert_eq!(found.to_string(), expected, "{json}");
+        }
+        for (json, expected) in [
+            (json!(1.5), 1.5),
+            (json!("1.5"), 1.5),
+            (json!(true), 1.0),
+            (json!("en"), text_number("en")),
+            (json!("'12"), text_number("12")),
+        ] {
+            let found = input_value("q", &TensorType::double(), &json).unwrap();
+            assert_eq!(found.as_double(), Some(expected), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (kind, json, expected) in [
+            (
+                "tensor(x[2])",
+                json!([1]),
+                "input query(q): tensor(x[2]) needs 2 cells in a block, got 1",
+            ),
+            (
+                "tensor(x[2])",
+                json!("[1,2"),
+                "input query(q): expected a literal of tensor(x[2]), found [1,2",
+            ),
+            (
+                "tensor(x[2])",
+                json!("tensor(x[1]):[1]"),
+                "input query(q): expected a tensor(x[2]), found a tensor(x[1])",
+            ),
+            (
+                "tensor(x[2])",
+                json!("embed(text)"),
+                "input query(q): embed(text) asks an embedder, which ranking offline does not have; give the tensor itself",
+            ),
+        ] {
+            let error = input_value("q", &parse_type(kind).unwrap(), &json).unwrap_err();
+            assert_eq!(error.to_string(), expected, "{json}");
+        }
+        for (json, expected) in [
+            (json!([]), "expected a query as an object, found []"),
+            (json!({"hits": -1}), "hits: expected a whole number, found -1"),
+            (
+                json!({"ranking": {"rankScoreDropLimit": []}}),
+                "ranking.rankScoreDropLimit: expected a number, found []",
+            ),
+        ] {
+            assert_eq!(RankQuery::from_json(&json).unwrap_err().to_string(), expected);
+        }
+    }
+}

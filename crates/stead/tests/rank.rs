@@ -1,0 +1,185 @@
+//! `stead rank` as a user meets it. What is expected is computed here, not by stead.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+fn rank(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_stead")).arg("rank").args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ranking")
+}
+
+/// The answers to the queries of the example.
+fn example(profile: &str, more: &[&str]) -> Vec<Value> {
+    let folder = examples();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (app, queries, docs) = (path("app"), path("queries.jsonl"), path("documents.jsonl"));
+    let mut args =
+        vec![&*app, "--profile", profile, "--query", &queries, "--docs", &docs, "--json"];
+    args.extend(more);
+    let output = rank(&args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The ids and scores of an answer.
+fn scores(answer: &Value) -> Vec<(String, f64)> {
+    let score = |hit: &Value| {
+        let id = hit["id"].as_str().unwrap().rsplit(':').next().unwrap().to_owned();
+        (id, hit["relevance"].as_f64().unwrap_or(f64::NEG_INFINITY))
+    };
+    answer["hits"].as_array().unwrap().iter().map(score).collect()
+}
+
+fn assert_scores(found: &[(String, f64)], expected: &[(&str, f64)], label: &str) {
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, expected.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{label}");
+    for ((name, found), (_, expected)) in found.iter().zip(expected) {
+        let is_same =
+            found == expected || (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+        assert!(is_same, "{label} {name}: {found} instead of {expected}");
+    }
+}
+
+#[test]
+fn a_first_phase_ranks_by_a_dot_product() {
+    let answers = example("taste", &[]);
+    // user . taste, from examples/ranking/documents.jsonl
+    let joni =
+        [("hejira", 0.5 + 2.0), ("mingus", 2.0), ("blue", 1.0), ("clouds", 0.75), ("shine", 0.0)];
+    let charles =
+        [("mingus", 3.0), ("hejira", 1.0), ("clouds", 0.75), ("blue", 0.0), ("shine", 0.0)];
+    assert_scores(&scores(&answers[0]), &joni, "joni");
+    assert_scores(&scores(&answers[1]), &charles, "charles");
+    assert_eq!(answers[0]["query"], "joni");
+    assert_eq!(answers[0]["totalCount"], 5);
+    let best = &answers[0]["hits"][0];
+    assert_eq!(best["matchfeatures"], json!({"affinity": 2.5, "attribute(plays)": 50.0}));
+    assert_eq!(answers[0]["hits"][4]["matchfeatures"]["attribute(plays)"], "NaN");
+    assert_eq!(scores(&example("taste", &["--hits", "2"])[1]).len(), 2);
+}
+
+#[test]
+fn three_phases_rank_the_best_of_the_one_before() {
+    let days = 24.0 * 3600.0;
+    let now = 1_704_320_000.0;
+    let answers = example("phases", &["--now", "1704320000"]);
+    let fresh = |released: f64| (1.0 - (now - released) / (90.0 * days)).max(0.0);
+    // First phase: affinity + plays / 1000. Second phase, of the best three: + the best part + freshness / 2.
+    let (hejira, mingus, blue, clouds) = (2.5 + 0.05, 2.0 + 0.02, 1.0 + 0.1, 0.75 + 0.01);
+    let second_hejira = hejira + 4.0 + 0.5 * fresh(1_703_888_000.0);
+    let second_mingus = mingus + 1.5 + 0.5 * fresh(1_692_224_000.0);
+    let second_blue = blue + 2.0 + 0.5 * fresh(1_700_000_000.0);
+    // Global phase, of the best two: the greater is 1 and the less 0; by tags (5 and 10) they change places.
+    let (global_hejira, global_mingus) = (1.0 + 1.0 / 3.0, 0.0 + 1.0 / 2.0);
+    // The others go from the range of the second phase to that of the global phase, which counts as 1.
+    let scale = 1.0 / (second_hejira - second_mingus);
+    let below = |score: f64| (score - second_mingus) * scale + global_mingus;
+    let expected = [
+        ("hejira", global_hejira),
+        ("mingus", global_mingus),
+        ("blue", below(second_blue)),
+        ("clouds", below(clouds)),
+        ("shine", f64::NEG_INFINITY),
+    ];
+    assert_scores(&scores(&answers[0]), &expected, "joni");
+    let hits = &answers[0]["hits"];
+    for (at, first, second, global) in [
+        (0, hejira, Some(second_hejira), Some(global_hejira)),
+        (2, blue, Some(second_blue), None),
+        (3, clouds, None, None),
+    ] {
+        let near = |key: &str, expected: Option<f64>| match expected {
+            Some(expected) => {
+                assert!((hits[at][key].as_f64().unwrap() - expected).abs() < 1e-9, "{key} {at}")
+            }
+            None => assert!(hits[at].get(key).is_none(), "{key} {at}"),
+        };
+        near("firstPhase", Some(first));
+        near("secondPhase", second);
+        near("globalPhase", global);
+    }
+    assert_eq!(hits[0]["matchfeatures"]["best_part"], 4.0);
+    assert_eq!(hits[0]["matchfeatures"]["tags"], 5.0);
+    assert_eq!(
+        hits[0]["summaryfeatures"]["tensorFromWeightedSet(attribute(tags), tag)"],
+        json!({"type": "tensor(tag{})", "cells": {"folk": 1.0, "jazz": 2.0}})
+    );
+    assert_eq!(hits[4]["relevance"], "-Infinity");
+}
+
+#[test]
+fn people_see_a_table() {
+    let folder = examples();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (app, queries, docs) = (path("app"), path("queries.jsonl"), path("documents.jsonl"));
+    let output =
+        rank(&[&app, "--profile", "taste", "--query", &queries, "--docs", &docs, "--hits", "2"]);
+    assert_eq!(
+        text(&output.stdout).lines().take(6).collect::<Vec<_>>(),
+        [
+            "query joni: 2 of 5 hits among 5 documents by taste",
+            "   #  relevance  document",
+            "   1        2.5  id:music:album::hejira",
+            "      affinity = 2.5",
+            "      attribute(plays) = 50",
+            "   2          2  id:music:album::mingus",
+        ]
+    );
+    assert_eq!(
+        text(&output.stderr),
+        "warning: query charles: rank-profile taste takes no query(freshness_weight); it takes user\n"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let app = examples().join("app").to_str().unwrap().to_owned();
+    let docs = examples().join("documents.jsonl").to_str().unwrap().to_owned();
+    let query = write("q.json", "{\"input.query(user)\": [1, 2, 3, 4]}");
+    let short = write("short.json", "{\"input.query(user)\": [1]}");
+    let wrong = write("wrong.json", "{\"input\": }");
+    let bad = write("bad.jsonl", "{\"fields\": {}}\n{\"fields\": {\"plays\": \"many\"}}\n");
+    for (args, expected) in [
+        (
+            vec![&*app, "--profile", "none", "--query", &query, "--docs", &docs],
+            "error: schema album has no rank-profile none; it has taste, phases, default, unranked\n".to_owned(),
+        ),
+        (
+            vec![&app, "--profile", "taste", "--query", &short, "--docs", &docs],
+            "error: query 1: input query(user): tensor<float>(x[4]) needs 4 cells in a block, got 1\n".to_owned(),
+        ),
+        (
+            vec![&app, "--profile", "taste", "--query", &wrong, "--docs", &docs],
+            format!("error: {wrong}: expected value at line 1 column 11\n"),
+        ),
+        (
+            vec![&app, "--profile", "taste", "--query", &query, "--docs", &bad],
+            format!("error: {bad}:2: #2: field plays: expected an int, found \"many\"\n"),
+        ),
+        (
+            vec![&app, "--schema", "song", "--query", &query, "--docs", &docs],
+            "error: the package has no schema song; it has album\n".to_owned(),
+        ),
+    ] {
+        let output = rank(&args);
+        assert_ne!(output.status.code(), Some(0), "{expected}");
+        assert_eq!(text(&output.stderr), expected);
+    }
+}
