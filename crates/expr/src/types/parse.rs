@@ -114,6 +114,14 @@ mod tests {
                 "tensor(x[1000000],y[1000000])",
                 "a block is larger than 67108864 cells at dimension y",
             ),
+            (
+                "tensor(x[4294967296],y[4294967296])",
+                "a block is larger than 67108864 cells at dimension x",
+            ),
+            (
+                "tensor(a[67108864],b{},c[9223372036854775807],d[18446744073709551615])",
+                "a block is larger than 67108864 cells at dimension c",
+            ),
             ("double x", "expected the end of the type, found \"x\""),
         ] {
             assert_eq!(parse_type(text).unwrap_err().to_string(), message, "{text}");

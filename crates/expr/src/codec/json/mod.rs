@@ -9,6 +9,7 @@
 //! cells of a block are one text of big-endian digits.
 //! (Vespa's documentation, reference/document-json-format.html#tensor.)
 
+mod blocks;
 mod read;
 mod write;
 
@@ -158,6 +159,22 @@ mod tests {
                 "tensor(x{},y[1])",
                 json!({"blocks": [{"address": {"x": "a"}}]}),
                 "a block without values",
+            ),
+            // A few bytes for each block of half a gigabyte.
+            (
+                "tensor(x{},y[67108864])",
+                json!({"cells": [{"address": {"x": "a", "y": 0}, "value": 1}, {"address": {"x": "b", "y": 0}, "value": 1}]}),
+                "more than 67108864 cells",
+            ),
+            (
+                "tensor(x{},y[2])",
+                json!([{"address": {"x": "a", "y": 0}, "value": 1}, {"address": {"x": "a", "y": 0}, "value": 2}]),
+                "the cell {x:a} stands twice",
+            ),
+            (
+                "tensor(x{},y{})",
+                json!([{"address": {"x": "a", "y": "b"}, "value": 1}, {"address": {"x": "c", "y": "d"}, "value": 1}, {"address": {"x": "a", "y": "b"}, "value": 1}]),
+                "the cell {x:a,y:b} stands twice",
             ),
         ] {
             let error = from_json(&parse_type(kind).unwrap(), &text).unwrap_err();

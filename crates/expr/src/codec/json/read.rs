@@ -1,11 +1,11 @@
 //! JSON to tensor.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value as Json};
 
+use super::blocks::Blocks;
+use crate::run::MAX_CELLS;
 use crate::types::{CellType, TensorType, parse_type};
-use crate::value::{Cells, Labels, MAX_LABEL, Value, ValueError};
+use crate::value::{MAX_LABEL, Value, ValueError};
 
 /// Why JSON is not a tensor of the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +66,9 @@ pub enum JsonError {
     /// A label that is too long.
     #[error("a label of {0} bytes; {MAX_LABEL} is the most")]
     Long(usize),
+    /// More cells than a value may have.
+    #[error("more than {MAX_CELLS} cells")]
+    TooLarge,
     /// Parts that do not make a value.
     #[error(transparent)]
     Value(#[from] ValueError),
@@ -76,8 +79,7 @@ pub enum JsonError {
 /// # Errors
 /// When the JSON does not fit the type, with what was found and what was expected.
 pub fn from_json(kind: &TensorType, json: &Json) -> Result<Value, JsonError> {
-    let mut blocks =
-        Blocks { kind, size: kind.block_size(), by_labels: HashMap::new(), list: Vec::new() };
+    let mut blocks = Blocks::new(kind);
     match json {
         Json::Object(object) if is_wrapper(object) => {
             if let Some(Json::String(found)) = object.get("type") {
@@ -112,15 +114,7 @@ fn same_dimensions(kind: &TensorType, found: &str) -> Result<(), JsonError> {
     }
 }
 
-/// Blocks as they are read.
-struct Blocks<'k> {
-    kind: &'k TensorType,
-    size: usize,
-    by_labels: HashMap<Vec<String>, usize>,
-    /// The cells of each block, and which are given.
-    list: Vec<(Vec<f64>, Vec<bool>)>,
-}
-
+/// What each form says of blocks.
 impl Blocks<'_> {
     /// What `cells`, `values` or `blocks` have, or what stands there without any of these words.
     fn part(&mut self, json: &Json) -> Result<(), JsonError> {
@@ -145,13 +139,13 @@ impl Blocks<'_> {
             match (self.kind.mapped_count(), dimensions) {
                 (1, _) if self.kind.indexed().next().is_none() => {
                     let cell = number(json)?;
-                    self.cell(vec![label.clone()], 0, cell)?;
+                    self.cell(std::slice::from_ref(label), 0, cell)?;
                 }
                 (1, _) => self.block(std::slice::from_ref(label), json)?,
                 (0, [only]) => {
                     let offset = index(label, &only.name, self.size)?;
                     let cell = number(json)?;
-                    self.cell(Vec::new(), offset, cell)?;
+                    self.cell(&[], offset, cell)?;
                 }
                 _ => return Err(JsonError::Labels(self.kind.clone())),
             }
@@ -180,7 +174,7 @@ impl Blocks<'_> {
         for (dimension, size) in self.kind.indexed() {
             offset = offset * size + index(&place(&dimension.name)?, &dimension.name, size)?;
         }
-        self.cell(labels, offset, number(value)?)
+        self.cell(&labels, offset, number(value)?)
     }
 
     /// All cells of a block: nested or flat arrays, or hexadecimal digits.
@@ -203,8 +197,9 @@ impl Blocks<'_> {
                 found: cells.len(),
             });
         }
+        let block = self.place(labels)?;
         for (offset, cell) in cells.into_iter().enumerate() {
-            self.cell(labels.to_vec(), offset, cell)?;
+            self.set(block, offset, cell, labels)?;
         }
         Ok(())
     }
@@ -229,46 +224,6 @@ impl Blocks<'_> {
             })
         };
         digits.as_bytes().chunks_exact(width).map(number).collect()
-    }
-
-    fn cell(&mut self, labels: Vec<String>, offset: usize, cell: f64) -> Result<(), JsonError> {
-        if let Some(label) = labels.iter().find(|l| l.len() > MAX_LABEL) {
-            return Err(JsonError::Long(label.len()));
-        }
-        let next = self.list.len();
-        let twice = |labels: &[String]| {
-            let names = self.kind.mapped().zip(labels).map(|(d, l)| format!("{}:{l}", d.name));
-            JsonError::Twice(format!("{{{}}}", names.collect::<Vec<_>>().join(",")))
-        };
-        let at = match self.by_labels.get(&labels) {
-            Some(at) => *at,
-            None => {
-                self.list.push((vec![0.0; self.size], vec![false; self.size]));
-                self.by_labels.insert(labels.clone(), next);
-                next
-            }
-        };
-        if self.list[at].1[offset] {
-            return Err(twice(&labels));
-        }
-        let (cells, given) = &mut self.list[at];
-        (cells[offset], given[offset]) = (cell, true);
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Value, JsonError> {
-        if self.kind.is_dense() && self.list.is_empty() {
-            self.list.push((vec![0.0; self.size], Vec::new()));
-            self.by_labels.insert(Vec::new(), 0);
-        }
-        let mut order: Vec<(&Vec<String>, usize)> =
-            self.by_labels.iter().map(|(l, at)| (l, *at)).collect();
-        order.sort_unstable_by_key(|(_, at)| *at);
-        let mut labels = Labels::with_capacity(order.len() * self.kind.mapped_count());
-        order.iter().flat_map(|(list, _)| list.iter()).for_each(|l| labels.push(l));
-        let cells: Vec<f64> =
-            self.list.iter().flat_map(|(cells, _)| cells.iter().copied()).collect();
-        Ok(Value::new(self.kind.clone(), labels, Cells::from_numbers(self.kind.cell(), &cells))?)
     }
 
     fn unexpected(&self, found: &Json) -> JsonError {

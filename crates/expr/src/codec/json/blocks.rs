@@ -1,0 +1,107 @@
+//! Blocks of a tensor as JSON gives them, in any order and piece by piece.
+
+use std::collections::HashMap;
+
+use super::JsonError;
+use crate::run::MAX_CELLS;
+use crate::types::TensorType;
+use crate::value::{Cells, Labels, MAX_LABEL, Value, ValueError};
+
+/// Blocks as they are read, in three lists: a tensor of many small blocks takes little more than its cells.
+pub(super) struct Blocks<'k> {
+    pub(super) kind: &'k TensorType,
+    /// The cells of a block.
+    pub(super) size: usize,
+    labels: Labels,
+    cells: Vec<f64>,
+    /// Which cells are given, and where the blocks of labels are: only where a block has several cells, which may come
+    /// one by one.
+    given: Vec<bool>,
+    by_labels: HashMap<Vec<String>, usize>,
+}
+
+impl<'k> Blocks<'k> {
+    pub(super) fn new(kind: &'k TensorType) -> Blocks<'k> {
+        Blocks {
+            kind,
+            size: kind.block_size(),
+            labels: Labels::default(),
+            cells: Vec::new(),
+            given: Vec::new(),
+            by_labels: HashMap::new(),
+        }
+    }
+
+    /// One cell of the block of these labels.
+    pub(super) fn cell(
+        &mut self,
+        labels: &[String],
+        offset: usize,
+        cell: f64,
+    ) -> Result<(), JsonError> {
+        let block = self.place(labels)?;
+        self.set(block, offset, cell, labels)
+    }
+
+    /// The number of the block of these labels; a new one if there is room for its cells.
+    pub(super) fn place(&mut self, labels: &[String]) -> Result<usize, JsonError> {
+        if let Some(label) = labels.iter().find(|l| l.len() > MAX_LABEL) {
+            return Err(JsonError::Long(label.len()));
+        }
+        if let Some(block) = self.by_labels.get(labels).filter(|_| !self.is_one_cell()) {
+            return Ok(*block);
+        }
+        let (block, end) = (self.cells.len() / self.size, self.cells.len() + self.size);
+        if end > MAX_CELLS {
+            return Err(JsonError::TooLarge);
+        }
+        labels.iter().for_each(|label| self.labels.push(label));
+        self.cells.resize(end, 0.0);
+        if !self.is_one_cell() {
+            self.given.resize(end, false);
+            self.by_labels.insert(labels.to_vec(), block);
+        }
+        Ok(block)
+    }
+
+    /// Sets a cell that was not given before.
+    pub(super) fn set(
+        &mut self,
+        block: usize,
+        offset: usize,
+        cell: f64,
+        labels: &[String],
+    ) -> Result<(), JsonError> {
+        let at = block * self.size + offset;
+        if let Some(given) = self.given.get_mut(at)
+            && std::mem::replace(given, true)
+        {
+            return Err(self.twice(labels.iter().map(String::as_str)));
+        }
+        self.cells[at] = cell;
+        Ok(())
+    }
+
+    /// Whether each cell is a block: then one that comes twice is found when all are together.
+    fn is_one_cell(&self) -> bool {
+        self.size == 1 && self.kind.mapped_count() > 0
+    }
+
+    fn twice<'l>(&self, labels: impl Iterator<Item = &'l str>) -> JsonError {
+        let names = self.kind.mapped().zip(labels).map(|(d, l)| format!("{}:{l}", d.name));
+        JsonError::Twice(format!("{{{}}}", names.collect::<Vec<_>>().join(",")))
+    }
+
+    /// The tensor.
+    pub(super) fn finish(mut self) -> Result<Value, JsonError> {
+        if self.kind.is_dense() && self.cells.is_empty() {
+            self.cells.resize(self.size, 0.0);
+        }
+        let labels = std::mem::take(&mut self.labels);
+        let cells = Cells::from_numbers(self.kind.cell(), &self.cells);
+        Value::new(self.kind.clone(), labels, cells).map_err(|error| match error {
+            ValueError::Twice(labels) => self.twice(labels.split(',')),
+            other => JsonError::Value(other),
+        })
+    }
+}
