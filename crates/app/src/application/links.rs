@@ -1,5 +1,8 @@
 //! Whether the parts of a package fit together: services and schemas, scripts and components, models and files.
 
+use stead_expr::TensorType;
+
+use super::constants::read_constant;
 use super::package::Application;
 use super::profile::ConstantValue;
 use crate::package::{Located, PackageFiles, Place, Report};
@@ -146,24 +149,21 @@ fn component_files(application: &Application, files: &PackageFiles, report: &mut
     }
 }
 
-/// Files of models and constants are there and of a form that is read.
+/// Files of models and constants are there, and constants are of their types.
 fn model_files(application: &Application, files: &PackageFiles, report: &mut Report) {
-    let mut constant = |file: &Located<String>| {
-        let (path, place) = (file.value.as_str(), &file.place);
-        if !files.has(path) {
-            report.error(place, format!("the package has no file {path}"));
-        } else if !path.ends_with(".json") {
-            let text = format!("constants are read from .json files, found {path}");
-            report.error(place, text);
+    let mut constant = |name: &str, file: &Located<String>, kind: &TensorType| {
+        if let Err(text) = read_constant(files, &file.value, kind) {
+            report.error(&file.place, format!("constant {name}: {text}"));
         }
     };
     for schema in &application.schemas {
-        for file in schema.constants.iter().map(|c| &c.file) {
-            constant(file);
+        for found in &schema.constants {
+            let kind = found.kind.tensor().cloned().unwrap_or_else(TensorType::double);
+            constant(&found.name.value, &found.file, &kind);
         }
-        for value in schema.profiles.iter().flat_map(|p| &p.constants).map(|c| &c.value) {
-            if let ConstantValue::File(file) = value {
-                constant(file);
+        for found in schema.profiles.iter().flat_map(|p| &p.constants) {
+            if let ConstantValue::File(file) = &found.value {
+                constant(&found.name.value, file, &found.kind);
             }
         }
     }
