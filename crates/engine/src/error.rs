@@ -48,6 +48,9 @@ pub enum LoadError {
         /// What is wrong with it.
         reason: BuildError,
     },
+    /// An input that is to be a concatenation of others is not there, or has a value of its own.
+    #[error("the model has no input {0} that needs a value")]
+    Joined(String),
     /// An input or output is something other than a tensor of a supported type.
     #[error("{direction} {name}: type {actual} is not supported")]
     Io {

@@ -20,6 +20,7 @@
 
 mod compile;
 mod error;
+mod hoist;
 mod ir;
 mod lift;
 mod model;
@@ -29,8 +30,9 @@ mod plan;
 mod session;
 
 pub use error::{BuildError, LoadError, PlanError, RunError};
+pub use hoist::{Hoist, JoinedInput};
 pub use lift::{Lift, LiftedState, StateInit, Unlifted};
-pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo};
+pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo, Parts};
 pub use passes::PassReport;
 pub use plan::{Growing, PlanView, StepView};
 pub use session::{

@@ -1,7 +1,8 @@
 //! A model: a graph after the passes that do not depend on shapes.
 
 use crate::error::LoadError;
-use crate::ir::{Ir, lower};
+use crate::hoist::{self, Hoist};
+use crate::ir::{Ir, ValueId, lower};
 use crate::lift::{self, Lift, Lifted, LiftedState, Unlifted};
 use crate::passes::{self, PassReport};
 use std::path::Path;
@@ -76,6 +77,20 @@ pub struct Model {
     lifted: Lifted,
 }
 
+/// A model in two parts.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// What depends on the inputs of the query only; nothing if that would be no work. Its outputs are the last
+    /// [`Parts::carried`] inputs of the rest, in the same order.
+    pub query: Option<Model>,
+    /// The rest, with all outputs. Without a part of the query it is the whole model.
+    pub rest: Model,
+    /// How many values the rest takes of the query's part.
+    pub carried: usize,
+    /// Layers of which one half belongs to the query, as messages call them.
+    pub layers: Vec<String>,
+}
+
 /// What a model file says about itself.
 #[derive(Debug, Clone, Default)]
 pub struct ModelInfo {
@@ -119,19 +134,91 @@ impl Model {
         Model::prepare(model, options)
     }
 
+    /// Prepares a model in two parts: what depends on the inputs of a query only, and the rest.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn parts_from_bytes(
+        bytes: &[u8],
+        base_dir: Option<&Path>,
+        options: &LoadOptions,
+        hoist: &Hoist,
+    ) -> Result<Parts, LoadError> {
+        let len = bytes.len() as u64;
+        let model = stead_onnx::Model::from_reader(bytes, len, base_dir, &options.limits)?;
+        let (mut model, isa) = Model::lowered(model, options)?;
+        hoist::join(&mut model.ir, &mut model.inputs, &hoist.joined)?;
+        passes::fold_constants(&mut model.ir, options, isa)?;
+        let before: Vec<(ValueId, IoSpec)> =
+            model.ir.body.inputs.iter().copied().zip(model.inputs.iter().cloned()).collect();
+        let hoisted = hoist::run(&mut model.ir, &model.inputs, hoist, isa)?;
+        let spec_of = |id: &ValueId| before.iter().find(|(known, _)| known == id);
+        let carried: Vec<IoSpec> = hoisted
+            .carried
+            .iter()
+            .enumerate()
+            .map(|(at, id)| IoSpec {
+                name: format!("carried/{at}"),
+                dtype: model.ir.value(*id).dtype,
+                dims: None,
+                optional: false,
+            })
+            .collect();
+        let kept = model.ir.body.inputs.iter().filter_map(spec_of);
+        model.inputs = kept.map(|(_, spec)| spec.clone()).chain(carried.iter().cloned()).collect();
+        let query = match hoisted.query {
+            None => None,
+            Some(ir) => {
+                let given = hoisted.query_inputs.iter().filter_map(spec_of);
+                let inputs = given.map(|(_, spec)| spec.clone()).collect();
+                let reports = vec![PassReport::new("file", &ir)];
+                let info = ModelInfo::default();
+                let lifted = Lifted::default();
+                let part = Model { ir, inputs, outputs: carried, reports, info, lifted };
+                Some(part.optimized(options, isa)?)
+            }
+        };
+        let carried = hoisted.carried.len();
+        let rest = model.optimized(options, isa)?;
+        Ok(Parts { query, rest, carried, layers: hoisted.layers })
+    }
+
     fn prepare(model: stead_onnx::Model, options: &LoadOptions) -> Result<Model, LoadError> {
+        let (mut model, isa) = Model::lowered(model, options)?;
+        if let Some(options_of_lift) = &options.lift {
+            passes::fold_constants(&mut model.ir, options, isa)?;
+            let io = model.inputs.iter().chain(&model.outputs);
+            let names = io.map(|io| io.name.clone()).collect();
+            model.lifted = lift::run(&mut model.ir, names, options_of_lift)?;
+            for state in &model.lifted.states {
+                let LiftedState { dtype, dims, .. } = state;
+                let io = |name: &String, optional| IoSpec {
+                    name: name.clone(),
+                    dtype: *dtype,
+                    dims: dims.clone(),
+                    optional,
+                };
+                model.inputs.push(io(&state.input, true));
+                model.outputs.push(io(&state.output, false));
+            }
+        }
+        model.optimized(options, isa)
+    }
+
+    /// A model before its passes.
+    fn lowered(model: stead_onnx::Model, options: &LoadOptions) -> Result<(Model, Isa), LoadError> {
         let info = describe(&model);
         let model = model.inline_functions(&options.limits)?;
         let graph = &model.graph;
         let is_optional = |v: &ValueInfo| graph.initializer(&v.name).is_some();
-        let mut inputs = graph
+        let inputs = graph
             .inputs
             .iter()
             .map(|v| spec("input", v, is_optional(v)))
             .collect::<Result<Vec<_>, _>>()?;
         let output_infos = graph.outputs.clone();
-        let mut ir = lower(model)?;
-        let mut outputs: Vec<IoSpec> = output_infos
+        let ir = lower(model)?;
+        let outputs: Vec<IoSpec> = output_infos
             .iter()
             .zip(&ir.body.outputs)
             .map(|(v, &id)| IoSpec {
@@ -141,29 +228,16 @@ impl Model {
                 optional: false,
             })
             .collect();
-        let mut reports = vec![PassReport::new("file", &ir)];
+        let reports = vec![PassReport::new("file", &ir)];
+        let lifted = Lifted::default();
         // Constants are folded with the plainest kernels that are sure to exist everywhere.
-        let isa = Isa::detect();
-        let mut lifted = Lifted::default();
-        if let Some(options_of_lift) = &options.lift {
-            passes::fold_constants(&mut ir, options, isa)?;
-            let names = inputs.iter().chain(&outputs).map(|io| io.name.clone()).collect();
-            lifted = lift::run(&mut ir, names, options_of_lift)?;
-            for state in &lifted.states {
-                let LiftedState { dtype, dims, .. } = state;
-                let io = |name: &String, optional| IoSpec {
-                    name: name.clone(),
-                    dtype: *dtype,
-                    dims: dims.clone(),
-                    optional,
-                };
-                inputs.push(io(&state.input, true));
-                outputs.push(io(&state.output, false));
-            }
-        }
-        ir.declared = Default::default();
-        passes::run(&mut ir, options, isa, &mut reports)?;
-        Ok(Model { ir, inputs, outputs, reports, info, lifted })
+        Ok((Model { ir, inputs, outputs, reports, info, lifted }, Isa::detect()))
+    }
+
+    fn optimized(mut self, options: &LoadOptions, isa: Isa) -> Result<Model, LoadError> {
+        self.ir.declared = Default::default();
+        passes::run(&mut self.ir, options, isa, &mut self.reports)?;
+        Ok(self)
     }
 
     /// The inputs in order, optional ones included.

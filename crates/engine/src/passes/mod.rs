@@ -73,6 +73,11 @@ pub(crate) fn fold_constants(
     constants::run(ir, &mut PassCx { isa, fold_bytes: options.fold_bytes }).map(|_| ())
 }
 
+/// Removes what nobody reads.
+pub(crate) fn remove_dead(ir: &mut Ir, isa: Isa) -> Result<(), LoadError> {
+    dead::run(ir, &mut PassCx { isa, fold_bytes: 0 }).map(|_| ())
+}
+
 /// Runs all passes.
 pub(crate) fn run(
     ir: &mut Ir,

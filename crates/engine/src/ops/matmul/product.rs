@@ -122,10 +122,18 @@ pub(super) fn fused(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             added.bias_col = Some(cx.input(2)?);
         }
         if cx.has_input(3) {
-            if cx.shape(3)? != batched.output {
+            let residual = cx.shape(3)?;
+            let is_row = residual.elements() == batched.n
+                && residual.last() == Some(&batched.n)
+                && residual.rank() <= batched.output.rank();
+            if residual == batched.output {
+                added.residual = Some((cx.input(3)?, batched.n, 1.0));
+            } else if is_row {
+                // One row for all, such as the half of a layer that was computed before.
+                added.residual = Some((cx.input(3)?, 0, 1.0));
+            } else {
                 return add_broadcast(cx, &product, batched, operands, added);
             }
-            added.residual = Some((cx.input(3)?, batched.n, 1.0));
         }
         let output = cx.output(0, batched.output)?;
         emit(cx, &product, batched, operands, added, output);
