@@ -109,6 +109,36 @@ impl Compiled {
         }
     }
 
+    /// The dimension and the two parts, if the expression is a concatenation.
+    #[must_use]
+    pub fn concatenated(&self) -> Option<(&str, [Compiled; 2])> {
+        let step = &self.program.steps[self.program.result];
+        match (&step.op, &step.operands[..]) {
+            (Op::Concat(along), &[left, right]) => {
+                Some((along, [left, right].map(|step| self.part(step))))
+            }
+            _ => None,
+        }
+    }
+
+    /// The expression of a step, with the names that it needs.
+    fn part(&self, step: usize) -> Compiled {
+        let mut program = Program { result: step, ..Program::clone(&self.program) }.pruned();
+        let (mut names, mut inputs, mut rates) = (Vec::new(), Vec::new(), Vec::new());
+        let mut places = vec![None; self.names.len()];
+        for step in &mut program.steps {
+            let Op::Input(at) = &mut step.op else { continue };
+            *at = *places[*at].get_or_insert_with(|| {
+                names.push(self.names[*at].clone());
+                inputs.push(self.program.inputs[*at].clone());
+                rates.push(self.program.rates[*at]);
+                names.len() - 1
+            });
+        }
+        let program = Program { inputs, rates, ..program };
+        Compiled { names, program: Arc::new(program) }
+    }
+
     /// The type of the result.
     #[must_use]
     pub fn kind(&self) -> &TensorType {
@@ -194,5 +224,32 @@ impl Compiled {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::parse_type;
+
+    #[test]
+    fn the_parts_of_a_concatenation_are_expressions() {
+        let scope = |name: &str| -> Option<(TensorType, Rate)> {
+            let kind = parse_type("tensor<float>(x[2])").unwrap();
+            let rate = if name.starts_with('q') { Rate::Query } else { Rate::Document };
+            ["q1", "q2", "d1"].contains(&name).then_some((kind, rate))
+        };
+        let compiled = |text: &str| compile(text, &scope).unwrap();
+        let whole = compiled("concat(d1 * 2, q1 + q2, x)");
+        let (along, [left, right]) = whole.concatenated().unwrap();
+        assert_eq!(along, "x");
+        assert_eq!(left.names(), ["d1"]);
+        assert_eq!(right.names(), ["q1", "q2"]);
+        assert_eq!((left.kind(), right.kind()), (right.kind(), left.kind()));
+        let value = |text: &str| compiled(&format!("tensor<float>(x[2]):{text}")).run(&[]).unwrap();
+        let (a, b, c) = (value("[1,2]"), value("[3,4]"), value("[5,6]"));
+        assert_eq!(left.run(&[&a]), compiled("d1 * 2").run(&[&a]));
+        assert_eq!(right.run(&[&b, &c]), compiled("q1 + q2").run(&[&b, &c]));
+        assert!(compiled("q1 + d1").concatenated().is_none());
     }
 }

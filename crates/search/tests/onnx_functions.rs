@@ -169,26 +169,53 @@ fn lists_of_a_field_are_taken_as_they_are_stored() {
 
 #[test]
 fn the_query_is_joined_with_documents() {
-    for name in ["ranker", "ranker_of_one"] {
+    let two = "input user: query(user)\ninput item: attribute(item)";
+    let one = "input x: concat(query(user), attribute(item), d1)";
+    let half =
+        |node: &str| format!("onnx(m): 1 value once for the query, the query's half of {node}");
+    for (name, bindings, output, expected) in [
+        ("ranker", two, "score_0", half("Gemm node of \"h1\"")),
+        ("ranker_of_one", two, "score_0", half("Gemm node of \"h1\"")),
+        ("joined", one, "score", half("MatMul node of \"p1\"")),
+        ("late", two, "score", "onnx(m): 1 value once for the query".to_owned()),
+    ] {
         let case = recorded(name);
         let rest = "inputs { query(user) tensor<float>(d0[1],d1[3]) }";
-        let bindings =
-            "input user: query(user)\ninput item: attribute(item)\noutput \"score:0\": score";
         let fields = [("item", "tensor<float>(d0[1],d1[5])")];
-        let package = package(name, &fields, bindings, rest, ".score");
+        let package = package(name, &fields, bindings, rest, &format!(".{output}"));
         let model = package.model().unwrap();
-        assert_eq!(model.explain()[0], "onnx(m): up to 256 documents a run", "{name}");
-        assert_eq!(model.outputs()[0].feature, "onnx(m).score");
+        assert_eq!(model.explain(), ["onnx(m): up to 256 documents a run", &expected], "{name}");
+        assert_eq!(model.outputs()[0].feature, format!("onnx(m).{output}"));
         let user = flat(&case["user"]);
         let user: Vec<String> = user.iter().map(f64::to_string).collect();
         let user = value(&format!("tensor<float>(d0[1],d1[3]):[[{}]]", user.join(",")));
         let items = dense("tensor<float>(d0[1],d1[5])", &flat(&case["items"]));
         let columns = [Column::Cells(items.attribute())];
-        let found = run(&model, &[Given::Value(&user)], &columns, 9).unwrap();
-        for (found, expected) in cells(&found[0]).iter().zip(flat(&case["scores"])) {
-            assert!((found - expected).abs() < 1e-6, "{name}: {found} {expected}");
+        for count in [9, 1, 2] {
+            let found = run(&model, &[Given::Value(&user)], &columns, count).unwrap();
+            assert_eq!(found[0].len(), count);
+            for (found, expected) in cells(&found[0]).iter().zip(flat(&case["scores"])) {
+                assert!((found - expected).abs() < 1e-6, "{name}: {found} {expected}");
+            }
         }
     }
+}
+
+#[test]
+fn a_model_of_the_query_only_runs_once() {
+    let case = recorded("ranker");
+    let rest = "inputs {\n query(user) tensor<float>(d0[1],d1[3])\n query(item) tensor<float>(d0[1],d1[5]) }";
+    let package =
+        package("ranker", &[], "input user: query(user)\ninput item: query(item)", rest, "");
+    let model = package.model().unwrap();
+    assert_eq!(model.rate(), stead_expr::Rate::Query);
+    let list = |numbers: &[f64]| numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+    let user = value(&format!("tensor<float>(d0[1],d1[3]):[[{}]]", list(&flat(&case["user"]))));
+    let items = flat(&case["items"]);
+    let item = value(&format!("tensor<float>(d0[1],d1[5]):[[{}]]", list(&items[..5])));
+    let bound = model.for_query(&[Given::Value(&user), Given::Value(&item)]).unwrap();
+    let score = bound.once(&mut Scratch::default()).unwrap()[0].cells().get(0).unwrap();
+    assert!((score - flat(&case["scores"])[0]).abs() < 1e-6, "{score}");
 }
 
 #[test]

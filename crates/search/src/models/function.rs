@@ -65,6 +65,7 @@ impl ModelFunction {
     /// # Errors
     /// When the file cannot be read or is no model that runs.
     pub fn load(model: &ProfileModel, files: &PackageFiles) -> Result<ModelFunction, ModelError> {
+        let mut inputs = model.inputs.clone();
         let (name, kind) = match &model.kind {
             ModelKind::Trees { library, file } => {
                 let name = format!("{library}(\"{file}\")");
@@ -79,13 +80,15 @@ impl ModelFunction {
                 let path = &onnx.file.value;
                 let bytes = files.read(path, MAX_MODEL).map_err(|e| failed(e.to_string()))?;
                 let is_rounded = model.options.is_rounded;
+                let (parts, joined) = onnx::parts(&inputs);
+                inputs = parts;
                 let network =
-                    Network::load(&name, &bytes, &model.inputs, &model.outputs, is_rounded);
+                    Network::load(&name, &bytes, &inputs, &joined, &model.outputs, is_rounded);
                 let network = network.map_err(|text| failed(format!("{path}: {text}")))?;
                 (name, Kind::Onnx(Box::new(network)))
             }
         };
-        let (inputs, query, documents) = names(model.inputs.clone());
+        let (inputs, query, documents) = names(inputs);
         let (outputs, rate) = (model.outputs.clone(), model.rate);
         let inner = Inner { name, kind, inputs, query, documents, outputs, rate };
         Ok(ModelFunction { inner: Arc::new(inner) })

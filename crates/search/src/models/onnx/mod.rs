@@ -1,6 +1,7 @@
 //! Networks as functions: documents are stacked to one run where the network computes each row for itself.
 
 mod convert;
+mod joined;
 mod output;
 mod port;
 mod rows;
@@ -8,15 +9,18 @@ mod run;
 mod stack;
 
 use stead_app::application::rank::{ModelInput, ModelOutput};
-use stead_engine::{LoadOptions, Model, Session, SessionOptions};
+use stead_engine::{
+    Hoist, JoinedInput, LoadOptions, Model, Parts, RunContext, RunError, Session, SessionOptions,
+};
 use stead_expr::{Rate, TensorType};
 use stead_tensor::{AlignedBuf, DType, Tensor, TensorError, TensorView};
 
 use super::error::ModelError;
 use super::inputs::BoundInput;
 use port::Port;
-use stack::{Feed, Stacking};
+use stack::{Feed, Source, Stacking};
 
+pub(super) use joined::parts;
 pub(super) use run::Scratch;
 
 /// A loaded network.
@@ -24,6 +28,8 @@ pub(super) struct Network {
     name: String,
     /// The inputs that the package knows.
     ports: Vec<Port>,
+    /// What runs once for a query, if anything does.
+    query: Option<Query>,
     session: Session,
     /// What each input of the session takes.
     feeds: Vec<Feed>,
@@ -31,6 +37,15 @@ pub(super) struct Network {
     /// The outputs that expressions name, by their place among those of the session.
     outputs: Vec<(usize, TensorType)>,
     is_rounded: bool,
+}
+
+/// The part of a network that runs once for a query.
+struct Query {
+    session: Session,
+    /// What each of its inputs takes.
+    feeds: Vec<Feed>,
+    /// The layers of which it computes one half.
+    layers: Vec<String>,
 }
 
 /// A network with the values of a query.
@@ -51,60 +66,105 @@ impl Network {
         name: &str,
         bytes: &[u8],
         inputs: &[ModelInput],
+        joined: &[JoinedInput],
         outputs: &[ModelOutput],
         is_rounded: bool,
     ) -> Result<Network, String> {
-        let text = |e: &dyn std::fmt::Display| e.to_string();
-        let model =
-            Model::from_bytes(bytes, None, &LoadOptions::default()).map_err(|e| text(&e))?;
-        let mut ports = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let spec = model.inputs().iter().find(|spec| spec.name == input.name);
-            let spec = spec.ok_or_else(|| format!("there is no input {}", input.name))?;
-            if spec.dtype != DType::String && !convert::is_number(spec.dtype) {
-                let dtype = spec.dtype.name();
-                return Err(format!(
-                    "input {} has elements of type {dtype}, which no cells become",
-                    spec.name
-                ));
-            }
-            ports.push(Port::new(spec, input.source.kind()));
-        }
+        let rates: Vec<Rate> = inputs.iter().map(ModelInput::rate).collect();
+        let of_query = |input: &&ModelInput| input.rate() != Rate::Document;
+        let hoist = Hoist {
+            inputs: inputs.iter().filter(of_query).map(|input| input.name.clone()).collect(),
+            joined: joined.to_vec(),
+        };
+        let parts = |hoist: &Hoist| {
+            let parts = Model::parts_from_bytes(bytes, None, &LoadOptions::default(), hoist);
+            parts.map_err(|e| e.to_string())
+        };
+        // Whatever is hoisted, the whole has all inputs.
+        let whole = parts(&Hoist { inputs: Vec::new(), ..hoist.clone() })?.rest;
+        let ports = ports(&whole, inputs)?;
         let place = |output: &ModelOutput| {
-            let found = model.outputs().iter().position(|o| o.name == output.name);
+            let found = whole.outputs().iter().position(|o| o.name == output.name);
             let found = found.ok_or_else(|| format!("there is no output {}", output.name))?;
             Ok((found, output.kind.clone()))
         };
         let outputs: Vec<_> = outputs.iter().map(place).collect::<Result<_, String>>()?;
-        let rates: Vec<Rate> = inputs.iter().map(ModelInput::rate).collect();
-        let mut session = Session::new(model, &SessionOptions::default()).map_err(|e| text(&e))?;
-        let mut feeds = stack::feeds(&session, &ports, &rates)?;
-        let stacking = stack::find(&mut session, &ports, &mut feeds, &outputs);
         let name = name.to_owned();
-        Ok(Network { name, ports, session, feeds, stacking, outputs, is_rounded })
+        let network = |parts: Parts| -> Result<Network, String> {
+            let mut shapes = Vec::new();
+            let mut query = None;
+            if let Some(model) = parts.query {
+                let session = session(model)?;
+                let feeds = stack::feeds(&session, &ports, &rates, 0)?;
+                shapes = stack::shapes(&session, &ports, &feeds);
+                query = Some(Query { session, feeds, layers: parts.layers });
+            }
+            let mut session = session(parts.rest)?;
+            let mut feeds = stack::feeds(&session, &ports, &rates, parts.carried)?;
+            let stacking = stack::find(&mut session, &ports, &mut feeds, &shapes, &outputs);
+            let (name, ports, outputs) = (name.clone(), ports.clone(), outputs.clone());
+            Ok(Network { name, ports, query, session, feeds, stacking, outputs, is_rounded })
+        };
+        let split = network(parts(&hoist)?)?;
+        if split.query.is_none() || matches!(split.stacking, Stacking::Documents(_)) {
+            return Ok(split);
+        }
+        // Sharing runs is worth more than what is computed once.
+        let whole = network(Parts { query: None, rest: whole, carried: 0, layers: Vec::new() })?;
+        Ok(if matches!(whole.stacking, Stacking::Documents(_)) { whole } else { split })
     }
 
     /// How documents run, for people.
     pub(super) fn explain(&self) -> Vec<String> {
-        vec![format!("{}: {}", self.name, self.stacking)]
+        let mut lines = vec![format!("{}: {}", self.name, self.stacking)];
+        if let Some(query) = &self.query {
+            let steps = query.session.model().outputs().len();
+            let halves = query.layers.iter().map(|layer| format!(", the query's half of {layer}"));
+            let halves: String = halves.collect();
+            let values = if steps == 1 { "value" } else { "values" };
+            lines.push(format!("{}: {steps} {values} once for the query{halves}", self.name));
+        }
+        lines
     }
 
     /// The network with what is the same for all documents of a query.
     pub(super) fn bind(&self, inputs: &[BoundInput]) -> Result<BoundNetwork, ModelError> {
+        let mut carried = Vec::new();
+        if let Some(query) = &self.query {
+            let mut given = Vec::with_capacity(query.feeds.len());
+            for feed in &query.feeds {
+                given.push(match feed {
+                    Feed::Query(stack::Same { source: Source::Port(port), .. }) => {
+                        Some(self.same(*port, inputs.get(*port))?)
+                    }
+                    _ => None,
+                });
+            }
+            let views: Vec<_> = given.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+            let failed = |e: RunError| self.failed(&e.to_string());
+            let ran = query.session.run_with(&views, &RunContext::default(), |outputs| {
+                (0..outputs.len()).map(|at| Ok(outputs.get(at)?.to_tensor()?)).collect()
+            });
+            carried = ran.and_then(|outputs: Result<Vec<_>, RunError>| outputs).map_err(failed)?;
+        }
         let mut same = Vec::with_capacity(self.feeds.len());
         for feed in &self.feeds {
-            let tensor = match feed {
-                Feed::Absent | Feed::Documents(_) => None,
-                Feed::Query { port, is_repeated } => {
-                    let tensor = self.same(*port, inputs.get(*port))?;
-                    let repeated = match (&self.stacking, *is_repeated) {
-                        (Stacking::Documents(count), true) => Same::repeated(&tensor, *count),
-                        _ => Ok(Same { tensor, is_repeated: false }),
-                    };
-                    Some(repeated.map_err(|e| self.failed(&e.to_string()))?)
-                }
+            let Feed::Query(stack::Same { source, is_repeated }) = feed else {
+                same.push(None);
+                continue;
             };
-            same.push(tensor);
+            let tensor = match source {
+                Source::Port(port) => self.same(*port, inputs.get(*port))?,
+                Source::Carried(at) => match carried.get(*at) {
+                    Some(tensor) => tensor.clone(),
+                    None => return Err(self.failed("a value of the query is missing")),
+                },
+            };
+            let repeated = match (&self.stacking, *is_repeated) {
+                (Stacking::Documents(count), true) => Same::repeated(&tensor, *count),
+                _ => Ok(Same { tensor, is_repeated: false }),
+            };
+            same.push(Some(repeated.map_err(|e| self.failed(&e.to_string()))?));
         }
         Ok(BoundNetwork { same })
     }
@@ -133,6 +193,26 @@ impl Network {
             dtype: port.dtype.name(),
         }
     }
+}
+
+/// The inputs of a network that the package binds.
+fn ports(model: &Model, inputs: &[ModelInput]) -> Result<Vec<Port>, String> {
+    let port = |input: &ModelInput| {
+        let spec = model.inputs().iter().find(|spec| spec.name == input.name);
+        let spec = spec.ok_or_else(|| format!("there is no input {}", input.name))?;
+        if spec.dtype != DType::String && !convert::is_number(spec.dtype) {
+            let (name, dtype) = (&spec.name, spec.dtype.name());
+            return Err(format!(
+                "input {name} has elements of type {dtype}, which no cells become"
+            ));
+        }
+        Ok(Port::new(spec, input.source.kind()))
+    };
+    inputs.iter().map(port).collect()
+}
+
+fn session(model: Model) -> Result<Session, String> {
+    Session::new(model, &SessionOptions::default()).map_err(|e| e.to_string())
 }
 
 impl Same {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_engine::{Dim, Session};
+use stead_engine::{Dim, RunContext, Session};
 use stead_expr::{Rate, TensorType};
 use stead_tensor::{DType, Shape, Tensor};
 
@@ -21,13 +21,25 @@ pub(super) enum Feed {
     Absent,
     /// A value for each document.
     Documents(usize),
-    /// The same value for all documents of a query, repeated for each of them if the network wants that.
-    Query {
-        /// The input as the package knows it.
-        port: usize,
-        /// Whether it is repeated.
-        is_repeated: bool,
-    },
+    /// The same value for all documents of a query.
+    Query(Same),
+}
+
+/// A value that is the same for all documents of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Same {
+    pub(super) source: Source,
+    /// Whether it is repeated for each document of a run, because the network wants that.
+    pub(super) is_repeated: bool,
+}
+
+/// Where a value of the query comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// An input as the package knows it.
+    Port(usize),
+    /// An output of the part that runs once for a query.
+    Carried(usize),
 }
 
 /// How many documents share a run.
@@ -48,13 +60,20 @@ impl fmt::Display for Stacking {
     }
 }
 
-/// What each input of a session takes.
+/// What each input of a session takes, of which the last take what the part of the query gives.
 pub(super) fn feeds(
     session: &Session,
     ports: &[Port],
     rates: &[Rate],
+    carried: usize,
 ) -> Result<Vec<Feed>, String> {
-    let feed = |spec: &stead_engine::IoSpec| {
+    let inputs = session.model().inputs();
+    let own = inputs.len().saturating_sub(carried);
+    let same = |source| Feed::Query(Same { source, is_repeated: false });
+    let feed = |(at, spec): (usize, &stead_engine::IoSpec)| {
+        if at >= own {
+            return Ok(same(Source::Carried(at - own)));
+        }
         let Some(port) = ports.iter().position(|port| port.name == spec.name) else {
             return match spec.optional {
                 true => Ok(Feed::Absent),
@@ -63,10 +82,10 @@ pub(super) fn feeds(
         };
         Ok(match rates.get(port) {
             Some(Rate::Document) => Feed::Documents(port),
-            _ => Feed::Query { port, is_repeated: false },
+            _ => same(Source::Port(port)),
         })
     };
-    session.model().inputs().iter().map(feed).collect()
+    inputs.iter().enumerate().map(feed).collect()
 }
 
 /// Finds out how many documents can share a run, and whether values of the query are repeated for each of them.
@@ -74,9 +93,10 @@ pub(super) fn find(
     session: &mut Session,
     ports: &[Port],
     feeds: &mut [Feed],
+    carried: &[Vec<usize>],
     outputs: &[(usize, TensorType)],
 ) -> Stacking {
-    match stacked(session, ports, feeds, outputs) {
+    match stacked(session, ports, feeds, carried, outputs) {
         Ok(count) => Stacking::Documents(count),
         Err(why) => Stacking::One(why),
     }
@@ -86,6 +106,7 @@ fn stacked(
     session: &mut Session,
     ports: &[Port],
     feeds: &mut [Feed],
+    carried: &[Vec<usize>],
     outputs: &[(usize, TensorType)],
 ) -> Result<usize, String> {
     let mut shapes = Vec::with_capacity(feeds.len());
@@ -96,7 +117,17 @@ fn stacked(
                 shapes.push(Vec::new());
                 continue;
             }
-            Feed::Documents(port) | Feed::Query { port, .. } => ports.get(*port),
+            Feed::Query(Same { source: Source::Carried(of), .. }) => {
+                let shape = carried.get(*of).cloned().unwrap_or_default();
+                if shape.first() == Some(&1) {
+                    query.push((at, 0));
+                }
+                shapes.push(shape);
+                continue;
+            }
+            Feed::Documents(port) | Feed::Query(Same { source: Source::Port(port), .. }) => {
+                ports.get(*port)
+            }
         };
         let port = port.ok_or_else(|| "an input is unknown".to_owned())?;
         let open = || format!("the size of input {} differs from document to document", port.name);
@@ -138,8 +169,8 @@ fn stacked(
         match session.free_batch_of(&axes, &shapes) {
             Ok(()) => {
                 for (at, _) in query.iter().filter(|_| is_repeated) {
-                    if let Some(Feed::Query { is_repeated, .. }) = feeds.get_mut(*at) {
-                        *is_repeated = true;
+                    if let Some(Feed::Query(same)) = feeds.get_mut(*at) {
+                        same.is_repeated = true;
                     }
                 }
                 return Ok(count(session, &shapes));
@@ -157,14 +188,36 @@ fn may_repeat(dim: &Dim) -> bool {
 
 /// How many documents share a run: the memory of one tells.
 fn count(session: &Session, shapes: &[Vec<usize>]) -> usize {
+    let tensors = zeros(session, shapes);
+    let views: Vec<_> = tensors.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+    let plan = session.plan_view(&views);
+    let bytes: usize = plan.map_or(ENOUGH_BYTES, |view| view.arena_bytes.iter().sum());
+    (ENOUGH_BYTES / bytes.max(1)).clamp(1, MAX_DOCUMENTS)
+}
+
+/// The shapes of the outputs of the part of the query; empty if its inputs have sizes that differ.
+pub(super) fn shapes(session: &Session, ports: &[Port], feeds: &[Feed]) -> Vec<Vec<usize>> {
+    let shape = |feed: &Feed| match feed {
+        Feed::Query(Same { source: Source::Port(port), .. }) => ports.get(*port)?.shape(),
+        _ => None,
+    };
+    let Some(given) = feeds.iter().map(shape).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let tensors = zeros(session, &given);
+    let views: Vec<_> = tensors.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
+    let shapes = session.run_with(&views, &RunContext::default(), |outputs| {
+        let shape = |at| outputs.get(at).map(|view| view.shape().dims().to_vec());
+        (0..outputs.len()).map(shape).collect::<Result<Vec<_>, _>>()
+    });
+    shapes.and_then(|shapes| shapes).unwrap_or_default()
+}
+
+/// Zeros for each input that needs a value.
+fn zeros(session: &Session, shapes: &[Vec<usize>]) -> Vec<Option<Tensor>> {
     let zeros = |(spec, shape): (&stead_engine::IoSpec, &Vec<usize>)| {
         let shape = Shape::new(shape).ok()?;
         if spec.optional { None } else { Tensor::zeros(spec.dtype, shape).ok() }
     };
-    let tensors: Vec<Option<Tensor>> =
-        session.model().inputs().iter().zip(shapes).map(zeros).collect();
-    let views: Vec<_> = tensors.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
-    let bytes =
-        session.plan_view(&views).map_or(ENOUGH_BYTES, |view| view.arena_bytes.iter().sum());
-    (ENOUGH_BYTES / bytes.max(1)).clamp(1, MAX_DOCUMENTS)
+    session.model().inputs().iter().zip(shapes).map(zeros).collect()
 }

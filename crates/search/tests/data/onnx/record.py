@@ -147,6 +147,44 @@ def ranker(cases):
         cases.append({"model": name, "user": listed(user), "items": listed(items), "scores": listed(np.array(scores))})
 
 
+def joined(cases):
+    """A network that takes query and document in one input."""
+    rng = np.random.default_rng(13)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["p1"]),
+        helper.make_node("Add", ["p1", "b1"], ["h1"]),
+        helper.make_node("Relu", ["h1"], ["r1"]),
+        helper.make_node("MatMul", ["r1", "w2"], ["score"]),
+    ]
+    constants = [linear(rng, "w1", 8, 6), constant("b1", rng.standard_normal(6).astype(np.float32)), linear(rng, "w2", 6, 1)]
+    x, score = tensor("x", TensorProto.FLOAT, ["batch", 8]), tensor("score", TensorProto.FLOAT, ["batch", 1])
+    model = save("joined", nodes, [x], [score], constants)
+    user = rng.standard_normal((1, 3)).astype(np.float32)
+    items = rng.standard_normal((9, 5)).astype(np.float32)
+    rows = np.concatenate([np.repeat(user, 9, axis=0), items], axis=1)
+    scores = run(model, {"x": rows})[0][:, 0]
+    cases.append({"model": "joined", "user": listed(user), "items": listed(items), "scores": listed(scores)})
+
+
+def late(cases):
+    """Something of the query that is joined with documents where no weight can be split."""
+    rng = np.random.default_rng(17)
+    nodes = [
+        helper.make_node("Gemm", ["user", "w1"], ["h1"]),
+        helper.make_node("Relu", ["h1"], ["r1"]),
+        helper.make_node("Concat", ["r1", "item"], ["both"], axis=1),
+        helper.make_node("Softmax", ["both"], ["weights"], axis=1),
+        helper.make_node("Gemm", ["weights", "w2"], ["score"]),
+    ]
+    constants = [linear(rng, "w1", 3, 4), linear(rng, "w2", 9, 1)]
+    inputs = [tensor("user", TensorProto.FLOAT, ["batch", 3]), tensor("item", TensorProto.FLOAT, ["batch", 5])]
+    model = save("late", nodes, inputs, [tensor("score", TensorProto.FLOAT, ["batch", 1])], constants)
+    user = rng.standard_normal((1, 3)).astype(np.float32)
+    items = rng.standard_normal((9, 5)).astype(np.float32)
+    scores = run(model, {"user": np.repeat(user, 9, axis=0), "item": items})[0][:, 0]
+    cases.append({"model": "late", "user": listed(user), "items": listed(items), "scores": listed(scores)})
+
+
 def mixing(cases):
     """Rows that look at each other: they must not share a run."""
     nodes = [helper.make_node("Softmax", ["x"], ["y"], axis=0)]
@@ -161,6 +199,8 @@ def main():
     element_types(cases)
     cast(cases)
     ranker(cases)
+    joined(cases)
+    late(cases)
     mixing(cases)
     (HERE / "recorded.json").write_text("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")
 
