@@ -151,19 +151,35 @@ impl Embedded {
         Ok(node)
     }
 
-    /// Evaluates a model. Dropping the future cancels the request. A request with a deadline must be polled
-    /// inside a tokio runtime with time enabled.
+    /// Evaluates a model. The request has arrived, and a quick one has run, when this returns; what waits is the future.
+    /// Dropping it cancels the request. A request with a deadline must be polled inside a tokio runtime with time
+    /// enabled.
     ///
     /// # Errors
     /// Every [`ErrorKind`] of lookup, validation, queueing and evaluation.
-    pub async fn infer(&self, request: InferRequest) -> Result<InferResponse, Error> {
+    pub fn infer(
+        &self,
+        request: InferRequest,
+    ) -> impl Future<Output = Result<InferResponse, Error>> + Send {
+        let inside = Inside::enter(self);
+        let begun = self.begin(request);
+        async move {
+            let _inside = inside;
+            begun?.await
+        }
+    }
+
+    /// Not within the future of [`Embedded::infer`]: a request would make it large, and it is moved several times on
+    /// its way to the task that drives it.
+    fn begin(
+        &self,
+        request: InferRequest,
+    ) -> Result<impl Future<Output = Result<InferResponse, Error>> + Send + use<>, Error> {
         let arrived = Instant::now();
-        let _inside = Inside::enter(self);
         if self.draining.load(Ordering::SeqCst) {
             return Err(ErrorKind::ShuttingDown.into());
         }
-        let instance = self.repository.find_for(&request)?;
-        instance.infer(request, arrived).await
+        Ok(self.repository.find_for(&request)?.infer(request, arrived))
     }
 
     /// Up to `limit` live sequences of a stateful model, in the order of their ids, behind `after`; also those that

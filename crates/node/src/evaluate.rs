@@ -235,14 +235,15 @@ fn memory(error: stead_tensor::TensorError) -> EvaluateError {
 }
 
 fn translate(error: RunError) -> EvaluateError {
-    let text = error.to_string();
-    match error {
-        RunError::Cancelled => EvaluateError::Cancelled,
-        RunError::NotQuick => EvaluateError::NotQuick,
-        RunError::Tensor(_) => EvaluateError::Memory(text),
-        RunError::Internal(_) | RunError::OutputBuffer { .. } => EvaluateError::Failed(text),
-        _ => EvaluateError::Input(text),
-    }
+    let as_error = match &error {
+        // A run that is not quick is the way of most steps of slow models.
+        RunError::Cancelled => return EvaluateError::Cancelled,
+        RunError::NotQuick => return EvaluateError::NotQuick,
+        RunError::Tensor(_) => EvaluateError::Memory,
+        RunError::Internal(_) | RunError::OutputBuffer { .. } => EvaluateError::Failed,
+        _ => EvaluateError::Input,
+    };
+    as_error(error.to_string())
 }
 
 /// The pool's threads in the kernels' terms.

@@ -3,7 +3,7 @@
 mod answer;
 mod free;
 
-pub(crate) use answer::{late, wait};
+pub(crate) use answer::{Begun, late, wait};
 
 use crate::evaluate::{EvaluateError, Loader, Run};
 use crate::memory::{Budget, Held};

@@ -258,15 +258,15 @@ impl Recorder {
 }
 
 /// A request under way. Dropping it without [`Call::end`] counts a cancelled request.
-pub(crate) struct Call<'a> {
-    recorder: &'a Recorder,
+pub(crate) struct Call {
+    recorder: Arc<Recorder>,
     protocol: Protocol,
     arrived: Instant,
     ended: bool,
 }
 
-impl<'a> Call<'a> {
-    pub(crate) fn begin(recorder: &'a Recorder, protocol: Protocol, arrived: Instant) -> Call<'a> {
+impl Call {
+    pub(crate) fn begin(recorder: Arc<Recorder>, protocol: Protocol, arrived: Instant) -> Call {
         recorder.began();
         Call { recorder, protocol, arrived, ended: false }
     }
@@ -277,7 +277,7 @@ impl<'a> Call<'a> {
     }
 }
 
-impl Drop for Call<'_> {
+impl Drop for Call {
     fn drop(&mut self) {
         if !self.ended {
             self.recorder.ended(self.protocol, self.arrived, End::Cancelled);
@@ -291,14 +291,14 @@ mod tests {
 
     #[test]
     fn every_request_is_counted_once() {
-        let r = Recorder::new("m", 3);
+        let r = Arc::new(Recorder::new("m", 3));
         let now = Instant::now();
         for (end, times) in [(End::Success, 2), (End::Failure, 1), (End::Late, 1)] {
             for _ in 0..times {
-                Call::begin(&r, Protocol::KserveGrpc, now).end(end);
+                Call::begin(Arc::clone(&r), Protocol::KserveGrpc, now).end(end);
             }
         }
-        drop(Call::begin(&r, Protocol::TfsHttp, now));
+        drop(Call::begin(Arc::clone(&r), Protocol::TfsHttp, now));
         r.ran(4, 2, Times::default());
         let s = r.statistics();
         assert_eq!((s.success.count, s.fail.count, s.inference_count), (2, 3, 4));

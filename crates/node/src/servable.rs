@@ -1,12 +1,13 @@
 //! What a name stands for: a model version, or a pipeline of them. Requests cannot tell the two apart.
 
-use crate::instance::Instance;
+use crate::instance::{Begun, Instance};
 use crate::pipeline::Pipeline;
 use crate::recorder::{Call, End, Recorder};
 use crate::sequences::Sequencer;
 use crate::{
     Code, Error, ErrorKind, InferRequest, InferResponse, ModelConfig, ModelMetadata, VersionMetrics,
 };
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 use stead_sequence::Order;
@@ -14,7 +15,7 @@ use stead_sequence::Order;
 /// A loaded model version or a pipeline, able to answer.
 pub(crate) enum Servable {
     Model(Box<Instance>),
-    Pipeline(Box<Pipeline>),
+    Pipeline(Arc<Pipeline>),
 }
 
 impl Servable {
@@ -55,26 +56,36 @@ impl Servable {
         }
     }
 
-    /// Answers a request.
-    pub(crate) async fn infer(
-        &self,
+    /// Answers a request. It has arrived when this returns.
+    pub(crate) fn infer(
+        self: Arc<Self>,
         request: InferRequest,
         arrived: Instant,
-    ) -> Result<InferResponse, Error> {
-        let call = Call::begin(self.recorder(), request.protocol, arrived);
-        let answer = match self {
-            Servable::Model(model) => model.answer(request, arrived).await,
-            // Boxed, so that calls of models do not carry the size of this future around.
-            Servable::Pipeline(pipeline) => Box::pin(pipeline.answer(request, arrived)).await,
+    ) -> impl Future<Output = Result<InferResponse, Error>> + Send + use<> {
+        let call = Call::begin(Arc::clone(self.recorder()), request.protocol, arrived);
+        let begun = match &*self {
+            Servable::Model(model) => model.begin(request, arrived).map(Answering::Model),
+            Servable::Pipeline(pipeline) => {
+                let pipeline = Arc::clone(pipeline);
+                let answer = async move { pipeline.answer(request, arrived).await };
+                Ok(Answering::Pipeline(Box::pin(answer)))
+            }
         };
-        call.end(match &answer {
-            Ok(_) if self.is_stateful() => End::Step,
-            Ok(_) => End::Success,
-            Err(e) if e.code == Code::DeadlineExceeded => End::Late,
-            Err(e) if e.code == Code::Cancelled => End::Cancelled,
-            Err(_) => End::Failure,
-        });
-        answer
+        async move {
+            let answer = match begun {
+                Ok(Answering::Model(begun)) => begun.answer().await,
+                Ok(Answering::Pipeline(answer)) => answer.await,
+                Err(error) => Err(error),
+            };
+            call.end(match &answer {
+                Ok(_) if self.is_stateful() => End::Step,
+                Ok(_) => End::Success,
+                Err(e) if e.code == Code::DeadlineExceeded => End::Late,
+                Err(e) if e.code == Code::Cancelled => End::Cancelled,
+                Err(_) => End::Failure,
+            });
+            answer
+        }
     }
 
     fn sequencer(&self) -> Option<&Arc<Sequencer>> {
@@ -142,4 +153,10 @@ impl Servable {
             Servable::Pipeline(pipeline) => pipeline.metrics(),
         }
     }
+}
+
+/// A request under way. That of a pipeline is boxed, so that calls of models do not carry its size around.
+enum Answering {
+    Model(Begun),
+    Pipeline(Pin<Box<dyn Future<Output = Result<InferResponse, Error>> + Send>>),
 }

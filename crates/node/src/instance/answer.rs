@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// A request that was let in.
-struct Begun {
+pub(crate) struct Begun {
     /// The answer so far.
     response: InferResponse,
     deadline: Option<Instant>,
@@ -25,36 +25,39 @@ enum Source {
     Done,
 }
 
-impl Instance {
-    /// Answers a request.
-    pub(crate) fn answer(
-        &self,
-        request: InferRequest,
-        arrived: Instant,
-    ) -> impl Future<Output = Result<InferResponse, Error>> {
-        // Not within the future: what is only needed until the request waits would make it large, and it is moved
-        // several times on its way to the task that drives it.
-        let begun = self.begin(request, arrived);
-        async move {
-            let Begun { mut response, deadline, source } = begun?;
-            match source {
-                Source::Step(answer) => {
-                    let answer = wait(&self.model, answer, deadline).await?;
-                    response.outputs = answer.outputs;
-                    sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
-                }
-                Source::Run(names, answer) => {
-                    let outputs = wait(&self.model, answer, deadline).await?;
-                    response.outputs = names.into_iter().zip(outputs).collect();
-                }
-                Source::Done => {}
+impl Begun {
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// Those of evaluation, and of waiting beyond the deadline.
+    pub(crate) async fn answer(self) -> Result<InferResponse, Error> {
+        let Begun { mut response, deadline, source } = self;
+        match source {
+            Source::Step(answer) => {
+                let answer = wait(&response.model, answer, deadline).await?;
+                response.outputs = answer.outputs;
+                sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
             }
-            Ok(response)
+            Source::Run(names, answer) => {
+                let outputs = wait(&response.model, answer, deadline).await?;
+                response.outputs = names.into_iter().zip(outputs).collect();
+            }
+            Source::Done => {}
         }
+        Ok(response)
     }
+}
 
+impl Instance {
     /// Lets a request in: it has run when this returns, or waits.
-    fn begin(&self, mut request: InferRequest, arrived: Instant) -> Result<Begun, Error> {
+    ///
+    /// # Errors
+    /// Those of validation and queueing, and of a run that was quick.
+    pub(crate) fn begin(
+        &self,
+        mut request: InferRequest,
+        arrived: Instant,
+    ) -> Result<Begun, Error> {
         let call = self.sequences.as_ref().map(|_| sequences::read(&mut request)).transpose()?;
         if let (Some(call), Some(sequences)) = (&call, &self.sequences) {
             sequences.check(&call.order)?;

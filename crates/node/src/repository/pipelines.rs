@@ -84,7 +84,7 @@ impl Repository {
         let state = match built {
             Ok(pipeline) => {
                 tracing::info!(pipeline = name, "pipeline is available");
-                State::Available(Arc::new(Servable::Pipeline(Box::new(pipeline))))
+                State::Available(Arc::new(Servable::Pipeline(Arc::new(pipeline))))
             }
             Err(text) => {
                 let told = before.as_ref() == Some(&text) && !record.removed;

@@ -10,6 +10,36 @@ const ID: &str = "sequence_id";
 const CONTROL: &str = "sequence_control_input";
 const STEP: &str = "sequence_step";
 
+/// The names of parameters beside those of the special inputs.
+const START: &str = "sequence_start";
+const END: &str = "sequence_end";
+
+/// What the parameters say.
+#[derive(Default)]
+struct Told {
+    id: Option<Param>,
+    start: Option<Param>,
+    end: Option<Param>,
+    step: Option<Param>,
+}
+
+impl Told {
+    /// Takes all parameters: a model has no use for others.
+    fn take(request: &mut InferRequest) -> Told {
+        let mut told = Told::default();
+        for (name, value) in std::mem::take(&mut request.parameters) {
+            match &*name {
+                ID => told.id = Some(value),
+                START => told.start = Some(value),
+                END => told.end = Some(value),
+                STEP => told.step = Some(value),
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
 /// The special inputs of a stateful model, for adapters that must know the type before they can read a value.
 pub(crate) fn special_inputs() -> Vec<TensorInfo> {
     let info = |name: &str, dtype| TensorInfo {
@@ -61,7 +91,8 @@ pub(crate) fn read(request: &mut InferRequest) -> Result<Call, Error> {
         step,
         request: request.id.clone(),
     };
-    if let Some(value) = request.parameters.remove(ID) {
+    let Told { id: told_id, start, end, step: told_step } = Told::take(request);
+    if let Some(value) = told_id {
         let given = match value {
             Param::U64(n) => SequenceId::from_number(n),
             Param::I64(n) => SequenceId::from_number(n.cast_unsigned()),
@@ -70,15 +101,15 @@ pub(crate) fn read(request: &mut InferRequest) -> Result<Call, Error> {
         };
         agree(ID, &mut order.id, given)?;
     }
-    for (name, flag) in [("sequence_start", &mut order.start), ("sequence_end", &mut order.end)] {
-        match request.parameters.remove(name) {
+    for (name, told, flag) in [(START, start, &mut order.start), (END, end, &mut order.end)] {
+        match told {
             None => {}
             Some(Param::Bool(on)) if !tensors || control.is_none() || on == *flag => *flag = on,
             Some(Param::Bool(_)) => return Err(contradiction(name)),
             Some(_) => return Err(parameter(name, "a boolean")),
         }
     }
-    match request.parameters.remove(STEP) {
+    match told_step {
         None => {}
         Some(Param::U64(n)) => agree(STEP, &mut order.step, Some(n))?,
         Some(Param::I64(n)) if n >= 0 => agree(STEP, &mut order.step, Some(n.unsigned_abs()))?,

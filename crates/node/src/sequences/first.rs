@@ -67,8 +67,12 @@ pub(super) fn join(
     new: &Tensor,
     axis: usize,
 ) -> Option<Result<Tensor, TensorError>> {
-    let others = |t: &Tensor| (t.dtype(), t.shape().with(axis, 0));
-    (others(before) == others(new)).then(|| concat(&[before, new], axis))
+    let (a, b) = (before.shape(), new.shape());
+    let mut pairs = a.dims().iter().zip(b.dims()).enumerate();
+    let fits = before.dtype() == new.dtype()
+        && a.rank() == b.rank()
+        && pairs.all(|(at, (a, b))| at == axis || a == b);
+    fits.then(|| concat(&[before, new], axis))
 }
 
 /// The last `length` elements along an axis.
