@@ -72,7 +72,7 @@ pub enum RunError {
 pub fn compile(text: &str, scope: &dyn Scope) -> Result<Compiled, ExprError> {
     let (program, names) = syntax::parse(text)
         .and_then(|ast| lower(&ast, scope))
-        .map(|(program, names)| (fuse(program), names))
+        .map(|(program, names)| fuse(program).without_unused(names))
         .map_err(|fault| Fault::within(fault, text))?;
     Ok(Compiled { names, program: Arc::new(program) })
 }

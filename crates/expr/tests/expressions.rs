@@ -113,7 +113,9 @@ fn names_are_known_in_their_usual_form() {
         ("foo(1, bar, 'b c').out", vec!["foo(1,bar,\"b c\").out"]),
         ("tensor(x[2])(x+a)", vec!["a"]),
         ("max(v,z1)", vec!["v", "z1"]),
-        ("if(1,a,v{x:0})", vec!["a", "v"]),
+        // Only what is computed needs a value.
+        ("if(1,a,v{x:0})", vec!["a"]),
+        ("foo(1,bar,'b c').out + a*0*0 + a", vec!["foo(1,bar,\"b c\").out", "a"]),
     ] {
         let compiled = compile(text, &names).unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!(compiled.names(), needs, "{text}");
@@ -197,7 +199,7 @@ fn parameters_stand_in_the_names_of_features() {
         ("first(title)", vec!["foo(title,0,bar).out"]),
         // A function may have the name of a feature that it is made of, and of what stands in parentheses.
         ("query + query(f)", vec!["query(f)"]),
-        ("attribute(query)", vec!["query(f)", "attribute(query)"]),
+        ("attribute(query)", vec!["attribute(query)"]),
     ] {
         let compiled = compile(text, &profile).unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!(compiled.names(), needs, "{text}");

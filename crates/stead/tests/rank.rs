@@ -143,6 +143,89 @@ fn people_see_a_table() {
 }
 
 #[test]
+fn explaining_shows_what_is_computed_once_for_a_query() {
+    let answers = example("phases", &["--now", "1704320000", "--explain"]);
+    let explained = &answers[0]["explained"];
+    let stages = explained["stages"].as_array().unwrap();
+    let found: Vec<(&str, u64)> = stages
+        .iter()
+        .map(|s| (s["name"].as_str().unwrap(), s["documents"].as_u64().unwrap()))
+        .collect();
+    // All documents, the three best, the two best, and features of all hits that are shown.
+    let expected = [
+        ("first-phase", 5),
+        ("second-phase", 3),
+        ("global-phase", 2),
+        ("match-features", 5),
+        ("match-features", 5),
+        ("match-features", 5),
+        ("match-features", 5),
+        ("summary-features", 5),
+    ];
+    assert_eq!(found, expected);
+    let steps = stages[0]["program"].as_array().unwrap();
+    let step =
+        |text: &str| steps.iter().find(|s| s["text"].as_str().unwrap().contains(text)).unwrap();
+    assert_eq!(step("query(user)")["rate"], "query");
+    assert_eq!(step("attribute(taste)")["rate"], "document");
+    assert_eq!(step("0.001")["rate"], "constant");
+    assert!(step("query(user)")["nanoseconds"].is_number());
+    assert_eq!(step("dot product")["kernel"], "dot product");
+    // Freshness is computed for the second phase, and for the hits that it did not take.
+    let values = explained["values"].as_array().unwrap();
+    let freshness = values.iter().find(|v| v["name"] == "freshness(released)").unwrap();
+    assert_eq!(freshness["documents"], 3 + 5);
+}
+
+#[test]
+fn match_features_are_written_to_train_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let input = |name: &str| examples().join(name).to_str().unwrap().to_owned();
+    let run = |output: &str| {
+        let (app, queries, docs) = (input("app"), input("queries.jsonl"), input("documents.jsonl"));
+        rank(&[
+            &app,
+            "--profile",
+            "taste",
+            "--query",
+            &queries,
+            "--docs",
+            &docs,
+            "--features",
+            output,
+        ])
+    };
+    let lines = path("train.jsonl");
+    assert_eq!(text(&run(&lines).stdout), format!("{lines}: rows 10, queries 2, features 2\n"));
+    let pairs: Vec<Value> = fs::read_to_string(&lines)
+        .unwrap()
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    assert_eq!(pairs.len(), 10);
+    assert_eq!(
+        pairs[0],
+        json!({"query": "joni", "document": "id:music:album::hejira", "relevance": 2.5,
+               "features": {"affinity": 2.5, "attribute(plays)": 50.0}})
+    );
+    let arrays = path("train.npz");
+    assert_eq!(run(&arrays).status.code(), Some(0));
+    let read = stead_tensor::npz::read(fs::File::open(&arrays).unwrap(), 1 << 20).unwrap();
+    let array = |name: &str| &read.iter().find(|(n, _)| n == name).unwrap().1;
+    assert_eq!(array("query").view().as_slice::<i64>().unwrap(), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+    assert_eq!(array("document").view().as_slice::<i64>().unwrap()[..5], [1, 2, 0, 3, 4]);
+    assert_eq!(
+        array("affinity").view().as_slice::<f64>().unwrap()[..5],
+        [2.5, 2.0, 1.0, 0.75, 0.0]
+    );
+
+    let other = run(&path("train.csv"));
+    assert_eq!(other.status.code(), Some(64));
+    assert!(text(&other.stderr).ends_with("expected a file with the end .jsonl or .npz\n"));
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

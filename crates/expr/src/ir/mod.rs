@@ -66,6 +66,35 @@ impl Program {
     }
 }
 
+impl Program {
+    /// The program without the inputs that no step takes, and the names of the others: the arguments of a feature are values in
+    /// their own right, but whoever computes the feature takes them, not this program.
+    pub(crate) fn without_unused(mut self, names: Vec<String>) -> (Program, Vec<String>) {
+        let mut places = vec![None; self.inputs.len()];
+        for step in &self.steps {
+            if let Op::Input(input) = step.op {
+                places[input] = Some(0);
+            }
+        }
+        let used = |at: usize| places[at].is_some();
+        let names = names.into_iter().enumerate().filter(|(at, _)| used(*at)).map(|(_, n)| n);
+        let names: Vec<String> = names.collect();
+        let inputs = std::mem::take(&mut self.inputs).into_iter().enumerate();
+        self.inputs = inputs.filter(|(at, _)| used(*at)).map(|(_, kind)| kind).collect();
+        let rates = std::mem::take(&mut self.rates).into_iter().enumerate();
+        self.rates = rates.filter(|(at, _)| used(*at)).map(|(_, rate)| rate).collect();
+        for (next, place) in places.iter_mut().flatten().enumerate() {
+            *place = next;
+        }
+        for step in &mut self.steps {
+            if let Op::Input(input) = &mut step.op {
+                *input = places[*input].unwrap_or(0);
+            }
+        }
+        (self, names)
+    }
+}
+
 /// One operation on the values of earlier steps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Step {

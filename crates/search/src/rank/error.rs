@@ -2,6 +2,8 @@
 
 use stead_expr::RunError;
 
+use crate::models::ModelError;
+
 /// Why a profile does not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RankError {
@@ -42,6 +44,9 @@ pub enum RankError {
         /// Why not.
         text: String,
     },
+    /// A model that cannot be loaded or run.
+    #[error(transparent)]
+    Model(ModelError),
     /// An expression that could not be computed.
     #[error("{what}: {error}")]
     Run {

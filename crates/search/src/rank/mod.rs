@@ -5,8 +5,10 @@
 
 mod constants;
 mod error;
+mod explain;
 mod hits;
 mod memo;
+mod models;
 mod normalize;
 mod phases;
 mod plan;
@@ -14,6 +16,7 @@ mod query;
 mod ranking;
 
 pub use error::RankError;
+pub use explain::{Computation, Explained, Stage};
 pub use hits::RankedHit;
 pub use plan::RankPlan;
 pub use query::{PhaseOverride, RankQuery};

@@ -1,5 +1,8 @@
 //! The phases: all documents, the best of them, the best of those.
 
+use std::rc::Rc;
+use std::time::Instant;
+
 use stead_expr::{Attribute, Value};
 use stead_store::Documents;
 
@@ -52,7 +55,7 @@ impl Ranking<'_> {
         let mut scores = Vec::with_capacity(count);
         for begin in (0..count).step_by(block.max(1)) {
             let frame = Frame::new(Rows::Range(begin..count.min(begin + block)));
-            scores.extend(self.scores(expression, &frame)?);
+            scores.extend(self.scores("first-phase", expression, &frame)?);
         }
         let limit = self.query.drop_limit.or(plan.first.drop_limit);
         let mut hits: Vec<Hit> = Vec::with_capacity(count);
@@ -88,7 +91,8 @@ impl Ranking<'_> {
             ranks: places.iter().zip(1_u32..).map(|(at, rank)| (*at, f64::from(rank))).collect(),
             max: best.first().map_or(f64::NEG_INFINITY, |hit| hit.score),
         });
-        let scores = self.scores(phase.expression, &Frame::new(Rows::List(&places)))?;
+        let scores =
+            self.scores("second-phase", phase.expression, &Frame::new(Rows::List(&places)))?;
         let mut ranked = Vec::with_capacity(best.len());
         for (hit, score) in best.iter_mut().zip(scores) {
             ranked.push((hit.score, score));
@@ -110,7 +114,7 @@ impl Ranking<'_> {
         let relevance: Vec<f64> = best.iter().map(|hit| hit.score).collect();
         let mut frame = Frame::new(Rows::List(&places));
         frame.relevance = Some(&relevance);
-        let scores = self.scores(phase.expression, &frame)?;
+        let scores = self.scores("global-phase", phase.expression, &frame)?;
         let mut ranked = Vec::with_capacity(best.len());
         for (hit, score) in best.iter_mut().zip(scores) {
             ranked.push((hit.score, score));
@@ -125,9 +129,19 @@ impl Ranking<'_> {
         Ok(())
     }
 
-    fn scores(&self, expression: usize, frame: &Frame<'_>) -> Result<Vec<f64>, RankError> {
-        match self.evaluate(expression, frame)? {
-            Computed::Numbers(scores) => Ok(scores),
+    fn scores(
+        &self,
+        phase: &'static str,
+        expression: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Vec<f64>, RankError> {
+        let begin = Instant::now();
+        let scores = self.evaluate(expression, frame)?;
+        self.record(phase, expression, frame, begin.elapsed());
+        let scores = Rc::new(scores);
+        self.remember(expression, frame, &scores);
+        match &*scores {
+            Computed::Numbers(scores) => Ok(scores.clone()),
             Computed::Tensors(_) => Err(RankError::Feature {
                 name: self.plan.expressions[expression].text.clone(),
                 text: "a score is a number".to_owned(),
@@ -151,19 +165,26 @@ impl Ranking<'_> {
             })
             .collect();
         for (_, expression) in &self.plan.match_features {
-            let values = self.feature_values(*expression, &frame)?;
+            let values = self.feature_values("match-features", *expression, &frame)?;
             ranked.iter_mut().zip(values).for_each(|(hit, value)| hit.match_features.push(value));
         }
         for (_, expression) in &self.plan.summary_features {
-            let values = self.feature_values(*expression, &frame)?;
+            let values = self.feature_values("summary-features", *expression, &frame)?;
             ranked.iter_mut().zip(values).for_each(|(hit, value)| hit.summary_features.push(value));
         }
         Ok(ranked)
     }
 
-    fn feature_values(&self, number: usize, frame: &Frame<'_>) -> Result<Vec<Value>, RankError> {
+    fn feature_values(
+        &self,
+        list: &'static str,
+        number: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Vec<Value>, RankError> {
         let expression = &self.plan.expressions[number];
+        let begin = Instant::now();
         let computed = self.evaluate(number, frame)?;
+        self.record(list, number, frame, begin.elapsed());
         let attribute: Attribute<'_> = computed.attribute();
         let of = |row| value(&attribute, expression.compiled.kind(), row);
         let values: Option<Vec<Value>> = (0..frame.rows.len()).map(of).collect();

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use stead_app::application::rank::{CompiledProfile, FeatureName, ModelTypes, ProfileNames, Typed};
+use stead_app::application::rank::{
+    CompiledProfile, FeatureName, ModelTypes, ProfileModel, ProfileNames, SourceType, Typed,
+};
 use stead_app::application::{Application, InputType, Phase, RankProfile, Schema};
 use stead_app::package::PackageFiles;
 use stead_expr::{Compiled, Rate, TensorType, Value};
@@ -10,8 +12,10 @@ use stead_store::DocumentType;
 
 use super::constants::constant;
 use super::error::RankError;
+use super::models::{ModelPlan, Taken};
 use super::normalize::Normalizer;
 use crate::features::{self, Call, Feature};
+use crate::models::ModelFunction;
 
 /// The hits of the first phase that keep their scores (Vespa, `keep-rank-count`).
 const KEEP: usize = 10_000;
@@ -28,6 +32,7 @@ pub struct RankPlan {
     pub(super) documents: DocumentType,
     pub(super) nodes: Vec<Node>,
     pub(super) expressions: Vec<Expression>,
+    pub(super) models: Vec<ModelPlan>,
     pub(super) first: PhasePlan,
     pub(super) second: Option<PhasePlan>,
     pub(super) global: Option<PhasePlan>,
@@ -68,6 +73,11 @@ pub(super) enum Source {
     Attribute(String),
     /// Another expression.
     Expression(usize),
+    /// An output of a model.
+    Model {
+        model: usize,
+        output: usize,
+    },
     /// A feature that is computed, and the expressions that are its arguments.
     Feature(Feature, Vec<usize>),
     FirstPhase,
@@ -123,6 +133,8 @@ impl RankPlan {
             nodes: Vec::new(),
             by_name: HashMap::new(),
             expressions: Vec::new(),
+            models: Vec::new(),
+            model_numbers: HashMap::new(),
             by_text: HashMap::new(),
             inputs: HashMap::new(),
             open: Vec::new(),
@@ -194,6 +206,9 @@ struct Builder<'b> {
     nodes: Vec<Node>,
     by_name: HashMap<String, usize>,
     expressions: Vec<Expression>,
+    models: Vec<ModelPlan>,
+    /// From numbers among the models of the profile to those of the plan.
+    model_numbers: HashMap<usize, usize>,
     by_text: HashMap<String, usize>,
     inputs: HashMap<String, InputPlan>,
     /// What is being planned, the innermost last.
@@ -230,6 +245,7 @@ impl Builder<'_> {
             documents: self.documents.clone(),
             nodes: std::mem::take(&mut self.nodes),
             expressions: std::mem::take(&mut self.expressions),
+            models: std::mem::take(&mut self.models),
             first,
             second,
             global,
@@ -332,6 +348,9 @@ impl Builder<'_> {
         self.open.pop();
         let source = source?;
         let number = self.nodes.len();
+        if let Source::Model { model, output } = &source {
+            self.models[*model].outputs[*output] = Some(number);
+        }
         self.nodes.push(Node { name: name.to_owned(), kind: kind.clone(), source });
         self.by_name.insert(name.to_owned(), number);
         Ok(number)
@@ -349,6 +368,9 @@ impl Builder<'_> {
             };
             return constant(self.schema, self.profile, self.files, constant_name)
                 .map(Source::Constant);
+        }
+        if let Some((model, output)) = self.model_of(name) {
+            return Ok(Source::Model { model: self.model(model)?, output });
         }
         let first = parsed.argument(0).unwrap_or_default();
         match parsed.name {
@@ -389,6 +411,48 @@ impl Builder<'_> {
             }
             _ => self.feature(name, parsed, kind),
         }
+    }
+
+    /// The model, among those of the profile, that has an output of this name.
+    fn model_of(&self, name: &str) -> Option<(usize, usize)> {
+        let outputs = |(at, model): (usize, &ProfileModel)| {
+            let output = model.outputs.iter().position(|o| o.feature == name)?;
+            Some((at, output))
+        };
+        self.phases.models.iter().enumerate().find_map(outputs)
+    }
+
+    /// Loads a model, with what it takes.
+    fn model(&mut self, of_profile: usize) -> Result<usize, RankError> {
+        if let Some(known) = self.model_numbers.get(&of_profile) {
+            return Ok(*known);
+        }
+        let model = &self.phases.models[of_profile];
+        let function = ModelFunction::load(model, self.files).map_err(RankError::Model)?;
+        let names: Vec<(String, SourceType)> =
+            function.query_names().map(|(n, k)| (n.to_owned(), k.clone())).collect();
+        let query = self.taken(&names)?;
+        let names: Vec<(String, SourceType)> =
+            function.document_names().map(|(n, k)| (n.to_owned(), k.clone())).collect();
+        let of_documents = self.taken(&names)?;
+        let outputs = vec![None; function.outputs().len()];
+        let number = self.models.len();
+        self.models.push(ModelPlan { function, query, of_documents, outputs });
+        self.model_numbers.insert(of_profile, number);
+        Ok(number)
+    }
+
+    fn taken(&mut self, names: &[(String, SourceType)]) -> Result<Vec<Taken>, RankError> {
+        let one = |(name, kind): &(String, SourceType)| {
+            if let Some(taken) = Taken::beside_expressions(name, kind) {
+                return Ok(taken);
+            }
+            let Some((kind, rate)) = self.names.find(name) else {
+                return fail(name, "has no meaning");
+            };
+            self.node(name, &kind, rate).map(Taken::Node)
+        };
+        names.iter().map(one).collect()
     }
 
     fn normalized(&mut self, parsed: &FeatureName<'_>) -> Result<Source, RankError> {

@@ -9,12 +9,14 @@ use stead_expr::{Attribute, Bound, Scratch, Value};
 use stead_store::Documents;
 
 use super::error::RankError;
+use super::explain::Record;
 use super::hits::RankedHit;
 use super::memo::Memo;
 use super::plan::{Expression, RankPlan, Source};
 use super::query::{RankQuery, input_value};
 use crate::columns::{Computed, Rows, gather, slice};
 use crate::features::{Argument, DocumentContext, QueryContext, Run};
+use crate::models::{self, BoundModel};
 
 /// What ranking depends on beside the query and the documents.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,13 +46,17 @@ pub(super) struct Ranking<'r> {
     values: Vec<OnceCell<Value>>,
     /// By expression.
     bound: Vec<OnceCell<Bound>>,
+    pub(super) bound_models: Vec<OnceCell<BoundModel>>,
     scratch: RefCell<Scratch>,
+    pub(super) model_scratch: RefCell<models::Scratch>,
     memo: RefCell<HashMap<usize, Memo>>,
     /// The scores of the first phase by document.
     pub(super) first_scores: OnceCell<Vec<f64>>,
     pub(super) first_ranks: OnceCell<FirstRanks>,
     /// What computing each feature took, by node, with the documents.
     pub(super) costs: RefCell<HashMap<usize, (Duration, usize)>>,
+    /// What the phases computed, where somebody wants to know.
+    pub(super) records: RefCell<Option<Vec<Record>>>,
 }
 
 /// What is known of the hits that the second phase takes.
@@ -71,13 +77,13 @@ pub(super) struct Frame<'f> {
 }
 
 /// The values of documents under a name.
-enum ColumnOf<'c> {
+pub(super) enum ColumnOf<'c> {
     InPlace(Attribute<'c>),
     Computed(Rc<Computed>),
 }
 
 impl ColumnOf<'_> {
-    fn attribute(&self) -> Attribute<'_> {
+    pub(super) fn attribute(&self) -> Attribute<'_> {
         match self {
             ColumnOf::InPlace(attribute) => attribute.clone(),
             ColumnOf::Computed(computed) => computed.attribute(),
@@ -106,11 +112,14 @@ impl<'r> Ranking<'r> {
             options,
             values: plan.nodes.iter().map(|_| OnceCell::new()).collect(),
             bound: plan.expressions.iter().map(|_| OnceCell::new()).collect(),
+            bound_models: plan.models.iter().map(|_| OnceCell::new()).collect(),
             scratch: RefCell::default(),
+            model_scratch: RefCell::default(),
             memo: RefCell::default(),
             first_scores: OnceCell::new(),
             first_ranks: OnceCell::new(),
             costs: RefCell::default(),
+            records: RefCell::default(),
         }
     }
 
@@ -144,6 +153,7 @@ impl<'r> Ranking<'r> {
                 }
             }
             Source::Constant(value) => Ok(value.clone()),
+            Source::Model { model, output } => self.model_value(*model, *output),
             Source::Expression(expression) => {
                 let expression = &self.plan.expressions[*expression];
                 let values = self.values_of(expression)?;
@@ -206,7 +216,11 @@ impl<'r> Ranking<'r> {
     }
 
     /// The values of documents under a name.
-    fn column(&self, number: usize, frame: &Frame<'_>) -> Result<ColumnOf<'r>, RankError> {
+    pub(super) fn column(
+        &self,
+        number: usize,
+        frame: &Frame<'_>,
+    ) -> Result<ColumnOf<'r>, RankError> {
         let node = &self.plan.nodes[number];
         let fail = |text: String| RankError::Feature { name: node.name.clone(), text };
         if let Source::Attribute(name) = &node.source {
@@ -229,7 +243,10 @@ impl<'r> Ranking<'r> {
 
     fn computed(&self, number: usize, frame: &Frame<'_>) -> Result<Rc<Computed>, RankError> {
         let node = &self.plan.nodes[number];
-        let remembers = matches!(node.source, Source::Feature(..) | Source::Expression(_));
+        let remembers = matches!(
+            node.source,
+            Source::Feature(..) | Source::Expression(_) | Source::Model { .. }
+        );
         if remembers
             && let Some(memo) = self.memo.borrow().get(&number)
             && let Some(known) = memo.get(&frame.rows, &node.kind)
@@ -237,15 +254,47 @@ impl<'r> Ranking<'r> {
             return Ok(Rc::new(known));
         }
         let begin = Instant::now();
-        let found = Rc::new(self.compute(number, frame)?);
+        let found = match node.source {
+            Source::Model { model, output } => self.of_model(model, output, frame)?,
+            _ => Rc::new(self.compute(number, frame)?),
+        };
         let mut costs = self.costs.borrow_mut();
         let cost = costs.entry(number).or_insert((Duration::ZERO, 0));
         *cost = (cost.0 + begin.elapsed(), cost.1 + frame.rows.len());
-        if remembers {
+        if remembers && !matches!(node.source, Source::Model { .. }) {
             let mut memo = self.memo.borrow_mut();
             memo.entry(number).or_default().keep(&frame.rows, &found);
         }
         Ok(found)
+    }
+
+    /// An output of a model; the others that expressions name come with it.
+    fn of_model(
+        &self,
+        model: usize,
+        output: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Rc<Computed>, RankError> {
+        let plan = &self.plan.models[model];
+        let columns = self.run_model(model, frame)?;
+        for (node, column) in plan.outputs.iter().zip(&columns) {
+            let Some(node) = node else { continue };
+            frame.columns.borrow_mut().insert(*node, column.clone());
+            self.memo.borrow_mut().entry(*node).or_default().keep(&frame.rows, column);
+        }
+        columns.get(output).cloned().ok_or_else(|| RankError::Feature {
+            name: plan.function.name().to_owned(),
+            text: "it has too few outputs".to_owned(),
+        })
+    }
+
+    /// Keeps what a phase computed for those that name it: the global phase wants the scores of the second.
+    pub(super) fn remember(&self, expression: usize, frame: &Frame<'_>, scores: &Rc<Computed>) {
+        let is_it = |source: &Source| matches!(source, Source::Expression(e) if *e == expression);
+        let nodes = self.plan.nodes.iter().enumerate().filter(|(_, node)| is_it(&node.source));
+        for (number, _) in nodes {
+            self.memo.borrow_mut().entry(number).or_default().keep(&frame.rows, scores);
+        }
     }
 
     fn compute(&self, number: usize, frame: &Frame<'_>) -> Result<Computed, RankError> {
@@ -306,9 +355,10 @@ impl<'r> Ranking<'r> {
                 }
                 Ok(Computed::Numbers(sums))
             }
-            Source::Input(_) | Source::Constant(_) | Source::Attribute(_) => {
-                Err(fail("is no value that is computed for documents"))
-            }
+            Source::Input(_)
+            | Source::Constant(_)
+            | Source::Attribute(_)
+            | Source::Model { .. } => Err(fail("is no value that is computed for documents")),
         }
     }
 

@@ -120,7 +120,25 @@ impl NumberList {
         }
     }
 
-    fn numbers(&self) -> Numbers<'_> {
+    /// The numbers at some places, in the same type.
+    #[must_use]
+    pub fn select(&self, places: &[usize]) -> NumberList {
+        fn of<T: Copy>(list: &[T], places: &[usize]) -> Vec<T> {
+            places.iter().filter_map(|at| list.get(*at).copied()).collect()
+        }
+        match self {
+            NumberList::Bool(list) => NumberList::Bool(of(list, places)),
+            NumberList::I8(list) => NumberList::I8(of(list, places)),
+            NumberList::I32(list) => NumberList::I32(of(list, places)),
+            NumberList::I64(list) => NumberList::I64(of(list, places)),
+            NumberList::F32(list) => NumberList::F32(of(list, places)),
+            NumberList::F64(list) => NumberList::F64(of(list, places)),
+        }
+    }
+
+    /// The numbers in the type in which they are stored.
+    #[must_use]
+    pub fn numbers(&self) -> Numbers<'_> {
         match self {
             NumberList::Bool(list) => Numbers::U8(list),
             NumberList::I8(list) => Numbers::I8(list),

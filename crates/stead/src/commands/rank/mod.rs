@@ -1,17 +1,21 @@
 //! `stead rank`: what a rank profile gives documents of a file.
 
+mod explain;
+mod features;
 mod inputs;
-mod json;
+mod results;
 mod text;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde_json::json;
 use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
-use stead_search::rank::{RankOptions, Ranked};
+use stead_search::rank::{Explained, RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::Documents;
 
@@ -24,7 +28,9 @@ use crate::failure::Failure;
     {\"input.query(user)\": [1, 2]}; an \"id\" is what its results are known by. The document file has documents as Vespa is fed with: \
     {\"put\": \"id:ns:type::1\", \"fields\": {..}}, one on each line or in an array. Every document is a match.\n\n\
     Examples:\n  stead rank my-app/ --profile near --query q.json --docs docs.jsonl\n  \
-    stead rank my-app/ --query queries.jsonl --docs docs.jsonl --hits 100 --json"
+    stead rank my-app/ --query queries.jsonl --docs docs.jsonl --hits 100 --json\n  \
+    stead rank my-app/ --profile near --query q.json --docs docs.jsonl --explain\n  \
+    stead rank my-app/ --profile near --query queries.jsonl --docs docs.jsonl --features train.npz"
 )]
 pub struct RankArgs {
     /// The package: a folder, a zip or a tar.gz.
@@ -44,6 +50,12 @@ pub struct RankArgs {
     /// How many of the best hits to show; without it that of the query, or else 10.
     #[arg(long, value_name = "N")]
     hits: Option<usize>,
+    /// Show the program of each phase: its steps, how often each is computed, and what it cost.
+    #[arg(long)]
+    explain: bool,
+    /// Write the match features of every pair of a query and a hit to this file: .jsonl or .npz.
+    #[arg(long, value_name = "FILE", conflicts_with = "explain")]
+    features: Option<PathBuf>,
     /// The time that documents are ranked at, in seconds since 1970; without it now.
     #[arg(long, value_name = "SECONDS")]
     now: Option<f64>,
@@ -94,22 +106,60 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |t| t.as_secs() as f64);
     let options = RankOptions { now: args.now.unwrap_or(now), seed: args.seed };
     let names = names(&queries);
-    for (query, name) in queries.iter().zip(&names) {
+    let mut output = args.features.as_deref().map(features::Output::create).transpose()?;
+    let bar = bar(args, queries.len());
+    for (number, (query, name)) in queries.iter().zip(&names).enumerate() {
         let Some(plan) = plans.iter().find(|p| p.profile() == profile(args, query)) else {
             continue;
         };
         let fail = |e: stead_search::RankError| Failure::failed(format!("query {name}: {e}"));
         warn(query, plan, name);
-        let count = args.hits.or(query.hits).unwrap_or(HITS);
-        let ranked: Ranked = plan.rank(query, &documents, options, count).map_err(fail)?;
-        let shown = Shown { name, plan, documents: &documents, ranked: &ranked };
+        let wanted = args.hits.or(query.hits);
+        // Who trains wants all pairs, unless it is said how many.
+        let count = wanted.unwrap_or(if output.is_some() { usize::MAX } else { HITS });
+        let (ranked, explained) = match args.explain {
+            true => {
+                let both = plan.explain(query, &documents, options, count).map_err(fail)?;
+                (both.0, Some(both.1))
+            }
+            false => (plan.rank(query, &documents, options, count).map_err(fail)?, None),
+        };
+        bar.inc(1);
+        if let Some(output) = &mut output {
+            output.add((number, name), &plan.match_features(), &documents, &ranked)?;
+            continue;
+        }
+        let (documents, explained) = (&documents, explained.as_ref());
+        let shown = Shown { name, plan, documents, ranked: &ranked, explained };
         if args.json {
-            println!("{}", json::json(&shown));
+            println!("{}", results::json(&shown));
         } else {
             print!("{}", text::text(&shown));
         }
     }
+    bar.finish_and_clear();
+    if let Some(output) = output {
+        let (rows, features) = output.finish()?;
+        let file = args.features.as_deref().map(|f| f.display().to_string()).unwrap_or_default();
+        match args.json {
+            true => println!(
+                "{}",
+                json!({"file": file, "rows": rows, "queries": queries.len(), "features": features})
+            ),
+            false => {
+                println!("{file}: rows {rows}, queries {}, features {features}", queries.len());
+            }
+        }
+    }
     Ok(())
+}
+
+/// A bar where nothing is printed and somebody watches.
+fn bar(args: &RankArgs, queries: usize) -> indicatif::ProgressBar {
+    match args.features.is_some() && std::io::stderr().is_terminal() {
+        true => indicatif::ProgressBar::new(queries as u64),
+        false => indicatif::ProgressBar::hidden(),
+    }
 }
 
 /// The result for a query with what it takes to show it.
@@ -118,6 +168,7 @@ struct Shown<'s> {
     plan: &'s RankPlan,
     documents: &'s Documents,
     ranked: &'s Ranked,
+    explained: Option<&'s Explained>,
 }
 
 fn profile<'a>(args: &'a RankArgs, query: &'a RankQuery) -> &'a str {

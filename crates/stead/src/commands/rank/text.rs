@@ -65,6 +65,9 @@ pub(super) fn text(shown: &Shown<'_>) -> String {
             }
         }
     }
+    if let Some(explained) = shown.explained {
+        out += &super::explain::text(explained);
+    }
     out
 }
 

@@ -10,13 +10,17 @@ use super::Shown;
 /// The hits of a query.
 pub(super) fn json(shown: &Shown<'_>) -> Json {
     let hits: Vec<Json> = shown.ranked.hits.iter().map(|h| hit(shown, h)).collect();
-    json!({
+    let mut json = json!({
         "query": shown.name,
         "profile": shown.plan.profile(),
         "documents": shown.documents.len(),
         "totalCount": shown.ranked.total,
         "hits": hits,
-    })
+    });
+    if let Some(explained) = shown.explained {
+        json["explained"] = super::explain::json(explained);
+    }
+    json
 }
 
 fn hit(shown: &Shown<'_>, hit: &RankedHit) -> Json {

@@ -1,0 +1,145 @@
+//! What ranking computes for a query, and what that costs.
+
+use std::time::Duration;
+
+use stead_expr::Explanation;
+use stead_store::Documents;
+
+use super::error::RankError;
+use super::plan::{RankPlan, Source};
+use super::query::RankQuery;
+use super::ranking::{Frame, RankOptions, Ranked, Ranking};
+use crate::columns::Rows;
+
+/// The most documents that steps are measured with: enough for a step to be measured well.
+const MAX_MEASURED: usize = 4096;
+
+/// What ranking computed for a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    /// The phases and features in the order in which they were computed.
+    pub stages: Vec<Stage>,
+    /// Values that are no expressions: features that are computed, and models.
+    pub values: Vec<Computation>,
+}
+
+/// An expression that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// The phase, or `match-features`.
+    pub name: &'static str,
+    /// The expression on one line.
+    pub expression: String,
+    /// For how many documents it ran.
+    pub documents: usize,
+    /// How long that took, with the values that it had to wait for.
+    pub took: Duration,
+    /// Its program; the steps were measured with at most 4,096 of the documents, and once more.
+    pub program: Explanation,
+}
+
+/// A value that was computed for documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Computation {
+    /// The name that expressions know it by.
+    pub name: String,
+    /// For how many documents, those counted twice that no phase remembered.
+    pub documents: usize,
+    /// How long that took, with the values that it takes itself.
+    pub took: Duration,
+    /// What there is to say of a model.
+    pub notes: Vec<String>,
+}
+
+/// An expression that a phase has computed.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) name: &'static str,
+    pub(super) expression: usize,
+    pub(super) documents: usize,
+    pub(super) took: Duration,
+    /// Some of the documents.
+    pub(super) places: Vec<u32>,
+    /// Their scores before the global phase.
+    pub(super) relevance: Option<Vec<f64>>,
+}
+
+impl RankPlan {
+    /// Ranks documents as [`RankPlan::rank`] does, and tells what was computed.
+    ///
+    /// # Errors
+    /// As for [`RankPlan::rank`].
+    pub fn explain(
+        &self,
+        query: &RankQuery,
+        documents: &Documents,
+        options: RankOptions,
+        count: usize,
+    ) -> Result<(Ranked, Explained), RankError> {
+        let ranking = Ranking::new(self, query, documents, options);
+        ranking.records.replace(Some(Vec::new()));
+        let ranked = ranking.rank(count)?;
+        let records = ranking.records.take().unwrap_or_default();
+        let costs = ranking.costs.borrow().clone();
+        let stages = records.into_iter().map(|r| ranking.stage(r)).collect::<Result<_, _>>()?;
+        let mut values: Vec<Computation> = Vec::new();
+        for (number, node) in self.nodes.iter().enumerate() {
+            let notes = match &node.source {
+                Source::Model { model, .. } => self.models[*model].function.explain(),
+                Source::Feature(..) | Source::Expression(_) => Vec::new(),
+                _ => continue,
+            };
+            let Some((took, documents)) = costs.get(&number).copied() else { continue };
+            values.push(Computation { name: node.name.clone(), documents, took, notes });
+        }
+        Ok((ranked, Explained { stages, values }))
+    }
+}
+
+impl Ranking<'_> {
+    /// Remembers what a phase has computed, if somebody wants to know.
+    pub(super) fn record(
+        &self,
+        name: &'static str,
+        expression: usize,
+        frame: &Frame<'_>,
+        took: Duration,
+    ) {
+        let mut records = self.records.borrow_mut();
+        let Some(records) = records.as_mut() else { return };
+        let documents = frame.rows.len();
+        // A first phase that goes block by block is one stage.
+        if let Some(last) =
+            records.last_mut().filter(|r| r.name == name && r.expression == expression)
+        {
+            last.documents += documents;
+            last.took += took;
+            return;
+        }
+        let places = frame.rows.iter().take(MAX_MEASURED).map(|row| row as u32).collect();
+        let relevance = frame.relevance.map(|r| r.iter().copied().take(MAX_MEASURED).collect());
+        records.push(Record { name, expression, documents, took, places, relevance });
+    }
+
+    /// Runs the expression of a stage once more, step by step.
+    fn stage(&self, record: Record) -> Result<Stage, RankError> {
+        let expression = &self.plan.expressions[record.expression];
+        // What stands one behind the other is read in place.
+        let follow = record.places.windows(2).all(|w| w[1].checked_sub(1) == Some(w[0]));
+        let mut frame = Frame::new(match record.places.first() {
+            Some(first) if follow => {
+                let first = *first as usize;
+                Rows::Range(first..first + record.places.len())
+            }
+            _ => Rows::List(&record.places),
+        });
+        frame.relevance = record.relevance.as_deref();
+        let values = self.values_of(expression)?;
+        let program = self.with_documents(expression, &frame, |documents| {
+            let explained = expression.compiled.explain(&values, documents);
+            explained.map_err(|error| RankError::Run { what: expression.text.clone(), error })
+        })?;
+        let (name, documents, took) = (record.name, record.documents, record.took);
+        Ok(Stage { name, expression: expression.text.clone(), documents, took, program })
+    }
+}

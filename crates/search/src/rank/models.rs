@@ -1,0 +1,221 @@
+//! Models as sources of values: what they take, and a column for each of their outputs.
+
+use std::rc::Rc;
+
+use stead_app::application::rank::SourceType;
+use stead_expr::{Numbers, Value};
+use stead_store::{Column as Stored, Elements, NumberList, TextList};
+
+use super::error::RankError;
+use super::ranking::{ColumnOf, Frame, Ranking};
+use crate::columns::{Computed, Rows};
+use crate::models::{BoundModel, Column, Documents, Given, ModelError, ModelFunction, Texts};
+
+/// A model of a plan.
+pub(super) struct ModelPlan {
+    pub(super) function: ModelFunction,
+    /// What it takes of the query, in the order of its names.
+    pub(super) query: Vec<Taken>,
+    /// What it takes of documents, in the order of its names.
+    pub(super) of_documents: Vec<Taken>,
+    /// The values that its outputs are, where expressions name them.
+    pub(super) outputs: Vec<Option<usize>>,
+}
+
+/// What a model takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// A value that expressions know too.
+    Node(usize),
+    /// A field as it is stored: texts, or a list.
+    Field(String),
+    /// A text of the query.
+    Text(String),
+}
+
+impl Taken {
+    /// What is taken under a name; nothing if it is a value that expressions know too.
+    pub(super) fn beside_expressions(name: &str, kind: &SourceType) -> Option<Taken> {
+        let inner = || name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+        let inner = || inner().unwrap_or(name).to_owned();
+        match kind {
+            SourceType::Tensor(_) => None,
+            SourceType::Field(_) => Some(Taken::Field(inner())),
+            SourceType::Text => Some(Taken::Text(inner())),
+        }
+    }
+}
+
+pub(super) fn failed(error: ModelError) -> RankError {
+    RankError::Model(error)
+}
+
+impl Ranking<'_> {
+    /// A model with the values of the query.
+    fn bound_model(&self, number: usize) -> Result<&BoundModel, RankError> {
+        let (model, cell) = (&self.plan.models[number], &self.bound_models[number]);
+        if let Some(bound) = cell.get() {
+            return Ok(bound);
+        }
+        let texts: Vec<String> = model
+            .query
+            .iter()
+            .map(|taken| match taken {
+                Taken::Text(name) => self.query.text(name).unwrap_or_default(),
+                _ => String::new(),
+            })
+            .collect();
+        let given = |(taken, text): (&Taken, &'_ String)| match taken {
+            Taken::Node(node) => self.value(*node).map(OwnedGiven::Value),
+            _ => Ok(OwnedGiven::Text(text.clone())),
+        };
+        let owned: Vec<OwnedGiven<'_>> =
+            model.query.iter().zip(&texts).map(given).collect::<Result<_, _>>()?;
+        let given: Vec<Given<'_>> = owned
+            .iter()
+            .map(|given| match given {
+                OwnedGiven::Value(value) => Given::Value(value),
+                OwnedGiven::Text(text) => Given::Text(text),
+            })
+            .collect();
+        let bound = model.function.for_query(&given).map_err(failed)?;
+        Ok(cell.get_or_init(|| bound))
+    }
+
+    /// The value of an output that does not depend on documents.
+    pub(super) fn model_value(&self, number: usize, output: usize) -> Result<Value, RankError> {
+        let bound = self.bound_model(number)?;
+        let values = bound.once(&mut self.model_scratch.borrow_mut()).map_err(failed)?;
+        let name = || self.plan.models[number].function.name().to_owned();
+        values.into_iter().nth(output).ok_or_else(|| RankError::Feature {
+            name: name(),
+            text: "it has too few outputs".to_owned(),
+        })
+    }
+
+    /// Runs a model for documents: a column for each output.
+    pub(super) fn run_model(
+        &self,
+        number: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Vec<Rc<Computed>>, RankError> {
+        let model = &self.plan.models[number];
+        let bound = self.bound_model(number)?;
+        let sources: Vec<ModelSource<'_>> = model
+            .of_documents
+            .iter()
+            .map(|taken| match taken {
+                Taken::Node(node) => self.column(*node, frame).map(ModelSource::Column),
+                Taken::Field(name) | Taken::Text(name) => self.field(name, &frame.rows),
+            })
+            .collect::<Result<_, _>>()?;
+        let columns: Vec<Column<'_>> = sources.iter().map(ModelSource::column).collect();
+        let documents = Documents { count: frame.rows.len(), index: None, columns: &columns };
+        let outputs =
+            bound.run(&documents, &mut self.model_scratch.borrow_mut()).map_err(failed)?;
+        Ok(outputs.into_iter().map(|o| Rc::new(Computed::Tensors(o))).collect())
+    }
+
+    /// A field as it is stored, for some documents.
+    fn field(&self, name: &str, rows: &Rows<'_>) -> Result<ModelSource<'_>, RankError> {
+        let places = || rows.iter().collect::<Vec<usize>>();
+        let fail = |text: &str| RankError::Feature {
+            name: format!("attribute({name})"),
+            text: text.to_owned(),
+        };
+        match self.documents.column(name).ok_or_else(|| fail("has no column"))? {
+            Stored::Texts(texts) => Ok(ModelSource::Texts(Lines { texts, rows: places() })),
+            Stored::Many(many) => match many.elements() {
+                Elements::Texts(texts) => {
+                    let of_rows = rows.iter().map(|row| many.places(row)).collect();
+                    Ok(ModelSource::Lists(TextLists { texts, of_rows }))
+                }
+                Elements::Numbers(list) => {
+                    let mut offsets = vec![0_u32];
+                    let all: Vec<usize> = rows.iter().flat_map(|row| many.places(row)).collect();
+                    for row in rows.iter() {
+                        let before = offsets.last().copied().unwrap_or(0);
+                        offsets.push(before + many.places(row).len() as u32);
+                    }
+                    Ok(ModelSource::Numbers(Some(offsets), list.select(&all)))
+                }
+            },
+            Stored::Numbers(numbers) => {
+                Ok(ModelSource::Numbers(None, numbers.list().select(&places())))
+            }
+            Stored::Tensors(_) | Stored::Raw(_) => Err(fail("is nothing that a model takes")),
+        }
+    }
+}
+
+enum OwnedGiven<'g> {
+    Value(&'g Value),
+    Text(String),
+}
+
+/// What a model takes of documents, while it runs.
+enum ModelSource<'s> {
+    Column(ColumnOf<'s>),
+    Texts(Lines<'s>),
+    Lists(TextLists<'s>),
+    /// Numbers, one for each document or with the beginnings of lists.
+    Numbers(Option<Vec<u32>>, NumberList),
+}
+
+impl ModelSource<'_> {
+    fn column(&self) -> Column<'_> {
+        match self {
+            ModelSource::Column(column) => Column::Cells(column.attribute()),
+            ModelSource::Texts(texts) => Column::Texts(texts),
+            ModelSource::Lists(lists) => Column::Texts(lists),
+            ModelSource::Numbers(None, list) => {
+                Column::Cells(stead_expr::Attribute::Numbers(list.numbers()))
+            }
+            ModelSource::Numbers(Some(offsets), list) => {
+                let numbers: Numbers<'_> = list.numbers();
+                Column::Lists { offsets, numbers }
+            }
+        }
+    }
+}
+
+/// A text for each of some documents.
+struct Lines<'t> {
+    texts: &'t TextList,
+    rows: Vec<usize>,
+}
+
+impl Texts for Lines<'_> {
+    fn documents(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn count(&self, _place: usize) -> usize {
+        1
+    }
+
+    fn text(&self, place: usize, _at: usize) -> &str {
+        self.rows.get(place).and_then(|row| self.texts.get(*row)).unwrap_or_default()
+    }
+}
+
+/// Texts for each of some documents.
+struct TextLists<'t> {
+    texts: &'t TextList,
+    of_rows: Vec<std::ops::Range<usize>>,
+}
+
+impl Texts for TextLists<'_> {
+    fn documents(&self) -> usize {
+        self.of_rows.len()
+    }
+
+    fn count(&self, place: usize) -> usize {
+        self.of_rows.get(place).map_or(0, ExactSizeIterator::len)
+    }
+
+    fn text(&self, place: usize, at: usize) -> &str {
+        let row = self.of_rows.get(place);
+        row.and_then(|row| self.texts.get(row.start + at)).unwrap_or_default()
+    }
+}
