@@ -137,11 +137,39 @@ fn what_does_not_fit_a_model_is_an_error() {
         (
             "no bytes of a model",
             vec![("files/my_model.onnx", b"text".to_vec())],
-            "schemas/my_doc.sd:14:24: warning: this expression has not been checked: files/my_model.onnx: ",
+            "schemas/my_doc.sd:14:24: files/my_model.onnx: ",
         ),
     ] {
         let folder = package("bound", &models);
         let (diagnostics, _) = check(folder.path());
         assert!(diagnostics.iter().any(|d| d.starts_with(expected)), "{label}: {diagnostics:#?}");
     }
+}
+
+/// A field of a protobuf message: number, and bytes with their length.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[number << 3 | 2, u8::try_from(bytes.len()).unwrap()], bytes].concat()
+}
+
+#[test]
+fn weights_of_models_may_lie_in_files_beside_them() {
+    let entry = |key: &[u8], value: &[u8]| field(13, &[field(1, key), field(2, value)].concat());
+    // Two floats `w` in another file; a message that is written twice is one.
+    let tensor = [
+        vec![1 << 3, 2, 2 << 3, 1, 14 << 3, 1],
+        field(8, b"w"),
+        entry(b"location", b"weights/w.bin"),
+    ];
+    let weights = field(7, &field(5, &tensor.concat()));
+    let bound = [("input_0", ["1", "16"]), ("input_1", ["1", "16"])];
+    let model = [model(&bound, ("o", ["1", "16"])), weights].concat();
+    let path = "files/my_model.onnx";
+    let both = [(path, model.clone()), ("files/weights/w.bin", vec![0; 8])];
+    let (diagnostics, types) = check(package("bound", &both).path());
+    assert_eq!(diagnostics, [""; 0]);
+    assert!(types.iter().any(|t| t.contains("onnx(my_model)")), "{types:?}");
+
+    let expected = "sd:14:24: files/my_model.onnx: tensor \"w\": external data in \"weights/w.bin\" cannot be read: files/weights/w.bin: no such file";
+    let (diagnostics, _) = check(package("bound", &[(path, model)]).path());
+    assert!(diagnostics.iter().any(|d| d.ends_with(expected)), "{diagnostics:#?}");
 }

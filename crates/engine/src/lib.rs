@@ -40,3 +40,4 @@ pub use session::{
 };
 pub use stead_kernels::Isa;
 pub use stead_kernels::{Parallel, Serial};
+pub use stead_onnx::FindFile;

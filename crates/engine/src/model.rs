@@ -8,7 +8,7 @@ use crate::passes::{self, PassReport};
 use std::path::Path;
 use stead_kernels::Isa;
 pub use stead_onnx::Dim;
-use stead_onnx::{Limits, ValueInfo};
+use stead_onnx::{FindFile, Limits, ValueInfo};
 use stead_tensor::DType;
 
 /// How a model is loaded.
@@ -146,6 +146,28 @@ impl Model {
     ) -> Result<Parts, LoadError> {
         let len = bytes.len() as u64;
         let model = stead_onnx::Model::from_reader(bytes, len, base_dir, &options.limits)?;
+        Model::parts(model, options, hoist)
+    }
+
+    /// Prepares a model in two parts; files of external data are those that `find` gives.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn parts_from_files(
+        bytes: &[u8],
+        find: &FindFile<'_>,
+        options: &LoadOptions,
+        hoist: &Hoist,
+    ) -> Result<Parts, LoadError> {
+        let model = stead_onnx::Model::from_files(bytes, find, &options.limits)?;
+        Model::parts(model, options, hoist)
+    }
+
+    fn parts(
+        model: stead_onnx::Model,
+        options: &LoadOptions,
+        hoist: &Hoist,
+    ) -> Result<Parts, LoadError> {
         let (mut model, isa) = Model::lowered(model, options)?;
         hoist::join(&mut model.ir, &mut model.inputs, &hoist.joined)?;
         passes::fold_constants(&mut model.ir, options, isa)?;

@@ -8,22 +8,67 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 use stead_tensor::AlignedBuf;
 
-/// The folder of a model, which external data may not leave.
-pub(crate) struct Folder {
-    path: PathBuf,
-    /// Open files by location, with their lengths: models keep hundreds of tensors in one file.
-    files: HashMap<String, (File, u64)>,
+/// Finds the bytes of a file by its location, a relative path without `..` from the folder of the model.
+pub type FindFile<'f> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'f;
+
+/// Where the files of a model are.
+#[derive(Clone, Copy)]
+pub(crate) enum Root<'a> {
+    /// In a folder, which external data may not leave.
+    Folder(&'a Path),
+    /// Where they are found.
+    Files(&'a FindFile<'a>),
+}
+
+/// The files of external data.
+pub(crate) struct Files<'a> {
+    root: Root<'a>,
+    /// Open files by location: models keep hundreds of tensors in one file.
+    open: HashMap<String, Open>,
     /// Bytes that may still be read. Ranges may overlap, so the lengths of the files bound nothing.
     bytes_left: u64,
+}
+
+/// A file that tensors are read from.
+enum Open {
+    /// On disk, with its length.
+    Disk(File, u64),
+    /// As it was found.
+    Memory(Vec<u8>),
 }
 
 /// Files kept open at once; the process has other uses for its descriptors.
 const MAX_OPEN: usize = 16;
 
-impl Folder {
-    /// The folder at `path`, of which at most `max_bytes` are read.
-    pub(super) fn new(path: &Path, max_bytes: u64) -> Folder {
-        Folder { path: path.to_owned(), files: HashMap::new(), bytes_left: max_bytes }
+impl<'a> Files<'a> {
+    /// The files at a root, of which at most `max_bytes` are read.
+    pub(super) fn new(root: Root<'a>, max_bytes: u64) -> Files<'a> {
+        Files { root, open: HashMap::new(), bytes_left: max_bytes }
+    }
+}
+
+impl Open {
+    fn len(&self) -> u64 {
+        match self {
+            Open::Disk(_, len) => *len,
+            Open::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Fills the buffer from an offset. The file has as many bytes.
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+        match self {
+            Open::Disk(file, _) => {
+                file.seek(SeekFrom::Start(offset))?;
+                file.read_exact(buffer)
+            }
+            Open::Memory(bytes) => {
+                let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
+                let from = from.and_then(|rest| rest.get(..buffer.len()));
+                buffer.copy_from_slice(from.ok_or(std::io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -44,8 +89,8 @@ pub(super) fn read(
 ) -> Result<AlignedBuf, OnnxError> {
     let bad = |reason: String| OnnxError::ExternalData { tensor: tensor.to_owned(), reason };
     let place = place(entries).map_err(bad)?;
-    let folder = source
-        .folder
+    let files = source
+        .files
         .as_mut()
         .ok_or_else(|| bad("is not allowed, for the model has no folder".to_owned()))?;
     let shown = quote(place.location);
@@ -53,21 +98,20 @@ pub(super) fn read(
         let length = place.length.unwrap_or_default();
         return Err(bad(format!("of {length} bytes in {shown}, {expected} expected")));
     }
-    folder.bytes_left = folder.bytes_left.checked_sub(expected as u64).ok_or_else(|| {
-        let (limit, actual) = (folder.bytes_left, expected as u64);
+    files.bytes_left = files.bytes_left.checked_sub(expected as u64).ok_or_else(|| {
+        let (limit, actual) = (files.bytes_left, expected as u64);
         OnnxError::Limit { what: format!("external data of tensor {tensor}"), limit, actual }
     })?;
-    let (file, file_len) = open(folder, place.location).map_err(bad)?;
+    let file = open(files, place.location).map_err(bad)?;
     let end = place.offset.checked_add(expected as u64);
-    if end.is_none_or(|end| end > *file_len) {
-        let (offset, len) = (place.offset, *file_len);
+    if end.is_none_or(|end| end > file.len()) {
+        let (offset, len) = (place.offset, file.len());
         return Err(bad(format!(
             "ends beyond {shown}: {expected} bytes at offset {offset} of {len}"
         )));
     }
     let mut buffer = allocate(tensor, expected)?;
-    file.seek(SeekFrom::Start(place.offset))
-        .and_then(|_| file.read_exact(&mut buffer))
+    file.read(place.offset, &mut buffer)
         .map_err(|e| bad(format!("in {shown} cannot be read: {}", e.kind())))?;
     Ok(buffer)
 }
@@ -90,37 +134,58 @@ fn place(entries: &[proto::StringStringEntryProto]) -> Result<Place<'_>, String>
 }
 
 /// The open file at `location`, which must lie inside of the folder after all symbolic links are resolved.
-fn open<'a>(folder: &'a mut Folder, location: &str) -> Result<&'a mut (File, u64), String> {
+fn open<'f>(files: &'f mut Files<'_>, location: &str) -> Result<&'f mut Open, String> {
     let shown = quote(location);
-    if !folder.files.contains_key(location) {
-        let path = resolve(&folder.path, location)?;
-        let failed = |e: std::io::Error| format!("{shown} cannot be read: {}", e.kind());
-        // Asked before opening: a pipe would block the opener for ever.
-        if !std::fs::metadata(&path).map_err(failed)?.is_file() {
-            return Err(format!("{shown} is not a file"));
+    if !files.open.contains_key(location) {
+        let (found, most) = match files.root {
+            Root::Folder(path) => (on_disk(path, location)?, MAX_OPEN),
+            Root::Files(find) => {
+                stays_inside(location)?;
+                let bytes =
+                    find(location).map_err(|text| format!("in {shown} cannot be read: {text}"))?;
+                // Whole files: one at a time.
+                (Open::Memory(bytes), 1)
+            }
+        };
+        if files.open.len() >= most {
+            files.open.clear();
         }
-        let file = File::open(&path).map_err(failed)?;
-        let len = file.metadata().map_err(failed)?.len();
-        if folder.files.len() >= MAX_OPEN {
-            folder.files.clear();
-        }
-        folder.files.insert(location.to_owned(), (file, len));
+        files.open.insert(location.to_owned(), found);
     }
-    folder.files.get_mut(location).ok_or_else(|| format!("{shown} is not open"))
+    files.open.get_mut(location).ok_or_else(|| format!("{shown} is not open"))
+}
+
+fn on_disk(folder: &Path, location: &str) -> Result<Open, String> {
+    let shown = quote(location);
+    let path = resolve(folder, location)?;
+    let failed = |e: std::io::Error| format!("{shown} cannot be read: {}", e.kind());
+    // Asked before opening: a pipe would block the opener for ever.
+    if !std::fs::metadata(&path).map_err(failed)?.is_file() {
+        return Err(format!("{shown} is not a file"));
+    }
+    let file = File::open(&path).map_err(failed)?;
+    let len = file.metadata().map_err(failed)?.len();
+    Ok(Open::Disk(file, len))
+}
+
+/// Whether a location can only be in the folder, links aside.
+fn stays_inside(location: &str) -> Result<(), String> {
+    let inside = Path::new(location)
+        .components()
+        .all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    // A backslash separates on the machines that many models come from.
+    if !inside || location.contains(['\\', '\0', ':']) {
+        return Err(format!("{} leaves the model's folder", quote(location)));
+    }
+    Ok(())
 }
 
 fn resolve(folder: &Path, location: &str) -> Result<PathBuf, String> {
     let shown = quote(location);
-    let relative = Path::new(location);
-    let inside =
-        relative.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
-    // A backslash separates on the machines that many models come from.
-    if !inside || location.contains(['\\', '\0', ':']) {
-        return Err(format!("{shown} leaves the model's folder"));
-    }
+    stays_inside(location)?;
     let failed = |e: std::io::Error| format!("{shown} cannot be read: {}", e.kind());
     let root = folder.canonicalize().map_err(failed)?;
-    let path = root.join(relative).canonicalize().map_err(failed)?;
+    let path = root.join(location).canonicalize().map_err(failed)?;
     if !path.starts_with(&root) {
         return Err(format!("{shown} leaves the model's folder"));
     }

@@ -15,13 +15,14 @@ mod typed;
 mod types;
 mod weights;
 
+pub use external::FindFile;
 pub(crate) use graph::check_name;
 pub(crate) use source::Source;
 pub(crate) use tensor::read_tensor;
 
 use crate::{Limits, Model, OnnxError, error, proto};
 use buffers::Buffers;
-use external::Folder;
+use external::{Files, Root};
 use prost::Message;
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -63,7 +64,21 @@ impl Model {
         limits: &Limits,
     ) -> Result<Model, OnnxError> {
         error::check_limit(MODEL_FILE, len, limits.total_bytes)?;
-        decode(stream::read(reader, len, limits)?, folder, limits)
+        decode(stream::read(reader, len, limits)?, folder.map(Root::Folder), limits)
+    }
+
+    /// Reads a model from a copy of `bytes`. Files of external data are those that `find` gives.
+    ///
+    /// # Errors
+    /// As [`Model::read`].
+    pub fn from_files(
+        bytes: &[u8],
+        find: &FindFile<'_>,
+        limits: &Limits,
+    ) -> Result<Model, OnnxError> {
+        error::check_limit(MODEL_FILE, bytes.len() as u64, limits.total_bytes)?;
+        let buffers = stream::read(bytes, bytes.len() as u64, limits)?;
+        decode(buffers, Some(Root::Files(find)), limits)
     }
 
     /// Reads a model from a copy of `bytes`, within the default limits. External data is looked for in
@@ -87,18 +102,18 @@ impl Model {
     ) -> Result<Model, OnnxError> {
         error::check_limit(MODEL_FILE, buffer.len() as u64, limits.total_bytes)?;
         scan::check(&mut Cursor::new(&*buffer), buffer.len(), limits.decoded_bytes)?;
-        decode(Buffers::whole(buffer), folder, limits)
+        decode(Buffers::whole(buffer), folder.map(Root::Folder), limits)
     }
 }
 
 /// The model in a file that was walked over.
-fn decode(buffers: Buffers, folder: Option<&Path>, limits: &Limits) -> Result<Model, OnnxError> {
+fn decode(buffers: Buffers, root: Option<Root<'_>>, limits: &Limits) -> Result<Model, OnnxError> {
     let left = limits.total_bytes.saturating_sub(buffers.len());
-    let folder = folder.map(|path| Folder::new(path, left));
+    let files = root.map(|root| Files::new(root, left));
     let mut proto: proto::ModelProto =
         Message::decode(buffers.rope()).map_err(|e| error::malformed("an onnx model", &e))?;
     let buffers = weights::align(&mut proto, buffers)?;
-    let mut source = Source::new(Some(buffers), folder, limits);
+    let mut source = Source::new(Some(buffers), files, limits);
     let mut model = model::read_model(proto, &mut source)?;
     crate::validate::model(&mut model)?;
     Ok(model)

@@ -1,6 +1,6 @@
 //! Where the data of tensors comes from, and how much of it is left.
 
-use super::{buffers::Buffers, external::Folder};
+use super::{buffers::Buffers, external::Files};
 use crate::{Limits, OnnxError, error};
 use prost::bytes::Bytes;
 use stead_tensor::SharedBytes;
@@ -9,8 +9,8 @@ use stead_tensor::SharedBytes;
 pub(crate) struct Source<'a> {
     /// The buffers that `raw_data` fields are parts of.
     buffers: Option<Buffers>,
-    /// The folder of external data.
-    pub(super) folder: Option<Folder>,
+    /// The files of external data.
+    pub(super) files: Option<Files<'a>>,
     /// The bounds.
     pub(crate) limits: &'a Limits,
     /// Bytes that compact data may still grow to.
@@ -20,14 +20,14 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A source over buffers and a folder.
+    /// A source over buffers and files.
     pub(crate) fn new(
         buffers: Option<Buffers>,
-        folder: Option<Folder>,
+        files: Option<Files<'a>>,
         limits: &'a Limits,
     ) -> Source<'a> {
         let (expansion_left, nodes_left) = (limits.expanded_bytes, limits.nodes);
-        Source { buffers, folder, limits, expansion_left, nodes_left }
+        Source { buffers, files, limits, expansion_left, nodes_left }
     }
 
     /// `bytes` as a part of the buffers, or `None` when it is of others.

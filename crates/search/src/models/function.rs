@@ -82,8 +82,13 @@ impl ModelFunction {
                 let is_rounded = model.options.is_rounded;
                 let (parts, joined) = onnx::parts(&inputs);
                 inputs = parts;
+                let beside = |location: &str| {
+                    let found = files.read_beside(path, location, MAX_MODEL);
+                    found.map_err(|e| e.to_string())
+                };
+                let file = onnx::ModelBytes { bytes: &bytes, beside: &beside };
                 let network =
-                    Network::load(&name, &bytes, &inputs, &joined, &model.outputs, is_rounded);
+                    Network::load(&name, file, &inputs, &joined, &model.outputs, is_rounded);
                 let network = network.map_err(|text| failed(format!("{path}: {text}")))?;
                 (name, Kind::Onnx(Box::new(network)))
             }

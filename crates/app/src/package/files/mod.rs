@@ -183,6 +183,21 @@ impl PackageFiles {
         }
     }
 
+    /// The bytes of a file by its path from the folder of another, as models name their external data.
+    ///
+    /// # Errors
+    /// As [`PackageFiles::read`].
+    pub fn read_beside(
+        &self,
+        path: &str,
+        location: &str,
+        limit: u64,
+    ) -> Result<Vec<u8>, PackageError> {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let path = normal(&format!("{}/{location}", if folder.is_empty() { "." } else { folder }));
+        self.read(&path.ok_or_else(|| PackageError::Path(location.to_owned()))?, limit)
+    }
+
     /// The text of a file.
     ///
     /// # Errors

@@ -99,6 +99,31 @@ fn without_a_folder_there_is_no_external_data() {
 }
 
 #[test]
+fn data_that_is_found_elsewhere() {
+    let find = |location: &str| match location {
+        "w.bin" | "sub/w.bin" => {
+            Ok([9.0f32, 1.0, 2.0].iter().flat_map(|v| v.to_le_bytes()).collect())
+        }
+        _ => Err("no such file".to_owned()),
+    };
+    let read = |entries: &[(&str, &str)]| {
+        let model = Model::from_files(&model_with(entries), &find, &Limits::default())?;
+        Ok::<_, OnnxError>(model.graph.initializers[0].1.as_slice::<f32>().unwrap().to_vec())
+    };
+    assert_eq!(read(&[("location", "w.bin"), ("offset", "4")]).unwrap(), [1.0, 2.0]);
+    assert_eq!(read(&[("location", "sub/w.bin")]).unwrap(), [9.0, 1.0]);
+    for (location, offset, reason) in [
+        ("x.bin", "0", "in \"x.bin\" cannot be read: no such file"),
+        ("../w.bin", "0", "\"../w.bin\" leaves the model's folder"),
+        ("/w.bin", "0", "\"/w.bin\" leaves the model's folder"),
+        ("w.bin", "8", "ends beyond \"w.bin\": 8 bytes at offset 8 of 12"),
+    ] {
+        let error = read(&[("location", location), ("offset", offset)]).unwrap_err().to_string();
+        assert_eq!(error, format!("tensor \"w\": external data {reason}"));
+    }
+}
+
+#[test]
 fn the_same_range_read_again_and_again_is_bounded() {
     let dir = folder();
     let model = model_with(&[("location", "w.bin")]);

@@ -10,7 +10,8 @@ mod stack;
 
 use stead_app::application::rank::{ModelInput, ModelOutput};
 use stead_engine::{
-    Hoist, JoinedInput, LoadOptions, Model, Parts, RunContext, RunError, Session, SessionOptions,
+    FindFile, Hoist, JoinedInput, LoadOptions, Model, Parts, RunContext, RunError, Session,
+    SessionOptions,
 };
 use stead_expr::{Rate, TensorType};
 use stead_tensor::{AlignedBuf, DType, Tensor, TensorError, TensorView};
@@ -61,10 +62,17 @@ struct Same {
     is_repeated: bool,
 }
 
+/// The file of a model, and how the files beside it are found.
+#[derive(Clone, Copy)]
+pub(super) struct ModelBytes<'f> {
+    pub(super) bytes: &'f [u8],
+    pub(super) beside: &'f FindFile<'f>,
+}
+
 impl Network {
     pub(super) fn load(
         name: &str,
-        bytes: &[u8],
+        file: ModelBytes<'_>,
         inputs: &[ModelInput],
         joined: &[JoinedInput],
         outputs: &[ModelOutput],
@@ -77,7 +85,8 @@ impl Network {
             joined: joined.to_vec(),
         };
         let parts = |hoist: &Hoist| {
-            let parts = Model::parts_from_bytes(bytes, None, &LoadOptions::default(), hoist);
+            let (bytes, options) = (file.bytes, LoadOptions::default());
+            let parts = Model::parts_from_files(bytes, file.beside, &options, hoist);
             parts.map_err(|e| e.to_string())
         };
         // Whatever is hoisted, the whole has all inputs.

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use stead_expr::TensorType;
-use stead_onnx::{Model, ValueInfo};
+use stead_onnx::{Limits, Model, ValueInfo};
 
 use super::compile::{ModelTypes, TreeFacts, Why};
 use super::uses::{SourceType, TreeLibrary};
@@ -43,13 +43,24 @@ impl<'f> PackageModels<'f> {
         PackageModels { files, known: RefCell::default(), trees: RefCell::default() }
     }
 
-    fn signature(&self, path: &str) -> Result<Signature, String> {
+    /// The signature of a file. That it is missing is said where it is named.
+    fn signature(&self, path: &str) -> Result<Signature, Why> {
+        let why = if self.files.has(path) { Why::Wrong } else { Why::Unknown };
+        self.read_signature(path).map_err(why)
+    }
+
+    fn read_signature(&self, path: &str) -> Result<Signature, String> {
         if let Some(known) = self.known.borrow().get(path) {
             return known.clone();
         }
         let read = || {
             let bytes = self.files.read(path, MAX_MODEL).map_err(|e| e.to_string())?;
-            let model = Model::from_bytes(&bytes, None).map_err(|e| format!("{path}: {e}"))?;
+            let beside = |location: &str| {
+                let found = self.files.read_beside(path, location, MAX_MODEL);
+                found.map_err(|e| e.to_string())
+            };
+            let model = Model::from_files(&bytes, &beside, &Limits::default())
+                .map_err(|e| format!("{path}: {e}"))?;
             // An input with an initializer has a value of its own.
             let graph = &model.graph;
             let inputs = graph.inputs.iter().filter(|i| graph.initializer(&i.name).is_none());
@@ -64,8 +75,7 @@ impl<'f> PackageModels<'f> {
 impl ModelTypes for PackageModels<'_> {
     fn onnx_inputs(&self, model: &OnnxModel) -> Result<Vec<(String, String)>, Why> {
         let name = &model.name.value;
-        // That a file is missing is said where it is named.
-        let signature = self.signature(&model.file.value).map_err(Why::Unknown)?;
+        let signature = self.signature(&model.file.value)?;
         for (bound, _) in &model.inputs {
             if !signature.inputs.iter().any(|i| i.name == bound.value) {
                 let known: Vec<&str> = signature.inputs.iter().map(|i| i.name.as_str()).collect();
@@ -91,7 +101,7 @@ impl ModelTypes for PackageModels<'_> {
     ) -> Result<(String, TensorType), Why> {
         let name = &model.name.value;
         let sources = self.onnx_inputs(model)?;
-        let signature = self.signature(&model.file.value).map_err(Why::Unknown)?;
+        let signature = self.signature(&model.file.value)?;
         let mut sizes = Sizes::default();
         for (input, (_, text)) in signature.inputs.iter().zip(&sources) {
             let is_bound = model.inputs.iter().any(|(n, _)| n.value == input.name);
