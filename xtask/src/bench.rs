@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, models, paths, process, python, sequences};
+use crate::{Outcome, models, paths, process, python, ranking, sequences};
 
 /// Help text.
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
 
 Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
+       cargo xtask bench ranking [--quick] [expressions|forests|network ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -27,18 +28,33 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     batch       silero at batch 32 on one thread, beside ONNX Runtime, rten and tract
     cost        a step of a sequence over Session::run
     growing     decode steps with a growing cache over steps of a fixed shape
-    durability  memory of idle sequences, every_step over memory, fdatasync";
+    durability  memory of idle sequences, every_step over memory, fdatasync
+
+  ranking   what rank profiles cost, and only if it is named; a part replaces its own table only:
+    expressions dot products, best matches and sums beside numpy and a sum that only reads
+    forests     GBDT of 300 and 3,000 trees beside XGBoost and LightGBM, installed below target/py
+    network     a network over query and documents beside ONNX Runtime";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
     let known = |name: &str| match name {
         "engine" | "server" | "sequences" | "--quick" => true,
-        part => sequences::PARTS.contains(&part) && args.iter().any(|a| a == "sequences"),
+        "ranking" => true,
+        part => {
+            let of = |task: &str, parts: &[&str]| {
+                parts.contains(&part) && args.iter().any(|a| a == task)
+            };
+            of("sequences", &sequences::PARTS) || of("ranking", &ranking::PARTS)
+        }
     };
     if let Some(unknown) = args.iter().find(|name| !known(name)) {
         return Err(format!("unknown argument `{unknown}`; see cargo xtask bench --help"));
     }
     let quick = args.iter().any(|a| a == "--quick");
+    if args.iter().any(|a| a == "ranking") {
+        let parts = args.iter().map(String::as_str).filter(|a| ranking::PARTS.contains(a));
+        return ranking::run(&parts.collect::<Vec<_>>(), quick);
+    }
     if args.iter().any(|a| a == "sequences") {
         let parts = args.iter().map(String::as_str).filter(|a| sequences::PARTS.contains(a));
         return sequences::run(&parts.collect::<Vec<_>>(), quick);

@@ -13,6 +13,8 @@ mod models;
 mod paths;
 mod process;
 mod python;
+mod ranking;
+mod results;
 mod sequences;
 mod soak;
 mod tally;

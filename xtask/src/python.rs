@@ -18,12 +18,14 @@ pub fn environment(family: &str) -> Result<PathBuf, String> {
     installed(family, &with, &pins.join(format!("requirements-{family}.nodeps.txt")))
 }
 
-/// The interpreter of the environment of a peer in `bench/peers/sequences`, whose pins are in its `requirements.txt`.
+/// The interpreter of the environment of a peer in a folder of `bench/peers`, whose pins are in its `requirements.txt`
+/// and, installed without their dependencies, its `nodeps.txt`.
 ///
 /// # Errors
 /// As [`environment`].
-pub fn peer(name: &str) -> Result<PathBuf, String> {
-    let folder = paths::root().join("bench/peers/sequences").join(name);
+pub fn peer(path: &str) -> Result<PathBuf, String> {
+    let folder = paths::root().join("bench/peers").join(path);
+    let name = path.rsplit('/').next().unwrap_or(path);
     installed(&format!("peer-{name}"), &folder.join("requirements.txt"), &folder.join("nodeps.txt"))
 }
 

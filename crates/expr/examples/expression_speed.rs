@@ -1,12 +1,15 @@
 //! How fast expressions run over many documents, on one thread.
 //!
-//!     cargo run --release -p stead-expr --example expression_speed [-- NAME...]
+//!     cargo run --release -p stead-expr --example expression_speed -- [NAME...] [--rounds N] \
+//!         [--peer python bench/peers/ranking/rankers.py FOLDER]
 //!
 //! Each line is the best of several rounds. A dot product is compared with a sum over the same bytes that only
-//! reads them, in the same rounds.
+//! reads them, in the same rounds. The peer is numpy. Ends with a line of JSON.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::hint::black_box;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use stead_expr::{
@@ -14,14 +17,19 @@ use stead_expr::{
     parse_type,
 };
 
-const ROUNDS: usize = 15;
-
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let benches: [(&str, fn()); 4] = [
-        ("dot", || {
-            dot_products(1_000_000);
-            dot_products(2_000);
+    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
+    let option = |words: &mut Vec<String>, name: &str| {
+        let at = words.iter().position(|w| w == name)?;
+        Some(words.drain(at..).skip(1).collect::<Vec<_>>())
+    };
+    let peer = option(&mut wanted, "--peer").unwrap_or_default();
+    let rounds = option(&mut wanted, "--rounds").map_or(15, |words| words[0].parse().unwrap());
+    let mut bench = Bench { rounds, peer: Peer::start(&peer), found: Vec::new() };
+    let benches: [(&str, fn(&mut Bench)); 4] = [
+        ("dot", |bench| {
+            dot_products(bench, 1_000_000);
+            dot_products(bench, 2_000);
         }),
         ("maxsim", best_matches),
         ("weighted", weighted_sum),
@@ -29,7 +37,76 @@ fn main() {
     ];
     for (name, run) in benches {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
-            run();
+            run(&mut bench);
+        }
+    }
+    println!("{{{}}}", bench.found.join(", "));
+}
+
+struct Bench {
+    rounds: usize,
+    peer: Peer,
+    /// Members of the line of JSON.
+    found: Vec<String>,
+}
+
+impl Bench {
+    /// The best times of several things that take turns.
+    fn best<const N: usize>(&self, mut runs: [&mut dyn FnMut(); N]) -> [Duration; N] {
+        let mut times = [Duration::MAX; N];
+        for _ in 0..self.rounds {
+            for (run, best) in runs.iter_mut().zip(&mut times) {
+                let start = Instant::now();
+                run();
+                *best = start.elapsed().min(*best);
+            }
+        }
+        times
+    }
+
+    /// Keeps a measurement, with the best of the peer's.
+    fn keep(&mut self, name: &str, time: Duration, more: &[(&str, f64)]) {
+        let rounds = self.rounds.min(5);
+        let peer = (0..rounds).filter_map(|_| self.peer.milliseconds(name)).min_by(f64::total_cmp);
+        let mut members = vec![format!("\"ms\": {}", ms(time))];
+        members.extend(more.iter().map(|(name, x)| format!("\"{name}\": {x}")));
+        members.extend(peer.map(|peer| format!("\"peer_ms\": {peer}")));
+        self.found.push(format!("\"{name}\": {{{}}}", members.join(", ")));
+    }
+}
+
+/// The process that holds numpy, if there is one.
+struct Peer(Option<(Child, BufReader<ChildStdout>)>);
+
+impl Peer {
+    fn start(command: &[String]) -> Peer {
+        let [program, script, folder] = command else { return Peer(None) };
+        let mut child = Command::new(program)
+            .args([script, "serve", folder])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        // It is ready when it says so.
+        output.read_line(&mut String::new()).unwrap();
+        Peer(Some((child, output)))
+    }
+
+    fn milliseconds(&mut self, name: &str) -> Option<f64> {
+        let (child, output) = self.0.as_mut()?;
+        writeln!(child.stdin.as_mut()?, "{name}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line.trim().parse().ok()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if let Some((mut child, _)) = self.0.take() {
+            drop(child.stdin.take());
+            child.wait().unwrap();
         }
     }
 }
@@ -75,24 +152,11 @@ fn dense(kind: &str, cells: Cells<'static>) -> Value {
     Value::new(parse_type(kind).unwrap(), stead_expr::Labels::default(), cells).unwrap()
 }
 
-/// The best times of several things that take turns.
-fn best<const N: usize>(mut runs: [&mut dyn FnMut(); N]) -> [Duration; N] {
-    let mut times = [Duration::MAX; N];
-    for _ in 0..ROUNDS {
-        for (run, best) in runs.iter_mut().zip(&mut times) {
-            let start = Instant::now();
-            run();
-            *best = start.elapsed().min(*best);
-        }
-    }
-    times
-}
-
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn dot_products(count: usize) {
+fn dot_products(bench: &mut Bench, count: usize) {
     const SIZE: usize = 128;
     let kind = "tensor<float>(x[128])";
     let mut random = Random(1);
@@ -117,7 +181,7 @@ fn dot_products(count: usize) {
             black_box(read_only_sum(black_box(&cells)));
         }
     };
-    let [dot, sum] = best([&mut dot, &mut sum]);
+    let [dot, sum] = bench.best([&mut dot, &mut sum]);
     let bytes = (repeat * count * SIZE * 4) as f64;
     println!(
         "dot product 128 x {count:>7}: {:7.2} ns/document, {:5.1} GB/s, read-only sum {:5.1} GB/s: {:3.0} %",
@@ -126,6 +190,7 @@ fn dot_products(count: usize) {
         bytes / sum.as_secs_f64() / 1e9,
         100.0 * sum.as_secs_f64() / dot.as_secs_f64()
     );
+    bench.keep(&format!("dot {count}"), dot, &[("read_ms", ms(sum))]);
 }
 
 /// The sum of all numbers, by the house's fastest reduction.
@@ -144,7 +209,7 @@ fn read_only_sum(numbers: &[f32]) -> f32 {
     sum[0]
 }
 
-fn best_matches() {
+fn best_matches(bench: &mut Bench) {
     const DOCUMENTS: usize = 1_000;
     const QUERY: usize = 32;
     let mut random = Random(2);
@@ -204,12 +269,18 @@ fn best_matches() {
         let documents = Documents { count: DOCUMENTS, index: None, attributes: &attributes };
         let (mut scratch, mut scores) = (Scratch::default(), Vec::new());
         let mut run = || bound.scores(&documents, &mut scratch, &mut scores).unwrap();
-        let [time] = best([&mut run]);
+        let [time] = bench.best([&mut run]);
         println!("  {name:<16} {:6.2} ms", ms(time));
+        match name {
+            "f32 x f32" => bench.keep("maxsim", time, &[]),
+            "f32 x bits" => bench.keep("maxsim-bits", time, &[]),
+            "hamming" => bench.keep("hamming", time, &[]),
+            _ => {}
+        }
     }
 }
 
-fn weighted_sum() {
+fn weighted_sum(bench: &mut Bench) {
     const TERMS: usize = 30;
     const COUNT: usize = 1_000_000;
     let mut random = Random(3);
@@ -231,17 +302,20 @@ fn weighted_sum() {
         let bound = bound(&text, &names);
         let (mut scratch, mut scores) = (Scratch::default(), Vec::new());
         let mut run = || bound.scores(&documents, &mut scratch, &mut scores).unwrap();
-        let [time] = best([&mut run]);
+        let [time] = bench.best([&mut run]);
         let values = (TERMS * COUNT) as f64;
         println!(
             "{name:<15} 30 f32 x {COUNT}: {:6.2} ms, {:5.2} G values/s",
             ms(time),
             values / time.as_secs_f64() / 1e9
         );
+        if name == "weighted sum" {
+            bench.keep("weighted", time, &[("values", values)]);
+        }
     }
 }
 
-fn sparse() {
+fn sparse(bench: &mut Bench) {
     const COUNT: usize = 10_000;
     let mut random = Random(4);
     let mut list = stead_expr::Labels::default();
@@ -269,7 +343,7 @@ fn sparse() {
         let bound = bound(text, &names);
         let (mut scratch, mut scores) = (Scratch::default(), Vec::new());
         let mut run = || bound.scores(&documents, &mut scratch, &mut scores).unwrap();
-        let [time] = best([&mut run]);
+        let [time] = bench.best([&mut run]);
         println!(
             "{text:<20} 50 labels x {COUNT} documents of 20: {:5.0} ns/document",
             time.as_secs_f64() * 1e9 / COUNT as f64

@@ -21,9 +21,11 @@ use stead_tensor::{Tensor, npy};
 use stead_trees::{Forest, Mode, ReadOptions, Rows, Scratch, read};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let is_quick = words.iter().any(|word| word == "--quick");
+    words.retain(|word| word != "--quick");
     let [folder, command @ ..] = &words[..] else {
-        return Err("usage: forest_speed FOLDER [PYTHON forests.py]".into());
+        return Err("usage: forest_speed FOLDER [--quick] [PYTHON forests.py]".into());
     };
     let folder = Path::new(folder);
     let mut peer = Peer::start(command, folder)?;
@@ -46,7 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             forest.predict_with(isa, &rows, &mut scratch, &mut scores)?;
             compare(&scores, array(&folder.join(format!("{library}-{trees}.npy")))?.as_slice()?)?;
             let (mut own, mut theirs) = (Vec::new(), Vec::new());
-            for _ in 0..if trees == 300 { 21 } else { 7 } {
+            let rounds = if trees == 300 { 21 } else { 7 };
+            for _ in 0..if is_quick { 3 } else { rounds } {
                 theirs.extend(peer.milliseconds(&format!("{library} {trees}"))?);
                 let start = Instant::now();
                 forest.predict_with(isa, &rows, &mut scratch, &mut scores)?;

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::Context;
-use super::results::{Table, goal};
+use crate::results::{Table, goal};
 use crate::{bench, models, process};
 
 /// Microseconds an item on one thread.

@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::Value;
 
 use super::Context;
-use super::results::{Table, goal};
 use crate::process;
+use crate::results::{Table, goal};
 
 /// Goals: microseconds a step costs above `Session::run`; growing steps over fixed ones; bytes of an idle sequence;
 /// steps per second of `every_step` over `memory`.

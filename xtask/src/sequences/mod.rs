@@ -5,7 +5,6 @@ mod batch;
 mod examples;
 mod load;
 mod peers;
-mod results;
 mod server;
 mod streams;
 
@@ -14,12 +13,20 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::results::{self, Section, Table};
 use crate::{Outcome, paths, process};
-use results::Table;
 use streams::Streams;
 
 /// What can be measured on its own, in the order of the tables.
 pub const PARTS: [&str; 6] = ["streams", "peers", "batch", "cost", "growing", "durability"];
+
+const SECTION: Section = Section {
+    title: "Sequences",
+    task: "sequences",
+    about: "Written by `cargo xtask bench sequences`; a part named behind it (`... sequences cost`) replaces its own table only. \
+            Goals are those for a quiet machine of two cores.",
+    parts: &PARTS,
+};
 
 /// What all parts share.
 struct Context {
@@ -58,7 +65,7 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
         });
         println!("{}", table.text());
         // Each table as soon as it is there: a later part may take the machine down.
-        results::replace(part, &table, quick)?;
+        results::replace(&SECTION, part, &table, quick)?;
     }
     Ok(is_whole)
 }

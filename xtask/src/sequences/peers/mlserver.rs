@@ -9,7 +9,7 @@ pub const VERSION: &str = "1.7.1";
 
 /// The most streams whose state the client carries.
 pub fn largest(context: &Context, protocol: &str) -> Measured {
-    let python = python::peer("mlserver")?;
+    let python = python::peer("sequences/mlserver")?;
     let model = models::silero_batch()?;
     let mut command = process::command(python.with_file_name("mlserver"), ["start", "."]);
     command

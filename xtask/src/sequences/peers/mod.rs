@@ -6,8 +6,8 @@ mod triton;
 
 use super::Context;
 use super::load::{self, Largest};
-use super::results::{Table, goal, line};
 use super::streams::{self, Streams};
+use crate::results::{Table, goal, line};
 
 /// Where a search begins: peers hold fewer streams than stead.
 const FIRST: &str = "100";

@@ -7,7 +7,7 @@ use crate::{models, paths, process, python};
 
 /// Steps per second of each form of the loop.
 pub fn rates(context: &Context) -> Result<Vec<(&'static str, f64)>, String> {
-    let python = python::peer("loop")?;
+    let python = python::peer("sequences/loop")?;
     let seconds = if context.quick { "2" } else { "6" };
     let mut command =
         process::command(python, [paths::root().join("bench/peers/sequences/loop/loop.py")]);

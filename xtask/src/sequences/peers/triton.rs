@@ -16,7 +16,7 @@ pub const VERSION: &str = "0.7.0";
 
 /// The most streams.
 pub fn largest(context: &Context, protocol: &str) -> Measured {
-    let python = python::peer("triton")?;
+    let python = python::peer("sequences/triton")?;
     let script = "import sys, sysconfig; print(sysconfig.get_path('purelib')); print('%d.%d' % sys.version_info[:2])";
     let told = process::capture(&mut process::command(&python, ["-c", script]), "python")?;
     let (packages, version) = told.trim().split_once('\n').ok_or("python tells no folder")?;

@@ -1,16 +1,22 @@
-//! The section "Sequences" of `bench/RESULTS.md`, of which a run replaces the tables that it measured.
+//! Sections of `bench/RESULTS.md` that have a table for each part, of which a run replaces those that it measured.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use super::PARTS;
 use crate::paths;
 
-/// Title of the section in the results, and what it begins with.
-const TITLE: &str = "Sequences";
-const ABOUT: &str = "Written by `cargo xtask bench sequences`; a part named behind it (`... sequences cost`) replaces its own table only. \
-     Goals are those for a quiet machine of two cores.";
+/// A section of the results.
+pub struct Section {
+    /// Its title.
+    pub title: &'static str,
+    /// The task of `cargo xtask bench` that writes it.
+    pub task: &'static str,
+    /// What it begins with.
+    pub about: &'static str,
+    /// Its tables in their order.
+    pub parts: &'static [&'static str],
+}
 
 /// One table with its heading and a note.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,35 +61,36 @@ pub fn goal(is_met: bool) -> &'static str {
 }
 
 /// Replaces the table of a part.
-pub fn replace(part: &str, table: &Table, quick: bool) -> Result<(), String> {
+pub fn replace(section: &Section, part: &str, table: &Table, quick: bool) -> Result<(), String> {
     let file = paths::root().join("bench/RESULTS.md");
     let bad = |e: std::io::Error| format!("{}: {e}", file.display());
     let old = fs::read_to_string(&file).map_err(bad)?;
     let option = if quick { " --quick" } else { "" };
     let text = format!(
-        "\n{}, `cargo xtask bench sequences {part}{option}`\n\n{}",
+        "\n{}, `cargo xtask bench {} {part}{option}`\n\n{}",
         machine(),
+        section.task,
         table.text().trim_end()
     );
-    fs::write(&file, merged(&old, part, &format!("{}\n{text}", table.title))).map_err(bad)
+    fs::write(&file, merged(section, &old, part, &format!("{}\n{text}", table.title))).map_err(bad)
 }
 
 /// The results with a new table. Tables stand under `### part: heading`.
-fn merged(old: &str, part: &str, text: &str) -> String {
+fn merged(section: &Section, old: &str, part: &str, text: &str) -> String {
     let mut sections = old.split("\n## ");
     let head = sections.next().unwrap_or_default().trim_end();
     let mut sections: BTreeMap<&str, String> = sections
         .map(|section| section.split_once('\n').unwrap_or((section, "")))
         .map(|(title, rest)| (title, rest.trim().to_owned()))
         .collect();
-    let own = sections.remove(TITLE).unwrap_or_default();
+    let own = sections.remove(section.title).unwrap_or_default();
     let tables = own.split("### ").skip(1).filter_map(|table| table.split_once(": "));
     let mut tables: BTreeMap<&str, &str> = tables.collect();
     tables.insert(part, text);
-    let known = PARTS.iter().filter_map(|part| tables.get_key_value(part));
+    let known = section.parts.iter().filter_map(|part| tables.get_key_value(part));
     let tables: String =
         known.map(|(part, text)| format!("\n\n### {part}: {}", text.trim_end())).collect();
-    sections.insert(TITLE, format!("{ABOUT}{tables}"));
+    sections.insert(section.title, format!("{}{tables}", section.about));
     let sections = sections.into_iter().map(|(title, text)| format!("\n## {title}\n\n{text}\n"));
     format!("{head}\n{}", sections.collect::<String>())
 }
@@ -107,18 +114,23 @@ fn machine() -> String {
 mod tests {
     use super::*;
 
+    const SECTION: Section = Section {
+        title: "Sequences",
+        task: "sequences",
+        about: "About.",
+        parts: &["streams", "peers", "cost"],
+    };
+
     #[test]
     fn a_part_replaces_its_own_table() {
         let old = "# Results\n\nWords.\n\n## Engine\n\n| a |\n\n## Server\n\n| b |\n";
-        let cost = merged(old, "cost", "Cost\n\n| 1 |");
-        let both = merged(&cost, "streams", "Streams\n\n| 2 |");
-        let expected = format!(
-            "# Results\n\nWords.\n\n## Engine\n\n| a |\n\n## Sequences\n\n{ABOUT}\n\n### streams: Streams\n\n| 2 |\n\n\
-             ### cost: Cost\n\n| 1 |\n\n## Server\n\n| b |\n"
-        );
+        let cost = merged(&SECTION, old, "cost", "Cost\n\n| 1 |");
+        let both = merged(&SECTION, &cost, "streams", "Streams\n\n| 2 |");
+        let expected = "# Results\n\nWords.\n\n## Engine\n\n| a |\n\n## Sequences\n\nAbout.\n\n### streams: Streams\n\n| 2 |\n\n\
+             ### cost: Cost\n\n| 1 |\n\n## Server\n\n| b |\n";
         assert_eq!(both, expected);
-        assert_eq!(merged(&both, "cost", "Cost\n\n| 1 |"), expected);
-        assert_eq!(merged(&both, "streams", "New\n\n| 3 |").matches("### ").count(), 2);
+        assert_eq!(merged(&SECTION, &both, "cost", "Cost\n\n| 1 |"), expected);
+        assert_eq!(merged(&SECTION, &both, "streams", "New\n\n| 3 |").matches("### ").count(), 2);
     }
 
     #[test]

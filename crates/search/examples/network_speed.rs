@@ -1,0 +1,185 @@
+//! How long the network of a rank profile takes for the documents of a query, beside ONNX Runtime, in turn in one run.
+//!
+//!     python bench/peers/ranking/rankers.py make target/ranking-bench
+//!     cargo run --release -p stead-search --example network_speed -- \
+//!         target/ranking-bench [--rounds N] python bench/peers/ranking/rankers.py
+//!
+//! The network takes a concatenation of a vector of the query and one of the document. It is measured as the model
+//! function of a profile, the query's half included. Scores are compared before anything is measured. Without the peer's
+//! command only stead is measured. Ends with a line of JSON; times are medians in milliseconds.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::fs;
+use std::hint::black_box;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use stead_app::application::Application;
+use stead_app::application::rank::PackageModels;
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+use stead_engine::{Isa, Serial};
+use stead_expr::{Attribute, Cells, Labels, Value, parse_type};
+use stead_kernels::gemm::{
+    Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
+};
+use stead_search::models::{Column, Documents, Given, ModelFunction, Scratch};
+use stead_tensor::{AlignedBuf, Tensor, npy};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let mut rounds = 101;
+    if let Some(at) = words.iter().position(|word| word == "--rounds") {
+        rounds = words.get(at + 1).ok_or("--rounds needs a number")?.parse()?;
+        words.drain(at..at + 2);
+    }
+    let [folder, command @ ..] = &words[..] else {
+        return Err("usage: network_speed FOLDER [--rounds N] [PYTHON rankers.py]".into());
+    };
+    let folder = Path::new(folder);
+    let model = load(&folder.join("package"))?;
+    for line in model.explain() {
+        println!("{line}");
+    }
+    let user = array(&folder.join("user.npy"))?;
+    let items = array(&folder.join("items.npy"))?;
+    let (count, size) = (items.shape()[0], items.shape()[1]);
+    let kind = parse_type(&format!("tensor<float>(d0[1],d1[{size}])"))?;
+    let user =
+        Value::new(kind, Labels::default(), Cells::Float(user.as_slice::<f32>()?.to_vec().into()))?;
+    let items = items.as_slice::<f32>()?;
+    let columns =
+        [Column::Cells(Attribute::Dense { cells: Cells::Float(items.into()), stride: size })];
+    let documents = Documents { count, index: None, columns: &columns };
+    let mut scratch = Scratch::default();
+    let mut score = || -> Result<Vec<f32>, Box<dyn Error>> {
+        let bound = model.for_query(&[Given::Value(&user)])?;
+        let scores = bound.run(&documents, &mut scratch)?;
+        match scores.first().map(stead_expr::Stored::attribute) {
+            Some(Attribute::Dense { cells, .. }) => Ok(cells.floats().into_owned()),
+            _ => Err("scores are tensors of one number".into()),
+        }
+    };
+    compare(&score()?, array(&folder.join("scores.npy"))?.as_slice()?)?;
+
+    let mut peer = Peer::start(command, folder)?;
+    let mut products = products(count, size)?;
+    let (mut own, mut floor) = (Vec::new(), Vec::new());
+    let (mut batch, mut one) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        own.push(time(|| score().map(black_box).map(|_| ()))?);
+        floor.push(time(|| {
+            products();
+            Ok(())
+        })?);
+        batch.extend(peer.milliseconds("network")?);
+        if round % 10 == 0 {
+            one.extend(peer.milliseconds("network-one")?);
+        }
+    }
+    let [own, floor, batch, one] = [own, floor, batch, one].map(|mut times| median(&mut times));
+    let number = |x: f64| if x.is_nan() { "null".to_owned() } else { format!("{x:.4}") };
+    println!(
+        "{{\"documents\": {count}, \"isa\": \"{}\", \"network_ms\": {}, \"products_ms\": {}, \"peer_ms\": {}, \"peer_one_by_one_ms\": {}}}",
+        Isa::detect().name(),
+        number(own),
+        number(floor),
+        number(batch),
+        number(one)
+    );
+    Ok(())
+}
+
+/// The model that the profile of a package names.
+fn load(folder: &Path) -> Result<ModelFunction, Box<dyn Error>> {
+    let files = PackageFiles::open(folder)?;
+    let (application, mut report) = Application::read(&files, ServicesOptions::default());
+    let compiled = application.compile(&PackageModels::new(&files), &mut report);
+    if let Some(wrong) = report.diagnostics().first() {
+        return Err(wrong.to_string().into());
+    }
+    let model = compiled.values().flatten().flat_map(|profile| &profile.models).next();
+    Ok(ModelFunction::load(model.ok_or("the package names no model")?, &files)?)
+}
+
+/// The two large products of the documents alone, with nothing around them: what the machine can do.
+fn products(rows: usize, size: usize) -> Result<impl FnMut(), Box<dyn Error>> {
+    let isa = Isa::detect();
+    let mut layers = Vec::new();
+    for (k, n) in [(size, 512), (512, 128)] {
+        let (x, w) = (vec![0.5_f32; rows * k], vec![0.25_f32; k * n]);
+        let mut packed = AlignedBuf::zeroed(packed_b_len(isa, k, n) * size_of::<f32>())?;
+        pack_b(isa, k, n, MatRef::rows(&w, n), bytemuck::cast_slice_mut(&mut packed));
+        layers.push((k, n, x, packed, vec![0.0_f32; rows * n]));
+    }
+    let mut scratch = Vec::new();
+    Ok(move || {
+        for (k, n, x, packed, out) in &mut layers {
+            let (k, n) = (*k, *n);
+            let lhs = || Lhs::Strided(MatRef::rows(x, k));
+            let rhs = || Rhs::Packed(bytemuck::cast_slice(packed));
+            scratch.resize(gemm_scratch_len(isa, rows, n, k, &lhs(), &rhs()), 0.0);
+            let epilogue = Epilogue::default();
+            gemm(isa, &Serial, rows, n, k, lhs(), rhs(), out, n, &epilogue, &mut scratch);
+            black_box(out);
+        }
+    })
+}
+
+fn time(mut run: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
+    let start = Instant::now();
+    run()?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
+
+fn array(path: &Path) -> Result<Tensor, Box<dyn Error>> {
+    Ok(npy::read(&mut BufReader::new(fs::File::open(path)?), u64::MAX)?)
+}
+
+fn compare(found: &[f32], expected: &[f32]) -> Result<(), String> {
+    let differs = |(a, b): (&f32, &f32)| (a - b).abs() > 1e-5 * b.abs().max(1.0);
+    match found.iter().zip(expected).position(differs) {
+        None if found.len() == expected.len() => Ok(()),
+        None => Err(format!("{} scores instead of {}", found.len(), expected.len())),
+        Some(i) => Err(format!("document {i}: {} is not {}", found[i], expected[i])),
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The process that holds ONNX Runtime, if there is one.
+struct Peer(Option<(ChildStdin, BufReader<ChildStdout>)>);
+
+impl Peer {
+    fn start(command: &[String], folder: &Path) -> Result<Peer, Box<dyn Error>> {
+        let [program, words @ ..] = command else { return Ok(Peer(None)) };
+        let mut child = Command::new(program)
+            .args(words)
+            .arg("serve")
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("the peer has no standard input and output".into());
+        };
+        let mut output = BufReader::new(output);
+        // It is ready when it says so.
+        output.read_line(&mut String::new())?;
+        Ok(Peer(Some((input, output))))
+    }
+
+    fn milliseconds(&mut self, name: &str) -> Result<Option<f64>, Box<dyn Error>> {
+        let Some((input, output)) = &mut self.0 else { return Ok(None) };
+        writeln!(input, "{name}")?;
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        Ok(Some(line.trim().parse()?))
+    }
+}
