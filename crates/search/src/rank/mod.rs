@@ -3,6 +3,7 @@
 //! A profile becomes a plan: what its expressions name, each once, with where its value comes from; a plan with a query and
 //! documents becomes scores phase by phase.
 
+mod builder;
 mod constants;
 mod error;
 mod explain;
@@ -14,6 +15,8 @@ mod phases;
 mod plan;
 mod query;
 mod ranking;
+mod sources;
+mod values;
 
 pub use error::RankError;
 pub use explain::{Computation, Explained, Stage};

@@ -15,6 +15,9 @@ use crate::application::profile::{InputType, OnnxModel, RankProfile};
 use crate::application::schema::{AttributeType, Schema};
 use crate::schema::FieldType;
 
+/// The most keys of a tensor from structs, as in Vespa.
+const MAX_KEYS: usize = 5;
+
 /// The most features within each other.
 const MAX_NESTING: usize = 32;
 
@@ -127,13 +130,24 @@ impl ProfileScope<'_> {
             }
             "queryTermDocumentFrequency" => mapped(&["term"], CellType::Double),
             "tensorFromStructs" => {
-                let cell = parsed.argument(3).unwrap_or_default();
+                // The value and the cell type stand behind the keys.
+                let last = parsed.arguments.len().saturating_sub(1);
+                let keys: Vec<&str> =
+                    (1..last.saturating_sub(1)).filter_map(|at| parsed.argument(at)).collect();
+                if keys.len() > MAX_KEYS {
+                    return wrong(format!("expected at most {MAX_KEYS} keys in {name}"));
+                }
+                let cell = parsed.argument(last).unwrap_or_default();
                 match CellType::from_name(cell) {
-                    Some(cell) => mapped(&[parsed.argument(1).unwrap_or_default()], cell),
+                    Some(cell) => mapped(&keys, cell),
                     None => wrong(format!("expected a cell type in {name}, found {cell}")),
                 }
             }
-            "tensorFromWeightedSet" | "tensorFromLabels" | "tensorFromLabelsWithOffset" => {
+            "tensorFromLabelsWithOffset" => {
+                let dimensions = [1, 2].map(|at| parsed.argument(at).unwrap_or_default());
+                mapped(&dimensions, CellType::Float)
+            }
+            "tensorFromWeightedSet" | "tensorFromLabels" => {
                 let source = FeatureName::parse(parsed.arguments.first().unwrap_or(&""));
                 let own = source.as_ref().and_then(|s| s.argument(0)).unwrap_or_default();
                 let (kind, rate) = mapped(&[parsed.argument(1).unwrap_or(own)], CellType::Double)?;

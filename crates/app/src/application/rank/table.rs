@@ -385,24 +385,21 @@ pub const RANK_FEATURES: &[RankFeature] = &[
     ),
     plain(
         "tensorFromLabelsWithOffset",
-        &[
-            one("source", Takes::Feature),
-            one("dimension", Takes::Name),
-            maybe("offset", Takes::Name),
-        ],
+        &[one("source", Takes::Feature), one("dimension", Takes::Name), one("offset", Takes::Name)],
         "empty",
-        "an array as a tensor of places with a mapped dimension",
+        "an array as a tensor of ones with mapped dimensions for its elements and their places",
     ),
     plain(
         "tensorFromStructs",
         &[
             one("source", Takes::Feature),
             one("key", Takes::Name),
+            many("key", Takes::Name),
             one("value", Takes::Name),
             one("cell type", Takes::Name),
         ],
         "empty",
-        "an array of structs as a tensor with a mapped dimension",
+        "an array of structs as a tensor with a mapped dimension for each key, at most five",
     ),
     plain(
         "tokenInputIds",

@@ -1,0 +1,223 @@
+//! From a profile to its plan: phases, expressions, and the values that they name.
+
+use std::collections::HashMap;
+
+use stead_app::application::rank::{CompiledProfile, ModelTypes, ProfileNames, Typed};
+use stead_app::application::{Application, Phase, RankProfile, Schema};
+use stead_app::package::PackageFiles;
+use stead_expr::{Compiled, Rate, TensorType};
+use stead_store::DocumentType;
+
+use super::error::RankError;
+use super::models::ModelPlan;
+use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
+
+/// The hits of the first phase that keep their scores (Vespa, `keep-rank-count`).
+const KEEP: usize = 10_000;
+
+/// The hits of the second and the global phase (Vespa, `rerank-count`).
+const RERANK: usize = 100;
+
+/// The deepest that features, functions and models take values of each other.
+const MAX_DEPTH: usize = 64;
+
+/// The plan of a profile.
+pub(super) fn plan(
+    application: &Application,
+    schema: &Schema,
+    profile: &RankProfile,
+    typed: &CompiledProfile,
+    files: &PackageFiles,
+    models: &dyn ModelTypes,
+) -> Result<RankPlan, RankError> {
+    let declared = application.query_profiles.inputs();
+    let names = ProfileNames::new(schema, profile, &declared, models);
+    let properties = profile.properties.iter().map(|(k, v)| (k.clone(), v.value.clone()));
+    let mut builder = Builder {
+        schema,
+        profile,
+        files,
+        names,
+        properties: properties.collect(),
+        documents: DocumentType::new(schema),
+        nodes: Vec::new(),
+        by_name: HashMap::new(),
+        expressions: Vec::new(),
+        models: Vec::new(),
+        model_numbers: HashMap::new(),
+        by_text: HashMap::new(),
+        inputs: HashMap::new(),
+        open: Vec::new(),
+        notes: Vec::new(),
+        second: None,
+        phases: typed,
+    };
+    builder.plan()
+}
+
+/// A plan in the making.
+pub(super) struct Builder<'b> {
+    pub(super) schema: &'b Schema,
+    pub(super) profile: &'b RankProfile,
+    pub(super) files: &'b PackageFiles,
+    pub(super) names: ProfileNames<'b>,
+    pub(super) properties: HashMap<String, String>,
+    pub(super) documents: DocumentType,
+    pub(super) nodes: Vec<Node>,
+    pub(super) by_name: HashMap<String, usize>,
+    pub(super) expressions: Vec<Expression>,
+    pub(super) models: Vec<ModelPlan>,
+    /// From numbers among the models of the profile to those of the plan.
+    pub(super) model_numbers: HashMap<usize, usize>,
+    pub(super) by_text: HashMap<String, usize>,
+    pub(super) inputs: HashMap<String, InputPlan>,
+    /// What is being planned, the innermost last.
+    pub(super) open: Vec<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) second: Option<usize>,
+    pub(super) phases: &'b CompiledProfile,
+}
+
+pub(super) fn fail<T>(what: &str, text: impl Into<String>) -> Result<T, RankError> {
+    Err(RankError::Plan { what: what.to_owned(), text: text.into() })
+}
+
+impl Builder<'_> {
+    fn plan(&mut self) -> Result<RankPlan, RankError> {
+        let profile = self.profile;
+        for input in &profile.inputs {
+            self.input(&input.name.value)?;
+        }
+        let typed = self.phases;
+        let Some(first) = &typed.first_phase else {
+            return fail("first-phase", "the profile has no expression that can run");
+        };
+        let first = self.phase("first-phase", first, &profile.first_phase, KEEP)?;
+        let second = &typed.second_phase;
+        let second = self.later_phase("second-phase", second, &profile.second_phase)?;
+        // What the global phase alone may name is unknown to all that is planned before it.
+        let match_features = self.features("match-features", &typed.match_features)?;
+        let summary_features = self.features("summary-features", &typed.summary_features)?;
+        let global = &typed.global_phase;
+        let global = self.later_phase("global-phase", global, &profile.global_phase)?;
+        Ok(RankPlan {
+            profile: profile.name.value.clone(),
+            documents: self.documents.clone(),
+            nodes: std::mem::take(&mut self.nodes),
+            expressions: std::mem::take(&mut self.expressions),
+            models: std::mem::take(&mut self.models),
+            first,
+            second,
+            global,
+            match_features,
+            summary_features,
+            inputs: std::mem::take(&mut self.inputs),
+            notes: std::mem::take(&mut self.notes),
+        })
+    }
+
+    fn later_phase(
+        &mut self,
+        what: &str,
+        compiled: &Option<Compiled>,
+        phase: &Phase,
+    ) -> Result<Option<PhasePlan>, RankError> {
+        match compiled {
+            Some(compiled) => self.phase(what, compiled, phase, RERANK).map(Some),
+            None if phase.expression.is_some() => fail(what, "the expression could not be checked"),
+            None => Ok(None),
+        }
+    }
+
+    fn phase(
+        &mut self,
+        what: &str,
+        compiled: &Compiled,
+        phase: &Phase,
+        default: usize,
+    ) -> Result<PhasePlan, RankError> {
+        let text = phase.expression.as_ref().map_or("nativeRank", |e| e.value.as_str());
+        self.open.push(what.to_owned());
+        let expression = self.compiled(text, compiled.clone())?;
+        self.open.pop();
+        if what == "second-phase" {
+            self.second = Some(expression);
+        }
+        // One node has all documents, so that what is kept of a node is what is kept of all.
+        let count = phase.total_count.as_ref().or(phase.count.as_ref()).map(|c| c.value);
+        let count = count.map_or(default, |count| usize::try_from(count).unwrap_or(0));
+        Ok(PhasePlan { expression, count, drop_limit: phase.drop_limit })
+    }
+
+    fn features(&mut self, what: &str, list: &[Typed]) -> Result<Vec<(String, usize)>, RankError> {
+        list.iter()
+            .map(|feature| {
+                self.open.push(what.to_owned());
+                let expression = self.compiled(&feature.name, feature.compiled.clone());
+                self.open.pop();
+                Ok((feature.name.clone(), expression?))
+            })
+            .collect()
+    }
+
+    /// The number of an expression by its text.
+    pub(super) fn expression(&mut self, text: &str) -> Result<usize, RankError> {
+        if let Some(known) = self.by_text.get(text) {
+            return Ok(*known);
+        }
+        match self.names.compile(text) {
+            Ok(compiled) => self.compiled(text, compiled),
+            Err(error) => fail(text, error),
+        }
+    }
+
+    fn compiled(&mut self, text: &str, compiled: Compiled) -> Result<usize, RankError> {
+        if let Some(known) = self.by_text.get(text) {
+            return Ok(*known);
+        }
+        let (mut query, mut of_documents) = (Vec::new(), Vec::new());
+        for (name, kind, rate) in compiled.inputs() {
+            let node = self.node(name, kind, rate)?;
+            match rate {
+                Rate::Document => of_documents.push(node),
+                _ => query.push(node),
+            }
+        }
+        let in_place = |node: &usize| matches!(self.nodes[*node].source, Source::Attribute(_));
+        let is_in_place = of_documents.iter().all(in_place);
+        let number = self.expressions.len();
+        self.by_text.insert(text.to_owned(), number);
+        let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        self.expressions.push(Expression { text, compiled, query, of_documents, is_in_place });
+        Ok(number)
+    }
+
+    /// The number of a value by its name.
+    pub(super) fn node(
+        &mut self,
+        name: &str,
+        kind: &TensorType,
+        rate: Rate,
+    ) -> Result<usize, RankError> {
+        if let Some(known) = self.by_name.get(name) {
+            return Ok(*known);
+        }
+        if self.open.len() > MAX_DEPTH {
+            return fail(name, format!("more than {MAX_DEPTH} values that take each other"));
+        }
+        if self.open.iter().any(|open| open == name) {
+            return fail(name, "takes its own value");
+        }
+        self.open.push(name.to_owned());
+        let source = self.source(name, kind, rate);
+        self.open.pop();
+        let source = source?;
+        let number = self.nodes.len();
+        if let Source::Model { model, output } = &source {
+            self.models[*model].outputs[*output] = Some(number);
+        }
+        self.nodes.push(Node { name: name.to_owned(), kind: kind.clone(), source });
+        self.by_name.insert(name.to_owned(), number);
+        Ok(number)
+    }
+}
