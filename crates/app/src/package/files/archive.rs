@@ -25,12 +25,22 @@ fn contents(reader: impl Read, left: &mut u64) -> Result<Vec<u8>, PackageError> 
 }
 
 pub(super) fn zip(bytes: &[u8]) -> Result<PackageFiles, PackageError> {
+    zip_within(bytes, MAX_ARCHIVE)
+}
+
+fn zip_within(bytes: &[u8], limit: u64) -> Result<PackageFiles, PackageError> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(broken)?;
     if archive.len() > 2 * MAX_FILES {
         let what = "the archive has entries:".to_owned();
         return Err(PackageError::Limit { what, limit: 2 * MAX_FILES as u64 });
     }
-    let (mut files, mut left) = (PackageFiles::default(), MAX_ARCHIVE);
+    // What the archive says of itself is refused before anything is unpacked; what it does not say is counted.
+    let sizes = (0..archive.len()).map(|at| archive.by_index_raw(at).map(|entry| entry.size()));
+    let sizes: Vec<u64> = sizes.collect::<Result<_, _>>().map_err(broken)?;
+    if sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)) > limit {
+        return Err(too_large());
+    }
+    let (mut files, mut left) = (PackageFiles::default(), limit);
     for at in 0..archive.len() {
         let entry = archive.by_index(at).map_err(broken)?;
         if entry.is_dir() {
@@ -47,7 +57,11 @@ pub(super) fn zip(bytes: &[u8]) -> Result<PackageFiles, PackageError> {
 }
 
 pub(super) fn tar_gz(bytes: &[u8]) -> Result<PackageFiles, PackageError> {
-    let tar = contents(flate2::read::MultiGzDecoder::new(bytes), &mut MAX_ARCHIVE.clone())?;
+    tar_gz_within(bytes, MAX_ARCHIVE)
+}
+
+fn tar_gz_within(bytes: &[u8], limit: u64) -> Result<PackageFiles, PackageError> {
+    let tar = contents(flate2::read::MultiGzDecoder::new(bytes), &mut limit.clone())?;
     let mut files = PackageFiles::default();
     for (name, bytes) in entries(&tar)? {
         add(&mut files, &name, bytes.to_vec())?;
@@ -71,6 +85,7 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::super::PackageFiles;
+    use super::{tar_gz_within, zip_within};
 
     fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
@@ -100,6 +115,34 @@ mod tests {
             let error = PackageFiles::from_archive(&bytes).unwrap_err().to_string();
             assert!(error.starts_with(message), "{label}: {error}");
         }
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let (zeros, limit) = (vec![0; 100_000], 99_999);
+        let message = "the files of the archive have bytes: more than 1073741824";
+        let honest = zip_of(&[("a", &zeros)]);
+        assert!(honest.len() < 1000, "{} bytes", honest.len());
+        // The same, with 100,000 written as 1 wherever it stands.
+        let mut lie = honest.clone();
+        let size = 100_000_u32.to_le_bytes();
+        while let Some(at) = lie.windows(4).position(|window| window == size) {
+            lie[at..at + 4].copy_from_slice(&1_u32.to_le_bytes());
+        }
+        assert_ne!(lie, honest);
+        let many = zip_of(&[("a", &zeros[..60_000]), ("b", &zeros[..60_000])]);
+        for (label, bytes) in [("one", &honest), ("together", &many)] {
+            let error = zip_within(bytes, limit).unwrap_err().to_string();
+            assert_eq!(error, message, "{label}");
+        }
+        // Depending on the library either the checksum or the size does not fit.
+        assert!(zip_within(&lie, limit).is_err());
+        assert!(zip_within(&honest, 100_000).is_ok());
+
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&zeros).unwrap();
+        let error = tar_gz_within(&encoder.finish().unwrap(), limit).unwrap_err().to_string();
+        assert_eq!(error, message);
     }
 
     #[test]
