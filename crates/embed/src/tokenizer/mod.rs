@@ -54,9 +54,12 @@ impl Tokenizer {
     /// # Errors
     /// When the bytes are none, or the settings leave no room for tokens.
     pub fn from_json(bytes: &[u8], settings: Settings) -> Result<Tokenizer, TokenizerError> {
-        let library = tokenizers::Tokenizer::from_bytes(bytes)
+        // The library takes parts of a file for JSON that it has not read yet, and panics where they are none.
+        serde_json::from_slice::<serde_json::Value>(bytes)
             .map_err(|e| TokenizerError::File(e.to_string()))?;
-        Tokenizer::new(library, settings)
+        let library = guarded(|| tokenizers::Tokenizer::from_bytes(bytes));
+        let library = library.map_err(TokenizerError::File)?;
+        guarded(|| Ok(Tokenizer::new(library, settings))).map_err(TokenizerError::File)?
     }
 
     /// A tokenizer of the words of `vocab.txt`, as BERT uncased has it.
@@ -111,10 +114,8 @@ impl Tokenizer {
     /// When the tokenizer has no token for a part of it and none for what is unknown.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
         let specials = self.specials == Specials::OfFile;
-        let encoding = self
-            .library
-            .encode_fast(text, specials)
-            .map_err(|e| TokenizerError::Text(e.to_string()))?;
+        let encoding =
+            guarded(|| self.library.encode_fast(text, specials)).map_err(TokenizerError::Text)?;
         let ids = encoding.get_ids();
         let Specials::Around(start, end) = self.specials else { return Ok(ids.to_vec()) };
         let ids = &ids[..ids.len().min(self.most.unwrap_or(usize::MAX))];
@@ -129,6 +130,14 @@ impl Tokenizer {
             Specials::Around(start, end) => largest.max(start).max(end),
             _ => largest,
         }
+    }
+}
+
+/// What the library gives, or why not. It panics on some files that it could refuse; nothing of it is used after that.
+fn guarded<T>(work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|e| e.to_string()),
+        Err(_) => Err("the tokenizers library fails on it".to_owned()),
     }
 }
 

@@ -61,6 +61,11 @@ fn what_is_no_tokenizer_is_refused() {
         ("no model", "{}", "not a tokenizer.json of Hugging Face: "),
         ("a model of no kind", r#"{"model": {"type": "Magic"}}"#, "not a tokenizer.json"),
         ("deep", deep.as_str(), "not a tokenizer.json of Hugging Face: "),
+        (
+            "a part that is none",
+            r#"{"decoder":typel}"#,
+            "not a tokenizer.json of Hugging Face: expected",
+        ),
     ] {
         let error = Tokenizer::from_json(file.as_bytes(), none).unwrap_err().to_string();
         assert!(error.starts_with(message), "{label}: {error}");
