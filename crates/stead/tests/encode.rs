@@ -275,3 +275,60 @@ fn a_missing_model_is_no_matter() {
     assert_eq!(text(&done.stderr), "");
     assert_eq!(done.status.code(), Some(0));
 }
+
+/// `stead rank` computes the rank features from the tensors of document and query: they are the rows of `stead encode`.
+#[test]
+fn features_at_serving_time_are_the_rows() {
+    let package = package(&[(
+        "first-phase {\n      expression: bm25(text)",
+        "match-features: input_ids token_type_ids attention_mask\n    first-phase {\n      expression: 1",
+    )]);
+    let path = |file: &str| package.path().join(file).to_str().unwrap().to_owned();
+    let pairs = fs::read_to_string(root().join("crates/embed/tests/data/pairs.jsonl")).unwrap();
+    let pairs: Vec<Value> = pairs.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let file = fs::read(example("app/models/tokenizer.json")).unwrap();
+    let tokenizer = stead_embed::Tokenizer::from_json(&file, Default::default()).unwrap();
+    let tokens = |text: &Value, size: usize| {
+        let mut ids = tokenizer.encode(text.as_str().unwrap()).unwrap();
+        ids.resize(size, 0);
+        ids
+    };
+    let (mut queries, mut documents, mut lines) = (String::new(), String::new(), String::new());
+    for (at, pair) in pairs.iter().enumerate() {
+        let query =
+            serde_json::json!({"id": at.to_string(), "input.query(q)": tokens(&pair["query"], 30)});
+        let tokens = tokens(&pair["document"], 95);
+        let document =
+            serde_json::json!({"put": format!("id:n:passage::{at}"), "fields": {"tokens": tokens}});
+        queries += &format!("{query}\n");
+        documents += &format!("{document}\n");
+        lines += &format!("{pair}\n");
+    }
+    fs::write(path("queries.jsonl"), queries).unwrap();
+    fs::write(path("docs.jsonl"), documents).unwrap();
+    fs::write(path("pairs.jsonl"), lines).unwrap();
+    let (app, out) = (path(""), path("train.npz"));
+    let done = encode(&[&app, "--profile", "ranker", &path("pairs.jsonl"), "--output", &out]);
+    assert_eq!(text(&done.stderr), "");
+    let arrays = arrays(Path::new(&out));
+    let ranked = Command::new(env!("CARGO_BIN_EXE_stead"))
+        .args(["rank", &app, "--profile", "ranker", "--query", &path("queries.jsonl")])
+        .args(["--docs", &path("docs.jsonl"), "--hits", "100", "--json"])
+        .output()
+        .unwrap();
+    let results: Vec<Value> =
+        text(&ranked.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(results.len(), pairs.len(), "{}", text(&ranked.stderr));
+    for (at, result) in results.iter().enumerate() {
+        let id = format!("id:n:passage::{at}");
+        let hits = result["hits"].as_array().unwrap();
+        let hit = hits.iter().find(|hit| hit["id"] == id.as_str()).unwrap();
+        for name in ["input_ids", "token_type_ids", "attention_mask"] {
+            let served = &hit["matchfeatures"][name]["values"][0];
+            let served: Vec<i64> =
+                served.as_array().unwrap().iter().map(|v| v.as_f64().unwrap() as i64).collect();
+            let trained = &integers(&arrays, name).1[at * 128..][..128];
+            assert_eq!(served, trained, "{name} of pair {at}");
+        }
+    }
+}
