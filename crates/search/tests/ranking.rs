@@ -271,8 +271,8 @@ fn features_without_an_index_are_what_vespa_gives_where_nothing_matches() {
         let found = feature(name, "", &json!({}), &[json!({})]).unwrap();
         assert_eq!(found[0].to_string(), expected, "{name}");
         let profile = format!("first-phase {{ expression: 0 }}\n match-features {{\n {name}\n }}");
-        let noted = plan(&profile).unwrap();
-        assert!(noted.notes()[0].starts_with(name), "{name}: {:?}", noted.notes());
+        let notes = plan(&profile).unwrap().notes(&RankQuery::default());
+        assert!(notes[0].starts_with(name), "{name}: {notes:?}");
     }
 }
 
@@ -322,6 +322,28 @@ fn what_cannot_be_computed_is_refused_by_name() {
     let error =
         rank(&sets, &json!({"ranking.properties.dotProduct.v": "a"}), &[json!({})]).unwrap_err();
     assert_eq!(error, "dotProduct(weights,v): expected weights such as {a:1,b:2}, found a");
+}
+
+#[test]
+fn vectors_are_compared_where_the_query_asks_for_neighbors() {
+    let documents = [json!({"vector": [3, 4]}), json!({"vector": [0, 1]})];
+    let yql = "select * from doc where ({targetHits: 1, label: 'near'}nearestNeighbor(vector, q))";
+    let query = json!({"yql": yql, "input.query(q)": [0, 0]});
+    let none = json!({"input.query(q)": [0, 0]});
+    for (name, expected, without) in [
+        ("closeness(field,vector)", [1.0 / 6.0, 0.5], 0.0),
+        ("closeness(label,near)", [1.0 / 6.0, 0.5], 0.0),
+        ("closeness(label,far)", [0.0, 0.0], 0.0),
+        ("distance(field,vector)", [5.0, 1.0], f64::MAX),
+    ] {
+        assert_eq!(numbers(&feature(name, "", &query, &documents).unwrap()), expected, "{name}");
+        assert_eq!(numbers(&feature(name, "", &none, &documents).unwrap()), [without; 2], "{name}");
+    }
+    let missing = feature("closeness(field,vector)", "", &json!({"yql": yql}), &documents);
+    assert_eq!(
+        missing.unwrap_err(),
+        "closeness(field,vector): nearestNeighbor takes query(q), which the query does not give"
+    );
 }
 
 /// The numbers of documents and their scores.

@@ -178,6 +178,19 @@ fn explaining_shows_what_is_computed_once_for_a_query() {
 }
 
 #[test]
+fn attributes_without_values_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let docs = folder.path().join("docs.jsonl");
+    fs::write(&docs, "{\"fields\": {\"plays\": 1}}").unwrap();
+    let (app, queries) = (examples().join("app"), examples().join("queries.jsonl"));
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let (app, queries, docs) = (path(&app), path(&queries), path(&docs));
+    let output = rank(&[&app, "--profile", "taste", "--query", &queries, "--docs", &docs]);
+    let note = "note: no document has a value of attribute(taste); scripts of indexing do not run here, give what they write";
+    assert_eq!(text(&output.stderr).lines().next(), Some(note));
+}
+
+#[test]
 fn match_features_are_written_to_train_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -194,7 +194,7 @@ fn a_model_reads_the_tokens_of_query_and_document() {
     assert!(found[10..].iter().all(|(_, s)| *s == 0.0));
     assert_eq!(
         errors,
-        "note: closeness(field,text_embedding) is 0 for every document: there is no index and there are no terms of a query where documents are ranked from a file\n"
+        "note: closeness(field,text_embedding) is 0 for every document: there is no index and there are no terms of a query where documents are ranked from a file; yql with nearestNeighbor(field, name) gives it a value\n"
     );
 }
 

@@ -126,10 +126,11 @@ impl Documents {
         self.column(name)?.attribute()
     }
 
-    /// How many documents have a value of a field.
+    /// How many documents have a value of the field that an attribute belongs to.
     #[must_use]
-    pub fn given(&self, field: &str) -> usize {
-        self.kind.field(field).and_then(|(at, _)| self.given.get(at).copied()).unwrap_or(0)
+    pub fn given(&self, attribute: &str) -> usize {
+        let found = self.kind.attributes().iter().find(|a| a.name == attribute);
+        found.and_then(|a| self.given.get(a.field).copied()).unwrap_or(0)
     }
 }
 

@@ -96,6 +96,8 @@ pub struct AttributeColumn {
     pub path: Vec<String>,
     /// The type of what the column holds: for a path into an array or map an array.
     pub kind: DataType,
+    /// `distance-metric` of its field.
+    pub metric: Option<String>,
 }
 
 /// A type of documents. Clones share.
@@ -128,7 +130,8 @@ impl DocumentType {
             let (name, Some(kind)) = (import.name.value.clone(), &import.kind) else { continue };
             let (field, path, kind) = (fields.len(), Vec::new(), DataType::new(kind));
             fields.push((name.clone(), kind.clone()));
-            attributes.push(AttributeColumn { name, field, path, kind });
+            let metric = None;
+            attributes.push(AttributeColumn { name, field, path, kind, metric });
         }
         let structs = schema.document.structs.iter().chain(&schema.structs);
         let structs = structs.map(|s| {
@@ -181,12 +184,9 @@ fn attributes_of(
 ) {
     for name in field.outputs("attribute") {
         let mut add = |name: String| {
-            attributes.push(AttributeColumn {
-                name,
-                field: at,
-                path: Vec::new(),
-                kind: kind.clone(),
-            });
+            let (path, kind, metric) =
+                (Vec::new(), kind.clone(), field.attribute.distance_metric.clone());
+            attributes.push(AttributeColumn { name, field: at, path, kind, metric });
         };
         add(name.to_owned());
         if *field.kind.element() == FieldType::Position {
@@ -215,7 +215,8 @@ fn parts(
         if part.is_attribute() {
             let kind = DataType::Array(Box::new(inner.clone()));
             let (name, path) = (name.clone(), path.clone());
-            attributes.push(AttributeColumn { name, field: at, path, kind });
+            let metric = None;
+            attributes.push(AttributeColumn { name, field: at, path, kind, metric });
         }
         parts(part, &inner, at, schema, &name, path, attributes);
         path.pop();

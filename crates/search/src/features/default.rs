@@ -2,7 +2,7 @@
 
 use stead_expr::{Cells, Labels, Value};
 
-use super::{Call, Feature};
+use super::{Call, Feature, Note};
 
 /// Where neither a term nor a word of a field is known (Vespa, documentation, `reference/ranking/rank-features.html`).
 const NOWHERE: f64 = 1_000_000.0;
@@ -25,7 +25,8 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let text = format!(
         "is {shown} for every document: there is no index and there are no terms of a query where documents are ranked from a file"
     );
-    Ok(Feature { note: Some(text), ..Feature::always(value) })
+    let note = Note { text, without_neighbors: false };
+    Ok(Feature { note: Some(note), ..Feature::always(value) })
 }
 
 fn number(call: &Call<'_>) -> f64 {

@@ -5,6 +5,7 @@ mod attribute;
 mod default;
 mod dot_product;
 mod labels;
+mod neighbor;
 mod rand48;
 mod random;
 mod registry;
@@ -46,7 +47,16 @@ pub struct Feature {
     /// How it is computed.
     pub run: Run,
     /// What whoever ranks should know of it.
-    pub note: Option<String>,
+    pub note: Option<Note>,
+}
+
+/// What whoever ranks should know of a feature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What there is to say behind its name.
+    pub text: String,
+    /// Whether that is so only for queries that do not ask for neighbors.
+    pub without_neighbors: bool,
 }
 
 /// How a feature is computed.

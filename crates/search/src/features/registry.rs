@@ -3,7 +3,7 @@
 use stead_expr::Value;
 
 use super::{
-    Call, Feature, attribute, default, dot_product, labels, random, structs, time, tokens,
+    Call, Feature, attribute, default, dot_product, labels, neighbor, random, structs, time, tokens,
 };
 
 /// Makes a feature from its name.
@@ -68,10 +68,10 @@ const FEATURES: &[(&str, How)] = &[
     ("queryTermDocumentFrequency", How::Default),
     ("term", How::Default),
     ("attributeMatch", How::Default),
-    ("closeness", How::Default),
-    ("distance", How::Default),
+    ("closeness", How::Computed(neighbor::build)),
+    ("distance", How::Computed(neighbor::build)),
     ("distanceToPath", How::Default),
-    ("closest", How::Default),
+    ("closest", How::Computed(neighbor::build)),
     ("rawScore", How::Default),
     ("itemRawScore", How::Default),
     ("freshness", How::Computed(time::freshness)),

@@ -11,6 +11,7 @@ use stead_store::DocumentType;
 use super::error::RankError;
 use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
+use crate::features::Note;
 
 /// The hits of the first phase that keep their scores (Vespa, `keep-rank-count`).
 const KEEP: usize = 10_000;
@@ -73,7 +74,7 @@ pub(super) struct Builder<'b> {
     pub(super) inputs: HashMap<String, InputPlan>,
     /// What is being planned, the innermost last.
     pub(super) open: Vec<String>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<(String, Note)>,
     pub(super) second: Option<usize>,
     pub(super) phases: &'b CompiledProfile,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use stead_app::application::rank::{CompiledProfile, ModelTypes};
+use stead_app::application::rank::{CompiledProfile, FeatureName, ModelTypes};
 use stead_app::application::{Application, Schema};
 use stead_app::package::PackageFiles;
 use stead_expr::{Compiled, TensorType, Value};
@@ -12,7 +12,8 @@ use super::builder;
 use super::error::RankError;
 use super::models::ModelPlan;
 use super::normalize::Normalizer;
-use crate::features::Feature;
+use super::query::RankQuery;
+use crate::features::{Feature, Note};
 
 /// A rank profile that is ready to run.
 pub struct RankPlan {
@@ -27,7 +28,8 @@ pub struct RankPlan {
     pub(super) match_features: Vec<(String, usize)>,
     pub(super) summary_features: Vec<(String, usize)>,
     pub(super) inputs: HashMap<String, InputPlan>,
-    pub(super) notes: Vec<String>,
+    /// Features by their names.
+    pub(super) notes: Vec<(String, Note)>,
 }
 
 /// A phase.
@@ -123,10 +125,30 @@ impl RankPlan {
         &self.profile
     }
 
-    /// What whoever ranks should know: features that have the same value for every document.
+    /// What whoever ranks by this query should know: features that have the same value for every document.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    pub fn notes(&self, query: &RankQuery) -> Vec<String> {
+        let concerns = |note: &Note| query.neighbors.is_empty() || !note.without_neighbors;
+        let notes = self.notes.iter().filter(|(_, note)| concerns(note));
+        notes.map(|(name, note)| format!("{name} {}", note.text)).collect()
+    }
+
+    /// The attributes that it reads.
+    #[must_use]
+    pub fn attributes(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut add = |parsed: &FeatureName<'_>| {
+            let name = parsed.argument(0).filter(|_| parsed.name == "attribute");
+            let known = self.documents.attributes().iter().find(|a| Some(a.name.as_str()) == name);
+            found.extend(known.map(|a| a.name.as_str()));
+        };
+        for parsed in self.nodes.iter().filter_map(|node| FeatureName::parse(&node.name)) {
+            add(&parsed);
+            parsed.arguments.iter().filter_map(|a| FeatureName::parse(a)).for_each(|a| add(&a));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// The names of match features in their order.

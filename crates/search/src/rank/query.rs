@@ -7,6 +7,7 @@ use stead_expr::codec::json::from_json;
 use stead_expr::{TensorType, Value, compile, text_number};
 
 use super::error::RankError;
+use super::neighbors::{Neighbor, neighbors};
 
 /// The deepest that parameters nest: `ranking.features.query(x)` has three levels.
 const MAX_DEPTH: usize = 8;
@@ -32,6 +33,8 @@ pub struct RankQuery {
     pub inputs: BTreeMap<String, Json>,
     /// `ranking.properties.name`
     pub properties: BTreeMap<String, Json>,
+    /// The operators `nearestNeighbor(field, name)` of `yql`.
+    pub neighbors: Vec<Neighbor>,
     /// Parameters that ranking does not read.
     pub unread: Vec<String>,
 }
@@ -99,6 +102,12 @@ impl RankQuery {
         match name {
             "id" => self.id = Some(text(json)),
             "ranking" | "ranking.profile" => self.profile = Some(text(json)),
+            "yql" => {
+                self.neighbors = neighbors(&text(json));
+                if self.neighbors.is_empty() {
+                    self.unread.push(name.to_owned());
+                }
+            }
             "hits" | "count" => self.hits = Some(count(name, json)?),
             "ranking.keepRankCount" => self.keep_rank_count = Some(count(name, json)?),
             "ranking.rankScoreDropLimit" => self.drop_limit = Some(number(name, json)?),
@@ -152,7 +161,7 @@ fn number(name: &str, json: &Json) -> Result<f64, RankError> {
 }
 
 /// The value of an input: a number, a tensor in one of the forms of JSON, or a literal in a text.
-pub(super) fn input_value(name: &str, kind: &TensorType, json: &Json) -> Result<Value, RankError> {
+pub(crate) fn input_value(name: &str, kind: &TensorType, json: &Json) -> Result<Value, RankError> {
     let fail = |text: String| RankError::Input { name: format!("query({name})"), text };
     if kind.is_double() {
         return match json {

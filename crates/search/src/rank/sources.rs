@@ -151,7 +151,7 @@ impl Builder<'_> {
             Ok(feature) => feature,
             Err(text) => return fail(name, text),
         };
-        self.notes.extend(feature.note.iter().map(|note| format!("{name} {note}")));
+        self.notes.extend(feature.note.iter().map(|note| (name.to_owned(), note.clone())));
         let arguments = feature.arguments.iter().map(|text| self.expression(text));
         let arguments = arguments.collect::<Result<_, _>>()?;
         Ok(Source::Feature(feature, arguments))

@@ -97,7 +97,6 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
         if !plans.iter().any(|p| p.profile() == name) {
             let plan = RankPlan::new(&application, schema, name, profiles, &files, &models);
             let plan = plan.map_err(Failure::failed)?;
-            plan.notes().iter().for_each(|note| eprintln!("note: {note}"));
             plans.push(plan);
         }
     }
@@ -106,6 +105,7 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |t| t.as_secs() as f64);
     let options = RankOptions { now: args.now.unwrap_or(now), seed: args.seed };
     let names = names(&queries);
+    notes(args, &plans, &queries, &documents);
     let mut output = args.features.as_deref().map(features::Output::create).transpose()?;
     let bar = bar(args, queries.len());
     for (number, (query, name)) in queries.iter().zip(&names).enumerate() {
@@ -169,6 +169,29 @@ struct Shown<'s> {
     documents: &'s Documents,
     ranked: &'s Ranked,
     explained: Option<&'s Explained>,
+}
+
+/// Tells once what is the same for every document.
+fn notes(args: &RankArgs, plans: &[RankPlan], queries: &[RankQuery], documents: &Documents) {
+    let mut notes: Vec<String> = Vec::new();
+    for plan in plans {
+        let asked = queries.iter().filter(|query| profile(args, query) == plan.profile());
+        notes.extend(asked.flat_map(|query| plan.notes(query)));
+        for attribute in plan.attributes() {
+            if documents.given(attribute) == 0 && !documents.is_empty() {
+                notes.push(format!(
+                    "no document has a value of attribute({attribute}); scripts of indexing do not run here, give what they write"
+                ));
+            }
+        }
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for note in &notes {
+        if !told.contains(&note.as_str()) {
+            eprintln!("note: {note}");
+            told.push(note);
+        }
+    }
 }
 
 fn profile<'a>(args: &'a RankArgs, query: &'a RankQuery) -> &'a str {
