@@ -122,14 +122,11 @@ impl Tokenizer {
         Ok([&[start], ids, &[end]].concat())
     }
 
-    /// The largest id of a token.
+    /// The largest id of a token or of those around a text, which need not be in the vocabulary.
     #[must_use]
     pub fn largest_id(&self) -> u32 {
-        let largest = self.library.get_vocab(true).into_values().max().unwrap_or(0);
-        match self.specials {
-            Specials::Around(start, end) => largest.max(start).max(end),
-            _ => largest,
-        }
+        let words = self.library.get_vocab(true).into_values();
+        words.chain(self.encode("").unwrap_or_default()).max().unwrap_or(0)
     }
 }
 

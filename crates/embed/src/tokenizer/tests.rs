@@ -46,6 +46,11 @@ fn the_largest_id_counts_all_there_are() {
     assert_eq!(none.largest_id(), words - 1);
     let settings = Settings { specials: Specials::Around(1, 70_000), cut: Cut::Never };
     assert_eq!(Tokenizer::from_vocabulary(VOCABULARY, settings).unwrap().largest_id(), 70_000);
+    // A post-processor may have ids of its own.
+    let file =
+        String::from_utf8(FILE.to_vec()).unwrap().replace("[\"[SEP]\",102]", "[\"[SEP]\",900]");
+    let settings = Settings { specials: Specials::OfFile, cut: Cut::Never };
+    assert_eq!(Tokenizer::from_json(file.as_bytes(), settings).unwrap().largest_id(), 900);
 }
 
 #[test]
