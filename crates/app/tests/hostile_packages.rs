@@ -49,7 +49,7 @@ fn expressions_that_are_long_or_deep() {
 }
 
 #[test]
-fn sizes_that_overflow() {
+fn sizes_that_overflow_and_texts_that_are_none() {
     let large = "a block is larger than 67108864 cells at dimension ";
     for (body, expected) in [
         ("inputs { query(q) tensor(x[4294967296],y[4294967296]) }", format!("{large}x")),
@@ -62,6 +62,11 @@ fn sizes_that_overflow() {
         (
             "first-phase { expression: sum(concat(tensor(x[67108864])(1), tensor(x[67108864])(1), x)) }",
             format!("{large}x"),
+        ),
+        (
+            "first-phase { expression: sum(tokenInputIds(8,attribute(a),attribute(t))) }",
+            "tokenInputIds joins token ids, tensors with one indexed dimension d0; attribute(a) is a double"
+                .to_owned(),
         ),
         (
             "first-phase { expression: sum(tokenInputIds(9223372036854775807,attribute(t),attribute(t))) }",

@@ -197,7 +197,7 @@ fn what_cannot_be_encoded_is_told() {
         (
             vec![(tokens, "tokens type tensor<float>(d1[95])")],
             pair,
-            "attribute(tokens) is a tensor<float>(d1[95]); token ids are a tensor with one indexed dimension d0, such as tensor<float>(d0[32])",
+            "tokenInputIds joins token ids, tensors with one indexed dimension d0; attribute(tokens) is a tensor<float>(d1[95])",
         ),
         (
             vec![(tokens, "tokens type tensor<int8>(d0[95])")],
@@ -230,7 +230,7 @@ fn what_cannot_be_encoded_is_told() {
         (
             vec![("query(q) tensor", "query(r) tensor")],
             pair,
-            "query(q) must be a tensor in the inputs of the profile",
+            "tokenInputIds joins token ids, tensors with one indexed dimension d0; query(q) is a double",
         ),
         (vec![("inputs {", "input {")], pair, "the package cannot be used"),
     ] {

@@ -154,14 +154,35 @@ impl ProfileScope<'_> {
                 let is_query = source.is_some_and(|s| s.name == "query");
                 Ok((kind, if is_query { Rate::Query } else { rate }))
             }
-            "tokenInputIds" | "tokenTypeIds" | "tokenAttentionMask" => tokens(first, name),
-            "customTokenInputIds" => tokens(parsed.argument(2).unwrap_or_default(), name),
+            "tokenInputIds" | "tokenTypeIds" | "tokenAttentionMask" => {
+                let kind = tokens(first, name);
+                self.texts(&parsed, 1).and(kind)
+            }
+            "customTokenInputIds" => {
+                let kind = tokens(parsed.argument(2).unwrap_or_default(), name);
+                self.texts(&parsed, 3).and(kind)
+            }
             "now" | "queryTermCount" | "term" | "num_docs_indexed" => {
                 Ok((TensorType::double(), Rate::Query))
             }
             "random" if parsed.output.is_empty() => number,
             _ => number,
         }
+    }
+
+    /// Whether the arguments from one on are the token ids of texts.
+    fn texts(&self, name: &FeatureName<'_>, from: usize) -> Result<(), Why> {
+        for argument in name.arguments.iter().skip(from) {
+            // What has no type is told where it stands.
+            let Ok((kind, _)) = self.meaning(argument) else { continue };
+            if !is_text(&kind) {
+                return wrong(format!(
+                    "{} joins token ids, tensors with one indexed dimension d0; {argument} is a {kind}",
+                    name.name
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the arguments and the output are such that the feature has them.
@@ -430,6 +451,11 @@ fn mapped(names: &[&str], cell: CellType) -> Meaning {
         Ok(kind) => Ok((kind, Rate::Document)),
         Err(error) => wrong(error.to_string()),
     }
+}
+
+/// Whether a type is that of the token ids of a text.
+fn is_text(kind: &TensorType) -> bool {
+    matches!(kind.dimensions(), [only] if !only.is_mapped() && &*only.name == "d0")
 }
 
 fn tokens(length: &str, name: &str) -> Meaning {
