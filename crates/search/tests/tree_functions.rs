@@ -136,6 +136,19 @@ fn features_may_be_of_the_query_and_columns_have_places() {
 }
 
 #[test]
+fn scores_that_training_would_not_give_are_warned_of_once() {
+    let bytes = vespa_trees("xgboost/xgboost.test.json");
+    let names = ["f1", "f2"];
+    let exact = "rank-properties { xgboost(x.json).mode: exact }";
+    let warning = "models/x.json: warning: a dump of XGBoost has no base_score and no objective; the score is the sum of the \
+        leaves; rank-properties { xgboost(x.json).mode: exact } takes the predictions of the library";
+    for (properties, expected) in [("", vec![warning]), (exact, vec![])] {
+        let (wrong, _) = package("xgboost", &names, "x.json", &bytes, properties).models();
+        assert_eq!(wrong, expected, "{properties}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_an_error() {
     let bytes = vespa_trees("xgboost/xgboost.test.json");
     let functions = "function f1() { expression: attribute(a) }";

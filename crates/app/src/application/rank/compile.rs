@@ -11,7 +11,7 @@ use super::uses::{
 };
 use crate::application::profile::{OnnxModel, RankProfile};
 use crate::application::schema::Schema;
-use crate::package::{Place, Report};
+use crate::package::{Diagnostic, Place, Report};
 use crate::schema::Expression;
 
 /// What is known of the models of a package.
@@ -48,6 +48,8 @@ pub struct TreeFacts {
     pub features: Vec<String>,
     /// Its outputs: more than one for models of several classes or targets.
     pub outputs: usize,
+    /// Where its scores are not the predictions of the library that fitted it.
+    pub differences: Vec<String>,
 }
 
 /// Why a name or a model has no type.
@@ -87,7 +89,7 @@ impl ModelTypes for NoModels {
     }
 
     fn trees(&self, _library: TreeLibrary, _file: &str) -> Result<TreeFacts, String> {
-        Ok(TreeFacts { features: Vec::new(), outputs: 1 })
+        Ok(TreeFacts { features: Vec::new(), outputs: 1, differences: Vec::new() })
     }
 }
 
@@ -304,6 +306,7 @@ impl Compiler<'_, '_> {
     }
 
     fn model(&mut self, model: &UsedModel) -> Option<ProfileModel> {
+        let mut differences = Vec::new();
         let (kind, inputs, of) = match model {
             UsedModel::Onnx(name) => {
                 let onnx = self.scope.onnx_model(name)?.clone();
@@ -323,6 +326,7 @@ impl Compiler<'_, '_> {
                     Some(ModelInput { name, source })
                 };
                 let facts = self.scope.models.trees(*library, file).ok()?;
+                differences = facts.differences;
                 let inputs: Vec<_> =
                     facts.features.into_iter().map(input).collect::<Option<_>>()?;
                 let of = format!("{library}({file})");
@@ -331,7 +335,24 @@ impl Compiler<'_, '_> {
         };
         let rate = inputs.iter().map(ModelInput::rate).max().unwrap_or(Rate::Query);
         let options = self.model_options(&of);
+        if let (ModelKind::Trees { file, .. }, false) = (&kind, options.is_exact) {
+            self.differences(&of, file, differences);
+        }
         Some(ProfileModel { kind, inputs, outputs: Vec::new(), options, rate })
+    }
+
+    /// Warns of scores that are not what the model was trained to give, once for all profiles.
+    fn differences(&mut self, of: &str, file: &str, differences: Vec<String>) {
+        let place = Place::file(&format!("models/{file}"));
+        for difference in differences {
+            let text = format!(
+                "{difference}; rank-properties {{ {of}.mode: exact }} takes the predictions of the library"
+            );
+            let is_known = |d: &Diagnostic| d.place == place && d.text == text;
+            if !self.report.diagnostics().iter().any(is_known) {
+                self.report.warning(&place, text);
+            }
+        }
     }
 
     /// What rank properties say of a model, such as `xgboost(file.json).mode: exact`.

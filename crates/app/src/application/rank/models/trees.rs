@@ -1,6 +1,6 @@
 //! Tree models in the files of a package.
 
-use stead_trees::{Feature, Library, Model, ReadOptions, feature_names, read};
+use stead_trees::{Difference, Feature, Library, Model, ReadOptions, feature_names, read};
 
 use crate::application::rank::compile::TreeFacts;
 use crate::application::rank::uses::TreeLibrary;
@@ -45,5 +45,9 @@ pub(super) fn facts(model: &Model) -> TreeFacts {
         (true, name) => name.clone(),
     };
     let features = model.features().iter().enumerate().map(name).collect();
-    TreeFacts { features, outputs: model.outputs() }
+    // What Vespa cannot read has the scores of the library.
+    let differs = |d: &&Difference| !matches!(d, Difference::NotInVespa { .. });
+    let differences = model.differences();
+    let differences = differences.iter().filter(differs).map(ToString::to_string).collect();
+    TreeFacts { features, outputs: model.outputs(), differences }
 }
