@@ -48,6 +48,12 @@ impl Function {
         let body = syntax::parse(text).map_err(|fault| fault.within(text))?;
         Ok(Function { parameters, text: text.to_owned(), body })
     }
+
+    /// The names of its parameters.
+    #[must_use]
+    pub fn parameters(&self) -> &[String] {
+        &self.parameters
+    }
 }
 
 /// The steps of one body and the names that only it knows.

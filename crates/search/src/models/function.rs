@@ -7,6 +7,7 @@ use stead_app::package::PackageFiles;
 use stead_app::schema::FieldType;
 use stead_expr::{Attribute, Rate, Stored, Value};
 
+use super::body::{Body, BoundBody};
 use super::columns::{Column, Documents, Given};
 use super::error::ModelError;
 use super::inputs::{BoundInput, Input, Name, names};
@@ -33,12 +34,14 @@ struct Inner {
 enum Kind {
     Trees(Box<Trees>),
     Onnx(Box<Network>),
+    Body(Body),
 }
 
 /// What a query makes of a model.
 enum BoundKind {
     Trees,
     Onnx(BoundNetwork),
+    Body(BoundBody),
 }
 
 /// The largest file of a network that is read: one of protobuf has at most 2 GiB.
@@ -73,6 +76,11 @@ impl ModelFunction {
                 let trees = Trees::load(files, *library, file, model.options.is_exact);
                 let trees = trees.map_err(failed)?;
                 (name, Kind::Trees(Box::new(trees)))
+            }
+            ModelKind::Function { file, body, constants } => {
+                let function = model.outputs.first().map_or("", |output| output.name.as_str());
+                let name = format!("vespa(\"{file}\").{function}");
+                (name, Kind::Body(Body::new(body.clone(), constants.clone())))
             }
             ModelKind::Onnx(onnx) => {
                 let name = format!("onnx({})", onnx.name.value);
@@ -127,6 +135,7 @@ impl ModelFunction {
         match &self.inner.kind {
             Kind::Trees(trees) => vec![format!("{}: {}", self.inner.name, trees.explain())],
             Kind::Onnx(network) => network.explain(),
+            Kind::Body(_) => vec![format!("{}: an expression", self.inner.name)],
         }
     }
 
@@ -155,14 +164,25 @@ impl ModelFunction {
             let (model, expected) = (self.inner.name.clone(), format!("a {}", name.kind));
             return Err(ModelError::Kind { model, name: name.name.clone(), expected, found });
         }
-        let bind = |input: &Input| input.bind(&self.inner.name, given);
+        // An expression takes columns that all have the order of the documents.
+        let may_be_direct = !matches!(self.inner.kind, Kind::Body(_));
+        let bind = |input: &Input| input.bind(&self.inner.name, given, may_be_direct);
         let inputs: Vec<BoundInput> =
             self.inner.inputs.iter().map(bind).collect::<Result<_, _>>()?;
         let kind = match &self.inner.kind {
             Kind::Trees(_) => BoundKind::Trees,
             Kind::Onnx(network) => BoundKind::Onnx(network.bind(&inputs)?),
+            Kind::Body(body) => {
+                let bound = body.bind(&inputs).map_err(|e| self.body_failed(e))?;
+                BoundKind::Body(bound)
+            }
         };
         Ok(BoundModel { function: self.clone(), inputs, kind })
+    }
+
+    fn body_failed(&self, error: stead_expr::RunError) -> ModelError {
+        let (model, input) = (self.inner.name.clone(), "expression".to_owned());
+        ModelError::Input { model, input, error }
     }
 
     fn count(&self, what: &'static str, expected: usize, found: usize) -> ModelError {
@@ -191,7 +211,12 @@ impl BoundModel {
             (Kind::Onnx(network), BoundKind::Onnx(bound)) => {
                 network.run(bound, &values, documents, &mut scratch.onnx)
             }
-            (Kind::Onnx(_), BoundKind::Trees) => Err(failed("it is bound as another".to_owned())),
+            (Kind::Body(_), BoundKind::Body(bound)) => {
+                let column = bound.run(&values, documents.count, &mut scratch.expressions);
+                let column = column.map_err(|e| self.function.body_failed(e))?;
+                Ok(vec![column])
+            }
+            (Kind::Onnx(_) | Kind::Body(_), _) => Err(failed("it is bound as another".to_owned())),
             (Kind::Trees(trees), _) => {
                 let scores = trees.run(&values, documents, &mut scratch.trees).map_err(failed)?;
                 let column = |output: &ModelOutput| {

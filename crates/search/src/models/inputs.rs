@@ -88,7 +88,12 @@ pub(super) fn names(inputs: Vec<ModelInput>) -> (Vec<Input>, Vec<Name>, Vec<Name
 
 impl Input {
     /// The input with the values of a query, which have been checked.
-    pub(super) fn bind(&self, model: &str, given: &[Given<'_>]) -> Result<BoundInput, ModelError> {
+    pub(super) fn bind(
+        &self,
+        model: &str,
+        given: &[Given<'_>],
+        may_be_direct: bool,
+    ) -> Result<BoundInput, ModelError> {
         let compiled = match &self.input.source {
             Source::Nothing => return Ok(BoundInput::Nothing),
             Source::Attribute { .. } => {
@@ -106,7 +111,8 @@ impl Input {
             }
             Source::Expression(compiled) => compiled,
         };
-        if let ([at], true) = (&self.documents[..], compiled.as_name().is_some()) {
+        let is_name = may_be_direct && compiled.as_name().is_some();
+        if let ([at], true) = (&self.documents[..], is_name) {
             return Ok(BoundInput::Direct(*at));
         }
         let values: Vec<&Value> = self

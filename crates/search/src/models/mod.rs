@@ -5,6 +5,7 @@
 //! outputs of other models, in any order that has a model behind those that it takes. What depends on the query only is
 //! computed by [`ModelFunction::for_query`], once; [`BoundModel::run`] gives a column of values for each output.
 
+mod body;
 mod columns;
 mod error;
 mod function;

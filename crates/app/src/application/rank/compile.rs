@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use stead_expr::{Compiled, ExprError, Function, Rate, Reason, TensorType, compile};
 
+use super::models::ExpressionModel;
 use super::scope::{ProfileScope, Used, UsedModel};
 use super::uses::{
     ModelInput, ModelKind, ModelOptions, ModelOutput, ProfileModel, Source, SourceType, TreeLibrary,
@@ -39,6 +41,12 @@ pub trait ModelTypes {
     /// # Errors
     /// Why it cannot be used.
     fn trees(&self, library: TreeLibrary, file: &str) -> Result<TreeFacts, String>;
+
+    /// The functions of a file in `models/`.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    fn expressions(&self, file: &str) -> Result<Rc<ExpressionModel>, String>;
 }
 
 /// What a file of trees takes and gives.
@@ -90,6 +98,10 @@ impl ModelTypes for NoModels {
 
     fn trees(&self, _library: TreeLibrary, _file: &str) -> Result<TreeFacts, String> {
         Ok(TreeFacts { features: Vec::new(), outputs: 1, differences: Vec::new() })
+    }
+
+    fn expressions(&self, file: &str) -> Result<Rc<ExpressionModel>, String> {
+        Err(format!("the functions of models/{file} are not known here"))
     }
 }
 
@@ -316,6 +328,20 @@ impl Compiler<'_, '_> {
                 };
                 let inputs = bound.into_iter().map(input).collect::<Option<_>>()?;
                 (ModelKind::Onnx(onnx), inputs, format!("onnx({name})"))
+            }
+            UsedModel::Function(file, function) => {
+                let (body, _) = self.scope.function_of_file(file, function).ok()?;
+                let mut inputs = Vec::new();
+                let known = self.scope.models.expressions(file).ok()?;
+                for (name, _, rate) in body.inputs() {
+                    if rate != Rate::Constant {
+                        let source = Source::Expression(self.scope.expression(name).ok()?);
+                        inputs.push(ModelInput { name: name.to_owned(), source });
+                    }
+                }
+                let of = format!("vespa({file})");
+                let constants = known.constants.clone();
+                (ModelKind::Function { file: file.clone(), body, constants }, inputs, of)
             }
             UsedModel::Trees(library, file) => {
                 let input = |name: String| {

@@ -9,6 +9,7 @@ use stead_expr::{
 
 use super::compile::{ModelTypes, Why};
 use super::feature::{Count, FeatureName, RankFeature, Takes};
+use super::models::ExpressionModel;
 use super::table::RANK_FEATURES;
 use super::uses::{Source, TreeLibrary};
 use crate::application::profile::{InputType, OnnxModel, RankProfile};
@@ -56,6 +57,41 @@ pub(super) struct Used {
 pub(super) enum UsedModel {
     Onnx(String),
     Trees(TreeLibrary, String),
+    /// A function of a file.
+    Function(String, String),
+}
+
+/// The names within a file of functions.
+struct FileScope<'s, 'p> {
+    outer: &'s ProfileScope<'p>,
+    model: &'s ExpressionModel,
+    rate: Cell<Rate>,
+}
+
+impl Scope for FileScope<'_, '_> {
+    fn find(&self, name: &str) -> Option<(TensorType, Rate)> {
+        let plain = name.strip_prefix("constant(").and_then(|n| n.strip_suffix(')'));
+        let plain = plain.unwrap_or(name);
+        if let Some((_, value)) = self.model.constants.iter().find(|(n, _)| n == plain) {
+            return Some((value.kind().clone(), Rate::Constant));
+        }
+        let given = self.outer.expression(name).ok()?;
+        let declared = self.model.inputs.iter().find(|(n, _)| n == name).map(|(_, kind)| kind);
+        let expected = declared.cloned().unwrap_or_else(TensorType::double);
+        let kind = given.kind().clone();
+        if kind != expected {
+            let text = format!("{name} is a {kind}, expected a {expected}");
+            self.outer.why.borrow_mut().insert(name.to_owned(), Why::Wrong(text));
+            return None;
+        }
+        let rate = Source::Expression(given).rate();
+        self.rate.set(self.rate.get().max(rate));
+        Some((kind, rate))
+    }
+
+    fn function(&self, name: &str) -> Option<&Function> {
+        self.model.functions.iter().find(|(n, _)| n == name).map(|(_, function)| function)
+    }
 }
 
 impl Scope for ProfileScope<'_> {
@@ -112,6 +148,7 @@ impl ProfileScope<'_> {
             "attribute" => self.attribute(&parsed),
             "onnx" | "onnxModel" => self.onnx(name, first, parsed.output),
             "xgboost" | "lightgbm" => self.trees(name, feature.name, first),
+            "vespa" => self.file_function(name, first, parsed.output),
             "rankingExpression" => match self.functions.contains_key(first) {
                 true => number,
                 false => wrong(format!(
@@ -372,6 +409,48 @@ impl ProfileScope<'_> {
         let feature = feature.to_owned();
         self.note(Used { feature, model, output: String::new(), kind: kind.clone() });
         Ok((kind, rate))
+    }
+
+    /// `vespa(file).function`
+    fn file_function(&self, feature: &str, file: &str, function: &str) -> Meaning {
+        let model = self.models.expressions(file).map_err(Why::Wrong)?;
+        let callable = || model.functions.iter().filter(|(_, f)| f.parameters().is_empty());
+        let names: Vec<&str> = callable().map(|(name, _)| name.as_str()).collect();
+        let function = match (function, &names[..]) {
+            ("", [only]) => only,
+            (name, names) if names.contains(&name) => name,
+            _ => {
+                return wrong(format!(
+                    "vespa(\"{file}\") needs one of its functions behind a dot: {}",
+                    names.join(", ")
+                ));
+            }
+        };
+        let (body, rate) = self.function_of_file(file, function)?;
+        let (kind, model) =
+            (body.kind().clone(), UsedModel::Function(file.to_owned(), function.to_owned()));
+        let (feature, output) = (feature.to_owned(), function.to_owned());
+        self.note(Used { feature, model, output, kind: kind.clone() });
+        Ok((kind, rate))
+    }
+
+    /// The body of a function of a file, and how often its value changes.
+    pub(super) fn function_of_file(
+        &self,
+        file: &str,
+        function: &str,
+    ) -> Result<(Compiled, Rate), Why> {
+        let model = self.models.expressions(file).map_err(Why::Wrong)?;
+        self.open(&format!("models/{file}"))?;
+        let scope = FileScope { outer: self, model: &model, rate: Cell::new(Rate::Query) };
+        let body = stead_expr::compile(function, &scope);
+        self.open_models.borrow_mut().pop();
+        let rate = scope.rate.get();
+        let body = body.map_err(|error| {
+            let reason = self.reason(&error);
+            Why::Wrong(format!("function {function} of models/{file}: {reason}"))
+        })?;
+        Ok((body, rate))
     }
 
     /// Why an expression cannot be compiled: of a name without a meaning, why it has none.

@@ -71,6 +71,13 @@ pub const RANK_FEATURES: &[RankFeature] = &[
         "none",
         "the score of a LightGBM model in models/",
     ),
+    RankFeature {
+        name: "vespa",
+        parameters: &[one("file", Takes::Name)],
+        outputs: &["*"],
+        default: "none",
+        about: "a function of a .model file in models/",
+    },
     plain("rankingExpression", &[one("function", Takes::Name)], "none", "the value of a function"),
     plain("firstPhase", &[], "none", "the score of the first phase"),
     plain("secondPhase", &[], "none", "the score of the second phase"),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_expr::{Compiled, Rate, TensorType};
+use stead_expr::{Compiled, Rate, TensorType, Value};
 
 use crate::application::profile::OnnxModel;
 use crate::schema::FieldType;
@@ -23,7 +23,7 @@ pub struct ProfileModel {
 }
 
 /// A kind of model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum ModelKind {
     /// An ONNX model of the profile or its schema.
     Onnx(OnnxModel),
@@ -33,6 +33,15 @@ pub enum ModelKind {
         library: TreeLibrary,
         /// The file, from `models/`.
         file: String,
+    },
+    /// A function of a `.model` file in `models/`.
+    Function {
+        /// The file, from `models/`.
+        file: String,
+        /// The function, whose names are the inputs and constants.
+        body: Compiled,
+        /// The constants of the file.
+        constants: Vec<(String, Value)>,
     },
 }
 

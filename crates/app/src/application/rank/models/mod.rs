@@ -1,13 +1,16 @@
 //! What the files of a package tell of its models.
 
+mod expressions;
 mod onnx;
 mod trees;
 
+pub use expressions::ExpressionModel;
 pub use onnx::cell_type;
 pub use trees::read_trees;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use stead_expr::TensorType;
 use stead_onnx::{Limits, Model, ValueInfo};
@@ -28,6 +31,8 @@ pub struct PackageModels<'f> {
     known: RefCell<HashMap<String, Result<Signature, String>>>,
     /// The tree models, by file.
     trees: RefCell<HashMap<String, Result<TreeFacts, String>>>,
+    /// The models of functions, by file.
+    functions: RefCell<HashMap<String, Result<Rc<ExpressionModel>, String>>>,
 }
 
 #[derive(Clone)]
@@ -40,7 +45,12 @@ impl<'f> PackageModels<'f> {
     /// The models of a package.
     #[must_use]
     pub fn new(files: &'f PackageFiles) -> PackageModels<'f> {
-        PackageModels { files, known: RefCell::default(), trees: RefCell::default() }
+        PackageModels {
+            files,
+            known: RefCell::default(),
+            trees: RefCell::default(),
+            functions: RefCell::default(),
+        }
     }
 
     /// The signature of a file. That it is missing is said where it is named.
@@ -141,5 +151,11 @@ impl ModelTypes for PackageModels<'_> {
         let facts = read_trees(self.files, library, file).map(|model| trees::facts(&model));
         self.trees.borrow_mut().insert(file.to_owned(), facts.clone());
         facts
+    }
+
+    fn expressions(&self, file: &str) -> Result<Rc<ExpressionModel>, String> {
+        let mut known = self.functions.borrow_mut();
+        let read = || expressions::read(self.files, file).map(Rc::new);
+        known.entry(file.to_owned()).or_insert_with(read).clone()
     }
 }
