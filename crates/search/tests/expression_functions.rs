@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_file_is_told() {
             phase,
             MODEL.replace("input1: tensor(name{}, x[3])", "input1: tensor(name{}, x[4])"),
             format!(
-                "{name}function foo1 of models/example.model: in function foo1 at 1:12: unknown name input1"
+                "{name}function foo1 of models/example.model: input1 is a tensor(name{{}},x[3]), expected a tensor(name{{}},x[4])"
             ),
         ),
         (
