@@ -141,7 +141,8 @@ fn a_model_that_takes_the_output_of_another() {
     let (low, low_max, low_sum) = of("low", -8);
     let (high, high_max, high_sum) = of("high", -2);
     let query = json!({"ranking.features.query(user)": [user]});
-    let (answer, _) = case.rank("chained", &query, &[low, high], &[]);
+    let documents = [low, high];
+    let (answer, _) = case.rank("chained", &query, &documents, &[]);
     let of_user: f64 = user.iter().sum();
     assert_eq!(
         scores(&answer),
@@ -152,6 +153,13 @@ fn a_model_that_takes_the_output_of_another() {
         (&hits[0]["firstPhase"], &hits[1]["firstPhase"]),
         (&json!(high_max), &json!(low_max))
     );
+    let (explained, _) = case.rank("chained", &query, &documents, &["--explain"]);
+    let values = explained["explained"]["values"].as_array().unwrap();
+    let of = |name: &str| values.iter().find(|v| v["name"] == name).unwrap();
+    // The first phase computes the tower for both documents, and nobody after it does so again.
+    assert_eq!(of("onnx(tower).hidden")["documents"], 2);
+    assert_eq!(of("onnx(head).score")["documents"], 2);
+    assert!(!of("onnx(head).score")["notes"].as_array().unwrap().is_empty());
     let hidden = &hits[1]["matchfeatures"]["document_part"];
     assert_eq!(hidden["type"], "tensor<float>(d0[1],d1[16])");
     assert_eq!(hidden["values"][0][15], 7.0);
