@@ -1,0 +1,48 @@
+//! Bytes as documents of a schema, whole and in pieces, and as a query.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use stead_app::application::Application;
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+use stead_search::RankQuery;
+use stead_store::{DocumentType, Documents};
+
+const SCHEMA: &str = "schema doc {
+  document doc {
+    struct pair { field a type string {} field b type float {} }
+    field n type int { indexing: attribute }
+    field d type double { indexing: attribute }
+    field f type bool { indexing: attribute }
+    field t type string { indexing: attribute }
+    field p type position { indexing: attribute }
+    field r type raw { indexing: attribute }
+    field l type array<long> { indexing: attribute }
+    field w type weightedset<string> { indexing: attribute }
+    field m type map<string,int> { indexing: summary struct-field key { indexing: attribute } }
+    field s type array<pair> { indexing: summary struct-field b { indexing: attribute } }
+    field x type tensor<float>(x[2]) { indexing: attribute }
+    field k type tensor<int8>(k{},x[2]) { indexing: attribute }
+  }
+}";
+
+fuzz_target!(|data: &[u8]| {
+    let files = PackageFiles::from_texts([("schemas/doc.sd", SCHEMA)]).expect("a path within the package");
+    let (application, _) = Application::read(&files, ServicesOptions::default());
+    let kind = DocumentType::new(application.schema("doc").expect("the schema"));
+    // In small pieces too: where a piece ends must not show.
+    let whole = Documents::read(kind.clone(), data, &mut |_| {});
+    let pieces = Documents::read(kind, std::io::BufReader::with_capacity(3, data), &mut |_| {});
+    match (whole, pieces) {
+        (Ok(whole), Ok(pieces)) => {
+            assert_eq!(whole.len(), pieces.len());
+            for attribute in whole.kind().attributes() {
+                assert_eq!(whole.given(&attribute.name), pieces.given(&attribute.name));
+            }
+        }
+        (whole, pieces) => assert_eq!(whole.err(), pieces.err()),
+    }
+    if let Ok(json) = serde_json::from_slice(data) {
+        let _query = RankQuery::from_json(&json);
+    }
+});
