@@ -1,5 +1,6 @@
 //! JSON (RFC 8259) without recursion, with the `NaN` and `Infinity` that XGBoost writes.
 
+use super::cursor::Cursor;
 use super::{Builder, Document};
 use crate::error::TreeError;
 use crate::limits::Limits;
@@ -9,22 +10,21 @@ use crate::limits::Limits;
 /// # Errors
 /// A syntax error with its offset; more values or deeper nesting than the limits.
 pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Document, TreeError> {
-    let mut parser = Parser { bytes, at: 0 };
+    let mut parser = Parser(Cursor::new("JSON", bytes));
     let mut out = Builder::new(limits);
     loop {
         parser.space();
         if out.complete() {
-            return match parser.peek() {
+            return match parser.0.peek() {
                 None => Ok(out.finish()),
-                Some(_) => Err(parser.expected("the end of the file")),
+                Some(_) => Err(parser.0.expected("the end of the file")),
             };
         }
         match out.inside() {
             None => parser.value(&mut out)?,
             Some(object) => {
                 let close = if object { b'}' } else { b']' };
-                if parser.peek() == Some(close) {
-                    parser.at += 1;
+                if parser.0.skip(close) {
                     out.close();
                     continue;
                 }
@@ -45,51 +45,37 @@ pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Document, TreeError
     }
 }
 
-struct Parser<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
+/// Reads values where the cursor stands.
+struct Parser<'a>(Cursor<'a>);
 
 impl Parser<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn expected(&self, expected: &'static str) -> TreeError {
-        TreeError::Syntax { format: "JSON", offset: self.at, expected }
-    }
-
     fn space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+        while matches!(self.0.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.0.at += 1;
         }
     }
 
     fn take(&mut self, byte: u8, expected: &'static str) -> Result<(), TreeError> {
-        if self.peek() != Some(byte) {
-            return Err(self.expected(expected));
-        }
-        self.at += 1;
-        Ok(())
+        if self.0.skip(byte) { Ok(()) } else { Err(self.0.expected(expected)) }
     }
 
     fn word(&mut self, word: &str) -> bool {
-        let found = self.bytes[self.at..].starts_with(word.as_bytes());
+        let found = self.0.rest().starts_with(word.as_bytes());
         if found {
-            self.at += word.len();
+            self.0.at += word.len();
         }
         found
     }
 
     /// A scalar, or the beginning of a container.
     fn value(&mut self, out: &mut Builder) -> Result<(), TreeError> {
-        match self.peek() {
+        match self.0.peek() {
             Some(b'{') => {
-                self.at += 1;
+                self.0.at += 1;
                 out.open(true)
             }
             Some(b'[') => {
-                self.at += 1;
+                self.0.at += 1;
                 out.open(false)
             }
             Some(b'"') => {
@@ -106,19 +92,19 @@ impl Parser<'_> {
                 let x = self.number()?;
                 out.number(x)
             }
-            _ => Err(self.expected("a value")),
+            _ => Err(self.0.expected("a value")),
         }
     }
 
     fn number(&mut self) -> Result<f64, TreeError> {
-        let rest = &self.bytes[self.at..];
+        let rest = self.0.rest();
         let len = rest
             .iter()
             .position(|b| !matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'))
             .unwrap_or(rest.len());
         let x = std::str::from_utf8(&rest[..len]).ok().and_then(|text| text.parse().ok());
-        let x = x.ok_or_else(|| self.expected("a number"))?;
-        self.at += len;
+        let x = x.ok_or_else(|| self.0.expected("a number"))?;
+        self.0.at += len;
         Ok(x)
     }
 
@@ -126,29 +112,29 @@ impl Parser<'_> {
         self.take(b'"', expected)?;
         let mut text = String::new();
         loop {
-            let rest = &self.bytes[self.at..];
+            let rest = self.0.rest();
             let plain = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..0x20));
-            let plain = plain.ok_or_else(|| self.expected("the end of the string"))?;
+            let plain = plain.ok_or_else(|| self.0.expected("the end of the string"))?;
             let part = std::str::from_utf8(&rest[..plain]);
-            text.push_str(part.map_err(|_| self.expected("UTF-8"))?);
-            self.at += plain;
+            text.push_str(part.map_err(|_| self.0.expected("UTF-8"))?);
+            self.0.at += plain;
             match rest[plain] {
                 b'"' => {
-                    self.at += 1;
+                    self.0.at += 1;
                     return Ok(text);
                 }
                 b'\\' => {
-                    self.at += 1;
+                    self.0.at += 1;
                     text.push(self.escape()?);
                 }
-                _ => return Err(self.expected("no control character in a string")),
+                _ => return Err(self.0.expected("no control character in a string")),
             }
         }
     }
 
     fn escape(&mut self) -> Result<char, TreeError> {
-        let byte = self.peek().ok_or_else(|| self.expected("an escape"))?;
-        self.at += 1;
+        let byte = self.0.peek().ok_or_else(|| self.0.expected("an escape"))?;
+        self.0.at += 1;
         Ok(match byte {
             b'"' | b'\\' | b'/' => byte as char,
             b'b' => '\u{8}',
@@ -163,25 +149,25 @@ impl Parser<'_> {
                         let second = self.unit()?;
                         let low = second.checked_sub(0xdc00).filter(|low| *low < 0x400);
                         let low =
-                            low.ok_or_else(|| self.expected("the second of two surrogates"))?;
+                            low.ok_or_else(|| self.0.expected("the second of two surrogates"))?;
                         0x10000 + ((first - 0xd800) << 10) + low
                     }
                     _ => first,
                 };
-                char::from_u32(code).ok_or_else(|| self.expected("a pair of surrogates"))?
+                char::from_u32(code).ok_or_else(|| self.0.expected("a pair of surrogates"))?
             }
-            _ => return Err(self.expected("an escape")),
+            _ => return Err(self.0.expected("an escape")),
         })
     }
 
     /// Four hexadecimal digits.
     fn unit(&mut self) -> Result<u32, TreeError> {
-        let digits = self.bytes.get(self.at..self.at + 4);
+        let digits = self.0.bytes.get(self.0.at..self.0.at + 4);
         let digits = digits.filter(|d| d.iter().all(u8::is_ascii_hexdigit));
         let text = digits.and_then(|d| std::str::from_utf8(d).ok());
         let unit = text.and_then(|text| u32::from_str_radix(text, 16).ok());
-        let unit = unit.ok_or_else(|| self.expected("four hexadecimal digits"))?;
-        self.at += 4;
+        let unit = unit.ok_or_else(|| self.0.expected("four hexadecimal digits"))?;
+        self.0.at += 4;
         Ok(unit)
     }
 }

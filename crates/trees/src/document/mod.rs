@@ -4,6 +4,7 @@
 //! any depth is dropped like any list.
 
 mod builder;
+mod cursor;
 pub(crate) mod json;
 pub(crate) mod ubjson;
 

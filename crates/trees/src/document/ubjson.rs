@@ -1,5 +1,6 @@
 //! UBJSON (draft 12, <https://ubjson.org>) without recursion, with XGBoost's use of it.
 
+use super::cursor::Cursor;
 use super::{Builder, Document};
 use crate::error::TreeError;
 use crate::limits::Limits;
@@ -17,7 +18,7 @@ struct Container {
 /// # Errors
 /// A syntax error with its offset; more values or deeper nesting than the limits.
 pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Document, TreeError> {
-    let mut parser = Parser { bytes, at: 0 };
+    let mut parser = Parser(Cursor::new("UBJSON", bytes));
     let mut out = Builder::new(limits);
     let mut open: Vec<Container> = Vec::new();
     while !out.complete() {
@@ -32,8 +33,7 @@ pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Document, TreeError
                         continue;
                     }
                     *left -= 1;
-                } else if parser.peek() == Some(if object { b'}' } else { b']' }) {
-                    parser.at += 1;
+                } else if parser.0.skip(if object { b'}' } else { b']' }) {
                     open.pop();
                     out.close();
                     continue;
@@ -57,31 +57,21 @@ pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Document, TreeError
             _ => parser.scalar(kind, &mut out)?,
         }
     }
-    match parser.at == bytes.len() {
-        true => Ok(out.finish()),
-        false => Err(parser.expected("the end of the file")),
+    match parser.0.peek() {
+        None => Ok(out.finish()),
+        Some(_) => Err(parser.0.expected("the end of the file")),
     }
 }
 
-struct Parser<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
+/// Reads values where the cursor stands.
+struct Parser<'a>(Cursor<'a>);
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn expected(&self, expected: &'static str) -> TreeError {
-        TreeError::Syntax { format: "UBJSON", offset: self.at, expected }
-    }
-
     fn take(&mut self, n: usize) -> Result<&'a [u8], TreeError> {
-        let end = self.at.checked_add(n).filter(|end| *end <= self.bytes.len());
-        let end = end.ok_or_else(|| self.expected("more bytes"))?;
-        let taken = &self.bytes[self.at..end];
-        self.at = end;
+        let end = self.0.at.checked_add(n).filter(|end| *end <= self.0.bytes.len());
+        let end = end.ok_or_else(|| self.0.expected("more bytes"))?;
+        let taken = &self.0.bytes[self.0.at..end];
+        self.0.at = end;
         Ok(taken)
     }
 
@@ -104,25 +94,23 @@ impl<'a> Parser<'a> {
     /// What stands between the opening of a container and its first value: type and count.
     fn header(&mut self) -> Result<Container, TreeError> {
         let mut kind = None;
-        if self.peek() == Some(b'$') {
-            self.at += 1;
+        if self.0.skip(b'$') {
             let marker = self.take(1)?[0];
             // Types without bytes would make values out of nothing.
             if !matches!(
                 marker,
                 b'i' | b'U' | b'I' | b'l' | b'L' | b'd' | b'D' | b'C' | b'S' | b'[' | b'{'
             ) {
-                self.at -= 1;
-                return Err(self.expected("a type whose values have bytes"));
+                self.0.at -= 1;
+                return Err(self.0.expected("a type whose values have bytes"));
             }
             kind = Some(marker);
-            if self.peek() != Some(b'#') {
-                return Err(self.expected("`#`: a typed container has a count"));
+            if self.0.peek() != Some(b'#') {
+                return Err(self.0.expected("`#`: a typed container has a count"));
             }
         }
         let mut left = None;
-        if self.peek() == Some(b'#') {
-            self.at += 1;
+        if self.0.skip(b'#') {
             left = Some(self.count()?);
         }
         Ok(Container { left, kind })
@@ -131,7 +119,7 @@ impl<'a> Parser<'a> {
     fn count(&mut self) -> Result<u64, TreeError> {
         let marker = self.marker()?;
         let n = self.integer(marker)?;
-        n.and_then(|n| u64::try_from(n).ok()).ok_or_else(|| self.expected("a count"))
+        n.and_then(|n| u64::try_from(n).ok()).ok_or_else(|| self.0.expected("a count"))
     }
 
     /// An integer of the type, none if the type is another.
@@ -149,7 +137,7 @@ impl<'a> Parser<'a> {
     fn string(&mut self) -> Result<&'a str, TreeError> {
         let len = self.count()?;
         let bytes = self.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-        std::str::from_utf8(bytes).map_err(|_| self.expected("UTF-8 before here"))
+        std::str::from_utf8(bytes).map_err(|_| self.0.expected("UTF-8 before here"))
     }
 
     fn scalar(&mut self, kind: u8, out: &mut Builder) -> Result<(), TreeError> {
@@ -171,8 +159,8 @@ impl<'a> Parser<'a> {
                 out.text(text)
             }
             _ => {
-                self.at -= 1;
-                Err(self.expected("the marker of a type"))
+                self.0.at -= 1;
+                Err(self.0.expected("the marker of a type"))
             }
         }
     }
