@@ -7,6 +7,7 @@ use bytes::Bytes;
 use stead_server::proto::kserve as pb;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
+use super::calls::Calls;
 use super::carry::Carried;
 use super::connection::Connection;
 use super::signals::RawTensor;
@@ -17,22 +18,34 @@ use crate::http_client::Target;
 /// A connection.
 pub type Client = pb::grpc_inference_service_client::GrpcInferenceServiceClient<Connection>;
 
+/// The method of steps that are a call each.
+const MODEL_INFER: &str = "/inference.GRPCInferenceService/ModelInfer";
+
 /// Larger than every answer.
 const MAX_MESSAGE: usize = 1 << 30;
 
 /// How long a server may take to accept.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+fn unanswered(target: &Target, text: &str) -> Failure {
+    Failure::failed(format!("no gRPC answer from {target}: {text}; is it the server's gRPC port?"))
+}
+
+/// Opens a connection for steps that are a call each.
+///
+/// # Errors
+/// Nobody answers.
+pub async fn calls(target: &Target) -> Result<Calls, Failure> {
+    let calls = Calls::open(&target.authority(), MODEL_INFER, TIMEOUT).await;
+    calls.map_err(|text| unanswered(target, &text))
+}
+
 /// Opens a connection.
 ///
 /// # Errors
 /// Nobody answers.
 pub async fn connect(target: &Target) -> Result<Client, Failure> {
-    let bad = |text: String| {
-        Failure::failed(format!(
-            "no gRPC answer from {target}: {text}; is it the server's gRPC port?"
-        ))
-    };
+    let bad = |text: String| unanswered(target, &text);
     let authority = target.authority();
     let origin = format!("http://{authority}").parse();
     let origin = origin.map_err(|e: tonic::codegen::http::uri::InvalidUri| bad(e.to_string()))?;
@@ -41,16 +54,13 @@ pub async fn connect(target: &Target) -> Result<Client, Failure> {
 }
 
 /// Sends the steps of one sequence, each when it is due and the one before is answered.
-pub async fn unary(trial: &Trial<'_>, mut client: Client, sequence: usize) {
+pub async fn unary(trial: &Trial<'_>, calls: &Calls, sequence: usize) {
     let mut carried = Carried::new(trial.carry);
     for step in 0..trial.schedule.steps {
         let due = trial.turn(sequence, step).await;
         let request = request(trial, &trial.step(sequence, step), &carried, String::new());
-        let answer = client.model_infer(request).await;
-        let outputs = answer
-            .map(|answer| outputs(trial, answer.into_inner()))
-            .map_err(|status| format!("{:?}: {}", status.code(), status.message()));
-        let noted = outputs.and_then(|outputs| {
+        let answer = calls.call(&request).await;
+        let noted = answer.map(|answer| outputs(trial, answer)).and_then(|outputs| {
             trial.answered(sequence, step, due, &outputs);
             carried.take(outputs)
         });

@@ -5,6 +5,7 @@
 //! [`grpc`]) and notes the answers ([`record`]).
 
 mod args;
+mod calls;
 mod carry;
 mod connection;
 mod describe;
@@ -146,14 +147,19 @@ impl Load<'_> {
         let args = self.args;
         let interval = args.concurrency.is_none().then_some(args.interval);
         let schedule = Schedule { sequences, steps: args.steps as usize, interval };
-        let connections = match args.protocol {
-            Protocol::Http => 0,
-            Protocol::Grpc => sequences.div_ceil(PER_CONNECTION),
-            Protocol::GrpcStream => sequences.div_ceil(PER_STREAM),
-        };
-        let mut clients = Vec::with_capacity(connections);
-        for _ in 0..connections {
-            clients.push(grpc::connect(self.target).await?);
+        let (mut calls, mut clients) = (Vec::new(), Vec::new());
+        match args.protocol {
+            Protocol::Http => {}
+            Protocol::Grpc => {
+                for _ in 0..sequences.div_ceil(PER_CONNECTION) {
+                    calls.push(grpc::calls(self.target).await?);
+                }
+            }
+            Protocol::GrpcStream => {
+                for _ in 0..sequences.div_ceil(PER_STREAM) {
+                    clients.push(grpc::connect(self.target).await?);
+                }
+            }
         }
         let trial = Trial {
             schedule,
@@ -165,17 +171,18 @@ impl Load<'_> {
             record: Mutex::default(),
         };
         let pool = http::Connections::new(self.target);
-        let (all, clients) = (0..sequences, &clients);
+        let all = 0..sequences;
         let patience = trial.patience();
         let in_time = match args.protocol {
             Protocol::Http => all_of(all.map(|s| http::sequence(&trial, &pool, s)), patience).await,
             Protocol::Grpc => {
-                let client = |s: usize| clients[s % connections].clone();
-                all_of(all.map(|s| grpc::unary(&trial, client(s), s)), patience).await
+                let shared = calls.iter().cycle().zip(all);
+                all_of(shared.map(|(calls, s)| grpc::unary(&trial, calls, s)), patience).await
             }
             Protocol::GrpcStream => {
-                let shares = clients.iter().cloned().enumerate();
-                let streams = shares.map(|(n, c)| grpc::stream(&trial, c, n, connections));
+                let count = clients.len();
+                let shares = clients.into_iter().enumerate();
+                let streams = shares.map(|(n, c)| grpc::stream(&trial, c, n, count));
                 all_of(streams, patience).await
             }
         };
