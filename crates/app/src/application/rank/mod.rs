@@ -3,7 +3,9 @@
 mod compile;
 mod feature;
 mod models;
+mod named_models;
 mod names;
+mod profile_models;
 mod scope;
 mod table;
 mod uses;
