@@ -43,10 +43,10 @@ impl Shape {
     /// # Errors
     /// As [`Shape::new`].
     pub fn with(mut self, axis: usize, size: usize) -> Result<Shape, TensorError> {
-        if let Some(dim) = self.dims[..self.rank as usize].get_mut(axis) {
-            *dim = size;
-        }
-        Shape::new(&self)
+        let Some(dim) = self.dims[..self.rank as usize].get_mut(axis) else { return Ok(self) };
+        let before = std::mem::replace(dim, size);
+        // A shape that was checked stays one when it shrinks.
+        if size <= before { Ok(self) } else { Shape::new(&self) }
     }
 
     /// The number of dimensions.

@@ -201,7 +201,12 @@ impl Tensor {
 
     /// The bytes of the elements; empty for strings.
     pub fn bytes(&self) -> &[u8] {
-        self.view().bytes()
+        match &self.storage {
+            Storage::Owned(buf) => buf,
+            Storage::Shared(bytes) => bytes,
+            Storage::Strings(_) => &[],
+            Storage::Grown(grown) => grown.bytes(self.dtype),
+        }
     }
 
     /// The elements as a typed slice.

@@ -28,6 +28,14 @@ pub(crate) fn concat<'a>(parts: &[&'a Tensor], axis: usize) -> Result<Tensor, Te
         };
         return Tensor::from_strings(blocks.flat_map(block).collect(), &shape);
     }
+    if outer == 1 {
+        // The blocks are the tensors.
+        let buf = AlignedBuf::of_parts(
+            shape.byte_len(first.dtype()),
+            parts.iter().map(|part| part.bytes()),
+        )?;
+        return Tensor::from_buffer(first.dtype(), shape, buf);
+    }
     let block = |o: usize, part: &'a Tensor| {
         let n = size(part) * inner * part.dtype().size();
         part.bytes().get(o * n..(o + 1) * n).unwrap_or_default()

@@ -61,24 +61,25 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// `before` and `new` one after the other along an axis; `None` when they differ elsewhere.
-pub(super) fn join(
+/// `before` and `new` one after the other along an axis, and the last `length` elements of both along it; `None` when
+/// they differ elsewhere.
+pub(super) fn slide(
     before: &Tensor,
     new: &Tensor,
     axis: usize,
-) -> Option<Result<Tensor, TensorError>> {
+    length: usize,
+) -> Option<Result<(Tensor, Tensor), TensorError>> {
     let (a, b) = (before.shape(), new.shape());
     let mut pairs = a.dims().iter().zip(b.dims()).enumerate();
     let fits = before.dtype() == new.dtype()
         && a.rank() == b.rank()
         && pairs.all(|(at, (a, b))| at == axis || a == b);
-    fits.then(|| concat(&[before, new], axis))
-}
-
-/// The last `length` elements along an axis.
-pub(super) fn last(tensor: &Tensor, axis: usize, length: usize) -> Result<Tensor, TensorError> {
-    let size = tensor.shape().get(axis).copied().unwrap_or(0);
-    cut(tensor.view(), axis, size.saturating_sub(length)..size)
+    fits.then(|| {
+        let whole = concat(&[before, new], axis)?;
+        let size = whole.shape().get(axis).copied().unwrap_or(0);
+        let last = cut(whole.view(), axis, size.saturating_sub(length)..size)?;
+        Ok((whole, last))
+    })
 }
 
 #[cfg(test)]
@@ -115,10 +116,11 @@ mod tests {
     #[test]
     fn windows_slide() {
         let row = |v: &[f32]| Tensor::from_slice(v, &[1, v.len()]).unwrap();
-        let joined = join(&row(&[1.0, 2.0]), &row(&[3.0]), 1).unwrap().unwrap();
-        assert_eq!(joined, row(&[1.0, 2.0, 3.0]));
-        assert_eq!(last(&joined, 1, 2).unwrap(), row(&[2.0, 3.0]));
-        let two = Tensor::from_slice(&[0f32, 0.0], &[2, 1]).unwrap();
-        assert!(join(&row(&[1.0]), &two, 1).is_none());
+        let (whole, last) = slide(&row(&[1.0, 2.0]), &row(&[3.0]), 1, 2).unwrap().unwrap();
+        assert_eq!((whole, last), (row(&[1.0, 2.0, 3.0]), row(&[2.0, 3.0])));
+        let rows = |v: &[f32]| Tensor::from_slice(v, &[2, v.len() / 2]).unwrap();
+        let (whole, last) = slide(&rows(&[1.0, 2.0]), &rows(&[3.0, 4.0]), 1, 1).unwrap().unwrap();
+        assert_eq!((whole, last), (rows(&[1.0, 3.0, 2.0, 4.0]), rows(&[3.0, 4.0])));
+        assert!(slide(&row(&[1.0]), &rows(&[0.0, 0.0]), 1, 1).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! From the state to the inputs of a step, and from its outputs to the next state.
 
-use super::super::first::{join, last};
+use super::super::first::slide;
 use super::*;
 
 impl Layout {
@@ -69,16 +69,16 @@ impl Layout {
                     Tensor::zeros(new.dtype(), shape).map_err(memory)?
                 }
             };
-            let joined = join(&before, new, window.axis).ok_or_else(|| {
+            let slid = slide(&before, new, window.axis, window.length).ok_or_else(|| {
                 invalid(format!(
                     "input {:?} changed its shape from {:?} within the sequence",
                     window.name,
                     before.shape().dims()
                 ))
             })?;
-            let joined = joined.map_err(memory)?;
-            windows.push(last(&joined, window.axis, window.length).map_err(memory)?);
-            *place = Some(joined);
+            let (whole, last) = slid.map_err(memory)?;
+            windows.push(last);
+            *place = Some(whole);
         }
         windows.extend(shapes);
         Ok(windows)
