@@ -35,6 +35,20 @@ impl Failure {
     }
 }
 
+/// Ends the process without a word when nobody reads its output any more, as behind `| head`: `println!` panics then.
+pub fn end_without_readers() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // The standard library's text of a failed `print!`, and the system's number of a broken pipe.
+        let is_unread =
+            |text: &str| text.starts_with("failed printing to") && text.contains("os error 32");
+        if panic.payload_as_str().is_some_and(is_unread) {
+            std::process::exit(0);
+        }
+        report(panic);
+    }));
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -25,5 +25,6 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    failure::end_without_readers();
     cli::main(std::env::args_os().collect())
 }

@@ -91,3 +91,14 @@ fn a_file_of_cases_is_counted() {
     assert_eq!(text(&output.stdout), "a with a = 1 is 1, not 2\n0 passed, 1 failed\n");
     assert_eq!(output.status.code(), Some(1));
 }
+
+/// As behind `| head`.
+#[test]
+fn output_that_nobody_reads_is_no_error() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stead"));
+    let output = command.args(["tensor", "1+1"]).stdout(writer).stderr(Stdio::piped()).output();
+    let output = output.unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+}

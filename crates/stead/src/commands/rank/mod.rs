@@ -6,7 +6,7 @@ mod inputs;
 mod results;
 mod text;
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -131,14 +131,9 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
         }
         let (documents, explained) = (&documents, explained.as_ref());
         let shown = Shown { name, plan, documents, ranked: &ranked, explained };
-        let text = match args.json {
-            true => format!("{}\n", results::json(&shown)),
-            false => text::text(&shown),
-        };
-        match std::io::stdout().write_all(text.as_bytes()) {
-            // Nobody reads on, as behind `| head`.
-            Err(e) if e.kind() == ErrorKind::BrokenPipe => return Ok(()),
-            other => other.map_err(Failure::failed)?,
+        match args.json {
+            true => println!("{}", results::json(&shown)),
+            false => print!("{}", text::text(&shown)),
         }
     }
     bar.finish_and_clear();
