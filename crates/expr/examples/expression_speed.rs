@@ -7,11 +7,14 @@
 //! reads them, in the same rounds. The peer is numpy. Ends with a line of JSON.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
+#[path = "../../../bench/peers/peer.rs"]
+mod peer;
+
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use peer::Peer;
 use stead_expr::{
     Attribute, Bound, Cells, Documents, Label, Numbers, Rate, Scratch, TensorType, Value, compile,
     parse_type,
@@ -23,9 +26,11 @@ fn main() {
         let at = words.iter().position(|w| w == name)?;
         Some(words.drain(at..).skip(1).collect::<Vec<_>>())
     };
-    let peer = option(&mut wanted, "--peer").unwrap_or_default();
+    let mut peer = option(&mut wanted, "--peer").unwrap_or_default();
     let rounds = option(&mut wanted, "--rounds").map_or(15, |words| words[0].parse().unwrap());
-    let mut bench = Bench { rounds, peer: Peer::start(&peer), found: Vec::new() };
+    let folder = peer.pop().unwrap_or_default();
+    let peer = Peer::start(&peer, Path::new(&folder)).unwrap();
+    let mut bench = Bench { rounds, peer, found: Vec::new() };
     let benches: [(&str, fn(&mut Bench)); 4] = [
         ("dot", |bench| {
             dot_products(bench, 1_000_000);
@@ -67,47 +72,13 @@ impl Bench {
     /// Keeps a measurement, with the best of the peer's.
     fn keep(&mut self, name: &str, time: Duration, more: &[(&str, f64)]) {
         let rounds = self.rounds.min(5);
-        let peer = (0..rounds).filter_map(|_| self.peer.milliseconds(name)).min_by(f64::total_cmp);
+        let peer = (0..rounds)
+            .filter_map(|_| self.peer.milliseconds(name).unwrap())
+            .min_by(f64::total_cmp);
         let mut members = vec![format!("\"ms\": {}", ms(time))];
         members.extend(more.iter().map(|(name, x)| format!("\"{name}\": {x}")));
         members.extend(peer.map(|peer| format!("\"peer_ms\": {peer}")));
         self.found.push(format!("\"{name}\": {{{}}}", members.join(", ")));
-    }
-}
-
-/// The process that holds numpy, if there is one.
-struct Peer(Option<(Child, BufReader<ChildStdout>)>);
-
-impl Peer {
-    fn start(command: &[String]) -> Peer {
-        let [program, script, folder] = command else { return Peer(None) };
-        let mut child = Command::new(program)
-            .args([script, "serve", folder])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        // It is ready when it says so.
-        output.read_line(&mut String::new()).unwrap();
-        Peer(Some((child, output)))
-    }
-
-    fn milliseconds(&mut self, name: &str) -> Option<f64> {
-        let (child, output) = self.0.as_mut()?;
-        writeln!(child.stdin.as_mut()?, "{name}").unwrap();
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        line.trim().parse().ok()
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        if let Some((mut child, _)) = self.0.take() {
-            drop(child.stdin.take());
-            child.wait().unwrap();
-        }
     }
 }
 

@@ -9,14 +9,17 @@
 //! command only stead is measured. Ends with a line of JSON; times are medians in milliseconds.
 #![allow(clippy::print_stdout)]
 
+#[path = "../../../bench/peers/peer.rs"]
+mod peer;
+
 use std::error::Error;
 use std::fs;
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
+use std::io::BufReader;
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
+use peer::Peer;
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
@@ -151,35 +154,4 @@ fn compare(found: &[f32], expected: &[f32]) -> Result<(), String> {
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// The process that holds ONNX Runtime, if there is one.
-struct Peer(Option<(ChildStdin, BufReader<ChildStdout>)>);
-
-impl Peer {
-    fn start(command: &[String], folder: &Path) -> Result<Peer, Box<dyn Error>> {
-        let [program, words @ ..] = command else { return Ok(Peer(None)) };
-        let mut child = Command::new(program)
-            .args(words)
-            .arg("serve")
-            .arg(folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("the peer has no standard input and output".into());
-        };
-        let mut output = BufReader::new(output);
-        // It is ready when it says so.
-        output.read_line(&mut String::new())?;
-        Ok(Peer(Some((input, output))))
-    }
-
-    fn milliseconds(&mut self, name: &str) -> Result<Option<f64>, Box<dyn Error>> {
-        let Some((input, output)) = &mut self.0 else { return Ok(None) };
-        writeln!(input, "{name}")?;
-        let mut line = String::new();
-        output.read_line(&mut line)?;
-        Ok(Some(line.trim().parse()?))
-    }
 }
