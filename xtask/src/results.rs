@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use crate::paths;
+use crate::{Outcome, paths};
 
 /// A section of the results.
 pub struct Section {
@@ -60,8 +60,30 @@ pub fn goal(is_met: bool) -> &'static str {
     if is_met { "met" } else { "missed" }
 }
 
+/// Measures the parts of a section that are asked for, or all, and replaces their tables. A part that cannot be measured
+/// says so in its table and does not stop the others; it is false then.
+pub fn each_part(
+    section: &Section,
+    wanted: &[&str],
+    quick: bool,
+    mut measure: impl FnMut(&str) -> Result<Table, String>,
+) -> Outcome {
+    let mut is_whole = true;
+    for part in section.parts.iter().filter(|part| wanted.is_empty() || wanted.contains(part)) {
+        println!("{}: {part}", section.task);
+        let table = measure(part).unwrap_or_else(|reason| {
+            is_whole = false;
+            Table::missing(part, &reason)
+        });
+        println!("{}", table.text());
+        // Each table as soon as it is there: a later part may take the machine down.
+        replace(section, part, &table, quick)?;
+    }
+    Ok(is_whole)
+}
+
 /// Replaces the table of a part.
-pub fn replace(section: &Section, part: &str, table: &Table, quick: bool) -> Result<(), String> {
+fn replace(section: &Section, part: &str, table: &Table, quick: bool) -> Result<(), String> {
     let file = paths::root().join("bench/RESULTS.md");
     let bad = |e: std::io::Error| format!("{}: {e}", file.display());
     let old = fs::read_to_string(&file).map_err(bad)?;

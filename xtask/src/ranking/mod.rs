@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::results::{self, Section, Table};
+use crate::results::{self, Section};
 use crate::{Outcome, paths, process};
 
 /// What can be measured on its own, in the order of the tables.
@@ -39,22 +39,11 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     let folder = paths::target().join("bench-ranking");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let context = Context { quick, folder };
-    let mut is_whole = true;
-    for part in PARTS.into_iter().filter(|part| parts.is_empty() || parts.contains(part)) {
-        println!("ranking: {part}");
-        let table = match part {
-            "expressions" => expressions::table(&context),
-            "forests" => forests::table(&context),
-            _ => network::table(&context),
-        };
-        let table = table.unwrap_or_else(|reason| {
-            is_whole = false;
-            Table::missing(part, &reason)
-        });
-        println!("{}", table.text());
-        results::replace(&SECTION, part, &table, quick)?;
-    }
-    Ok(is_whole)
+    results::each_part(&SECTION, parts, quick, |part| match part {
+        "expressions" => expressions::table(&context),
+        "forests" => forests::table(&context),
+        _ => network::table(&context),
+    })
 }
 
 /// Makes what a peer in `bench/peers` measures with, and gives the script.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::results::{self, Section, Table};
+use crate::results::{self, Section};
 use crate::{Outcome, paths, process};
 use streams::Streams;
 
@@ -48,26 +48,14 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     let context = Context { quick, stead: paths::stead("release"), folder };
 
     let mut streams = Streams::default();
-    let mut is_whole = true;
-    for part in PARTS.into_iter().filter(|part| parts.is_empty() || parts.contains(part)) {
-        println!("sequences: {part}");
-        let table = match part {
-            "streams" => streams::table(&context, &mut streams),
-            "peers" => peers::table(&context, &mut streams),
-            "batch" => batch::table(&context),
-            "cost" => examples::cost(),
-            "growing" => examples::growing(&context),
-            _ => examples::durability(&context),
-        };
-        let table = table.unwrap_or_else(|reason| {
-            is_whole = false;
-            Table::missing(part, &reason)
-        });
-        println!("{}", table.text());
-        // Each table as soon as it is there: a later part may take the machine down.
-        results::replace(&SECTION, part, &table, quick)?;
-    }
-    Ok(is_whole)
+    results::each_part(&SECTION, parts, quick, |part| match part {
+        "streams" => streams::table(&context, &mut streams),
+        "peers" => peers::table(&context, &mut streams),
+        "batch" => batch::table(&context),
+        "cost" => examples::cost(),
+        "growing" => examples::growing(&context),
+        _ => examples::durability(&context),
+    })
 }
 
 impl Context {
