@@ -1,10 +1,9 @@
 //! The expressions of profiles with their types.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use stead_expr::{Compiled, ExprError, Function, Reason, TensorType, compile};
+use stead_expr::{Compiled, ExprError, Function, Reason, TensorType};
 
 use super::models::ExpressionModel;
 use super::scope::ProfileScope;
@@ -157,16 +156,7 @@ pub fn compile_profile(
     }
     // What cannot be read is said once; that its callers do not know it, is not.
     let is_whole = functions.len() == profile.functions.len();
-    let scope = ProfileScope {
-        schema,
-        profile,
-        functions,
-        models,
-        inputs,
-        why: RefCell::default(),
-        open_models: RefCell::default(),
-        used: RefCell::default(),
-    };
+    let scope = ProfileScope::new(schema, profile, functions, inputs, models);
     let mut compiler = Compiler { scope, is_whole, report };
     let mut compiled =
         CompiledProfile { name: profile.name.value.clone(), ..CompiledProfile::default() };
@@ -203,11 +193,10 @@ pub(super) struct Compiler<'p, 'r> {
 
 impl Compiler<'_, '_> {
     fn compile(&mut self, expression: &Expression) -> Option<Compiled> {
-        self.scope.why.borrow_mut().clear();
-        match compile(&expression.value, &self.scope) {
+        match self.scope.compile(&expression.value) {
             Ok(compiled) => Some(compiled),
             Err(error) => {
-                self.fail(error, &expression.place.clone());
+                self.fail(error, &expression.place);
                 None
             }
         }
@@ -251,6 +240,7 @@ impl Compiler<'_, '_> {
 
     /// Reports an error at its place, in a function if it is in the body of one.
     fn fail(&mut self, error: ExprError, from: &Place) {
+        let why = self.scope.why(&error);
         let (mut error, mut from) = (error, from.clone());
         while let Reason::Function { name, error: inner } = error.reason {
             let functions = &self.scope.profile.functions;
@@ -260,13 +250,6 @@ impl Compiler<'_, '_> {
             error = *inner;
         }
         let place = from.within(error.line, error.column);
-        let why = match &error.reason {
-            Reason::Unknown(what) => {
-                let name = what.strip_prefix("name ").unwrap_or(what);
-                self.scope.why.borrow().get(name).cloned()
-            }
-            _ => None,
-        };
         match why {
             Some(Why::Unknown(text)) => {
                 self.report

@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 
-use stead_expr::{
-    CellType, Compiled, Dimension, ExprError, Function, Rate, Reason, Scope, TensorType,
-};
+use stead_expr::{CellType, Compiled, Dimension, ExprError, Function, Rate, Scope, TensorType};
 
 use super::compile::Why;
 use super::feature::FeatureName;
@@ -58,7 +56,7 @@ impl Scope for FileScope<'_, '_> {
         let kind = given.kind().clone();
         if kind != expected {
             let text = format!("{name} is a {kind}, expected a {expected}");
-            self.outer.why.borrow_mut().insert(name.to_owned(), Why::Wrong(text));
+            self.outer.blame(name, Why::Wrong(text));
             return None;
         }
         let rate = Source::Expression(given).rate();
@@ -186,19 +184,12 @@ impl ProfileScope<'_> {
         Ok((body, rate))
     }
 
-    /// Why an expression cannot be compiled: of a name without a meaning, why it has none.
+    /// Why an expression cannot be compiled.
     fn reason(&self, error: &ExprError) -> String {
-        let mut reason = &error.reason;
-        while let Reason::Function { error, .. } = reason {
-            reason = &error.reason;
+        match self.why(error) {
+            Some(Why::Wrong(text) | Why::Unknown(text)) => text,
+            None => error.reason.to_string(),
         }
-        if let Reason::Unknown(what) = reason
-            && let Some(Why::Wrong(text) | Why::Unknown(text)) =
-                self.why.borrow().get(what.strip_prefix("name ").unwrap_or(what))
-        {
-            return text.clone();
-        }
-        error.reason.to_string()
     }
 
     /// Begins with the inputs of a model.

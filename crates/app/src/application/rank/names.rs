@@ -1,9 +1,8 @@
 //! The names of a profile for who runs it.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
-use stead_expr::{Compiled, ExprError, Function, Rate, Reason, Scope, TensorType, compile};
+use stead_expr::{Compiled, Function, Rate, Scope, TensorType};
 
 use super::compile::{ModelTypes, Why};
 use super::scope::ProfileScope;
@@ -31,17 +30,7 @@ impl<'p> ProfileNames<'p> {
             Some((f.name.value.clone(), parsed))
         };
         let functions = profile.functions.iter().filter_map(function).collect();
-        let scope = ProfileScope {
-            schema,
-            profile,
-            functions,
-            models,
-            inputs,
-            why: RefCell::default(),
-            open_models: RefCell::default(),
-            used: RefCell::default(),
-        };
-        ProfileNames { scope }
+        ProfileNames { scope: ProfileScope::new(schema, profile, functions, inputs, models) }
     }
 
     /// Compiles an expression.
@@ -49,28 +38,15 @@ impl<'p> ProfileNames<'p> {
     /// # Errors
     /// What is wrong with it, with line and column in its text.
     pub fn compile(&self, text: &str) -> Result<Compiled, String> {
-        self.scope.why.borrow_mut().clear();
-        compile(text, &self.scope).map_err(|error| self.explained(&error))
+        self.scope.compile(text).map_err(|error| match self.scope.why(&error) {
+            Some(Why::Wrong(text) | Why::Unknown(text)) => text,
+            None => error.to_string(),
+        })
     }
 
     /// The type of a value and how often it changes.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(TensorType, Rate)> {
         self.scope.find(name)
-    }
-
-    /// An error with the reason why a name has no meaning.
-    fn explained(&self, error: &ExprError) -> String {
-        let mut inner = error;
-        while let Reason::Function { error, .. } = &inner.reason {
-            inner = error;
-        }
-        if let Reason::Unknown(what) = &inner.reason {
-            let name = what.strip_prefix("name ").unwrap_or(what);
-            if let Some(Why::Wrong(text) | Why::Unknown(text)) = self.scope.why.borrow().get(name) {
-                return text.clone();
-            }
-        }
-        error.to_string()
     }
 }

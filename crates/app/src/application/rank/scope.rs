@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use stead_expr::{CellType, Dimension, Function, Rate, Scope, TensorType};
+use stead_expr::{
+    CellType, Compiled, Dimension, ExprError, Function, Rate, Reason, Scope, TensorType, compile,
+};
 
 use super::compile::{ModelTypes, Why};
 use super::feature::{Count, FeatureName, RankFeature, Takes};
@@ -28,7 +30,7 @@ pub(super) struct ProfileScope<'p> {
     /// Tensor types of inputs that query profile types declare.
     pub(super) inputs: &'p HashMap<String, TensorType>,
     /// Why names have no meaning, by name.
-    pub(super) why: RefCell<HashMap<String, Why>>,
+    why: RefCell<HashMap<String, Why>>,
     /// The models whose inputs are looked up, the innermost last.
     pub(super) open_models: RefCell<Vec<String>>,
     /// The outputs of models that have been named.
@@ -40,7 +42,7 @@ impl Scope for ProfileScope<'_> {
         match self.meaning(name) {
             Ok(found) => Some(found),
             Err(why) => {
-                self.why.borrow_mut().insert(name.to_owned(), why);
+                self.blame(name, why);
                 None
             }
         }
@@ -55,6 +57,44 @@ pub(super) type Meaning = Result<(TensorType, Rate), Why>;
 
 pub(super) fn wrong<T>(text: String) -> Result<T, Why> {
     Err(Why::Wrong(text))
+}
+
+impl<'p> ProfileScope<'p> {
+    /// The names of a profile; `inputs` are the types of `query(name)` that query profile types declare.
+    pub(super) fn new(
+        schema: &'p Schema,
+        profile: &'p RankProfile,
+        functions: HashMap<String, Function>,
+        inputs: &'p HashMap<String, TensorType>,
+        models: &'p dyn ModelTypes,
+    ) -> ProfileScope<'p> {
+        let (why, open_models, used) = (RefCell::default(), RefCell::default(), RefCell::default());
+        ProfileScope { schema, profile, functions, models, inputs, why, open_models, used }
+    }
+
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// What is wrong with it; [`ProfileScope::why`] may know more.
+    pub(super) fn compile(&self, text: &str) -> Result<Compiled, ExprError> {
+        self.why.borrow_mut().clear();
+        compile(text, self)
+    }
+
+    /// Why a name has no meaning, if that is what is wrong with an expression.
+    pub(super) fn why(&self, error: &ExprError) -> Option<Why> {
+        let mut reason = &error.reason;
+        while let Reason::Function { error, .. } = reason {
+            reason = &error.reason;
+        }
+        let Reason::Unknown(what) = reason else { return None };
+        self.why.borrow().get(what.strip_prefix("name ").unwrap_or(what)).cloned()
+    }
+
+    /// Notes why a name has no meaning.
+    pub(super) fn blame(&self, name: &str, why: Why) {
+        self.why.borrow_mut().insert(name.to_owned(), why);
+    }
 }
 
 impl ProfileScope<'_> {
