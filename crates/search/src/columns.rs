@@ -98,7 +98,10 @@ macro_rules! piece {
 #[must_use]
 pub fn slice<'a>(attribute: Attribute<'a>, rows: &Range<usize>) -> Attribute<'a> {
     match attribute {
-        Attribute::Numbers(numbers) => Attribute::Numbers(numbers_of(numbers, rows)),
+        Attribute::Numbers(numbers) => {
+            let range = rows.start.min(numbers.len())..rows.end.min(numbers.len());
+            Attribute::Numbers(numbers.part(range).unwrap_or(numbers))
+        }
         Attribute::Dense { cells, stride } => {
             let range = rows.start * stride..rows.end * stride;
             Attribute::Dense { cells: piece!(cells, all => part(all, range)), stride }
@@ -118,20 +121,6 @@ fn part<T: Copy>(all: Cow<'_, [T]>, range: Range<usize>) -> Cow<'_, [T]> {
     }
 }
 
-fn numbers_of<'a>(numbers: Numbers<'a>, rows: &Range<usize>) -> Numbers<'a> {
-    let range = |len: usize| rows.start.min(len)..rows.end.min(len);
-    match numbers {
-        Numbers::F64(list) => Numbers::F64(&list[range(list.len())]),
-        Numbers::F32(list) => Numbers::F32(&list[range(list.len())]),
-        Numbers::BF16(list) => Numbers::BF16(&list[range(list.len())]),
-        Numbers::I64(list) => Numbers::I64(&list[range(list.len())]),
-        Numbers::I32(list) => Numbers::I32(&list[range(list.len())]),
-        Numbers::I16(list) => Numbers::I16(&list[range(list.len())]),
-        Numbers::I8(list) => Numbers::I8(&list[range(list.len())]),
-        Numbers::U8(list) => Numbers::U8(&list[range(list.len())]),
-    }
-}
-
 /// The values of documents in any order, copied; nothing if one of them is not there.
 #[must_use]
 pub fn gather(
@@ -140,7 +129,7 @@ pub fn gather(
     rows: impl Iterator<Item = usize>,
 ) -> Option<Computed> {
     if let Attribute::Numbers(numbers) = attribute {
-        return rows.map(|row| number(numbers, row)).collect::<Option<_>>().map(Computed::Numbers);
+        return rows.map(|row| numbers.get(row)).collect::<Option<_>>().map(Computed::Numbers);
     }
     let mut computed = Computed::new(kind);
     for row in rows {
@@ -151,21 +140,6 @@ pub fn gather(
     Some(computed)
 }
 
-/// The number of a document.
-#[must_use]
-pub fn number(numbers: &Numbers<'_>, row: usize) -> Option<f64> {
-    Some(match numbers {
-        Numbers::F64(list) => *list.get(row)?,
-        Numbers::F32(list) => f64::from(*list.get(row)?),
-        Numbers::BF16(list) => list.get(row)?.to_f64(),
-        Numbers::I64(list) => *list.get(row)? as f64,
-        Numbers::I32(list) => f64::from(*list.get(row)?),
-        Numbers::I16(list) => f64::from(*list.get(row)?),
-        Numbers::I8(list) => f64::from(*list.get(row)?),
-        Numbers::U8(list) => f64::from(*list.get(row)?),
-    })
-}
-
 /// The value of a document.
 #[must_use]
 pub fn value(attribute: &Attribute<'_>, kind: &TensorType, row: usize) -> Option<Value> {
@@ -174,7 +148,7 @@ pub fn value(attribute: &Attribute<'_>, kind: &TensorType, row: usize) -> Option
     };
     let size = kind.block_size();
     match attribute {
-        Attribute::Numbers(numbers) => number(numbers, row).map(Value::double),
+        Attribute::Numbers(numbers) => numbers.get(row).map(Value::double),
         Attribute::Dense { cells, stride } => {
             let cells = owned(cells, row * stride..row * stride + size)?;
             Value::new(kind.clone(), Labels::default(), cells).ok()

@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 
-use half::bf16;
-use stead_kernels::vector::{Widen, widen};
-
 use super::column::Column;
-use super::numbers::isa;
+use super::list::Numbers;
 use super::pool::Pool;
 use crate::types::TensorType;
 use crate::value::{Cells, Label, map_each};
@@ -35,21 +32,6 @@ pub enum Attribute<'a> {
     },
 }
 
-/// Numbers as they are stored; expressions see doubles.
-#[derive(Debug, Clone, Copy)]
-#[allow(missing_docs)] // The names tell the types.
-pub enum Numbers<'a> {
-    F64(&'a [f64]),
-    F32(&'a [f32]),
-    BF16(&'a [bf16]),
-    I64(&'a [i64]),
-    I32(&'a [i32]),
-    I16(&'a [i16]),
-    I8(&'a [i8]),
-    /// Booleans: 0 and 1.
-    U8(&'a [u8]),
-}
-
 /// The documents of a block: those of an index, or all from one on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'a> {
@@ -71,65 +53,6 @@ impl Rows<'_> {
     fn places(&self) -> impl Iterator<Item = usize> {
         (0..self.count).map(|row| self.place(row))
     }
-}
-
-/// Runs the same expression on the list of whichever type.
-macro_rules! each_number {
-    ($numbers:expr, $list:ident => $body:expr, $f64:ident => $doubles:expr) => {
-        match $numbers {
-            Numbers::F64($f64) => $doubles,
-            Numbers::F32($list) => $body,
-            Numbers::BF16($list) => $body,
-            Numbers::I64($list) => $body,
-            Numbers::I32($list) => $body,
-            Numbers::I16($list) => $body,
-            Numbers::I8($list) => $body,
-            Numbers::U8($list) => $body,
-        }
-    };
-}
-
-impl<'a> Numbers<'a> {
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        each_number!(self, list => list.len(), list => list.len())
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn column(&self, rows: Rows<'_>, pool: &mut Pool) -> Column<'a> {
-        let range = rows.begin..rows.begin + rows.count;
-        let numbers = match (self, rows.index) {
-            (Numbers::F64(list), None) => return Column::dense(rows.count, list_of(&list[range])),
-            _ => {
-                let mut numbers = pool.doubles();
-                match rows.index {
-                    None => {
-                        numbers.resize(rows.count, 0.0);
-                        each_number!(self,
-                            list => widen(isa(), &list[range], &mut numbers),
-                            list => numbers.copy_from_slice(&list[range])
-                        )
-                    }
-                    Some(index) => each_number!(self,
-                        list => numbers.extend(index.iter().map(|at| Widen::<f64>::wide(list[*at as usize]))),
-                        list => numbers.extend(index.iter().map(|at| list[*at as usize]))
-                    ),
-                }
-                numbers
-            }
-        };
-        Column::numbers(numbers)
-    }
-}
-
-fn list_of(numbers: &[f64]) -> Cells<'_> {
-    Cells::Double(Cow::Borrowed(numbers))
 }
 
 /// What does not fit in an attribute, for the error that names it.

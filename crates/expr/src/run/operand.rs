@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::attribute::{Attribute, Numbers, Rows};
+use super::attribute::{Attribute, Rows};
 use super::column::Column;
+use super::list::Numbers;
 use crate::types::TensorType;
 use crate::value::{Cells, Label};
 

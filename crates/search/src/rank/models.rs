@@ -57,20 +57,12 @@ impl Ranking<'_> {
         if let Some(bound) = cell.get() {
             return Ok(bound);
         }
-        let texts: Vec<String> = model
-            .query
-            .iter()
-            .map(|taken| match taken {
-                Taken::Text(name) => self.query.text(name).unwrap_or_default(),
-                _ => String::new(),
-            })
-            .collect();
-        let given = |(taken, text): (&Taken, &'_ String)| match taken {
+        let owned = |taken: &Taken| match taken {
             Taken::Node(node) => self.value(*node).map(OwnedGiven::Value),
-            _ => Ok(OwnedGiven::Text(text.clone())),
+            Taken::Text(name) => Ok(OwnedGiven::Text(self.query.text(name).unwrap_or_default())),
+            Taken::Field(_) => Ok(OwnedGiven::Text(String::new())),
         };
-        let owned: Vec<OwnedGiven<'_>> =
-            model.query.iter().zip(&texts).map(given).collect::<Result<_, _>>()?;
+        let owned: Vec<OwnedGiven<'_>> = model.query.iter().map(owned).collect::<Result<_, _>>()?;
         let given: Vec<Given<'_>> = owned
             .iter()
             .map(|given| match given {
@@ -82,13 +74,22 @@ impl Ranking<'_> {
         Ok(cell.get_or_init(|| bound))
     }
 
-    /// The value of an output that does not depend on documents.
+    /// The value of an output that does not depend on documents; the others that expressions name are known then.
     pub(super) fn model_value(&self, number: usize, output: usize) -> Result<Value, RankError> {
+        let model = &self.plan.models[number];
         let bound = self.bound_model(number)?;
         let values = bound.once(&mut self.model_scratch.borrow_mut()).map_err(failed)?;
-        let name = || self.plan.models[number].function.name().to_owned();
-        values.into_iter().nth(output).ok_or_else(|| RankError::Feature {
-            name: name(),
+        let mut found = None;
+        for (at, (node, value)) in model.outputs.iter().zip(values).enumerate() {
+            match node {
+                _ if at == output => found = Some(value),
+                // One that is known already has the same value.
+                Some(node) => drop(self.values[*node].set(value)),
+                None => {}
+            }
+        }
+        found.ok_or_else(|| RankError::Feature {
+            name: model.function.name().to_owned(),
             text: "it has too few outputs".to_owned(),
         })
     }

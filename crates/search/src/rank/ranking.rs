@@ -43,7 +43,7 @@ pub(super) struct Ranking<'r> {
     pub(super) documents: &'r Documents,
     options: RankOptions,
     /// By node, of the query.
-    values: Vec<OnceCell<Value>>,
+    pub(super) values: Vec<OnceCell<Value>>,
     /// By expression.
     bound: Vec<OnceCell<Bound>>,
     pub(super) bound_models: Vec<OnceCell<BoundModel>>,

@@ -5,12 +5,14 @@ use std::cmp::Ordering;
 use stead_kernels::vector as kernels;
 use stead_kernels::vector::Widen;
 
-use super::super::attribute::{Numbers, Rows};
+use super::super::attribute::Rows;
 use super::super::column::Column;
 use super::super::dense::Real;
+use super::super::list::Numbers;
 use super::super::numbers::isa;
 use super::super::operand::{Blocks, Operand};
 use super::super::pool::Pool;
+use crate::each_number;
 use crate::ir::Term;
 use crate::types::CellType;
 use crate::value::{Label, each};
@@ -71,22 +73,6 @@ fn common<A: Real, B: Real>(a: &Side<'_, A>, b: &Side<'_, B>, size: usize, is_wi
     sum
 }
 
-/// Runs the same expression on the list of whichever type.
-macro_rules! each_list {
-    ($numbers:expr, $list:ident => $body:expr) => {
-        match $numbers {
-            Numbers::F64($list) => $body,
-            Numbers::F32($list) => $body,
-            Numbers::BF16($list) => $body,
-            Numbers::I64($list) => $body,
-            Numbers::I32($list) => $body,
-            Numbers::I16($list) => $body,
-            Numbers::I8($list) => $body,
-            Numbers::U8($list) => $body,
-        }
-    };
-}
-
 /// The sum of the terms for each row, from the first to the last.
 pub(super) fn weighted(
     terms: &[Term],
@@ -117,7 +103,7 @@ pub(super) fn weighted(
             sums.iter_mut().for_each(|sum| *sum = if is_first { one } else { *sum + one });
             continue;
         }
-        each_list!(numbers, list => match of.index {
+        each_number!(numbers, list => match of.index {
             None => add(weight, &list[of.begin..of.begin + rows], &mut sums, is_first),
             Some(index) => {
                 gathered.clear();
@@ -142,9 +128,5 @@ fn add<T: Widen<f64>>(weight: f64, list: &[T], sums: &mut [f64], is_first: bool)
 
 /// The number of the first row.
 fn first((numbers, rows): (Numbers<'_>, Rows<'_>)) -> Option<f64> {
-    if rows.count == 0 {
-        return None;
-    }
-    let place = rows.place(0);
-    each_list!(numbers, list => list.get(place).map(|x| Widen::<f64>::wide(*x)))
+    if rows.count == 0 { None } else { numbers.get(rows.place(0)) }
 }

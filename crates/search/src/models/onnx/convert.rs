@@ -4,23 +4,10 @@
 //! are expected. Fractions are rounded to the nearest of a narrower float, as Vespa rounds them.
 
 use half::{bf16, f16};
-use stead_expr::{CellType, Cells};
+use stead_expr::{CellType, Cells, Numbers, each_number};
 use stead_tensor::{DType, TensorView};
 
 use super::element::{Bit, Element, Number};
-
-/// Cells or stored numbers, of which some are to be converted.
-#[derive(Clone, Copy)]
-pub(super) enum Numbers<'a> {
-    F64(&'a [f64]),
-    F32(&'a [f32]),
-    BF16(&'a [bf16]),
-    I64(&'a [i64]),
-    I32(&'a [i32]),
-    I16(&'a [i16]),
-    I8(&'a [i8]),
-    U8(&'a [u8]),
-}
 
 /// A number that does not become an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,116 +16,67 @@ pub(super) struct Unfit {
     pub(super) number: String,
 }
 
-/// Runs the same expression on the numbers of whichever type.
-macro_rules! each {
-    ($numbers:expr, $list:ident => $body:expr) => {
-        match $numbers {
-            Numbers::F64($list) => $body,
-            Numbers::F32($list) => $body,
-            Numbers::BF16($list) => $body,
-            Numbers::I64($list) => $body,
-            Numbers::I32($list) => $body,
-            Numbers::I16($list) => $body,
-            Numbers::I8($list) => $body,
-            Numbers::U8($list) => $body,
-        }
-    };
+/// Numbers as bytes, if they are elements of this type as they lie.
+pub(super) fn bytes(numbers: Numbers<'_>, dtype: DType) -> Option<&[u8]> {
+    Some(match (numbers, dtype) {
+        (Numbers::F64(list), DType::F64) => bytemuck::cast_slice(list),
+        (Numbers::F32(list), DType::F32) => bytemuck::cast_slice(list),
+        (Numbers::BF16(list), DType::BF16) => bytemuck::cast_slice(list),
+        (Numbers::I64(list), DType::I64) => bytemuck::cast_slice(list),
+        (Numbers::I32(list), DType::I32) => bytemuck::cast_slice(list),
+        (Numbers::I16(list), DType::I16) => bytemuck::cast_slice(list),
+        (Numbers::I8(list), DType::I8) => bytemuck::cast_slice(list),
+        (Numbers::U8(list), DType::U8) => bytemuck::cast_slice(list),
+        _ => return None,
+    })
 }
 
-impl<'a> Numbers<'a> {
-    pub(super) fn of_cells(cells: &'a Cells<'_>) -> Numbers<'a> {
-        match cells {
-            Cells::Double(list) => Numbers::F64(list),
-            Cells::Float(list) => Numbers::F32(list),
-            Cells::BFloat16(list) => Numbers::BF16(list),
-            Cells::Int8(list) => Numbers::I8(list),
+/// Writes numbers as elements into memory that has room for exactly these, aligned for them.
+pub(super) fn write(
+    numbers: Numbers<'_>,
+    dtype: DType,
+    is_rounded: bool,
+    out: &mut [u8],
+) -> Result<(), Unfit> {
+    if let Some(bytes) = bytes(numbers, dtype) {
+        out.copy_from_slice(bytes);
+        return Ok(());
+    }
+    match dtype {
+        DType::F32 => convert::<f32>(numbers, is_rounded, out),
+        DType::F64 => convert::<f64>(numbers, is_rounded, out),
+        DType::F16 => convert::<f16>(numbers, is_rounded, out),
+        DType::BF16 => convert::<bf16>(numbers, is_rounded, out),
+        DType::I8 => convert::<i8>(numbers, is_rounded, out),
+        DType::I16 => convert::<i16>(numbers, is_rounded, out),
+        DType::I32 => convert::<i32>(numbers, is_rounded, out),
+        DType::I64 => convert::<i64>(numbers, is_rounded, out),
+        DType::U8 => convert::<u8>(numbers, is_rounded, out),
+        DType::U16 => convert::<u16>(numbers, is_rounded, out),
+        DType::U32 => convert::<u32>(numbers, is_rounded, out),
+        DType::U64 => convert::<u64>(numbers, is_rounded, out),
+        DType::Bool => convert::<Bit>(numbers, is_rounded, out),
+        _ => Err(Unfit { number: "a number".to_owned() }),
+    }
+}
+
+fn convert<T: Element>(
+    numbers: Numbers<'_>,
+    is_rounded: bool,
+    out: &mut [u8],
+) -> Result<(), Unfit> {
+    let out: &mut [T] = bytemuck::cast_slice_mut(out);
+    each_number!(numbers, list => {
+        for (to, from) in out.iter_mut().zip(list) {
+            let number = Number::from(*from);
+            *to = match T::exact(number) {
+                Some(element) => element,
+                None if is_rounded => T::nearest(number),
+                None => return Err(Unfit { number: from.to_string() }),
+            };
         }
-    }
-
-    pub(super) fn stored(numbers: &stead_expr::Numbers<'a>) -> Numbers<'a> {
-        match *numbers {
-            stead_expr::Numbers::F64(list) => Numbers::F64(list),
-            stead_expr::Numbers::F32(list) => Numbers::F32(list),
-            stead_expr::Numbers::BF16(list) => Numbers::BF16(list),
-            stead_expr::Numbers::I64(list) => Numbers::I64(list),
-            stead_expr::Numbers::I32(list) => Numbers::I32(list),
-            stead_expr::Numbers::I16(list) => Numbers::I16(list),
-            stead_expr::Numbers::I8(list) => Numbers::I8(list),
-            stead_expr::Numbers::U8(list) => Numbers::U8(list),
-        }
-    }
-
-    /// Some of them, if they are there.
-    pub(super) fn part(self, range: std::ops::Range<usize>) -> Option<Numbers<'a>> {
-        Some(match self {
-            Numbers::F64(list) => Numbers::F64(list.get(range)?),
-            Numbers::F32(list) => Numbers::F32(list.get(range)?),
-            Numbers::BF16(list) => Numbers::BF16(list.get(range)?),
-            Numbers::I64(list) => Numbers::I64(list.get(range)?),
-            Numbers::I32(list) => Numbers::I32(list.get(range)?),
-            Numbers::I16(list) => Numbers::I16(list.get(range)?),
-            Numbers::I8(list) => Numbers::I8(list.get(range)?),
-            Numbers::U8(list) => Numbers::U8(list.get(range)?),
-        })
-    }
-
-    pub(super) fn len(self) -> usize {
-        each!(self, list => list.len())
-    }
-
-    /// The numbers as bytes, if they are elements of this type as they lie.
-    pub(super) fn bytes(self, dtype: DType) -> Option<&'a [u8]> {
-        Some(match (self, dtype) {
-            (Numbers::F64(list), DType::F64) => bytemuck::cast_slice(list),
-            (Numbers::F32(list), DType::F32) => bytemuck::cast_slice(list),
-            (Numbers::BF16(list), DType::BF16) => bytemuck::cast_slice(list),
-            (Numbers::I64(list), DType::I64) => bytemuck::cast_slice(list),
-            (Numbers::I32(list), DType::I32) => bytemuck::cast_slice(list),
-            (Numbers::I16(list), DType::I16) => bytemuck::cast_slice(list),
-            (Numbers::I8(list), DType::I8) => bytemuck::cast_slice(list),
-            (Numbers::U8(list), DType::U8) => bytemuck::cast_slice(list),
-            _ => return None,
-        })
-    }
-
-    /// Writes the numbers as elements into memory that has room for exactly these, aligned for them.
-    pub(super) fn write(self, dtype: DType, is_rounded: bool, out: &mut [u8]) -> Result<(), Unfit> {
-        if let Some(bytes) = self.bytes(dtype) {
-            out.copy_from_slice(bytes);
-            return Ok(());
-        }
-        match dtype {
-            DType::F32 => self.convert::<f32>(is_rounded, out),
-            DType::F64 => self.convert::<f64>(is_rounded, out),
-            DType::F16 => self.convert::<f16>(is_rounded, out),
-            DType::BF16 => self.convert::<bf16>(is_rounded, out),
-            DType::I8 => self.convert::<i8>(is_rounded, out),
-            DType::I16 => self.convert::<i16>(is_rounded, out),
-            DType::I32 => self.convert::<i32>(is_rounded, out),
-            DType::I64 => self.convert::<i64>(is_rounded, out),
-            DType::U8 => self.convert::<u8>(is_rounded, out),
-            DType::U16 => self.convert::<u16>(is_rounded, out),
-            DType::U32 => self.convert::<u32>(is_rounded, out),
-            DType::U64 => self.convert::<u64>(is_rounded, out),
-            DType::Bool => self.convert::<Bit>(is_rounded, out),
-            _ => Err(Unfit { number: "a number".to_owned() }),
-        }
-    }
-
-    fn convert<T: Element>(self, is_rounded: bool, out: &mut [u8]) -> Result<(), Unfit> {
-        let out: &mut [T] = bytemuck::cast_slice_mut(out);
-        each!(self, list => {
-            for (to, from) in out.iter_mut().zip(list) {
-                let number = Number::from(*from);
-                *to = match T::exact(number) {
-                    Some(element) => element,
-                    None if is_rounded => T::nearest(number),
-                    None => return Err(Unfit { number: from.to_string() }),
-                };
-            }
-        });
-        Ok(())
-    }
+    });
+    Ok(())
 }
 
 /// Whether numbers can become elements of a type at all.
@@ -232,8 +170,8 @@ mod tests {
         let mut out = vec![0_u64; 1];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut out);
         let out = &mut bytes[..dtype.bits() / 8];
-        let exact = numbers.write(dtype, false, out).map(|()| out.to_vec()).map_err(|u| u.number);
-        numbers.write(dtype, true, out).unwrap();
+        let exact = write(numbers, dtype, false, out).map(|()| out.to_vec()).map_err(|u| u.number);
+        write(numbers, dtype, true, out).unwrap();
         (exact, out.to_vec())
     }
 

@@ -3,10 +3,10 @@
 use stead_app::application::rank::SourceType;
 use stead_app::schema::FieldType;
 use stead_engine::IoSpec;
-use stead_expr::{Label, TensorType, Value};
+use stead_expr::{Label, Numbers, TensorType, Value};
 use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 
-use super::convert::{Numbers, Unfit};
+use super::convert::{Unfit, write};
 
 /// An input of a network.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl Port {
         let element = self.dtype.bits() / 8;
         let mut buf = buffer(cells.len() * element)?;
         let Some(mapped) = kind.dimensions().iter().position(|d| d.is_mapped()) else {
-            cells.write(self.dtype, is_rounded, &mut buf)?;
+            write(cells, self.dtype, is_rounded, &mut buf)?;
             let shape: Vec<usize> = kind.indexed().map(|(_, size)| size).collect();
             return made(self.dtype, &shape, buf);
         };
@@ -81,7 +81,7 @@ impl Port {
                 let part = cells.part(first..first + inner).ok_or_else(short)?;
                 let at = (row * order.len() + to) * inner * element;
                 let room = buf.get_mut(at..at + inner * element).ok_or_else(short)?;
-                part.write(self.dtype, is_rounded, room)?;
+                write(part, self.dtype, is_rounded, room)?;
             }
         }
         let size = |d: &stead_expr::Dimension| d.size().unwrap_or(order.len());
@@ -101,7 +101,7 @@ impl Port {
     /// The tensor of a list of numbers.
     pub(super) fn list(&self, numbers: Numbers<'_>, is_rounded: bool) -> Result<Tensor, Unfit> {
         let mut buf = buffer(numbers.len() * self.dtype.bits() / 8)?;
-        numbers.write(self.dtype, is_rounded, &mut buf)?;
+        write(numbers, self.dtype, is_rounded, &mut buf)?;
         made(self.dtype, &self.list_shape(numbers.len()), buf)
     }
 }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use stead_app::application::rank::SourceType;
-use stead_expr::{Attribute, Label, TensorType};
+use stead_expr::{Attribute, Label, Numbers, TensorType};
 use stead_tensor::{AlignedBuf, Tensor};
 
-use super::convert::{Numbers, Unfit};
+use super::convert::{Unfit, bytes, write};
 use super::port::{Port, buffer};
 use crate::models::columns::{Column, Documents, Texts};
 use crate::models::inputs::Values;
@@ -59,9 +59,7 @@ impl<'v> Rows<'v> {
         let (column, index) = given;
         let data = match column {
             Column::Texts(texts) => Data::Texts(*texts),
-            Column::Lists { offsets, numbers } => {
-                Data::Lists { offsets, numbers: Numbers::stored(numbers) }
-            }
+            Column::Lists { offsets, numbers } => Data::Lists { offsets, numbers: *numbers },
             Column::Cells(attribute) => Rows::cells(kind, attribute)?,
         };
         Some(Rows { port, data, index })
@@ -75,9 +73,7 @@ impl<'v> Rows<'v> {
 
     fn cells(kind: Option<&'v TensorType>, attribute: &'v Attribute<'v>) -> Option<Data<'v>> {
         Some(match attribute {
-            Attribute::Numbers(numbers) => {
-                Data::Dense { cells: Numbers::stored(numbers), stride: 1, size: 1 }
-            }
+            Attribute::Numbers(numbers) => Data::Dense { cells: *numbers, stride: 1, size: 1 },
             Attribute::Dense { cells, stride } => {
                 let size = kind?.block_size();
                 Data::Dense { cells: Numbers::of_cells(cells), stride: *stride, size }
@@ -116,7 +112,7 @@ impl<'v> Rows<'v> {
         if self.index.is_some() || stride != size {
             return None;
         }
-        cells.part(begin * size..(begin + count) * size)?.bytes(self.port.dtype)
+        bytes(cells.part(begin * size..(begin + count) * size)?, self.port.dtype)
     }
 
     /// The elements of documents from `begin` on, behind each other.
@@ -134,7 +130,7 @@ impl<'v> Rows<'v> {
         }
         for (row, room) in buf.chunks_exact_mut(bytes.max(1)).take(count).enumerate() {
             let numbers = self.dense(begin + row).ok_or_else(missing)?;
-            numbers.write(self.port.dtype, is_rounded, room)?;
+            write(numbers, self.port.dtype, is_rounded, room)?;
         }
         Ok(count * bytes)
     }
@@ -151,7 +147,7 @@ impl<'v> Rows<'v> {
                 let numbers = self.dense(row).ok_or_else(missing)?;
                 let shape = self.port.shape().ok_or_else(missing)?;
                 let mut buf = buffer(numbers.len() * self.port.dtype.bits() / 8)?;
-                numbers.write(self.port.dtype, is_rounded, &mut buf)?;
+                write(numbers, self.port.dtype, is_rounded, &mut buf)?;
                 stead_tensor::Shape::new(&shape)
                     .and_then(|shape| Tensor::from_buffer(self.port.dtype, shape, buf))
                     .map_err(|e| Unfit { number: e.to_string() })
