@@ -1,35 +1,69 @@
 //! Packages that are archives.
 
-use std::io::{Cursor, Read};
+use std::io::{Read, Seek};
 
-use super::tar::entries;
-use super::{Contents, MAX_ARCHIVE, MAX_FILES, PackageError, PackageFiles};
+use super::tar::{entries, skip};
+use super::{MAX_FILES, PackageError};
 
-fn broken(error: impl std::fmt::Display) -> PackageError {
+/// Takes a file of an archive: its path as it is written there, and its bytes.
+pub(super) type Sink<'s> = dyn FnMut(&str, &mut dyn Read) -> Result<(), PackageError> + 's;
+
+pub(super) fn broken(error: impl std::fmt::Display) -> PackageError {
     PackageError::Archive(error.to_string())
 }
 
-fn too_large() -> PackageError {
-    PackageError::Limit {
-        what: "the files of the archive have bytes:".to_owned(),
-        limit: MAX_ARCHIVE,
+fn too_large(limit: u64) -> PackageError {
+    PackageError::Limit { what: "the files of the archive have bytes:".to_owned(), limit }
+}
+
+/// How many bytes an archive may still have, whatever it says of their number.
+struct Budget {
+    limit: u64,
+    left: u64,
+}
+
+impl Budget {
+    fn new(limit: u64) -> Budget {
+        Budget { limit, left: limit }
+    }
+
+    /// Hands a file over; one byte more than is left shows that there are too many.
+    fn spend(
+        &mut self,
+        name: &str,
+        bytes: impl Read,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), PackageError> {
+        let most = self.left.saturating_add(1);
+        let mut bytes = bytes.take(most);
+        let taken = sink(name, &mut bytes);
+        let used = most - bytes.limit();
+        self.left = self.left.checked_sub(used).ok_or_else(|| too_large(self.limit))?;
+        taken
     }
 }
 
-/// What an entry really has, whatever it says of its size, within what is left.
-fn contents(reader: impl Read, left: &mut u64) -> Result<Vec<u8>, PackageError> {
-    let mut bytes = Vec::new();
-    reader.take(*left + 1).read_to_end(&mut bytes).map_err(broken)?;
-    *left = left.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
-    Ok(bytes)
+/// Hands over the files of an archive by what it begins with; those that are hidden are no part of a package.
+///
+/// # Errors
+/// When it is neither zip nor gzip, damaged, or has more bytes than `limit`; and those of `sink`.
+pub(super) fn each_file(
+    mut archive: impl Read + Seek,
+    limit: u64,
+    sink: &mut Sink<'_>,
+) -> Result<(), PackageError> {
+    let mut magic = [0; 2];
+    let is_long_enough = archive.read_exact(&mut magic).is_ok();
+    archive.rewind().map_err(broken)?;
+    match &magic {
+        b"PK" if is_long_enough => zip(archive, limit, sink),
+        [0x1f, 0x8b] if is_long_enough => tar_gz(archive, limit, sink),
+        _ => Err(PackageError::Format),
+    }
 }
 
-pub(super) fn zip(bytes: &[u8]) -> Result<PackageFiles, PackageError> {
-    zip_within(bytes, MAX_ARCHIVE)
-}
-
-fn zip_within(bytes: &[u8], limit: u64) -> Result<PackageFiles, PackageError> {
-    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(broken)?;
+fn zip(archive: impl Read + Seek, limit: u64, sink: &mut Sink<'_>) -> Result<(), PackageError> {
+    let mut archive = zip::ZipArchive::new(archive).map_err(broken)?;
     if archive.len() > 2 * MAX_FILES {
         let what = "the archive has entries:".to_owned();
         return Err(PackageError::Limit { what, limit: 2 * MAX_FILES as u64 });
@@ -38,9 +72,9 @@ fn zip_within(bytes: &[u8], limit: u64) -> Result<PackageFiles, PackageError> {
     let sizes = (0..archive.len()).map(|at| archive.by_index_raw(at).map(|entry| entry.size()));
     let sizes: Vec<u64> = sizes.collect::<Result<_, _>>().map_err(broken)?;
     if sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)) > limit {
-        return Err(too_large());
+        return Err(too_large(limit));
     }
-    let (mut files, mut left) = (PackageFiles::default(), limit);
+    let mut budget = Budget::new(limit);
     for at in 0..archive.len() {
         let entry = archive.by_index(at).map_err(broken)?;
         if entry.is_dir() {
@@ -50,45 +84,42 @@ fn zip_within(bytes: &[u8], limit: u64) -> Result<PackageFiles, PackageError> {
         if entry.is_symlink() {
             return Err(PackageError::Archive(format!("{name} is a symbolic link")));
         }
-        let bytes = contents(entry, &mut left)?;
-        add(&mut files, &name, bytes)?;
+        if !is_hidden(&name) {
+            budget.spend(&name, entry, sink)?;
+        }
     }
-    Ok(files)
+    Ok(())
 }
 
-pub(super) fn tar_gz(bytes: &[u8]) -> Result<PackageFiles, PackageError> {
-    tar_gz_within(bytes, MAX_ARCHIVE)
+fn tar_gz(archive: impl Read, limit: u64, sink: &mut Sink<'_>) -> Result<(), PackageError> {
+    // Headers without files count too, or they would be read for hours.
+    let headers = 3 * 512 * MAX_FILES as u64;
+    let all = limit.saturating_add(headers).saturating_add(1);
+    let mut tar = flate2::read::MultiGzDecoder::new(archive).take(all);
+    let mut budget = Budget::new(limit);
+    let read = entries(&mut tar, &mut |name, bytes| match is_hidden(name) {
+        true => budget.spend(name, bytes, &mut |_, bytes| skip(bytes)),
+        false => budget.spend(name, bytes, sink),
+    });
+    if tar.limit() == 0 { Err(too_large(limit)) } else { read }
 }
 
-fn tar_gz_within(bytes: &[u8], limit: u64) -> Result<PackageFiles, PackageError> {
-    let tar = contents(flate2::read::MultiGzDecoder::new(bytes), &mut limit.clone())?;
-    let mut files = PackageFiles::default();
-    for (name, bytes) in entries(&tar)? {
-        add(&mut files, &name, bytes.to_vec())?;
-    }
-    Ok(files)
-}
-
-/// Adds a file; hidden ones are no part of a package.
-fn add(files: &mut PackageFiles, name: &str, bytes: Vec<u8>) -> Result<(), PackageError> {
-    let is_hidden = |part: &str| part.starts_with('.') && part != "." && part != "..";
-    if name.split('/').any(is_hidden) {
-        return Ok(());
-    }
-    files.insert(name, Contents::Memory(bytes.into()))
+/// Whether a file or one of its folders is hidden.
+fn is_hidden(name: &str) -> bool {
+    name.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Cursor, Write};
 
     use zip::write::SimpleFileOptions;
 
+    use super::super::PackageError;
     use super::super::PackageFiles;
-    use super::{tar_gz_within, zip_within};
 
     fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
         for (name, bytes) in files {
             writer.start_file(*name, SimpleFileOptions::default()).unwrap();
             writer.write_all(bytes).unwrap();
@@ -117,10 +148,41 @@ mod tests {
         }
     }
 
+    fn within(bytes: &[u8], limit: u64) -> Result<PackageFiles, PackageError> {
+        let memory = PackageFiles::in_memory(Cursor::new(bytes), limit);
+        // What is unpacked to a folder is what is read to memory, or the same error.
+        let root = tempfile::tempdir().unwrap();
+        let (archive, folder) = (root.path().join("a"), root.path().join("b"));
+        std::fs::write(&archive, bytes).unwrap();
+        let unpacked = PackageFiles::unpack(&archive, &folder, limit);
+        assert_eq!(memory.as_ref().err(), unpacked.as_ref().err());
+        if let Ok(files) = &memory {
+            let disk = PackageFiles::open(&folder).unwrap();
+            assert!(disk.paths().eq(files.paths()));
+            disk.paths().for_each(|p| assert_eq!(disk.read(p, limit), files.read(p, limit)));
+        }
+        memory
+    }
+
+    fn gz(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// A tar with one file of zeros.
+    fn tar(name: &str, size: usize) -> Vec<u8> {
+        let mut tar = vec![0; 512];
+        tar[..name.len()].copy_from_slice(name.as_bytes());
+        tar[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
+        tar.resize(512 + size.next_multiple_of(512) + 1024, 0);
+        tar
+    }
+
     #[test]
     fn bombs_are_refused() {
         let (zeros, limit) = (vec![0; 100_000], 99_999);
-        let message = "the files of the archive have bytes: more than 1073741824";
+        let message = "the files of the archive have bytes: more than 99999";
         let honest = zip_of(&[("a", &zeros)]);
         assert!(honest.len() < 1000, "{} bytes", honest.len());
         // The same, with 100,000 written as 1 wherever it stands.
@@ -132,23 +194,17 @@ mod tests {
         assert_ne!(lie, honest);
         let many = zip_of(&[("a", &zeros[..60_000]), ("b", &zeros[..60_000])]);
         for (label, bytes) in [("one", &honest), ("together", &many)] {
-            let error = zip_within(bytes, limit).unwrap_err().to_string();
+            let error = within(bytes, limit).unwrap_err().to_string();
             assert_eq!(error, message, "{label}");
         }
         // Depending on the library either the checksum or the size does not fit.
-        assert!(zip_within(&lie, limit).is_err());
-        assert!(zip_within(&honest, 100_000).is_ok());
+        assert!(within(&lie, limit).is_err());
+        assert!(within(&honest, 100_000).is_ok());
 
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(&zeros).unwrap();
-        let error = tar_gz_within(&encoder.finish().unwrap(), limit).unwrap_err().to_string();
-        assert_eq!(error, message);
-    }
-
-    #[test]
-    fn an_archive_that_grows_beyond_memory_is_refused() {
-        let mut left = 1000;
-        let error = super::contents(std::io::repeat(0), &mut left).unwrap_err().to_string();
-        assert_eq!(error, "the files of the archive have bytes: more than 1073741824");
+        let packed = gz(&tar("a", 100_000));
+        assert_eq!(within(&packed, limit).unwrap_err().to_string(), message);
+        assert!(within(&packed, 100_000).is_ok());
+        let hidden = gz(&tar(".hidden", 100_000));
+        assert_eq!(within(&hidden, limit).unwrap_err().to_string(), message);
     }
 }

@@ -55,6 +55,24 @@ pub(super) fn read_file(
     Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
+/// Writes a file below a folder, whose path has no `..` and stands below nothing that is a file.
+pub(super) fn write_file(
+    root: &Path,
+    path: &str,
+    bytes: &mut dyn Read,
+) -> Result<(), PackageError> {
+    let unwritable =
+        |e: std::io::Error| PackageError::Unreadable { path: path.to_owned(), text: e.to_string() };
+    let disk = root.join(path);
+    if let Some(folder) = disk.parent() {
+        fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    // A path that stands twice has the bytes that come last, as in memory.
+    let mut file = fs::File::create(&disk).map_err(unwritable)?;
+    std::io::copy(bytes, &mut file).map_err(|e| PackageError::Archive(format!("{path}: {e}")))?;
+    file.sync_data().map_err(unwritable)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,8 @@ mod tar;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,8 +86,8 @@ impl PackageFiles {
                 limit: MAX_ARCHIVE,
             });
         }
-        let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
-        PackageFiles::from_archive(&bytes)
+        let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+        PackageFiles::in_memory(BufReader::new(file), MAX_ARCHIVE)
     }
 
     /// The files of a zip or tar.gz.
@@ -93,13 +95,32 @@ impl PackageFiles {
     /// # Errors
     /// When it is neither or damaged, has paths that lead out of it, or passes a limit.
     pub fn from_archive(bytes: &[u8]) -> Result<PackageFiles, PackageError> {
-        if bytes.starts_with(b"PK") {
-            return Ok(archive::zip(bytes)?.at_root());
-        }
-        if bytes.starts_with(&[0x1f, 0x8b]) {
-            return Ok(archive::tar_gz(bytes)?.at_root());
-        }
-        Err(PackageError::Format)
+        PackageFiles::in_memory(Cursor::new(bytes), MAX_ARCHIVE)
+    }
+
+    fn in_memory(archive: impl Read + Seek, limit: u64) -> Result<PackageFiles, PackageError> {
+        let mut files = PackageFiles::default();
+        archive::each_file(archive, limit, &mut |name, bytes| {
+            let mut all = Vec::new();
+            bytes.read_to_end(&mut all).map_err(archive::broken)?;
+            files.insert(name, Contents::Memory(all.into()))
+        })?;
+        Ok(files.at_root())
+    }
+
+    /// Unpacks a zip or tar.gz of at most `limit` bytes into a folder, which should be empty. Nothing of it is held in memory.
+    ///
+    /// # Errors
+    /// As [`PackageFiles::from_archive`], and when a file cannot be written; some of the files are there then.
+    pub fn unpack(archive: &Path, folder: &Path, limit: u64) -> Result<(), PackageError> {
+        let file = File::open(archive).map_err(|e| unreadable(archive, &e))?;
+        let mut count = 0;
+        archive::each_file(BufReader::new(file), limit, &mut |name, bytes| {
+            let name = normal(name).ok_or_else(|| PackageError::Path(name.to_owned()))?;
+            count += 1;
+            check_count(count)?;
+            folder::write_file(folder, &name, bytes)
+        })
     }
 
     /// A package of texts.
@@ -119,11 +140,7 @@ impl PackageFiles {
     fn insert(&mut self, path: &str, contents: Contents) -> Result<(), PackageError> {
         let path = normal(path).ok_or_else(|| PackageError::Path(path.to_owned()))?;
         self.files.insert(path, contents);
-        if self.files.len() > MAX_FILES {
-            let what = "the package has files:".to_owned();
-            return Err(PackageError::Limit { what, limit: MAX_FILES as u64 });
-        }
-        Ok(())
+        check_count(self.files.len())
     }
 
     /// The same files from where `services.xml` is.
@@ -216,6 +233,14 @@ impl fmt::Debug for PackageFiles {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> PackageError {
     PackageError::Unreadable { path: path.display().to_string(), text: error.to_string() }
+}
+
+fn check_count(files: usize) -> Result<(), PackageError> {
+    if files > MAX_FILES {
+        let what = "the package has files:".to_owned();
+        return Err(PackageError::Limit { what, limit: MAX_FILES as u64 });
+    }
+    Ok(())
 }
 
 /// A path with single slashes and without `.`; nothing if it leads out of the package, is absolute or too long.

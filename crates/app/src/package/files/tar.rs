@@ -1,44 +1,74 @@
 //! Tar: blocks of 512 bytes, a header before each file (POSIX.1-2001, `pax`; long names of GNU tar too).
 
+use std::io::Read;
+
+use super::archive::{Sink, broken};
 use super::{MAX_FILES, PackageError};
 
 const BLOCK: usize = 512;
 
-/// The files of an archive with their paths. Folders are left out; links and devices are refused.
-pub(super) fn entries(tar: &[u8]) -> Result<Vec<(String, &[u8])>, PackageError> {
-    let broken = |text: &str| PackageError::Archive(text.to_owned());
-    let (mut files, mut at) = (Vec::new(), 0_usize);
+/// The largest extended header; it holds a path and some times and numbers.
+const MAX_EXTENDED: u64 = 64 << 10;
+
+/// Hands over the files of an archive with their paths. Folders are left out; links and devices are refused.
+pub(super) fn entries(tar: &mut dyn Read, sink: &mut Sink<'_>) -> Result<(), PackageError> {
+    let mut files = 0_usize;
     let mut long_name: Option<String> = None;
-    while let Some(header) = tar.get(at..at + BLOCK) {
+    let mut header = [0; BLOCK];
+    while fill(tar, &mut header)? {
         if header.iter().all(|b| *b == 0) {
-            return Ok(files);
+            return Ok(());
         }
         let size = number(&header[124..136]).ok_or_else(|| broken("a size is no number"))?;
-        let begin = at + BLOCK;
-        let end = begin.checked_add(size).filter(|end| *end <= tar.len());
-        let end = end.ok_or_else(|| broken("a file is longer than the archive"))?;
-        let bytes = &tar[begin..end];
+        let mut bytes = (&mut *tar).take(size);
         match header[156] {
             b'0' | 0 | b'7' => {
-                let name = match long_name.take() {
-                    Some(name) => name,
-                    None => name(header),
-                };
-                files.push((name, bytes));
-                if files.len() > MAX_FILES {
+                files += 1;
+                if files > MAX_FILES {
                     let what = "the archive has files:".to_owned();
                     return Err(PackageError::Limit { what, limit: MAX_FILES as u64 });
                 }
+                let name = long_name.take().unwrap_or_else(|| name(&header));
+                sink(&name, &mut bytes)?;
             }
-            b'L' => long_name = Some(text(bytes)),
-            b'x' => long_name = pax_path(bytes).or(long_name),
+            b'L' => long_name = Some(text(&extended(&mut bytes)?)),
+            b'x' => long_name = pax_path(&extended(&mut bytes)?).or(long_name),
             b'5' => long_name = None,
             b'g' => {}
-            _ => return Err(broken(&format!("{} is a link or device", name(header)))),
+            _ => return Err(broken(format!("{} is a link or device", name(&header)))),
         }
-        at = begin.saturating_add(size.next_multiple_of(BLOCK));
+        skip(&mut bytes)?;
+        if bytes.limit() > 0 {
+            return Err(broken("a file is longer than the archive"));
+        }
+        let padding = size.next_multiple_of(BLOCK as u64) - size;
+        skip(&mut (&mut *tar).take(padding))?;
     }
-    Ok(files)
+    Ok(())
+}
+
+/// The next block; false at the end, or where less than a block is left.
+fn fill(tar: &mut dyn Read, block: &mut [u8; BLOCK]) -> Result<bool, PackageError> {
+    match tar.read_exact(block) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(broken(error)),
+    }
+}
+
+/// Reads to the end.
+pub(super) fn skip(bytes: &mut dyn Read) -> Result<(), PackageError> {
+    std::io::copy(bytes, &mut std::io::sink()).map(drop).map_err(broken)
+}
+
+fn extended(bytes: &mut dyn Read) -> Result<Vec<u8>, PackageError> {
+    let mut all = Vec::new();
+    bytes.take(MAX_EXTENDED + 1).read_to_end(&mut all).map_err(broken)?;
+    if all.len() as u64 > MAX_EXTENDED {
+        let what = "an extended header has bytes:".to_owned();
+        return Err(PackageError::Limit { what, limit: MAX_EXTENDED });
+    }
+    Ok(all)
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -54,10 +84,11 @@ fn name(header: &[u8]) -> String {
 }
 
 /// A number in octal digits.
-fn number(field: &[u8]) -> Option<usize> {
+fn number(field: &[u8]) -> Option<u64> {
     let digits = text(field);
     let digits = digits.trim();
-    if digits.is_empty() { Some(0) } else { usize::from_str_radix(digits, 8).ok() }
+    // Eleven digits at most, so that rounding up to blocks cannot overflow.
+    if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 8).ok() }
 }
 
 /// The path of an extended header, whose records are `length key=value` with a newline.
@@ -88,25 +119,37 @@ mod tests {
         block
     }
 
+    fn read(tar: &[u8]) -> Result<Vec<(String, Vec<u8>)>, PackageError> {
+        let mut files = Vec::new();
+        let tar = &mut &*tar;
+        entries(tar, &mut |name, bytes| {
+            let mut all = Vec::new();
+            bytes.read_to_end(&mut all).map_err(broken)?;
+            files.push((name.to_owned(), all));
+            Ok(())
+        })?;
+        Ok(files)
+    }
+
     #[test]
     fn files_have_the_names_of_their_headers() {
         let long = "a/".repeat(80) + "b";
         let pax = format!("{} path={long}\n", long.len() + 10);
         for (label, tar, expected) in [
-            ("plain", file("a.sd", b'0', b"text"), vec![("a.sd".to_owned(), b"text".as_slice())]),
+            ("plain", file("a.sd", b'0', b"text"), vec![("a.sd".to_owned(), b"text".to_vec())]),
             ("folder", file("a/", b'5', b""), vec![]),
             (
                 "long name of GNU",
                 [file("L", b'L', long.as_bytes()), file("x", b'0', b"1")].concat(),
-                vec![(long.clone(), b"1".as_slice())],
+                vec![(long.clone(), b"1".to_vec())],
             ),
             (
                 "pax",
                 [file("x", b'x', pax.as_bytes()), file("x", b'0', b"1")].concat(),
-                vec![(long.clone(), b"1".as_slice())],
+                vec![(long.clone(), b"1".to_vec())],
             ),
         ] {
-            assert_eq!(entries(&tar), Ok(expected), "{label}");
+            assert_eq!(read(&tar), Ok(expected), "{label}");
         }
     }
 
@@ -117,8 +160,13 @@ mod tests {
         for (label, tar, message) in [
             ("link", file("a", b'2', b""), "the archive cannot be read: a is a link or device"),
             ("short", short, "the archive cannot be read: a file is longer than the archive"),
+            (
+                "endless name",
+                file("L", b'L', &vec![b'a'; 65 << 10]),
+                "an extended header has bytes: more than 65536",
+            ),
         ] {
-            assert_eq!(entries(&tar).unwrap_err().to_string(), message, "{label}");
+            assert_eq!(read(&tar).unwrap_err().to_string(), message, "{label}");
         }
     }
 }
