@@ -9,6 +9,7 @@ mod columns;
 pub mod features;
 pub mod models;
 pub mod rank;
+pub mod yql;
 
 pub use columns::{Computed, Rows};
 pub use rank::{RankError, RankPlan, RankQuery};

@@ -7,7 +7,7 @@ use stead_expr::codec::json::from_json;
 use stead_expr::{TensorType, Value, compile, text_number};
 
 use super::error::RankError;
-use super::neighbors::{Neighbor, neighbors};
+use crate::yql::{self, Neighbor};
 
 /// The deepest that parameters nest: `ranking.features.query(x)` has three levels.
 const MAX_DEPTH: usize = 8;
@@ -103,7 +103,9 @@ impl RankQuery {
             "id" => self.id = Some(text(json)),
             "ranking" | "ranking.profile" => self.profile = Some(text(json)),
             "yql" => {
-                self.neighbors = neighbors(&text(json));
+                let statement = yql::parse(&text(json));
+                let statement = statement.map_err(|e| RankError::Query(format!("yql {e}")))?;
+                self.neighbors = statement.neighbors();
                 if self.neighbors.is_empty() {
                     self.unread.push(name.to_owned());
                 }
@@ -227,7 +229,7 @@ mod tests {
             assert!(query.unread.is_empty(), "{body}");
         }
         let query = RankQuery::from_json(&json!({
-            "id": 7, "yql": "select", "model": {"locale": "en"},
+            "id": 7, "yql": "select * from d where true", "model": {"locale": "en"},
             "ranking": {"keepRankCount": 5, "rankScoreDropLimit": -1.5, "properties": {"x.y": "[a b]"},
                         "secondPhase": {"rerankCount": 2, "rankScoreDropLimit": 0},
                         "globalPhase": {"rerankCount": 1}},
