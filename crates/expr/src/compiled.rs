@@ -78,6 +78,16 @@ pub fn compile(text: &str, scope: &dyn Scope) -> Result<Compiled, ExprError> {
 }
 
 impl Compiled {
+    /// A program with the names of its inputs.
+    pub(crate) fn new(names: Vec<String>, program: Arc<Program>) -> Compiled {
+        Compiled { names, program }
+    }
+
+    /// Its steps.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// The names of the values that it needs from outside, in the order in which [`Compiled::run`] takes them.
     #[must_use]
     pub fn names(&self) -> &[String] {

@@ -42,6 +42,7 @@ mod functions;
 mod ir;
 mod reader;
 mod run;
+mod share;
 mod syntax;
 mod types;
 mod value;
@@ -53,6 +54,7 @@ pub use explain::{Explanation, Line};
 pub use functions::{AGGREGATORS, Aggregator, BINARY, Fn1, Fn2, UNARY};
 pub use ir::{Function, MAX_CALLS, Rate, Scope};
 pub use run::{Attribute, MAX_CELLS, Numbers, TooLarge};
+pub use share::{Shared, share};
 pub use syntax::{MAX_DEPTH, MAX_LAMBDAS, MAX_TEXT, text_number};
 pub use types::{
     CELL_TYPES, CellType, Dimension, Extent, MAX_BLOCK, MAX_DIMENSIONS, TensorType, TypeError,

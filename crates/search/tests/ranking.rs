@@ -492,3 +492,37 @@ fn blocks_of_documents_do_not_show() {
     }
     assert!(ranked.hits.windows(2).all(|w| w[0].relevance >= w[1].relevance));
 }
+
+/// A function that phases and features name is computed once for each document, and its value is the same everywhere.
+#[test]
+fn what_phases_and_features_have_in_common_is_computed_once() {
+    let documents: Vec<Json> =
+        (0..3000).map(|n| json!({"number": n, "vector": [n % 13, n % 7]})).collect();
+    let profile = "inputs { query(v) tensor<float>(x[2]) }
+      function near() { expression: exp(0 - sum(map(query(v) - attribute(vector), f(x)(x * x)))) }
+      first-phase { expression: near() + 0.001 * attribute(number) }
+      second-phase { expression: 2 * near() + firstPhase\n rerank-count: 50 }
+      match-features { near\n attribute(number) }";
+    let plan = plan(profile).unwrap();
+    let lines: Vec<String> = documents.iter().map(|d| json!({"fields": d}).to_string()).collect();
+    let stored =
+        Documents::read(plan.documents().clone(), lines.join("\n").as_bytes(), &mut |_| {})
+            .unwrap();
+    let query = RankQuery::from_json(&json!({"input.query(v)": [5, 5]})).unwrap();
+    let options = RankOptions { now: NOW, seed: 42 };
+    let (ranked, explained) = plan.explain(&query, &stored, options, 20).unwrap();
+    let near = |n: u32| {
+        let (x, y) = (f64::from(n % 13) - 5.0, f64::from(n % 7) - 5.0);
+        (-(x * x + y * y)).exp()
+    };
+    for hit in &ranked.hits {
+        let first = near(hit.document) + 0.001 * f64::from(hit.document);
+        let second = 2.0 * near(hit.document) + first;
+        assert!((hit.relevance - second).abs() < 1e-6, "{hit:?} instead of {second}");
+        let found = hit.match_features[0].as_double().unwrap();
+        assert!((found - near(hit.document)).abs() < 1e-6, "{hit:?}");
+    }
+    let computed: Vec<(&str, usize)> =
+        explained.values.iter().map(|v| (v.name.as_str(), v.documents)).collect();
+    assert_eq!(computed, [("rankingExpression(near)", 3000)]);
+}

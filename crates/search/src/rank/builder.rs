@@ -8,6 +8,7 @@ use stead_app::package::PackageFiles;
 use stead_expr::{Compiled, Rate, TensorType};
 use stead_store::DocumentType;
 
+use super::common::common;
 use super::error::RankError;
 use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
@@ -32,6 +33,7 @@ pub(super) fn plan(
     models: &dyn ModelTypes,
 ) -> Result<RankPlan, RankError> {
     let declared = application.query_profiles.inputs();
+    let (typed, common) = &common(typed);
     let names = ProfileNames::new(schema, profile, &declared, models);
     let properties = profile.properties.iter().map(|(k, v)| (k.clone(), v.value.clone()));
     let mut builder = Builder {
@@ -52,6 +54,7 @@ pub(super) fn plan(
         notes: Vec::new(),
         second: None,
         phases: typed,
+        common,
     };
     builder.plan()
 }
@@ -77,6 +80,8 @@ pub(super) struct Builder<'b> {
     pub(super) notes: Vec<(String, Note)>,
     pub(super) second: Option<usize>,
     pub(super) phases: &'b CompiledProfile,
+    /// What phases and features have in common, by name.
+    pub(super) common: &'b HashMap<String, Compiled>,
 }
 
 pub(super) fn fail<T>(what: &str, text: impl Into<String>) -> Result<T, RankError> {
@@ -172,7 +177,7 @@ impl Builder<'_> {
         }
     }
 
-    fn compiled(&mut self, text: &str, compiled: Compiled) -> Result<usize, RankError> {
+    pub(super) fn compiled(&mut self, text: &str, compiled: Compiled) -> Result<usize, RankError> {
         if let Some(known) = self.by_text.get(text) {
             return Ok(*known);
         }

@@ -19,7 +19,7 @@ const MAX_MEASURED: usize = 4096;
 pub struct Explained {
     /// The phases and features in the order in which they were computed.
     pub stages: Vec<Stage>,
-    /// Values that are no expressions: features that are computed, and models.
+    /// Other values: features that are computed, models, and what several phases and features have in common.
     pub values: Vec<Computation>,
 }
 
@@ -38,7 +38,7 @@ pub struct Stage {
     pub program: Explanation,
 }
 
-/// A value that was computed for documents.
+/// A value that was computed for documents beside the expressions of phases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Computation {
     /// The name that expressions know it by.
@@ -47,7 +47,7 @@ pub struct Computation {
     pub documents: usize,
     /// How long that took, with the values that it takes itself.
     pub took: Duration,
-    /// What there is to say of a model.
+    /// What there is to say of a model; the steps of an expression.
     pub notes: Vec<String>,
 }
 
@@ -86,13 +86,21 @@ impl RankPlan {
         for (number, node) in self.nodes.iter().enumerate() {
             let notes = match &node.source {
                 Source::Model { model, .. } => self.models[*model].function.explain(),
-                Source::Feature(..) | Source::Expression(_) => Vec::new(),
+                Source::Expression(expression) => self.steps(*expression),
+                Source::Feature(..) => Vec::new(),
                 _ => continue,
             };
             let Some((took, documents)) = costs.get(&number).copied() else { continue };
             values.push(Computation { name: node.name.clone(), documents, took, notes });
         }
         Ok((ranked, Explained { stages, values }))
+    }
+
+    /// The steps of an expression as lines.
+    fn steps(&self, expression: usize) -> Vec<String> {
+        let lines = self.expressions[expression].compiled.lines();
+        let program = Explanation { lines, documents: 0 }.to_string();
+        program.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 }
 

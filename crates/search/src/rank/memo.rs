@@ -2,41 +2,70 @@
 //! documents that the first phase has seen.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use stead_expr::TensorType;
 
 use crate::columns::{Computed, Rows, gather, value};
 
-/// The most documents whose values are kept. Phases behind the first take some hundreds or thousands; what a first phase
+/// The most documents whose numbers are kept: a few megabytes for each name.
+const MAX_NUMBERS: usize = 1 << 19;
+
+/// The most documents whose tensors are kept. Phases behind the first take some hundreds or thousands; what a first phase
 /// computes for millions would only be in the way.
-const MAX_DOCUMENTS: usize = 16_384;
+const MAX_TENSORS: usize = 1 << 14;
 
 /// Values of one name.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    /// Where the value of a document is: the piece, and the row in it.
-    places: HashMap<u32, (usize, usize)>,
     pieces: Vec<Rc<Computed>>,
+    /// The pieces that hold documents which stand one behind the other, in the order of these.
+    ranges: Vec<(Range<usize>, usize)>,
+    /// Where the value of any other document is: the piece, and the row in it.
+    places: HashMap<u32, (usize, usize)>,
+    documents: usize,
 }
 
 impl Memo {
     /// Keeps the values of documents, if there is room.
     pub(super) fn keep(&mut self, rows: &Rows<'_>, computed: &Rc<Computed>) {
-        if self.places.len() + rows.len() > MAX_DOCUMENTS {
+        let most = match **computed {
+            Computed::Numbers(_) => MAX_NUMBERS,
+            Computed::Tensors(_) => MAX_TENSORS,
+        };
+        if self.documents + rows.len() > most {
             return;
         }
         let piece = self.pieces.len();
-        self.pieces.push(computed.clone());
-        for (at, row) in rows.iter().enumerate() {
-            self.places.insert(row as u32, (piece, at));
+        match rows {
+            // A first phase keeps what it computes at no cost for each document.
+            Rows::Range(range)
+                if self.ranges.last().is_none_or(|(last, _)| last.end <= range.start) =>
+            {
+                self.ranges.push((range.clone(), piece));
+            }
+            _ => {
+                let at = rows.iter().enumerate().map(|(at, row)| (row as u32, (piece, at)));
+                self.places.extend(at);
+            }
         }
+        self.documents += rows.len();
+        self.pieces.push(computed.clone());
+    }
+
+    fn place(&self, row: usize) -> Option<(usize, usize)> {
+        if let Some(place) = self.places.get(&(row as u32)) {
+            return Some(*place);
+        }
+        let at = self.ranges.partition_point(|(range, _)| range.end <= row);
+        let (range, piece) = self.ranges.get(at)?;
+        range.contains(&row).then(|| (*piece, row - range.start))
     }
 
     /// The values of documents, if all of them are here.
     pub(super) fn get(&self, rows: &Rows<'_>, kind: &TensorType) -> Option<Computed> {
-        let places: Option<Vec<(usize, usize)>> =
-            rows.iter().map(|row| self.places.get(&(row as u32)).copied()).collect();
+        let places: Option<Vec<(usize, usize)>> = rows.iter().map(|row| self.place(row)).collect();
         let places = places?;
         if let Some((first, _)) = places.first()
             && places.iter().all(|(piece, _)| piece == first)
@@ -68,11 +97,14 @@ mod tests {
     fn values_are_found_whatever_they_were_computed_with() {
         let mut memo = Memo::default();
         memo.keep(&Rows::Range(0..2), &Rc::new(Computed::Numbers(vec![0.5, 1.5])));
+        memo.keep(&Rows::Range(10..12), &Rc::new(Computed::Numbers(vec![10.5, 11.5])));
         memo.keep(&Rows::List(&[7, 3]), &Rc::new(Computed::Numbers(vec![7.5, 3.5])));
         for (rows, expected) in [
             (&[1, 0][..], Some(vec![1.5, 0.5])),
             (&[3, 1][..], Some(vec![3.5, 1.5])),
+            (&[11, 3, 0][..], Some(vec![11.5, 3.5, 0.5])),
             (&[3, 4][..], None),
+            (&[12][..], None),
             (&[][..], Some(vec![])),
         ] {
             let found = memo.get(&Rows::List(rows), &TensorType::double());

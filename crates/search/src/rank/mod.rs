@@ -4,6 +4,7 @@
 //! documents becomes scores phase by phase.
 
 mod builder;
+mod common;
 mod constants;
 mod error;
 mod explain;

@@ -21,6 +21,9 @@ impl Builder<'_> {
         kind: &TensorType,
         rate: Rate,
     ) -> Result<Source, RankError> {
+        if let Some(common) = self.common.get(name) {
+            return self.compiled(name, common.clone()).map(Source::Expression);
+        }
         let Some(parsed) = FeatureName::parse(name) else {
             return fail(name, "is no name of a feature");
         };
