@@ -8,6 +8,7 @@
 mod columns;
 pub mod features;
 pub mod models;
+pub mod query;
 pub mod rank;
 pub mod yql;
 

@@ -1,0 +1,193 @@
+//! From the tree of a text to the tree of a query.
+
+mod annotations;
+mod neighbor;
+mod places;
+mod same_element;
+mod values;
+mod weighted;
+mod words;
+
+use super::error::SearchError;
+use super::fields::Searches;
+use super::tree::{QueryTree, Term, TermStyle, Test, Tree};
+use crate::yql::{Expr, Node, Statement};
+
+/// The parameters of the request that `@name` means.
+pub type Parameters<'p> = dyn Fn(&str) -> Option<String> + 'p;
+
+/// Operators that want what is still to come, with what that is.
+const TO_COME: [(&str, &str); 12] = [
+    ("userQuery", "an index of text"),
+    ("userInput", "an index of text"),
+    ("weakAnd", "an index of text"),
+    ("predicate", "an index of predicates"),
+    ("phrase", "an index of text"),
+    ("near", "an index of text"),
+    ("onear", "an index of text"),
+    ("uri", "an index of text"),
+    ("text", "an index of text"),
+    ("alternatives", "an index of text"),
+    ("labeled", "labels with scores"),
+    ("default", "an index of text"),
+];
+
+/// Operators that are called.
+const CALLS: [&str; 9] = [
+    "range",
+    "wand",
+    "weightedSet",
+    "dotProduct",
+    "geoBoundingBox",
+    "geoLocation",
+    "nearestNeighbor",
+    "rank",
+    "nonEmpty",
+];
+
+/// The tree of a query.
+///
+/// # Errors
+/// When it names a field that there is not, has values that do not fit, or asks for what is not supported.
+pub fn build(
+    statement: &Statement,
+    searches: Searches<'_>,
+    parameters: &Parameters<'_>,
+) -> Result<QueryTree, SearchError> {
+    let tree = QueryTree::default();
+    let mut builder = Builder { searches, parameters, scopes: Vec::new(), tree, element: None };
+    builder.tree.root = builder.convert(&statement.filter)?;
+    Ok(builder.tree)
+}
+
+/// A query in the making.
+struct Builder<'b> {
+    searches: Searches<'b>,
+    parameters: &'b Parameters<'b>,
+    /// Annotations of all that the present part is in, the innermost last.
+    scopes: Vec<&'b [(String, Node)]>,
+    tree: QueryTree,
+    /// The field whose elements are being tested.
+    element: Option<String>,
+}
+
+fn fail<T>(text: impl std::fmt::Display) -> Result<T, SearchError> {
+    Err(SearchError::yql(text))
+}
+
+/// The arguments of a call, if there are as many as it takes.
+fn arguments<const N: usize>(arguments: &[Node]) -> Result<&[Node; N], SearchError> {
+    let found = arguments.len();
+    arguments.try_into().map_err(|_| {
+        let plural = if N == 1 { "" } else { "s" };
+        SearchError::yql(format_args!("Expected {N} argument{plural}, got {found}."))
+    })
+}
+
+impl<'b> Builder<'b> {
+    /// A part. The depth of texts is limited, so that of this function is.
+    fn convert(&mut self, node: &'b Node) -> Result<Tree, SearchError> {
+        self.annotated(node, |builder| builder.operator(node))
+    }
+
+    /// Does something within the annotations of a part.
+    fn annotated<T>(
+        &mut self,
+        node: &'b Node,
+        run: impl FnOnce(&mut Self) -> Result<T, SearchError>,
+    ) -> Result<T, SearchError> {
+        self.scopes.push(&node.annotations);
+        self.check_annotations(node);
+        let found = run(self);
+        self.scopes.pop();
+        found
+    }
+
+    fn operator(&mut self, node: &'b Node) -> Result<Tree, SearchError> {
+        match &node.expr {
+            Expr::Bool(true) => Ok(Tree::All),
+            Expr::Bool(false) => Ok(Tree::None),
+            Expr::And(list) => Ok(Tree::all(self.list(list)?)),
+            Expr::Or(list) => Ok(Tree::any(self.list(list)?)),
+            Expr::Not(inner) => Ok(Tree::Not(Box::new(self.convert(inner)?))),
+            Expr::Compare(comparison, left, right) => self.compare(*comparison, left, right),
+            Expr::Contains(field, value) => self.contains(field, value),
+            Expr::Matches(field, value) => self.matches(field, value),
+            Expr::In(field, values) => self.within(field, values),
+            Expr::Call(name, arguments) => self.call(name, arguments),
+            Expr::Text(_) if self.element.is_some() => self.element_word(node),
+            _ => fail("expected an operator such as =, contains or and, found a value alone"),
+        }
+    }
+
+    fn list(&mut self, list: &'b [Node]) -> Result<Vec<Tree>, SearchError> {
+        list.iter().map(|node| self.convert(node)).collect()
+    }
+
+    fn call(&mut self, name: &'b str, list: &'b [Node]) -> Result<Tree, SearchError> {
+        if self.element.is_some() && !matches!(name, "range" | "rank" | "weightedSet") {
+            return match name {
+                "equiv" | "fuzzy" => self.element_call(name, list),
+                _ => fail(format_args!("{name} is not supported within sameElement")),
+            };
+        }
+        match name {
+            "range" => self.range(list),
+            "weightedSet" | "dotProduct" | "wand" => self.weighted(name, list),
+            "geoLocation" => self.circle(list),
+            "geoBoundingBox" => self.bounding_box(list),
+            "nearestNeighbor" => self.neighbor(list),
+            "rank" => {
+                let mut parts = self.list(list)?.into_iter();
+                match parts.next() {
+                    Some(first) => Ok(Tree::Rank(Box::new(first), parts.collect())),
+                    None => fail("Expected 1 or more arguments, got 0."),
+                }
+            }
+            "nonEmpty" => {
+                let [inner] = arguments(list)?;
+                let before = self.tree.terms.len();
+                let found = self.convert(inner)?;
+                self.check_non_empty(before)?;
+                Ok(found)
+            }
+            _ => self.unknown_call(name),
+        }
+    }
+
+    fn unknown_call<T>(&self, name: &str) -> Result<T, SearchError> {
+        if let Some((_, what)) = TO_COME.iter().find(|(known, _)| *known == name) {
+            return fail(format_args!("{name} is not supported yet: it needs {what}"));
+        }
+        let known = CALLS.join(", ");
+        fail(format_args!("Expected one of {known}, got {name}."))
+    }
+
+    /// The name of a field; within `sameElement` that of a part of it.
+    fn field(&self, node: &Node) -> Result<String, SearchError> {
+        let name = match &node.expr {
+            Expr::Field(name) | Expr::Text(name) => name,
+            _ => return fail("expected the name of a field before the operator"),
+        };
+        Ok(match &self.element {
+            Some(element) => format!("{element}.{name}"),
+            None => name.clone(),
+        })
+    }
+
+    /// Adds a test.
+    fn term(&mut self, attribute: &str, test: Test) -> Result<Tree, SearchError> {
+        let style = TermStyle {
+            label: self.text_annotation("label")?,
+            weight: self.integer_annotation("weight")?.unwrap_or(100),
+            is_ranked: self.bool_annotation("ranked")?.unwrap_or(true),
+            is_filter: self.bool_annotation("filter")?.unwrap_or(false),
+            significance: self.number_annotation("significance")?,
+        };
+        self.tree.terms.push(Term { attribute: attribute.to_owned(), test, style });
+        Ok(Tree::Term(self.tree.terms.len() - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests;

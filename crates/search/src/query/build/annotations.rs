@@ -1,0 +1,196 @@
+//! Annotations: what stands before an operator holds for all in it that says nothing else.
+
+use super::super::error::SearchError;
+use super::super::fields::Searched;
+use super::{Builder, fail};
+use crate::yql::{Expr, Node};
+
+/// Annotations that are read.
+const READ: [&str; 18] = [
+    "label",
+    "weight",
+    "ranked",
+    "filter",
+    "significance",
+    "prefix",
+    "substring",
+    "suffix",
+    "bounds",
+    "targetHits",
+    "targetNumHits",
+    "totalTargetHits",
+    "distanceThreshold",
+    "scoreThreshold",
+    "maxEditDistance",
+    "prefixLength",
+    "elementFilter",
+    "approximate",
+];
+
+/// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and all answers are exact.
+const WITHOUT_EFFECT: [&str; 29] = [
+    "accentDrop",
+    "andSegmenting",
+    "annotations",
+    "ascending",
+    "connectivity",
+    "descending",
+    "distance",
+    "documentFrequency",
+    "endAnchor",
+    "exclusionDistance",
+    "grammar",
+    "hitLimit",
+    "hnsw.approximateThreshold",
+    "hnsw.explorationSlack",
+    "hnsw.exploreAdditionalHits",
+    "hnsw.filterFirstExploration",
+    "hnsw.filterFirstThreshold",
+    "hnsw.postFilterThreshold",
+    "hnsw.targetHitsMaxAdjustmentFactor",
+    "id",
+    "implicitTransforms",
+    "minTargetHits",
+    "nfkc",
+    "normalizeCase",
+    "origin",
+    "startAnchor",
+    "stem",
+    "thresholdBoostFactor",
+    "usePositionData",
+];
+
+impl<'b> Builder<'b> {
+    /// Warns of annotations that nobody reads.
+    pub(super) fn check_annotations(&mut self, node: &Node) {
+        for (name, _) in &node.annotations {
+            let is_known = READ.contains(&name.as_str()) || WITHOUT_EFFECT.contains(&name.as_str());
+            if !is_known {
+                let text = format!("annotation {name:.40} is not known and has no effect");
+                if !self.tree.warnings.contains(&text) {
+                    self.tree.warnings.push(text);
+                }
+            }
+        }
+    }
+
+    fn annotation(&self, name: &str) -> Option<&'b Expr> {
+        let in_scope = |scope: &&'b [(String, Node)]| {
+            scope.iter().find(|(key, _)| key == name).map(|(_, value)| &value.expr)
+        };
+        self.scopes.iter().rev().find_map(in_scope)
+    }
+
+    pub(super) fn text_annotation(&self, name: &str) -> Result<Option<String>, SearchError> {
+        match self.annotation(name) {
+            None => Ok(None),
+            Some(Expr::Text(text)) => Ok(Some(text.clone())),
+            Some(Expr::Parameter(parameter)) => self.parameter(parameter).map(Some),
+            Some(other) => wrong(name, "a text", other),
+        }
+    }
+
+    pub(super) fn bool_annotation(&self, name: &str) -> Result<Option<bool>, SearchError> {
+        match self.annotation(name) {
+            None => Ok(None),
+            Some(Expr::Bool(value)) => Ok(Some(*value)),
+            Some(Expr::Parameter(parameter)) => match self.parameter(parameter)?.as_str() {
+                "true" => Ok(Some(true)),
+                "false" => Ok(Some(false)),
+                other => wrong(name, "true or false", &Expr::Text(other.to_owned())),
+            },
+            Some(other) => wrong(name, "true or false", other),
+        }
+    }
+
+    pub(super) fn integer_annotation(&self, name: &str) -> Result<Option<i64>, SearchError> {
+        match self.number_annotation(name)? {
+            None => Ok(None),
+            Some(number) if number.fract() == 0.0 && number.abs() < 9e15 => Ok(Some(number as i64)),
+            Some(number) => wrong(name, "a whole number", &Expr::Number(number)),
+        }
+    }
+
+    pub(super) fn number_annotation(&self, name: &str) -> Result<Option<f64>, SearchError> {
+        match self.annotation(name) {
+            None => Ok(None),
+            Some(Expr::Integer(number)) => Ok(Some(*number as f64)),
+            Some(Expr::Number(number)) => Ok(Some(*number)),
+            Some(Expr::Parameter(parameter)) => {
+                let text = self.parameter(parameter)?;
+                let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite());
+                number.map(Some).map_or_else(|| wrong(name, "a number", &Expr::Text(text)), Ok)
+            }
+            Some(other) => wrong(name, "a number", other),
+        }
+    }
+
+    /// The elements of `elementFilter`: one, or a list, in their order.
+    pub(super) fn element_filter(&self) -> Result<Vec<u32>, SearchError> {
+        let list = match self.annotation("elementFilter") {
+            None => return Ok(Vec::new()),
+            Some(Expr::Array(list)) => list.iter().map(|node| &node.expr).collect(),
+            Some(one) => vec![one],
+        };
+        let mut elements = Vec::new();
+        for element in list {
+            elements.push(element_number(element)?);
+        }
+        elements.sort_unstable();
+        elements.dedup();
+        Ok(elements)
+    }
+
+    /// The value of a parameter of the request.
+    pub(super) fn parameter(&self, name: &str) -> Result<String, SearchError> {
+        (self.parameters)(name)
+            .ok_or_else(|| SearchError::yql(format_args!("Error, missing query property: {name}")))
+    }
+
+    /// Which of `prefix`, `substring` and `suffix` is true, if a field allows it.
+    pub(super) fn text_mode(&self, field: &Searched) -> Result<Option<&'static str>, SearchError> {
+        let mut found = None;
+        for mode in ["prefix", "substring", "suffix"] {
+            if self.bool_annotation(mode)? == Some(true) && found.replace(mode).is_some() {
+                return fail("Only one of prefix, substring and suffix can be set.");
+            }
+        }
+        match found {
+            // Attributes know where their values begin; the others must be wanted in the schema.
+            None | Some("prefix") => Ok(found),
+            Some(mode) if field.algorithm.as_deref() == Some(mode) => Ok(found),
+            Some(mode) => fail(format_args!(
+                "Field '{}' is not matched by {mode}; write match: {mode} in the schema, or matches with a regular expression",
+                field.name
+            )),
+        }
+    }
+}
+
+/// The number of an element (the texts: Vespa, `YqlParser.java`).
+pub(super) fn element_number(expr: &Expr) -> Result<u32, SearchError> {
+    match expr {
+        Expr::Integer(number) if *number < 0 => {
+            fail(format_args!("element id must be non-negative, got: {number}"))
+        }
+        Expr::Integer(number) => match i32::try_from(*number) {
+            Ok(number) => Ok(number.unsigned_abs()),
+            Err(_) => fail(format_args!("element id must fit in int32 range, got: {number}")),
+        },
+        Expr::Number(number) => fail(format_args!(
+            "element id must be integer, not floating point number. Got: {number:?}"
+        )),
+        _ => fail("element id must be integer"),
+    }
+}
+
+fn wrong<T>(name: &str, expected: &str, found: &Expr) -> Result<T, SearchError> {
+    let found = match found {
+        Expr::Text(text) => format!("{text:?}"),
+        Expr::Integer(number) => number.to_string(),
+        Expr::Number(number) => number.to_string(),
+        Expr::Bool(value) => value.to_string(),
+        _ => "a list or map".to_owned(),
+    };
+    fail(format_args!("expected {expected} for annotation '{name}', got {found:.60}"))
+}

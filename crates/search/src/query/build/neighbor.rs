@@ -1,0 +1,51 @@
+//! `nearestNeighbor`
+
+use stead_store::DataType;
+
+use super::super::error::SearchError;
+use super::super::tree::{NearestNeighbor, Tree};
+use super::{Builder, arguments, fail};
+use crate::yql::{Expr, Node};
+
+impl<'b> Builder<'b> {
+    pub(super) fn neighbor(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
+        let [field, input] = arguments(list)?;
+        let field = self.searches.one(&self.field(field)?)?;
+        let (Expr::Field(input) | Expr::Text(input)) = &input.expr else {
+            return fail(
+                "expected the name of a query's vector as the second argument of nearestNeighbor",
+            );
+        };
+        let name = format!("nearestNeighbor({},{input})", field.name);
+        let DataType::Tensor(kind) = &field.kind else {
+            return fail(format_args!(
+                "{name}: field {} is a {}, not a tensor",
+                field.name, field.kind
+            ));
+        };
+        if kind.indexed().count() != 1 {
+            return fail(format_args!(
+                "{name}: expected a tensor with one indexed dimension, field {} is a {kind}",
+                field.name
+            ));
+        }
+        let mut target = None;
+        for annotation in ["targetHits", "targetNumHits", "totalTargetHits"] {
+            target = target.or(self.integer_annotation(annotation)?);
+        }
+        let target = target.and_then(|target| usize::try_from(target).ok()).filter(|t| *t > 0);
+        let Some(target_hits) = target else {
+            return fail(format_args!("{name} needs targetHits from 1: {{targetHits: 10}}{name}"));
+        };
+        let neighbor = NearestNeighbor {
+            attribute: field.name,
+            input: input.clone(),
+            target_hits,
+            distance_threshold: self.number_annotation("distanceThreshold")?,
+            label: self.text_annotation("label")?,
+            vector: None,
+        };
+        self.tree.neighbors.push(neighbor);
+        Ok(Tree::Neighbor(self.tree.neighbors.len() - 1))
+    }
+}

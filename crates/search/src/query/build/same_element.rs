@@ -1,0 +1,61 @@
+//! `sameElement`, and elements by their number.
+
+use super::super::error::SearchError;
+use super::super::tree::{SameElement, Tree};
+use super::annotations::element_number;
+use super::{Builder, fail};
+use crate::yql::Node;
+
+impl<'b> Builder<'b> {
+    /// `field contains sameElement(...)`
+    pub(super) fn same_element(
+        &mut self,
+        field: &'b Node,
+        list: &'b [Node],
+    ) -> Result<Tree, SearchError> {
+        if self.element.is_some() {
+            return fail("sameElement is not supported within sameElement");
+        }
+        let field = self.field(field)?;
+        self.check_elements(&field)?;
+        if list.is_empty() {
+            return fail("Expected 1 or more arguments, got 0.");
+        }
+        let elements = self.element_filter()?;
+        self.element = Some(field.clone());
+        let parts = self.list(list);
+        self.element = None;
+        let tree = Box::new(Tree::all(parts?));
+        Ok(Tree::SameElement(SameElement { field, tree, elements }))
+    }
+
+    /// `field[number] = value`
+    pub(super) fn element_equals(
+        &mut self,
+        of: &'b Node,
+        place: &'b Node,
+        value: &'b Node,
+    ) -> Result<Tree, SearchError> {
+        let whole = self.field(of)?;
+        let element = element_number(&place.expr)?;
+        let text = self.text(value)?;
+        // Of a part of a struct the elements are those of the field.
+        let field = whole.split('.').next().unwrap_or_default().to_owned();
+        self.check_elements(&field)?;
+        let tree = Box::new(self.element_text(&whole, &text)?);
+        Ok(Tree::SameElement(SameElement { field, tree, elements: vec![element] }))
+    }
+
+    fn check_elements(&self, field: &str) -> Result<(), SearchError> {
+        if self.searches.has_elements(field) {
+            return Ok(());
+        }
+        // The field goes first: who names one that there is not should hear of that.
+        if self.searches.schema.field(field).is_none() {
+            self.searches.find(field)?;
+        }
+        fail(format_args!(
+            "Field '{field}' has no elements that are attributes; sameElement needs an array, a weighted set, or struct fields"
+        ))
+    }
+}

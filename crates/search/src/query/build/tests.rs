@@ -1,0 +1,375 @@
+//! Texts with the trees that they are for a schema, and what is refused.
+
+use stead_app::application::Application;
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+use stead_store::DocumentType;
+
+use super::{QueryTree, Searches, Test, Tree, build};
+use crate::query::{SearchError, Sum, TextTest, Tokens, sort_order};
+use crate::yql::parse;
+
+const SCHEMA: &str = "schema d {
+  document d {
+    struct person { field name type string {} field age type int {} }
+    field n type int { indexing: attribute }
+    field l type long { indexing: attribute }
+    field x type double { indexing: attribute }
+    field b type bool { indexing: attribute }
+    field t type string {
+      indexing: attribute
+      alias: other
+    }
+    field c type string {
+      indexing: attribute
+      match { cased
+ substring }
+    }
+    field body type string { indexing: index | summary }
+    field note type string { indexing: summary }
+    field tags type array<string> { indexing: attribute }
+    field w type weightedset<int> { indexing: attribute }
+    field p type position { indexing: attribute }
+    field v type tensor<float>(x[2]) { indexing: attribute }
+    field m type tensor(k{}) { indexing: attribute }
+    field people type array<person> {
+      indexing: summary
+      struct-field name { indexing: attribute }
+      struct-field age { indexing: attribute }
+    }
+  }
+  fieldset texts { fields: t, c }
+  fieldset mixed { fields: t, n }
+}";
+
+fn with<T>(run: impl FnOnce(Searches<'_>) -> T) -> T {
+    let files = PackageFiles::from_texts([("schemas/d.sd", SCHEMA)]).unwrap();
+    let (application, _) = Application::read(&files, ServicesOptions::default());
+    let schema = application.schema("d").unwrap();
+    let documents = DocumentType::new(schema);
+    run(Searches { schema, documents: &documents })
+}
+
+fn built(filter: &str) -> Result<QueryTree, SearchError> {
+    let statement = parse(&format!("select * from d where {filter}")).map_err(SearchError::yql)?;
+    let parameters = |name: &str| match name {
+        "numbers" => Some("3, 1,2".to_owned()),
+        "texts" => Some("a, 'b c' ,\"D\"".to_owned()),
+        "weights" => Some("{'a': 1, b: 2}".to_owned()),
+        "seven" => Some("7".to_owned()),
+        _ => None,
+    };
+    with(|searches| build(&statement, searches, &parameters))
+}
+
+fn show(tree: &Tree, of: &QueryTree) -> String {
+    let list = |list: &[Tree]| list.iter().map(|t| show(t, of)).collect::<Vec<_>>().join(" ");
+    match tree {
+        Tree::All => "all".to_owned(),
+        Tree::None => "none".to_owned(),
+        Tree::And(parts) => format!("(and {})", list(parts)),
+        Tree::Or(parts) => format!("(or {})", list(parts)),
+        Tree::Not(inner) => format!("(not {})", show(inner, of)),
+        Tree::Rank(first, rest) => format!("(rank {} {})", show(first, of), list(rest)),
+        Tree::Neighbor(at) => {
+            let n = &of.neighbors[*at];
+            format!(
+                "near({} {} {} {:?} {:?})",
+                n.attribute, n.input, n.target_hits, n.distance_threshold, n.label
+            )
+        }
+        Tree::SameElement(same) => {
+            format!("same({} {:?} {})", same.field, same.elements, show(&same.tree, of))
+        }
+        Tree::Term(at) => {
+            let term = &of.terms[*at];
+            let test = match &term.test {
+                Test::Range(range) => {
+                    let (low, high) = range.whole(i64::MIN, i64::MAX).unwrap_or((1, 0));
+                    format!("{low}..{high}")
+                        .replace(&(i64::MIN + 1).to_string(), "")
+                        .replace(&i64::MAX.to_string(), "")
+                }
+                Test::Numbers(numbers) => format!("{numbers:?}"),
+                Test::Text(TextTest::Regex(regex)) => format!("/{regex}/"),
+                Test::Text(TextTest::Fuzzy(_)) => "fuzzy".to_owned(),
+                Test::Text(test) => format!("{test:?}"),
+                Test::Texts { any, .. } => {
+                    let mut any: Vec<&String> = any.keys().collect();
+                    any.sort();
+                    format!("{any:?}")
+                }
+                Test::Weighted(weighted) => {
+                    let mut tokens: Vec<String> = match &weighted.tokens {
+                        Tokens::Texts { weights, .. } => {
+                            weights.iter().map(|(t, w)| format!("{t}:{w}")).collect()
+                        }
+                        Tokens::Numbers(weights) => {
+                            weights.iter().map(|(t, w)| format!("{t}:{w}")).collect()
+                        }
+                    };
+                    tokens.sort();
+                    let sum = match weighted.sum {
+                        Sum::Any => "any".to_owned(),
+                        Sum::Product => "sum".to_owned(),
+                        Sum::Above(limit) => format!("sum>{limit}"),
+                    };
+                    format!("{sum}[{}]", tokens.join(" "))
+                }
+                Test::Circle(_) => "circle".to_owned(),
+                Test::Box(_) => "box".to_owned(),
+            };
+            format!("{}:{test}", term.attribute)
+        }
+    }
+}
+
+#[test]
+fn queries_are_trees() {
+    for (filter, expected) in [
+        ("true", "all"),
+        ("false or !(true)", "(or none (not all))"),
+        ("n = 5", "n:5..5"),
+        ("5 < n", "n:6.."),
+        ("n <= -5", "n:..-5"),
+        ("n > 2.5", "n:3.."),
+        ("n = @seven", "n:7..7"),
+        ("n < -@seven", "n:..-8"),
+        ("range(n, 1, 3)", "n:1..3"),
+        ("{bounds: 'open'}range(n, 1, 3)", "n:2..2"),
+        ("{bounds: 'leftOpen'}range(n, -Infinity, 3)", "n:..3"),
+        ("range(n, @seven, Infinity)", "n:7.."),
+        ("b = true", "b:1..1"),
+        ("b contains 'false'", "b:0..0"),
+        ("n contains '<5'", "n:..4"),
+        ("n in (3, 1, 3L)", "n:[1, 3]"),
+        ("l in (9, @numbers)", "l:[1, 2, 3, 9]"),
+        ("t in ('B', @texts)", "t:[\"a\", \"b\", \"b c\", \"d\"]"),
+        ("c in ('B')", "c:[\"B\"]"),
+        ("t contains 'Ab'", "t:Equal(\"ab\")"),
+        ("other contains 'Ab'", "t:Equal(\"ab\")"),
+        ("c contains 'Ab'", "c:Equal(\"Ab\")"),
+        ("t contains ({prefix: true}'Ab')", "t:Prefix(\"ab\")"),
+        ("c contains ({substring: true}'Ab')", "c:Substring(\"Ab\")"),
+        ("t matches '^a'", "t:/^a/"),
+        ("t contains ({maxEditDistance: 1}fuzzy('ab'))", "t:fuzzy"),
+        ("t contains equiv('a', 'b')", "(or t:Equal(\"a\") t:Equal(\"b\"))"),
+        ("texts contains 'Ab'", "(or t:Equal(\"ab\") c:Equal(\"Ab\"))"),
+        ("mixed contains 'ab'", "t:Equal(\"ab\")"),
+        ("mixed contains '7'", "(or t:Equal(\"7\") n:7..7)"),
+        ("weightedSet(t, {'A': 1, b: 2})", "t:any[a:1 b:2]"),
+        ("weightedSet(t, @weights)", "t:any[a:1 b:2]"),
+        ("dotProduct(w, [[1, 2], [3L, -4]])", "w:sum[1:2 3:-4]"),
+        ("{scoreThreshold: 5}wand(w, {'1': 2})", "w:sum>5[1:2]"),
+        ("{targetHits: 3, label: 'q'}nearestNeighbor(v, q)", "near(v q 3 None Some(\"q\"))"),
+        (
+            "{targetHits: 3, distanceThreshold: 0.5}(nearestNeighbor(v, q) and n = 1)",
+            "(and near(v q 3 Some(0.5) None) n:1..1)",
+        ),
+        ("rank(n = 1, t contains 'a')", "(rank n:1..1 t:Equal(\"a\"))"),
+        ("nonEmpty(t contains 'a')", "t:Equal(\"a\")"),
+        ("geoLocation(p, 63.4, -10.4, '5 km')", "p:circle"),
+        ("geoLocation(p, 'E10.4', 'N63.4', '5 km')", "p:circle"),
+        ("geoBoundingBox(p, -63.4, -10.4, 63.5, 10.5)", "p:box"),
+        ("tags contains 'a'", "tags:Equal(\"a\")"),
+        (
+            "people contains sameElement(name contains 'a', age > 3)",
+            "same(people [] (and people.name:Equal(\"a\") people.age:4..))",
+        ),
+        (
+            "people contains ({elementFilter: [2, 0, 2]}sameElement(name contains 'a'))",
+            "same(people [0, 2] people.name:Equal(\"a\"))",
+        ),
+        (
+            "tags contains sameElement('a' or !'b')",
+            "same(tags [] (or tags:Equal(\"a\") (not tags:Equal(\"b\"))))",
+        ),
+        ("tags[1] = 'a'", "same(tags [1] tags:Equal(\"a\"))"),
+        ("people.age[1] = 4", "same(people [1] people.age:4..4)"),
+        ("people.age > 3", "people.age:4.."),
+    ] {
+        let tree = built(filter).unwrap_or_else(|error| panic!("{filter}: {error}"));
+        assert_eq!(show(&tree.root, &tree), expected, "{filter}");
+        assert!(tree.warnings.is_empty(), "{filter}: {:?}", tree.warnings);
+    }
+}
+
+#[test]
+fn annotations_reach_all_that_they_stand_before() {
+    let tree = built(
+        "({ranked: false}(n = 1 and t contains ({ranked: true, weight: 7}'a'))) or ({label: 'x'}(n = 2))",
+    );
+    let tree = tree.unwrap();
+    let styles: Vec<_> = tree
+        .terms
+        .iter()
+        .map(|t| (t.style.is_ranked, t.style.weight, t.style.label.as_deref()))
+        .collect();
+    assert_eq!(styles, [(false, 100, None), (true, 7, None), (true, 100, Some("x"))]);
+    let tree = built("{targetHit: 7, stem: false}(n = 1)").unwrap();
+    assert_eq!(tree.warnings, ["annotation targetHit is not known and has no effect"]);
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_by_name() {
+    for (filter, expected) in [
+        ("z = 1", "Field 'z' does not exist."),
+        ("z in (1)", "Field 'z' does not exist."),
+        (
+            "note contains 'a'",
+            "Field 'note' is no attribute and has no index; it cannot be searched",
+        ),
+        (
+            "body contains 'a'",
+            "Field 'body' has an index of text, which is not supported yet; attributes are searched only",
+        ),
+        ("userQuery()", "userQuery is not supported yet: it needs an index of text"),
+        ("weakAnd(n = 1)", "weakAnd is not supported yet: it needs an index of text"),
+        ("predicate(n, {}, {})", "predicate is not supported yet: it needs an index of predicates"),
+        ("t contains phrase('a', 'b')", "phrase is not supported yet: it needs an index of text"),
+        ("z contains phrase('a', 'b')", "Field 'z' does not exist."),
+        (
+            "f(n)",
+            "Expected one of range, wand, weightedSet, dotProduct, geoBoundingBox, geoLocation, nearestNeighbor, rank, nonEmpty, got f.",
+        ),
+        ("t = 'a'", "Field 't' is a string; write t contains \"...\""),
+        ("n = 'a'", "Field 'n' is a int; expected a number, got a"),
+        ("n = true", "Field 'n' is a int; expected a number, got true"),
+        ("b > 1", "Field 'b' is a bool; write = true or = false"),
+        ("v = 1", "Field 'v' is a tensor<float>(x[2]), which is not compared"),
+        ("n contains 'a'", "Field 'n' is a int and has no \"a\""),
+        ("v contains 'a'", "Field 'v' is a tensor<float>(x[2]), which contains does not search"),
+        ("n matches 'a'", "Field 'n' is a int; matches and fuzzy search texts only"),
+        ("t matches '('", "( is no regular expression"),
+        ("1 = 2", "expected a field on one side of a comparison and a value on the other"),
+        ("n", "expected an operator such as =, contains or and, found a value alone"),
+        ("n = @none", "Error, missing query property: none"),
+        (
+            "range(n, cox, 8)",
+            "Expected a numerical argument (or 'Infinity') to range but got 'cox'",
+        ),
+        ("range(n, 1)", "Expected 3 arguments, got 2."),
+        ("{bounds: 'shut'}range(n, 1, 2)", "Expected open, leftOpen or rightOpen, got \"shut\"."),
+        ("{bounds: 1}range(n, 1, 2)", "expected a text for annotation 'bounds', got 1"),
+        (
+            "x in (1)",
+            "The in operator is only supported for integer and string fields. The field x is not of these types",
+        ),
+        (
+            "mixed in (1)",
+            "The in operator is not supported for fieldsets with a mix of integer and string fields. The fieldset mixed has both",
+        ),
+        ("n in ('a')", "expected whole numbers behind in, for a field of whole numbers"),
+        ("n in (1.5)", "expected whole numbers behind in, for a field of whole numbers"),
+        ("n in (@texts)", "expected whole numbers in texts, got a"),
+        ("t in (1)", "expected texts behind in, for a field of texts"),
+        (
+            "t contains ({prefix: true, suffix: true}'a')",
+            "Only one of prefix, substring and suffix can be set.",
+        ),
+        (
+            "t contains ({suffix: true}'a')",
+            "Field 't' is not matched by suffix; write match: suffix in the schema, or matches with a regular expression",
+        ),
+        ("t contains equiv('a')", "Expected 2 or more arguments, got 1."),
+        (
+            "t contains ({maxEditDistance: 99}fuzzy('a'))",
+            "expected maxEditDistance from 0 to 16 and prefixLength from 0, got 99 and 0",
+        ),
+        ("weightedSet(t)", "Expected 2 arguments, got 1."),
+        ("weightedSet(t, 12)", "Expected ARRAY or MAP, got LITERAL."),
+        (
+            "weightedSet(x, {})",
+            "Field 'x' is a double; weightedSet searches texts and whole numbers",
+        ),
+        (
+            "weightedSet(n, {a: 1})",
+            "Field 'n' is a int; expected whole numbers in weightedSet, got a",
+        ),
+        ("weightedSet(n, {'1': 9999999999})", "the weight 9999999999 is more than 32 bits"),
+        ("weightedSet(t, @texts)", "expected {token:weight} or [[number,weight]] in texts"),
+        ("weightedSet(mixed, {})", "expected one field, found the set mixed"),
+        (
+            "nearestNeighbor(v, q)",
+            "nearestNeighbor(v,q) needs targetHits from 1: {targetHits: 10}nearestNeighbor(v,q)",
+        ),
+        (
+            "{targetHits: 1}nearestNeighbor(n, q)",
+            "nearestNeighbor(n,q): field n is a int, not a tensor",
+        ),
+        (
+            "{targetHits: 1}nearestNeighbor(m, q)",
+            "nearestNeighbor(m,q): expected a tensor with one indexed dimension, field m is a tensor(k{})",
+        ),
+        ("geoLocation(p, 1, 2)", "Expected 4 arguments, got 3."),
+        ("geoLocation(n, 1, 2, '5 km')", "Field 'n' is a int, not a position"),
+        ("geoLocation(p, 91, 2, '5 km')", "there is no place at 91 north, 2 east"),
+        (
+            "geoLocation(p, 1, 2, '5')",
+            "expected a distance with m, km, miles or deg in geoLocation, got 5",
+        ),
+        (
+            "geoLocation(p, 2.0, 'N5.0', '0.5 deg')",
+            "Invalid geoLocation coordinates 2 and 5: both are latitudes or both longitudes",
+        ),
+        ("nonEmpty(t contains '')", "Searching for empty string inside nonEmpty()"),
+        ("tags[-1] = 'a'", "element id must be non-negative, got: -1"),
+        ("tags[1.5] = 'a'", "element id must be integer, not floating point number. Got: 1.5"),
+        ("tags[1] > 'a'", "an element of a field is compared by = only"),
+        (
+            "t contains sameElement('a')",
+            "Field 't' has no elements that are attributes; sameElement needs an array, a weighted set, or struct fields",
+        ),
+        ("people contains sameElement(z contains 'a')", "Field 'people.z' does not exist."),
+        (
+            "people contains sameElement({targetHits: 1}nearestNeighbor(v, q))",
+            "nearestNeighbor is not supported within sameElement",
+        ),
+    ] {
+        let error = built(filter).map(|tree| show(&tree.root, &tree)).unwrap_err();
+        assert_eq!((error.code.number(), error.code.status()), (4, 400));
+        let message = error.message.strip_prefix("Could not create query from YQL: ");
+        assert_eq!(message, Some(expected), "{filter}");
+    }
+}
+
+#[test]
+fn hits_are_ordered_by_attributes() {
+    let order = |text: &str, sorting: Option<&str>| {
+        let statement = parse(&format!("select * from d where true {text}")).unwrap();
+        with(|searches| sort_order(&statement.order, sorting, searches)).map(|order| {
+            let shown = order.iter().map(|o| {
+                let sign = if o.descending { "-" } else { "+" };
+                format!("{sign}{}:{:?}", o.attribute.as_deref().unwrap_or("[rank]"), o.function)
+            });
+            shown.collect::<Vec<_>>().join(" ")
+        })
+    };
+    for (text, sorting, expected) in [
+        ("", None, Ok("")),
+        ("order by n desc, {function: 'raw'}t", None, Ok("-n:Lowercase +t:Raw")),
+        ("order by \"[rank]\"", Some("+n"), Ok("+[rank]:Lowercase")),
+        (
+            "",
+            Some("-n +raw(t) x [relevance]"),
+            Ok("-n:Lowercase +t:Raw +x:Lowercase +[rank]:Lowercase"),
+        ),
+        ("order by z", None, Err("order by z: there is no such attribute")),
+        ("order by v", None, Err("order by v: a tensor<float>(x[2]) has no order")),
+        ("order by tags", None, Err("order by tags: a array<string> has no order")),
+        (
+            "",
+            Some("uca(t,en)"),
+            Err("order by t: function uca is not supported; write lowercase or raw"),
+        ),
+        ("", Some("upper(t)"), Err("Expected lowercase, raw or uca, got upper.")),
+        (
+            "",
+            Some("[docid]"),
+            Err("order by [docid] is not supported; write [rank] or an attribute"),
+        ),
+    ] {
+        let found = order(text, sorting).map_err(|error| error.message);
+        assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{text} {sorting:?}");
+    }
+}

@@ -1,0 +1,196 @@
+//! `contains` and `matches`: tests of texts.
+
+use stead_store::DataType;
+
+use super::super::error::SearchError;
+use super::super::fields::Searched;
+use super::super::numbers::NumberRange;
+use super::super::texts::{Fuzzy, TextTest, fold};
+use super::super::tree::{Test, Tree};
+use super::{Builder, arguments, fail};
+use crate::yql::{Expr, Node};
+
+/// The most edits of a fuzzy text: more would match nearly everything and takes its time.
+const MAX_EDITS: i64 = 16;
+
+/// What a text is compared with.
+#[derive(Clone, Copy)]
+enum Word<'w> {
+    Plain(&'w str),
+    Regex(&'w str),
+    Fuzzy(&'w str),
+}
+
+impl<'b> Builder<'b> {
+    pub(super) fn contains(
+        &mut self,
+        field: &'b Node,
+        value: &'b Node,
+    ) -> Result<Tree, SearchError> {
+        self.annotated(value, |builder| match &value.expr {
+            Expr::Call(name, list) if name == "sameElement" => builder.same_element(field, list),
+            Expr::Call(name, list) => {
+                let field = builder.field(field)?;
+                builder.text_call(&field, name, list)
+            }
+            _ => {
+                let (field, text) = (builder.field(field)?, builder.text(value)?);
+                builder.word(&field, Word::Plain(&text))
+            }
+        })
+    }
+
+    pub(super) fn matches(
+        &mut self,
+        field: &'b Node,
+        value: &'b Node,
+    ) -> Result<Tree, SearchError> {
+        self.annotated(value, |builder| {
+            let (field, text) = (builder.field(field)?, builder.text(value)?);
+            builder.word(&field, Word::Regex(&text))
+        })
+    }
+
+    /// A word within `sameElement` that speaks of the elements themselves.
+    pub(super) fn element_word(&mut self, node: &'b Node) -> Result<Tree, SearchError> {
+        let (field, text) = (self.element.clone().unwrap_or_default(), self.text(node)?);
+        self.word(&field, Word::Plain(&text))
+    }
+
+    /// A text that an element of a field must be.
+    pub(super) fn element_text(&mut self, field: &str, text: &str) -> Result<Tree, SearchError> {
+        self.word(field, Word::Plain(text))
+    }
+
+    /// The same for a function.
+    pub(super) fn element_call(
+        &mut self,
+        name: &str,
+        list: &'b [Node],
+    ) -> Result<Tree, SearchError> {
+        let field = self.element.clone().unwrap_or_default();
+        self.text_call(&field, name, list)
+    }
+
+    fn text_call(
+        &mut self,
+        field: &str,
+        name: &str,
+        list: &'b [Node],
+    ) -> Result<Tree, SearchError> {
+        match name {
+            "fuzzy" => {
+                let [text] = arguments(list)?;
+                let text = self.text(text)?;
+                self.word(field, Word::Fuzzy(&text))
+            }
+            "equiv" if list.len() < 2 => {
+                fail(format_args!("Expected 2 or more arguments, got {}.", list.len()))
+            }
+            "equiv" => {
+                let mut any = Vec::new();
+                for word in list {
+                    let text = self.text(word)?;
+                    any.push(self.word(field, Word::Plain(&text))?);
+                }
+                Ok(Tree::any(any))
+            }
+            // The field goes first: who names one that there is not should hear of that.
+            _ => self.searches.find(field).and_then(|_| self.unknown_call(name)),
+        }
+    }
+
+    /// A text that is written, or that a parameter says.
+    pub(super) fn text(&self, node: &Node) -> Result<String, SearchError> {
+        match &node.expr {
+            Expr::Text(text) => Ok(text.clone()),
+            Expr::Parameter(name) => self.parameter(name),
+            Expr::Integer(number) => Ok(number.to_string()),
+            Expr::Number(number) => Ok(number.to_string()),
+            Expr::Bool(value) => Ok(value.to_string()),
+            _ => fail("expected a text behind contains or matches"),
+        }
+    }
+
+    /// A test for each field that a name means.
+    fn word(&mut self, field: &str, word: Word<'_>) -> Result<Tree, SearchError> {
+        let fields = self.searches.find(field)?;
+        let is_alone = fields.len() == 1;
+        let mut any = Vec::new();
+        for field in &fields {
+            match self.test_of(field, word)? {
+                Some(test) => any.push(self.term(&field.name, test)?),
+                // Among several fields each takes what it can.
+                None if is_alone => {
+                    let (Word::Plain(text) | Word::Regex(text) | Word::Fuzzy(text)) = word;
+                    return fail(format_args!(
+                        "Field '{}' is a {} and has no {text:?}",
+                        field.name, field.kind
+                    ));
+                }
+                None => {}
+            }
+        }
+        Ok(Tree::any(any))
+    }
+
+    fn test_of(&self, field: &Searched, word: Word<'_>) -> Result<Option<Test>, SearchError> {
+        match (&field.kind, word) {
+            (DataType::Text, Word::Plain(text)) => {
+                let text = if field.is_cased { text.to_owned() } else { fold(text) };
+                Ok(Some(Test::Text(match self.text_mode(field)? {
+                    None => TextTest::Equal(text),
+                    Some("prefix") => TextTest::Prefix(text),
+                    Some("substring") => TextTest::Substring(text),
+                    Some(_) => TextTest::Suffix(text),
+                })))
+            }
+            (DataType::Text, Word::Regex(pattern)) => {
+                let test = TextTest::regex(pattern, field.is_cased).map_err(SearchError::yql)?;
+                Ok(Some(Test::Text(test)))
+            }
+            (DataType::Text, Word::Fuzzy(text)) => {
+                let edits = self.integer_annotation("maxEditDistance")?.unwrap_or(2);
+                let prefix = self.integer_annotation("prefixLength")?.unwrap_or(0);
+                if !(0..=MAX_EDITS).contains(&edits) || prefix < 0 {
+                    return fail(format_args!(
+                        "expected maxEditDistance from 0 to {MAX_EDITS} and prefixLength from 0, got {edits} and {prefix}"
+                    ));
+                }
+                let is_prefix = self.bool_annotation("prefix")?.unwrap_or(false);
+                let (edits, prefix) =
+                    (edits as usize, usize::try_from(prefix).unwrap_or(usize::MAX));
+                let fuzzy = Fuzzy::new(text, edits, prefix, is_prefix, field.is_cased);
+                Ok(Some(Test::Text(TextTest::Fuzzy(fuzzy))))
+            }
+            (DataType::Bool, Word::Plain(text)) => {
+                let number = match text {
+                    "true" | "1" => 1,
+                    "false" | "0" => 0,
+                    _ => return Ok(None),
+                };
+                Ok(Some(Test::Range(NumberRange::exactly(number))))
+            }
+            (_, Word::Plain(text)) if field.is_number() => {
+                Ok(NumberRange::parse(text).map(Test::Range))
+            }
+            (kind, Word::Plain(_)) => fail(format_args!(
+                "Field '{}' is a {kind}, which contains does not search",
+                field.name
+            )),
+            (kind, _) => fail(format_args!(
+                "Field '{}' is a {kind}; matches and fuzzy search texts only",
+                field.name
+            )),
+        }
+    }
+
+    /// Whether no text of the terms from a number on is empty (the text: Vespa, `YqlParser.java`).
+    pub(super) fn check_non_empty(&self, from: usize) -> Result<(), SearchError> {
+        let is_empty = |test: &Test| matches!(test, Test::Text(TextTest::Equal(t) | TextTest::Prefix(t)) if t.is_empty());
+        match self.tree.terms.iter().skip(from).any(|term| is_empty(&term.test)) {
+            true => fail("Searching for empty string inside nonEmpty()"),
+            false => Ok(()),
+        }
+    }
+}

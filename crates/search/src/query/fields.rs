@@ -1,0 +1,141 @@
+//! What the names of fields mean in queries.
+
+use stead_app::application::{Field, Schema};
+use stead_store::{DataType, DocumentType};
+
+use super::error::SearchError;
+
+/// The names that queries may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Searches<'s> {
+    /// The schema.
+    pub schema: &'s Schema,
+    /// The type of its documents.
+    pub documents: &'s DocumentType,
+}
+
+/// An attribute that a query names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Searched {
+    /// Its name.
+    pub name: String,
+    /// The type of one value.
+    pub kind: DataType,
+    /// Whether a document has several.
+    pub is_many: bool,
+    /// Whether capitals make a difference.
+    pub is_cased: bool,
+    /// `match: prefix`, `substring` or `suffix`.
+    pub algorithm: Option<String>,
+}
+
+impl Searched {
+    /// Whether its values are whole numbers.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(self.kind, DataType::Byte | DataType::Int | DataType::Long)
+    }
+
+    /// Whether its values are numbers, whole or not.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        self.is_whole()
+            || matches!(self.kind, DataType::Float16 | DataType::Float | DataType::Double)
+    }
+}
+
+impl Searches<'_> {
+    /// The attributes that a name means: one, or those of a set of fields.
+    ///
+    /// # Errors
+    /// When there is no such field, or it cannot be searched.
+    pub fn find(&self, name: &str) -> Result<Vec<Searched>, SearchError> {
+        let name = self.canonical(name);
+        if let Some(found) = self.attribute(name)? {
+            return Ok(vec![found]);
+        }
+        let set = self.schema.field_sets.iter().find(|set| set.name.value == name);
+        let Some(set) = set else { return Err(self.unknown(name)) };
+        let mut found = Vec::new();
+        for field in &set.fields {
+            let field = field.value.as_str();
+            found.push(self.attribute(field)?.ok_or_else(|| self.unknown(field))?);
+        }
+        Ok(found)
+    }
+
+    /// The attribute that a name means.
+    ///
+    /// # Errors
+    /// As for [`Searches::find`], and when it means several.
+    pub fn one(&self, name: &str) -> Result<Searched, SearchError> {
+        let mut found = self.find(name)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(only), true) => Ok(only),
+            _ => Err(SearchError::yql(format_args!("expected one field, found the set {name}"))),
+        }
+    }
+
+    /// The name of a field that may be named by an alias.
+    fn canonical<'n>(&'n self, name: &'n str) -> &'n str {
+        let is_alias = |f: &&Field| f.aliases.iter().any(|alias| alias.value == name);
+        self.schema.all_fields().find(is_alias).map_or(name, |f| &f.name.value)
+    }
+
+    fn attribute(&self, name: &str) -> Result<Option<Searched>, SearchError> {
+        let field = self.schema.field(name);
+        // A text that has an index is searched there, whether it is an attribute too or not.
+        if field.is_some_and(|f| {
+            f.is_index() && !matches!(*f.kind.element(), stead_app::schema::FieldType::Tensor(_))
+        }) {
+            return Err(SearchError::yql(format_args!(
+                "Field '{name}' has an index of text, which is not supported yet; attributes are searched only"
+            )));
+        }
+        let Some(found) = self.documents.attributes().iter().find(|a| a.name == name) else {
+            return Ok(None);
+        };
+        let (kind, is_many) = match &found.kind {
+            DataType::Array(of) | DataType::WeightedSet(of) => ((**of).clone(), true),
+            kind => (kind.clone(), false),
+        };
+        let matching = field.or_else(|| self.part(name)).map(|f| &f.matching);
+        Ok(Some(Searched {
+            name: name.to_owned(),
+            kind,
+            is_many,
+            is_cased: matching.is_some_and(|m| m.cased),
+            algorithm: matching.and_then(|m| m.algorithm.clone()),
+        }))
+    }
+
+    /// A field of a struct by its name with dots.
+    fn part(&self, name: &str) -> Option<&Field> {
+        let mut parts = name.split('.');
+        let mut field = self.schema.field(parts.next()?)?;
+        for part in parts {
+            field = field.struct_fields.iter().find(|f| f.name.value == part)?;
+        }
+        Some(field)
+    }
+
+    /// Whether a field has parts that are attributes, or several values.
+    #[must_use]
+    pub fn has_elements(&self, name: &str) -> bool {
+        let within = |a: &stead_store::AttributeColumn| {
+            a.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+                || (a.name == name
+                    && matches!(a.kind, DataType::Array(_) | DataType::WeightedSet(_)))
+        };
+        self.documents.attributes().iter().any(within)
+    }
+
+    fn unknown(&self, name: &str) -> SearchError {
+        match self.schema.field(name) {
+            Some(field) if field.is_summary() => SearchError::yql(format_args!(
+                "Field '{name}' is no attribute and has no index; it cannot be searched"
+            )),
+            _ => SearchError::yql(format_args!("Field '{name}' does not exist.")),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What a query asks for: the tree of [`yql`](crate::yql) checked against a schema.
+//!
+//! [`build()`] finds what the names of fields and functions mean, gives every value its type, and refuses by name what cannot be answered:
+//! a query that runs has no surprises left.
+
+mod build;
+mod error;
+mod fields;
+mod geo;
+mod numbers;
+mod order;
+mod texts;
+mod tree;
+
+pub use build::{Parameters, build};
+pub use error::{SearchCode, SearchError};
+pub use fields::{Searched, Searches};
+pub use geo::{Box2, Circle};
+pub use numbers::NumberRange;
+pub use order::{OrderBy, SortFunction, sort_order};
+pub use texts::{Fuzzy, TextTest, fold};
+pub use tree::{
+    NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens, Tree,
+    WeightedTokens,
+};

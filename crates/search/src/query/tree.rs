@@ -1,0 +1,190 @@
+//! The tree of a query.
+
+use std::collections::HashMap;
+
+use stead_expr::Value;
+
+use super::geo::{Box2, Circle};
+use super::numbers::NumberRange;
+use super::texts::TextTest;
+
+/// A query.
+#[derive(Debug, Clone, Default)]
+pub struct QueryTree {
+    /// What a document must be.
+    pub root: Tree,
+    /// The tests in it, which the tree knows by their numbers.
+    pub terms: Vec<Term>,
+    /// The comparisons of vectors in it, likewise.
+    pub neighbors: Vec<NearestNeighbor>,
+    /// What whoever asks should know.
+    pub warnings: Vec<String>,
+}
+
+/// What a document must be.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Tree {
+    /// Anything.
+    #[default]
+    All,
+    /// Nothing that there is.
+    None,
+    /// All of these.
+    And(Vec<Tree>),
+    /// One of these.
+    Or(Vec<Tree>),
+    /// Not this.
+    Not(Box<Tree>),
+    /// The first; the others are for ranking only.
+    Rank(Box<Tree>, Vec<Tree>),
+    /// Passes a test.
+    Term(usize),
+    /// Is among the nearest.
+    Neighbor(usize),
+    /// Has an element that passes several tests.
+    SameElement(SameElement),
+}
+
+/// A test of an attribute.
+#[derive(Debug, Clone)]
+pub struct Term {
+    /// The attribute.
+    pub attribute: String,
+    /// What its value must be; of several values one.
+    pub test: Test,
+    /// What ranking knows of it.
+    pub style: TermStyle,
+}
+
+/// What ranking knows of a term.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TermStyle {
+    /// `label`
+    pub label: Option<String>,
+    /// `weight`, 100 if nothing is said.
+    pub weight: i64,
+    /// `ranked`
+    pub is_ranked: bool,
+    /// `filter`
+    pub is_filter: bool,
+    /// `significance`
+    pub significance: Option<f64>,
+}
+
+/// What a value must be.
+#[derive(Debug, Clone)]
+pub enum Test {
+    /// A number of a range.
+    Range(NumberRange),
+    /// One of some whole numbers, in their order.
+    Numbers(Vec<i64>),
+    /// A text.
+    Text(TextTest),
+    /// One of some texts; [folded](super::fold) unless `is_cased`.
+    Texts {
+        /// The texts.
+        any: HashMap<String, i32>,
+        /// Whether capitals make a difference.
+        is_cased: bool,
+    },
+    /// One of some tokens, each with a weight.
+    Weighted(WeightedTokens),
+    /// A place in a circle.
+    Circle(Circle),
+    /// A place in a box.
+    Box(Box2),
+}
+
+/// Tokens with weights.
+#[derive(Debug, Clone)]
+pub struct WeightedTokens {
+    /// What becomes of the weights.
+    pub sum: Sum,
+    /// The tokens.
+    pub tokens: Tokens,
+}
+
+/// What becomes of the weights of tokens that a document has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sum {
+    /// Nothing: one such token is enough.
+    Any,
+    /// They are multiplied with those of the document and added.
+    Product,
+    /// The same, and the sum must be above this.
+    Above(f64),
+}
+
+/// Tokens by their kind.
+#[derive(Debug, Clone)]
+pub enum Tokens {
+    /// Texts; [folded](super::fold) unless `is_cased`.
+    Texts {
+        /// The texts.
+        weights: HashMap<String, i32>,
+        /// Whether capitals make a difference.
+        is_cased: bool,
+    },
+    /// Whole numbers.
+    Numbers(HashMap<i64, i32>),
+}
+
+/// The documents whose vectors are nearest to one of the query.
+#[derive(Debug, Clone)]
+pub struct NearestNeighbor {
+    /// The attribute of vectors.
+    pub attribute: String,
+    /// The name of the query's vector: that of `query(name)`.
+    pub input: String,
+    /// How many documents.
+    pub target_hits: usize,
+    /// The greatest distance.
+    pub distance_threshold: Option<f64>,
+    /// What features know it by.
+    pub label: Option<String>,
+    /// The vector, when it is known.
+    pub vector: Option<Value>,
+}
+
+/// Tests that one element must pass together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SameElement {
+    /// The field of several elements.
+    pub field: String,
+    /// The tests, of attributes of the parts of the field; their `And`, `Or` and `Not` speak of one element.
+    pub tree: Box<Tree>,
+    /// The elements that count, in their order; none for all.
+    pub elements: Vec<u32>,
+}
+
+impl Default for TermStyle {
+    fn default() -> TermStyle {
+        TermStyle {
+            label: None,
+            weight: 100,
+            is_ranked: true,
+            is_filter: false,
+            significance: None,
+        }
+    }
+}
+
+impl Tree {
+    /// All of these, as flat as it can be.
+    #[must_use]
+    pub fn all(mut list: Vec<Tree>) -> Tree {
+        match list.len() {
+            1 => list.remove(0),
+            _ => Tree::And(list),
+        }
+    }
+
+    /// One of these, as flat as it can be.
+    #[must_use]
+    pub fn any(mut list: Vec<Tree>) -> Tree {
+        match list.len() {
+            1 => list.remove(0),
+            _ => Tree::Or(list),
+        }
+    }
+}
