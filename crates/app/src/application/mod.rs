@@ -5,6 +5,7 @@
 
 mod constants;
 mod field;
+mod indexing;
 mod links;
 mod overrides;
 mod package;

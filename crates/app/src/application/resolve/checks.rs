@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::application::field::Field;
+use crate::application::indexing;
 use crate::application::schema::{AttributeType, Schema};
 use crate::package::Report;
 use crate::schema::{Argument, FieldType, Name, Operation};
@@ -17,10 +18,12 @@ pub(in crate::application) fn check(
         // Those that are inherited are checked where they are written.
         if field.from.is_none() {
             check_field(schema, field, documents, report);
+            indexing::check(schema, field, true, report);
         }
     }
     for field in &schema.fields {
         check_field(schema, field, documents, report);
+        indexing::check(schema, field, false, report);
         check_begin(field, report);
     }
     for one in schema.document.structs.iter().chain(&schema.structs) {
