@@ -7,6 +7,8 @@
 
 mod columns;
 pub mod features;
+pub mod matching;
+mod metric;
 pub mod models;
 pub mod query;
 pub mod rank;

@@ -62,6 +62,26 @@ impl Position {
         };
         (spread(self.longitude) | (spread(self.latitude) << 1)) as i64
     }
+
+    /// The place whose [curve](Position::curve) has this number.
+    #[must_use]
+    pub fn from_curve(curve: i64) -> Position {
+        let gather = |bits: u64| {
+            let mut bits = bits & 0x5555_5555_5555_5555;
+            for (shift, mask) in [
+                (1, 0x3333_3333_3333_3333),
+                (2, 0x0f0f_0f0f_0f0f_0f0f),
+                (4, 0x00ff_00ff_00ff_00ff),
+                (8, 0x0000_ffff_0000_ffff),
+                (16, 0x0000_0000_ffff_ffff),
+            ] {
+                bits = (bits | (bits >> shift)) & mask;
+            }
+            bits as u32 as i32
+        };
+        let bits = curve as u64;
+        Position { latitude: gather(bits >> 1), longitude: gather(bits) }
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +114,9 @@ mod tests {
             (-1, -1, -1),
             (0, -1, 0x5555_5555_5555_5555),
         ] {
-            assert_eq!(Position { latitude, longitude }.curve(), curve, "{latitude} {longitude}");
+            let position = Position { latitude, longitude };
+            assert_eq!(position.curve(), curve, "{latitude} {longitude}");
+            assert_eq!(Position::from_curve(curve), position, "{curve}");
         }
     }
 }

@@ -6,75 +6,7 @@ use stead_store::{AttributeColumn, DataType};
 
 use super::{Call, DocumentContext, Feature, Note, default};
 use crate::columns::{Computed, value};
-
-/// How far two vectors are from each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Metric {
-    Euclidean,
-    Angular,
-    DotProduct,
-    /// Of vectors of the same length.
-    PrenormalizedAngular,
-    /// Of degrees to the north and to the east, in kilometres.
-    Geo,
-    /// Of bits.
-    Hamming,
-}
-
-/// The radius of the Earth in kilometres, as Vespa has it.
-const EARTH: f64 = 6371.0088;
-
-impl Metric {
-    fn of_name(name: Option<&str>) -> Option<Metric> {
-        Some(match name {
-            None | Some("euclidean") => Metric::Euclidean,
-            Some("angular") => Metric::Angular,
-            Some("dotproduct") => Metric::DotProduct,
-            Some("prenormalized-angular" | "innerproduct") => Metric::PrenormalizedAngular,
-            Some("geodegrees") => Metric::Geo,
-            Some("hamming") => Metric::Hamming,
-            Some(_) => return None,
-        })
-    }
-
-    fn distance(self, query: &[f64], vector: &[f64]) -> f64 {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        match self {
-            Metric::Euclidean => {
-                query.iter().zip(vector).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
-            }
-            Metric::Angular => {
-                let length = (dot(query, query) * dot(vector, vector)).sqrt();
-                let cosine = if length > 0.0 { dot(query, vector) / length } else { 0.0 };
-                cosine.clamp(-1.0, 1.0).acos()
-            }
-            Metric::DotProduct => -dot(query, vector),
-            Metric::PrenormalizedAngular => {
-                let square = dot(query, query);
-                let square = if square > 0.0 { square } else { 1.0 };
-                (1.0 - dot(query, vector) / square).max(0.0)
-            }
-            Metric::Geo => match (query, vector) {
-                ([north, east], [to_north, to_east]) => {
-                    let [a, b, c, d] = [north, east, to_north, to_east].map(|x| x.to_radians());
-                    let (across, along) = (((c - a) / 2.0).sin(), ((d - b) / 2.0).sin());
-                    let half = across * across + a.cos() * c.cos() * along * along;
-                    2.0 * EARTH * half.clamp(0.0, 1.0).sqrt().asin()
-                }
-                _ => f64::MAX,
-            },
-            Metric::Hamming => {
-                let bits = |(a, b): (&f64, &f64)| ((*a as i8) ^ (*b as i8)).count_ones();
-                f64::from(query.iter().zip(vector).map(bits).sum::<u32>())
-            }
-        }
-    }
-
-    /// The greater, the nearer.
-    fn closeness(self, distance: f64) -> f64 {
-        if self == Metric::DotProduct { -distance } else { 1.0 / (1.0 + distance) }
-    }
-}
+use crate::metric::Metric;
 
 /// What is asked of the nearest vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,31 +127,4 @@ fn best(
     let (at, distance) = distances.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let labels = value.labels().get(at * width..(at + 1) * width)?.to_vec();
     Some((distance, Labels::hold(labels)))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::f64::consts::FRAC_PI_2;
-
-    use super::Metric;
-
-    #[test]
-    fn distances_are_those_of_their_definitions() {
-        // A degree of a great circle is 6371.0088 km * pi / 180.
-        let degree = 6371.0088 * std::f64::consts::PI / 180.0;
-        for (name, query, vector, distance, closeness) in [
-            (None, [0.0, 0.0], [3.0, 4.0], 5.0, 1.0 / 6.0),
-            (Some("angular"), [1.0, 0.0], [0.0, 2.0], FRAC_PI_2, 1.0 / (1.0 + FRAC_PI_2)),
-            (Some("dotproduct"), [1.0, 2.0], [3.0, 4.0], -11.0, 11.0),
-            (Some("prenormalized-angular"), [1.0, 0.0], [0.6, 0.8], 0.4, 1.0 / 1.4),
-            (Some("geodegrees"), [10.0, 20.0], [11.0, 20.0], degree, 1.0 / (1.0 + degree)),
-            (Some("hamming"), [7.0, -1.0], [0.0, -1.0], 3.0, 0.25),
-        ] {
-            let metric = Metric::of_name(name).unwrap();
-            let found = metric.distance(&query, &vector);
-            assert!((found - distance).abs() < 1e-9, "{name:?}: {found}");
-            assert!((metric.closeness(found) - closeness).abs() < 1e-9, "{name:?}");
-        }
-        assert_eq!(Metric::of_name(Some("taxi")), None);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use stead_expr::Value;
+use stead_expr::{TensorType, Value};
 
 use super::geo::{Box2, Circle};
 use super::numbers::NumberRange;
@@ -79,7 +79,12 @@ pub enum Test {
     /// One of some whole numbers, in their order.
     Numbers(Vec<i64>),
     /// A text.
-    Text(TextTest),
+    Text {
+        /// What it must be.
+        test: TextTest,
+        /// Whether capitals make a difference.
+        is_cased: bool,
+    },
     /// One of some texts; [folded](super::fold) unless `is_cased`.
     Texts {
         /// The texts.
@@ -134,6 +139,10 @@ pub enum Tokens {
 pub struct NearestNeighbor {
     /// The attribute of vectors.
     pub attribute: String,
+    /// `distance-metric` of it.
+    pub metric: Option<String>,
+    /// The dimensions of each of its vectors.
+    pub kind: TensorType,
     /// The name of the query's vector: that of `query(name)`.
     pub input: String,
     /// How many documents.

@@ -1,5 +1,6 @@
 //! `nearestNeighbor`
 
+use stead_expr::parse_type;
 use stead_store::DataType;
 
 use super::super::error::SearchError;
@@ -37,8 +38,16 @@ impl<'b> Builder<'b> {
         let Some(target_hits) = target else {
             return fail(format_args!("{name} needs targetHits from 1: {{targetHits: 10}}{name}"));
         };
+        let dimensions: Vec<String> =
+            kind.indexed().map(|(d, size)| format!("{}[{size}]", d.name)).collect();
+        let kind = parse_type(&format!("tensor<float>({})", dimensions.join(",")));
+        let kind = kind.map_err(SearchError::yql)?;
+        let attributes = self.searches.documents.attributes().iter();
+        let metric = attributes.filter(|a| a.name == field.name).find_map(|a| a.metric.clone());
         let neighbor = NearestNeighbor {
             attribute: field.name,
+            metric,
+            kind,
             input: input.clone(),
             target_hits,
             distance_threshold: self.number_annotation("distanceThreshold")?,

@@ -91,9 +91,9 @@ fn show(tree: &Tree, of: &QueryTree) -> String {
                         .replace(&i64::MAX.to_string(), "")
                 }
                 Test::Numbers(numbers) => format!("{numbers:?}"),
-                Test::Text(TextTest::Regex(regex)) => format!("/{regex}/"),
-                Test::Text(TextTest::Fuzzy(_)) => "fuzzy".to_owned(),
-                Test::Text(test) => format!("{test:?}"),
+                Test::Text { test: TextTest::Regex(regex), .. } => format!("/{regex}/"),
+                Test::Text { test: TextTest::Fuzzy(_), .. } => "fuzzy".to_owned(),
+                Test::Text { test, .. } => format!("{test:?}"),
                 Test::Texts { any, .. } => {
                     let mut any: Vec<&String> = any.keys().collect();
                     any.sort();

@@ -138,16 +138,17 @@ impl<'b> Builder<'b> {
         match (&field.kind, word) {
             (DataType::Text, Word::Plain(text)) => {
                 let text = if field.is_cased { text.to_owned() } else { fold(text) };
-                Ok(Some(Test::Text(match self.text_mode(field)? {
+                let test = match self.text_mode(field)? {
                     None => TextTest::Equal(text),
                     Some("prefix") => TextTest::Prefix(text),
                     Some("substring") => TextTest::Substring(text),
                     Some(_) => TextTest::Suffix(text),
-                })))
+                };
+                Ok(Some(Test::Text { test, is_cased: field.is_cased }))
             }
             (DataType::Text, Word::Regex(pattern)) => {
                 let test = TextTest::regex(pattern, field.is_cased).map_err(SearchError::yql)?;
-                Ok(Some(Test::Text(test)))
+                Ok(Some(Test::Text { test, is_cased: field.is_cased }))
             }
             (DataType::Text, Word::Fuzzy(text)) => {
                 let edits = self.integer_annotation("maxEditDistance")?.unwrap_or(2);
@@ -161,7 +162,7 @@ impl<'b> Builder<'b> {
                 let (edits, prefix) =
                     (edits as usize, usize::try_from(prefix).unwrap_or(usize::MAX));
                 let fuzzy = Fuzzy::new(text, edits, prefix, is_prefix, field.is_cased);
-                Ok(Some(Test::Text(TextTest::Fuzzy(fuzzy))))
+                Ok(Some(Test::Text { test: TextTest::Fuzzy(fuzzy), is_cased: field.is_cased }))
             }
             (DataType::Bool, Word::Plain(text)) => {
                 let number = match text {
@@ -187,7 +188,7 @@ impl<'b> Builder<'b> {
 
     /// Whether no text of the terms from a number on is empty (the text: Vespa, `YqlParser.java`).
     pub(super) fn check_non_empty(&self, from: usize) -> Result<(), SearchError> {
-        let is_empty = |test: &Test| matches!(test, Test::Text(TextTest::Equal(t) | TextTest::Prefix(t)) if t.is_empty());
+        let is_empty = |test: &Test| matches!(test, Test::Text { test: TextTest::Equal(t) | TextTest::Prefix(t), .. } if t.is_empty());
         match self.tree.terms.iter().skip(from).any(|term| is_empty(&term.test)) {
             true => fail("Searching for empty string inside nonEmpty()"),
             false => Ok(()),

@@ -1,0 +1,32 @@
+//! Where the values of documents are.
+
+use stead_store::{Column, Documents};
+
+use super::rows::RowSet;
+
+/// Documents that lie together. What indexes of attributes will be found for them, a dictionary with the rows of each value, will be
+/// asked for here too.
+pub trait Segment {
+    /// How many rows there are.
+    fn rows(&self) -> usize;
+
+    /// The rows that have a document.
+    fn alive(&self) -> RowSet;
+
+    /// The column of an attribute.
+    fn column(&self, attribute: &str) -> Option<&Column>;
+}
+
+impl Segment for Documents {
+    fn rows(&self) -> usize {
+        self.len()
+    }
+
+    fn alive(&self) -> RowSet {
+        RowSet::all(self.len())
+    }
+
+    fn column(&self, attribute: &str) -> Option<&Column> {
+        Documents::column(self, attribute)
+    }
+}

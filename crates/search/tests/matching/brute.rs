@@ -1,0 +1,209 @@
+//! Questions about documents, answered one document after the other from their JSON, and the same questions in YQL.
+
+use serde_json::Value as Json;
+
+/// A question.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    All,
+    Nothing,
+    And(Vec<Ask>),
+    Or(Vec<Ask>),
+    Not(Box<Ask>),
+    Rank(Box<Ask>, Box<Ask>),
+    /// A field of numbers between two ends, each with whether it is within.
+    Between(&'static str, Option<(f64, bool)>, Option<(f64, bool)>),
+    /// A comparison by its sign, and whether the number stands first.
+    Compare(&'static str, &'static str, i64, bool),
+    Flag(bool),
+    OneOfNumbers(&'static str, Vec<i64>),
+    OneOfTexts(&'static str, Vec<String>),
+    /// How (`is`, `prefix`, `substring`, `regex`, `fuzzy`), and the text.
+    Text(&'static str, &'static str, String),
+    Set(&'static str, Vec<String>),
+    /// A sum of products above a number.
+    Wand(Vec<(String, i64)>, i64),
+    /// A name and an age of the same person, of one of some persons.
+    Person(String, i64, Option<usize>),
+    /// As many of the nearest.
+    Nearest(usize),
+    Near(f64, f64, f64),
+}
+
+impl Ask {
+    /// The question in YQL.
+    pub fn yql(&self) -> String {
+        let list = |list: &[Ask], word: &str| {
+            let parts: Vec<String> = list.iter().map(|ask| format!("({})", ask.yql())).collect();
+            parts.join(&format!(" {word} "))
+        };
+        let quoted = |texts: &[String]| {
+            texts.iter().map(|t| format!("'{t}'")).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Ask::All => "true".to_owned(),
+            Ask::Nothing => "false".to_owned(),
+            Ask::And(parts) => list(parts, "and"),
+            Ask::Or(parts) => list(parts, "or"),
+            Ask::Not(inner) => format!("!({})", inner.yql()),
+            Ask::Rank(first, second) => format!("rank({}, {})", first.yql(), second.yql()),
+            Ask::Between(field, low, high) => {
+                let is_closed = |end: &Option<(f64, bool)>| end.is_none_or(|(_, closed)| closed);
+                let bounds = match (is_closed(low), is_closed(high)) {
+                    (true, true) => String::new(),
+                    (false, true) => "{bounds: 'leftOpen'}".to_owned(),
+                    (true, false) => "{bounds: 'rightOpen'}".to_owned(),
+                    (false, false) => "{bounds: 'open'}".to_owned(),
+                };
+                let end = |end: &Option<(f64, bool)>, sign: &str| {
+                    end.map_or_else(|| format!("{sign}Infinity"), |(n, _)| format!("{n:?}"))
+                };
+                format!("({bounds}range({field}, {}, {}))", end(low, "-"), end(high, ""))
+            }
+            Ask::Compare(field, sign, number, true) => format!("{number} {sign} {field}"),
+            Ask::Compare(field, sign, number, false) => format!("{field} {sign} {number}"),
+            Ask::Flag(value) => format!("b = {value}"),
+            Ask::OneOfNumbers(field, numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+                format!("{field} in ({})", numbers.join(", "))
+            }
+            Ask::OneOfTexts(field, texts) => format!("{field} in ({})", quoted(texts)),
+            Ask::Text(field, "is", text) => format!("{field} contains '{text}'"),
+            Ask::Text(field, "regex", text) => format!("{field} matches '{text}'"),
+            Ask::Text(field, "fuzzy", text) => {
+                format!("{field} contains ({{maxEditDistance: 1}}fuzzy('{text}'))")
+            }
+            Ask::Text(field, how, text) => format!("{field} contains ({{{how}: true}}'{text}')"),
+            Ask::Set(field, tokens) => {
+                let tokens: Vec<String> = tokens.iter().map(|t| format!("'{t}': 1")).collect();
+                format!("weightedSet({field}, {{{}}})", tokens.join(", "))
+            }
+            Ask::Wand(tokens, above) => {
+                let tokens: Vec<String> =
+                    tokens.iter().map(|(t, w)| format!("'{t}': {w}")).collect();
+                format!("({{scoreThreshold: {above}}}wand(w, {{{}}}))", tokens.join(", "))
+            }
+            Ask::Person(name, age, place) => {
+                let place = place.map(|p| format!("{{elementFilter: {p}}}")).unwrap_or_default();
+                format!(
+                    "people contains ({place}sameElement(name contains '{name}', age >= {age}))"
+                )
+            }
+            Ask::Nearest(count) => format!("({{targetHits: {count}}}nearestNeighbor(v, q))"),
+            Ask::Near(north, east, degrees) => {
+                format!("geoLocation(p, {north:?}, {east:?}, '{degrees} deg')")
+            }
+        }
+    }
+
+    /// Whether a document is an answer. `nearest` are the documents nearest to a vector.
+    pub fn holds(&self, document: &Json, number: usize, nearest: &[usize]) -> bool {
+        let holds = |ask: &Ask| ask.holds(document, number, nearest);
+        let numbers = |field: &str| -> Vec<f64> {
+            match &document[field] {
+                Json::Array(list) => list.iter().filter_map(Json::as_f64).collect(),
+                one => one.as_f64().into_iter().collect(),
+            }
+        };
+        match self {
+            Ask::All => true,
+            Ask::Nothing => false,
+            Ask::And(parts) => parts.iter().all(holds),
+            Ask::Or(parts) => parts.iter().any(holds),
+            Ask::Not(inner) => !holds(inner),
+            Ask::Rank(first, _) => holds(first),
+            Ask::Between(field, low, high) => numbers(field).into_iter().any(|n| {
+                let above = low.is_none_or(|(low, closed)| n > low || (closed && n == low));
+                above && high.is_none_or(|(high, closed)| n < high || (closed && n == high))
+            }),
+            Ask::Compare(field, sign, number, first) => numbers(field).into_iter().any(|n| {
+                let (a, b) = (n, *number as f64);
+                let (a, b) = if *first { (b, a) } else { (a, b) };
+                match *sign {
+                    "<" => a < b,
+                    "<=" => a <= b,
+                    ">" => a > b,
+                    ">=" => a >= b,
+                    _ => a == b,
+                }
+            }),
+            Ask::Flag(value) => document["b"].as_bool().unwrap_or(false) == *value,
+            Ask::OneOfNumbers(field, list) => {
+                numbers(field).into_iter().any(|n| list.iter().any(|m| *m as f64 == n))
+            }
+            Ask::OneOfTexts(field, list) => texts(document, field)
+                .iter()
+                .any(|t| list.iter().any(|u| shape(field, t) == shape(field, u))),
+            Ask::Set(field, list) => texts(document, field)
+                .iter()
+                .any(|t| list.iter().any(|u| shape(field, t) == shape(field, u))),
+            Ask::Text(field, how, wanted) => {
+                let wanted = shape(field, wanted);
+                texts(document, field).iter().map(|t| shape(field, t)).any(|text| match *how {
+                    "is" => text == wanted,
+                    "prefix" => text.starts_with(&wanted),
+                    "substring" => text.contains(&wanted),
+                    // The generator asks for a first letter and any letters behind it only.
+                    "regex" => text.contains(&wanted.replace(['^', '.', '*'], "")),
+                    _ => edits(&text, &wanted) <= 1,
+                })
+            }
+            Ask::Wand(tokens, above) => {
+                let Json::Object(set) = &document["w"] else { return false };
+                let of =
+                    |t: &String| set.iter().find(|(k, _)| k.to_lowercase() == t.to_lowercase());
+                let products: Vec<i64> = tokens
+                    .iter()
+                    .filter_map(|(t, weight)| Some(of(t)?.1.as_i64()? * weight))
+                    .collect();
+                !products.is_empty() && products.iter().sum::<i64>() > *above
+            }
+            Ask::Person(name, age, place) => {
+                let people = document["people"].as_array().cloned().unwrap_or_default();
+                people.iter().enumerate().any(|(at, person)| {
+                    place.is_none_or(|place| place == at)
+                        && person["name"].as_str().unwrap_or("").to_lowercase()
+                            == name.to_lowercase()
+                        && person["age"].as_i64().is_some_and(|found| found >= *age)
+                })
+            }
+            Ask::Nearest(..) => nearest.contains(&number),
+            Ask::Near(north, east, degrees) => {
+                let p = &document["p"];
+                let (Some(lat), Some(lng)) = (p["lat"].as_f64(), p["lng"].as_f64()) else {
+                    return false;
+                };
+                let across = (lng - east) * north.to_radians().cos();
+                ((lat - north).powi(2) + across.powi(2)).sqrt() <= *degrees
+            }
+        }
+    }
+}
+
+/// The texts of a field: several of arrays and the keys of sets; a text that is missing is empty.
+fn texts(document: &Json, field: &str) -> Vec<String> {
+    match &document[field] {
+        Json::Array(list) => list.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        Json::Object(set) => set.keys().cloned().collect(),
+        Json::String(text) => vec![text.clone()],
+        _ if ["t", "c"].contains(&field) => vec![String::new()],
+        _ => Vec::new(),
+    }
+}
+
+fn shape(field: &str, text: &str) -> String {
+    if field == "c" { text.to_owned() } else { text.to_lowercase() }
+}
+
+/// How many letters must be changed, added or taken away.
+fn edits(a: &str, b: &str) -> usize {
+    match (a.chars().next(), b.chars().next()) {
+        (None, _) => b.chars().count(),
+        (_, None) => a.chars().count(),
+        (Some(first), Some(second)) => {
+            let (rest, other) = (&a[first.len_utf8()..], &b[second.len_utf8()..]);
+            let changed = edits(rest, other) + usize::from(first != second);
+            changed.min(1 + edits(rest, b)).min(1 + edits(a, other))
+        }
+    }
+}
