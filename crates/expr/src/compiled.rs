@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use crate::batch::{Bound, Documents};
 use crate::error::{ExprError, Fault};
-use crate::explain::{Explanation, Line, lines};
+use crate::explain::{Explanation, Line, lines, origin};
 use crate::ir::{Op, Program, Rate, Scope, fuse, lower};
-use crate::run::{self, Column, TooLarge};
+use crate::run::{self, Column, Failed, StepError, TooLarge};
 use crate::syntax;
 use crate::types::TensorType;
-use crate::value::Value;
+use crate::value::{Inexact, Value};
 
 /// An expression that is ready to run. Clones share.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     /// The values that it needs from outside, by name.
-    names: Vec<String>,
+    names: Arc<[String]>,
     program: Arc<Program>,
 }
 
@@ -60,9 +60,27 @@ pub enum RunError {
         /// What should be there, and what is.
         expected: String,
     },
+    /// A number that is no cell of the type that it must become.
+    #[error("{what}: {error}")]
+    Inexact {
+        /// The function, and the values that it was given.
+        what: String,
+        /// The number and the type.
+        error: Inexact,
+    },
     /// Too much memory.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+}
+
+/// Why a program has no value, with the names of its inputs.
+pub(crate) fn run_error(program: &Program, names: &[String], failed: Failed) -> RunError {
+    match failed.error {
+        StepError::TooLarge(error) => error.into(),
+        StepError::Inexact(error) => {
+            RunError::Inexact { what: origin(program, names, failed.step), error }
+        }
+    }
 }
 
 /// Compiles an expression.
@@ -74,7 +92,7 @@ pub fn compile(text: &str, scope: &dyn Scope) -> Result<Compiled, ExprError> {
         .and_then(|ast| lower(&ast, scope))
         .map(|(program, names)| fuse(program).without_unused(names))
         .map_err(|fault| Fault::within(fault, text))?;
-    Ok(Compiled { names, program: Arc::new(program) })
+    Ok(Compiled { names: names.into(), program: Arc::new(program) })
 }
 
 impl Compiled {
@@ -146,7 +164,7 @@ impl Compiled {
             });
         }
         let program = Program { inputs, rates, ..program };
-        Compiled { names, program: Arc::new(program) }
+        Compiled { names: names.into(), program: Arc::new(program) }
     }
 
     /// The type of the result.
@@ -163,7 +181,9 @@ impl Compiled {
     pub fn run(&self, inputs: &[&Value]) -> Result<Value, RunError> {
         self.check(inputs, |_| true)?;
         let columns: Vec<_> = inputs.iter().map(|v| Column::of_value(v)).collect();
-        Ok(run::execute(&self.program, &columns)?.value(self.kind(), 0))
+        let result = run::execute(&self.program, &columns);
+        let result = result.map_err(|failed| run_error(&self.program, &self.names, failed))?;
+        Ok(result.value(self.kind(), 0))
     }
 
     /// The expression with one value for each of [`Compiled::query_names`]; everything that depends on nothing else
@@ -182,16 +202,16 @@ impl Compiled {
     ) -> Result<(Bound, Vec<Duration>), RunError> {
         self.check(values, |rate| rate != Rate::Document)?;
         let mut values = values.iter();
-        let (mut names, mut columns) = (Vec::new(), Vec::new());
-        for (input, (name, _, rate)) in self.inputs().enumerate() {
+        let (mut of_documents, mut columns) = (Vec::new(), Vec::new());
+        for (input, (.., rate)) in self.inputs().enumerate() {
             if rate == Rate::Document {
-                names.push((name.to_owned(), input));
+                of_documents.push(input);
                 columns.push(None);
             } else {
                 columns.push(values.next().map(|v| Column::of_value(v)));
             }
         }
-        Ok(Bound::new(self.program.clone(), names, columns, is_measured))
+        Ok(Bound::new(self.program.clone(), self.names.clone(), of_documents, columns, is_measured))
     }
 
     /// The steps of the program, none of them measured.

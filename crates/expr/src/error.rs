@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::types::TypeError;
+use crate::value::Inexact;
 
 /// An expression that cannot be read or cannot work.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,9 @@ pub enum Reason {
         /// Why not.
         error: TypeError,
     },
+    /// A constant that the type of its cells does not have.
+    #[error(transparent)]
+    Inexact(Inexact),
     /// Too much work or memory in one instruction.
     #[error("{0}")]
     Limit(String),

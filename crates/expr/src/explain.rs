@@ -84,6 +84,55 @@ pub(crate) fn lines(program: &Program, names: &[String]) -> Vec<Line> {
     program.steps.iter().enumerate().map(line).collect()
 }
 
+/// What a step is: its function, and the inputs of the program that reach it.
+pub(crate) fn origin(program: &Program, names: &[String], step: usize) -> String {
+    let mut is_needed = vec![false; step + 1];
+    is_needed[step] = true;
+    for at in (0..=step).rev() {
+        if is_needed[at] {
+            program.steps[at].operands.iter().for_each(|o| is_needed[*o] = true);
+        }
+    }
+    let input = |at: usize| match program.steps[at].op {
+        Op::Input(number) => names.get(number).map(String::as_str),
+        _ => None,
+    };
+    let inputs = (0..step).filter(|at| is_needed[*at]).filter_map(input);
+    let inputs: Vec<&str> = inputs.collect();
+    let function = function(&program.steps[step].op);
+    if inputs.is_empty() {
+        function.to_owned()
+    } else {
+        format!("{function} of {}", inputs.join(", "))
+    }
+}
+
+/// The name of a function.
+fn function(op: &Op) -> &'static str {
+    match op {
+        Op::Constant(_) => "a constant",
+        Op::Input(_) => "a value",
+        Op::Map(Unary::Known(function)) => function.name(),
+        Op::Map(Unary::In(_)) => "in",
+        Op::Map(Unary::Lambda(_)) => "map",
+        Op::Join(Binary::Known(function)) | Op::Merge(Binary::Known(function)) => function.name(),
+        Op::Join(Binary::Lambda(_)) => "join",
+        Op::Merge(Binary::Lambda(_)) => "merge",
+        Op::Reduce(aggregator) => aggregator.name(),
+        Op::Rename(_) => "rename",
+        Op::Concat(_) => "concat",
+        Op::CellCast(_) => "cell_cast",
+        Op::CellOrder { .. } => "cell_order",
+        Op::UnpackBits { .. } => "unpack_bits",
+        Op::Generate(_) | Op::Create(_) => "tensor",
+        Op::Peek(_) => "a part",
+        Op::MapSubspaces(_) => "map_subspaces",
+        Op::FilterSubspaces(_) => "filter_subspaces",
+        Op::If => "if",
+        Op::Fused(fused) => fused.name(),
+    }
+}
+
 fn text(program: &Program, step: &Step, names: &[String]) -> String {
     let list: Vec<String> = step.operands.iter().map(|o| format!("%{o}")).collect();
     let all = list.join(", ");

@@ -60,4 +60,6 @@ pub use types::{
     CELL_TYPES, CellType, Dimension, Extent, MAX_BLOCK, MAX_DIMENSIONS, TensorType, TypeError,
     parse_type,
 };
-pub use value::{Cells, Label, Labels, MAX_LABEL, Value, ValueError, approx_equal};
+pub use value::{
+    Bit, Cells, Element, Inexact, Label, Labels, MAX_LABEL, Number, Value, ValueError, approx_equal,
+};

@@ -270,7 +270,7 @@ fn what_cannot_work_is_refused_where_it_stands() {
         ("map(v,x)", "1:7: expected a lambda such as f(x)(x+1), found \"x\""),
         (
             "tensor<real>(x[2])(x)",
-            "1:12: tensor: unknown cell type real; known are double, float, bfloat16, int8",
+            "1:12: tensor: unknown cell type real; known are double, float, bfloat16, int8, float16, int16, int32, int64, uint8, bool",
         ),
         (
             "tensor(x{})(1)",

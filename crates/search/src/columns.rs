@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use stead_expr::{Attribute, Cells, Labels, Numbers, Stored, TensorType, Value};
+use stead_expr::{Attribute, Cells, Labels, Numbers, Stored, TensorType, Value, map_cells};
 
 /// Some documents by their places.
 #[derive(Debug, Clone)]
@@ -82,18 +82,6 @@ impl Computed {
     }
 }
 
-/// Makes cells of the same type from a piece of the array of whichever type.
-macro_rules! piece {
-    ($cells:expr, $array:ident => $body:expr) => {
-        match $cells {
-            Cells::Double($array) => Cells::Double($body),
-            Cells::Float($array) => Cells::Float($body),
-            Cells::BFloat16($array) => Cells::BFloat16($body),
-            Cells::Int8($array) => Cells::Int8($body),
-        }
-    };
-}
-
 /// Documents that stand one behind the other, without a copy.
 #[must_use]
 pub fn slice<'a>(attribute: Attribute<'a>, rows: &Range<usize>) -> Attribute<'a> {
@@ -104,7 +92,7 @@ pub fn slice<'a>(attribute: Attribute<'a>, rows: &Range<usize>) -> Attribute<'a>
         }
         Attribute::Dense { cells, stride } => {
             let range = rows.start * stride..rows.end * stride;
-            Attribute::Dense { cells: piece!(cells, all => part(all, range)), stride }
+            Attribute::Dense { cells: map_cells!(cells, all => part(all, range)), stride }
         }
         // Offsets are places among all blocks, which therefore stay.
         Attribute::Mixed { offsets, labels, cells } => {
@@ -144,7 +132,7 @@ pub fn gather(
 #[must_use]
 pub fn value(attribute: &Attribute<'_>, kind: &TensorType, row: usize) -> Option<Value> {
     let owned = |cells: &Cells<'_>, range: Range<usize>| -> Option<Cells<'static>> {
-        Some(piece!(cells, all => Cow::Owned(all.get(range)?.to_vec())))
+        Some(map_cells!(cells, all => all.get(range)?.to_vec()))
     };
     let size = kind.block_size();
     match attribute {

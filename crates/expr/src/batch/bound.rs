@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::store::Stored;
-use crate::compiled::RunError;
+use crate::compiled::{RunError, run_error};
 use crate::ir::{Constant, Op, Program, Rate, Step};
 use crate::run::{
     Attribute, Column, Known, Machine, Pool, Prepared, Rows, Source, TooLarge, fault, prepare,
@@ -27,8 +27,10 @@ const EXPECTED_LABELS: usize = 16;
 #[derive(Debug)]
 pub struct Bound {
     program: Arc<Program>,
-    /// The names of the values of documents, and the input that each is.
-    names: Vec<(String, usize)>,
+    /// The names of all inputs.
+    names: Arc<[String]>,
+    /// The inputs that are values of documents.
+    of_documents: Vec<usize>,
     /// The values of the steps that do not depend on the document and that others need.
     known: Known,
     rows: usize,
@@ -55,7 +57,8 @@ impl Bound {
     /// Computes what depends on the query only. The inputs of documents have no column.
     pub(crate) fn new(
         program: Arc<Program>,
-        names: Vec<(String, usize)>,
+        names: Arc<[String]>,
+        of_documents: Vec<usize>,
         query: Vec<Option<Column<'_>>>,
         is_measured: bool,
     ) -> (Bound, Vec<Duration>) {
@@ -65,7 +68,7 @@ impl Bound {
         let sources: Vec<Source<'_>> = query.iter().map(source).collect();
         let mut pool = Pool::default();
         let mut values = vec![None; program.steps.len()];
-        let mut too_large = Vec::new();
+        let mut failed = Vec::new();
         let costs = {
             let mut machine = Machine::new(&program, Known::nothing(), &targets);
             if is_measured {
@@ -75,15 +78,15 @@ impl Bound {
             for target in targets {
                 match machine.value(target, &sources, rows, &mut pool) {
                     Ok(value) => values[target] = Some(value.borrowed().into_owned()),
-                    Err(TooLarge) => too_large.push(target),
+                    Err(why) => failed.push((target, why)),
                 }
             }
             machine.costs()
         };
         let prepared = prepared(&program, &values);
-        let known = Known { values, prepared, too_large };
+        let known = Known { values, prepared, failed };
         let rows = rows_of_block(&program);
-        (Bound { program, names, known, rows }, costs)
+        (Bound { program, names, of_documents, known, rows }, costs)
     }
 
     /// The type of the result.
@@ -173,7 +176,8 @@ impl Bound {
             let index = documents.index.map(|index| &index[begin..begin + count]);
             let rows = Rows { begin, count, index };
             machine.begin(&mut scratch.pool);
-            let result = machine.value(self.program.result, &sources, rows, &mut scratch.pool)?;
+            let result = machine.value(self.program.result, &sources, rows, &mut scratch.pool);
+            let result = result.map_err(|failed| run_error(&self.program, &self.names, failed))?;
             take(result, count);
         }
         machine.begin(&mut scratch.pool);
@@ -184,8 +188,9 @@ impl Bound {
     fn sources<'d>(&'d self, documents: &Documents<'d>) -> Result<Vec<Source<'d>>, RunError> {
         static NOTHING: Attribute<'static> = Attribute::Numbers(crate::run::Numbers::F64(&[]));
         let (count, attributes) = (documents.count, documents.attributes);
-        if attributes.len() != self.names.len() {
-            return Err(RunError::Count { expected: self.names.len(), found: attributes.len() });
+        let expected = self.of_documents.len();
+        if attributes.len() != expected {
+            return Err(RunError::Count { expected, found: attributes.len() });
         }
         if let Some(index) = documents.index
             && index.len() != count
@@ -194,9 +199,10 @@ impl Bound {
         }
         let rows = Rows { begin: 0, count, index: documents.index };
         let mut sources = vec![Source::Attribute(&NOTHING); self.program.inputs.len()];
-        for ((name, input), attribute) in self.names.iter().zip(attributes) {
+        for (input, attribute) in self.of_documents.iter().zip(attributes) {
             if let Some(expected) = fault(attribute, &self.program.inputs[*input], rows) {
-                return Err(RunError::Attribute { name: name.clone(), expected });
+                let name = self.names[*input].clone();
+                return Err(RunError::Attribute { name, expected });
             }
             sources[*input] = Source::Attribute(attribute);
         }

@@ -1,8 +1,9 @@
 //! Values of documents, kept as a column.
 
+use crate::map_cells;
 use crate::run::{Attribute, Column, Numbers};
 use crate::types::TensorType;
-use crate::value::{Cells, Label, Labels, Value, each, map_each};
+use crate::value::{Cells, Label, Labels, Value};
 
 /// Values of one type behind each other, to be used as an [`Attribute`]. A store of documents has its own columns; this one
 /// is for whoever has values.
@@ -63,7 +64,7 @@ impl Stored {
         if value.kind() != &self.kind {
             return false;
         }
-        if !extend(&mut self.cells, value.cells()) {
+        if !self.cells.extend(value.cells()) {
             return false;
         }
         if !value.labels().is_empty() {
@@ -82,8 +83,7 @@ impl Stored {
             return (0..count).all(|_| self.push(&value));
         }
         let first = self.offsets.last().map_or(0, |o| *o as usize);
-        if u32::try_from(first + column.block_count()).is_err()
-            || !extend(&mut self.cells, &column.cells)
+        if u32::try_from(first + column.block_count()).is_err() || !self.cells.extend(&column.cells)
         {
             return false;
         }
@@ -102,7 +102,7 @@ impl Stored {
         let value = |ends: &[u32]| {
             let (first, behind) = (ends[0] as usize, ends[1] as usize);
             let labels = self.labels[first * mapped..behind * mapped].to_vec();
-            let cells = map_each!(&self.cells, a => a[first * size..behind * size].to_vec());
+            let cells = map_cells!(&self.cells, a => a[first * size..behind * size].to_vec());
             Value::from_parts(self.kind.clone(), labels, cells)
         };
         self.offsets.windows(2).map(value).collect()
@@ -119,21 +119,9 @@ impl Stored {
             return Attribute::Dense { cells, stride: self.kind.block_size() };
         }
         let (offsets, labels) = (self.offsets[..].into(), self.labels[..].into());
-        debug_assert_eq!(each!(&cells, a => a.len()) % self.kind.block_size(), 0, "whole blocks");
+        debug_assert_eq!(cells.len() % self.kind.block_size(), 0, "whole blocks");
         Attribute::Mixed { offsets, labels, cells }
     }
-}
-
-/// Adds cells of the same type; returns false if they are of another.
-fn extend(to: &mut Cells<'static>, from: &Cells<'_>) -> bool {
-    match (to, from) {
-        (Cells::Double(to), Cells::Double(from)) => to.to_mut().extend_from_slice(from),
-        (Cells::Float(to), Cells::Float(from)) => to.to_mut().extend_from_slice(from),
-        (Cells::BFloat16(to), Cells::BFloat16(from)) => to.to_mut().extend_from_slice(from),
-        (Cells::Int8(to), Cells::Int8(from)) => to.to_mut().extend_from_slice(from),
-        _ => return false,
-    }
-    true
 }
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! Vespa's typed binary format of tensors.
 //!
 //! A tag (bit 0: has mapped dimensions, bit 1: has indexed dimensions, bit 2: has a cell type), the cell type if
-//! there is one (0 double, 1 float, 2 bfloat16, 3 int8), the mapped dimensions (count, names), the indexed dimensions
+//! there is one (0 double, 1 float, 2 bfloat16, 3 int8; of stead, far from what Vespa may add: 16 float16, 17 int16, 18 int32,
+//! 19 int64, 20 uint8, 21 bool), the mapped dimensions (count, names), the indexed dimensions
 //! (count, name and size of each), the number of blocks where there are mapped dimensions or no indexed ones, and for each block its labels and its
 //! cells, big-endian. Counts and lengths take one byte below 128, else four with the highest bit set.
 //! The order of the dimensions is that of their names. (Vespa, `eval/src/vespa/eval/eval/value_codec.cpp`.)
 
-use half::bf16;
+use half::{bf16, f16};
 
 use crate::types::{CellType, Dimension, TensorType, TypeError};
-use crate::value::{Cells, Labels, MAX_LABEL, Value, ValueError};
+use crate::value::{Cells, Inexact, Labels, MAX_LABEL, Value, ValueError};
 
 /// Why bytes are no tensor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,13 +38,26 @@ pub enum BinaryError {
     /// Blocks that do not fit.
     #[error(transparent)]
     Value(#[from] ValueError),
+    /// A cell that its type does not have.
+    #[error(transparent)]
+    Inexact(#[from] Inexact),
 }
 
 const MAPPED: usize = 1;
 const INDEXED: usize = 2;
 const CELL_TYPE: usize = 4;
-const CELLS: [CellType; 4] =
-    [CellType::Double, CellType::Float, CellType::BFloat16, CellType::Int8];
+const CELLS: [(usize, CellType); 10] = [
+    (0, CellType::Double),
+    (1, CellType::Float),
+    (2, CellType::BFloat16),
+    (3, CellType::Int8),
+    (16, CellType::Float16),
+    (17, CellType::Int16),
+    (18, CellType::Int32),
+    (19, CellType::Int64),
+    (20, CellType::UInt8),
+    (21, CellType::Bool),
+];
 
 /// A tensor from its bytes.
 ///
@@ -58,7 +72,8 @@ pub fn decode(bytes: &[u8]) -> Result<Value, BinaryError> {
     let mut cell = CellType::Double;
     if tag & CELL_TYPE != 0 {
         let number = reader.count("the cell type")?;
-        cell = *CELLS.get(number).ok_or(BinaryError::Unknown { what: "cell type", number })?;
+        let known = CELLS.iter().find(|(n, _)| *n == number);
+        cell = known.ok_or(BinaryError::Unknown { what: "cell type", number })?.1;
     }
     let mut dimensions = Vec::new();
     if tag & MAPPED != 0 {
@@ -90,7 +105,10 @@ pub fn decode(bytes: &[u8]) -> Result<Value, BinaryError> {
         cells.resize(block * cell.size(), 0);
     }
     match reader.bytes.len() - reader.at {
-        0 => Ok(Value::new(kind.clone(), labels, from_bytes(cell, &cells).cast(kind.cell()))?),
+        0 => {
+            let cells = from_bytes(cell, &cells)?.convert(kind.cell(), false)?;
+            Ok(Value::new(kind, labels, cells)?)
+        }
         rest => Err(BinaryError::Long(rest)),
     }
 }
@@ -106,8 +124,8 @@ pub fn encode(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
     count(tag | if has_type { CELL_TYPE } else { 0 }, &mut bytes);
     if has_type {
-        let number = CELLS.iter().position(|c| *c == kind.cell());
-        count(number.unwrap_or_default(), &mut bytes);
+        let number = CELLS.iter().find(|(_, c)| *c == kind.cell());
+        count(number.map_or(0, |(n, _)| *n), &mut bytes);
     }
     if has_blocks {
         count(mapped, &mut bytes);
@@ -177,22 +195,33 @@ fn text(text: &str, bytes: &mut Vec<u8>) {
     bytes.extend(text.as_bytes());
 }
 
-fn from_bytes(cell: CellType, bytes: &[u8]) -> Cells<'static> {
+fn from_bytes(cell: CellType, bytes: &[u8]) -> Result<Cells<'static>, BinaryError> {
     fn each<const N: usize, T>(bytes: &[u8], read: fn([u8; N]) -> T) -> Vec<T> {
         let (whole, rest) = bytes.as_chunks::<N>();
         debug_assert!(rest.is_empty(), "cells are whole");
         whole.iter().map(|b| read(*b)).collect()
     }
-    match cell {
+    Ok(match cell {
         CellType::Double => Cells::Double(each(bytes, f64::from_be_bytes).into()),
         CellType::Float => Cells::Float(each(bytes, f32::from_be_bytes).into()),
         CellType::BFloat16 => Cells::BFloat16(each(bytes, bf16::from_be_bytes).into()),
         CellType::Int8 => Cells::Int8(each(bytes, i8::from_be_bytes).into()),
-    }
+        CellType::Float16 => Cells::Float16(each(bytes, f16::from_be_bytes).into()),
+        CellType::Int16 => Cells::Int16(each(bytes, i16::from_be_bytes).into()),
+        CellType::Int32 => Cells::Int32(each(bytes, i32::from_be_bytes).into()),
+        CellType::Int64 => Cells::Int64(each(bytes, i64::from_be_bytes).into()),
+        CellType::UInt8 => Cells::UInt8(bytes.to_vec().into()),
+        CellType::Bool => match bytes.iter().find(|byte| **byte > 1) {
+            Some(byte) => {
+                return Err(Inexact { number: byte.to_string(), cell }.into());
+            }
+            None => Cells::Bool(bytes.to_vec().into()),
+        },
+    })
 }
 
 fn to_bytes(cells: &Cells<'_>, range: std::ops::Range<usize>, bytes: &mut Vec<u8>) {
-    crate::value::each!(cells, a => for cell in &a[range] {
+    crate::each_cell!(cells, a => for cell in &a[range] {
         bytes.extend(cell.to_be_bytes());
     });
 }

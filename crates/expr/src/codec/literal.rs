@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::types::CellType;
-use crate::value::Value;
+use crate::value::{Number, Value};
 
 impl fmt::Display for Value {
     /// The literal that has this value, in its shortest form; a number is just that.
@@ -76,11 +76,13 @@ fn block(value: &Value, at: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn cell(value: &Value, at: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let number = value.cells().get(at).unwrap_or(0.0);
-    match value.kind().cell() {
+    match (value.cells().number(at), value.kind().cell()) {
         // The shortest digits that give the same float again.
-        CellType::Float | CellType::BFloat16 => write!(f, "{}", number as f32),
-        CellType::Double | CellType::Int8 => write!(f, "{number}"),
+        (Some(Number::Float(number)), CellType::Float | CellType::BFloat16 | CellType::Float16) => {
+            write!(f, "{}", number as f32)
+        }
+        (Some(number), _) => write!(f, "{number}"),
+        (None, _) => f.write_str("0"),
     }
 }
 
@@ -122,6 +124,11 @@ mod tests {
             "tensor(x{}):{2:1,10:1,02:1,a:1,b:1,c:1,d:1,e:1}",
             "tensor(a{},x{},y[2]):{{a:p,x:q,y:0}:1,{a:p,x:q,y:1}:2}",
             "tensor(x{}):{}",
+            "tensor<int64>(x[3]):[9007199254740993,-9223372036854775808,5]",
+            "tensor<int64>(a{},b{}):{{a:p,b:q}:9223372036854775807}",
+            "tensor<uint8>(x{}):{a:255}",
+            "tensor<bool>(x[2]):[1,0]",
+            "tensor<float16>(x[2]):[0.099975586,-65504]",
         ] {
             let value = compile(text, &nothing).unwrap().run(&[]).unwrap();
             assert_eq!(value.to_string(), text);

@@ -220,7 +220,7 @@ impl Fn2 {
             Fn2::Or => visitor.visit(|x, y| truth(x != 0.0 || y != 0.0)),
             Fn2::Atan2 => visitor.visit(f64::atan2),
             Fn2::Bit => visitor.visit(bit),
-            Fn2::Hamming => visitor.visit(|x, y| f64::from((x as i8 ^ y as i8).count_ones())),
+            Fn2::Hamming => visitor.visit(|x, y| f64::from((byte(x) ^ byte(y)).count_ones())),
             Fn2::Ldexp => visitor.visit(|x, y| libm::ldexp(x, y as i32)),
             // As std::max and std::min: where the comparison is false, NaN among them, the first.
             Fn2::Max => visitor.visit(|x, y| if x < y { y } else { x }),
@@ -246,8 +246,13 @@ fn truth(is_true: bool) -> f64 {
     f64::from(u8::from(is_true))
 }
 
+/// The lowest eight bits of the whole part, so that those of a uint8 are its own.
+fn byte(number: f64) -> i8 {
+    number as i32 as i8
+}
+
 fn bit(number: f64, place: f64) -> f64 {
-    let (number, place) = (number as i8, place as i32);
+    let (number, place) = (byte(number), place as i32);
     if (0..8).contains(&place) { f64::from(number >> place & 1) } else { 0.0 }
 }
 
@@ -283,6 +288,8 @@ mod tests {
             (Fn2::Bit, -128.0, 8.0, 0.0),
             (Fn2::Bit, 1.0, -1.0, 0.0),
             (Fn2::Hamming, -1.0, 0.0, 8.0),
+            (Fn2::Hamming, 255.0, 0.0, 8.0),
+            (Fn2::Bit, 200.0, 6.0, 1.0),
             (Fn2::Ldexp, 3.0, 2.9, 12.0),
             (Fn2::Mod, -7.0, 3.0, -1.0),
         ] {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Constant, Op, Program, Rate, Step};
-use crate::run;
+use crate::run::{self, StepError};
 use crate::types::TensorType;
-use crate::value::Value;
+use crate::value::{Inexact, Value};
 
 /// The most cells of a value that is computed when the expression is compiled; a larger one is computed for each query.
 const MAX_FOLDED: usize = 1 << 16;
@@ -18,6 +18,10 @@ pub(crate) struct Builder {
     rates: Vec<Rate>,
     steps: Vec<Step>,
     known: HashMap<(Op, Vec<usize>, TensorType), usize>,
+    /// Whether numbers are rounded that would become cells exactly or not at all.
+    pub(super) is_rounded: bool,
+    /// Steps of constants that have no value for such a number.
+    inexact: Vec<(usize, Inexact)>,
 }
 
 impl Builder {
@@ -44,10 +48,16 @@ impl Builder {
         let is_small = |kind: &TensorType| kind.block_size() <= MAX_FOLDED;
         if rate == Rate::Constant && is_small(&step.kind) {
             let values: Vec<&Value> = step.operands.iter().filter_map(|o| self.value(*o)).collect();
-            if values.len() == step.operands.len()
-                && let Some(folded) = run::step_of_values(&step, &values)
-            {
-                return self.constant(folded);
+            if values.len() == step.operands.len() {
+                match run::step_of_values(&step, &values, self.is_rounded) {
+                    Ok(folded) => return self.constant(folded),
+                    Err(StepError::Inexact(inexact)) => {
+                        let at = self.add(step);
+                        self.inexact.push((at, inexact));
+                        return at;
+                    }
+                    Err(StepError::TooLarge(_)) => {}
+                }
             }
         }
         self.add(step)
@@ -81,9 +91,14 @@ impl Builder {
         }
     }
 
+    /// Why a step of constants has no value.
+    pub(crate) fn inexact(&self, step: usize) -> Option<&Inexact> {
+        self.inexact.iter().find(|(at, _)| *at == step).map(|(_, inexact)| inexact)
+    }
+
     /// The program of what the result needs.
     pub(crate) fn finish(self, result: usize) -> Program {
-        let Builder { inputs, rates, steps, .. } = self;
-        Program { inputs, rates, steps, result }.pruned()
+        let Builder { inputs, rates, steps, is_rounded, .. } = self;
+        Program { inputs, rates, steps, result, is_rounded }.pruned()
     }
 }

@@ -218,7 +218,7 @@ impl Lowering<'_> {
                 };
                 let cell = |c: &syntax::Cell| {
                     let labels = c.labels.iter().map(held).collect::<Result<_, Fault>>()?;
-                    Ok(Cell { labels, offset: c.offset })
+                    Ok(Cell { labels, offset: c.offset, whole: c.whole })
                 };
                 let cells = cells.iter().map(cell).collect::<Result<Arc<[Cell]>, Fault>>()?;
                 self.step(Op::Create(cells), operands, kind.clone())
@@ -263,7 +263,13 @@ impl Lowering<'_> {
                 self.step(Op::FilterSubspaces(Arc::new(program)), vec![operand], kind)
             }
         };
-        Ok(Some(step))
+        match self.builder().inexact(step) {
+            Some(inexact) => {
+                let error = inexact.clone();
+                Err(Fault { at: node.at, reason: Reason::Inexact(error) })
+            }
+            None => Ok(Some(step)),
+        }
     }
 
     fn join(&mut self, function: Fn2, left: usize, right: usize) -> Result<usize, TypeError> {

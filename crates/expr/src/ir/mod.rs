@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::functions::{Aggregator, Fn1, Fn2};
 use crate::types::{CellType, TensorType};
-use crate::value::{Label, Labels, Value};
+use crate::value::{Label, Labels, Number, Value};
 
 /// How often a value changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,11 +43,13 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// The step whose value is the result.
     pub(crate) result: usize,
+    /// Whether numbers are rounded that would become cells exactly or not at all.
+    pub(crate) is_rounded: bool,
 }
 
 impl Program {
     /// The program without the steps that its result does not need.
-    pub(crate) fn pruned(self) -> Program {
+    pub(crate) fn pruned(mut self) -> Program {
         let mut is_needed = vec![false; self.steps.len()];
         is_needed[self.result] = true;
         for at in (0..self.steps.len()).rev() {
@@ -57,12 +59,14 @@ impl Program {
         }
         let mut places = vec![0; self.steps.len()];
         let mut steps = Vec::new();
-        for (at, mut step) in self.steps.into_iter().enumerate().filter(|(at, _)| is_needed[*at]) {
+        for (at, mut step) in
+            std::mem::take(&mut self.steps).into_iter().enumerate().filter(|(at, _)| is_needed[*at])
+        {
             step.operands.iter_mut().for_each(|o| *o = places[*o]);
             places[at] = steps.len();
             steps.push(step);
         }
-        Program { inputs: self.inputs, rates: self.rates, steps, result: places[self.result] }
+        Program { steps, result: places[self.result], ..self }
     }
 }
 
@@ -159,6 +163,8 @@ pub(crate) enum Binary {
 pub(crate) struct Cell {
     pub(crate) labels: Vec<HeldLabel>,
     pub(crate) offset: usize,
+    /// The cell itself, if it is a whole number that no double is.
+    pub(crate) whole: Option<i64>,
 }
 
 /// A place along a dimension.
@@ -207,7 +213,11 @@ pub(crate) struct Constant(pub(crate) Arc<Value>);
 impl Constant {
     fn bits(&self) -> impl Iterator<Item = u64> {
         let cells = self.0.cells();
-        (0..cells.len()).map(move |at| cells.get(at).unwrap_or(0.0).to_bits())
+        (0..cells.len()).map(move |at| match cells.number(at) {
+            Some(Number::Whole(whole)) => whole as u64,
+            Some(Number::Float(float)) => float.to_bits(),
+            None => 0,
+        })
     }
 }
 

@@ -18,6 +18,12 @@ pub trait Scope {
     /// `None` if there is none.
     fn find(&self, name: &str) -> Option<(TensorType, Rate)>;
 
+    /// Whether numbers are rounded where they become cells exactly or not at all: in conversions from or to a cell type
+    /// that Vespa does not have.
+    fn is_rounded(&self) -> bool {
+        false
+    }
+
     /// The function of this name. It is asked for before the value.
     fn function(&self, name: &str) -> Option<&Function> {
         let _ = name;
@@ -100,7 +106,9 @@ pub(super) struct Lowering<'s> {
 impl<'s> Lowering<'s> {
     pub(super) fn new(scope: &'s dyn Scope) -> Lowering<'s> {
         let (names, inputs, functions) = (Vec::new(), HashMap::new(), Vec::new());
-        Lowering { scope, names, inputs, functions, frames: vec![Frame::default()] }
+        let mut outermost = Frame::default();
+        outermost.builder.is_rounded = scope.is_rounded();
+        Lowering { scope, names, inputs, functions, frames: vec![outermost] }
     }
 
     /// The builder of the innermost body.
@@ -228,9 +236,10 @@ impl<'s> Lowering<'s> {
     /// The program of a body in a frame of its own, and the steps outside that it needs.
     pub(super) fn body(
         &mut self,
-        frame: Frame,
+        mut frame: Frame,
         body: &Ast,
     ) -> Result<(Program, Vec<usize>), Fault> {
+        frame.builder.is_rounded = self.scope.is_rounded();
         self.frames.push(frame);
         let result = self.tree(body);
         let frame = self.frames.pop().unwrap_or_default();

@@ -23,7 +23,7 @@ pub(super) fn reduce(
         out_size: out.block_size(),
         out_blocks: groups.blocks,
     };
-    let is_wide = matches!(column.cells, Cells::Double(_));
+    let is_wide = column.cells.cell_type().decay() == CellType::Double;
     let numbers = if is_wide {
         work.run(aggregator, &column.cells.doubles())
     } else {

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use super::column::Column;
 use super::list::Numbers;
 use super::pool::Pool;
+use crate::map_cells;
 use crate::types::TensorType;
-use crate::value::{Cells, Label, map_each};
+use crate::value::{Cells, Label, same_cells};
 
 /// The values of one name for many documents, borrowed from whoever stores them.
 #[derive(Debug, Clone)]
@@ -154,7 +155,7 @@ pub(crate) fn column<'a>(
 }
 
 fn slice<'a>(cells: &'a Cells<'_>, range: std::ops::Range<usize>) -> Cells<'a> {
-    map_each!(cells, all => &all[range])
+    map_cells!(cells, all => &all[range])
 }
 
 fn gathered(
@@ -163,24 +164,9 @@ fn gathered(
     pool: &mut Pool,
 ) -> Cells<'static> {
     let mut result = pool.cells(cells.cell_type());
-    match (&mut result, cells) {
-        (Cells::Double(to), Cells::Double(from)) => {
-            let to = to.to_mut();
-            ranges.for_each(|range| to.extend_from_slice(&from[range]));
-        }
-        (Cells::Float(to), Cells::Float(from)) => {
-            let to = to.to_mut();
-            ranges.for_each(|range| to.extend_from_slice(&from[range]));
-        }
-        (Cells::BFloat16(to), Cells::BFloat16(from)) => {
-            let to = to.to_mut();
-            ranges.for_each(|range| to.extend_from_slice(&from[range]));
-        }
-        (Cells::Int8(to), Cells::Int8(from)) => {
-            let to = to.to_mut();
-            ranges.for_each(|range| to.extend_from_slice(&from[range]));
-        }
-        _ => debug_assert!(false, "the pool gives cells of the type that was asked for"),
-    }
+    same_cells!(&mut result, cells, (to, from) => {
+        let to = to.to_mut();
+        ranges.for_each(|range| to.extend_from_slice(&from[range]));
+    }, else debug_assert!(false, "the pool gives cells of the type that was asked for"));
     result
 }

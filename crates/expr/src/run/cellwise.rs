@@ -3,24 +3,29 @@
 use super::column::Column;
 use super::dense::Real;
 use super::nested;
-use super::size::TooLarge;
+use super::size::StepError;
 use crate::functions::Visit1;
 use crate::ir::Unary;
 use crate::types::CellType;
 use crate::value::Cells;
 
 /// The function of each cell.
-pub(super) fn map(function: &Unary, column: &Column<'_>) -> Result<Column<'static>, TooLarge> {
-    let cells = match &column.cells {
-        Cells::Double(cells) => Cells::Double(run(function, cells)?.into()),
-        other => Cells::Float(run(function, &other.floats())?.into()),
+pub(super) fn map(function: &Unary, column: &Column<'_>) -> Result<Column<'static>, StepError> {
+    let cells = match column.cells.cell_type().decay() {
+        CellType::Double => Cells::Double(run(function, &column.cells.doubles())?.into()),
+        _ => Cells::Float(run(function, &column.cells.floats())?.into()),
     };
     Ok(with_cells(column, cells))
 }
 
 /// The same cells as another type.
-pub(super) fn cast(cell: CellType, column: &Column<'_>) -> Column<'static> {
-    with_cells(column, column.cells.borrowed().cast(cell).into_owned())
+pub(super) fn cast(
+    cell: CellType,
+    column: &Column<'_>,
+    is_rounded: bool,
+) -> Result<Column<'static>, StepError> {
+    let cells = column.cells.borrowed().convert(cell, is_rounded)?;
+    Ok(with_cells(column, cells.into_owned()))
 }
 
 /// Other cells in the same blocks.
@@ -44,7 +49,7 @@ impl<T: Real> Visit1 for Mapping<'_, T> {
     }
 }
 
-fn run<T: Real>(function: &Unary, cells: &[T]) -> Result<Vec<T>, TooLarge> {
+fn run<T: Real>(function: &Unary, cells: &[T]) -> Result<Vec<T>, StepError> {
     let mut result = Vec::with_capacity(cells.len());
     match function {
         Unary::Known(known) => known.visit(Mapping { cells, result: &mut result }),

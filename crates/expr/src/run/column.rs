@@ -82,7 +82,7 @@ impl<'a> Column<'a> {
         let (blocks, mapped, size) = (self.blocks(row), kind.mapped_count(), kind.block_size());
         let labels = self.labels[blocks.start * mapped..blocks.end * mapped].to_vec();
         let range = blocks.start * size..blocks.end * size;
-        let cells = crate::value::map_each!(&self.cells, a => a[range].to_vec());
+        let cells = crate::map_cells!(&self.cells, a => a[range].to_vec());
         Value::from_parts(kind.clone(), labels, cells)
     }
 

@@ -1,17 +1,18 @@
 //! Tensors from cells that are given one by one.
 
 use super::column::{Column, rows_of};
-use super::size::{TooLarge, check};
+use super::size::{StepError, check};
 use crate::ir::Cell;
 use crate::types::TensorType;
-use crate::value::{Cells, Label};
+use crate::value::{Cells, Label, Number};
 
 /// A tensor of a cell from each operand; cells of its blocks that are not given are 0, and of two at one place the last counts.
 pub(super) fn create(
     cells: &[Cell],
     out: &TensorType,
     operands: &[&Column<'_>],
-) -> Result<Column<'static>, TooLarge> {
+    is_rounded: bool,
+) -> Result<Column<'static>, StepError> {
     let rows = rows_of(operands);
     let (width, size) = (out.mapped_count(), out.block_size());
     let mut blocks: Vec<Vec<Label>> = cells.iter().map(labels).collect();
@@ -33,7 +34,13 @@ pub(super) fn create(
             numbers[row * blocks.len() * size + place] = values[operand.row(row)];
         }
     }
-    let numbers = Cells::from_numbers(out.cell(), &numbers);
+    let mut numbers = Cells::of_numbers(out.cell(), &numbers, is_rounded)?;
+    for (place, cell) in places.iter().zip(cells) {
+        let Some(whole) = cell.whole else { continue };
+        for row in 0..rows {
+            numbers.set(row * blocks.len() * size + place, Number::Whole(whole))?;
+        }
+    }
     if width == 0 {
         return Ok(Column::dense(rows, numbers));
     }

@@ -4,7 +4,7 @@ use super::blocks::{Pairs, pair};
 use super::column::{Column, rows_of};
 use super::dense::{Axis, Real, coalesce, join_axes, join_block};
 use super::nested;
-use super::size::{TooLarge, check};
+use super::size::{StepError, check};
 use crate::functions::Visit2;
 use crate::ir::Binary;
 use crate::types::{CellType, TensorType};
@@ -16,7 +16,7 @@ pub(super) fn join(
     out: &TensorType,
     left: (&TensorType, &Column<'_>),
     right: (&TensorType, &Column<'_>),
-) -> Result<Column<'static>, TooLarge> {
+) -> Result<Column<'static>, StepError> {
     let rows = rows_of(&[left.1, right.1]);
     let (size_a, size_b) = (left.0.block_size(), right.0.block_size());
     let mut axes = join_axes(out, left.0, right.0);
@@ -50,7 +50,7 @@ pub(super) fn cells(
     a: &Cells<'_>,
     b: &Cells<'_>,
     work: &Work<'_>,
-) -> Result<Cells<'static>, TooLarge> {
+) -> Result<Cells<'static>, StepError> {
     let is_wide = |cells: &Cells<'_>| matches!(cells, Cells::Double(_));
     Ok(match (cell, is_wide(a), is_wide(b)) {
         (CellType::Double, ..) => {
@@ -70,7 +70,7 @@ fn run_floats<A: Real, B: Real>(
     a: &[A],
     b: &[B],
     work: &Work<'_>,
-) -> Result<Vec<f32>, TooLarge> {
+) -> Result<Vec<f32>, StepError> {
     let mut out = Vec::new();
     run(function, a, b, &mut out, work)?;
     Ok(out)
@@ -101,7 +101,7 @@ fn run<A: Real, B: Real, R: Real>(
     b: &[B],
     out: &mut Vec<R>,
     work: &Work<'_>,
-) -> Result<(), TooLarge> {
+) -> Result<(), StepError> {
     match function {
         Binary::Known(known) => known.visit(Joining { a, b, out, work }),
         Binary::Lambda(program) => {

@@ -3,9 +3,10 @@
 use super::blocks::{Pairs, Sorter, pair};
 use super::column::{Column, rows_of};
 use super::dense::{Axis, coalesce, each_line};
-use super::size::{TooLarge, check};
+use super::size::{StepError, check};
+use crate::map_cells;
 use crate::types::TensorType;
-use crate::value::{Cells, each, gather, map_each};
+use crate::value::{Cells, gather, same_cells};
 
 /// Dimensions under other names, and so in another order: `order` has for each the dimension that it was.
 pub(super) fn rename(
@@ -56,7 +57,7 @@ fn permute(cells: &Cells<'_>, axes: &[Axis], size: usize) -> Cells<'static> {
     if let [Axis { a: 1, b: 1, .. }] = axes {
         return cells.clone().into_owned();
     }
-    map_each!(cells, all => {
+    map_cells!(cells, all => {
         let mut result = all.to_vec();
         for (from, to) in all.chunks_exact(size).zip(result.chunks_exact_mut(size)) {
             each_line(axes, |a, b, axis| {
@@ -75,7 +76,8 @@ pub(super) fn concat(
     out: &TensorType,
     left: (&TensorType, &Column<'_>),
     right: (&TensorType, &Column<'_>),
-) -> Result<Column<'static>, TooLarge> {
+    is_rounded: bool,
+) -> Result<Column<'static>, StepError> {
     let rows = rows_of(&[left.1, right.1]);
     let Pairs { offsets, labels, pairs } = if out.is_dense() {
         let of = |column: &Column<'_>, row: usize| column.row(row) as u32;
@@ -91,7 +93,8 @@ pub(super) fn concat(
         let block = |p: &(u32, u32)| if is_left { p.0 as usize } else { p.1 as usize };
         let blocks: Vec<usize> = pairs.iter().map(block).collect();
         let part = Part { kind, out, along, begin };
-        begin += part.copy(&column.cells, &blocks, &mut cells);
+        let from = column.cells.borrowed().convert(out.cell(), is_rounded)?;
+        begin += part.copy(from, &blocks, &mut cells);
     }
     Ok(if out.is_dense() {
         Column::dense(rows, cells)
@@ -110,8 +113,8 @@ struct Part<'p> {
 }
 
 impl Part<'_> {
-    /// Copies blocks to their part of the result's; returns how many indices along the dimension it has.
-    fn copy(&self, from: &Cells<'_>, blocks: &[usize], to: &mut Cells<'static>) -> usize {
+    /// Copies blocks of cells of the result's type to their part of the result's; returns how many indices along the dimension it has.
+    fn copy(&self, from: Cells<'_>, blocks: &[usize], to: &mut Cells<'static>) -> usize {
         let own: Vec<(&str, usize)> =
             self.kind.indexed().map(|(d, _)| &*d.name).zip(self.kind.strides()).collect();
         let step = |name: &str| own.iter().find(|(n, _)| *n == name).map_or(0, |(_, s)| *s);
@@ -131,7 +134,6 @@ impl Part<'_> {
         }
         let axes = coalesce(axes);
         let (size, out_size) = (self.kind.block_size(), self.out.block_size());
-        let from = from.borrowed().cast(self.out.cell());
         let line = |copy: &mut dyn FnMut(usize, usize)| {
             for (target, block) in blocks.iter().enumerate() {
                 each_line(&axes, |a, b, axis| {
@@ -144,15 +146,10 @@ impl Part<'_> {
                 });
             }
         };
-        match (to, from) {
-            (Cells::Double(to), Cells::Double(from)) => line(&mut |a, b| to.to_mut()[b] = from[a]),
-            (Cells::Float(to), Cells::Float(from)) => line(&mut |a, b| to.to_mut()[b] = from[a]),
-            (Cells::BFloat16(to), Cells::BFloat16(from)) => {
-                line(&mut |a, b| to.to_mut()[b] = from[a])
-            }
-            (Cells::Int8(to), Cells::Int8(from)) => line(&mut |a, b| to.to_mut()[b] = from[a]),
-            _ => debug_assert!(false, "cells were cast to the type of the result"),
-        }
+        same_cells!(to, from, (to, from) => {
+            let to = to.to_mut();
+            line(&mut |a, b| to[b] = from[a]);
+        }, else debug_assert!(false, "cells were cast to the type of the result"));
         count
     }
 }
@@ -162,12 +159,13 @@ pub(super) fn unpack_bits(
     out: &TensorType,
     is_big_endian: bool,
     column: &Column<'_>,
-) -> Result<Column<'static>, TooLarge> {
+) -> Result<Column<'static>, StepError> {
     check(column.block_count(), out.block_size())?;
     let shift = |place: u32| if is_big_endian { 7 - place } else { place };
     let bits = |byte: i8| (0..8).map(move |place| f64::from(byte >> shift(place) & 1));
     let numbers: Vec<f64> = match &column.cells {
         Cells::Int8(cells) => cells.iter().flat_map(|c| bits(*c)).collect(),
+        Cells::UInt8(cells) => cells.iter().flat_map(|c| bits(*c as i8)).collect(),
         other => other.doubles().iter().flat_map(|c| bits(*c as i8)).collect(),
     };
     Ok(super::cellwise::with_cells(column, Cells::from_numbers(out.cell(), &numbers)))
@@ -189,10 +187,6 @@ pub(super) fn select(
         }
         offsets.push(kept.len() as u32);
     }
-    debug_assert_eq!(
-        each!(&column.cells, a => a.len()),
-        column.block_count() * size,
-        "whole blocks"
-    );
+    debug_assert_eq!(column.cells.len(), column.block_count() * size, "whole blocks");
     Column::sparse(offsets, labels, gather(&column.cells, &kept, size))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use half::bf16;
+use half::{bf16, f16};
 use stead_kernels::vector::{Widen, widen};
 
 use super::attribute::Rows;
@@ -19,6 +19,7 @@ pub enum Numbers<'a> {
     F64(&'a [f64]),
     F32(&'a [f32]),
     BF16(&'a [bf16]),
+    F16(&'a [f16]),
     I64(&'a [i64]),
     I32(&'a [i32]),
     I16(&'a [i16]),
@@ -36,6 +37,7 @@ macro_rules! each_number {
             $crate::Numbers::F64($list) => $body,
             $crate::Numbers::F32($list) => $body,
             $crate::Numbers::BF16($list) => $body,
+            $crate::Numbers::F16($list) => $body,
             $crate::Numbers::I64($list) => $body,
             $crate::Numbers::I32($list) => $body,
             $crate::Numbers::I16($list) => $body,
@@ -54,6 +56,11 @@ impl<'a> Numbers<'a> {
             Cells::Float(list) => Numbers::F32(list),
             Cells::BFloat16(list) => Numbers::BF16(list),
             Cells::Int8(list) => Numbers::I8(list),
+            Cells::Float16(list) => Numbers::F16(list),
+            Cells::Int16(list) => Numbers::I16(list),
+            Cells::Int32(list) => Numbers::I32(list),
+            Cells::Int64(list) => Numbers::I64(list),
+            Cells::UInt8(list) | Cells::Bool(list) => Numbers::U8(list),
         }
     }
 
@@ -82,6 +89,7 @@ impl<'a> Numbers<'a> {
             Numbers::F64(list) => Numbers::F64(list.get(range)?),
             Numbers::F32(list) => Numbers::F32(list.get(range)?),
             Numbers::BF16(list) => Numbers::BF16(list.get(range)?),
+            Numbers::F16(list) => Numbers::F16(list.get(range)?),
             Numbers::I64(list) => Numbers::I64(list.get(range)?),
             Numbers::I32(list) => Numbers::I32(list.get(range)?),
             Numbers::I16(list) => Numbers::I16(list.get(range)?),
@@ -117,10 +125,12 @@ mod tests {
     #[test]
     fn numbers_of_every_type_are_doubles() {
         let half = [bf16::from_f32(-1.5), bf16::from_f32(3.0)];
-        let cases: [(Numbers<'_>, [f64; 2]); 8] = [
+        let short = [f16::from_f32(-1.5), f16::from_f32(65_504.0)];
+        let cases: [(Numbers<'_>, [f64; 2]); 9] = [
             (Numbers::F64(&[0.1, 2.0]), [0.1, 2.0]),
             (Numbers::F32(&[0.5, 2.0]), [0.5, 2.0]),
             (Numbers::BF16(&half), [-1.5, 3.0]),
+            (Numbers::F16(&short), [-1.5, 65_504.0]),
             (Numbers::I64(&[-(1 << 53), 2]), [-9_007_199_254_740_992.0, 2.0]),
             (Numbers::I32(&[i32::MIN, 2]), [-2_147_483_648.0, 2.0]),
             (Numbers::I16(&[-3, 2]), [-3.0, 2.0]),

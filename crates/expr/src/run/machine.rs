@@ -8,7 +8,7 @@ use super::fused::{self, Prepared};
 use super::operand::Operand;
 use super::operation::{choose, operation};
 use super::pool::Pool;
-use super::size::TooLarge;
+use super::size::{Failed, StepError, TooLarge};
 use crate::ir::{Constant, Op, Program, Step};
 use crate::types::TensorType;
 
@@ -24,12 +24,12 @@ pub(crate) enum Source<'p> {
 pub(crate) struct Known {
     pub(crate) values: Vec<Option<Column<'static>>>,
     pub(crate) prepared: Vec<Option<Prepared>>,
-    /// Steps whose values would be too large: an error once something needs them.
-    pub(crate) too_large: Vec<usize>,
+    /// Steps without values: an error once something needs them.
+    pub(crate) failed: Vec<(usize, Failed)>,
 }
 
 /// Nothing was computed before.
-static NOTHING: Known = Known { values: Vec::new(), prepared: Vec::new(), too_large: Vec::new() };
+static NOTHING: Known = Known { values: Vec::new(), prepared: Vec::new(), failed: Vec::new() };
 
 impl Known {
     /// Nothing.
@@ -98,15 +98,15 @@ impl<'p> Machine<'p> {
         sources: &[Source<'p>],
         rows: Rows<'_>,
         pool: &mut Pool,
-    ) -> Result<&Column<'p>, TooLarge> {
+    ) -> Result<&Column<'p>, Failed> {
         self.waiting.push(target);
         while let Some(at) = self.waiting.last().copied() {
             if self.get(at).is_some() {
                 self.waiting.pop();
                 continue;
             }
-            if self.known.too_large.contains(&at) {
-                return Err(TooLarge);
+            if let Some((_, failed)) = self.known.failed.iter().find(|(target, _)| *target == at) {
+                return Err(failed.clone());
             }
             if self.push_needs(at, sources) {
                 continue;
@@ -121,7 +121,10 @@ impl<'p> Machine<'p> {
                     }
                 },
                 Op::Constant(Constant(value)) => Column::of_value(value),
-                _ => self.compute(at, sources, rows, pool)?,
+                _ => {
+                    let computed = self.compute(at, sources, rows, pool);
+                    computed.map_err(|error| Failed { step: at, error })?
+                }
             };
             if let Some(start) = start {
                 self.costs[at] += start.elapsed();
@@ -130,7 +133,7 @@ impl<'p> Machine<'p> {
             self.waiting.pop();
             self.release(step, pool);
         }
-        self.get(target).ok_or(TooLarge)
+        self.get(target).ok_or(Failed { step: target, error: TooLarge.into() })
     }
 
     fn get(&self, at: usize) -> Option<&Column<'p>> {
@@ -191,7 +194,7 @@ impl<'p> Machine<'p> {
         sources: &[Source<'p>],
         rows: Rows<'_>,
         pool: &mut Pool,
-    ) -> Result<Column<'static>, TooLarge> {
+    ) -> Result<Column<'static>, StepError> {
         let step = &self.program.steps[at];
         if step.op == Op::If {
             let side = |at: usize| step.operands.get(at).and_then(|o| self.get(*o));
@@ -208,14 +211,14 @@ impl<'p> Machine<'p> {
             };
             let operands: Vec<Operand<'_>> = step.operands.iter().filter_map(operand).collect();
             let prepared = self.known.prepared.get(at).and_then(Option::as_ref);
-            return fused::compute(step, fused, &operands, prepared, pool);
+            return Ok(fused::compute(step, fused, &operands, prepared, pool)?);
         }
         let operands: Vec<&Column<'_>> =
             step.operands.iter().filter_map(|o| self.get(*o)).collect();
         let kind = |o: &usize| &self.program.steps[*o].kind;
         let kinds: Vec<&TensorType> = step.operands.iter().map(kind).collect();
         debug_assert_eq!(operands.len(), kinds.len(), "every operand is there");
-        operation(step, &kinds, &operands, pool)
+        operation(step, &kinds, &operands, self.program.is_rounded, pool)
     }
 
     /// Recycles the operands of a step that was computed, if it was the last to need them.
@@ -232,10 +235,7 @@ impl<'p> Machine<'p> {
 }
 
 /// The result of a program whose inputs are columns.
-pub(crate) fn execute(
-    program: &Program,
-    inputs: &[Column<'_>],
-) -> Result<Column<'static>, TooLarge> {
+pub(crate) fn execute(program: &Program, inputs: &[Column<'_>]) -> Result<Column<'static>, Failed> {
     let sources: Vec<Source<'_>> = inputs.iter().map(Source::Column).collect();
     let rows = Rows { begin: 0, count: 0, index: None };
     let mut machine = Machine::new(program, Known::nothing(), &[program.result]);

@@ -3,7 +3,7 @@
 use super::column::{Column, rows_of};
 use super::dense::Axis;
 use super::join::{Work, cells};
-use super::size::TooLarge;
+use super::size::StepError;
 use crate::ir::Binary;
 use crate::types::TensorType;
 use crate::value::{Cells, Label, gather};
@@ -23,7 +23,7 @@ pub(super) fn merge(
     out: &TensorType,
     left: &Column<'_>,
     right: &Column<'_>,
-) -> Result<Column<'static>, TooLarge> {
+) -> Result<Column<'static>, StepError> {
     let rows = rows_of(&[left, right]);
     let (width, size) = (out.mapped_count(), out.block_size());
     let (mut offsets, mut labels, mut sources, mut pairs) =

@@ -30,4 +30,5 @@ pub use list::Numbers;
 pub(crate) use machine::{Known, Machine, Source, execute};
 pub(crate) use operation::step_of_values;
 pub(crate) use pool::Pool;
+pub(crate) use size::{Failed, StepError};
 pub use size::{MAX_CELLS, TooLarge};

@@ -3,22 +3,23 @@
 use super::column::{Column, rows_of};
 use super::layout::select;
 use super::machine::execute;
-use super::size::{TooLarge, check};
+use super::size::{StepError, check};
 use crate::ir::Program;
-use crate::types::TensorType;
+use crate::types::{CellType, TensorType};
 use crate::value::Cells;
 
 /// Cells of a lambda are computed in pieces of this many, so that what its steps leave stays in the cache.
 const PIECE: usize = 4096;
 
 /// The results of a program of numbers for lists of numbers of the same length.
-pub(super) fn numbers(program: &Program, inputs: Vec<Vec<f64>>) -> Result<Vec<f64>, TooLarge> {
+pub(super) fn numbers(program: &Program, inputs: Vec<Vec<f64>>) -> Result<Vec<f64>, StepError> {
     let count = inputs.first().map_or(0, Vec::len);
     let mut results = Vec::with_capacity(count);
     for begin in (0..count).step_by(PIECE) {
         let end = (begin + PIECE).min(count);
         let piece = |list: &Vec<f64>| Column::numbers(list[begin..end].to_vec());
-        let result = execute(program, &inputs.iter().map(piece).collect::<Vec<_>>())?;
+        let result =
+            execute(program, &inputs.iter().map(piece).collect::<Vec<_>>()).map_err(|f| f.error)?;
         extend(&mut results, &result, end - begin);
     }
     Ok(results)
@@ -37,7 +38,8 @@ pub(super) fn generate(
     program: &Program,
     out: &TensorType,
     outside: &[&Column<'_>],
-) -> Result<Column<'static>, TooLarge> {
+    is_rounded: bool,
+) -> Result<Column<'static>, StepError> {
     let (rows, size) = (rows_of(outside), out.block_size());
     let mut results = Vec::with_capacity(check(rows, size)?);
     let kinds = &program.inputs[out.dimensions().len()..];
@@ -53,11 +55,11 @@ pub(super) fn generate(
                 inputs.push(Column::numbers(cells.clone().map(index).collect()));
             }
             inputs.extend(of_row.iter().map(Column::of_value));
-            let result = execute(program, &inputs)?;
+            let result = execute(program, &inputs).map_err(|f| f.error)?;
             extend(&mut results, &result, cells.len());
         }
     }
-    Ok(Column::dense(rows, Cells::from_numbers(out.cell(), &results)))
+    Ok(Column::dense(rows, Cells::of_numbers(out.cell(), &results, is_rounded)?))
 }
 
 /// A function of each block.
@@ -65,12 +67,12 @@ pub(super) fn map_subspaces(
     program: &Program,
     out: &TensorType,
     column: &Column<'_>,
-) -> Result<Column<'static>, TooLarge> {
+) -> Result<Column<'static>, StepError> {
     let (blocks, result) = of_blocks(program, column)?;
-    let cells = result.cells.borrowed().cast(out.cell()).into_owned();
+    let cells = result.cells.borrowed().convert(out.cell(), program.is_rounded)?.into_owned();
     let cells = if result.rows == 1 && blocks != 1 {
         check(blocks, out.block_size())?;
-        let all = crate::value::map_each!(cells, a => a.repeat(blocks));
+        let all = crate::map_cells!(cells, a => a.repeat(blocks));
         all.into_owned()
     } else {
         cells
@@ -83,7 +85,7 @@ pub(super) fn filter_subspaces(
     program: &Program,
     kind: &TensorType,
     column: &Column<'_>,
-) -> Result<Column<'static>, TooLarge> {
+) -> Result<Column<'static>, StepError> {
     let (_, result) = of_blocks(program, column)?;
     let cells = result.cells.doubles();
     let size = program.steps[program.result].kind.block_size();
@@ -95,12 +97,17 @@ pub(super) fn filter_subspaces(
 }
 
 /// A program whose rows are the blocks of a column.
-fn of_blocks(program: &Program, column: &Column<'_>) -> Result<(usize, Column<'static>), TooLarge> {
+fn of_blocks(
+    program: &Program,
+    column: &Column<'_>,
+) -> Result<(usize, Column<'static>), StepError> {
     let blocks = column.block_count();
     let cells = column.cells.borrowed();
     // A block that is a number is a double.
-    let cells =
-        if program.inputs[0].is_double() { cells.cast(crate::CellType::Double) } else { cells };
-    let result = execute(program, &[Column::dense(blocks, cells)])?;
+    let cells = match program.inputs[0].is_double() {
+        true => cells.convert(CellType::Double, program.is_rounded)?,
+        false => cells,
+    };
+    let result = execute(program, &[Column::dense(blocks, cells)]).map_err(|f| f.error)?;
     Ok((blocks, result))
 }

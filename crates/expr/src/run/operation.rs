@@ -2,21 +2,25 @@
 
 use super::column::{Column, rows_of};
 use super::pool::Pool;
-use super::size::TooLarge;
+use super::size::StepError;
 use super::{aggregate, cellwise, create, join, layout, merge, nested, numbers, order, peek};
 use crate::ir::{Binary, Op, Step, Unary};
 use crate::types::TensorType;
-use crate::value::Value;
+use crate::value::{Cells, Value, same_cells};
 
 /// The value of a step from its operands.
 pub(super) fn operation(
     step: &Step,
     kinds: &[&TensorType],
     operands: &[&Column<'_>],
+    is_rounded: bool,
     pool: &mut Pool,
-) -> Result<Column<'static>, TooLarge> {
+) -> Result<Column<'static>, StepError> {
     let out = &step.kind;
     let pair = |at: usize| (kinds[at], operands[at]);
+    if !is_rounded && computes(&step.op) {
+        operands.iter().try_for_each(|column| column.cells.are_doubles())?;
+    }
     let are_numbers = out.is_double() && kinds.iter().all(|k| k.is_double());
     Ok(match &step.op {
         Op::Map(Unary::Known(function)) if are_numbers => {
@@ -26,19 +30,19 @@ pub(super) fn operation(
             numbers::join(*function, operands[0], operands[1], pool)
         }
         Op::Map(function) => cellwise::map(function, operands[0])?,
-        Op::CellCast(cell) => cellwise::cast(*cell, operands[0]),
+        Op::CellCast(cell) => cellwise::cast(*cell, operands[0], is_rounded)?,
         Op::Join(function) => join::join(function, out, pair(0), pair(1))?,
         Op::Merge(function) => merge::merge(function, out, operands[0], operands[1])?,
         Op::Reduce(aggregator) => aggregate::reduce(*aggregator, out, kinds[0], operands[0]),
         Op::Rename(order) => layout::rename(order, out, kinds[0], operands[0]),
-        Op::Concat(along) => layout::concat(along, out, pair(0), pair(1))?,
+        Op::Concat(along) => layout::concat(along, out, pair(0), pair(1), is_rounded)?,
         Op::CellOrder { largest_first } => {
             order::cell_order(*largest_first, out, kinds[0], operands[0])
         }
         Op::UnpackBits { is_big_endian } => layout::unpack_bits(out, *is_big_endian, operands[0])?,
-        Op::Generate(program) => nested::generate(program, out, operands)?,
-        Op::Create(cells) => create::create(cells, out, operands)?,
-        Op::Peek(places) => peek::peek(places, out, kinds[0], operands)?,
+        Op::Generate(program) => nested::generate(program, out, operands, is_rounded)?,
+        Op::Create(cells) => create::create(cells, out, operands, is_rounded)?,
+        Op::Peek(places) => peek::peek(places, out, kinds[0], operands, is_rounded)?,
         Op::MapSubspaces(program) => nested::map_subspaces(program, out, operands[0])?,
         Op::FilterSubspaces(program) => nested::filter_subspaces(program, out, operands[0])?,
         Op::If | Op::Input(_) | Op::Constant(_) | Op::Fused(_) => {
@@ -67,30 +71,49 @@ pub(super) fn choose(
     };
     let rows = rows_of(&[condition, yes, no]);
     let (width, size) = (kind.mapped_count(), kind.block_size());
-    let (mut offsets, mut labels, mut cells) = (vec![0], Vec::new(), Vec::new());
-    let (yes_cells, no_cells) = (yes.cells.doubles(), no.cells.doubles());
+    let (mut offsets, mut labels) = (vec![0], Vec::new());
+    let mut ranges = Vec::with_capacity(rows);
+    let mut blocks_before = 0;
     for row in 0..rows {
         let is_yes = numbers[condition.row(row)] != 0.0;
-        let (column, from) = if is_yes { (yes, &yes_cells) } else { (no, &no_cells) };
+        let column = if is_yes { yes } else { no };
         let blocks = column.blocks(row);
         labels.extend_from_slice(&column.labels[blocks.start * width..blocks.end * width]);
-        cells.extend_from_slice(&from[blocks.start * size..blocks.end * size]);
-        offsets.push((cells.len() / size) as u32);
+        blocks_before += blocks.len() as u32;
+        offsets.push(blocks_before);
+        ranges.push((is_yes, blocks.start * size..blocks.end * size));
     }
-    let cells = crate::value::Cells::from_numbers(kind.cell(), &cells);
+    let mut cells = Cells::zeros(kind.cell(), 0);
+    for (is_yes, range) in ranges {
+        let from = if is_yes { &yes.cells } else { &no.cells };
+        same_cells!(&mut cells, from, (to, from) => to.to_mut().extend_from_slice(&from[range]),
+            else debug_assert!(false, "both sides are of one type"));
+    }
     if width == 0 { Column::dense(rows, cells) } else { Column::sparse(offsets, labels, cells) }
 }
 
-/// The value of a step whose operands are these values, if it is not too large.
-pub(crate) fn step_of_values(step: &Step, operands: &[&Value]) -> Option<Value> {
+/// Whether an operation computes with the cells of its operands, as doubles or floats; others move them.
+fn computes(op: &Op) -> bool {
+    matches!(op, Op::Map(_) | Op::Join(_) | Op::Merge(_) | Op::Reduce(_) | Op::CellOrder { .. })
+}
+
+/// The value of a step whose operands are these values.
+pub(crate) fn step_of_values(
+    step: &Step,
+    operands: &[&Value],
+    is_rounded: bool,
+) -> Result<Value, StepError> {
     let columns: Vec<Column<'_>> = operands.iter().map(|v| Column::of_value(v)).collect();
     let kinds: Vec<&TensorType> = operands.iter().map(|v| v.kind()).collect();
     let column = match &step.op {
         Op::If => {
             let is_yes = operands[0].as_double() != Some(0.0);
-            return Some(operands[if is_yes { 1 } else { 2 }].clone());
+            return Ok(operands[if is_yes { 1 } else { 2 }].clone());
         }
-        _ => operation(step, &kinds, &columns.iter().collect::<Vec<_>>(), &mut Pool::default()),
+        _ => {
+            let columns: Vec<&Column<'_>> = columns.iter().collect();
+            operation(step, &kinds, &columns, is_rounded, &mut Pool::default())
+        }
     };
-    column.ok().map(|c| c.value(&step.kind, 0))
+    column.map(|c| c.value(&step.kind, 0))
 }

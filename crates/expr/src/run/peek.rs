@@ -2,10 +2,11 @@
 
 use super::column::{Column, rows_of};
 use super::dense::{Axis, coalesce, each_line};
-use super::size::{TooLarge, check};
+use super::size::{StepError, check};
 use crate::ir::Place;
+use crate::map_cells;
 use crate::types::TensorType;
-use crate::value::{Label, map_each};
+use crate::value::Label;
 
 /// The part of the first operand at places, each with the number of its dimension. A place that is not there gives
 /// zeros, or no block where the result has mapped dimensions.
@@ -14,7 +15,8 @@ pub(super) fn peek(
     out: &TensorType,
     kind: &TensorType,
     operands: &[&Column<'_>],
-) -> Result<Column<'static>, TooLarge> {
+    is_rounded: bool,
+) -> Result<Column<'static>, StepError> {
     let column = operands[0];
     let rows = rows_of(operands);
     let parts = Parts::new(places, kind);
@@ -43,7 +45,7 @@ pub(super) fn peek(
         offsets.push(sources.len() as u32);
     }
     check(sources.len(), out_size)?;
-    let cells = map_each!(&column.cells, all => {
+    let cells = map_cells!(&column.cells, all => {
         let mut result = vec![Default::default(); sources.len() * out_size];
         for (to, source) in result.chunks_exact_mut(out_size).zip(&sources) {
             if let Some(source) = source {
@@ -56,7 +58,7 @@ pub(super) fn peek(
         }
         result
     });
-    let cells = cells.cast(out.cell());
+    let cells = cells.convert(out.cell(), is_rounded)?;
     Ok(if out.is_dense() {
         Column::dense(rows, cells)
     } else {

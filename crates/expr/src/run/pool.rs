@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use half::bf16;
+use half::{bf16, f16};
 
 use super::column::Column;
 use crate::types::CellType;
@@ -15,6 +15,11 @@ pub(crate) struct Pool {
     floats: Vec<Vec<f32>>,
     bfloats: Vec<Vec<bf16>>,
     bytes: Vec<Vec<i8>>,
+    halves: Vec<Vec<f16>>,
+    shorts: Vec<Vec<i16>>,
+    ints: Vec<Vec<i32>>,
+    longs: Vec<Vec<i64>>,
+    unsigned: Vec<Vec<u8>>,
     offsets: Vec<Vec<u32>>,
     labels: Vec<Vec<Label>>,
     words: Vec<Vec<u64>>,
@@ -71,6 +76,12 @@ impl Pool {
             CellType::Float => Cells::Float(taken(&mut self.floats).into()),
             CellType::BFloat16 => Cells::BFloat16(taken(&mut self.bfloats).into()),
             CellType::Int8 => Cells::Int8(taken(&mut self.bytes).into()),
+            CellType::Float16 => Cells::Float16(taken(&mut self.halves).into()),
+            CellType::Int16 => Cells::Int16(taken(&mut self.shorts).into()),
+            CellType::Int32 => Cells::Int32(taken(&mut self.ints).into()),
+            CellType::Int64 => Cells::Int64(taken(&mut self.longs).into()),
+            CellType::UInt8 => Cells::UInt8(taken(&mut self.unsigned).into()),
+            CellType::Bool => Cells::Bool(taken(&mut self.unsigned).into()),
         }
     }
 
@@ -90,6 +101,11 @@ impl Pool {
             Cells::Float(list) => kept(&mut self.floats, list),
             Cells::BFloat16(list) => kept(&mut self.bfloats, list),
             Cells::Int8(list) => kept(&mut self.bytes, list),
+            Cells::Float16(list) => kept(&mut self.halves, list),
+            Cells::Int16(list) => kept(&mut self.shorts, list),
+            Cells::Int32(list) => kept(&mut self.ints, list),
+            Cells::Int64(list) => kept(&mut self.longs, list),
+            Cells::UInt8(list) | Cells::Bool(list) => kept(&mut self.unsigned, list),
         }
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Cell {
     pub(crate) labels: Vec<String>,
     /// The place in its block.
     pub(crate) offset: usize,
+    /// What it is instead of the value, if it is a whole number that no double is.
+    pub(crate) whole: Option<i64>,
     pub(crate) value: Id,
 }
 

@@ -4,6 +4,7 @@ use super::ast::{Cell, Expr, Id};
 use super::parser::Parser;
 use crate::error::{Fault, Reason};
 use crate::types::{CellType, Dimension, TensorType};
+use crate::value::{Element, Number};
 
 /// Cells of a literal as they are read.
 struct Cells {
@@ -68,7 +69,7 @@ impl Parser<'_> {
             |error| Fault { at, reason: Reason::Type { function: "tensor".to_owned(), error } },
         )?;
         let value = self.push(at, Expr::Number(1.0));
-        let cell = Cell { labels: Vec::new(), offset: 0, value };
+        let cell = Cell { labels: Vec::new(), offset: 0, whole: None, value };
         Ok(self.push(at, Expr::Create(kind, vec![cell])))
     }
 
@@ -99,10 +100,37 @@ impl Parser<'_> {
             self.reader.expect(":")?;
         }
         if !(in_braces && self.reader.peek() == b'}') {
-            let value = self.expression()?;
-            cells.list.push(Cell { labels: Vec::new(), offset: 0, value });
+            self.cell(cells, Vec::new(), 0)?;
         }
         if in_braces { self.reader.expect("}") } else { Ok(()) }
+    }
+
+    /// The expression of a cell.
+    fn cell(&mut self, cells: &mut Cells, labels: Vec<String>, offset: usize) -> Result<(), Fault> {
+        let whole = if cells.kind.cell() == CellType::Int64 { self.whole() } else { None };
+        let value = match whole {
+            Some(_) => self.push(self.reader.at as u32, Expr::Number(0.0)),
+            None => self.expression()?,
+        };
+        cells.list.push(Cell { labels, offset, whole, value });
+        Ok(())
+    }
+
+    /// A whole number alone that is no double.
+    fn whole(&mut self) -> Option<i64> {
+        let rest = self.reader.rest();
+        let digits = rest.strip_prefix('-').unwrap_or(rest).bytes();
+        let length =
+            digits.take_while(u8::is_ascii_digit).count() + usize::from(rest.starts_with('-'));
+        let (number, behind) = rest.split_at(length);
+        let is_alone =
+            matches!(behind.trim_ascii_start().as_bytes().first(), Some(b',' | b']' | b'}'));
+        let whole: i64 = number.parse().ok().filter(|_| is_alone)?;
+        if f64::exact(Number::Whole(whole)).is_some() {
+            return None;
+        }
+        self.reader.at += length;
+        Some(whole)
     }
 
     /// What follows `{`: cells with their addresses, or labels with what they stand for.
@@ -119,8 +147,7 @@ impl Parser<'_> {
                 } else if self.reader.peek() == b'[' {
                     self.block(cells, labels)?;
                 } else if cells.kind.block_size() == 1 {
-                    let value = self.expression()?;
-                    cells.list.push(Cell { labels: labels.clone(), offset: 0, value });
+                    self.cell(cells, labels.clone(), 0)?;
                 } else {
                     return Err(self.reader.unexpected("[ before the cells of a block"));
                 }
@@ -153,9 +180,7 @@ impl Parser<'_> {
         }
         let (labels, offset) = self.address(cells, &places)?;
         self.reader.expect(":")?;
-        let value = self.expression()?;
-        cells.list.push(Cell { labels, offset, value });
-        Ok(())
+        self.cell(cells, labels, offset)
     }
 
     /// The labels and the place in the block of an address.
@@ -193,9 +218,7 @@ impl Parser<'_> {
         let label = self.label(b'}')?;
         let offset = index(&label, &cells.kind.dimensions()[0], at)?;
         self.reader.expect(":")?;
-        let value = self.expression()?;
-        cells.list.push(Cell { labels: Vec::new(), offset, value });
-        Ok(())
+        self.cell(cells, Vec::new(), offset)
     }
 
     /// `[1,2,3]` or `[[1,2],[3,4]]`: all cells of a block, the last dimension innermost; brackets within are of no meaning
@@ -217,8 +240,7 @@ impl Parser<'_> {
                         .reader
                         .unexpected(&format!("] after {size} cells of {}", cells.kind)));
                 }
-                let value = self.expression()?;
-                cells.list.push(Cell { labels: labels.to_vec(), offset, value });
+                self.cell(cells, labels.to_vec(), offset)?;
                 offset += 1;
             }
             if open > 0 && !self.reader.take(",") && self.reader.peek() != b']' {

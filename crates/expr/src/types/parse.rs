@@ -100,7 +100,7 @@ mod tests {
             ("tensor", "expected ( before the dimensions, found the end"),
             (
                 "tensor<real>(x{})",
-                "unknown cell type real; known are double, float, bfloat16, int8",
+                "unknown cell type real; known are double, float, bfloat16, int8, float16, int16, int32, int64, uint8, bool",
             ),
             ("tensor(x)", "expected {} or [size] after the name of a dimension, found \")\""),
             ("tensor(x[])", "expected the size of an indexed dimension, found \"])\""),

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use half::bf16;
+use half::{bf16, f16};
 
+use super::exact::Number;
 use crate::types::CellType;
 
 /// Cells of one type.
@@ -17,33 +18,71 @@ pub enum Cells<'a> {
     BFloat16(Cow<'a, [bf16]>),
     /// int8
     Int8(Cow<'a, [i8]>),
+    /// float16
+    Float16(Cow<'a, [f16]>),
+    /// int16
+    Int16(Cow<'a, [i16]>),
+    /// int32
+    Int32(Cow<'a, [i32]>),
+    /// int64
+    Int64(Cow<'a, [i64]>),
+    /// uint8
+    UInt8(Cow<'a, [u8]>),
+    /// bool: 0 and 1
+    Bool(Cow<'a, [u8]>),
 }
 
-/// Runs the same expression on the array of whichever type.
-macro_rules! each {
+/// Runs the same expression on the array of whichever type, as in `each_cell!(cells, array => array.len())`.
+#[macro_export]
+macro_rules! each_cell {
     ($cells:expr, $array:ident => $body:expr) => {
         match $cells {
-            $crate::value::Cells::Double($array) => $body,
-            $crate::value::Cells::Float($array) => $body,
-            $crate::value::Cells::BFloat16($array) => $body,
-            $crate::value::Cells::Int8($array) => $body,
+            $crate::Cells::Double($array) => $body,
+            $crate::Cells::Float($array) => $body,
+            $crate::Cells::BFloat16($array) => $body,
+            $crate::Cells::Int8($array) => $body,
+            $crate::Cells::Float16($array) => $body,
+            $crate::Cells::Int16($array) => $body,
+            $crate::Cells::Int32($array) => $body,
+            $crate::Cells::Int64($array) => $body,
+            $crate::Cells::UInt8($array) | $crate::Cells::Bool($array) => $body,
         }
     };
 }
-pub(crate) use each;
 
 /// Makes cells of the same type from the array of whichever type.
-macro_rules! map_each {
+#[macro_export]
+macro_rules! map_cells {
     ($cells:expr, $array:ident => $body:expr) => {
         match $cells {
-            $crate::value::Cells::Double($array) => $crate::value::Cells::Double($body.into()),
-            $crate::value::Cells::Float($array) => $crate::value::Cells::Float($body.into()),
-            $crate::value::Cells::BFloat16($array) => $crate::value::Cells::BFloat16($body.into()),
-            $crate::value::Cells::Int8($array) => $crate::value::Cells::Int8($body.into()),
+            $crate::Cells::Double($array) => $crate::Cells::Double($body.into()),
+            $crate::Cells::Float($array) => $crate::Cells::Float($body.into()),
+            $crate::Cells::BFloat16($array) => $crate::Cells::BFloat16($body.into()),
+            $crate::Cells::Int8($array) => $crate::Cells::Int8($body.into()),
+            $crate::Cells::Float16($array) => $crate::Cells::Float16($body.into()),
+            $crate::Cells::Int16($array) => $crate::Cells::Int16($body.into()),
+            $crate::Cells::Int32($array) => $crate::Cells::Int32($body.into()),
+            $crate::Cells::Int64($array) => $crate::Cells::Int64($body.into()),
+            $crate::Cells::UInt8($array) => $crate::Cells::UInt8($body.into()),
+            $crate::Cells::Bool($array) => $crate::Cells::Bool($body.into()),
         }
     };
 }
-pub(crate) use map_each;
+
+/// Runs the same expression on two arrays of one type, and another where the types differ.
+macro_rules! same_cells {
+    ($left:expr, $right:expr, ($a:ident, $b:ident) => $body:expr, else $other:expr) => {
+        same_cells!(@ $left, $right, $a, $b, $body, $other,
+            Double Float BFloat16 Int8 Float16 Int16 Int32 Int64 UInt8 Bool)
+    };
+    (@ $left:expr, $right:expr, $a:ident, $b:ident, $body:expr, $other:expr, $($of:ident)*) => {
+        match ($left, $right) {
+            $(($crate::Cells::$of($a), $crate::Cells::$of($b)) => $body,)*
+            _ => $other,
+        }
+    };
+}
+pub(crate) use same_cells;
 
 impl<'a> Cells<'a> {
     /// Cells of a type from numbers, each rounded to the nearest that the type has.
@@ -54,6 +93,12 @@ impl<'a> Cells<'a> {
             CellType::Float => Cells::Float(numbers.iter().map(|n| *n as f32).collect()),
             CellType::BFloat16 => Cells::BFloat16(numbers.iter().map(|n| to_bf16(*n)).collect()),
             CellType::Int8 => Cells::Int8(numbers.iter().map(|n| to_i8(*n)).collect()),
+            other => {
+                let mut cells = Cells::zeros(other, 0);
+                // Nothing is refused that may be rounded.
+                let _ = cells.extend_numbers(numbers.iter().map(|n| Number::Float(*n)), true);
+                cells
+            }
         }
     }
 
@@ -65,6 +110,12 @@ impl<'a> Cells<'a> {
             CellType::Float => Cells::Float(vec![0.0; count].into()),
             CellType::BFloat16 => Cells::BFloat16(vec![bf16::ZERO; count].into()),
             CellType::Int8 => Cells::Int8(vec![0; count].into()),
+            CellType::Float16 => Cells::Float16(vec![f16::ZERO; count].into()),
+            CellType::Int16 => Cells::Int16(vec![0; count].into()),
+            CellType::Int32 => Cells::Int32(vec![0; count].into()),
+            CellType::Int64 => Cells::Int64(vec![0; count].into()),
+            CellType::UInt8 => Cells::UInt8(vec![0; count].into()),
+            CellType::Bool => Cells::Bool(vec![0; count].into()),
         }
     }
 
@@ -76,13 +127,19 @@ impl<'a> Cells<'a> {
             Cells::Float(_) => CellType::Float,
             Cells::BFloat16(_) => CellType::BFloat16,
             Cells::Int8(_) => CellType::Int8,
+            Cells::Float16(_) => CellType::Float16,
+            Cells::Int16(_) => CellType::Int16,
+            Cells::Int32(_) => CellType::Int32,
+            Cells::Int64(_) => CellType::Int64,
+            Cells::UInt8(_) => CellType::UInt8,
+            Cells::Bool(_) => CellType::Bool,
         }
     }
 
     /// Their number.
     #[must_use]
     pub fn len(&self) -> usize {
-        each!(self, a => a.len())
+        each_cell!(self, a => a.len())
     }
 
     /// Whether there are none.
@@ -91,18 +148,19 @@ impl<'a> Cells<'a> {
         self.len() == 0
     }
 
-    /// The cell at a place, if it is there.
+    /// The cell at a place, if it is there; an int64 that is no double is rounded.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<f64> {
-        match self {
-            Cells::Double(a) => a.get(at).copied(),
-            Cells::Float(a) => a.get(at).map(|c| f64::from(*c)),
-            Cells::BFloat16(a) => a.get(at).map(|c| c.to_f64()),
-            Cells::Int8(a) => a.get(at).map(|c| f64::from(*c)),
-        }
+        self.number(at).map(Number::to_f64)
     }
 
-    /// All as doubles; borrowed where they are.
+    /// The cell at a place with nothing lost, if it is there.
+    #[must_use]
+    pub fn number(&self, at: usize) -> Option<Number> {
+        each_cell!(self, a => a.get(at).map(|c| (*c).into()))
+    }
+
+    /// All as doubles; borrowed where they are. Those of int64 that are no doubles are rounded.
     #[must_use]
     pub fn doubles(&self) -> Cow<'_, [f64]> {
         match self {
@@ -110,10 +168,15 @@ impl<'a> Cells<'a> {
             Cells::Float(a) => a.iter().map(|c| f64::from(*c)).collect(),
             Cells::BFloat16(a) => a.iter().map(|c| c.to_f64()).collect(),
             Cells::Int8(a) => a.iter().map(|c| f64::from(*c)).collect(),
+            Cells::Float16(a) => a.iter().map(|c| c.to_f64()).collect(),
+            Cells::Int16(a) => a.iter().map(|c| f64::from(*c)).collect(),
+            Cells::Int32(a) => a.iter().map(|c| f64::from(*c)).collect(),
+            Cells::Int64(a) => a.iter().map(|c| *c as f64).collect(),
+            Cells::UInt8(a) | Cells::Bool(a) => a.iter().map(|c| f64::from(*c)).collect(),
         }
     }
 
-    /// All as floats; borrowed where they are. Doubles are rounded.
+    /// All as floats; borrowed where they are. Those of double, int32 and int64 that are no floats are rounded.
     #[must_use]
     pub fn floats(&self) -> Cow<'_, [f32]> {
         match self {
@@ -121,41 +184,42 @@ impl<'a> Cells<'a> {
             Cells::Float(a) => Cow::Borrowed(a),
             Cells::BFloat16(a) => a.iter().map(|c| c.to_f32()).collect(),
             Cells::Int8(a) => a.iter().map(|c| f32::from(*c)).collect(),
+            Cells::Float16(a) => a.iter().map(|c| c.to_f32()).collect(),
+            Cells::Int16(a) => a.iter().map(|c| f32::from(*c)).collect(),
+            Cells::Int32(a) => a.iter().map(|c| *c as f32).collect(),
+            Cells::Int64(a) => a.iter().map(|c| *c as f32).collect(),
+            Cells::UInt8(a) | Cells::Bool(a) => a.iter().map(|c| f32::from(*c)).collect(),
         }
     }
 
-    /// The same cells as another type.
+    /// Adds cells of the same type; returns false, and adds nothing, if they are of another.
     #[must_use]
-    pub fn cast(self, cell: CellType) -> Cells<'a> {
-        if self.cell_type() == cell {
-            return self;
-        }
-        match cell {
-            CellType::Double => Cells::Double(self.doubles().into_owned().into()),
-            CellType::Float => Cells::Float(self.floats().into_owned().into()),
-            _ => Cells::from_numbers(cell, &self.doubles()),
-        }
+    pub fn extend(&mut self, from: &Cells<'_>) -> bool {
+        same_cells!(self, from, (to, from) => {
+            to.to_mut().extend_from_slice(from);
+            true
+        }, else false)
     }
 
     /// The same cells without a copy.
     #[must_use]
     pub fn borrowed(&self) -> Cells<'_> {
-        map_each!(self, a => &a[..])
+        map_cells!(self, a => &a[..])
     }
 
     /// The same cells, copied where they were borrowed.
     #[must_use]
     pub fn into_owned(self) -> Cells<'static> {
-        map_each!(self, a => a.into_owned())
+        map_cells!(self, a => a.into_owned())
     }
 }
 
 /// The nearest bfloat16, by way of float as Vespa rounds.
-fn to_bf16(number: f64) -> bf16 {
+pub(super) fn to_bf16(number: f64) -> bf16 {
     bf16::from_f32(number as f32)
 }
 
 /// The whole part, within the limits of the type; NaN is 0.
-fn to_i8(number: f64) -> i8 {
+pub(super) fn to_i8(number: f64) -> i8 {
     number as i8
 }

@@ -1,12 +1,16 @@
 //! Values: tensors of any mix of mapped and indexed dimensions.
 
 mod cells;
+mod convert;
+mod exact;
 mod label;
 
 pub use cells::Cells;
-pub(crate) use cells::{each, map_each};
+pub(crate) use cells::same_cells;
+pub use exact::{Bit, Element, Inexact, Number};
 pub use label::{Label, Labels, MAX_LABEL};
 
+use crate::map_cells;
 use crate::types::{CellType, TensorType};
 
 /// A tensor, or a number. Immutable; its blocks stand in the order of their labels, each of them once.
@@ -153,11 +157,23 @@ impl Value {
     pub fn as_double(&self) -> Option<f64> {
         if self.kind.is_double() { self.cells.get(0) } else { None }
     }
+
+    /// Whether another has the same type, labels, and cells by a rule for floats; whole numbers are the same or not.
+    fn is_like(&self, other: &Value, same: impl Fn(f64, f64) -> bool) -> bool {
+        if self.kind != other.kind || self.labels() != other.labels() {
+            return false;
+        }
+        if let (Cells::Int64(a), Cells::Int64(b)) = (&self.cells, &other.cells) {
+            return a == b;
+        }
+        let (a, b) = (self.cells.doubles(), other.cells.doubles());
+        a.iter().zip(b.iter()).all(|(a, b)| same(*a, *b) || (a.is_nan() && b.is_nan()))
+    }
 }
 
 /// Blocks of cells in another order.
 pub(crate) fn gather(cells: &Cells<'_>, order: &[usize], block: usize) -> Cells<'static> {
-    map_each!(cells, a => {
+    map_cells!(cells, a => {
         let mut sorted = Vec::with_capacity(order.len() * block);
         order.iter().for_each(|at| sorted.extend_from_slice(&a[at * block..][..block]));
         sorted
@@ -184,10 +200,7 @@ fn next_towards(from: f32, to: f32) -> f32 {
 impl PartialEq for Value {
     /// The same type, labels and cells; NaN equals NaN.
     fn eq(&self, other: &Value) -> bool {
-        let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
-        self.kind == other.kind
-            && self.labels() == other.labels()
-            && self.cells.doubles().iter().zip(other.cells.doubles().iter()).all(same)
+        self.is_like(other, |a, b| a == b)
     }
 }
 
@@ -195,9 +208,6 @@ impl Value {
     /// Whether the types and labels are the same and the cells are by [`approx_equal`]; NaN equals NaN.
     #[must_use]
     pub fn approx_eq(&self, other: &Value) -> bool {
-        let same = |(a, b): (&f64, &f64)| approx_equal(*a, *b) || (a.is_nan() && b.is_nan());
-        self.kind == other.kind
-            && self.labels() == other.labels()
-            && self.cells.doubles().iter().zip(other.cells.doubles().iter()).all(same)
+        self.is_like(other, approx_equal)
     }
 }

@@ -3,7 +3,7 @@
 use crate::Isa;
 use crate::gemm::dots;
 use crate::simd::{Simd, SimdOp, dispatch};
-use half::bf16;
+use half::{bf16, f16};
 
 /// How two vectors are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,6 +71,7 @@ widen_to! {
     i8 => f32, |x| f32::from(x);
     f32 => f64, |x| f64::from(x);
     bf16 => f64, |x| f64::from(f32::from_bits(u32::from(x.to_bits()) << 16));
+    f16 => f64, |x| x.to_f64();
     i64 => f64, |x| x as f64;
     i32 => f64, |x| f64::from(x);
     i16 => f64, |x| f64::from(x);

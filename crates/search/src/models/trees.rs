@@ -130,6 +130,7 @@ impl<'v> List<'v> {
                 None => List::F64(gather(list, documents, |x| x)?.into()),
             },
             Numbers::BF16(list) => List::F32(gather(list, documents, |x| x.to_f32())?.into()),
+            Numbers::F16(list) => List::F32(gather(list, documents, |x| x.to_f32())?.into()),
             Numbers::I64(list) => List::F64(gather(list, documents, |x| x as f64)?.into()),
             Numbers::I32(list) => List::F64(gather(list, documents, f64::from)?.into()),
             Numbers::I16(list) => List::F32(gather(list, documents, f32::from)?.into()),

@@ -22,7 +22,8 @@ pub trait ModelTypes {
     fn onnx_inputs(&self, model: &OnnxModel) -> Result<Vec<(String, String)>, Why>;
 
     /// The name in the file and the type of an output of an ONNX model, the first if `output` is empty; `source` tells
-    /// the types of what is bound to its inputs.
+    /// the types of what is bound to its inputs, `has_own_cells` whether the
+    /// cells are of the type of the elements and not of the one that Vespa has for these.
     ///
     /// # Errors
     /// Why it is not known.
@@ -31,6 +32,7 @@ pub trait ModelTypes {
         model: &OnnxModel,
         output: &str,
         source: &dyn Fn(&str) -> Option<SourceType>,
+        has_own_cells: bool,
     ) -> Result<(String, TensorType), Why>;
 
     /// What a file of trees in `models/` takes and gives.
@@ -89,6 +91,7 @@ impl ModelTypes for NoModels {
         model: &OnnxModel,
         _output: &str,
         _source: &dyn Fn(&str) -> Option<SourceType>,
+        _has_own_cells: bool,
     ) -> Result<(String, TensorType), Why> {
         NoModels::nothing(model)
     }
@@ -158,6 +161,7 @@ pub fn compile_profile(
     let is_whole = functions.len() == profile.functions.len();
     let scope = ProfileScope::new(schema, profile, functions, inputs, models);
     let mut compiler = Compiler { scope, is_whole, report };
+    compiler.options();
     let mut compiled =
         CompiledProfile { name: profile.name.value.clone(), ..CompiledProfile::default() };
     for function in profile.functions.iter().filter(|f| f.parameters.is_empty()) {

@@ -5,6 +5,7 @@ mod feature;
 mod models;
 mod named_models;
 mod names;
+mod options;
 mod profile_models;
 mod scope;
 mod table;

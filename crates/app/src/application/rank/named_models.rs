@@ -64,6 +64,10 @@ impl Scope for FileScope<'_, '_> {
         Some((kind, rate))
     }
 
+    fn is_rounded(&self) -> bool {
+        self.outer.options.is_rounded
+    }
+
     fn function(&self, name: &str) -> Option<&Function> {
         self.model.functions.iter().find(|(n, _)| n == name).map(|(_, function)| function)
     }
@@ -87,11 +91,13 @@ impl ProfileScope<'_> {
         let output = renamed.map_or(output, |(name, _)| name.value.as_str());
         self.open(&format!("onnx-model {name}"))?;
         let rate = Cell::new(Rate::Query);
-        let found = self.models.onnx(model, output, &|text| {
+        let has_own_cells = self.options.of_model(&format!("onnx({name})")).has_own_cells;
+        let source = |text: &str| {
             let source = self.source(text).ok()?;
             rate.set(rate.get().max(source.rate()));
             Some(source.kind())
-        });
+        };
+        let found = self.models.onnx(model, output, &source, has_own_cells);
         self.open_models.borrow_mut().pop();
         let (output, kind) = found?;
         let model = UsedModel::Onnx(name.to_owned());

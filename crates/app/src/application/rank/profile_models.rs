@@ -4,7 +4,7 @@ use stead_expr::Rate;
 
 use super::compile::Compiler;
 use super::named_models::{Used, UsedModel};
-use super::uses::{ModelInput, ModelKind, ModelOptions, ModelOutput, ProfileModel, Source};
+use super::uses::{ModelInput, ModelKind, ModelOutput, ProfileModel, Source};
 use crate::package::{Diagnostic, Place};
 
 impl Compiler<'_, '_> {
@@ -73,7 +73,7 @@ impl Compiler<'_, '_> {
             }
         };
         let rate = inputs.iter().map(ModelInput::rate).max().unwrap_or(Rate::Query);
-        let options = self.model_options(&of);
+        let options = self.scope.options.of_model(&of);
         if let (ModelKind::Trees { file, .. }, false) = (&kind, options.is_exact) {
             self.differences(&of, file, differences);
         }
@@ -92,32 +92,5 @@ impl Compiler<'_, '_> {
                 self.report.warning(&place, text);
             }
         }
-    }
-
-    /// What rank properties say of a model, such as `xgboost(file.json).mode: exact`.
-    fn model_options(&mut self, of: &str) -> ModelOptions {
-        let mut options = ModelOptions::default();
-        for (key, value) in &self.scope.profile.properties {
-            let key = key.replace('"', "");
-            let Some(option) = key.strip_prefix(of).and_then(|rest| rest.strip_prefix('.')) else {
-                continue;
-            };
-            let (set, usual, other) = match option {
-                "mode" if !of.starts_with("onnx") => (&mut options.is_exact, "compat", "exact"),
-                "conversion" if of.starts_with("onnx") => {
-                    (&mut options.is_rounded, "exact", "nearest")
-                }
-                _ => continue,
-            };
-            match value.value.trim_matches('"') {
-                found if found == usual => *set = false,
-                found if found == other => *set = true,
-                found => {
-                    let text = format!("expected {usual} or {other} for {key}, found {found}");
-                    self.report.error(&value.place, text);
-                }
-            }
-        }
-        options
     }
 }

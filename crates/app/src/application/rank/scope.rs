@@ -10,6 +10,7 @@ use stead_expr::{
 use super::compile::{ModelTypes, Why};
 use super::feature::{Count, FeatureName, RankFeature, Takes};
 use super::named_models::Used;
+use super::options::RankOptions;
 use super::table::RANK_FEATURES;
 use crate::application::profile::{InputType, RankProfile};
 use crate::application::schema::{AttributeType, Schema};
@@ -27,6 +28,7 @@ pub(super) struct ProfileScope<'p> {
     pub(super) profile: &'p RankProfile,
     pub(super) functions: HashMap<String, Function>,
     pub(super) models: &'p dyn ModelTypes,
+    pub(super) options: RankOptions,
     /// Tensor types of inputs that query profile types declare.
     pub(super) inputs: &'p HashMap<String, TensorType>,
     /// Why names have no meaning, by name.
@@ -46,6 +48,10 @@ impl Scope for ProfileScope<'_> {
                 None
             }
         }
+    }
+
+    fn is_rounded(&self) -> bool {
+        self.options.is_rounded
     }
 
     fn function(&self, name: &str) -> Option<&Function> {
@@ -69,7 +75,8 @@ impl<'p> ProfileScope<'p> {
         models: &'p dyn ModelTypes,
     ) -> ProfileScope<'p> {
         let (why, open_models, used) = (RefCell::default(), RefCell::default(), RefCell::default());
-        ProfileScope { schema, profile, functions, models, inputs, why, open_models, used }
+        let (options, _) = RankOptions::read(profile);
+        ProfileScope { schema, profile, functions, models, options, inputs, why, open_models, used }
     }
 
     /// Compiles an expression.

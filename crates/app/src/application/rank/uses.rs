@@ -99,6 +99,8 @@ pub struct ModelOptions {
     pub is_exact: bool,
     /// `onnx(name).conversion: nearest`: elements that do not fit exactly are rounded.
     pub is_rounded: bool,
+    /// `onnx(name).cells: own`: outputs have the type of their elements and not the one that Vespa has for these.
+    pub has_own_cells: bool,
 }
 
 /// The type of what an input takes.

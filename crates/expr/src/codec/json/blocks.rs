@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::JsonError;
 use crate::run::MAX_CELLS;
 use crate::types::TensorType;
-use crate::value::{Cells, Labels, MAX_LABEL, Value, ValueError};
+use crate::value::{Cells, Labels, MAX_LABEL, Number, Value, ValueError};
 
 /// Blocks as they are read, in three lists: a tensor of many small blocks takes little more than its cells.
 pub(super) struct Blocks<'k> {
@@ -13,7 +13,7 @@ pub(super) struct Blocks<'k> {
     /// The cells of a block.
     pub(super) size: usize,
     labels: Labels,
-    cells: Vec<f64>,
+    cells: Cells<'static>,
     /// Which cells are given, and where the blocks of labels are: only where a block has several cells, which may come
     /// one by one.
     given: Vec<bool>,
@@ -26,7 +26,7 @@ impl<'k> Blocks<'k> {
             kind,
             size: kind.block_size(),
             labels: Labels::default(),
-            cells: Vec::new(),
+            cells: Cells::zeros(kind.cell(), 0),
             given: Vec::new(),
             by_labels: HashMap::new(),
         }
@@ -37,7 +37,7 @@ impl<'k> Blocks<'k> {
         &mut self,
         labels: &[String],
         offset: usize,
-        cell: f64,
+        cell: Number,
     ) -> Result<(), JsonError> {
         let block = self.place(labels)?;
         self.set(block, offset, cell, labels)
@@ -56,7 +56,7 @@ impl<'k> Blocks<'k> {
             return Err(JsonError::TooLarge);
         }
         labels.iter().for_each(|label| self.labels.push(label));
-        self.cells.resize(end, 0.0);
+        self.cells.resize(end);
         if !self.is_one_cell() {
             self.given.resize(end, false);
             self.by_labels.insert(labels.to_vec(), block);
@@ -69,7 +69,7 @@ impl<'k> Blocks<'k> {
         &mut self,
         block: usize,
         offset: usize,
-        cell: f64,
+        cell: Number,
         labels: &[String],
     ) -> Result<(), JsonError> {
         let at = block * self.size + offset;
@@ -78,8 +78,7 @@ impl<'k> Blocks<'k> {
         {
             return Err(self.twice(labels.iter().map(String::as_str)));
         }
-        self.cells[at] = cell;
-        Ok(())
+        Ok(self.cells.set(at, cell)?)
     }
 
     /// Whether each cell is a block: then one that comes twice is found when all are together.
@@ -95,10 +94,10 @@ impl<'k> Blocks<'k> {
     /// The tensor.
     pub(super) fn finish(mut self) -> Result<Value, JsonError> {
         if self.kind.is_dense() && self.cells.is_empty() {
-            self.cells.resize(self.size, 0.0);
+            self.cells.resize(self.size);
         }
         let labels = std::mem::take(&mut self.labels);
-        let cells = Cells::from_numbers(self.kind.cell(), &self.cells);
+        let cells = std::mem::replace(&mut self.cells, Cells::Bool(Vec::new().into()));
         Value::new(self.kind.clone(), labels, cells).map_err(|error| match error {
             ValueError::Twice(labels) => self.twice(labels.split(',')),
             other => JsonError::Value(other),

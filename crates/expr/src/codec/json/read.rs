@@ -1,11 +1,12 @@
 //! JSON to tensor.
 
+use half::{bf16, f16};
 use serde_json::{Map, Value as Json};
 
 use super::blocks::Blocks;
 use crate::run::MAX_CELLS;
 use crate::types::{CellType, TensorType, parse_type};
-use crate::value::{MAX_LABEL, Value, ValueError};
+use crate::value::{Inexact, MAX_LABEL, Number, Value, ValueError};
 
 /// Why JSON is not a tensor of the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +73,9 @@ pub enum JsonError {
     /// Parts that do not make a value.
     #[error(transparent)]
     Value(#[from] ValueError),
+    /// A number that the type of the cells does not have.
+    #[error(transparent)]
+    Inexact(#[from] Inexact),
 }
 
 /// A tensor of this type from JSON in any of its forms. Cells of a block that are not given are 0.
@@ -138,13 +142,13 @@ impl Blocks<'_> {
         for (label, json) in object {
             match (self.kind.mapped_count(), dimensions) {
                 (1, _) if self.kind.indexed().next().is_none() => {
-                    let cell = number(json)?;
+                    let cell = number(json, self.kind.cell())?;
                     self.cell(std::slice::from_ref(label), 0, cell)?;
                 }
                 (1, _) => self.block(std::slice::from_ref(label), json)?,
                 (0, [only]) => {
                     let offset = index(label, &only.name, self.size)?;
-                    let cell = number(json)?;
+                    let cell = number(json, self.kind.cell())?;
                     self.cell(&[], offset, cell)?;
                 }
                 _ => return Err(JsonError::Labels(self.kind.clone())),
@@ -174,7 +178,7 @@ impl Blocks<'_> {
         for (dimension, size) in self.kind.indexed() {
             offset = offset * size + index(&place(&dimension.name)?, &dimension.name, size)?;
         }
-        self.cell(&labels, offset, number(value)?)
+        self.cell(&labels, offset, number(value, self.kind.cell())?)
     }
 
     /// All cells of a block: nested or flat arrays, or hexadecimal digits.
@@ -183,7 +187,7 @@ impl Blocks<'_> {
             Json::String(digits) => self.digits(digits)?,
             Json::Array(_) => {
                 let mut cells = Vec::with_capacity(self.size);
-                flatten(json, &mut cells, self.kind.indexed().count().max(1))?;
+                flatten(json, &mut cells, self.kind.indexed().count().max(1), self.kind.cell())?;
                 cells
             }
             other => return Err(self.unexpected(other)),
@@ -204,7 +208,7 @@ impl Blocks<'_> {
         Ok(())
     }
 
-    fn digits(&self, digits: &str) -> Result<Vec<f64>, JsonError> {
+    fn digits(&self, digits: &str) -> Result<Vec<Number>, JsonError> {
         let cell = self.kind.cell();
         let width = cell.size() * 2;
         if digits.len() != width * self.size {
@@ -217,10 +221,15 @@ impl Blocks<'_> {
                 std::str::from_utf8(text).ok().filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
             let bits = text.and_then(|t| u64::from_str_radix(t, 16).ok()).ok_or_else(bad)?;
             Ok(match cell {
-                CellType::Double => f64::from_bits(bits),
-                CellType::Float => f64::from(f32::from_bits(bits as u32)),
-                CellType::BFloat16 => half::bf16::from_bits(bits as u16).to_f64(),
-                CellType::Int8 => f64::from(bits as u8 as i8),
+                CellType::Double => f64::from_bits(bits).into(),
+                CellType::Float => f32::from_bits(bits as u32).into(),
+                CellType::BFloat16 => bf16::from_bits(bits as u16).into(),
+                CellType::Int8 => (bits as i8).into(),
+                CellType::Float16 => f16::from_bits(bits as u16).into(),
+                CellType::Int16 => (bits as i16).into(),
+                CellType::Int32 => (bits as i32).into(),
+                CellType::Int64 => (bits as i64).into(),
+                CellType::UInt8 | CellType::Bool => (bits as u8).into(),
             })
         };
         digits.as_bytes().chunks_exact(width).map(number).collect()
@@ -235,19 +244,25 @@ impl Blocks<'_> {
 }
 
 /// The numbers of nested arrays, no deeper than a block has dimensions.
-fn flatten(json: &Json, cells: &mut Vec<f64>, depth: usize) -> Result<(), JsonError> {
+fn flatten(
+    json: &Json,
+    cells: &mut Vec<Number>,
+    depth: usize,
+    cell: CellType,
+) -> Result<(), JsonError> {
     match json {
         Json::Array(list) if depth > 0 => {
-            list.iter().try_for_each(|j| flatten(j, cells, depth - 1))
+            list.iter().try_for_each(|j| flatten(j, cells, depth - 1, cell))
         }
         other => {
-            cells.push(number(other)?);
+            cells.push(number(other, cell)?);
             Ok(())
         }
     }
 }
 
-fn number(json: &Json) -> Result<f64, JsonError> {
+/// A number of whichever form; whole ones of 64 bits with every digit, and true and false where there are bits.
+fn number(json: &Json, cell: CellType) -> Result<Number, JsonError> {
     let named = |text: &str| match text {
         "NaN" | "nan" => Some(f64::NAN),
         "Infinity" | "inf" | "+Infinity" | "+inf" => Some(f64::INFINITY),
@@ -255,9 +270,13 @@ fn number(json: &Json) -> Result<f64, JsonError> {
         other => other.parse().ok(),
     };
     let found = match json {
-        Json::Null => Some(f64::NAN),
-        Json::Number(n) => n.as_f64(),
-        Json::String(text) => named(text),
+        Json::Null => Some(Number::Float(f64::NAN)),
+        Json::Number(n) => n.as_i64().map(Number::Whole).or_else(|| n.as_f64().map(Number::Float)),
+        Json::String(text) => match text.parse() {
+            Ok(whole) => Some(Number::Whole(whole)),
+            Err(_) => named(text).map(Number::Float),
+        },
+        Json::Bool(is_set) if cell == CellType::Bool => Some(Number::Whole(i64::from(*is_set))),
         _ => None,
     };
     found.ok_or_else(|| JsonError::Unexpected {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::types::CellType;
-use crate::value::{Label, Value, each};
+use crate::value::{Label, Number, Value};
 
 /// How a tensor is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,17 +92,20 @@ fn short(value: &Value, is_hex: bool) -> (&'static str, Json) {
 
 /// A cell; whole where the type is.
 fn cell(value: &Value, at: usize) -> Json {
-    let number = value.cells().get(at).unwrap_or(0.0);
+    let number = match value.cells().number(at) {
+        Some(Number::Whole(whole)) => return json!(whole),
+        Some(Number::Float(float)) => float,
+        None => 0.0,
+    };
     match value.kind().cell() {
-        CellType::Int8 => json!(number as i64),
         _ if number.is_nan() => json!("NaN"),
         _ if number.is_infinite() => json!(if number > 0.0 { "inf" } else { "-inf" }),
         // The shortest digits that give the same float again, not those of the double next to it.
-        CellType::Float | CellType::BFloat16 => {
+        CellType::Float | CellType::BFloat16 | CellType::Float16 => {
             let digits = (number as f32).to_string();
             digits.parse::<f64>().map_or(json!(number), |n| json!(n))
         }
-        CellType::Double => json!(number),
+        _ => json!(number),
     }
 }
 
@@ -121,7 +124,7 @@ fn digits(value: &Value, at: usize) -> Json {
     use std::fmt::Write;
     let size = value.kind().block_size();
     let mut text = String::with_capacity(size * value.kind().cell().size() * 2);
-    each!(value.cells(), cells => for cell in &cells[at * size..][..size] {
+    crate::each_cell!(value.cells(), cells => for cell in &cells[at * size..][..size] {
         for byte in cell.to_be_bytes() {
             // Writing to a string does not fail.
             let _ = write!(text, "{byte:02X}");

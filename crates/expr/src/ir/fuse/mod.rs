@@ -124,7 +124,10 @@ pub(crate) fn fuse(mut program: Program) -> Program {
             continue;
         }
         let steps = Steps { steps: &program.steps, uses: std::mem::take(&mut uses) };
-        let found = FUSIONS.iter().find_map(|fusion| (fusion.find)(&steps, at));
+        let has_kernel = |o: &usize| !steps.steps[*o].kind.cell().is_extension();
+        let found = FUSIONS.iter().find_map(|fusion| {
+            (fusion.find)(&steps, at).filter(|(_, operands)| operands.iter().all(has_kernel))
+        });
         uses = steps.uses;
         let step = &mut program.steps[at];
         match found {

@@ -96,7 +96,7 @@ fn bits(steps: &Steps<'_>, at: usize) -> Option<(usize, Measure)> {
     match (&step.op, &step.operands[..]) {
         (Op::UnpackBits { is_big_endian }, [packed])
             if steps.steps[*packed].kind.cell() == CellType::Int8
-                && step.kind.cell() != CellType::Double =>
+                && step.kind.cell().decay() != CellType::Double =>
         {
             Some((*packed, Measure::Bits { is_big_endian: *is_big_endian }))
         }

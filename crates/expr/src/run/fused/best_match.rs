@@ -186,7 +186,7 @@ impl<'m> Matching<'m> {
                     Cells::Float(many) => &many[range],
                     Cells::BFloat16(many) => widened(&many[range], &mut self.wide),
                     Cells::Int8(many) => widened(&many[range], &mut self.wide),
-                    Cells::Double(_) => &[],
+                    _ => &[],
                 };
                 kernels::tokens(isa(), length, few, many, &mut self.floats);
                 self.take_floats();

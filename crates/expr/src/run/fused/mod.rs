@@ -13,6 +13,23 @@ use crate::ir::{Fused, Measure, Op, Step};
 use crate::types::CellType;
 use crate::value::Cells;
 
+/// Runs the same expression on the array of cells of the types that kernels read, which are Vespa's.
+macro_rules! each_kernel_cell {
+    ($cells:expr, $array:ident => $body:expr, else $other:expr) => {
+        match $cells {
+            crate::Cells::Double($array) => $body,
+            crate::Cells::Float($array) => $body,
+            crate::Cells::BFloat16($array) => $body,
+            crate::Cells::Int8($array) => $body,
+            _ => {
+                debug_assert!(false, "steps of other cells are not fused");
+                $other
+            }
+        }
+    };
+}
+use each_kernel_cell;
+
 /// What a fused step makes of an operand that is the same for all documents, once for the query.
 #[derive(Debug)]
 pub(crate) enum Prepared {

@@ -12,10 +12,11 @@ use super::super::list::Numbers;
 use super::super::numbers::isa;
 use super::super::operand::{Blocks, Operand};
 use super::super::pool::Pool;
+use super::each_kernel_cell;
 use crate::each_number;
 use crate::ir::Term;
 use crate::types::CellType;
-use crate::value::{Label, each};
+use crate::value::Label;
 
 /// The sum of the products of the cells that both have, for each row.
 pub(super) fn sparse_dot(
@@ -32,11 +33,11 @@ pub(super) fn sparse_dot(
         let (blocks_a, blocks_b) = (a.of_row(row), b.of_row(row));
         let (labels_a, labels_b) = (a.labels(&blocks_a), b.labels(&blocks_b));
         let (range_a, range_b) = (a.range(&blocks_a), b.range(&blocks_b));
-        let sum = each!(a.cells, x => each!(b.cells, y => {
+        let sum = each_kernel_cell!(a.cells, x => each_kernel_cell!(b.cells, y => {
             let left = Side { labels: labels_a, cells: &x[range_a], count: blocks_a.len() };
             let right = Side { labels: labels_b, cells: &y[range_b], count: blocks_b.len() };
             common(&left, &right, a.size, is_wide)
-        }));
+        }, else 0.0), else 0.0);
         sums.push(sum);
     }
     Column::numbers(sums)

@@ -10,10 +10,10 @@ use super::super::numbers::isa;
 use super::super::operand::Blocks;
 use super::super::pool::Pool;
 use super::super::size::{TooLarge, check};
-use super::{Prepared, cells_of};
+use super::{Prepared, cells_of, each_kernel_cell};
 use crate::ir::Measure;
 use crate::types::{CellType, TensorType};
-use crate::value::{Cells, each};
+use crate::value::Cells;
 
 /// The longest vectors of int8 cells whose dot product is exact in f32: 2^14 each, and whole numbers to 2^24.
 const MAX_EXACT: usize = 1 << 10;
@@ -85,7 +85,7 @@ macro_rules! each_float {
             Cells::Float($array) => $body,
             Cells::BFloat16($array) => $body,
             Cells::Int8($array) => $body,
-            Cells::Double(_) => debug_assert!(false, "doubles are measured as doubles"),
+            _ => debug_assert!(false, "doubles are measured as doubles, and others not at all"),
         }
     };
 }
@@ -164,9 +164,9 @@ impl Work<'_> {
 
     fn doubles(&self, measure: kernels::Measure, out: &mut [f64], pool: &mut Pool) {
         let mut wide = pool.doubles();
-        each!(self.list.cells, list => each!(self.vector.cells, vector => {
+        each_kernel_cell!(self.list.cells, list => each_kernel_cell!(self.vector.cells, vector => {
             self.run(measure, list, vector, &mut wide, out);
-        }));
+        }, else ()), else ());
         pool.recycle_cells(Cells::Double(wide.into()));
     }
 

@@ -1,13 +1,9 @@
-//! Cells to the elements of an input, and the elements of an output to cells.
-//!
-//! Whole numbers never change: one that the other type does not have is an error, and so is a fraction where whole numbers
-//! are expected. Fractions are rounded to the nearest of a narrower float, as Vespa rounds them.
+//! Cells to the elements of an input, and the elements of an output to cells, exactly or to the nearest as
+//! [`Element`] tells.
 
 use half::{bf16, f16};
-use stead_expr::{CellType, Cells, Numbers, each_number};
+use stead_expr::{Bit, CellType, Cells, Element, Number, Numbers, each_number};
 use stead_tensor::{DType, TensorView};
-
-use super::element::{Bit, Element, Number};
 
 /// A number that does not become an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +18,7 @@ pub(super) fn bytes(numbers: Numbers<'_>, dtype: DType) -> Option<&[u8]> {
         (Numbers::F64(list), DType::F64) => bytemuck::cast_slice(list),
         (Numbers::F32(list), DType::F32) => bytemuck::cast_slice(list),
         (Numbers::BF16(list), DType::BF16) => bytemuck::cast_slice(list),
+        (Numbers::F16(list), DType::F16) => bytemuck::cast_slice(list),
         (Numbers::I64(list), DType::I64) => bytemuck::cast_slice(list),
         (Numbers::I32(list), DType::I32) => bytemuck::cast_slice(list),
         (Numbers::I16(list), DType::I16) => bytemuck::cast_slice(list),
@@ -55,25 +52,30 @@ pub(super) fn write(
         DType::U16 => convert::<u16>(numbers, is_rounded, out),
         DType::U32 => convert::<u32>(numbers, is_rounded, out),
         DType::U64 => convert::<u64>(numbers, is_rounded, out),
-        DType::Bool => convert::<Bit>(numbers, is_rounded, out),
+        DType::Bool => each(numbers, is_rounded, out.iter_mut(), |bit: Bit| bit.0),
         _ => Err(Unfit { number: "a number".to_owned() }),
     }
 }
 
-fn convert<T: Element>(
+fn convert<T: Element + bytemuck::Pod>(
     numbers: Numbers<'_>,
     is_rounded: bool,
     out: &mut [u8],
 ) -> Result<(), Unfit> {
     let out: &mut [T] = bytemuck::cast_slice_mut(out);
+    each(numbers, is_rounded, out.iter_mut(), |element: T| element)
+}
+
+fn each<'o, T: Element, S: 'o>(
+    numbers: Numbers<'_>,
+    is_rounded: bool,
+    out: impl Iterator<Item = &'o mut S>,
+    stored: impl Fn(T) -> S,
+) -> Result<(), Unfit> {
     each_number!(numbers, list => {
-        for (to, from) in out.iter_mut().zip(list) {
-            let number = Number::from(*from);
-            *to = match T::exact(number) {
-                Some(element) => element,
-                None if is_rounded => T::nearest(number),
-                None => return Err(Unfit { number: from.to_string() }),
-            };
+        for (to, from) in out.zip(list) {
+            let element = T::of(Number::from(*from), is_rounded);
+            *to = stored(element.ok_or_else(|| Unfit { number: from.to_string() })?);
         }
     });
     Ok(())
@@ -94,62 +96,45 @@ pub(super) fn read(
     fn list<'v, T: stead_tensor::Element>(view: &TensorView<'v>) -> Result<&'v [T], Unfit> {
         view.as_slice::<T>().map_err(|_| Unfit { number: format!("a {}", view.dtype().name()) })
     }
-    fn wide<T: Copy + ToString>(
-        from: &[T],
+    fn add<T: stead_tensor::Element>(
+        view: &TensorView<'_>,
         is_rounded: bool,
-        to: &mut Vec<f64>,
-        widen: impl Fn(T) -> f64,
-        is_same: impl Fn(T, f64) -> bool,
+        cells: &mut Cells<'static>,
+        number: impl Fn(T) -> Number,
     ) -> Result<(), Unfit> {
-        for x in from {
-            let number = widen(*x);
-            if !is_rounded && !is_same(*x, number) {
-                return Err(Unfit { number: x.to_string() });
-            }
-            to.push(number);
-        }
-        Ok(())
+        let numbers = list::<T>(view)?.iter().map(|x| number(*x));
+        cells.extend_numbers(numbers, is_rounded).map_err(|e| Unfit { number: e.number })
     }
-    match (cells, view.dtype()) {
-        (Cells::Int8(to), DType::I8) => to.to_mut().extend_from_slice(list(view)?),
+    match (&mut *cells, view.dtype()) {
+        (Cells::Double(to), DType::F64) => to.to_mut().extend_from_slice(list(view)?),
+        (Cells::Float(to), DType::F32) => to.to_mut().extend_from_slice(list(view)?),
         (Cells::BFloat16(to), DType::BF16) => to.to_mut().extend_from_slice(list(view)?),
-        (Cells::Float(to), dtype) => {
-            let to = to.to_mut();
-            match dtype {
-                DType::F32 => to.extend_from_slice(list(view)?),
-                DType::F16 => to.extend(list::<f16>(view)?.iter().map(|x| x.to_f32())),
-                DType::U8 => to.extend(list::<u8>(view)?.iter().map(|x| f32::from(*x))),
-                DType::U16 => to.extend(list::<u16>(view)?.iter().map(|x| f32::from(*x))),
-                DType::I16 => to.extend(list::<i16>(view)?.iter().map(|x| f32::from(*x))),
-                DType::Bool => {
-                    let bits = list::<stead_tensor::Bool>(view)?;
-                    to.extend(bits.iter().map(|x| f32::from(u8::from(x.0 != 0))));
-                }
-                other => return Err(Unfit { number: format!("a {}", other.name()) }),
+        (Cells::Float16(to), DType::F16) => to.to_mut().extend_from_slice(list(view)?),
+        (Cells::Int8(to), DType::I8) => to.to_mut().extend_from_slice(list(view)?),
+        (Cells::Int16(to), DType::I16) => to.to_mut().extend_from_slice(list(view)?),
+        (Cells::Int32(to), DType::I32) => to.to_mut().extend_from_slice(list(view)?),
+        (Cells::Int64(to), DType::I64) => to.to_mut().extend_from_slice(list(view)?),
+        (Cells::UInt8(to), DType::U8) => to.to_mut().extend_from_slice(list(view)?),
+        (_, DType::F16) => add::<f16>(view, is_rounded, cells, Number::from)?,
+        (_, DType::I16) => add::<i16>(view, is_rounded, cells, Number::from)?,
+        (_, DType::I32) => add::<i32>(view, is_rounded, cells, Number::from)?,
+        (_, DType::I64) => add::<i64>(view, is_rounded, cells, Number::from)?,
+        (_, DType::U8) => add::<u8>(view, is_rounded, cells, Number::from)?,
+        (_, DType::U16) => add::<u16>(view, is_rounded, cells, |x| i64::from(x).into())?,
+        (_, DType::U32) => add::<u32>(view, is_rounded, cells, |x| i64::from(x).into())?,
+        (_, DType::U64) => {
+            let is_double = |x: &u64| *x as f64 as u128 == u128::from(*x);
+            let all = list::<u64>(view)?;
+            let large = all.iter().find(|x| i64::try_from(**x).is_err() && !is_double(x));
+            if let (Some(large), false) = (large, is_rounded) {
+                return Err(Unfit { number: large.to_string() });
             }
+            let number = |x| i64::try_from(x).map_or(Number::Float(x as f64), Number::from);
+            add::<u64>(view, is_rounded, cells, number)?;
         }
-        (Cells::Double(to), dtype) => {
-            let to = to.to_mut();
-            match dtype {
-                DType::F64 => to.extend_from_slice(list(view)?),
-                DType::I32 => to.extend(list::<i32>(view)?.iter().map(|x| f64::from(*x))),
-                DType::U32 => to.extend(list::<u32>(view)?.iter().map(|x| f64::from(*x))),
-                DType::I64 => wide::<i64>(
-                    list(view)?,
-                    is_rounded,
-                    to,
-                    |x| x as f64,
-                    |x, f| f as i128 == i128::from(x),
-                )?,
-                DType::U64 => wide::<u64>(
-                    list(view)?,
-                    is_rounded,
-                    to,
-                    |x| x as f64,
-                    |x, f| f as u128 == u128::from(x),
-                )?,
-                other => return Err(Unfit { number: format!("a {}", other.name()) }),
-            }
+        (_, DType::Bool) => {
+            let bit = |x: stead_tensor::Bool| i64::from(x.get()).into();
+            add::<stead_tensor::Bool>(view, is_rounded, cells, bit)?;
         }
         (_, other) => return Err(Unfit { number: format!("a {}", other.name()) }),
     }

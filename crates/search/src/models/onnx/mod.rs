@@ -1,7 +1,6 @@
 //! Networks as functions: documents are stacked to one run where the network computes each row for itself.
 
 mod convert;
-mod element;
 mod joined;
 mod output;
 mod port;

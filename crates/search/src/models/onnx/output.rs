@@ -1,6 +1,6 @@
 //! The outputs of a network as columns.
 
-use stead_expr::{Cells, Labels, Stored, TensorType, Value};
+use stead_expr::{Cells, Labels, Stored, TensorType, Value, map_cells};
 use stead_tensor::TensorView;
 
 use super::convert::{Unfit, no_cells, read};
@@ -114,10 +114,5 @@ fn mixed(kind: &TensorType, view: &TensorView<'_>, is_rounded: bool) -> Result<V
 }
 
 fn gathered(cells: &Cells<'_>, order: impl Iterator<Item = usize>) -> Cells<'static> {
-    match cells {
-        Cells::Double(list) => Cells::Double(order.map(|at| list[at]).collect()),
-        Cells::Float(list) => Cells::Float(order.map(|at| list[at]).collect()),
-        Cells::BFloat16(list) => Cells::BFloat16(order.map(|at| list[at]).collect()),
-        Cells::Int8(list) => Cells::Int8(order.map(|at| list[at]).collect()),
-    }
+    map_cells!(cells, list => order.map(|at| list[at]).collect::<Vec<_>>())
 }

@@ -220,10 +220,15 @@ fn size(kind: &TensorType, argument: &str) -> Result<usize, Failure> {
 fn fits(kind: &TensorType, argument: &str, tokenizer: &(String, Tokenizer)) -> Result<(), Failure> {
     // Whole numbers up to here are exact.
     let largest: u32 = match kind.cell() {
-        CellType::Double => u32::MAX,
+        CellType::Double | CellType::Int64 => u32::MAX,
+        CellType::Int32 => i32::MAX as u32,
         CellType::Float => 1 << 24,
+        CellType::Int16 => i16::MAX as u32,
+        CellType::Float16 => 1 << 11,
         CellType::BFloat16 => 1 << 8,
+        CellType::UInt8 => 255,
         CellType::Int8 => 127,
+        CellType::Bool => 1,
     };
     let (id, tokenizer) = tokenizer;
     if tokenizer.largest_id() <= largest {

@@ -5,10 +5,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json, json};
-use stead_expr::{CellType, TensorType, Value};
+use stead_expr::{Cells, TensorType, Value, each_cell};
 use stead_search::rank::Ranked;
 use stead_store::Documents;
-use stead_tensor::{Tensor, npz};
+use stead_tensor::{Bool, Tensor, npz};
 
 use super::results::feature;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ pub(super) struct Arrays {
     queries: Vec<i64>,
     documents: Vec<i64>,
     relevance: Vec<f64>,
-    features: Vec<(String, TensorType, Vec<f64>)>,
+    features: Vec<(String, TensorType, Cells<'static>)>,
 }
 
 impl Output {
@@ -115,7 +115,11 @@ impl Arrays {
                         value.kind()
                     ));
                 }
-                self.features.push(((*name).to_owned(), value.kind().clone(), Vec::new()));
+                self.features.push((
+                    (*name).to_owned(),
+                    value.kind().clone(),
+                    Cells::zeros(value.kind().cell(), 0),
+                ));
             }
         }
         let known = self.features.iter().map(|(name, kind, _)| (name.as_str(), kind));
@@ -126,7 +130,8 @@ impl Arrays {
             );
         }
         for ((.., cells), value) in self.features.iter_mut().zip(values) {
-            cells.extend_from_slice(&value.cells().doubles());
+            // Of the same type, as was found.
+            let _ = cells.extend(value.cells());
         }
         Ok(())
     }
@@ -151,14 +156,13 @@ impl Arrays {
         for (name, kind, cells) in &self.features {
             let mut dims = vec![rows];
             dims.extend(kind.indexed().map(|(_, size)| size));
-            let tensor = match kind.cell() {
-                CellType::Double => Tensor::from_slice(cells, &dims),
-                CellType::Float | CellType::BFloat16 => {
-                    Tensor::from_slice(&cells.iter().map(|c| *c as f32).collect::<Vec<_>>(), &dims)
+            let tensor = match cells {
+                Cells::BFloat16(_) => Tensor::from_slice(&cells.floats(), &dims),
+                Cells::Bool(list) => {
+                    let bits: Vec<Bool> = list.iter().map(|bit| Bool::from(*bit != 0)).collect();
+                    Tensor::from_slice(&bits, &dims)
                 }
-                CellType::Int8 => {
-                    Tensor::from_slice(&cells.iter().map(|c| *c as i8).collect::<Vec<_>>(), &dims)
-                }
+                cells => each_cell!(cells, list => Tensor::from_slice(list, &dims)),
             };
             arrays.push((name.clone(), tensor.map_err(|e| format!("{name}: {e}"))?));
         }

@@ -108,6 +108,7 @@ impl ModelTypes for PackageModels<'_> {
         model: &OnnxModel,
         output: &str,
         source: &dyn Fn(&str) -> Option<SourceType>,
+        has_own_cells: bool,
     ) -> Result<(String, TensorType), Why> {
         let name = &model.name.value;
         let sources = self.onnx_inputs(model)?;
@@ -141,7 +142,7 @@ impl ModelTypes for PackageModels<'_> {
                 "onnx-model {name} has no output {output}; it has {known}"
             )));
         };
-        output_type(name, found, &sizes).map(|kind| (found.name.clone(), kind))
+        output_type(name, found, &sizes, has_own_cells).map(|kind| (found.name.clone(), kind))
     }
 
     fn trees(&self, library: TreeLibrary, file: &str) -> Result<TreeFacts, String> {

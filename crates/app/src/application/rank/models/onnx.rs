@@ -82,11 +82,12 @@ impl<'i> Sizes<'i> {
 }
 
 /// The type of an output: dimensions `d0`, `d1` and so on, mapped by the numbers from 0 where sizes differ from value to
-/// value, and cells as Vespa's content nodes have them.
+/// value, and cells as Vespa's content nodes have them, or their own.
 pub(super) fn output_type(
     model: &str,
     output: &ValueInfo,
     sizes: &Sizes<'_>,
+    has_own_cells: bool,
 ) -> Result<TensorType, Why> {
     let unknown = |what: &str| {
         Err(Why::Unknown(format!(
@@ -120,7 +121,8 @@ pub(super) fn output_type(
             None => Dimension::mapped(&name),
         });
     }
-    TensorType::new(cell_type(*dtype), dimensions).map_err(|e| Why::Wrong(e.to_string()))
+    let cell = if has_own_cells { own_cell_type(*dtype) } else { cell_type(*dtype) };
+    TensorType::new(cell, dimensions).map_err(|e| Why::Wrong(e.to_string()))
 }
 
 /// The cells in which the elements of an output come: the smallest that hold them as Vespa has it.
@@ -132,6 +134,22 @@ pub fn cell_type(dtype: DType) -> CellType {
         DType::U8 | DType::I16 | DType::U16 | DType::F16 | DType::F32 | DType::Bool => {
             CellType::Float
         }
+        _ => CellType::Double,
+    }
+}
+
+/// The cells that have the elements of an output as they are; of unsigned numbers the next larger type with a sign.
+fn own_cell_type(dtype: DType) -> CellType {
+    match dtype {
+        DType::F16 => CellType::Float16,
+        DType::BF16 => CellType::BFloat16,
+        DType::F32 => CellType::Float,
+        DType::I8 => CellType::Int8,
+        DType::I16 => CellType::Int16,
+        DType::I32 | DType::U16 => CellType::Int32,
+        DType::I64 | DType::U32 | DType::U64 => CellType::Int64,
+        DType::U8 => CellType::UInt8,
+        DType::Bool => CellType::Bool,
         _ => CellType::Double,
     }
 }

@@ -1,20 +1,64 @@
-//! Numbers that become elements: exactly, or the nearest.
+//! Numbers that become cells, or elements of the tensors of models: exactly, or the nearest.
+//!
+//! Whole numbers never change: one that the other type does not have is no element of it, and so is a fraction where whole
+//! numbers are expected. Fractions are rounded to the nearest of a narrower float, as Vespa rounds them.
+
+use std::fmt;
 
 use half::{bf16, f16};
 
+use crate::types::CellType;
+
 /// A number of any type, with nothing lost.
-#[derive(Clone, Copy)]
-pub(super) enum Number {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// A whole number of a type of whole numbers.
     Whole(i64),
+    /// A number of a type of floats, which may be whole too.
     Float(f64),
 }
 
-/// An element of a tensor.
-pub(super) trait Element: Sized + bytemuck::Pod {
+impl Number {
+    /// The nearest double.
+    #[must_use]
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Number::Whole(whole) => whole as f64,
+            Number::Float(float) => float,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Number::Whole(whole) => write!(f, "{whole}"),
+            Number::Float(float) => write!(f, "{float}"),
+        }
+    }
+}
+
+/// A number that a type of cells does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{number} is no {cell}")]
+pub struct Inexact {
+    /// As text: a whole number has more digits than a float.
+    pub number: String,
+    /// The type.
+    pub cell: CellType,
+}
+
+/// A number as it is stored.
+pub trait Element: Sized + Copy {
     /// The element for a number, if it has it.
     fn exact(number: Number) -> Option<Self>;
     /// The nearest element.
     fn nearest(number: Number) -> Self;
+
+    /// The nearest element if it may be rounded, else the exact one.
+    fn of(number: Number, is_rounded: bool) -> Option<Self> {
+        Self::exact(number).or_else(|| is_rounded.then(|| Self::nearest(number)))
+    }
 }
 
 macro_rules! whole {
@@ -79,9 +123,8 @@ float! {
 }
 
 /// A byte that is 0 or 1.
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(transparent)]
-pub(super) struct Bit(u8);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bit(pub u8);
 
 impl Element for Bit {
     fn exact(number: Number) -> Option<Bit> {
@@ -111,9 +154,11 @@ numbers_from! {
     f64, x => Number::Float(x);
     f32, x => Number::Float(f64::from(x));
     bf16, x => Number::Float(x.to_f64());
+    f16, x => Number::Float(x.to_f64());
     i64, x => Number::Whole(x);
     i32, x => Number::Whole(i64::from(x));
     i16, x => Number::Whole(i64::from(x));
     i8, x => Number::Whole(i64::from(x));
     u8, x => Number::Whole(i64::from(x));
+    Bit, x => Number::Whole(i64::from(x.0));
 }
