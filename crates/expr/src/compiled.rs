@@ -92,13 +92,13 @@ pub fn compile(text: &str, scope: &dyn Scope) -> Result<Compiled, ExprError> {
         .and_then(|ast| lower(&ast, scope))
         .map(|(program, names)| fuse(program).without_unused(names))
         .map_err(|fault| Fault::within(fault, text))?;
-    Ok(Compiled { names: names.into(), program: Arc::new(program) })
+    Ok(Compiled::new(names, Arc::new(program)))
 }
 
 impl Compiled {
     /// A program with the names of its inputs.
     pub(crate) fn new(names: Vec<String>, program: Arc<Program>) -> Compiled {
-        Compiled { names, program }
+        Compiled { names: names.into(), program }
     }
 
     /// Its steps.

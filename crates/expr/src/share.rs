@@ -62,12 +62,14 @@ struct Merged {
     rates: Vec<Rate>,
     steps: Vec<Step>,
     known: HashMap<(Op, Vec<usize>, TensorType), usize>,
+    is_rounded: bool,
 }
 
 impl Merged {
     /// The step that is the value of an expression.
     fn add(&mut self, expression: &Compiled) -> usize {
         let program = expression.program();
+        self.is_rounded |= program.is_rounded;
         let mut inputs = Vec::new();
         for (name, kind, rate) in expression.inputs() {
             let known =
@@ -167,7 +169,8 @@ impl Merged {
             rates.push(Rate::Document);
             steps[*step] = Step { op, operands: Vec::new(), kind, rate: Rate::Document };
         }
-        let program = Program { inputs, rates, steps, result: root }.pruned();
+        let program =
+            Program { inputs, rates, steps, result: root, is_rounded: self.is_rounded }.pruned();
         let (program, names) = program.without_unused(all);
         Compiled::new(names, Arc::new(program))
     }
