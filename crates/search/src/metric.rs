@@ -1,6 +1,6 @@
 //! Distances between vectors (Vespa, documentation, `reference/schemas/schemas.html#distance-metric`).
 
-use stead_expr::{Attribute, Cells};
+use stead_expr::{Attribute, Cells, map_cells};
 use stead_store::Column;
 
 use crate::query::NearestNeighbor;
@@ -117,19 +117,8 @@ impl<'v> Vectors<'v> {
         let size = self.query.len();
         let part = |at: usize| at * size..(at + 1) * size;
         let distances = (first..behind).filter_map(|at| {
-            let vector = match &self.cells {
-                Cells::Double(cells) => {
-                    return Some(self.metric.distance(&self.query, cells.get(part(at))?));
-                }
-                Cells::Float(cells) => {
-                    cells.get(part(at))?.iter().map(|c| f64::from(*c)).collect::<Vec<_>>()
-                }
-                Cells::BFloat16(cells) => {
-                    cells.get(part(at))?.iter().map(|c| f64::from(f32::from(*c))).collect()
-                }
-                Cells::Int8(cells) => cells.get(part(at))?.iter().map(|c| f64::from(*c)).collect(),
-            };
-            Some(self.metric.distance(&self.query, &vector))
+            let vector = map_cells!(&self.cells, cells => cells.get(part(at))?);
+            Some(self.metric.distance(&self.query, &vector.doubles()))
         });
         distances.min_by(f64::total_cmp)
     }
