@@ -12,6 +12,7 @@ mod metric;
 pub mod models;
 pub mod query;
 pub mod rank;
+pub mod request;
 pub mod yql;
 
 pub use columns::{Computed, Rows};

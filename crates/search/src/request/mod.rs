@@ -1,0 +1,15 @@
+//! Requests of searches: parameters from a URL or JSON, defaults from query profiles, and what they mean.
+//!
+//! [`PARAMETERS`] is the one table of names, aliases, types and defaults: requests are read by it, and the documentation is checked
+//! against it.
+
+mod body;
+mod profiles;
+mod read;
+mod table;
+mod values;
+
+pub use body::{MAX_BODY, flatten};
+pub use read::{Format, SearchRequest};
+pub use table::{Effect, Kind, PARAMETERS, Parameter, find};
+pub use values::{Values, substitute};

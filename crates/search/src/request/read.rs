@@ -1,0 +1,274 @@
+//! What the parameters of a request say.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use stead_app::profiles::QueryProfiles;
+use stead_expr::codec::json::Form;
+
+use super::profiles::apply;
+use super::table::{Effect, Kind, find};
+use super::values::Values;
+use crate::query::SearchError;
+use crate::rank::{PhaseOverride, RankQuery};
+
+/// The longest that a search may take.
+const MAX_TIME: Duration = Duration::from_secs(1_000_000);
+
+/// The format of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // The names tell.
+pub enum Format {
+    #[default]
+    Json,
+    Cbor,
+}
+
+/// A request of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchRequest {
+    /// The query.
+    pub yql: String,
+    /// The hits that it wants.
+    pub hits: usize,
+    /// The hits that it leaves out at the beginning.
+    pub offset: usize,
+    /// The most hits that it may want.
+    pub max_hits: usize,
+    /// The greatest offset that it may want.
+    pub max_offset: usize,
+    /// When an answer is no longer wanted.
+    pub timeout: Duration,
+    /// What hits are ordered by, where the query does not say.
+    pub sorting: Option<String>,
+    /// The clusters or schemas that are searched; none for all.
+    pub sources: Vec<String>,
+    /// The types of documents that are searched; none for all.
+    pub restrict: Vec<String>,
+    /// The summary of hits.
+    pub summary: Option<String>,
+    /// The fields of hits; none for those of the summary.
+    pub summary_fields: Vec<String>,
+    /// The format of the result.
+    pub format: Format,
+    /// The form of tensors.
+    pub tensors: Form,
+    /// Whether the result tells how long it took.
+    pub timing: bool,
+    /// What ranking reads.
+    pub rank: RankQuery,
+    /// All values: those that `@name` of the query means too.
+    pub values: Values,
+    /// What whoever asks should know.
+    pub warnings: Vec<String>,
+}
+
+impl SearchRequest {
+    /// A request from names and values, decoded, and the query profiles of the application.
+    ///
+    /// # Errors
+    /// When a value is not what it should be, or asks for what is not supported.
+    pub fn new(
+        pairs: Vec<(String, String)>,
+        profiles: &QueryProfiles,
+    ) -> Result<SearchRequest, SearchError> {
+        let (mut values, mut warnings) = (Values::default(), Vec::new());
+        for (name, value) in pairs {
+            values.set(&name, value);
+        }
+        apply(&mut values, profiles, &mut warnings)?;
+        for (name, value) in values.iter() {
+            check(name, value, &mut warnings)?;
+        }
+        let read = Read { values: &values };
+        let Some(yql) = read.text("yql") else {
+            return Err(SearchError {
+                code: crate::query::SearchCode::NullQuery,
+                message: "No query".to_owned(),
+            });
+        };
+        let request = SearchRequest {
+            yql,
+            hits: read.count("hits")?.unwrap_or(10),
+            offset: read.count("offset")?.unwrap_or(0),
+            max_hits: read.count("maxHits")?.unwrap_or(400),
+            max_offset: read.count("maxOffset")?.unwrap_or(1000),
+            timeout: read.time("timeout")?,
+            sorting: read.text("ranking.sorting"),
+            sources: read.list("model.sources"),
+            restrict: read.list("model.restrict"),
+            summary: read.text("presentation.summary"),
+            summary_fields: read.list("presentation.summaryFields"),
+            format: match read.text("presentation.format").as_deref() {
+                Some("cbor") => Format::Cbor,
+                _ => Format::Json,
+            },
+            tensors: match read.text("presentation.format.tensors") {
+                None => Form::Short,
+                Some(name) => Form::from_name(&name)
+                    .ok_or_else(|| wrong("format.tensors", &name, "a form"))?,
+            },
+            timing: read.text("presentation.timing").as_deref() == Some("true"),
+            rank: read.rank()?,
+            warnings,
+            values: Values::default(),
+        };
+        request.check_hits(request.hits, request.offset)?;
+        Ok(SearchRequest { values, ..request })
+    }
+
+    /// Whether so many hits may be asked for (the texts: Vespa, `MinimalQueryInserter.java`).
+    ///
+    /// # Errors
+    /// When they may not.
+    pub fn check_hits(&self, hits: usize, offset: usize) -> Result<(), SearchError> {
+        if offset > self.max_offset {
+            return Err(SearchError::parameter(format!(
+                "Requested offset {offset}, but the max offset allowed is {}.",
+                self.max_offset
+            )));
+        }
+        match hits > self.max_hits {
+            true => Err(SearchError::parameter(format!(
+                "Requested {hits} hits returned, but max hits allowed is {}.",
+                self.max_hits
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Refuses, or warns of, a parameter that is not read.
+fn check(name: &str, value: &str, warnings: &mut Vec<String>) -> Result<(), SearchError> {
+    let Some((row, _)) = find(name) else { return Ok(()) };
+    // What says the default changes nothing.
+    if !row.default.is_empty() && value.eq_ignore_ascii_case(row.default) {
+        return Ok(());
+    }
+    let fits = match row.kind {
+        Kind::Text => true,
+        Kind::Count => value.trim().parse::<u32>().is_ok(),
+        Kind::Number => value.trim().parse().is_ok_and(|n: f64| n.is_finite()),
+        Kind::Bool => matches!(value, "true" | "false" | "1" | "0"),
+        Kind::Time => milliseconds(value).is_some(),
+        Kind::Choice(words) => words.contains(&value),
+    };
+    if !fits {
+        let expected = match row.kind {
+            Kind::Count if matches!(row.name, "hits" | "offset") && value.starts_with('-') => {
+                let text = format!("'{}' must be a positive number, not {value:.40}", row.name);
+                return Err(SearchError::parameter(format!(
+                    "Could not set '{name}' to '{value:.60}': {text}"
+                )));
+            }
+            Kind::Count => "a whole number from 0".to_owned(),
+            Kind::Number => "a number".to_owned(),
+            Kind::Bool => "true or false".to_owned(),
+            Kind::Time => "a time such as 0.5, 500ms or 2s".to_owned(),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Text => String::new(),
+        };
+        return Err(wrong(name, value, &expected));
+    }
+    match row.effect {
+        Effect::Read => Ok(()),
+        Effect::Ignored(why) => {
+            warnings.push(format!("{name} has no effect: {why}"));
+            Ok(())
+        }
+        Effect::Refused(why) => {
+            Err(SearchError::parameter(format!("{name} is not supported: {why}")))
+        }
+    }
+}
+
+fn wrong(name: &str, value: &str, expected: &str) -> SearchError {
+    SearchError::parameter(format!("Could not set '{name}' to '{value:.60}': expected {expected}"))
+}
+
+/// A time in milliseconds: seconds where no unit is said
+/// (Vespa, `container-search/src/main/java/com/yahoo/search/query/ParameterParser.java`).
+fn milliseconds(text: &str) -> Option<f64> {
+    let text = text.trim().to_ascii_lowercase();
+    let units = [("ms", 1.0), ("us", 0.001), ("ks", 1e6), ("s", 1000.0), ("", 1000.0)];
+    let (number, factor) =
+        units.iter().find_map(|(unit, f)| Some((text.strip_suffix(unit)?, f)))?;
+    let number: f64 = number.trim().parse().ok()?;
+    let found = number * factor;
+    (found.is_finite() && found >= 0.0 && found <= MAX_TIME.as_secs_f64() * 1000.0).then_some(found)
+}
+
+/// Values by their types; that they fit is known.
+struct Read<'r> {
+    values: &'r Values,
+}
+
+impl Read<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        self.values.get(name).map(str::to_owned)
+    }
+
+    fn list(&self, name: &str) -> Vec<String> {
+        let text = self.values.get(name).unwrap_or_default();
+        text.split([',', ' ']).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn count(&self, name: &str) -> Result<Option<usize>, SearchError> {
+        let Some(text) = self.values.get(name) else { return Ok(None) };
+        let number = text.trim().parse().map_err(|_| wrong(name, text, "a whole number from 0"));
+        number.map(Some)
+    }
+
+    fn number(&self, name: &str) -> Result<Option<f64>, SearchError> {
+        let Some(text) = self.values.get(name) else { return Ok(None) };
+        text.trim().parse().map(Some).map_err(|_| wrong(name, text, "a number"))
+    }
+
+    fn time(&self, name: &str) -> Result<Duration, SearchError> {
+        let text = self.values.get(name).unwrap_or("0.5");
+        let time = milliseconds(text).map(|ms| Duration::from_secs_f64(ms / 1000.0));
+        time.ok_or_else(|| wrong(name, text, "a time such as 0.5, 500ms or 2s"))
+    }
+
+    fn rank(&self) -> Result<RankQuery, SearchError> {
+        let (mut inputs, mut properties) = (BTreeMap::new(), BTreeMap::new());
+        for (name, value) in self.values.iter() {
+            if let Some(name) = name.strip_prefix("ranking.features.") {
+                let inner = name.strip_prefix("query(").and_then(|n| n.strip_suffix(')'));
+                inputs.insert(inner.unwrap_or(name).to_owned(), input(value));
+            } else if let Some(name) = name.strip_prefix("ranking.properties.") {
+                properties.insert(name.to_owned(), Json::String(value.to_owned()));
+            }
+        }
+        let second = self.count("ranking.secondPhase.totalRerankCount")?;
+        let second = second.or(self.count("ranking.secondPhase.rerankCount")?);
+        let keep = self.count("ranking.totalKeepRankCount")?;
+        Ok(RankQuery {
+            profile: self.text("ranking.profile"),
+            keep_rank_count: keep.or(self.count("ranking.keepRankCount")?),
+            drop_limit: self.number("ranking.rankScoreDropLimit")?,
+            second_phase: PhaseOverride {
+                rerank_count: second.or(self.count("ranking.rerankCount")?),
+                drop_limit: self.number("ranking.secondPhase.rankScoreDropLimit")?,
+            },
+            global_phase: PhaseOverride {
+                rerank_count: self.count("ranking.globalPhase.rerankCount")?,
+                drop_limit: self.number("ranking.globalPhase.rankScoreDropLimit")?,
+            },
+            inputs,
+            properties,
+            ..RankQuery::default()
+        })
+    }
+}
+
+/// The value of an input: JSON where it is some, or else a text, which may be a literal.
+fn input(text: &str) -> Json {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let json = if is_json { serde_json::from_str(text).ok() } else { None };
+    json.unwrap_or_else(|| Json::String(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! The parameters of searches (Vespa, documentation, `reference/api/query.html`).
+
+/// A parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name. One that ends with a dot stands for all that begin with it.
+    pub name: &'static str,
+    /// Other names; capitals make no difference in any of them.
+    pub aliases: &'static [&'static str],
+    /// Its type.
+    pub kind: Kind,
+    /// Its value where nothing is said; empty for none.
+    pub default: &'static str,
+    /// What becomes of it.
+    pub effect: Effect,
+    /// What it says.
+    pub about: &'static str,
+}
+
+/// The type of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A whole number from 0.
+    Count,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Bool,
+    /// Seconds, or another unit behind the number: `s`, `ms`, `us`.
+    Time,
+    /// One of some words.
+    Choice(&'static [&'static str]),
+}
+
+/// What becomes of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It is read.
+    Read,
+    /// It has no effect, and whoever says it is told why.
+    Ignored(&'static str),
+    /// A request that says it is refused, for this reason.
+    Refused(&'static str),
+}
+
+use Effect::{Ignored, Read, Refused};
+use Kind::{Bool, Choice, Count, Number, Text, Time};
+
+const LATER: &str = "it is not supported yet";
+const EXACT: &str = "all neighbors are compared";
+const ONE: &str = "there is one node";
+const WORDS: &str = "there is no index of text yet";
+
+const fn row(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    kind: Kind,
+    default: &'static str,
+    effect: Effect,
+    about: &'static str,
+) -> Parameter {
+    Parameter { name, aliases, kind, default, effect, about }
+}
+
+/// All parameters that are known.
+#[rustfmt::skip]
+pub const PARAMETERS: &[Parameter] = &[
+    row("yql", &[], Text, "", Read, "the query"),
+    row("hits", &["count"], Count, "10", Read, "the hits of the result"),
+    row("offset", &["start"], Count, "0", Read, "the hits that are left out at the beginning"),
+    row("maxHits", &[], Count, "400", Read, "the most hits that may be asked for; query profiles say it"),
+    row("maxOffset", &[], Count, "1000", Read, "the greatest offset that may be asked for; query profiles say it"),
+    row("queryProfile", &[], Text, "default", Read, "the query profile"),
+    row("timeout", &[], Time, "0.5", Read, "when an answer is no longer wanted"),
+    row("searchChain", &[], Text, "default", Ignored("there is one chain"), "the chain of searchers"),
+    row("noCache", &[], Bool, "false", Ignored("there is no cache"), "not from a cache"),
+    row("groupingSessionCache", &[], Bool, "true", Ignored("there is no cache"), "keep what groupings need"),
+    row("hitcountestimate", &[], Bool, "false", Ignored("counts are exact"), "the number of hits may be estimated"),
+    row("user", &[], Text, "", Ignored("nobody asks for it"), "who asks"),
+    row("timezone", &[], Text, "utc", Ignored("groupings are not supported yet"), "the time zone of groupings"),
+    row("model.queryString", &["query"], Text, "", Refused(WORDS), "words"),
+    row("model.type", &["type"], Text, "weakAnd", Ignored("it is about words"), "how words are read"),
+    row("model.type.", &[], Text, "", Ignored("it is about words"), "how words are read"),
+    row("model.filter", &["filter"], Text, "", Refused(WORDS), "words that filter"),
+    row("model.defaultIndex", &["default-index"], Text, "default", Ignored("it is about words"), "where words are looked for"),
+    row("model.language", &["language", "lang"], Text, "", Ignored("it is about words"), "the language of words"),
+    row("model.locale", &["locale"], Text, "", Ignored("it is about words"), "the language of words"),
+    row("model.encoding", &["encoding"], Text, "utf-8", Ignored("texts are UTF-8"), "the encoding of words"),
+    row("model.restrict", &["restrict"], Text, "", Read, "the types of documents that are searched"),
+    row("model.sources", &["sources", "search"], Text, "", Read, "the clusters that are searched"),
+    row("model.searchPath", &["searchpath"], Text, "", Ignored(ONE), "the nodes that are searched"),
+    row("ranking.profile", &["ranking"], Text, "default", Read, "the rank profile"),
+    row("ranking.features.", &["input.", "rankfeature."], Text, "", Read, "values of `query(name)`"),
+    row("ranking.properties.", &["rankproperty."], Text, "", Read, "properties of features"),
+    row("ranking.sorting", &["sorting", "sortspec"], Text, "", Read, "what hits are ordered by"),
+    row("ranking.listFeatures", &["rankfeatures"], Bool, "false", Refused(LATER), "all features of each hit"),
+    row("ranking.keepRankCount", &[], Count, "", Read, "the hits that keep their scores behind the first phase"),
+    row("ranking.totalKeepRankCount", &[], Count, "", Read, "the same"),
+    row("ranking.rankScoreDropLimit", &[], Number, "", Read, "the score of the first phase that hits must have more than"),
+    row("ranking.rerankCount", &[], Count, "", Read, "the hits of the second phase"),
+    row("ranking.secondPhase.rerankCount", &[], Count, "", Read, "the hits of the second phase"),
+    row("ranking.secondPhase.totalRerankCount", &[], Count, "", Read, "the same"),
+    row("ranking.secondPhase.rankScoreDropLimit", &[], Number, "", Read, "the score of the second phase that hits must have more than"),
+    row("ranking.globalPhase.rerankCount", &[], Count, "", Read, "the hits of the global phase"),
+    row("ranking.globalPhase.rankScoreDropLimit", &[], Number, "", Read, "the score of the global phase that hits must have more than"),
+    row("ranking.queryCache", &[], Bool, "false", Ignored("features of a query are kept as long as it runs"), "keep the query on the nodes"),
+    row("ranking.freshness", &["datetime"], Text, "", Ignored(LATER), "the time that documents are as old by"),
+    row("ranking.location", &["location"], Text, "", Refused("write geoLocation in yql"), "where the query is asked"),
+    row("ranking.elementGap.", &[], Text, "", Ignored("it is about words"), "how far elements are from each other"),
+    row("ranking.matchPhase.", &["matchPhase."], Text, "", Refused(LATER), "how much is matched"),
+    row("ranking.softtimeout.enable", &[], Bool, "true", Ignored(LATER), "answer with less when the time is nearly over"),
+    row("ranking.softtimeout.factor", &[], Number, "0.7", Ignored(LATER), "the part of the time that matching may take"),
+    row("ranking.softtimeout.tailcost", &[], Number, "", Ignored(LATER), "the part of the time that comes behind matching"),
+    row("ranking.matching.weakand.", &[], Text, "", Ignored("it is about words"), "how words are left out"),
+    row("ranking.matching.anntimeout.", &[], Text, "", Ignored(EXACT), "when the search for neighbors ends"),
+    row("ranking.matching.", &[], Text, "", Ignored("all documents are looked at, on one thread"), "how documents are matched"),
+    row("ranking.significance.", &[], Text, "", Ignored("it is about words"), "how rare words are"),
+    row("presentation.summary", &["summary"], Text, "default", Read, "the summary of hits"),
+    row("presentation.summaryFields", &["summaryFields"], Text, "", Read, "the fields of hits"),
+    row("presentation.format", &["format", "template"], Choice(&["default", "json", "cbor"]), "default", Read, "the format of the result"),
+    row("presentation.format.tensors", &["format.tensors"],
+        Choice(&["short", "long", "short-value", "long-value", "hex", "hex-value"]), "short", Read, "the form of tensors"),
+    row("presentation.timing", &["timing"], Bool, "false", Read, "tell how long it took"),
+    row("presentation.bolding", &["bolding"], Bool, "true", Ignored("it is about words"), "mark the words that were found"),
+    row("select.where", &[], Text, "", Refused(LATER), "the query as JSON"),
+    row("select.grouping", &[], Text, "", Refused(LATER), "groupings as JSON"),
+    row("select", &[], Text, "", Refused(LATER), "groupings"),
+    row("collapsefield", &[], Text, "", Refused(LATER), "one hit for each value of a field"),
+    row("collapsesize", &[], Count, "", Refused(LATER), "the hits for each value"),
+    row("collapse.", &[], Text, "", Refused(LATER), "hits for each value of a field"),
+    row("grouping.", &[], Text, "", Ignored("groupings are not supported yet"), "limits of groupings"),
+    row("recall", &[], Text, "", Refused(LATER), "what hits must have without being ranked for it"),
+    row("streaming.", &[], Text, "", Refused("documents are indexed, not streamed"), "the documents that are streamed"),
+    row("trace.level", &["tracelevel"], Count, "0", Ignored(LATER), "tell what was done"),
+    row("trace.", &[], Text, "", Ignored(LATER), "what is told of what was done"),
+    row("explainLevel", &[], Count, "0", Ignored(LATER), "tell how the query was understood"),
+    row("sorting.degrading", &[], Bool, "true", Ignored("all matches are ordered"), "order the best by an attribute only"),
+    row("dispatch.", &[], Text, "", Ignored(ONE), "how nodes are asked"),
+    row("model.searchGroup", &["searchgroup"], Text, "", Ignored(ONE), "the group of nodes"),
+    row("jsoncallback", &[], Text, "", Refused("results are plain JSON"), "a function around the result"),
+    row("renderer.json.", &[], Text, "", Ignored(LATER), "how maps and weighted sets are written"),
+];
+
+/// The parameter of a name, and the name that it has in the table; of a group the name with what follows.
+#[must_use]
+pub fn find(name: &str) -> Option<(&'static Parameter, String)> {
+    let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
+    if let Some(row) =
+        PARAMETERS.iter().find(|row| is_it(&row.name) || row.aliases.iter().any(|a| is_it(&a)))
+    {
+        return Some((row, row.name.to_owned()));
+    }
+    PARAMETERS.iter().filter(|row| row.name.ends_with('.')).find_map(|row| {
+        let behind = |group: &&'static str| {
+            let head = name.get(..group.len())?;
+            head.eq_ignore_ascii_case(group).then(|| &name[group.len()..])
+        };
+        let rest = std::iter::once(&row.name).chain(row.aliases).find_map(behind)?;
+        Some((row, format!("{}{rest}", row.name)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARAMETERS, find};
+
+    #[test]
+    fn names_and_aliases_are_found() {
+        for (name, expected) in [
+            ("hits", Some("hits")),
+            ("COUNT", Some("hits")),
+            ("ranking", Some("ranking.profile")),
+            ("Ranking.Profile", Some("ranking.profile")),
+            ("input.query(Q)", Some("ranking.features.query(Q)")),
+            ("rankfeature.query(q)", Some("ranking.features.query(q)")),
+            ("ranking.matching.termwiseLimit", Some("ranking.matching.termwiseLimit")),
+            ("format", Some("presentation.format")),
+            ("format.tensors", Some("presentation.format.tensors")),
+            ("user_vector", None),
+            ("inputs", None),
+        ] {
+            let found = find(name).map(|(_, canonical)| canonical);
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_name_stands_twice() {
+        let mut names: Vec<String> = PARAMETERS
+            .iter()
+            .flat_map(|row| std::iter::once(&row.name).chain(row.aliases))
+            .map(|name| name.to_ascii_lowercase())
+            .collect();
+        names.sort();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+    }
+}
