@@ -8,6 +8,8 @@ use std::time::Duration;
 /// Where models come from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
+    /// From nowhere: what is served is an application package.
+    Nothing,
     /// A `config.json`.
     ConfigFile(PathBuf),
     /// A folder of models, a model folder with version folders, or a model file: names are those of the

@@ -7,9 +7,9 @@ use crate::repository::{Repository, Scope, Update};
 use crate::sequences::{Cleaner, Families};
 use crate::states::States;
 use crate::{
-    CallKey, Code, Error, ErrorKind, IndexEntry, IndexState, InferRequest, InferResponse, Method,
-    MetricsSnapshot, ModelConfig, ModelMetadata, ModelStatistics, Parameters, Protocol,
-    ReloadOutcome, VersionRef, VersionState, VersionStatus,
+    CallKey, Code, Deployments, Error, ErrorKind, IndexEntry, IndexState, InferRequest,
+    InferResponse, Method, MetricsSnapshot, ModelConfig, ModelMetadata, ModelStatistics,
+    Parameters, Protocol, ReloadOutcome, VersionRef, VersionState, VersionStatus,
 };
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -39,6 +39,8 @@ pub struct NodeConfig {
     pub cleaner: Option<Duration>,
     /// The folder in which states of sequences outlive the process; `None` for none.
     pub state_path: Option<PathBuf>,
+    /// Application packages beside the models.
+    pub deployments: Option<Arc<Deployments>>,
 }
 
 impl NodeConfig {
@@ -51,6 +53,7 @@ impl NodeConfig {
             poll: None,
             cleaner: None,
             state_path: None,
+            deployments: None,
         }
     }
 
@@ -66,6 +69,7 @@ pub struct Embedded {
     pool: Arc<Pool>,
     cleaner: Arc<Cleaner>,
     pub(crate) states: Option<Arc<States>>,
+    deployments: Option<Arc<Deployments>>,
     draining: AtomicBool,
     /// Requests that are in.
     inside: AtomicUsize,
@@ -127,6 +131,7 @@ impl Embedded {
             pool,
             cleaner,
             states,
+            deployments: config.deployments,
             draining: AtomicBool::new(false),
             inside: AtomicUsize::new(0),
             emptied: Notify::new(),
@@ -149,6 +154,12 @@ impl Embedded {
                 .map_err(no_thread)?;
         }
         Ok(node)
+    }
+
+    /// The application packages that it serves, if it serves any.
+    #[must_use]
+    pub fn deployments(&self) -> Option<&Arc<Deployments>> {
+        self.deployments.as_ref()
     }
 
     /// Evaluates a model. The request has arrived, and a quick one has run, when this returns; what waits is the future.

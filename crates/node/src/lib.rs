@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod code;
+mod deploy;
 mod embedded;
 mod error;
 mod evaluate;
@@ -62,6 +63,7 @@ mod tests;
 mod totals;
 
 pub use code::{CODES, Code, CodeRow};
+pub use deploy::{Content, Deployed, Deployments, LogLine, Prepared, SessionId, Upload};
 pub use embedded::{Embedded, NodeConfig};
 pub use error::{Error, ErrorKind};
 pub use info::{

@@ -33,6 +33,7 @@ pub mod proto;
 mod serve;
 mod tensors;
 pub mod tfserving;
+mod vespa;
 
 pub use admin::IdText;
 pub use fault::Fault;

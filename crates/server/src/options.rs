@@ -13,6 +13,8 @@ pub struct ServerOptions {
     pub http: Vec<SocketAddr>,
     /// Addresses for gRPC; port 0 takes a free one. Empty for none.
     pub grpc: Vec<SocketAddr>,
+    /// Addresses for deployments; port 0 takes a free one. Empty for none.
+    pub deploy: Vec<SocketAddr>,
     /// The largest body of a request, after decompression, over HTTP and gRPC.
     pub max_body_bytes: usize,
     /// How long a client may take to send the headers of a request.
@@ -36,6 +38,7 @@ impl Default for ServerOptions {
         ServerOptions {
             http: Vec::new(),
             grpc: Vec::new(),
+            deploy: Vec::new(),
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),

@@ -1,7 +1,7 @@
 //! Listening, connections and an orderly end.
 
 use crate::grpc::Services;
-use crate::http::{Shared, handle};
+use crate::http::{Port, Shared, handle};
 use crate::linger::{LingeringStream, Unread};
 use crate::options::ServerOptions;
 use crate::patience::PatientStream;
@@ -96,6 +96,7 @@ enum Phase {
 pub struct ServerHandle {
     http: Vec<SocketAddr>,
     grpc: Vec<SocketAddr>,
+    deploy: Vec<SocketAddr>,
     node: Arc<Embedded>,
     phase: watch::Sender<Phase>,
     listeners: Vec<JoinHandle<GracefulShutdown>>,
@@ -110,6 +111,11 @@ impl ServerHandle {
     /// The addresses that gRPC is bound to, with the ports that were taken.
     pub fn grpc_addresses(&self) -> &[SocketAddr] {
         &self.grpc
+    }
+
+    /// The addresses that deployments are bound to, with the ports that were taken.
+    pub fn deploy_addresses(&self) -> &[SocketAddr] {
+        &self.deploy
     }
 
     /// Ends in order: readiness turns to no and new requests are refused, listening stops, requests in flight
@@ -153,21 +159,34 @@ pub async fn serve(
 ) -> Result<ServerHandle, ServeError> {
     let http = bind(&options.http).await?;
     let grpc = bind(&options.grpc).await?;
+    let deploy = bind(&options.deploy).await?;
     let addresses =
         |list: &[TcpListener]| list.iter().filter_map(|l| l.local_addr().ok()).collect();
     let (http_addresses, grpc_addresses) = (addresses(&http), addresses(&grpc));
+    let deploy_addresses = addresses(&deploy);
     let shared = Arc::new(Shared::new(node.clone(), options));
     let (phase, phases) = watch::channel(Phase::Serve);
     let mut listeners = Vec::new();
-    for listener in http {
-        listeners.push(tokio::spawn(accept(listener, shared.clone(), phases.clone(), None)));
-    }
     let services = Services::new(&shared);
-    for listener in grpc {
-        let services = Some(services.clone());
-        listeners.push(tokio::spawn(accept(listener, shared.clone(), phases.clone(), services)));
+    for (bound, speaks) in [
+        (http, Speaks::Http(Port::Query)),
+        (grpc, Speaks::Grpc(services)),
+        (deploy, Speaks::Http(Port::Deploy)),
+    ] {
+        for listener in bound {
+            let accepting = accept(listener, shared.clone(), phases.clone(), speaks.clone());
+            listeners.push(tokio::spawn(accepting));
+        }
     }
-    Ok(ServerHandle { http: http_addresses, grpc: grpc_addresses, node, phase, listeners })
+    let (http, grpc, deploy) = (http_addresses, grpc_addresses, deploy_addresses);
+    Ok(ServerHandle { http, grpc, deploy, node, phase, listeners })
+}
+
+/// What the connections of a port carry.
+#[derive(Clone)]
+enum Speaks {
+    Http(Port),
+    Grpc(Services),
 }
 
 async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServeError> {
@@ -181,16 +200,15 @@ async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServeError> 
     Ok(listeners)
 }
 
-/// Accepts connections until told to stop; returns the connections that are still open. With `services` it
-/// serves gRPC, without REST.
+/// Accepts connections until told to stop; returns the connections that are still open.
 async fn accept(
     listener: TcpListener,
     shared: Arc<Shared>,
     mut phase: watch::Receiver<Phase>,
-    services: Option<Services>,
+    speaks: Speaks,
 ) -> GracefulShutdown {
     let connections = GracefulShutdown::new();
-    let builder = Arc::new(connection_builder(&shared.options, services.is_some()));
+    let builder = Arc::new(connection_builder(&shared.options, matches!(speaks, Speaks::Grpc(_))));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => Some(accepted),
@@ -205,11 +223,11 @@ async fn accept(
                 continue;
             }
         };
-        connect(stream, &builder, &connections, &shared, services.clone(), phase.clone());
+        connect(stream, &builder, &connections, &shared, speaks.clone(), phase.clone());
     }
     // Clients that the kernel has let in already are connected as far as they know.
     while let Ok(Ok((stream, _))) = tokio::time::timeout(Duration::ZERO, listener.accept()).await {
-        connect(stream, &builder, &connections, &shared, services.clone(), phase.clone());
+        connect(stream, &builder, &connections, &shared, speaks.clone(), phase.clone());
     }
     connections
 }
@@ -243,7 +261,7 @@ fn connect(
     builder: &Arc<Builder<TokioExecutor>>,
     connections: &GracefulShutdown,
     shared: &Arc<Shared>,
-    services: Option<Services>,
+    speaks: Speaks,
     mut phase: watch::Receiver<Phase>,
 ) {
     // Answers are written whole; waiting for more to send would only delay them.
@@ -257,14 +275,14 @@ fn connect(
     let shared = shared.clone();
     tokio::spawn(async move {
         let serve = async move {
-            match services {
-                None => {
+            match speaks {
+                Speaks::Http(port) => {
                     let service = service_fn(move |request| {
-                        handle(shared.clone(), unread.clone(), peer, request)
+                        handle(shared.clone(), port, unread.clone(), peer, request)
                     });
                     watcher.watch(builder.serve_connection(io, service).into_owned()).await
                 }
-                Some(services) => {
+                Speaks::Grpc(services) => {
                     watcher.watch(builder.serve_connection(io, services).into_owned()).await
                 }
             }

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
-use crate::commands::{bench, check, conformance, encode, inspect, rank, run, sequence, tensor};
+use crate::commands::{
+    bench, check, conformance, deploy, encode, inspect, rank, run, sequence, tensor,
+};
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::serve;
@@ -27,6 +29,7 @@ pub fn command() -> Command {
         .subcommand(bench::BenchArgs::augment_args(Command::new("bench")))
         .subcommand(check::CheckArgs::augment_args(Command::new("check")))
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
+        .subcommand(deploy::DeployArgs::augment_args(Command::new("deploy")))
         .subcommand(encode::EncodeArgs::augment_args(Command::new("encode")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
         .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
@@ -76,6 +79,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "bench" => bench::run(&parsed(args)?),
         "check" => check::run(&parsed(args)?),
         "conformance" => conformance::run(&parsed(args)?),
+        "deploy" => deploy::run(&parsed(args)?).map(|()| true),
         "encode" => encode::run(&parsed(args)?).map(|()| true),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
         "rank" => rank::run(&parsed(args)?).map(|()| true),

@@ -95,21 +95,37 @@ impl Target {
     /// # Errors
     /// No connection, and answers that break off.
     pub fn send(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer, Failure> {
+        let length = body.len() as u64;
+        self.send_body(method, path, "application/octet-stream", (&mut &*body, length), TIMEOUT)
+    }
+
+    /// Sends one request with a body of some length and type; the answer may take as long as `patience`.
+    ///
+    /// # Errors
+    /// As [`Target::send`].
+    pub fn send_body(
+        &self,
+        method: &str,
+        path: &str,
+        kind: &str,
+        (body, length): (&mut dyn Read, u64),
+        patience: Duration,
+    ) -> Result<Answer, Failure> {
         let none = |e: std::io::Error| {
             Failure::failed(format!(
                 "no answer from {self}: {e}; is the server running (`stead serve`)? --target names \
                  another one"
             ))
         };
-        let mut stream = self.connect().map_err(none)?;
+        let mut stream = self.connect(patience).map_err(none)?;
         let head = format!(
-            "{method} {}{path} HTTP/1.0\r\nHost: {}\r\nContent-Length: {}\r\n\r\n",
-            self.prefix,
-            self.authority,
-            body.len()
+            "{method} {}{path} HTTP/1.0\r\nHost: {}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n",
+            self.prefix, self.authority,
         );
         // A server that refuses a request early answers before it has read everything.
-        let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+        let sent = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| std::io::copy(&mut body.take(length), &mut stream).map(drop));
         let mut bytes = Vec::new();
         let read = stream.take(MAX_ANSWER).read_to_end(&mut bytes);
         match parse(&bytes) {
@@ -121,7 +137,7 @@ impl Target {
         }
     }
 
-    fn connect(&self) -> std::io::Result<TcpStream> {
+    fn connect(&self, patience: Duration) -> std::io::Result<TcpStream> {
         let host = match self.authority.rsplit_once(':') {
             Some((host, _)) if !self.authority.ends_with(']') => host,
             _ => &self.authority,
@@ -131,7 +147,7 @@ impl Target {
         for address in (host, self.port).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, TIMEOUT) {
                 Ok(stream) => {
-                    stream.set_read_timeout(Some(TIMEOUT))?;
+                    stream.set_read_timeout(Some(patience))?;
                     stream.set_write_timeout(Some(TIMEOUT))?;
                     return Ok(stream);
                 }

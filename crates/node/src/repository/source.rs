@@ -29,6 +29,7 @@ pub(super) struct Listing {
 /// [`ErrorKind::ConfigMissing`], [`ErrorKind::ConfigInvalid`].
 pub(super) fn read(source: &Source) -> Result<Listing, Error> {
     match source {
+        Source::Nothing => Ok(Listing::default()),
         Source::ConfigFile(file) => config_file(file),
         Source::Path(path) => {
             let config = path.join("config.json");

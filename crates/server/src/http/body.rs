@@ -1,6 +1,7 @@
 //! Reading a request's body: bounded in size, in pieces, in time and after decompression.
 
 use crate::fault::Fault;
+use crate::linger::Unread;
 use bytes::{Bytes, BytesMut};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use http_body_util::BodyExt;
@@ -25,28 +26,58 @@ fn too_large(limit: usize) -> Fault {
     )
 }
 
-/// Reads a body of at most `limit` bytes whose pieces arrive within `pause` of each other.
+/// The pieces of a body that arrive within `pause` of each other.
+#[derive(Debug)]
+pub struct Pieces {
+    body: Incoming,
+    pause: Duration,
+    unread: Unread,
+}
+
+impl Pieces {
+    /// Those of a body. `unread` learns when all are read.
+    pub fn new(body: Incoming, pause: Duration, unread: Unread) -> Pieces {
+        Pieces { body, pause, unread }
+    }
+
+    /// The next one; nothing at the end.
+    ///
+    /// # Errors
+    /// Bodies that are too slow or break off.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        loop {
+            let frame = match tokio::time::timeout(self.pause, self.body.frame()).await {
+                Ok(Some(Ok(frame))) => frame,
+                Ok(Some(Err(_))) => return Err(Fault::invalid("request body broke off")),
+                Ok(None) => {
+                    self.unread.set(false);
+                    return Ok(None);
+                }
+                Err(_) => {
+                    let text = "request body arrives too slowly";
+                    return Err(Fault::new(Code::DeadlineExceeded, text));
+                }
+            };
+            if let Ok(piece) = frame.into_data() {
+                return Ok(Some(piece));
+            }
+        }
+    }
+}
+
+/// Reads a body of at most `limit` bytes.
 ///
 /// # Errors
 /// Bodies that are too large, too slow, or break off.
-pub async fn read_body(mut body: Incoming, limit: usize, pause: Duration) -> Result<Bytes, Fault> {
-    let declared = body.size_hint().lower();
+pub async fn read_body(mut pieces: Pieces, limit: usize) -> Result<Bytes, Fault> {
+    let declared = pieces.body.size_hint().lower();
     if declared > limit as u64 {
         return Err(too_large(limit));
     }
     let mut first: Option<Bytes> = None;
     let mut all: Option<BytesMut> = None;
     let mut tiny = 0usize;
-    loop {
-        let frame = match tokio::time::timeout(pause, body.frame()).await {
-            Ok(Some(Ok(frame))) => frame,
-            Ok(Some(Err(_))) => return Err(Fault::invalid("request body broke off")),
-            Ok(None) => break,
-            Err(_) => {
-                return Err(Fault::new(Code::DeadlineExceeded, "request body arrives too slowly"));
-            }
-        };
-        let Ok(piece) = frame.into_data() else { continue };
+    while let Some(piece) = pieces.next().await? {
         let so_far = first.as_ref().map_or(0, Bytes::len) + all.as_ref().map_or(0, BytesMut::len);
         if so_far + piece.len() > limit {
             return Err(too_large(limit));

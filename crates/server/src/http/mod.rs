@@ -4,7 +4,7 @@ mod body;
 mod reply;
 mod route;
 
-pub use body::{Encoding, LARGE, decode};
+pub use body::{Encoding, LARGE, Pieces, decode};
 pub use reply::{CorsHeaders, Dialect, INFERENCE_HEADER, Reply};
 pub use route::{ModelPart, Route, TfsCall, V1, V2, percent_decode, route};
 
@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::linger::Unread;
 use crate::options::ServerOptions;
 use crate::panics::CatchPanic;
-use crate::{kserve, metrics, tfserving};
+use crate::{kserve, metrics, tfserving, vespa};
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Request, Response};
@@ -28,6 +28,15 @@ use stead_node::{Code, Embedded};
 
 /// The header by which a client names a request for the log; it is given back.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What a port is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Port {
+    /// Inference and queries.
+    Query,
+    /// Deployments.
+    Deploy,
+}
 
 /// What all requests share.
 #[derive(Debug)]
@@ -84,12 +93,22 @@ impl Body {
         self.query.as_deref().unwrap_or_default()
     }
 
+    /// A header as a text.
+    pub fn text(&self, name: http::header::HeaderName) -> Option<&str> {
+        self.header(name)
+    }
+
     /// Lets in who may look after sequences; see [`admin::admit`].
     ///
     /// # Errors
     /// As there.
     pub fn admit(&self, open: bool) -> Result<(), Fault> {
         admin::admit(self.peer, &self.headers, open)
+    }
+
+    /// The bytes of the body as they arrive, however many they are.
+    pub fn pieces(self, options: &ServerOptions) -> Pieces {
+        Pieces::new(self.incoming, options.body_timeout, self.unread)
     }
 
     /// Reads and decompresses the body.
@@ -99,8 +118,7 @@ impl Body {
     pub async fn read(self, options: &ServerOptions) -> Result<Bytes, Fault> {
         let encoding = Encoding::from_header(self.header(CONTENT_ENCODING))?;
         let limit = options.max_body_bytes;
-        let bytes = body::read_body(self.incoming, limit, options.body_timeout).await?;
-        self.unread.set(false);
+        let bytes = body::read_body(self.pieces(options), limit).await?;
         // A small body may be a bomb, so what is compressed always leaves the thread that does I/O.
         match encoding {
             Encoding::Identity => Ok(bytes),
@@ -127,6 +145,7 @@ pub async fn blocking<T: Send + 'static>(
 /// None.
 pub async fn handle(
     shared: Arc<Shared>,
+    port: Port,
     unread: Unread,
     peer: Option<IpAddr>,
     request: Request<Incoming>,
@@ -134,20 +153,33 @@ pub async fn handle(
     let started = Instant::now();
     let (parts, incoming) = request.into_parts();
     let path = parts.uri.path();
-    let dialect = if path.starts_with("/v1/") { Dialect::Tfs } else { Dialect::Kserve };
+    let dialect = match port {
+        Port::Deploy => Dialect::Deploy,
+        Port::Query if path.starts_with("/v1/") => Dialect::Tfs,
+        Port::Query => Dialect::Kserve,
+    };
     let text = |name: &HeaderName| parts.headers.get(name).and_then(|v| v.to_str().ok());
     let accept_encoding = text(&ACCEPT_ENCODING).map(str::to_owned);
     let client_id = parts.headers.get(REQUEST_ID).cloned();
-    if shared.cors.enabled() && parts.method == Method::OPTIONS && text(&ORIGIN).is_some() {
+    let cors = Some(&shared.cors).filter(|cors| port == Port::Query && cors.enabled());
+    if let Some(cors) = cors
+        && parts.method == Method::OPTIONS
+        && text(&ORIGIN).is_some()
+    {
         let mut response = Reply::empty().into_response(None);
-        shared.cors.apply(&mut response);
+        cors.apply(&mut response);
         return Ok(response);
     }
-    let route = route(&parts.method, path);
     unread.set(!incoming.is_end_stream());
     let query = parts.uri.query().map(str::to_owned);
     let body = Body { headers: parts.headers, incoming, unread, peer, query };
-    let work = CatchPanic::new(dispatch(&shared, route, body));
+    let (method, path) = (parts.method.clone(), parts.uri.path());
+    let work = CatchPanic::new(async {
+        match port {
+            Port::Query => dispatch(&shared, route(&method, path), body).await,
+            Port::Deploy => vespa::deploy::answer(&shared, &method, path, body).await,
+        }
+    });
     let reply = match work.await {
         Some(Ok(reply)) => reply,
         Some(Err(Fault(error))) => Reply::error(&error, dialect),
@@ -173,7 +205,9 @@ pub async fn handle(
     if let Some(id) = client_id {
         response.headers_mut().insert(REQUEST_ID, id);
     }
-    shared.cors.apply(&mut response);
+    if let Some(cors) = cors {
+        cors.apply(&mut response);
+    }
     Ok(response)
 }
 
@@ -181,6 +215,7 @@ async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Repl
     match route {
         Route::V2(call) => kserve::rest::answer(shared, call, body).await,
         Route::V1(call) => tfserving::rest::answer(shared, call, body).await,
+        Route::Application(call) => vespa::status::answer(shared, call),
         Route::Metrics => metrics::answer(shared, body.accept()),
         Route::WrongMethod => Err(Fault::new(Code::MethodNotAllowed, "Unsupported method")),
         Route::NotServed(what) => Err(Fault::unimplemented(format!("{what} is not served"))),

@@ -32,6 +32,8 @@ pub enum Dialect {
     Kserve,
     /// `/v1`: OpenVINO Model Server's TensorFlow Serving API.
     Tfs,
+    /// The deploy port: Vespa's config server.
+    Deploy,
 }
 
 impl Dialect {
@@ -41,6 +43,7 @@ impl Dialect {
         let status = match self {
             Dialect::Kserve => row.kserve_http,
             Dialect::Tfs => row.tfs_http,
+            Dialect::Deploy => row.deploy_http.0,
         };
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -98,17 +101,30 @@ impl Reply {
         Reply { content_type, body: body.into(), json_len, ..Reply::empty() }
     }
 
-    /// `{"error": "..."}` with the status of the dialect.
+    /// `{"error": "..."}`, or `{"error-code": "...", "message": "..."}`, with the status of the dialect.
     pub fn error(error: &Error, dialect: Dialect) -> Reply {
         #[derive(Serialize)]
-        struct Body {
-            error: String,
+        #[serde(untagged)]
+        enum Body {
+            Plain {
+                error: String,
+            },
+            Deploy {
+                #[serde(rename = "error-code")]
+                code: &'static str,
+                message: String,
+            },
         }
         let status = dialect.status(error.code);
         if status == StatusCode::NO_CONTENT {
             return Reply { status, ..Reply::empty() };
         }
-        let body = serde_json::to_vec(&Body { error: error.to_string() }).unwrap_or_default();
+        let text = error.to_string();
+        let body = match dialect {
+            Dialect::Kserve | Dialect::Tfs => Body::Plain { error: text },
+            Dialect::Deploy => Body::Deploy { code: error.code.row().deploy_http.1, message: text },
+        };
+        let body = serde_json::to_vec(&body).unwrap_or_default();
         Reply { status, ..Reply::json(body) }
     }
 

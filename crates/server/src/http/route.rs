@@ -1,6 +1,7 @@
 //! Paths. Routed by hand: a dozen patterns, two of them (`:predict`, digits only) that routers cannot say.
 
 use crate::admin::{SequenceCall, sequence_route};
+use crate::vespa::status::StatusCall;
 use http::Method;
 use std::borrow::Cow;
 
@@ -11,6 +12,8 @@ pub enum Route {
     V2(V2),
     /// A call below `/v1`.
     V1(V1),
+    /// What is known of the application that is served.
+    Application(StatusCall),
     /// `GET /metrics`
     Metrics,
     /// The path exists, the method does not.
@@ -114,6 +117,12 @@ pub fn route(method: &Method, path: &str) -> Route {
     }
     if let Some(rest) = path.strip_prefix("/v1/") {
         return v1_route(method, rest);
+    }
+    if let Some(call) = StatusCall::of(path) {
+        return match *method {
+            Method::GET | Method::HEAD => Route::Application(call),
+            _ => Route::WrongMethod,
+        };
     }
     match path.strip_prefix("/v2") {
         Some("") => on(method, Method::GET, Route::V2(V2::Server)),

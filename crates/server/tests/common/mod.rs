@@ -6,7 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use stead_node::{Embedded, NodeConfig};
+use stead_app::Source;
+use stead_node::{Deployments, Embedded, NodeConfig};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, serve};
 use stead_tensor::DType;
@@ -16,6 +17,8 @@ use tempfile::TempDir;
 pub struct Fixture {
     pub http: SocketAddr,
     pub grpc: SocketAddr,
+    /// Of a server that deploys.
+    pub deploy: Option<SocketAddr>,
     pub node: Arc<Embedded>,
     pub handle: Option<ServerHandle>,
     runtime: Option<tokio::runtime::Runtime>,
@@ -155,6 +158,25 @@ impl Fixture {
         Fixture::over(folder, Embedded::start(config).unwrap(), |_| {})
     }
 
+    /// A server that deploys to `folder`.
+    pub fn deploying(folder: TempDir) -> Fixture {
+        let deployments = Deployments::open(folder.path()).unwrap();
+        let config =
+            NodeConfig { deployments: Some(deployments), ..NodeConfig::new(Source::Nothing) };
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let node = Embedded::start(config).unwrap();
+        Fixture::over(folder, node, |options| options.deploy = vec![any])
+    }
+
+    /// Ends the server; what it left in its folder.
+    pub fn end(mut self) -> TempDir {
+        drop(self.handle.take());
+        // Tasks that still run hold the node, and it the folder.
+        self.runtime.take().unwrap().shutdown_timeout(Duration::from_secs(20));
+        let empty = tempfile::tempdir().unwrap();
+        std::mem::replace(&mut self.folder, empty)
+    }
+
     fn over(
         folder: TempDir,
         node: Arc<Embedded>,
@@ -177,6 +199,7 @@ impl Fixture {
         Fixture {
             http: handle.http_addresses()[0],
             grpc: handle.grpc_addresses()[0],
+            deploy: handle.deploy_addresses().first().copied(),
             node,
             handle: Some(handle),
             runtime: Some(runtime),

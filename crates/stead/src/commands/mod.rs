@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod conformance;
+pub mod deploy;
 pub mod encode;
 pub mod inspect;
 pub mod rank;

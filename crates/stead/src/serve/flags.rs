@@ -94,18 +94,21 @@ pub const FLAGS: &[Flag] = &[
     flag("sequence_admin_enable", "", "", Own, "let other machines look after sequences (list, end, export, ...); without it only this one may"),
     flag("drain_seconds", "SECONDS", "30", Own, "how long SIGTERM waits for requests in flight"),
     flag("state_path", "DIR", "", Own, "folder for sequences that survive a restart or do not fit the memory; one process at a time"),
+    flag("data", "DIR", "", Own, "folder for applications that are deployed here and their documents; excludes PATH and the model flags; one process at a time"),
+    flag("deploy_port", "PORT", "19071", Own, "port for deployments of application packages; 0 turns it off; needs --data"),
+    flag("deploy_bind_address", "ADDRESSES", "127.0.0.1", Own, "addresses for deployments, separated by commas; needs --data"),
     flag("log_format", "FORMAT", "text", Own, "text or json"),
 ];
 
 /// The subcommand `serve`.
 pub fn command() -> Command {
     let path = Arg::new("path").value_name("PATH").help(
-        "a model file, a model folder with version folders, a folder of models or a config.json",
+        "a model file, a model folder with version folders, a folder of models, a config.json, or an application package (folder, zip or tar.gz)",
     );
     let serve = Command::new("serve")
-        .about("Serve models over HTTP and gRPC")
+        .about("Serve models and applications over HTTP and gRPC")
         .after_help(
-            "Examples:\n  stead serve models/\n  stead serve --model_name bert --model_path models/bert --rest_port 8080\n  \
+            "Examples:\n  stead serve models/\n  stead serve --data /var/lib/stead   (applications come by `stead deploy`)\n  stead serve my-app/\n  stead serve --model_name bert --model_path models/bert --rest_port 8080\n  \
              stead --config_path config.json --port 9000   (with a flag of OpenVINO Model Server, `serve` may be left out)",
         )
         .arg(path);

@@ -10,14 +10,15 @@ use std::future::Future;
 use std::net::SocketAddr;
 
 use clap::ArgMatches;
+use stead_app::package::PackageFiles;
 use stead_app::{ServerConfig, Source};
-use stead_node::{Embedded, NodeConfig};
+use stead_node::{Deployments, Embedded, NodeConfig};
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, is_metric};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
-use options::ServeOptions;
+use options::{Applications, ServeOptions};
 
 /// Runs the command.
 pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
@@ -31,7 +32,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
         tracing::warn!("{note}");
     }
     runtime()?.block_on(async {
-        let server = start(node_config(&options), server_options(&options)?).await?;
+        let server = start(node_config(&options)?, server_options(&options)?).await?;
         announce(&options, &server);
         until_told(server, options.drain).await
     })
@@ -51,21 +52,34 @@ pub async fn start(node: NodeConfig, server: ServerOptions) -> Result<ServerHand
     stead_server::serve(server, node).await.map_err(Failure::failed)
 }
 
-fn node_config(options: &ServeOptions) -> NodeConfig {
-    NodeConfig {
+fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
+    let deployments = match &options.applications {
+        None => None,
+        Some(Applications::Data(folder)) => {
+            let folder = folder.join("applications");
+            Some(Deployments::open(&folder).map_err(Failure::failed)?)
+        }
+        Some(Applications::Package(path)) => {
+            let files = PackageFiles::open(path).map_err(Failure::failed)?;
+            Some(Deployments::of_package(&files).map_err(Failure::failed)?)
+        }
+    };
+    Ok(NodeConfig {
         defaults: options.settings.clone(),
         threads: options.threads,
         poll: options.poll,
         cleaner: options.cleaner,
         state_path: options.state_path.clone(),
+        deployments,
         ..NodeConfig::new(options.source.clone())
-    }
+    })
 }
 
 fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
     Ok(ServerOptions {
         http: options.rest.clone(),
         grpc: options.grpc.clone(),
+        deploy: options.deploy.clone(),
         max_body_bytes: options.max_body_bytes,
         metrics: metrics(options)?,
         sequence_admin: options.sequence_admin,
@@ -107,6 +121,9 @@ fn announce(options: &ServeOptions, server: &ServerHandle) {
     }
     for address in server.grpc_addresses() {
         tracing::info!("gRPC on {address}");
+    }
+    for address in server.deploy_addresses() {
+        tracing::info!("deployments on http://{address}");
     }
     let local = |list: &[SocketAddr]| list.iter().all(|address| address.ip().is_loopback());
     if local(&options.rest) && local(&options.grpc) {

@@ -1,5 +1,7 @@
 //! Which models to serve: the PATH, a config file or one model from flags.
 
+use std::path::PathBuf;
+
 use clap::ArgMatches;
 use serde_json::Value;
 use stead_app::{MODEL_KEYS, ModelSettings, Source, apply_model_key};
@@ -16,7 +18,17 @@ fn model_flags() -> impl Iterator<Item = &'static str> {
     ["model_name", "model_path"].into_iter().chain(keys)
 }
 
-/// The models that the flags name.
+/// The package of an application that the flags name: a PATH that looks like one. A folder does by its
+/// `services.xml`, and a zip or tar.gz by its name.
+pub fn package(matches: &ArgMatches) -> Option<PathBuf> {
+    let path = PathBuf::from(text(matches, "path")?);
+    let has = |file: &str| path.join(file).is_file();
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let is_archive = [".zip", ".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end));
+    (is_archive || has("services.xml") || has("application/services.xml")).then_some(path)
+}
+
+/// The models that the flags name; none where an application is served.
 ///
 /// # Errors
 /// [`Failure::Usage`] when they name none, or models in two ways.
@@ -27,9 +39,25 @@ pub fn source(matches: &ArgMatches, settings: &ModelSettings) -> Result<Source, 
     if let (Some(_), Some(flag)) = (given("config_path"), model_flag) {
         return Err(Failure::usage(format!("--config_path excludes --{flag}")));
     }
+    if given("data").is_some() {
+        let other = [("path", "PATH"), ("config_path", "--config_path")];
+        if let Some((_, other)) = other.iter().find(|(name, _)| given(name).is_some()) {
+            return Err(Failure::usage(format!("--data excludes {other}")));
+        }
+        return match model_flag {
+            Some(flag) => Err(Failure::usage(format!("--data excludes --{flag}"))),
+            None => Ok(Source::Nothing),
+        };
+    }
     if let Some(path) = path {
         if given("config_path").is_some() {
             return Err(Failure::usage("PATH excludes --config_path"));
+        }
+        if package(matches).is_some() {
+            return match model_flag {
+                Some(flag) => Err(Failure::usage(format!("an application excludes --{flag}"))),
+                None => Ok(Source::Nothing),
+            };
         }
         if let Some(flag @ ("model_name" | "model_path")) = model_flag {
             return Err(Failure::usage(format!("PATH excludes --{flag}")));

@@ -16,6 +16,8 @@ use crate::failure::Failure;
 const DEFAULT_GRPC_PORT: u16 = 9000;
 /// HTTP port when neither port is given.
 const DEFAULT_REST_PORT: u16 = 8080;
+/// The port of Vespa's config server.
+const DEFAULT_DEPLOY_PORT: u16 = 19071;
 /// OpenVINO Model Server listens on every address; a server without authentication should not, unless told.
 const LOOPBACK: &str = "127.0.0.1";
 
@@ -24,12 +26,16 @@ const LOOPBACK: &str = "127.0.0.1";
 pub struct ServeOptions {
     /// The models.
     pub source: Source,
+    /// The applications beside them.
+    pub applications: Option<Applications>,
     /// What holds for every model that says nothing else.
     pub settings: ModelSettings,
     /// Where gRPC listens; empty for nowhere.
     pub grpc: Vec<SocketAddr>,
     /// Where HTTP listens; empty for nowhere.
     pub rest: Vec<SocketAddr>,
+    /// Where deployments are taken; empty for nowhere.
+    pub deploy: Vec<SocketAddr>,
     /// How often to look for changes; `None` for never.
     pub poll: Option<Duration>,
     /// Time between two scans for idle sequences; `None` for no scans.
@@ -54,6 +60,15 @@ pub struct ServeOptions {
     pub log: LogOptions,
     /// Things that the user should know, for the log.
     pub notes: Vec<String>,
+}
+
+/// Where applications come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Applications {
+    /// They are deployed to this folder, on a port of its own.
+    Data(PathBuf),
+    /// A package that is served as it is, in memory.
+    Package(PathBuf),
 }
 
 /// Where the log goes and what it holds.
@@ -88,6 +103,10 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     let grpc = addresses("grpc_bind_address", given("grpc_bind_address"), grpc_port)?;
     let rest = addresses("rest_bind_address", given("rest_bind_address"), rest_port)?;
 
+    let deploy = deploy_addresses(matches)?;
+    let data = given("data").map(|folder| Applications::Data(folder.into()));
+    let applications = data.or_else(|| model::package(matches).map(Applications::Package));
+
     if given("rest_workers").is_some() && rest_port.is_none() {
         return Err(Failure::usage("--rest_workers needs --rest_port"));
     }
@@ -118,9 +137,11 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     Ok(ServeOptions {
         cleaner: (minutes > 0).then(|| Duration::from_secs(60 * minutes)),
         source,
+        applications,
         settings,
         grpc,
         rest,
+        deploy,
         poll: (poll > 0).then(|| Duration::from_secs(poll)),
         state_path: given("state_path").map(PathBuf::from),
         threads: number(matches, "threads", 1, 4096)?.map(|n| n as usize),
@@ -169,6 +190,22 @@ fn ports(grpc: Option<&str>, rest: Option<&str>) -> Result<(Option<u16>, Option<
         _ if on(grpc) == on(rest) => Err(Failure::usage("--port and --rest_port must differ")),
         _ => Ok((on(grpc), on(rest))),
     }
+}
+
+/// Where deployments are taken: nowhere without a folder for them.
+fn deploy_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
+    let port = number(matches, "deploy_port", 0, u64::from(u16::MAX))?;
+    let hosts = text(matches, "deploy_bind_address");
+    if text(matches, "data").is_none() {
+        let flag = [("deploy_port", port.is_some()), ("deploy_bind_address", hosts.is_some())];
+        let flag = flag.iter().find(|(_, is_given)| *is_given);
+        return match flag {
+            Some((flag, _)) => Err(Failure::usage(format!("--{flag} needs --data"))),
+            None => Ok(Vec::new()),
+        };
+    }
+    let port = port.map_or(DEFAULT_DEPLOY_PORT, |port| port as u16);
+    addresses("deploy_bind_address", hosts, Some(port).filter(|port| *port != 0))
 }
 
 /// The socket addresses of a comma list of hosts; none without a port, but the list is checked.
@@ -281,11 +318,32 @@ mod tests {
                 "--model_name m --model_path p --target_device GPU",
                 "--target_device is not supported: stead computes on the CPU only, not on \"GPU\"",
             ),
+            ("m --deploy_port 1", "--deploy_port needs --data"),
+            ("m --data d", "--data excludes PATH"),
+            ("--data d --config_path c", "--data excludes --config_path"),
+            ("--data d --nireq 2", "--data excludes --nireq"),
+            ("--data d --deploy_port 65536", "--deploy_port: 65536 is above 65535"),
+            ("app.zip --nireq 2", "an application excludes --nireq"),
             ("m --unknown", "unexpected argument found"),
         ];
         for (line, expected) in cases {
             assert_eq!(options(line).map(|_| ()), Err(Failure::usage(expected)), "{line}");
         }
+    }
+
+    #[test]
+    fn applications_come_from_a_folder_or_are_a_package() {
+        let data = options("--data d").unwrap();
+        assert_eq!(data.applications, Some(Applications::Data("d".into())));
+        assert_eq!(
+            (data.source, data.deploy),
+            (Source::Nothing, vec!["127.0.0.1:19071".parse().unwrap()])
+        );
+        assert_eq!(options("--data d --deploy_port 0").unwrap().deploy, []);
+        let package = options("app.zip").unwrap();
+        assert_eq!(package.applications, Some(Applications::Package("app.zip".into())));
+        assert_eq!((package.source, package.deploy), (Source::Nothing, vec![]));
+        assert_eq!(options("m").unwrap().applications, None);
     }
 
     #[test]

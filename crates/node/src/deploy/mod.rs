@@ -1,0 +1,329 @@
+//! Deployments: application packages as sessions, which are created, prepared and activated, in the way of Vespa's config
+//! server (documentation, `reference/deploy-rest-api-v2.html`). There is one application, `default`.
+//!
+//! Preparing does everything that can fail: the package is read, its models are loaded, its expressions compiled. Activating is
+//! a switch: queries that run finish on what they began with, and a package that is broken changes nothing.
+
+mod deployed;
+mod folder;
+mod session;
+mod upload;
+
+pub use deployed::{Deployed, LogLine};
+pub use session::{Content, SessionId};
+pub use upload::Upload;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use arc_swap::ArcSwapOption;
+use stead_app::package::PackageFiles;
+
+use crate::{Code, Error};
+use folder::Folder;
+use session::{Session, State};
+
+/// The applications of a node: at most one is active, and any number of sessions wait beside it.
+pub struct Deployments {
+    /// Where sessions are kept; none for a package that is served as it is.
+    sessions: Option<Mutex<Sessions>>,
+    active: ArcSwapOption<Deployed>,
+}
+
+struct Sessions {
+    folder: Folder,
+    list: Vec<Session>,
+    /// The session that is active.
+    active: Option<SessionId>,
+    /// What the session that was prepared last is going to be, so that activating it is quick.
+    ready: Option<Arc<Deployed>>,
+}
+
+/// A session that was prepared.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The session.
+    pub session: SessionId,
+    /// What there is to tell of the package.
+    pub log: Vec<LogLine>,
+}
+
+impl Deployments {
+    /// The deployments of a folder, which is made if there is none. The application that was active is prepared and activated
+    /// again; if that fails, the log tells why and nothing is active.
+    ///
+    /// # Errors
+    /// When another process holds the folder, or it cannot be read.
+    pub fn open(folder: &Path) -> Result<Arc<Deployments>, Error> {
+        let folder = Folder::open(folder)?;
+        let mut sessions =
+            Sessions { list: folder.sessions()?, active: folder.active()?, folder, ready: None };
+        let active = sessions.active.and_then(|id| {
+            let found = sessions.prepared(id);
+            found.inspect_err(|e| tracing::error!(session = id.0, "not activated: {e}")).ok()
+        });
+        sessions.ready = None;
+        let active = ArcSwapOption::new(active);
+        Ok(Arc::new(Deployments { sessions: Some(Mutex::new(sessions)), active }))
+    }
+
+    /// One package, which stays what it is.
+    ///
+    /// # Errors
+    /// Those of the package.
+    pub fn of_package(files: &PackageFiles) -> Result<Arc<Deployments>, Error> {
+        let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now())?;
+        let active = ArcSwapOption::from_pointee(deployed);
+        Ok(Arc::new(Deployments { sessions: None, active }))
+    }
+
+    /// The application that is served.
+    #[must_use]
+    pub fn active(&self) -> Option<Arc<Deployed>> {
+        self.active.load_full()
+    }
+
+    /// Whether applications can be deployed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.sessions.is_some()
+    }
+
+    fn sessions(&self) -> Result<MutexGuard<'_, Sessions>, Error> {
+        let sessions = self.sessions.as_ref().ok_or_else(|| {
+            Error::new(Code::FailedPrecondition, "this server has no folder for deployments")
+        })?;
+        Ok(sessions.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A place for the bytes of a package.
+    ///
+    /// # Errors
+    /// When there is no folder, or it takes no file.
+    pub fn upload(&self) -> Result<Upload, Error> {
+        self.sessions()?.folder.upload()
+    }
+
+    /// A session of an uploaded package.
+    ///
+    /// # Errors
+    /// [`Code::InvalidPackage`] when it is no archive, damaged, or too large.
+    pub fn create(&self, upload: Upload) -> Result<SessionId, Error> {
+        self.sessions()?.create(|folder, id| folder.unpack(upload, id))
+    }
+
+    /// A session of the files of the active application.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] when none is active.
+    pub fn create_from_active(&self) -> Result<SessionId, Error> {
+        let mut sessions = self.sessions()?;
+        let from = sessions.active.ok_or_else(no_active)?;
+        sessions.create(|folder, id| folder.copy(from, id))
+    }
+
+    /// Reads, checks and loads the package of a session.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`], [`Code::InvalidPackage`] with all that is wrong.
+    pub fn prepare(&self, id: SessionId) -> Result<Prepared, Error> {
+        let mut sessions = self.sessions()?;
+        sessions.check_inactive(id)?;
+        let deployed = sessions.prepared(id)?;
+        sessions.set(id, State::Prepared)?;
+        Ok(Prepared { session: id, log: deployed.log.clone() })
+    }
+
+    /// Whether a session is prepared.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`]; [`Code::InvalidArgument`] if it is active or not prepared.
+    pub fn check_prepared(&self, id: SessionId) -> Result<(), Error> {
+        let sessions = self.sessions()?;
+        sessions.check_inactive(id)?;
+        sessions.check_prepared(id)
+    }
+
+    /// Serves the application of a session that was prepared, from the next request on. Sessions before it go.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`]; [`Code::InvalidArgument`] if it is not prepared; [`Code::Aborted`] if another one became active
+    /// since it was created.
+    pub fn activate(&self, id: SessionId) -> Result<Arc<Deployed>, Error> {
+        let mut sessions = self.sessions()?;
+        sessions.check_inactive(id)?;
+        sessions.check_prepared(id)?;
+        sessions.check_current(id)?;
+        let deployed = sessions.prepared(id)?;
+        sessions.folder.set_active(Some(id))?;
+        // From here on a restart finds the new application.
+        self.active.store(Some(Arc::clone(&deployed)));
+        let before = sessions.active.replace(id);
+        sessions.ready = None;
+        sessions.set(id, State::Activated)?;
+        // The one before stays: it is what one goes back to.
+        sessions.remove(|session| session.id < id && Some(session.id) != before);
+        Ok(deployed)
+    }
+
+    /// Ends the active application; its documents stay.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] when none is active.
+    pub fn delete(&self) -> Result<(), Error> {
+        let mut sessions = self.sessions()?;
+        let id = sessions.active.ok_or_else(no_active)?;
+        sessions.folder.set_active(None)?;
+        self.active.store(None);
+        sessions.active = None;
+        sessions.remove(|session| session.id == id);
+        Ok(())
+    }
+
+    /// Forgets a session that is not active.
+    pub fn discard(&self, id: SessionId) {
+        if let Ok(mut sessions) = self.sessions() {
+            let active = sessions.active;
+            sessions.remove(|session| session.id == id && active != Some(id));
+        }
+    }
+
+    /// A file or folder of a session's package.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`], [`Code::InvalidArgument`] for paths that lead out of it.
+    pub fn content(&self, id: SessionId, path: &str, recursive: bool) -> Result<Content, Error> {
+        let sessions = self.sessions()?;
+        sessions.find(id)?;
+        sessions.folder.content(id, path, recursive)
+    }
+
+    /// Writes a file of a session that is not active, or makes a folder if there are no bytes.
+    ///
+    /// # Errors
+    /// As [`Deployments::content`]; [`Code::InvalidArgument`] if the session is active.
+    pub fn write_content(
+        &self,
+        id: SessionId,
+        path: &str,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        let mut sessions = self.sessions()?;
+        sessions.check_inactive(id)?;
+        sessions.changed(id)?;
+        sessions.folder.write_content(id, path, bytes)
+    }
+
+    /// Removes a file of a session that is not active, or a folder that is empty.
+    ///
+    /// # Errors
+    /// As [`Deployments::write_content`].
+    pub fn delete_content(&self, id: SessionId, path: &str) -> Result<(), Error> {
+        let mut sessions = self.sessions()?;
+        sessions.check_inactive(id)?;
+        sessions.changed(id)?;
+        sessions.folder.delete_content(id, path)
+    }
+}
+
+impl fmt::Debug for Deployments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let active = self.active().map(|deployed| deployed.session);
+        f.debug_struct("Deployments").field("active", &active).finish_non_exhaustive()
+    }
+}
+
+fn no_active() -> Error {
+    Error::new(Code::NotFound, "Unknown application id 'default:default:default'")
+}
+
+impl Sessions {
+    fn find(&self, id: SessionId) -> Result<&Session, Error> {
+        let found = self.list.iter().find(|session| session.id == id);
+        let missing = || format!("Local session {id} for 'default' was not found");
+        found.ok_or_else(|| Error::new(Code::NotFound, missing()))
+    }
+
+    fn check_inactive(&self, id: SessionId) -> Result<(), Error> {
+        self.find(id)?;
+        match self.active == Some(id) {
+            true => Err(Error::new(Code::InvalidArgument, format!("Session is active: {id}"))),
+            false => Ok(()),
+        }
+    }
+
+    fn check_prepared(&self, id: SessionId) -> Result<(), Error> {
+        match self.find(id)?.state {
+            State::New => {
+                Err(Error::new(Code::InvalidArgument, format!("Session not prepared: {id}")))
+            }
+            State::Prepared | State::Activated => Ok(()),
+        }
+    }
+
+    /// Of two that deploy at the same time, the second must not undo what the first did.
+    fn check_current(&self, id: SessionId) -> Result<(), Error> {
+        let session = self.find(id)?;
+        let (then, now) = (session.active_then, self.active);
+        if then == now || session.state == State::Activated {
+            return Ok(());
+        }
+        let number =
+            |id: Option<SessionId>| id.map_or_else(|| "none".to_owned(), |id| id.to_string());
+        let (then, now) = (number(then), number(now));
+        Err(Error::new(
+            Code::Aborted,
+            format!(
+                "Cannot activate session {id} because the currently active session ({now}) has changed since session {id} was created (was {then} at creation time)"
+            ),
+        ))
+    }
+
+    fn create(
+        &mut self,
+        fill: impl FnOnce(&Folder, SessionId) -> Result<(), Error>,
+    ) -> Result<SessionId, Error> {
+        let id = SessionId(self.list.iter().map(|s| s.id.0).max().unwrap_or(0) + 1);
+        let session = Session::new(id, self.active);
+        let made = fill(&self.folder, id).and_then(|()| self.folder.write(&session));
+        if let Err(error) = made {
+            self.folder.remove(id);
+            return Err(error);
+        }
+        self.list.push(session);
+        Ok(id)
+    }
+
+    /// What a session is going to be: kept from when it was prepared, or prepared now.
+    fn prepared(&mut self, id: SessionId) -> Result<Arc<Deployed>, Error> {
+        if let Some(ready) = self.ready.as_ref().filter(|ready| ready.session == id) {
+            return Ok(Arc::clone(ready));
+        }
+        let files = self.folder.files(id)?;
+        let deployed = Arc::new(Deployed::prepare(&files, id, SystemTime::now())?);
+        self.ready = Some(Arc::clone(&deployed));
+        Ok(deployed)
+    }
+
+    fn set(&mut self, id: SessionId, state: State) -> Result<(), Error> {
+        let Some(session) = self.list.iter_mut().find(|session| session.id == id) else {
+            return Ok(());
+        };
+        session.state = state;
+        self.folder.write(session)
+    }
+
+    /// A session whose files change must be prepared again.
+    fn changed(&mut self, id: SessionId) -> Result<(), Error> {
+        self.ready = self.ready.take().filter(|ready| ready.session != id);
+        self.set(id, State::New)
+    }
+
+    fn remove(&mut self, which: impl Fn(&Session) -> bool) {
+        for session in self.list.extract_if(.., |session| which(session)) {
+            self.folder.remove(session.id);
+        }
+    }
+}
