@@ -156,6 +156,12 @@ impl DocumentType {
         Some((at, &self.inner.fields[at].1))
     }
 
+    /// The type of a field by its number.
+    #[must_use]
+    pub fn field_kind(&self, number: usize) -> Option<&DataType> {
+        self.inner.fields.get(number).map(|(_, kind)| kind)
+    }
+
     /// The names of the fields.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.inner.fields.iter().map(|(name, _)| name.as_str())

@@ -34,6 +34,7 @@
 mod columns;
 mod documents;
 mod error;
+mod indexing;
 mod json;
 mod kind;
 mod position;
@@ -42,6 +43,7 @@ mod value;
 pub use columns::{Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TextList};
 pub use documents::Documents;
 pub use error::FeedError;
+pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
 pub use kind::{AttributeColumn, DataType, DocumentType, StructType};
 pub use position::Position;
 pub use value::FieldValue;

@@ -19,6 +19,7 @@ pub use constants::read_constant;
 pub use field::{
     AttributeSettings, Field, Hnsw, IndexSettings, MatchSettings, Sorting, SummaryField,
 };
+pub use indexing::takes_value;
 pub use overrides::Override;
 pub use package::{Application, ModelFile};
 pub use profile::{

@@ -1,0 +1,210 @@
+//! Scripts of fields: what becomes of the values of a document when it is written
+//! (facts: Vespa, `indexinglanguage/src/main/java/com/yahoo/vespa/indexinglanguage`).
+//!
+//! A field gets what its script writes; a field without one keeps the value that the document came with. Nothing here knows a
+//! clock or chance: who writes says what time it is, and who replays what was written does not run scripts again.
+
+mod decimal;
+mod fields;
+mod lists;
+mod machine;
+mod numbers;
+mod sources;
+mod spelling;
+mod tensors;
+mod texts;
+mod time;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use stead_app::application::Schema;
+use stead_app::schema::{Argument, IndexingLiteral, Operation, Script};
+use stead_expr::{TensorType, Value};
+
+use crate::kind::{DataType, DocumentType};
+use crate::value::FieldValue;
+use machine::{Machine, Stop};
+
+/// Makes tensors of texts: the components that `embed` names.
+pub trait Embedder {
+    /// The tensor of a text, of this type. Nothing if there is no such component here; its id is empty for the only one there is.
+    fn embed(&self, id: &str, text: &str, kind: &TensorType) -> Option<Result<Value, String>>;
+
+    /// Whether there is such a component.
+    fn has(&self, id: &str) -> bool;
+}
+
+/// No component at all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoEmbedder;
+
+impl Embedder for NoEmbedder {
+    fn embed(&self, _: &str, _: &str, _: &TensorType) -> Option<Result<Value, String>> {
+        None
+    }
+
+    fn has(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// What scripts know beside the document.
+#[derive(Clone, Copy)]
+pub struct ScriptContext<'c> {
+    /// Seconds since 1970: `now`.
+    pub now: i64,
+    /// Where the chance of `random` begins.
+    pub seed: u64,
+    /// The components of `embed`.
+    pub embedder: &'c dyn Embedder,
+}
+
+/// A script that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The field whose script it is.
+    pub field: String,
+    /// Where in the schema, what was found and what was expected.
+    pub text: String,
+}
+
+/// The scripts of a type of documents.
+#[derive(Debug, Clone)]
+pub struct Scripts {
+    kind: DocumentType,
+    scripts: Vec<FieldScript>,
+}
+
+/// The script of a field.
+#[derive(Debug, Clone)]
+struct FieldScript {
+    field: usize,
+    name: String,
+    /// Whether it is a field of the document: its own value stands before the first step.
+    is_inside: bool,
+    script: Script,
+    /// The fields that it writes.
+    outputs: Vec<usize>,
+}
+
+/// A field that a script cannot fill here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfilled {
+    /// The field.
+    pub field: String,
+    /// The step, such as `embed tokenizer`.
+    pub step: String,
+}
+
+impl Scripts {
+    /// The scripts of a schema, for documents of its type.
+    #[must_use]
+    pub fn new(schema: &Schema, kind: &DocumentType) -> Scripts {
+        let inside = schema.document.fields.iter().map(|f| (f, true));
+        let outside = schema.fields.iter().map(|f| (f, false));
+        let script = |(field, is_inside): (&stead_app::application::Field, bool)| {
+            let outputs = ["attribute", "index", "summary", "passthrough"];
+            let outputs = outputs.iter().flat_map(|word| field.outputs(word));
+            let mut outputs: Vec<usize> =
+                outputs.filter_map(|name| kind.field(name)).map(|(at, _)| at).collect();
+            outputs.sort_unstable();
+            outputs.dedup();
+            let (number, _) = kind.field(&field.name.value)?;
+            let script = field.indexing.clone()?;
+            let name = field.name.value.clone();
+            Some(FieldScript { field: number, name, is_inside, script, outputs })
+        };
+        let scripts = inside.chain(outside).filter_map(script).collect();
+        Scripts { kind: kind.clone(), scripts }
+    }
+
+    /// The fields that scripts cannot fill here, each with the step that does not run.
+    #[must_use]
+    pub fn unfilled(&self, embedder: &dyn Embedder) -> Vec<Unfilled> {
+        let step = |script: &FieldScript| {
+            let mut steps = script.script.steps().into_iter();
+            let step = steps.find_map(|step| missing(&step.operation, embedder))?;
+            Some(Unfilled { field: script.name.clone(), step })
+        };
+        self.scripts.iter().filter_map(step).collect()
+    }
+
+    /// The values of a document behind its scripts. A field outside the document that came with a value keeps it, and so does one
+    /// whose script has a step that does not run here.
+    ///
+    /// # Errors
+    /// When a step is given a value that it cannot take.
+    pub fn run(
+        &self,
+        id: &str,
+        given: Vec<(usize, FieldValue)>,
+        cx: &ScriptContext<'_>,
+    ) -> Result<Vec<(usize, FieldValue)>, ScriptError> {
+        let value = |field: usize| given.iter().find(|(at, _)| *at == field).map(|(_, v)| v);
+        let mut machine = Machine::new(&self.kind, id, &given, cx);
+        let mut is_written: Vec<usize> = Vec::new();
+        for script in &self.scripts {
+            if !script.is_inside && value(script.field).is_some() {
+                continue;
+            }
+            match machine.script(script.field, &script.script, script.is_inside) {
+                Ok(()) => is_written.extend(&script.outputs),
+                Err(Stop::Missing) => {}
+                Err(Stop::Failed(text)) => {
+                    return Err(ScriptError { field: script.name.clone(), text });
+                }
+            }
+        }
+        let written = machine.written();
+        let mut result: Vec<(usize, FieldValue)> = Vec::with_capacity(given.len());
+        result.extend(given.into_iter().filter(|(at, _)| !is_written.contains(at)));
+        for (field, value) in written {
+            if !result.iter().any(|(at, _)| *at == field) {
+                result.push((field, value));
+            }
+        }
+        result.sort_by_key(|(at, _)| *at);
+        Ok(result)
+    }
+}
+
+/// The step that does not run here, if it is one.
+fn missing(operation: &Operation, embedder: &dyn Embedder) -> Option<String> {
+    let Operation::Call(word, arguments) = operation else { return None };
+    match *word {
+        "embed" if embedder.has(component(arguments)) => None,
+        "embed" | "chunk" | "generate" => {
+            Some(format!("{word} {}", component(arguments)).trim_end().to_owned())
+        }
+        // What it gives differs from machine to machine.
+        "hostname" => Some((*word).to_owned()),
+        _ => None,
+    }
+}
+
+/// The id of a component; empty for the only one there is.
+fn component(arguments: &[Argument]) -> &str {
+    match arguments.first() {
+        Some(Argument::Name(id) | Argument::Literal(IndexingLiteral::Text(id))) => id,
+        _ => "",
+    }
+}
+
+/// A value with its type: what a sum of numbers is depends on the types of both.
+#[derive(Debug, Clone, PartialEq)]
+struct Datum {
+    kind: DataType,
+    value: FieldValue,
+}
+
+impl Datum {
+    fn text(text: impl Into<String>) -> Datum {
+        Datum { kind: DataType::Text, value: FieldValue::Text(text.into()) }
+    }
+
+    fn long(number: i64) -> Datum {
+        Datum { kind: DataType::Long, value: FieldValue::Integer(number) }
+    }
+}
