@@ -13,6 +13,7 @@ pub mod models;
 pub mod query;
 pub mod rank;
 pub mod request;
+pub mod result;
 pub mod yql;
 
 pub use columns::{Computed, Rows};

@@ -22,6 +22,7 @@ mod values;
 pub use error::RankError;
 pub use explain::{Computation, Explained, Stage};
 pub use hits::RankedHit;
+pub(crate) use hits::descending;
 pub use plan::RankPlan;
 pub(crate) use query::input_value;
 pub use query::{PhaseOverride, RankQuery};

@@ -40,6 +40,8 @@ pub struct SearchRequest {
     pub max_offset: usize,
     /// When an answer is no longer wanted.
     pub timeout: Duration,
+    /// The part of it that matching may take before it goes on with what it has; nothing if all is wanted or an error.
+    pub soft_timeout: Option<f64>,
     /// What hits are ordered by, where the query does not say.
     pub sorting: Option<String>,
     /// The clusters or schemas that are searched; none for all.
@@ -95,6 +97,10 @@ impl SearchRequest {
             max_hits: read.count("maxHits")?.unwrap_or(400),
             max_offset: read.count("maxOffset")?.unwrap_or(1000),
             timeout: read.time("timeout")?,
+            soft_timeout: match read.text("ranking.softtimeout.enable").as_deref() {
+                Some("false" | "0") => None,
+                _ => Some(read.number("ranking.softtimeout.factor")?.unwrap_or(0.7)),
+            },
             sorting: read.text("ranking.sorting"),
             sources: read.list("model.sources"),
             restrict: read.list("model.restrict"),

@@ -110,8 +110,8 @@ pub const PARAMETERS: &[Parameter] = &[
     row("ranking.location", &["location"], Text, "", Refused("write geoLocation in yql"), "where the query is asked"),
     row("ranking.elementGap.", &[], Text, "", Ignored("it is about words"), "how far elements are from each other"),
     row("ranking.matchPhase.", &["matchPhase."], Text, "", Refused(LATER), "how much is matched"),
-    row("ranking.softtimeout.enable", &[], Bool, "true", Ignored(LATER), "answer with less when the time is nearly over"),
-    row("ranking.softtimeout.factor", &[], Number, "0.7", Ignored(LATER), "the part of the time that matching may take"),
+    row("ranking.softtimeout.enable", &[], Bool, "true", Read, "answer with less when the time is nearly over"),
+    row("ranking.softtimeout.factor", &[], Number, "0.7", Read, "the part of the time that matching may take"),
     row("ranking.softtimeout.tailcost", &[], Number, "", Ignored(LATER), "the part of the time that comes behind matching"),
     row("ranking.matching.weakand.", &[], Text, "", Ignored("it is about words"), "how words are left out"),
     row("ranking.matching.anntimeout.", &[], Text, "", Ignored(EXACT), "when the search for neighbors ends"),
@@ -148,7 +148,7 @@ pub const PARAMETERS: &[Parameter] = &[
 pub fn find(name: &str) -> Option<(&'static Parameter, String)> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     if let Some(row) =
-        PARAMETERS.iter().find(|row| is_it(&row.name) || row.aliases.iter().any(|a| is_it(&a)))
+        PARAMETERS.iter().find(|row| is_it(&row.name) || row.aliases.iter().any(is_it))
     {
         return Some((row, row.name.to_owned()));
     }

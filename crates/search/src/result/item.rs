@@ -1,0 +1,56 @@
+//! A tree of values that JSON and CBOR both have.
+
+use serde_json::Value as Json;
+
+/// A value. Members of maps stay in their order.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // The names tell.
+pub enum Item {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    Number(f64),
+    /// A number of 32 bits, which is written with as few digits as it needs.
+    Float(f32),
+    Text(String),
+    List(Vec<Item>),
+    Map(Vec<(String, Item)>),
+}
+
+impl Item {
+    /// A text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Item {
+        Item::Text(text.into())
+    }
+
+    /// A map.
+    #[must_use]
+    pub fn map<const N: usize>(members: [(&str, Item); N]) -> Item {
+        Item::Map(members.into_iter().map(|(name, item)| (name.to_owned(), item)).collect())
+    }
+
+    /// A count.
+    #[must_use]
+    pub fn count(count: usize) -> Item {
+        Item::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<Json> for Item {
+    fn from(json: Json) -> Item {
+        match json {
+            Json::Null => Item::Null,
+            Json::Bool(value) => Item::Bool(value),
+            Json::Number(number) => match number.as_i64() {
+                Some(integer) => Item::Integer(integer),
+                None => Item::Number(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Item::Text(text),
+            Json::Array(list) => Item::List(list.into_iter().map(Item::from).collect()),
+            Json::Object(map) => {
+                Item::Map(map.into_iter().map(|(name, json)| (name, Item::from(json))).collect())
+            }
+        }
+    }
+}

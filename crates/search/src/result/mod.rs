@@ -1,0 +1,20 @@
+//! Results of searches: what one node found, what several found together, and how it is written.
+//!
+//! A [`Partial`] is what matching and ranking leave of a query on one node; it can be sent. [`merge`] makes one of several. With the
+//! summaries of its hits it becomes a [`SearchResult`], which [`render`] writes as JSON or CBOR.
+
+mod cbor;
+mod item;
+mod json;
+mod partial;
+mod render;
+mod summary;
+mod values;
+
+pub use item::Item;
+pub use partial::{
+    Coverage, Degraded, FeatureValue, Partial, PartialHit, SortValue, compare, merge,
+};
+pub use render::{Hit, SearchResult, Timing, render};
+pub use summary::{Summary, SummaryColumn};
+pub use values::{column_value, item_of};
