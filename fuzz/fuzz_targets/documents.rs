@@ -35,8 +35,8 @@ fuzz_target!(|data: &[u8]| {
     let pieces = Documents::read(kind, std::io::BufReader::with_capacity(3, data), &mut |_| {});
     match (whole, pieces) {
         (Ok(whole), Ok(pieces)) => {
-            assert_eq!(whole.len(), pieces.len());
-            for attribute in whole.kind().attributes() {
+            assert_eq!(whole.view().len(), pieces.view().len());
+            for attribute in whole.view().kind().attributes() {
                 assert_eq!(whole.given(&attribute.name), pieces.given(&attribute.name));
             }
         }

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use stead_expr::{Attribute, Cells, Labels, Numbers, Stored, TensorType, Value, map_cells};
+use stead_store::AttributeView;
 
-/// Some documents by their places.
+/// Some documents of a view by their numbers.
 #[derive(Debug, Clone)]
 pub enum Rows<'r> {
-    /// One behind the other.
-    Range(Range<usize>),
-    /// In any order.
+    /// One behind the other in one block: their columns are read in place.
+    Range(Range<u32>),
+    /// In any order, of any blocks.
     List(&'r [u32]),
 }
 
@@ -30,13 +31,13 @@ impl Rows<'_> {
         self.len() == 0
     }
 
-    /// Their places.
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
+    /// Their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
         let (range, list) = match self {
             Rows::Range(range) => (range.clone(), &[][..]),
             Rows::List(list) => (0..0, *list),
         };
-        range.chain(list.iter().map(|place| *place as usize))
+        range.chain(list.iter().copied())
     }
 }
 
@@ -109,31 +110,56 @@ fn part<T: Copy>(all: Cow<'_, [T]>, range: Range<usize>) -> Cow<'_, [T]> {
     }
 }
 
-/// The values of documents in any order, copied; nothing if one of them is not there.
+/// Values that lie in rows of any columns of a type, copied; nothing if one of them is not there.
 #[must_use]
-pub fn gather(
-    attribute: &Attribute<'_>,
+pub fn gather<'a>(
     kind: &TensorType,
-    rows: impl Iterator<Item = usize>,
+    mut rows: impl Iterator<Item = Option<(Attribute<'a>, usize)>>,
 ) -> Option<Computed> {
-    if let Attribute::Numbers(numbers) = attribute {
-        return rows.map(|row| numbers.get(row)).collect::<Option<_>>().map(Computed::Numbers);
+    if kind.is_double() {
+        let number = |place: Option<(Attribute<'a>, usize)>| match place? {
+            (Attribute::Numbers(numbers), row) => numbers.get(row),
+            _ => None,
+        };
+        return rows.map(number).collect::<Option<_>>().map(Computed::Numbers);
     }
-    let mut computed = Computed::new(kind);
-    for row in rows {
-        if !computed.push(&value(attribute, kind, row)?) {
+    if !kind.is_dense() {
+        let mut computed = Computed::new(kind);
+        let is_whole = rows.all(|place| {
+            let found = place.and_then(|(attribute, row)| value(&attribute, kind, row));
+            found.is_some_and(|value| computed.push(&value))
+        });
+        return is_whole.then_some(computed);
+    }
+    let (mut all, size) = (Cells::zeros(kind.cell(), 0), kind.block_size());
+    for place in rows {
+        let (Attribute::Dense { cells, stride }, row) = place? else { return None };
+        let behind = all.len();
+        if !all.splice(behind..behind, &cells.part(row * stride..row * stride + size)?) {
             return None;
         }
     }
-    Some(computed)
+    Stored::dense(kind.clone(), all).map(Computed::Tensors)
+}
+
+/// The values of an attribute for documents of any blocks, copied; nothing if one of them is not there.
+#[must_use]
+pub fn gather_documents(
+    attribute: AttributeView<'_>,
+    kind: &TensorType,
+    documents: impl Iterator<Item = u32>,
+) -> Option<Computed> {
+    let place = |lid: u32| {
+        let (column, row) = attribute.at(lid)?;
+        Some((column.attribute()?, row))
+    };
+    gather(kind, documents.map(place))
 }
 
 /// The value of a document.
 #[must_use]
 pub fn value(attribute: &Attribute<'_>, kind: &TensorType, row: usize) -> Option<Value> {
-    let owned = |cells: &Cells<'_>, range: Range<usize>| -> Option<Cells<'static>> {
-        Some(map_cells!(cells, all => all.get(range)?.to_vec()))
-    };
+    let owned = |cells: &Cells<'_>, range| Some(cells.part(range)?.into_owned());
     let size = kind.block_size();
     match attribute {
         Attribute::Numbers(numbers) => numbers.get(row).map(Value::double),
@@ -185,10 +211,14 @@ mod tests {
             let piece = slice(stored.attribute(), &(1..3));
             assert_eq!(value(&piece, kind, 0).as_ref(), Some(&values[1]), "{kind}");
             assert_eq!(value(&piece, kind, 1).as_ref(), Some(&values[2]), "{kind}");
-            let found = gather(&stored.attribute(), kind, [3, 0].into_iter()).unwrap();
+            let gather = |rows: &[usize]| {
+                let places = rows.iter().map(|row| Some((stored.attribute(), *row)));
+                gather(kind, places)
+            };
+            let found = gather(&[3, 0]).unwrap();
             assert_eq!(value(&found.attribute(), kind, 0).as_ref(), Some(&values[3]), "{kind}");
             assert_eq!(value(&found.attribute(), kind, 1).as_ref(), Some(&values[0]), "{kind}");
-            assert!(gather(&stored.attribute(), kind, [4].into_iter()).is_none(), "{kind}");
+            assert!(gather(&[4]).is_none(), "{kind}");
         }
         let mut numbers = Computed::Numbers(Vec::new());
         assert!(!numbers.push(&literal("tensor(x[1]):[1]")));

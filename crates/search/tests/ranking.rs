@@ -71,7 +71,7 @@ fn rank(plan: &RankPlan, query: &Json, documents: &[Json]) -> Result<Ranked, Str
         Documents::read(plan.documents().clone(), lines.as_bytes(), &mut |_| {}).unwrap();
     let query = RankQuery::from_json(query).unwrap();
     let options = RankOptions { now: NOW, seed: 42 };
-    plan.rank(&query, &documents, options, usize::MAX).map_err(|e| e.to_string())
+    plan.rank(&query, documents.view(), options, usize::MAX).map_err(|e| e.to_string())
 }
 
 /// The values of a feature for documents.
@@ -510,7 +510,7 @@ fn what_phases_and_features_have_in_common_is_computed_once() {
             .unwrap();
     let query = RankQuery::from_json(&json!({"input.query(v)": [5, 5]})).unwrap();
     let options = RankOptions { now: NOW, seed: 42 };
-    let (ranked, explained) = plan.explain(&query, &stored, options, 20).unwrap();
+    let (ranked, explained) = plan.explain(&query, stored.view(), options, 20).unwrap();
     let near = |n: u32| {
         let (x, y) = (f64::from(n % 13) - 5.0, f64::from(n % 7) - 5.0);
         (-(x * x + y * y)).exp()
@@ -525,4 +525,50 @@ fn what_phases_and_features_have_in_common_is_computed_once() {
     let computed: Vec<(&str, usize)> =
         explained.values.iter().map(|v| (v.name.as_str(), v.documents)).collect();
     assert_eq!(computed, [("rankingExpression(near)", 3000)]);
+}
+
+#[test]
+fn documents_of_several_blocks_have_their_own_values() {
+    // More than the 4,096 rows that a block has at most.
+    let documents: Vec<Json> = (0..5000)
+        .map(|n| {
+            json!({"number": n, "name": format!("n{n}"), "list": [n, 2 * n], "weights": {"a": n % 50},
+                   "vector": [n, 1], "prices": [{"shop": "x", "year": n, "euros": 1}]})
+        })
+        .collect();
+    let features = [
+        "attribute(number)",
+        "attribute(name)",
+        "attribute(list,1)",
+        "attribute(weights,a).weight",
+        "sum(attribute(vector))",
+        "dotProduct(weights,v)",
+        "attribute(prices.year,0)",
+        "sum(tensorFromLabels(attribute(list),k))",
+        "firstPhase",
+        "secondPhase",
+    ];
+    let profile = format!(
+        "first-phase {{ expression: attribute(number) * 3 }}
+         second-phase {{
+ expression: attribute(list,0) + dotProduct(weights,v)
+ rerank-count: 3000
+ }}
+         match-features {{\n {}\n }}",
+        features.join("\n ")
+    );
+    let query = json!({"ranking.properties.dotProduct.v": "{a:2}"});
+    let ranked = rank(&plan(&profile).unwrap(), &query, &documents).unwrap();
+    assert_eq!(ranked.hits.len(), 5000);
+    for hit in &ranked.hits {
+        let n = f64::from(hit.document);
+        let product = f64::from(hit.document % 50) * 2.0;
+        let found = numbers(&hit.match_features);
+        let labels = if hit.document == 0 { 1.0 } else { 2.0 };
+        let name = text_number(&format!("n{n}"));
+        let expected =
+            [n, name, 2.0 * n, product / 2.0, n + 1.0, product, n, labels, 3.0 * n, n + product];
+        assert_eq!(found, expected, "document {n}");
+        assert_eq!(hit.second_phase.is_some(), hit.document >= 2000, "document {n}");
+    }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with documents.
+//! What is wrong with documents, and with where they are kept.
 
 use std::fmt;
 
@@ -41,3 +41,16 @@ impl fmt::Display for FeedError {
 }
 
 impl std::error::Error for FeedError {}
+
+/// Why a document cannot be stored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// There is no room.
+    #[error("{document}: there is no room for more {what}")]
+    Full {
+        /// The id of the document.
+        document: String,
+        /// The attribute, or `documents`.
+        what: String,
+    },
+}

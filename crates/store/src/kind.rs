@@ -178,6 +178,12 @@ impl DocumentType {
     pub fn attributes(&self) -> &[AttributeColumn] {
         &self.inner.attributes
     }
+
+    /// The place of an attribute among [all](DocumentType::attributes): what blocks know its column by.
+    #[must_use]
+    pub fn attribute_number(&self, name: &str) -> Option<usize> {
+        self.inner.attributes.iter().position(|attribute| attribute.name == name)
+    }
 }
 
 /// The attributes of a field: itself under each name that its script writes to, and the parts that are named as struct fields.

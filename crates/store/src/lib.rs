@@ -1,5 +1,5 @@
 //! Documents in memory: types from the schemas of an application, JSON that is checked against them, and a column for
-//! each attribute that ranking reads where it lies.
+//! each attribute that ranking reads where it lies. A [`Collection`] changes while it is read: its readers have [`View`]s.
 //!
 //! ```
 //! use stead_app::application::Application;
@@ -20,11 +20,12 @@
 //! let lines = r#"{"put": "id:ns:music::1", "fields": {"title": "Blue", "year": 1971}}
 //! {"put": "id:ns:music::2", "fields": {"title": "Hejira"}}"#;
 //! let documents = Documents::read(music, lines.as_bytes(), &mut |_| {}).unwrap();
-//! assert_eq!(documents.len(), 2);
-//! assert_eq!(documents.id(1), "id:ns:music::2");
-//! assert!(documents.attribute("year").is_some());
+//! let view = documents.view();
+//! assert_eq!(view.len(), 2);
+//! assert_eq!(view.id(1), Some("id:ns:music::2"));
+//! assert!(view.attribute("year").is_some());
 //!
-//! let music = documents.kind().clone();
+//! let music = view.kind().clone();
 //! let wrong = r#"{"put": "id:ns:music::1", "fields": {"year": "last"}}"#;
 //! let error = Documents::read(music, wrong.as_bytes(), &mut |_| {}).unwrap_err();
 //! assert_eq!(error.to_string(), "line 1: id:ns:music::1: field year: expected an int, found \"last\"");
@@ -37,13 +38,17 @@ mod error;
 mod indexing;
 mod json;
 mod kind;
+mod live;
 mod position;
 mod value;
 
-pub use columns::{Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TextList};
+pub use columns::{
+    Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TensorColumn, TextList,
+};
 pub use documents::Documents;
-pub use error::FeedError;
+pub use error::{FeedError, StoreError};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
 pub use kind::{AttributeColumn, DataType, DocumentType, StructType};
+pub use live::{AttributeView, Bits, Block, Collection, Reader, View};
 pub use position::Position;
 pub use value::FieldValue;

@@ -50,4 +50,28 @@ impl FieldValue {
             _ => None,
         }
     }
+
+    /// The parts of a value on a way into it, as an array: `name` of an array of structs, `key` or `value` of a map, and further.
+    pub(crate) fn part(&self, path: &[String]) -> FieldValue {
+        let mut list: Vec<&FieldValue> = match self {
+            FieldValue::Array(list) => list.iter().collect(),
+            other => vec![other],
+        };
+        for step in path {
+            list = list
+                .into_iter()
+                .flat_map(|value| match value {
+                    FieldValue::Map(pairs) => pairs
+                        .iter()
+                        .map(|(key, value)| if step == "key" { key } else { value })
+                        .collect::<Vec<_>>(),
+                    value => vec![value.member(step).unwrap_or(&NOTHING)],
+                })
+                .collect();
+        }
+        FieldValue::Array(list.into_iter().cloned().collect())
+    }
 }
+
+/// Stands where an element has no such member, so that the attributes of its members stay beside each other.
+static NOTHING: FieldValue = FieldValue::Struct(Vec::new());

@@ -48,6 +48,15 @@ fn kind() -> DocumentType {
     DocumentType::new(application.schema("shop").unwrap())
 }
 
+/// The column of an attribute in the first block, which is the only one.
+fn column<'d>(documents: &'d Documents, name: &str) -> Option<&'d Column> {
+    documents.view().attribute(name)?.column(0)
+}
+
+fn attribute<'d>(documents: &'d Documents, name: &str) -> Option<Attribute<'d>> {
+    column(documents, name)?.attribute()
+}
+
 fn read(text: &str) -> Result<Documents, FeedError> {
     Documents::read(kind(), text.as_bytes(), &mut |_| {})
 }
@@ -62,11 +71,11 @@ fn every_type_has_a_column() {
         "dense": [1, 2], "mixed": {"p": [3, 4]}, "text": "never an attribute", "extra": 8}}"#;
     let documents =
         read(&format!("{full}\n{{\"id\": \"2\"}}\n{{\"fields\": {{\"count\": null}}}}")).unwrap();
-    assert_eq!([0, 1, 2].map(|at| documents.id(at)), ["id:a:shop::1", "2", "#8"]);
-    assert_eq!(documents.find("2"), Some(1));
+    assert_eq!([0, 1, 2].map(|at| documents.view().id(at).unwrap()), ["id:a:shop::1", "2", "#8"]);
+    assert_eq!(documents.view().find("2"), Some(1));
     assert_eq!(documents.given("count"), 1);
 
-    let number = |name: &str| match documents.column(name) {
+    let number = |name: &str| match column(&documents, name) {
         Some(Column::Numbers(column)) => [0, 1].map(|at| column.get(at).unwrap()),
         other => panic!("{name}: {other:?}"),
     };
@@ -83,11 +92,11 @@ fn every_type_has_a_column() {
         assert_eq!((found, nothing.is_nan()), (first, true), "{name}");
     }
     assert_eq!(number("sold"), [1.0, 0.0]);
-    assert!(documents.column("text").is_none());
+    assert!(column(&documents, "text").is_none());
 
-    let Some(Column::Texts(names)) = documents.column("name") else { panic!() };
+    let Some(Column::Texts(names)) = column(&documents, "name") else { panic!() };
     assert_eq!([0, 1].map(|at| names.get(at)), [Some("lamp"), Some("")]);
-    let Some(Column::Raw(raw)) = documents.column("picture") else { panic!() };
+    let Some(Column::Raw(raw)) = column(&documents, "picture") else { panic!() };
     assert_eq!(raw.get(0), Some(&[0, 1][..]));
 
     for (name, labels, weights) in [
@@ -98,32 +107,32 @@ fn every_type_has_a_column() {
         ("stock.value", vec!["4", "5"], vec![1, 1]),
         ("offers.seller", vec!["x", "y"], vec![1, 1]),
     ] {
-        let Some(Column::Many(many)) = documents.column(name) else { panic!("{name}") };
+        let Some(Column::Many(many)) = column(&documents, name) else { panic!("{name}") };
         let found: Vec<String> =
             many.places(0).map(|at| many.elements().label(at).unwrap()).collect();
         assert_eq!(found, labels, "{name}");
         assert_eq!(many.places(0).map(|at| many.weight(at)).collect::<Vec<_>>(), weights, "{name}");
         assert!(many.places(1).is_empty(), "{name}");
     }
-    let Some(Column::Many(prices)) = documents.column("offers.price") else { panic!() };
+    let Some(Column::Many(prices)) = column(&documents, "offers.price") else { panic!() };
     let prices: Vec<f64> =
         prices.places(0).map(|at| prices.elements().number(at).unwrap()).collect();
     assert_eq!((prices[0], prices[1].is_nan()), (2.5, true));
 
     let Some(Attribute::Dense { cells: Cells::Float(cells), stride: 2 }) =
-        documents.attribute("dense")
+        attribute(&documents, "dense")
     else {
         panic!()
     };
     assert_eq!(*cells, [1.0, 2.0, 0.0, 0.0, 0.0, 0.0]);
     let Some(Attribute::Mixed { offsets, cells: Cells::Int8(cells), .. }) =
-        documents.attribute("mixed")
+        attribute(&documents, "mixed")
     else {
         panic!()
     };
     assert_eq!((&*offsets, &*cells), (&[0, 1, 1, 1][..], &[3, 4][..]));
-    assert!(matches!(documents.attribute("small"), Some(Attribute::Numbers(Numbers::F64(_)))));
-    assert!(documents.attribute("tags").is_none());
+    assert!(matches!(attribute(&documents, "small"), Some(Attribute::Numbers(Numbers::F64(_)))));
+    assert!(attribute(&documents, "tags").is_none());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Arrays of cells, borrowed or owned.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use half::{bf16, f16};
 
@@ -199,6 +200,44 @@ impl<'a> Cells<'a> {
             to.to_mut().extend_from_slice(from);
             true
         }, else false)
+    }
+
+    /// Puts cells of the same type in the place of those of a range, or behind the last; false, and nothing is changed, if they are
+    /// of another type.
+    #[must_use]
+    pub fn splice(&mut self, at: Range<usize>, by: &Cells<'_>) -> bool {
+        fn of<T: Copy>(list: &mut Cow<'_, [T]>, at: Range<usize>, by: &[T]) {
+            let list = list.to_mut();
+            match at.len() == by.len() {
+                true => list[at].copy_from_slice(by),
+                false if at.start == list.len() => list.extend_from_slice(by),
+                false => drop(list.splice(at, by.iter().copied())),
+            }
+        }
+        same_cells!(self, by, (list, by) => of(list, at, by), else return false);
+        true
+    }
+
+    /// The cells of a range as cells of their own; nothing if they are not there.
+    #[must_use]
+    pub fn part(&self, at: Range<usize>) -> Option<Cells<'_>> {
+        Some(map_cells!(self, a => a.get(at)?))
+    }
+
+    /// The same cells in memory for at least `room` of them.
+    #[must_use]
+    pub fn copied(&self, room: usize) -> Cells<'static> {
+        fn of<T: Copy>(list: &[T], room: usize) -> Vec<T> {
+            let mut copy = Vec::with_capacity(room.max(list.len()));
+            copy.extend_from_slice(list);
+            copy
+        }
+        map_cells!(self, a => of(a, room))
+    }
+
+    /// Gives back memory that no cells lie in; borrowed cells become owned.
+    pub fn shrink(&mut self) {
+        each_cell!(self, a => a.to_mut().shrink_to_fit());
     }
 
     /// The same cells without a copy.

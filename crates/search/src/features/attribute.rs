@@ -71,9 +71,10 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     };
     Ok(Feature::documents(move |cx| {
         let column = cx.column(&name)?;
-        Ok(cx.numbers(|row| match column {
-            Column::Many(many) => of_many(many, row, &key, wanted),
-            single => of_single(single, row, &key, wanted),
+        Ok(cx.numbers(|document| match column.at(document) {
+            Some((Column::Many(many), row)) => of_many(many, row, &key, wanted),
+            Some((single, row)) => of_single(single, row, &key, wanted),
+            None => f64::NAN,
         }))
     }))
 }

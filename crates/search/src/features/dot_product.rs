@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use stead_store::{Column, DataType};
+use stead_store::DataType;
 
 use super::{Call, Feature, text};
 
@@ -27,41 +27,35 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     Ok(Feature::documents(move |cx| {
         let written = cx.query.query.text(&format!("dotProduct.{vector}"));
         let written = written.or_else(|| cx.query.query.text(&vector)).unwrap_or_default();
-        let Column::Many(keys) = cx.column(&keys)? else {
-            return Err(format!("attribute {keys} has no elements"));
-        };
-        let values = match &values {
-            Some(name) => match cx.column(name)? {
-                Column::Many(values) => values,
-                _ => return Err(format!("attribute {name} has no elements")),
-            },
-            None => keys,
-        };
+        let keys = cx.elements(&keys)?;
+        let values = values.as_ref().map(|name| cx.elements(name)).transpose()?;
         if is_array {
             let vector = positions(&written)?;
-            return Ok(cx.numbers(|row| {
+            return Ok(cx.numbers(|document| {
+                let Some((numbers, places)) = keys.at(document) else { return 0.0 };
                 let product = |(at, place): (usize, usize)| {
-                    let number = keys.elements().number(place).unwrap_or(0.0);
+                    let number = numbers.elements().number(place).unwrap_or(0.0);
                     vector.get(&at).map_or(0.0, |weight| weight * number)
                 };
-                keys.places(row).enumerate().map(product).sum()
+                places.enumerate().map(product).sum()
             }));
         }
         let vector: HashMap<String, f64> = match written.is_empty() {
             true => HashMap::new(),
             false => text::weights(&written)?.into_iter().collect(),
         };
-        let is_set = keys.is_weighted();
-        Ok(cx.numbers(|row| {
+        Ok(cx.numbers(|document| {
+            let Some((keys, places)) = keys.at(document) else { return 0.0 };
+            let values = values.as_ref().and_then(|values| values.at(document));
             let product = |(at, place): (usize, usize)| {
                 let label = keys.elements().label(place).unwrap_or_default();
-                let number = match is_set {
-                    true => f64::from(keys.weight(place)),
-                    false => values.elements().number(values.places(row).start + at).unwrap_or(0.0),
+                let number = match &values {
+                    Some((values, places)) => values.elements().number(places.start + at),
+                    None => Some(f64::from(keys.weight(place))),
                 };
-                vector.get(&label).map_or(0.0, |weight| weight * number)
+                vector.get(&label).map_or(0.0, |weight| weight * number.unwrap_or(0.0))
             };
-            keys.places(row).enumerate().map(product).sum()
+            places.enumerate().map(product).sum()
         }))
     }))
 }

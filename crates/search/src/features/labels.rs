@@ -33,7 +33,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         let label = kind.mapped().position(|d| *d.name == *call.argument(1)).unwrap_or(0);
         return Ok(Feature::documents(move |cx| {
             let column = cx.column(&name)?;
-            cx.tensors(&kind, |row| with_places(column, row, &kind, label))
+            cx.tensors(&kind, |document| with_places(column.at(document), &kind, label))
         }));
     }
     match source {
@@ -41,7 +41,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
             check(call, &name, is_weighted)?;
             Ok(Feature::documents(move |cx| {
                 let column = cx.column(&name)?;
-                cx.tensors(&kind, |row| one(column, row, &kind))
+                cx.tensors(&kind, |document| one(column.at(document), &kind))
             }))
         }
         Source::Query(name) => Ok(Feature::query(move |cx| {
@@ -117,7 +117,8 @@ pub(super) fn rows(
 }
 
 /// The labels of a document with their weights.
-fn one(column: &Column, row: usize, kind: &TensorType) -> Result<Value, String> {
+fn one(place: Option<(&Column, usize)>, kind: &TensorType) -> Result<Value, String> {
+    let Some((column, row)) = place else { return tensor(kind, [].into_iter()) };
     match column {
         Column::Many(many) => {
             let pair = |at: usize| Some((many.elements().label(at)?, f64::from(many.weight(at))));
@@ -137,12 +138,13 @@ fn one(column: &Column, row: usize, kind: &TensorType) -> Result<Value, String> 
 
 /// A one for each element and its place; `label` is the place of the dimension of elements among the two.
 fn with_places(
-    column: &Column,
-    row: usize,
+    place: Option<(&Column, usize)>,
     kind: &TensorType,
     label: usize,
 ) -> Result<Value, String> {
-    let Column::Many(many) = column else { return Err("only arrays have places".to_owned()) };
+    let Some((Column::Many(many), row)) = place else {
+        return Err("only arrays have places".to_owned());
+    };
     let pair = |(place, at): (usize, usize)| {
         let text = element(many, at)?;
         let place = place.to_string();

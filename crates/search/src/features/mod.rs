@@ -15,10 +15,11 @@ mod time;
 mod tokens;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use stead_app::application::rank::FeatureName;
 use stead_expr::{Attribute, TensorType, Value};
-use stead_store::{Column, DocumentType, Documents};
+use stead_store::{AttributeView, Column, DataType, DocumentType, ManyColumn, View};
 
 use crate::columns::{Computed, Rows};
 use crate::rank::RankQuery;
@@ -86,7 +87,7 @@ pub struct QueryContext<'c> {
     /// Where chance begins.
     pub seed: u64,
     /// All documents.
-    pub documents: &'c Documents,
+    pub documents: &'c View,
 }
 
 /// What features of documents know.
@@ -148,17 +149,39 @@ impl Call<'_> {
     }
 }
 
+/// The elements of an attribute of several values.
+struct ElementsOf<'c> {
+    values: AttributeView<'c>,
+}
+
+impl<'c> ElementsOf<'c> {
+    /// The column that has the elements of a document, and their places there.
+    fn at(&self, document: u32) -> Option<(&'c ManyColumn, Range<usize>)> {
+        match self.values.at(document)? {
+            (Column::Many(many), row) => Some((many, many.places(row))),
+            _ => None,
+        }
+    }
+}
+
 impl<'c> DocumentContext<'c> {
-    /// The column of an attribute.
-    fn column(&self, name: &str) -> Result<&'c Column, String> {
-        let documents = self.query.documents;
-        documents
-            .column(name)
-            .ok_or_else(|| format!("documents have no values of attribute {name}"))
+    /// The values of an attribute.
+    fn column(&self, name: &str) -> Result<AttributeView<'c>, String> {
+        let found = self.query.documents.attribute(name);
+        found.ok_or_else(|| format!("documents have no values of attribute {name}"))
+    }
+
+    /// The elements of an attribute of several values.
+    fn elements(&self, name: &str) -> Result<ElementsOf<'c>, String> {
+        let values = self.column(name)?;
+        match values.about().kind {
+            DataType::Array(_) | DataType::WeightedSet(_) => Ok(ElementsOf { values }),
+            _ => Err(format!("attribute {name} has no elements")),
+        }
     }
 
     /// A number for each document.
-    fn numbers(&self, number: impl Fn(usize) -> f64) -> Computed {
+    fn numbers(&self, number: impl Fn(u32) -> f64) -> Computed {
         Computed::Numbers(self.rows.iter().map(number).collect())
     }
 
@@ -166,11 +189,11 @@ impl<'c> DocumentContext<'c> {
     fn tensors(
         &self,
         kind: &TensorType,
-        tensor: impl Fn(usize) -> Result<Value, String>,
+        tensor: impl Fn(u32) -> Result<Value, String>,
     ) -> Result<Computed, String> {
         let mut computed = Computed::new(kind);
-        for row in self.rows.iter() {
-            if !computed.push(&tensor(row)?) {
+        for document in self.rows.iter() {
+            if !computed.push(&tensor(document)?) {
                 return Err(format!("more blocks than a column of {kind} holds"));
             }
         }

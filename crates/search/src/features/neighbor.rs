@@ -80,10 +80,11 @@ fn nearest(
         .ok_or_else(|| format!("the distance-metric {} is not known", metric.unwrap_or("")))?;
     let DataType::Tensor(of) = &column.kind else { return Err("vectors are tensors".to_owned()) };
     let vector = query_vector(cx, query, of)?;
-    let attribute = cx.query.documents.attribute(&column.name);
-    let attribute =
-        attribute.ok_or_else(|| format!("documents have no values of {}", column.name))?;
-    let best = |row: usize| best(&attribute, of, row, &vector, metric);
+    let vectors = cx.column(&column.name)?;
+    let best = |document: u32| {
+        let (column, row) = vectors.at(document)?;
+        best(&column.attribute()?, of, row, &vector, metric)
+    };
     match wanted {
         Wanted::Distance => Ok(cx.numbers(|row| best(row).map_or(f64::MAX, |(d, _)| d))),
         Wanted::Closeness => {

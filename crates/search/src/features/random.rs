@@ -24,7 +24,7 @@ pub(super) fn random(call: &Call<'_>) -> Result<Feature, String> {
             let of_query =
                 cx.query.query.text(&format!("{base}.match.seed")).and_then(|t| t.parse().ok());
             let seed: u64 = of_query.or(own).unwrap_or(MATCH_SEED);
-            Ok(cx.numbers(|row| Rand48::new(seed.wrapping_add(row as u64 + FIRST)).uniform()))
+            Ok(cx.numbers(|row| Rand48::new(seed.wrapping_add(u64::from(row) + FIRST)).uniform()))
         }));
     }
     let own = seed(call, "seed");
@@ -32,7 +32,7 @@ pub(super) fn random(call: &Call<'_>) -> Result<Feature, String> {
         let begin = Rand48::new(own.unwrap_or(cx.query.seed));
         Ok(cx.numbers(|row| {
             let mut random = begin;
-            random.skip(row as u64);
+            random.skip(u64::from(row));
             random.uniform()
         }))
     }))
@@ -48,7 +48,7 @@ pub(super) fn normal(call: &Call<'_>) -> Result<Feature, String> {
     let (own, is_stable) = (seed(call, "seed"), call.name.name == "randomNormalStable");
     Ok(Feature::documents(move |cx| {
         let seed = own.unwrap_or(if is_stable { MATCH_SEED } else { cx.query.seed });
-        let one = |row: usize| Rand48::new(seed.wrapping_add(row as u64 + FIRST)).normal();
+        let one = |row: u32| Rand48::new(seed.wrapping_add(u64::from(row) + FIRST)).normal();
         Ok(cx.numbers(|row| mean + deviation * one(row)))
     }))
 }

@@ -125,9 +125,9 @@ fn value(call: &Call<'_>) -> Result<Feature, String> {
 /// Documents in the order in which they came, the first the greatest: `2^48 - (number * 2^16 + node)`, numbers from 1 and one
 /// node, 0 (Vespa, `searchlib/src/vespa/searchlib/features/global_sequence_feature.cpp`).
 fn global_sequence(_: &Call<'_>) -> Result<Feature, String> {
-    Ok(Feature::documents(
-        |cx| Ok(cx.numbers(|row| 2_f64.powi(48) - (row as f64 + 1.0) * 65_536.0)),
-    ))
+    Ok(Feature::documents(|cx| {
+        Ok(cx.numbers(|row| 2_f64.powi(48) - (f64::from(row) + 1.0) * 65_536.0))
+    }))
 }
 
 fn documents(_: &Call<'_>) -> Result<Feature, String> {

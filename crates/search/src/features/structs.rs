@@ -1,7 +1,9 @@
 //! `tensorFromStructs(attribute(name), key, .., value, cell type)`: an array of structs as a tensor.
 
+use std::ops::Range;
+
 use stead_app::application::rank::FeatureName;
-use stead_store::Column;
+use stead_store::ManyColumn;
 
 use super::labels::rows;
 use super::{Call, Feature};
@@ -28,20 +30,19 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let keys = keys.map(|at| member(at.unwrap_or(1))).collect::<Result<Vec<_>, _>>()?;
     let (value, kind) = (member(count.saturating_sub(2))?, call.kind.clone());
     Ok(Feature::documents(move |cx| {
-        let many = |name: &String| match cx.column(name)? {
-            Column::Many(many) => Ok(many),
-            _ => Err(format!("attribute {name} has no elements")),
-        };
-        let keys = keys.iter().map(many).collect::<Result<Vec<_>, String>>()?;
-        let values = many(&value)?;
-        cx.tensors(&kind, |row| {
-            let places = values.places(row);
-            let count = keys.iter().map(|k| k.places(row).len()).fold(places.len(), usize::min);
+        let keys = keys.iter().map(|name| cx.elements(name)).collect::<Result<Vec<_>, _>>()?;
+        let values = cx.elements(&value)?;
+        cx.tensors(&kind, |document| {
+            let of_keys = keys.iter().filter_map(|key| key.at(document)).collect::<Vec<_>>();
+            let Some((values, places)) = values.at(document) else {
+                return rows(&kind, [].into_iter());
+            };
+            let count = of_keys.iter().map(|(_, k)| k.len()).fold(places.len(), usize::min);
             let cell = |at: usize| {
-                let label = |key: &&stead_store::ManyColumn| {
-                    key.elements().label(key.places(row).start + at)
+                let label = |(key, places): &(&ManyColumn, Range<usize>)| {
+                    key.elements().label(places.start + at)
                 };
-                let labels = keys.iter().map(label).collect::<Option<Vec<_>>>()?;
+                let labels = of_keys.iter().map(label).collect::<Option<Vec<_>>>()?;
                 Some((labels, values.elements().number(places.start + at)?))
             };
             rows(&kind, (0..count).filter_map(cell))

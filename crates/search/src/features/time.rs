@@ -1,7 +1,7 @@
 //! Time: `now`, `age`, `freshness`.
 
 use stead_expr::Value;
-use stead_store::{Column, Elements, NumberList};
+use stead_store::{Column, DataType, Elements, NumberList};
 
 use super::{Call, DocumentContext, Feature};
 use crate::columns::Computed;
@@ -33,19 +33,27 @@ fn ages(cx: &DocumentContext<'_>, name: &str) -> Result<Computed, String> {
         Some(time) => Some(time),
         None => list.get(at).filter(|t| !t.is_nan()).map(|t| t as i64),
     };
-    match cx.column(name)? {
-        Column::Numbers(numbers) => {
-            Ok(cx.numbers(|row| time(numbers.list(), row).map_or(NO_TIME, age)))
+    let column = cx.column(name)?;
+    match &column.about().kind {
+        DataType::Array(of) | DataType::WeightedSet(of) if **of == DataType::Text => {
+            return Err(format!("attribute {name} has texts, which are no times"));
         }
-        Column::Many(many) => match many.elements() {
-            Elements::Numbers(list) => Ok(cx.numbers(|row| {
-                let first = many.places(row).next().and_then(|at| time(list, at));
-                first.map_or(NO_TIME, age)
-            })),
-            Elements::Texts(_) => Err(format!("attribute {name} has texts, which are no times")),
-        },
-        _ => Err(format!("attribute {name} is no number, and so no time")),
+        DataType::Text | DataType::Raw | DataType::Tensor(_) => {
+            return Err(format!("attribute {name} is no number, and so no time"));
+        }
+        _ => {}
     }
+    Ok(cx.numbers(|document| {
+        let time = match column.at(document) {
+            Some((Column::Numbers(numbers), row)) => time(numbers.list(), row),
+            Some((Column::Many(many), row)) => match many.elements() {
+                Elements::Numbers(list) => many.places(row).next().and_then(|at| time(list, at)),
+                Elements::Texts(_) => None,
+            },
+            _ => None,
+        };
+        time.map_or(NO_TIME, age)
+    }))
 }
 
 pub(super) fn freshness(call: &Call<'_>) -> Result<Feature, String> {

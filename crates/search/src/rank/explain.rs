@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stead_expr::Explanation;
-use stead_store::Documents;
+use stead_store::View;
 
 use super::error::RankError;
 use super::plan::{RankPlan, Source};
@@ -72,7 +72,7 @@ impl RankPlan {
     pub fn explain(
         &self,
         query: &RankQuery,
-        documents: &Documents,
+        documents: &View,
         options: RankOptions,
         count: usize,
     ) -> Result<(Ranked, Explained), RankError> {
@@ -124,7 +124,7 @@ impl Ranking<'_> {
             last.took += took;
             return;
         }
-        let places = frame.rows.iter().take(MAX_MEASURED).map(|row| row as u32).collect();
+        let places = frame.rows.iter().take(MAX_MEASURED).collect();
         let relevance = frame.relevance.map(|r| r.iter().copied().take(MAX_MEASURED).collect());
         records.push(Record { name, expression, documents, took, places, relevance });
     }
@@ -132,12 +132,13 @@ impl Ranking<'_> {
     /// Runs the expression of a stage once more, step by step.
     fn stage(&self, record: Record) -> Result<Stage, RankError> {
         let expression = &self.plan.expressions[record.expression];
-        // What stands one behind the other is read in place.
+        // What stands one behind the other in a block is read in place.
         let follow = record.places.windows(2).all(|w| w[1].checked_sub(1) == Some(w[0]));
-        let mut frame = Frame::new(match record.places.first() {
-            Some(first) if follow => {
-                let first = *first as usize;
-                Rows::Range(first..first + record.places.len())
+        let mut frame = Frame::new(match (record.places.first(), record.places.last()) {
+            (Some(first), Some(last))
+                if follow && self.view.split(*first).0 == self.view.split(*last).0 =>
+            {
+                Rows::Range(*first..*last + 1)
             }
             _ => Rows::List(&record.places),
         });

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use stead_expr::TensorType;
 
-use crate::columns::{Computed, Rows, gather, value};
+use crate::columns::{Computed, Rows, gather};
 
 /// The most documents whose numbers are kept: a few megabytes for each name.
 const MAX_NUMBERS: usize = 1 << 19;
@@ -21,7 +21,7 @@ const MAX_TENSORS: usize = 1 << 14;
 pub(super) struct Memo {
     pieces: Vec<Rc<Computed>>,
     /// The pieces that hold documents which stand one behind the other, in the order of these.
-    ranges: Vec<(Range<usize>, usize)>,
+    ranges: Vec<(Range<u32>, usize)>,
     /// Where the value of any other document is: the piece, and the row in it.
     places: HashMap<u32, (usize, usize)>,
     documents: usize,
@@ -46,7 +46,7 @@ impl Memo {
                 self.ranges.push((range.clone(), piece));
             }
             _ => {
-                let at = rows.iter().enumerate().map(|(at, row)| (row as u32, (piece, at)));
+                let at = rows.iter().enumerate().map(|(at, document)| (document, (piece, at)));
                 self.places.extend(at);
             }
         }
@@ -54,33 +54,22 @@ impl Memo {
         self.pieces.push(computed.clone());
     }
 
-    fn place(&self, row: usize) -> Option<(usize, usize)> {
-        if let Some(place) = self.places.get(&(row as u32)) {
+    fn place(&self, document: u32) -> Option<(usize, usize)> {
+        if let Some(place) = self.places.get(&document) {
             return Some(*place);
         }
-        let at = self.ranges.partition_point(|(range, _)| range.end <= row);
+        let at = self.ranges.partition_point(|(range, _)| range.end <= document);
         let (range, piece) = self.ranges.get(at)?;
-        range.contains(&row).then(|| (*piece, row - range.start))
+        range.contains(&document).then(|| (*piece, (document - range.start) as usize))
     }
 
     /// The values of documents, if all of them are here.
     pub(super) fn get(&self, rows: &Rows<'_>, kind: &TensorType) -> Option<Computed> {
-        let places: Option<Vec<(usize, usize)>> = rows.iter().map(|row| self.place(row)).collect();
-        let places = places?;
-        if let Some((first, _)) = places.first()
-            && places.iter().all(|(piece, _)| piece == first)
-        {
-            let rows = places.iter().map(|(_, row)| *row);
-            return gather(&self.pieces.get(*first)?.attribute(), kind, rows);
-        }
-        let mut computed = Computed::new(kind);
-        for (piece, row) in places {
-            let found = value(&self.pieces.get(piece)?.attribute(), kind, row)?;
-            if !computed.push(&found) {
-                return None;
-            }
-        }
-        Some(computed)
+        let place = |document: u32| {
+            let (piece, row) = self.place(document)?;
+            Some((self.pieces.get(piece)?.attribute(), row))
+        };
+        gather(kind, rows.iter().map(place))
     }
 }
 

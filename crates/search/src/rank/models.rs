@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use stead_app::application::rank::SourceType;
 use stead_expr::{Numbers, Value};
-use stead_store::{Column as Stored, Elements, NumberList, TextList};
+use stead_store::{Column as Stored, DataType, Elements, NumberList};
 
 use super::error::RankError;
 use super::ranking::{ColumnOf, Frame, Ranking};
@@ -119,35 +119,46 @@ impl Ranking<'_> {
 
     /// A field as it is stored, for some documents.
     fn field(&self, name: &str, rows: &Rows<'_>) -> Result<ModelSource<'_>, RankError> {
-        let places = || rows.iter().collect::<Vec<usize>>();
         let fail = |text: &str| RankError::Feature {
             name: format!("attribute({name})"),
             text: text.to_owned(),
         };
-        match self.documents.column(name).ok_or_else(|| fail("has no column"))? {
-            Stored::Texts(texts) => Ok(ModelSource::Texts(Lines { texts, rows: places() })),
-            Stored::Many(many) => match many.elements() {
-                Elements::Texts(texts) => {
-                    let of_rows = rows.iter().map(|row| many.places(row)).collect();
-                    Ok(ModelSource::Lists(TextLists { texts, of_rows }))
-                }
-                Elements::Numbers(list) => {
-                    let mut offsets = vec![0_u32];
-                    let all: Vec<usize> = rows.iter().flat_map(|row| many.places(row)).collect();
-                    for row in rows.iter() {
-                        let before = offsets.last().copied().unwrap_or(0);
-                        offsets.push(before + many.places(row).len() as u32);
-                    }
-                    Ok(ModelSource::Numbers(Some(offsets), list.select(&all)))
-                }
-            },
-            Stored::Numbers(numbers) => {
-                Ok(ModelSource::Numbers(None, numbers.list().select(&places())))
+        let attribute = self.view.attribute(name).ok_or_else(|| fail("has no column"))?;
+        let places = rows.iter().map(|document| attribute.at(document));
+        let places = places.collect::<Option<Vec<Place<'_>>>>();
+        let places = places.ok_or_else(|| fail("has too few values"))?;
+        let nothing = || fail("is nothing that a model takes");
+        match &attribute.about().kind {
+            DataType::Text => Ok(ModelSource::Texts(Lines { places })),
+            DataType::Array(of) | DataType::WeightedSet(of) if **of == DataType::Text => {
+                Ok(ModelSource::Lists(TextLists { places }))
             }
-            Stored::Tensors(_) | Stored::Raw(_) => Err(fail("is nothing that a model takes")),
+            DataType::Array(of) | DataType::WeightedSet(of) => {
+                let mut all = NumberList::new(of).ok_or_else(nothing)?;
+                let mut offsets = vec![0_u32];
+                for (column, row) in places {
+                    let Stored::Many(many) = column else { return Err(nothing()) };
+                    if let Elements::Numbers(list) = many.elements() {
+                        all.append(list, many.places(row));
+                    }
+                    offsets.push(all.len() as u32);
+                }
+                Ok(ModelSource::Numbers(Some(offsets), all))
+            }
+            single => {
+                let mut all = NumberList::new(single).ok_or_else(nothing)?;
+                for (column, row) in places {
+                    let Stored::Numbers(numbers) = column else { return Err(nothing()) };
+                    all.append(numbers.list(), row..row + 1);
+                }
+                Ok(ModelSource::Numbers(None, all))
+            }
         }
     }
 }
+
+/// A column of a block, and a row of it.
+type Place<'p> = (&'p Stored, usize);
 
 enum OwnedGiven<'g> {
     Value(&'g Value),
@@ -182,13 +193,12 @@ impl ModelSource<'_> {
 
 /// A text for each of some documents.
 struct Lines<'t> {
-    texts: &'t TextList,
-    rows: Vec<usize>,
+    places: Vec<Place<'t>>,
 }
 
 impl Texts for Lines<'_> {
     fn documents(&self) -> usize {
-        self.rows.len()
+        self.places.len()
     }
 
     fn count(&self, _place: usize) -> usize {
@@ -196,27 +206,35 @@ impl Texts for Lines<'_> {
     }
 
     fn text(&self, place: usize, _at: usize) -> &str {
-        self.rows.get(place).and_then(|row| self.texts.get(*row)).unwrap_or_default()
+        match self.places.get(place) {
+            Some((Stored::Texts(texts), row)) => texts.get(*row).unwrap_or_default(),
+            _ => "",
+        }
     }
 }
 
 /// Texts for each of some documents.
 struct TextLists<'t> {
-    texts: &'t TextList,
-    of_rows: Vec<std::ops::Range<usize>>,
+    places: Vec<Place<'t>>,
 }
 
 impl Texts for TextLists<'_> {
     fn documents(&self) -> usize {
-        self.of_rows.len()
+        self.places.len()
     }
 
     fn count(&self, place: usize) -> usize {
-        self.of_rows.get(place).map_or(0, ExactSizeIterator::len)
+        match self.places.get(place) {
+            Some((Stored::Many(many), row)) => many.places(*row).len(),
+            _ => 0,
+        }
     }
 
     fn text(&self, place: usize, at: usize) -> &str {
-        let row = self.of_rows.get(place);
-        row.and_then(|row| self.texts.get(row.start + at)).unwrap_or_default()
+        let Some((Stored::Many(many), row)) = self.places.get(place) else { return "" };
+        match many.elements() {
+            Elements::Texts(texts) => texts.get(many.places(*row).start + at).unwrap_or_default(),
+            Elements::Numbers(_) => "",
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use stead_expr::{Attribute, Value};
-use stead_store::Documents;
+use stead_store::View;
 
 use super::error::RankError;
 use super::hits::{Hit, RankedHit, rescale, sort};
@@ -24,7 +24,7 @@ impl RankPlan {
     pub fn rank(
         &self,
         query: &RankQuery,
-        documents: &Documents,
+        documents: &View,
         options: RankOptions,
         count: usize,
     ) -> Result<Ranked, RankError> {
@@ -49,22 +49,36 @@ impl Ranking<'_> {
 
     /// Scores all documents; those at or below the limit are no hits, and those behind the best lose their scores.
     fn first_phase(&self) -> Result<Vec<Hit>, RankError> {
-        let (plan, count) = (&self.plan, self.documents.len());
+        let (plan, view) = (&self.plan, self.view);
         let expression = plan.first.expression;
-        let block = if plan.expressions[expression].is_in_place { count } else { BLOCK };
-        let mut scores = Vec::with_capacity(count);
-        for begin in (0..count).step_by(block.max(1)) {
-            let frame = Frame::new(Rows::Range(begin..count.min(begin + block)));
-            scores.extend(self.scores("first-phase", expression, &frame)?);
-        }
         let limit = self.query.drop_limit.or(plan.first.drop_limit);
-        let mut hits: Vec<Hit> = Vec::with_capacity(count);
-        for (document, first) in scores.iter().copied().enumerate() {
-            // What is no number is the least, as in Vespa.
-            let score = if first.is_finite() { first } else { f64::NEG_INFINITY };
-            if limit.is_none_or(|limit| score > limit) {
-                let document = document as u32;
-                hits.push(Hit { document, first, second: None, global: None, score });
+        let most = if plan.expressions[expression].is_in_place { usize::MAX } else { BLOCK };
+        let mut hits: Vec<Hit> = Vec::with_capacity(view.len());
+        for (number, block) in view.blocks().enumerate() {
+            for begin in (0..block.rows()).step_by(most) {
+                let end = block.rows().min(begin.saturating_add(most));
+                let rows = view.lid(number, begin)..view.lid(number, end);
+                let alive: Vec<u32>;
+                let rows = match block.is_whole() {
+                    true => Rows::Range(rows),
+                    false => {
+                        alive =
+                            rows.filter(|lid| block.alive().contains(view.split(*lid).1)).collect();
+                        Rows::List(&alive)
+                    }
+                };
+                if rows.is_empty() {
+                    continue;
+                }
+                let frame = Frame::new(rows);
+                let scores = self.scores("first-phase", expression, &frame)?;
+                for (document, first) in frame.rows.iter().zip(scores) {
+                    // What is no number is the least, as in Vespa.
+                    let score = if first.is_finite() { first } else { f64::NEG_INFINITY };
+                    if limit.is_none_or(|limit| score > limit) {
+                        hits.push(Hit { document, first, second: None, global: None, score });
+                    }
+                }
             }
         }
         let keep = self.query.keep_rank_count.unwrap_or(plan.first.count).max(self.rerank_count());
@@ -72,8 +86,13 @@ impl Ranking<'_> {
             sort(&mut hits);
             hits.iter_mut().skip(keep).for_each(|hit| hit.score = f64::NEG_INFINITY);
         }
-        let _ = self.first_scores.set(scores);
         Ok(hits)
+    }
+
+    /// The documents of hits; from now on values that are computed may name their scores.
+    fn places(&self, hits: &[Hit]) -> Vec<u32> {
+        self.first_scores.borrow_mut().extend(hits.iter().map(|hit| (hit.document, hit.first)));
+        hits.iter().map(|hit| hit.document).collect()
     }
 
     fn rerank_count(&self) -> usize {
@@ -86,7 +105,7 @@ impl Ranking<'_> {
         sort(hits);
         let count = self.rerank_count().min(hits.len());
         let (best, rest) = hits.split_at_mut(count);
-        let places: Vec<u32> = best.iter().map(|hit| hit.document).collect();
+        let places = self.places(best);
         let _ = self.first_ranks.set(FirstRanks {
             ranks: places.iter().zip(1_u32..).map(|(at, rank)| (*at, f64::from(rank))).collect(),
             max: best.first().map_or(f64::NEG_INFINITY, |hit| hit.score),
@@ -110,7 +129,7 @@ impl Ranking<'_> {
     fn global_phase(&self, phase: &PhasePlan, hits: &mut Vec<Hit>) -> Result<(), RankError> {
         let count = self.query.global_phase.rerank_count.unwrap_or(phase.count).min(hits.len());
         let (best, rest) = hits.split_at_mut(count);
-        let places: Vec<u32> = best.iter().map(|hit| hit.document).collect();
+        let places = self.places(best);
         let relevance: Vec<f64> = best.iter().map(|hit| hit.score).collect();
         let mut frame = Frame::new(Rows::List(&places));
         frame.relevance = Some(&relevance);
@@ -150,7 +169,7 @@ impl Ranking<'_> {
     }
 
     fn with_features(&self, hits: &[Hit]) -> Result<Vec<RankedHit>, RankError> {
-        let places: Vec<u32> = hits.iter().map(|hit| hit.document).collect();
+        let places = self.places(hits);
         let frame = Frame::new(Rows::List(&places));
         let mut ranked: Vec<RankedHit> = hits
             .iter()

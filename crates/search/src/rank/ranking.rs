@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead_expr::{Attribute, Bound, Scratch, Value};
-use stead_store::Documents;
+use stead_store::View;
 
 use super::error::RankError;
 use super::explain::Record;
@@ -40,7 +40,7 @@ pub struct Ranked {
 pub(super) struct Ranking<'r> {
     pub(super) plan: &'r RankPlan,
     pub(super) query: &'r RankQuery,
-    pub(super) documents: &'r Documents,
+    pub(super) view: &'r View,
     options: RankOptions,
     /// By node, of the query.
     pub(super) values: Vec<OnceCell<Value>>,
@@ -50,8 +50,8 @@ pub(super) struct Ranking<'r> {
     scratch: RefCell<Scratch>,
     pub(super) model_scratch: RefCell<models::Scratch>,
     pub(super) memo: RefCell<HashMap<usize, Memo>>,
-    /// The scores of the first phase by document.
-    pub(super) first_scores: OnceCell<Vec<f64>>,
+    /// The scores of the first phase of documents that a later one takes.
+    pub(super) first_scores: RefCell<HashMap<u32, f64>>,
     pub(super) first_ranks: OnceCell<FirstRanks>,
     /// What computing each feature took, by node, with the documents.
     pub(super) costs: RefCell<HashMap<usize, (Duration, usize)>>,
@@ -102,13 +102,13 @@ impl<'r> Ranking<'r> {
     pub(super) fn new(
         plan: &'r RankPlan,
         query: &'r RankQuery,
-        documents: &'r Documents,
+        view: &'r View,
         options: RankOptions,
     ) -> Ranking<'r> {
         Ranking {
             plan,
             query,
-            documents,
+            view,
             options,
             values: plan.nodes.iter().map(|_| OnceCell::new()).collect(),
             bound: plan.expressions.iter().map(|_| OnceCell::new()).collect(),
@@ -116,7 +116,7 @@ impl<'r> Ranking<'r> {
             scratch: RefCell::default(),
             model_scratch: RefCell::default(),
             memo: RefCell::default(),
-            first_scores: OnceCell::new(),
+            first_scores: RefCell::default(),
             first_ranks: OnceCell::new(),
             costs: RefCell::default(),
             records: RefCell::default(),
@@ -125,7 +125,7 @@ impl<'r> Ranking<'r> {
 
     pub(super) fn context(&self) -> QueryContext<'_> {
         let RankOptions { now, seed } = self.options;
-        QueryContext { query: self.query, now, seed, documents: self.documents }
+        QueryContext { query: self.query, now, seed, documents: self.view }
     }
 
     /// A value that does not depend on documents.

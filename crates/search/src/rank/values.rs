@@ -8,7 +8,7 @@ use stead_expr::Value;
 use super::error::RankError;
 use super::plan::Source;
 use super::ranking::{ColumnOf, Frame, Ranking, failed};
-use crate::columns::{Computed, Rows, gather, slice};
+use crate::columns::{Computed, Rows, gather_documents, slice};
 use crate::features::{Argument, DocumentContext, Run};
 
 impl<'r> Ranking<'r> {
@@ -21,12 +21,15 @@ impl<'r> Ranking<'r> {
         let node = &self.plan.nodes[number];
         let fail = |text: String| RankError::Feature { name: node.name.clone(), text };
         if let Source::Attribute(name) = &node.source {
-            let attribute = self.documents.attribute(name);
+            let attribute = self.view.attribute(name);
             let attribute = attribute.ok_or_else(|| fail("has no column".to_owned()))?;
-            if let Rows::Range(range) = &frame.rows {
-                return Ok(ColumnOf::InPlace(slice(attribute, range)));
+            if let Rows::Range(range) = &frame.rows
+                && let Some((column, row)) = attribute.at(range.start)
+                && let Some(whole) = column.attribute()
+            {
+                return Ok(ColumnOf::InPlace(slice(whole, &(row..row + range.len()))));
             }
-            let found = gather(&attribute, &node.kind, frame.rows.iter());
+            let found = gather_documents(attribute, &node.kind, frame.rows.iter());
             let found = found.ok_or_else(|| fail("has too few values".to_owned()))?;
             return Ok(ColumnOf::Computed(Rc::new(found)));
         }
@@ -98,7 +101,7 @@ impl<'r> Ranking<'r> {
         let node = &self.plan.nodes[number];
         let fail =
             |text: &str| RankError::Feature { name: node.name.clone(), text: text.to_owned() };
-        let numbers = |number: &dyn Fn(usize) -> f64| {
+        let numbers = |number: &dyn Fn(u32) -> f64| {
             Ok(Computed::Numbers(frame.rows.iter().map(number).collect()))
         };
         match &node.source {
@@ -123,14 +126,14 @@ impl<'r> Ranking<'r> {
                 }
             },
             Source::FirstPhase => {
-                let scores = self.first_scores.get().ok_or_else(|| fail("is not known yet"))?;
-                numbers(&|row| scores.get(row).copied().unwrap_or(f64::NAN))
+                let scores = self.first_scores.borrow();
+                numbers(&|document| scores.get(&document).copied().unwrap_or(f64::NAN))
             }
             // Documents that the second phase did not take have no rank.
             Source::FirstPhaseRank => {
                 let known = self.first_ranks.get();
-                let rank = |row: usize| known?.ranks.get(&(row as u32)).copied();
-                numbers(&|row| rank(row).unwrap_or(f64::MAX))
+                let rank = |document: u32| known?.ranks.get(&document).copied();
+                numbers(&|document| rank(document).unwrap_or(f64::MAX))
             }
             Source::FirstPhaseMax => {
                 let max = self.first_ranks.get().map_or(f64::NEG_INFINITY, |known| known.max);

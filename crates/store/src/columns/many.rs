@@ -8,7 +8,7 @@ use crate::kind::DataType;
 use crate::value::FieldValue;
 
 /// Elements of all documents behind each other.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Elements {
     /// Numbers.
     Numbers(NumberList),
@@ -20,7 +20,6 @@ impl Elements {
     pub(super) fn new(kind: &DataType) -> Option<Elements> {
         Some(match kind {
             DataType::Text => Elements::Texts(TextList::default()),
-            DataType::Position => Elements::Numbers(NumberList::I64(Vec::new())),
             number => Elements::Numbers(NumberList::new(number)?),
         })
     }
@@ -43,19 +42,73 @@ impl Elements {
         }
     }
 
-    fn push(&mut self, value: Option<&FieldValue>) {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Elements::Numbers(list) => list.len(),
+            Elements::Texts(texts) => texts.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn has_room(&self, value: &FieldValue) -> bool {
         match (self, value) {
-            (Elements::Numbers(list), value) => {
-                list.push(value);
+            (Elements::Texts(texts), FieldValue::Array(list)) => {
+                texts.has_room(list.iter().map(bytes).sum())
             }
-            (Elements::Texts(texts), Some(FieldValue::Text(text))) => texts.push(text),
-            (Elements::Texts(texts), _) => texts.push(""),
+            (Elements::Texts(texts), FieldValue::Weighted(list)) => {
+                texts.has_room(list.iter().map(|(value, _)| bytes(value)).sum())
+            }
+            _ => true,
+        }
+    }
+
+    /// Values as elements of the same type.
+    fn of<'v>(&self, values: impl Iterator<Item = &'v FieldValue>) -> Elements {
+        match self {
+            Elements::Numbers(list) => {
+                let mut found = list.empty(0);
+                values.enumerate().for_each(|(at, value)| {
+                    found.set(at, Some(value));
+                });
+                Elements::Numbers(found)
+            }
+            Elements::Texts(_) => {
+                let mut found = TextList::default();
+                values.for_each(|value| match value {
+                    FieldValue::Text(text) => found.push(text),
+                    _ => found.push(""),
+                });
+                Elements::Texts(found)
+            }
+        }
+    }
+
+    fn splice(&mut self, at: Range<usize>, by: &Elements) {
+        match (self, by) {
+            (Elements::Numbers(list), Elements::Numbers(by)) => list.splice(at, by),
+            (Elements::Texts(texts), Elements::Texts(by)) => texts.splice(at, by),
+            _ => debug_assert!(false, "elements of another type"),
         }
     }
 }
 
+/// The bytes of a text.
+fn bytes(value: &FieldValue) -> usize {
+    match value {
+        FieldValue::Text(text) => text.len(),
+        _ => 0,
+    }
+}
+
 /// Several values for each document.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ManyColumn {
     /// Where the elements of each document begin, and the number of all.
     offsets: Vec<u32>,
@@ -68,33 +121,55 @@ impl ManyColumn {
         ManyColumn { offsets: vec![0], elements, weights: is_weighted.then(Vec::new) }
     }
 
-    #[must_use]
-    pub(super) fn push(&mut self, value: Option<&FieldValue>) -> bool {
+    /// Whether the elements of one more document can be told apart.
+    pub(super) fn has_room(&self, value: &FieldValue) -> bool {
         let count = match value {
-            Some(FieldValue::Array(list)) => list.len(),
-            Some(FieldValue::Weighted(list)) => list.len(),
+            FieldValue::Array(list) => list.len(),
+            FieldValue::Weighted(list) => list.len(),
             _ => 0,
         };
-        let before = self.offsets.last().copied().unwrap_or(0);
-        let behind = u32::try_from(count).ok().and_then(|count| before.checked_add(count));
-        let Some(behind) = behind else { return false };
-        match value {
-            Some(FieldValue::Array(list)) => {
-                list.iter().for_each(|value| self.elements.push(Some(value)));
-                if let Some(weights) = &mut self.weights {
-                    weights.resize(behind as usize, 1);
-                }
-            }
+        let all = self.elements.len().checked_add(count);
+        all.is_some_and(|all| u32::try_from(all).is_ok()) && self.elements.has_room(value)
+    }
+
+    /// Puts the elements of a document in the place of those that it has, or behind those of the last.
+    pub(super) fn set(&mut self, row: usize, value: Option<&FieldValue>) {
+        let (elements, weights) = match value {
+            Some(FieldValue::Array(list)) => (self.elements.of(list.iter()), vec![1; list.len()]),
             Some(FieldValue::Weighted(list)) => {
-                for (value, weight) in list {
-                    self.elements.push(Some(value));
-                    self.weights.iter_mut().for_each(|weights| weights.push(*weight));
-                }
+                let weights = list.iter().map(|(_, weight)| *weight).collect();
+                (self.elements.of(list.iter().map(|(value, _)| value)), weights)
             }
-            _ => {}
+            _ => (self.elements.of([].into_iter()), Vec::new()),
+        };
+        if row + 1 >= self.offsets.len() {
+            self.offsets.extend(self.offsets.last().copied());
         }
-        self.offsets.push(behind);
-        true
+        let at = self.places(row);
+        let moved = |place: u32| place as usize + elements.len() - at.len();
+        self.offsets.iter_mut().skip(row + 1).for_each(|place| *place = moved(*place) as u32);
+        self.elements.splice(at.clone(), &elements);
+        if let Some(all) = &mut self.weights {
+            all.splice(at, weights);
+        }
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.offsets.shrink_to_fit();
+        self.weights.iter_mut().for_each(Vec::shrink_to_fit);
+        match &mut self.elements {
+            Elements::Numbers(list) => list.shrink(),
+            Elements::Texts(texts) => texts.shrink(),
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let elements = match &self.elements {
+            Elements::Numbers(list) => list.memory(),
+            Elements::Texts(texts) => texts.memory(),
+        };
+        let weights = self.weights.as_ref().map_or(0, Vec::capacity);
+        elements + (self.offsets.capacity() + weights) * size_of::<u32>()
     }
 
     /// The places of a document's elements.
@@ -135,15 +210,20 @@ mod tests {
     fn elements_of_documents_are_found() {
         let text = |t: &str| FieldValue::Text(t.to_owned());
         let mut set = ManyColumn::new(Elements::new(&DataType::Text).unwrap(), true);
-        assert!(set.push(Some(&FieldValue::Weighted(vec![(text("a"), 3), (text("b"), -1)]))));
-        assert!(set.push(None));
-        assert!(set.push(Some(&FieldValue::Weighted(vec![(text("c"), 7)]))));
+        set.set(0, Some(&FieldValue::Weighted(vec![(text("a"), 3), (text("b"), -1)])));
+        set.set(1, None);
+        set.set(2, Some(&FieldValue::Weighted(vec![(text("c"), 7)])));
         assert_eq!([0, 1, 2, 3].map(|d| set.places(d)), [0..2, 2..2, 2..3, 0..0]);
         assert_eq!((set.elements().label(2).as_deref(), set.weight(2)), (Some("c"), 7));
+        set.set(0, None);
+        set.set(1, Some(&FieldValue::Array(vec![text("d"), text("e")])));
+        assert_eq!([0, 1, 2].map(|d| set.places(d)), [0..0, 0..2, 2..3]);
+        let found = [0, 1, 2].map(|at| (set.elements().label(at).unwrap(), set.weight(at)));
+        assert_eq!(found, [("d".into(), 1), ("e".into(), 1), ("c".into(), 7)]);
 
         let mut array = ManyColumn::new(Elements::new(&DataType::Int).unwrap(), false);
         let numbers = FieldValue::Array(vec![FieldValue::Integer(4), FieldValue::Integer(5)]);
-        assert!(array.push(Some(&numbers)));
+        array.set(0, Some(&numbers));
         assert_eq!(array.elements().number(1), Some(5.0));
         assert_eq!((array.weight(1), array.elements().label(1).as_deref()), (1, Some("5")));
     }

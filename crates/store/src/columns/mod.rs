@@ -1,14 +1,18 @@
-//! Columns: the values of an attribute for all documents, one after the other.
+//! Columns: the values of an attribute for the documents of a block, one after the other.
 
 mod many;
 mod numbers;
+mod pieces;
+mod tensors;
 mod texts;
 
 pub use many::{Elements, ManyColumn};
 pub use numbers::{NumberColumn, NumberList};
+pub(crate) use pieces::Pieces;
+pub use tensors::TensorColumn;
 pub use texts::{RawColumn, TextList};
 
-use stead_expr::{Attribute, Numbers, Stored, TensorType, Value};
+use stead_expr::{Attribute, Numbers};
 
 use crate::kind::DataType;
 use crate::value::FieldValue;
@@ -21,7 +25,7 @@ pub enum Column {
     /// A text for each document.
     Texts(TextList),
     /// A tensor for each document.
-    Tensors(Stored),
+    Tensors(TensorColumn),
     /// Bytes for each document.
     Raw(RawColumn),
     /// Several numbers or texts for each document.
@@ -34,46 +38,98 @@ impl Column {
         Some(match kind {
             DataType::Text => Column::Texts(TextList::default()),
             DataType::Raw => Column::Raw(RawColumn::default()),
-            DataType::Tensor(kind) => Column::Tensors(Stored::new(kind.clone())),
+            DataType::Tensor(kind) => Column::Tensors(TensorColumn::new(kind.clone())),
             DataType::Array(of) => Column::Many(ManyColumn::new(Elements::new(of)?, false)),
             DataType::WeightedSet(of) => Column::Many(ManyColumn::new(Elements::new(of)?, true)),
-            DataType::Position => Column::Numbers(NumberColumn::new(NumberList::I64(Vec::new()))),
             DataType::Map(..) | DataType::Struct(_) => return None,
             number => Column::Numbers(NumberColumn::new(NumberList::new(number)?)),
         })
     }
 
-    /// Adds the value of the next document; nothing is what it has without a value: NaN for numbers, false, an empty
-    /// text, zeros for dense tensors, no labels and no elements. Returns false if there are too many values for one column.
-    #[must_use]
-    pub(crate) fn push(&mut self, value: Option<&FieldValue>) -> bool {
+    /// The bytes that each value takes; nothing if values differ.
+    pub(crate) fn width(kind: &DataType) -> Option<usize> {
+        match kind {
+            DataType::Bool | DataType::Byte => Some(1),
+            DataType::Int | DataType::Float16 | DataType::Float => Some(4),
+            DataType::Long | DataType::Double | DataType::Position => Some(8),
+            DataType::Tensor(kind) => TensorColumn::width(kind),
+            _ => None,
+        }
+    }
+
+    /// Whether there is room for one more value.
+    pub(crate) fn has_room(&self, value: &FieldValue) -> bool {
+        match (self, value) {
+            (Column::Texts(texts), FieldValue::Text(text)) => texts.has_room(text.len()),
+            (Column::Raw(raw), FieldValue::Bytes(bytes)) => raw.has_room(bytes.len()),
+            (Column::Tensors(tensors), FieldValue::Tensor(value)) => tensors.has_room(value),
+            (Column::Many(many), value) => many.has_room(value),
+            _ => true,
+        }
+    }
+
+    /// Puts a value in the place of that of a row, or behind the last; nothing is what a document has without a value: NaN for
+    /// numbers, false, an empty text, zeros for dense tensors, no labels and no elements. There is
+    /// [room](Column::has_room).
+    pub(crate) fn set(&mut self, row: usize, value: Option<&FieldValue>) {
         match self {
-            Column::Numbers(numbers) => {
-                numbers.push(value);
-                true
-            }
-            Column::Texts(texts) => {
-                texts.push(match value {
+            Column::Numbers(numbers) => numbers.set(row, value),
+            Column::Texts(texts) => texts.set(
+                row,
+                match value {
                     Some(FieldValue::Text(text)) => text,
                     _ => "",
-                });
-                true
-            }
-            Column::Tensors(tensors) => match value {
-                Some(FieldValue::Tensor(value)) => tensors.push(value),
-                _ => {
-                    let nothing = nothing(tensors.kind());
-                    nothing.is_some_and(|value| tensors.push(&value))
-                }
-            },
-            Column::Raw(raw) => {
-                raw.push(match value {
+                },
+            ),
+            Column::Tensors(tensors) => tensors.set(
+                row,
+                match value {
+                    Some(FieldValue::Tensor(value)) => Some(value),
+                    _ => None,
+                },
+            ),
+            Column::Raw(raw) => raw.set(
+                row,
+                match value {
                     Some(FieldValue::Bytes(bytes)) => bytes,
                     _ => &[],
-                });
-                true
-            }
-            Column::Many(many) => many.push(value),
+                },
+            ),
+            Column::Many(many) => many.set(row, value),
+        }
+    }
+
+    /// The same column, with memory for values of fixed width for `rows` documents, so that adding more does not copy it again.
+    pub(crate) fn copied(&self, rows: usize) -> Column {
+        match self {
+            Column::Numbers(numbers) => Column::Numbers(numbers.copied(rows)),
+            Column::Texts(texts) => Column::Texts(texts.clone()),
+            Column::Tensors(tensors) => Column::Tensors(tensors.copied(rows)),
+            Column::Raw(raw) => Column::Raw(raw.clone()),
+            Column::Many(many) => Column::Many(many.clone()),
+        }
+    }
+
+    /// Gives back memory that nothing lies in.
+    pub(crate) fn shrink(&mut self) {
+        match self {
+            Column::Numbers(numbers) => numbers.shrink(),
+            Column::Texts(texts) => texts.shrink(),
+            Column::Tensors(tensors) => tensors.shrink(),
+            Column::Raw(raw) => raw.shrink(),
+            Column::Many(many) => many.shrink(),
+        }
+    }
+
+    /// The memory that it takes, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        match self {
+            Column::Numbers(numbers) => numbers.memory(),
+            Column::Texts(texts) => texts.memory(),
+            Column::Tensors(tensors) => tensors.memory(),
+            Column::Raw(raw) => raw.memory(),
+            Column::Many(many) => many.memory(),
         }
     }
 
@@ -90,9 +146,9 @@ impl Column {
     }
 }
 
-/// The tensor of a document that has none: zeros, or no blocks.
-fn nothing(kind: &TensorType) -> Option<Value> {
-    let cells = if kind.is_dense() { kind.block_size() } else { 0 };
-    let cells = stead_expr::Cells::zeros(kind.cell(), cells);
-    Value::new(kind.clone(), stead_expr::Labels::default(), cells).ok()
+// Of rows as many as there are; NumberColumn keeps what it has widened for itself.
+impl Clone for Column {
+    fn clone(&self) -> Column {
+        self.copied(0)
+    }
 }

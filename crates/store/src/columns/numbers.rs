@@ -1,9 +1,11 @@
 //! Columns of numbers.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use stead_expr::Numbers;
 
+use super::texts::put;
 use crate::kind::DataType;
 use crate::value::FieldValue;
 
@@ -35,12 +37,14 @@ macro_rules! each {
 }
 
 impl NumberList {
-    pub(super) fn new(kind: &DataType) -> Option<NumberList> {
+    /// No numbers, in the type in which those of a field are stored: positions as places on a curve.
+    #[must_use]
+    pub fn new(kind: &DataType) -> Option<NumberList> {
         Some(match kind {
             DataType::Bool => NumberList::Bool(Vec::new()),
             DataType::Byte => NumberList::I8(Vec::new()),
             DataType::Int => NumberList::I32(Vec::new()),
-            DataType::Long => NumberList::I64(Vec::new()),
+            DataType::Long | DataType::Position => NumberList::I64(Vec::new()),
             // What float16 holds, float holds.
             DataType::Float16 | DataType::Float => NumberList::F32(Vec::new()),
             DataType::Double => NumberList::F64(Vec::new()),
@@ -66,9 +70,9 @@ impl NumberList {
         !matches!(self, NumberList::F32(_) | NumberList::F64(_))
     }
 
-    /// Adds a number; what is no number is the one that stands for nothing: the least of a type of whole numbers, as in
-    /// Vespa, false, or NaN. Returns whether it is that.
-    pub(super) fn push(&mut self, value: Option<&FieldValue>) -> bool {
+    /// Puts a number in the place of another, or behind the last; what is no number is the one that stands for nothing: the least
+    /// of a type of whole numbers, as in Vespa, false, or NaN. Returns whether it is the least of its type.
+    pub(super) fn set(&mut self, at: usize, value: Option<&FieldValue>) -> bool {
         let (integer, number) = match value {
             Some(FieldValue::Integer(number)) => (Some(*number), Some(*number as f64)),
             Some(FieldValue::Bool(value)) => (Some(i64::from(*value)), None),
@@ -78,21 +82,68 @@ impl NumberList {
         };
         match self {
             NumberList::Bool(list) => {
-                list.push(u8::from(integer == Some(1)));
+                put(list, at, u8::from(integer == Some(1)));
                 false
             }
-            NumberList::I8(list) => push(list, integer.map(|n| n as i8), i8::MIN),
-            NumberList::I32(list) => push(list, integer.map(|n| n as i32), i32::MIN),
-            NumberList::I64(list) => push(list, integer, i64::MIN),
+            NumberList::I8(list) => whole(list, at, integer.map(|n| n as i8), i8::MIN),
+            NumberList::I32(list) => whole(list, at, integer.map(|n| n as i32), i32::MIN),
+            NumberList::I64(list) => whole(list, at, integer, i64::MIN),
             NumberList::F32(list) => {
-                list.push(number.map_or(f32::NAN, |n| n as f32));
+                put(list, at, number.map_or(f32::NAN, |n| n as f32));
                 false
             }
             NumberList::F64(list) => {
-                list.push(number.unwrap_or(f64::NAN));
+                put(list, at, number.unwrap_or(f64::NAN));
                 false
             }
         }
+    }
+
+    /// Puts numbers of the same type in the place of others.
+    pub(super) fn splice(&mut self, at: Range<usize>, by: &NumberList) {
+        fn of<T: Copy>(list: &mut Vec<T>, at: Range<usize>, by: &[T]) {
+            list.splice(at, by.iter().copied());
+        }
+        match (self, by) {
+            (NumberList::Bool(list), NumberList::Bool(by)) => of(list, at, by),
+            (NumberList::I8(list), NumberList::I8(by)) => of(list, at, by),
+            (NumberList::I32(list), NumberList::I32(by)) => of(list, at, by),
+            (NumberList::I64(list), NumberList::I64(by)) => of(list, at, by),
+            (NumberList::F32(list), NumberList::F32(by)) => of(list, at, by),
+            (NumberList::F64(list), NumberList::F64(by)) => of(list, at, by),
+            _ => debug_assert!(false, "numbers of another type"),
+        }
+    }
+
+    /// No numbers of the same type, with room for some.
+    #[must_use]
+    pub fn empty(&self, room: usize) -> NumberList {
+        match self {
+            NumberList::Bool(_) => NumberList::Bool(Vec::with_capacity(room)),
+            NumberList::I8(_) => NumberList::I8(Vec::with_capacity(room)),
+            NumberList::I32(_) => NumberList::I32(Vec::with_capacity(room)),
+            NumberList::I64(_) => NumberList::I64(Vec::with_capacity(room)),
+            NumberList::F32(_) => NumberList::F32(Vec::with_capacity(room)),
+            NumberList::F64(_) => NumberList::F64(Vec::with_capacity(room)),
+        }
+    }
+
+    /// The same numbers in memory for at least `room` of them.
+    fn copied(&self, room: usize) -> NumberList {
+        let mut copy = self.empty(room.max(self.len()));
+        copy.splice(0..0, self);
+        copy
+    }
+
+    pub(super) fn shrink(&mut self) {
+        each!(self, list => list.shrink_to_fit());
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        fn of<T>(list: &Vec<T>) -> usize {
+            list.capacity() * size_of::<T>()
+        }
+        each!(self, list => of(list))
     }
 
     /// The number at a place.
@@ -120,19 +171,19 @@ impl NumberList {
         }
     }
 
-    /// The numbers at some places, in the same type.
-    #[must_use]
-    pub fn select(&self, places: &[usize]) -> NumberList {
-        fn of<T: Copy>(list: &[T], places: &[usize]) -> Vec<T> {
-            places.iter().filter_map(|at| list.get(*at).copied()).collect()
+    /// Adds the numbers at some places of a list of the same type; those of another are left out.
+    pub fn append(&mut self, from: &NumberList, places: Range<usize>) {
+        fn of<T: Copy>(list: &mut Vec<T>, from: &[T], places: Range<usize>) {
+            list.extend_from_slice(from.get(places).unwrap_or_default());
         }
-        match self {
-            NumberList::Bool(list) => NumberList::Bool(of(list, places)),
-            NumberList::I8(list) => NumberList::I8(of(list, places)),
-            NumberList::I32(list) => NumberList::I32(of(list, places)),
-            NumberList::I64(list) => NumberList::I64(of(list, places)),
-            NumberList::F32(list) => NumberList::F32(of(list, places)),
-            NumberList::F64(list) => NumberList::F64(of(list, places)),
+        match (self, from) {
+            (NumberList::Bool(list), NumberList::Bool(from)) => of(list, from, places),
+            (NumberList::I8(list), NumberList::I8(from)) => of(list, from, places),
+            (NumberList::I32(list), NumberList::I32(from)) => of(list, from, places),
+            (NumberList::I64(list), NumberList::I64(from)) => of(list, from, places),
+            (NumberList::F32(list), NumberList::F32(from)) => of(list, from, places),
+            (NumberList::F64(list), NumberList::F64(from)) => of(list, from, places),
+            _ => debug_assert!(false, "numbers of another type"),
         }
     }
 
@@ -150,9 +201,9 @@ impl NumberList {
     }
 }
 
-fn push<T: PartialEq + Copy>(list: &mut Vec<T>, value: Option<T>, nothing: T) -> bool {
+fn whole<T: PartialEq + Copy>(list: &mut Vec<T>, at: usize, value: Option<T>, nothing: T) -> bool {
     let value = value.unwrap_or(nothing);
-    list.push(value);
+    put(list, at, value);
     value == nothing
 }
 
@@ -171,9 +222,25 @@ impl NumberColumn {
         NumberColumn { list, missing: 0, widened: OnceLock::new() }
     }
 
-    pub(super) fn push(&mut self, value: Option<&FieldValue>) {
-        self.missing += usize::from(self.list.push(value));
+    pub(super) fn set(&mut self, row: usize, value: Option<&FieldValue>) {
+        self.missing -= usize::from(self.is_missing(row));
+        self.missing += usize::from(self.list.set(row, value));
         self.widened = OnceLock::new();
+    }
+
+    /// The same column in memory for at least `room` numbers.
+    pub(super) fn copied(&self, room: usize) -> NumberColumn {
+        let (list, missing) = (self.list.copied(room), self.missing);
+        NumberColumn { list, missing, widened: OnceLock::new() }
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.list.shrink();
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let widened = self.widened.get().map_or(0, |list| list.capacity() * size_of::<f64>());
+        self.list.memory() + widened
     }
 
     /// The number of a document: NaN if it has none.
@@ -226,7 +293,7 @@ mod tests {
 
     fn column(kind: &DataType, values: &[Option<FieldValue>]) -> NumberColumn {
         let mut column = NumberColumn::new(NumberList::new(kind).unwrap());
-        values.iter().for_each(|value| column.push(value.as_ref()));
+        values.iter().enumerate().for_each(|(row, value)| column.set(row, value.as_ref()));
         column
     }
 
@@ -246,5 +313,17 @@ mod tests {
         assert_eq!((*half, nothing.is_nan()), (0.5, true));
         let bools = column(&DataType::Bool, &[Some(FieldValue::Bool(true)), None]);
         assert!(matches!(bools.numbers(), Numbers::U8([1, 0])));
+    }
+
+    #[test]
+    fn numbers_are_put_in_the_place_of_others() {
+        let [one, two] = [1, 2].map(|n| Some(FieldValue::Integer(n)));
+        let mut numbers = column(&DataType::Int, &[one.clone(), None]);
+        numbers.set(1, two.as_ref());
+        assert!(matches!(numbers.numbers(), Numbers::I32([1, 2])));
+        numbers.set(0, None);
+        assert_eq!((numbers.integer(0), numbers.integer(1)), (None, Some(2)));
+        let copy = numbers.copied(8);
+        assert_eq!((copy.integer(0), copy.integer(1)), (None, Some(2)));
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json, json};
 use stead_expr::{Cells, TensorType, Value, each_cell};
 use stead_search::rank::Ranked;
-use stead_store::Documents;
+use stead_store::View;
 use stead_tensor::{Bool, Tensor, npz};
 
 use super::results::feature;
@@ -51,7 +51,7 @@ impl Output {
         &mut self,
         (number, query): (usize, &str),
         names: &[&str],
-        documents: &Documents,
+        documents: &View,
         ranked: &Ranked,
     ) -> Result<(), Failure> {
         match self {
@@ -64,7 +64,7 @@ impl Output {
                         names.iter().zip(&hit.match_features).map(pair).collect();
                     let line = json!({
                         "query": query,
-                        "document": documents.id(hit.document as usize),
+                        "document": documents.id(hit.document),
                         "relevance": super::results::number(hit.relevance),
                         "features": values,
                     });

@@ -17,7 +17,7 @@ use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_search::rank::{Explained, RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
-use stead_store::Documents;
+use stead_store::{Documents, View};
 
 use crate::failure::Failure;
 
@@ -106,6 +106,7 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     let options = RankOptions { now: args.now.unwrap_or(now), seed: args.seed };
     let names = names(&queries);
     notes(args, &plans, &queries, &documents);
+    let view = documents.view();
     let mut output = args.features.as_deref().map(features::Output::create).transpose()?;
     let bar = bar(args, queries.len());
     for (number, (query, name)) in queries.iter().zip(&names).enumerate() {
@@ -119,18 +120,18 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
         let count = wanted.unwrap_or(if output.is_some() { usize::MAX } else { HITS });
         let (ranked, explained) = match args.explain {
             true => {
-                let both = plan.explain(query, &documents, options, count).map_err(fail)?;
+                let both = plan.explain(query, view, options, count).map_err(fail)?;
                 (both.0, Some(both.1))
             }
-            false => (plan.rank(query, &documents, options, count).map_err(fail)?, None),
+            false => (plan.rank(query, view, options, count).map_err(fail)?, None),
         };
         bar.inc(1);
         if let Some(output) = &mut output {
-            output.add((number, name), &plan.match_features(), &documents, &ranked)?;
+            output.add((number, name), &plan.match_features(), view, &ranked)?;
             continue;
         }
-        let (documents, explained) = (&documents, explained.as_ref());
-        let shown = Shown { name, plan, documents, ranked: &ranked, explained };
+        let explained = explained.as_ref();
+        let shown = Shown { name, plan, documents: view, ranked: &ranked, explained };
         match args.json {
             true => println!("{}", results::json(&shown)),
             false => print!("{}", text::text(&shown)),
@@ -165,7 +166,7 @@ fn bar(args: &RankArgs, queries: usize) -> indicatif::ProgressBar {
 struct Shown<'s> {
     name: &'s str,
     plan: &'s RankPlan,
-    documents: &'s Documents,
+    documents: &'s View,
     ranked: &'s Ranked,
     explained: Option<&'s Explained>,
 }
@@ -177,7 +178,7 @@ fn notes(args: &RankArgs, plans: &[RankPlan], queries: &[RankQuery], documents: 
         let asked = queries.iter().filter(|query| profile(args, query) == plan.profile());
         notes.extend(asked.flat_map(|query| plan.notes(query)));
         for attribute in plan.attributes() {
-            if documents.given(attribute) == 0 && !documents.is_empty() {
+            if documents.given(attribute) == 0 && !documents.view().is_empty() {
                 notes.push(format!(
                     "no document has a value of attribute({attribute}); scripts of indexing do not run here, give what they write"
                 ));

@@ -26,7 +26,7 @@ pub(super) fn json(shown: &Shown<'_>) -> Json {
 fn hit(shown: &Shown<'_>, hit: &RankedHit) -> Json {
     let mut object = Map::new();
     let mut add = |key: &str, value: Json| object.insert(key.to_owned(), value);
-    add("id", shown.documents.id(hit.document as usize).into());
+    add("id", shown.documents.id(hit.document).into());
     add("relevance", number(hit.relevance));
     add("firstPhase", number(hit.first_phase));
     for (key, score) in [("secondPhase", hit.second_phase), ("globalPhase", hit.global_phase)] {

@@ -55,7 +55,7 @@ pub(super) fn text(shown: &Shown<'_>) -> String {
         for ((_, cells), width) in columns.iter().zip(&widths) {
             let _ = write!(row, "  {:>width$}", cells[at]);
         }
-        line!(out, "{row}  {}", shown.documents.id(hit.document as usize));
+        line!(out, "{row}  {}", shown.documents.id(hit.document).unwrap_or_default());
         for (names, values) in [
             (plan.match_features(), &hit.match_features),
             (plan.summary_features(), &hit.summary_features),

@@ -1,0 +1,202 @@
+//! Columns of tensors.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value};
+
+/// A tensor for each document, their cells behind each other.
+#[derive(Debug, Clone)]
+pub struct TensorColumn {
+    kind: TensorType,
+    rows: usize,
+    cells: Cells<'static>,
+    /// Of types with mapped dimensions.
+    mapped: Option<Mapped>,
+}
+
+/// What tensors with labels have beside their cells.
+#[derive(Debug, Clone)]
+struct Mapped {
+    /// The block with which each document begins, and the number of all blocks.
+    offsets: Vec<u32>,
+    labels: Vec<Label>,
+    /// Holds the texts of the labels of each document. Whole numbers need nobody who does; a copy of the column shares
+    /// the rest, since to hold a label anew takes a lock.
+    held: Vec<Option<Arc<Labels>>>,
+}
+
+impl TensorColumn {
+    pub(super) fn new(kind: TensorType) -> TensorColumn {
+        let none = || Mapped { offsets: vec![0], labels: Vec::new(), held: Vec::new() };
+        let mapped = (!kind.is_dense()).then(none);
+        TensorColumn { cells: Cells::zeros(kind.cell(), 0), kind, rows: 0, mapped }
+    }
+
+    /// Their type.
+    #[must_use]
+    pub fn kind(&self) -> &TensorType {
+        &self.kind
+    }
+
+    /// Whether the blocks of one more tensor can be told apart.
+    pub(super) fn has_room(&self, value: &Value) -> bool {
+        let known = self.mapped.as_ref().map_or(0, |m| m.offsets.last().map_or(0, |n| *n as usize));
+        u32::try_from(known.saturating_add(value.blocks())).is_ok()
+    }
+
+    /// Puts a tensor of its type in the place of another, or behind the last; nothing is zeros, or no blocks.
+    pub(super) fn set(&mut self, row: usize, value: Option<&Value>) {
+        let size = self.kind.block_size();
+        let value = value.filter(|value| *value.kind() == self.kind);
+        let is_new = row >= self.rows;
+        self.rows = self.rows.max(row + 1);
+        let (blocks, count) = match &mut self.mapped {
+            None if is_new => (row..row, 1),
+            None => (row..row + 1, 1),
+            Some(mapped) => {
+                let labels = value.map_or(&[][..], Value::labels);
+                mapped.set(row, labels, self.kind.mapped_count())
+            }
+        };
+        let zeros;
+        let cells = match value {
+            Some(value) => value.cells(),
+            None => {
+                zeros = Cells::zeros(self.kind.cell(), count * size);
+                &zeros
+            }
+        };
+        let is_same = self.cells.splice(blocks.start * size..blocks.end * size, cells);
+        debug_assert!(is_same, "cells of the type of the column");
+    }
+
+    /// The same column in memory for at least `room` tensors.
+    pub(super) fn copied(&self, room: usize) -> TensorColumn {
+        let room = if self.mapped.is_none() { room * self.kind.block_size() } else { 0 };
+        let (kind, cells) = (self.kind.clone(), self.cells.copied(room));
+        TensorColumn { kind, rows: self.rows, cells, mapped: self.mapped.clone() }
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.cells.shrink();
+        if let Some(mapped) = &mut self.mapped {
+            mapped.offsets.shrink_to_fit();
+            mapped.labels.shrink_to_fit();
+            mapped.held.shrink_to_fit();
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let mapped = self.mapped.as_ref().map_or(0, |mapped| {
+            let held = mapped.held.iter().flatten().map(|h| 40 + 4 * h.as_slice().len());
+            4 * (mapped.offsets.capacity() + mapped.labels.capacity())
+                + size_of::<usize>() * mapped.held.capacity()
+                + held.sum::<usize>()
+        });
+        self.cells.len() * self.kind.cell().size() + mapped
+    }
+
+    /// The tensor of a document.
+    #[must_use]
+    pub fn value(&self, row: usize) -> Option<Value> {
+        let size = self.kind.block_size();
+        let (labels, blocks) = match &self.mapped {
+            None => (Labels::default(), row..row + 1),
+            Some(mapped) => {
+                let (blocks, width) = (mapped.blocks(row)?, self.kind.mapped_count());
+                let labels = mapped.labels.get(blocks.start * width..blocks.end * width)?;
+                (Labels::hold(labels.to_vec()), blocks)
+            }
+        };
+        let cells = self.cells.part(blocks.start * size..blocks.end * size)?.into_owned();
+        Value::new(self.kind.clone(), labels, cells).ok()
+    }
+
+    /// All tensors for expressions, where they lie.
+    pub(super) fn attribute(&self) -> Attribute<'_> {
+        if let (true, Cells::Double(numbers)) = (self.kind.is_double(), &self.cells) {
+            return Attribute::Numbers(Numbers::F64(numbers));
+        }
+        let cells = self.cells.borrowed();
+        match &self.mapped {
+            None => Attribute::Dense { cells, stride: self.kind.block_size() },
+            Some(mapped) => Attribute::Mixed {
+                offsets: mapped.offsets[..].into(),
+                labels: mapped.labels[..].into(),
+                cells,
+            },
+        }
+    }
+
+    /// The bytes of a tensor of a type; nothing if tensors differ.
+    pub(crate) fn width(kind: &TensorType) -> Option<usize> {
+        kind.is_dense().then(|| kind.block_size() * kind.cell().size())
+    }
+}
+
+impl Mapped {
+    fn blocks(&self, row: usize) -> Option<Range<usize>> {
+        match self.offsets.get(row..row + 2) {
+            Some([begin, end]) => Some(*begin as usize..*end as usize),
+            _ => None,
+        }
+    }
+
+    /// The blocks that give way, and how many come.
+    fn set(&mut self, row: usize, labels: &[Label], width: usize) -> (Range<usize>, usize) {
+        if row >= self.held.len() {
+            self.offsets.extend(self.offsets.last().copied());
+            self.held.push(None);
+        }
+        let (at, count) = (self.blocks(row).unwrap_or(0..0), labels.len() / width);
+        self.labels.splice(at.start * width..at.end * width, labels.iter().copied());
+        let moved = |place: u32| place as usize + count - at.len();
+        self.offsets.iter_mut().skip(row + 1).for_each(|place| *place = moved(*place) as u32);
+        let has_texts = labels.iter().any(|label| label.as_number().is_none());
+        self.held[row] = has_texts.then(|| Arc::new(Labels::hold(labels.to_vec())));
+        (at, count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stead_expr::{Value, compile};
+
+    use super::TensorColumn;
+
+    fn literal(text: &str) -> Value {
+        compile(text, &|_: &str| None).unwrap().run(&[]).unwrap()
+    }
+
+    #[test]
+    fn tensors_are_put_in_the_place_of_others() {
+        let kind = literal("tensor<float>(k{},x[2]):{}").kind().clone();
+        let texts = ["{a:[1,2],b:[3,4]}", "{}", "{7:[5,6]}", "{c:[7,8]}"];
+        let values = texts.map(|text| literal(&format!("tensor<float>(k{{}},x[2]):{text}")));
+        let mut column = TensorColumn::new(kind);
+        for (row, value) in values.iter().enumerate() {
+            column.set(row, Some(value));
+        }
+        for (row, value) in [(1, 0), (0, 2), (3, 1), (2, 3)] {
+            column.set(row, Some(&values[value]));
+        }
+        let copy = column.copied(9);
+        column.set(0, None);
+        for (column, expected) in [(&copy, [2, 0, 3, 1]), (&column, [1, 0, 3, 1])] {
+            let found = [0, 1, 2, 3].map(|row| column.value(row).unwrap());
+            assert_eq!(found, expected.map(|at| values[at].clone()));
+        }
+
+        let values = ["[1,2]", "[3,4]", "[0,0]"];
+        let values = values.map(|text| literal(&format!("tensor<int8>(x[2]):{text}")));
+        let mut column = TensorColumn::new(values[0].kind().clone());
+        column.set(0, None);
+        column.set(1, Some(&values[1]));
+        column.set(0, Some(&values[0]));
+        assert_eq!([0, 1].map(|row| column.value(row)), [0, 1].map(|at| Some(values[at].clone())));
+        column.set(1, None);
+        assert_eq!(column.value(1), Some(values[2].clone()));
+        assert_eq!(column.value(2), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! The writer of documents, and what readers take views from.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::block::Block;
+use super::chunked::Chunked;
+use super::directory::Directory;
+use super::view::{State, View};
+use crate::error::StoreError;
+use crate::kind::DocumentType;
+use crate::value::FieldValue;
+
+/// The most documents: the number behind the last row of the last block is a number too.
+const MAX_DOCUMENTS: u32 = u32::MAX - (1 << 12);
+
+/// The documents of a type, for their one writer. What it has written is seen by readers once it is
+/// [published](Collection::publish), all of it together.
+///
+/// Which number a document gets, and in which row it lies, follows from the writes alone: two collections with the same
+/// writes are equal.
+#[derive(Debug)]
+pub struct Collection {
+    state: State,
+    /// Numbers of removed documents. The lowest is taken first, so that what is free tells who is next.
+    free: BinaryHeap<Reverse<u32>>,
+    published: Arc<ArcSwap<State>>,
+}
+
+/// Takes views of a collection, on any thread. Clones share.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    published: Arc<ArcSwap<State>>,
+}
+
+impl Reader {
+    /// All documents as they were published last. Never waits.
+    #[must_use]
+    pub fn view(&self) -> View {
+        View { state: self.published.load_full() }
+    }
+}
+
+impl Collection {
+    /// No documents of a type.
+    #[must_use]
+    pub fn new(kind: DocumentType) -> Collection {
+        let shift = Block::rows_of(&kind).trailing_zeros();
+        let (blocks, directory) = (Chunked::new(), Directory::new());
+        let state = State { kind, shift, blocks, directory, len: 0 };
+        let published = Arc::new(ArcSwap::from_pointee(state.clone()));
+        Collection { state, free: BinaryHeap::new(), published }
+    }
+
+    /// The type of the documents.
+    #[must_use]
+    pub fn kind(&self) -> &DocumentType {
+        &self.state.kind
+    }
+
+    /// How many documents there are, those that are not yet published included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.state.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What readers take views from.
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        Reader { published: self.published.clone() }
+    }
+
+    /// The number of a document, published or not.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<u32> {
+        self.state.find(Directory::hash(id), id)
+    }
+
+    /// Puts a document in the place of the one with this id, or as a new one, and returns its number. `fields` has the numbers of
+    /// the fields that have a value, with values of their types.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] where there is no room for it; nothing is changed then.
+    pub fn put(&mut self, id: &str, fields: &[(usize, FieldValue)]) -> Result<u32, StoreError> {
+        let (hash, rows) = (Directory::hash(id), 1 << self.state.shift);
+        let known = self.state.find(hash, id);
+        let full = |what: &str| StoreError::Full { document: id.to_owned(), what: what.to_owned() };
+        let free = self.free.peek().map(|Reverse(lid)| *lid);
+        let lid = match known.or(free) {
+            Some(lid) => lid,
+            // All numbers below are those of documents.
+            None => match u32::try_from(self.state.len) {
+                Ok(lid) if lid < MAX_DOCUMENTS => lid,
+                _ => return Err(full("documents")),
+            },
+        };
+        let values = values(&self.state.kind, fields);
+        let (number, row) = self.state.split(lid);
+        if let Some(attribute) = self.state.blocks.get(number).and_then(|b| b.full(&values)) {
+            return Err(full(&self.state.kind.attributes()[attribute].name));
+        }
+        if number == self.state.blocks.len() {
+            self.state.blocks.push(Block::new(&self.state.kind));
+        }
+        if let Some(block) = self.state.blocks.get_mut(number) {
+            block.put(row, id, &values, rows);
+        }
+        if known.is_none() {
+            self.state.directory.insert(hash, lid);
+            self.state.len += 1;
+            if self.free.peek() == Some(&Reverse(lid)) {
+                self.free.pop();
+            }
+        }
+        Ok(lid)
+    }
+
+    /// Takes a document away; whether it was there.
+    pub fn remove(&mut self, id: &str) -> bool {
+        let (hash, rows) = (Directory::hash(id), 1 << self.state.shift);
+        let Some(lid) = self.state.find(hash, id) else { return false };
+        let (number, row) = self.state.split(lid);
+        if let Some(block) = self.state.blocks.get_mut(number) {
+            block.remove(row, rows);
+        }
+        self.state.directory.remove(hash, lid);
+        self.state.len -= 1;
+        self.free.push(Reverse(lid));
+        true
+    }
+
+    /// Makes everything that was written what readers see from now on.
+    pub fn publish(&mut self) {
+        self.published.store(Arc::new(self.state.clone()));
+    }
+
+    /// All documents as they were published last.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.reader().view()
+    }
+}
+
+/// The values of the attributes of a document.
+fn values<'f>(
+    kind: &DocumentType,
+    fields: &'f [(usize, FieldValue)],
+) -> Vec<Option<Cow<'f, FieldValue>>> {
+    let value = |attribute: &crate::AttributeColumn| {
+        let (_, value) = fields.iter().find(|(field, _)| *field == attribute.field)?;
+        Some(match attribute.path.is_empty() {
+            true => Cow::Borrowed(value),
+            false => Cow::Owned(value.part(&attribute.path)),
+        })
+    };
+    kind.attributes().iter().map(value).collect()
+}

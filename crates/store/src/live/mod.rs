@@ -1,0 +1,22 @@
+//! Documents that change while they are read.
+//!
+//! A [`Collection`] has one writer and many readers. Documents lie in [blocks](Block) of a power of two of rows; a block has a
+//! [column](crate::Column) for each attribute, so that ranking reads them in place. A document is known within the process
+//! by its number (`lid`, from *local id*): the number of its block and its row in it, in one number. It keeps it while it lives; that
+//! of a removed document is given to a new one, the lowest first.
+//!
+//! Readers have a [`View`]: all documents as they were at a moment. To take one costs a few instructions, to keep it costs
+//! the memory of what has changed since. The writer copies the columns of a block that a view still has before it changes them,
+//! and [publishes](Collection::publish) what it has changed as the next view.
+
+mod bits;
+mod block;
+mod chunked;
+mod collection;
+mod directory;
+mod view;
+
+pub use bits::Bits;
+pub use block::Block;
+pub use collection::{Collection, Reader};
+pub use view::{AttributeView, View};

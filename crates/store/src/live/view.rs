@@ -1,0 +1,158 @@
+//! Documents as they were at a moment.
+
+use std::sync::Arc;
+
+use super::block::Block;
+use super::chunked::Chunked;
+use super::directory::Directory;
+use crate::columns::Column;
+use crate::kind::{AttributeColumn, DocumentType};
+
+/// All documents of a type as they were at a moment, whatever is written since. Clones share.
+#[derive(Debug, Clone)]
+pub struct View {
+    pub(super) state: Arc<State>,
+}
+
+/// The documents of a view, or those that the writer is about to publish.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub(super) kind: DocumentType,
+    /// A block has `1 << shift` rows.
+    pub(super) shift: u32,
+    pub(super) blocks: Chunked<Block>,
+    pub(super) directory: Directory,
+    pub(super) len: usize,
+}
+
+impl State {
+    pub(super) fn find(&self, hash: u32, id: &str) -> Option<u32> {
+        self.directory.find(hash, |lid| self.id(lid) == Some(id))
+    }
+
+    fn id(&self, lid: u32) -> Option<&str> {
+        let (block, row) = self.split(lid);
+        self.blocks.get(block)?.id(row)
+    }
+
+    pub(super) fn split(&self, lid: u32) -> (usize, usize) {
+        ((lid >> self.shift) as usize, lid as usize & ((1 << self.shift) - 1))
+    }
+}
+
+impl View {
+    /// The type of its documents.
+    #[must_use]
+    pub fn kind(&self) -> &DocumentType {
+        &self.state.kind
+    }
+
+    /// How many documents there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.state.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows of a block: a power of two. The last block may have fewer.
+    #[must_use]
+    pub fn block_rows(&self) -> usize {
+        1 << self.state.shift
+    }
+
+    /// The blocks in the order of their numbers.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.state.blocks.iter().map(Arc::as_ref)
+    }
+
+    /// A block by its number.
+    #[must_use]
+    pub fn block(&self, number: usize) -> Option<&Block> {
+        self.state.blocks.get(number).map(Arc::as_ref)
+    }
+
+    /// The number of the block of a document, and its row in it.
+    #[must_use]
+    pub fn split(&self, lid: u32) -> (usize, usize) {
+        self.state.split(lid)
+    }
+
+    /// The number of the document that has a row of a block.
+    #[must_use]
+    pub fn lid(&self, block: usize, row: usize) -> u32 {
+        // There are no blocks behind the last of these numbers.
+        ((block << self.state.shift) + row) as u32
+    }
+
+    /// The numbers of all documents in ascending order.
+    pub fn lids(&self) -> impl Iterator<Item = u32> {
+        let blocks = self.blocks().enumerate();
+        blocks.flat_map(move |(at, block)| block.alive().iter().map(move |row| self.lid(at, row)))
+    }
+
+    /// The number of a document.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<u32> {
+        self.state.find(Directory::hash(id), id)
+    }
+
+    /// The id of a document; nothing if there is none of this number.
+    #[must_use]
+    pub fn id(&self, lid: u32) -> Option<&str> {
+        self.state.id(lid)
+    }
+
+    /// The values of an attribute; nothing if the type has no such attribute, or its values have no column.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<AttributeView<'_>> {
+        let number = self.kind().attribute_number(name)?;
+        let has_column = Column::new(&self.kind().attributes()[number].kind).is_some();
+        has_column.then_some(AttributeView { view: self, number })
+    }
+
+    /// The memory that its documents take, in bytes; what other views have too included.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let blocks = self.blocks().map(Block::memory).sum::<usize>();
+        blocks + self.state.directory.memory()
+    }
+}
+
+/// The values of an attribute for the documents of a view.
+#[derive(Debug, Clone, Copy)]
+pub struct AttributeView<'v> {
+    view: &'v View,
+    number: usize,
+}
+
+impl<'v> AttributeView<'v> {
+    /// What it is.
+    #[must_use]
+    pub fn about(&self) -> &'v AttributeColumn {
+        &self.view.kind().attributes()[self.number]
+    }
+
+    /// The view.
+    #[must_use]
+    pub fn view(&self) -> &'v View {
+        self.view
+    }
+
+    /// The column of a block.
+    #[must_use]
+    pub fn column(&self, block: usize) -> Option<&'v Column> {
+        self.view.block(block)?.column(self.number)
+    }
+
+    /// The column that has the value of a document, and its row there.
+    #[must_use]
+    pub fn at(&self, lid: u32) -> Option<(&'v Column, usize)> {
+        let (block, row) = self.view.split(lid);
+        Some((self.column(block)?, row))
+    }
+}

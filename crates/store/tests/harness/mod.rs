@@ -1,0 +1,168 @@
+//! A type of documents with fields of most kinds, and documents of it by chance.
+#![allow(dead_code)] // Not every test takes all of it.
+
+use std::collections::BTreeMap;
+
+use stead_app::application::Application;
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+use stead_expr::{Cells, Labels, Value, parse_type};
+use stead_log::{Rng, SeededRng};
+use stead_store::{DocumentType, FieldValue, Position};
+
+const SCHEMA: &str = "schema shop {
+  document shop {
+    struct offer {
+      field seller type string {}
+      field price type float {}
+    }
+    field count type int { indexing: attribute }
+    field name type string { indexing: attribute | summary }
+    field sold type bool { indexing: attribute }
+    field price type double { indexing: attribute }
+    field place type position { indexing: attribute }
+    field picture type raw { indexing: attribute }
+    field tags type array<string> { indexing: attribute }
+    field words type weightedset<string> { indexing: attribute }
+    field stock type map<string,int> {
+      indexing: summary
+      struct-field key { indexing: attribute }
+      struct-field value { indexing: attribute }
+    }
+    field offers type array<offer> {
+      indexing: summary
+      struct-field seller { indexing: attribute }
+      struct-field price { indexing: attribute }
+    }
+    field dense type tensor<float>(x[160]) { indexing: attribute }
+    field mixed type tensor<int8>(k{},x[2]) { indexing: attribute }
+    field text type string { indexing: index | summary }
+    field top type offer { indexing: summary }
+  }
+}";
+
+/// The type.
+pub fn kind() -> DocumentType {
+    let files = PackageFiles::from_texts([("schemas/shop.sd", SCHEMA)]).unwrap();
+    let (application, _) = Application::read(&files, ServicesOptions::default());
+    DocumentType::new(application.schema("shop").unwrap())
+}
+
+/// The fields of a document: their numbers and values.
+pub type Fields = Vec<(usize, FieldValue)>;
+
+/// What is expected.
+pub type Model = BTreeMap<String, Fields>;
+
+/// Chance.
+pub struct Chance(SeededRng);
+
+impl Chance {
+    pub fn new(seed: u64) -> Chance {
+        Chance(SeededRng::new(seed))
+    }
+
+    /// A number below another.
+    pub fn below(&self, most: u64) -> u64 {
+        self.0.next_u64().unwrap() % most
+    }
+
+    fn text(&self) -> String {
+        (0..self.below(9)).map(|_| char::from(b'a' + self.below(26) as u8)).collect()
+    }
+
+    fn offer(&self) -> FieldValue {
+        let seller = ("seller".to_owned(), FieldValue::Text(self.text()));
+        let price = ("price".to_owned(), FieldValue::Number(self.below(100) as f64 / 4.0));
+        FieldValue::Struct(match self.below(3) {
+            0 => vec![seller],
+            1 => vec![price],
+            _ => vec![seller, price],
+        })
+    }
+
+    /// Different keys.
+    fn keys(&self) -> Vec<FieldValue> {
+        (0..self.below(5)).map(|n| FieldValue::Text(format!("{n}{}", self.text()))).collect()
+    }
+
+    /// A value of a field.
+    pub fn value(&self, field: &str) -> FieldValue {
+        let integer = || self.below(2000) as i64 - 1000;
+        match field {
+            "count" => FieldValue::Integer(integer()),
+            "name" | "text" => FieldValue::Text(self.text()),
+            "sold" => FieldValue::Bool(self.below(2) == 1),
+            "price" => FieldValue::Number(integer() as f64 / 8.0),
+            "place" => {
+                let [latitude, longitude] = [integer() as i32, integer() as i32];
+                FieldValue::Position(Position { latitude, longitude })
+            }
+            "picture" => FieldValue::Bytes((0..self.below(20)).map(|n| n as u8 ^ 0xa5).collect()),
+            "tags" => {
+                let texts = (0..self.below(4)).map(|_| FieldValue::Text(self.text()));
+                FieldValue::Array(texts.collect())
+            }
+            "words" => {
+                let weighted = |key| (key, integer() as i32);
+                FieldValue::Weighted(self.keys().into_iter().map(weighted).collect())
+            }
+            "stock" => {
+                let pair = |key| (key, FieldValue::Integer(integer()));
+                FieldValue::Map(self.keys().into_iter().map(pair).collect())
+            }
+            "offers" => FieldValue::Array((0..self.below(4)).map(|_| self.offer()).collect()),
+            "top" => self.offer(),
+            "dense" => {
+                let kind = parse_type("tensor<float>(x[160])").unwrap();
+                let cells = (0..160).map(|_| integer() as f32).collect::<Vec<_>>();
+                let cells = Cells::Float(cells.into());
+                FieldValue::Tensor(Value::new(kind, Labels::default(), cells).unwrap())
+            }
+            "mixed" => {
+                let kind = parse_type("tensor<int8>(k{},x[2])").unwrap();
+                let mut labels = Labels::default();
+                let mut cells = Vec::new();
+                for n in 0..self.below(4) {
+                    labels.push(&if n == 1 {
+                        n.to_string()
+                    } else {
+                        format!("{n}{}", self.text())
+                    });
+                    cells.extend([integer() as i8, n as i8]);
+                }
+                let cells = Cells::Int8(cells.into());
+                FieldValue::Tensor(Value::new(kind, labels, cells).unwrap())
+            }
+            other => panic!("a field {other}"),
+        }
+    }
+
+    /// Values of some fields.
+    pub fn fields(&self, kind: &DocumentType) -> Fields {
+        let names: Vec<&str> = kind.fields().collect();
+        let taken = names.iter().enumerate().filter(|_| self.below(3) > 0);
+        taken.map(|(number, name)| (number, self.value(name))).collect()
+    }
+}
+
+/// Runs seeds, and says how to repeat the one in which the test dies: `STEAD_SEED` runs one, `STEAD_SEEDS` so many.
+pub fn seeds(test: &str, usual: u64, run: impl Fn(u64)) {
+    struct Repro<'t>(&'t str, u64);
+    impl Drop for Repro<'_> {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("STEAD_SEED={} cargo test -p stead-store --test {}", self.1, self.0);
+            }
+        }
+    }
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let range = match number("STEAD_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("STEAD_SEEDS").unwrap_or(usual),
+    };
+    for seed in range {
+        let _repro = Repro(test, seed);
+        run(seed);
+    }
+}

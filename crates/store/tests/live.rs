@@ -1,0 +1,200 @@
+//! Documents that change while they are read, beside a map of what is expected.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use harness::{Chance, Fields, Model, kind, seeds};
+use stead_store::{Collection, Column, Elements, FieldValue, View};
+
+fn elements(elements: &Elements, places: std::ops::Range<usize>) -> String {
+    match elements {
+        Elements::Texts(texts) => {
+            format!("{:?}", &places.map(|at| texts.get(at)).collect::<Vec<_>>())
+        }
+        Elements::Numbers(list) => {
+            format!("{:?}", places.map(|at| list.get(at).map(f64::to_bits)).collect::<Vec<_>>())
+        }
+    }
+}
+
+/// What the column of an attribute has for a document, as a text.
+fn stored(column: &Column, row: usize) -> String {
+    match column {
+        Column::Numbers(numbers) => match numbers.get(row).unwrap() {
+            number if number.is_nan() => "none".to_owned(),
+            number => format!("{number}"),
+        },
+        Column::Texts(texts) => texts.get(row).unwrap().to_owned(),
+        Column::Raw(raw) => format!("{:?}", raw.get(row).unwrap()),
+        Column::Tensors(tensors) => {
+            let value = tensors.value(row).unwrap();
+            let bits = value
+                .cells()
+                .doubles()
+                .iter()
+                .fold(0, |sum: u64, cell| sum.rotate_left(7).wrapping_add(cell.to_bits()));
+            format!("{:?} {bits}", value.labels())
+        }
+        Column::Many(many) => {
+            let weights = many.places(row).map(|at| many.weight(at)).collect::<Vec<_>>();
+            format!("{} {weights:?}", elements(many.elements(), many.places(row)))
+        }
+    }
+}
+
+/// A collection with this document alone has the same columns, which other tests check.
+fn expected(fields: &Fields) -> Vec<String> {
+    let mut collection = Collection::new(kind());
+    collection.put("id", fields).unwrap();
+    collection.publish();
+    columns(&collection.view(), 0)
+}
+
+fn columns(view: &View, lid: u32) -> Vec<String> {
+    let attributes = view.kind().attributes().iter().filter_map(|a| view.attribute(&a.name));
+    let of = |attribute: stead_store::AttributeView<'_>| {
+        let (column, row) = attribute.at(lid).unwrap();
+        stored(column, row)
+    };
+    attributes.map(of).collect()
+}
+
+fn check(view: &View, model: &Model) {
+    assert_eq!(view.len(), model.len());
+    let lids: BTreeSet<u32> = view.lids().collect();
+    assert_eq!(lids.len(), model.len());
+    for (id, fields) in model {
+        let lid = view.find(id).unwrap();
+        assert!(lids.contains(&lid));
+        assert_eq!(view.id(lid), Some(id.as_str()));
+        assert_eq!(columns(view, lid), expected(fields), "{id}");
+    }
+    assert_eq!(view.find("id:absent"), None);
+    assert_eq!(view.id(u32::MAX), None);
+}
+
+fn run(seed: u64) {
+    let chance = Chance::new(seed);
+    let kind = kind();
+    let mut collection = Collection::new(kind.clone());
+    let mut model = Model::new();
+    let mut kept = Vec::new();
+    // Few ids, so that documents are replaced and removed; more than a block has rows.
+    let ids = 1 + chance.below(600);
+    for _ in 0..chance.below(1200) {
+        let id = format!("id:ns:shop::{}", chance.below(ids));
+        match chance.below(10) {
+            0..=5 => {
+                let fields = chance.fields(&kind);
+                collection.put(&id, &fields).unwrap();
+                model.insert(id, fields);
+            }
+            6..=8 => assert_eq!(collection.remove(&id), model.remove(&id).is_some()),
+            _ => {
+                collection.publish();
+                if chance.below(20) == 0 {
+                    kept.push((collection.view(), model.clone()));
+                }
+            }
+        }
+        assert_eq!(collection.len(), model.len());
+    }
+    collection.publish();
+    kept.push((collection.view(), model));
+    for (view, model) in &kept {
+        check(view, model);
+    }
+}
+
+#[test]
+fn a_view_has_what_was_written_before_it() {
+    seeds("live a_view", 12, run);
+}
+
+#[test]
+fn the_lowest_free_number_is_taken_first() {
+    let mut collection = Collection::new(kind());
+    let put = |collection: &mut Collection, id: &str| collection.put(id, &[]).unwrap();
+    assert_eq!(["a", "b", "c", "d"].map(|id| put(&mut collection, id)), [0, 1, 2, 3]);
+    for id in ["c", "a"] {
+        assert!(collection.remove(id));
+    }
+    assert_eq!(["d", "e", "f", "g"].map(|id| put(&mut collection, id)), [3, 0, 2, 4]);
+    assert!(!collection.remove("a"));
+}
+
+/// The sum of the hashes of all documents, whose order does not matter.
+fn sum(documents: impl Iterator<Item = (String, i64)>) -> u64 {
+    documents.fold(0, |sum, document| {
+        let mut hasher = DefaultHasher::new();
+        document.hash(&mut hasher);
+        sum.wrapping_add(hasher.finish())
+    })
+}
+
+#[test]
+fn readers_see_prefixes_of_what_was_written() {
+    seeds("live readers", 3, |seed| {
+        let chance = Chance::new(seed);
+        let kind = kind();
+        let (count, text) = (kind.field("count").unwrap().0, kind.field("name").unwrap().0);
+        // All writes and the sum behind each are known before; the document "at" tells how many were made.
+        let mut model = std::collections::BTreeMap::new();
+        let mut writes = Vec::new();
+        let mut sums = vec![0];
+        for at in 1..=3000_i64 {
+            let id = chance.below(400).to_string();
+            let removed = chance.below(3) == 0;
+            match removed {
+                true => model.remove(&id),
+                false => model.insert(id.clone(), at),
+            };
+            writes.push((id, removed, at));
+            sums.push(sum(model.iter().map(|(id, at)| (id.clone(), *at))));
+        }
+        let mut collection = Collection::new(kind);
+        let reader = collection.reader();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut last = 0;
+                    while !done.load(Ordering::Acquire) || last < 3000 {
+                        let view = reader.view();
+                        let counts = view.attribute("count").unwrap();
+                        let number = |lid: u32| match counts.at(lid).unwrap() {
+                            (Column::Numbers(numbers), row) => numbers.integer(row).unwrap(),
+                            _ => panic!(),
+                        };
+                        let at = view.find("at").map_or(0, number);
+                        let others =
+                            view.lids().map(|lid| (view.id(lid).unwrap().to_owned(), number(lid)));
+                        let found = sum(others.filter(|(id, _)| id != "at"));
+                        assert_eq!(found, sums[at as usize], "behind write {at}");
+                        assert!(at >= last);
+                        last = at;
+                    }
+                });
+            }
+            for (id, removed, at) in &writes {
+                let fields = [
+                    (count, FieldValue::Integer(*at)),
+                    (text, FieldValue::Text("x".repeat(*at as usize % 50))),
+                ];
+                match removed {
+                    true => drop(collection.remove(id)),
+                    false => drop(collection.put(id, &fields).unwrap()),
+                }
+                collection.put("at", &fields).unwrap();
+                if at % 7 == 0 || *at == 3000 {
+                    collection.publish();
+                }
+            }
+            done.store(true, Ordering::Release);
+        });
+    });
+}
