@@ -1,6 +1,6 @@
 //! Where the values of documents are.
 
-use stead_store::{Column, Documents};
+use stead_store::{Block, Column};
 
 use super::rows::RowSet;
 
@@ -17,16 +17,16 @@ pub trait Segment {
     fn column(&self, attribute: &str) -> Option<&Column>;
 }
 
-impl Segment for Documents {
+impl Segment for Block {
     fn rows(&self) -> usize {
-        self.len()
+        Block::rows(self)
     }
 
     fn alive(&self) -> RowSet {
-        RowSet::all(self.len())
+        RowSet::from_words(Block::alive(self).words(), Block::rows(self))
     }
 
     fn column(&self, attribute: &str) -> Option<&Column> {
-        Documents::column(self, attribute)
+        self.attribute(attribute)
     }
 }

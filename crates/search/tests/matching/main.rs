@@ -11,7 +11,7 @@ use stead_app::application::Application;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Cells, Labels, Value};
-use stead_search::matching::Matcher;
+use stead_search::matching::{Matcher, Segment};
 use stead_search::query::{Searches, build};
 use stead_search::yql::parse;
 use stead_store::{DocumentType, Documents};
@@ -81,8 +81,12 @@ impl Asked {
             let value = Value::new(neighbor.kind.clone(), Labels::default(), cells).unwrap();
             neighbor.vector = Some(value);
         }
-        let matches = Matcher::new(&tree, vec![documents]).unwrap().matches();
-        matches.segments[0].iter().collect()
+        let view = documents.view();
+        let segments = view.blocks().map(|block| block as &dyn Segment).collect();
+        let matches = Matcher::new(&tree, segments).unwrap().matches();
+        let blocks = matches.segments.iter().enumerate();
+        let place = |(at, row)| view.lid(at, row) as usize;
+        blocks.flat_map(|(at, rows)| rows.iter().map(move |row| (at, row))).map(place).collect()
     }
 }
 

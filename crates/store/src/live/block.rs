@@ -12,6 +12,7 @@ use crate::value::FieldValue;
 /// stay, without values, until a new document takes them.
 #[derive(Debug, Clone)]
 pub struct Block {
+    kind: DocumentType,
     /// Of the attributes of the type, in their order; nothing for those whose values ranking cannot use.
     columns: Vec<Option<Arc<Column>>>,
     ids: Arc<Pieces>,
@@ -42,7 +43,8 @@ impl Block {
 
     pub(super) fn new(kind: &DocumentType) -> Block {
         let columns = kind.attributes().iter().map(|a| Column::new(&a.kind).map(Arc::new));
-        Block { columns: columns.collect(), ids: Arc::default(), alive: Bits::default() }
+        let (kind, columns) = (kind.clone(), columns.collect());
+        Block { kind, columns, ids: Arc::default(), alive: Bits::default() }
     }
 
     /// How many rows have had a document; those behind them are free.
@@ -76,6 +78,12 @@ impl Block {
     #[must_use]
     pub fn column(&self, attribute: usize) -> Option<&Column> {
         self.columns.get(attribute)?.as_deref()
+    }
+
+    /// The column of an attribute by its name.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&Column> {
+        self.column(self.kind.attribute_number(name)?)
     }
 
     /// The first attribute whose column has no room for its value of one more document.
