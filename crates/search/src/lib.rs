@@ -14,6 +14,7 @@ pub mod query;
 pub mod rank;
 pub mod request;
 pub mod result;
+pub mod run;
 pub mod yql;
 
 pub use columns::{Computed, Rows};

@@ -6,6 +6,7 @@ use stead_expr::Explanation;
 use stead_store::View;
 
 use super::error::RankError;
+use super::phases::Lists;
 use super::plan::{RankPlan, Source};
 use super::query::RankQuery;
 use super::ranking::{Frame, RankOptions, Ranked, Ranking};
@@ -78,7 +79,7 @@ impl RankPlan {
     ) -> Result<(Ranked, Explained), RankError> {
         let ranking = Ranking::new(self, query, documents, options);
         ranking.records.replace(Some(Vec::new()));
-        let ranked = ranking.rank(count)?;
+        let ranked = ranking.rank(None, Lists::ALL, count)?;
         let records = ranking.records.take().unwrap_or_default();
         let costs = ranking.costs.borrow().clone();
         let stages = records.into_iter().map(|r| ranking.stage(r)).collect::<Result<_, _>>()?;

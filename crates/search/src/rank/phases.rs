@@ -12,9 +12,7 @@ use super::plan::{PhasePlan, RankPlan};
 use super::query::RankQuery;
 use super::ranking::{FirstRanks, Frame, RankOptions, Ranked, Ranking};
 use crate::columns::{Computed, Rows, value};
-
-/// The documents that a first phase with values that must be computed takes at a time: their columns stay small.
-const BLOCK: usize = 1024;
+use crate::matching::Matches;
 
 impl RankPlan {
     /// Ranks documents for a query; the best `count` of them come with their match and summary features.
@@ -28,13 +26,74 @@ impl RankPlan {
         options: RankOptions,
         count: usize,
     ) -> Result<Ranked, RankError> {
-        Ranking::new(self, query, documents, options).rank(count)
+        Ranking::new(self, query, documents, options).rank(None, Lists::ALL, count)
+    }
+
+    /// Ranks the matches of a query; the best `count` of them come with their match features.
+    ///
+    /// # Errors
+    /// As for [`RankPlan::rank`].
+    pub fn rank_matches(
+        &self,
+        query: &RankQuery,
+        documents: &View,
+        matches: &Matches,
+        options: RankOptions,
+        count: usize,
+    ) -> Result<Ranked, RankError> {
+        let lists = Lists { of_match: true, of_summary: false };
+        Ranking::new(self, query, documents, options).rank(Some(matches), lists, count)
+    }
+
+    /// The match and summary features of documents, without ranking them.
+    ///
+    /// # Errors
+    /// As for [`RankPlan::rank`].
+    pub fn features(
+        &self,
+        query: &RankQuery,
+        documents: &View,
+        lids: &[u32],
+        options: RankOptions,
+        lists: Lists,
+    ) -> Result<Vec<RankedHit>, RankError> {
+        let ranking = Ranking::new(self, query, documents, options);
+        let first = ranking.scores_of(lids)?;
+        let hit = |(document, first): (&u32, f64)| Hit {
+            document: *document,
+            first,
+            second: None,
+            global: None,
+            score: first,
+        };
+        let hits: Vec<Hit> = lids.iter().zip(first).map(hit).collect();
+        ranking.with_features(&hits, lists)
     }
 }
 
+/// Which lists of features are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lists {
+    /// `match-features`
+    pub of_match: bool,
+    /// `summary-features`
+    pub of_summary: bool,
+}
+
+impl Lists {
+    /// Both.
+    pub const ALL: Lists = Lists { of_match: true, of_summary: true };
+}
+
 impl Ranking<'_> {
-    pub(super) fn rank(&self, count: usize) -> Result<Ranked, RankError> {
-        let mut hits = self.first_phase()?;
+    /// All documents, or the matches among them.
+    pub(super) fn rank(
+        &self,
+        matches: Option<&Matches>,
+        lists: Lists,
+        count: usize,
+    ) -> Result<Ranked, RankError> {
+        let mut hits = self.first_phase(matches)?;
         if let Some(phase) = &self.plan.second {
             self.second_phase(phase, &mut hits)?;
         }
@@ -44,49 +103,7 @@ impl Ranking<'_> {
         }
         let total = hits.len();
         hits.truncate(count);
-        Ok(Ranked { hits: self.with_features(&hits)?, total })
-    }
-
-    /// Scores all documents; those at or below the limit are no hits, and those behind the best lose their scores.
-    fn first_phase(&self) -> Result<Vec<Hit>, RankError> {
-        let (plan, view) = (&self.plan, self.view);
-        let expression = plan.first.expression;
-        let limit = self.query.drop_limit.or(plan.first.drop_limit);
-        let most = if plan.expressions[expression].is_in_place { usize::MAX } else { BLOCK };
-        let mut hits: Vec<Hit> = Vec::with_capacity(view.len());
-        for (number, block) in view.blocks().enumerate() {
-            for begin in (0..block.rows()).step_by(most) {
-                let end = block.rows().min(begin.saturating_add(most));
-                let rows = view.lid(number, begin)..view.lid(number, end);
-                let alive: Vec<u32>;
-                let rows = match block.is_whole() {
-                    true => Rows::Range(rows),
-                    false => {
-                        alive =
-                            rows.filter(|lid| block.alive().contains(view.split(*lid).1)).collect();
-                        Rows::List(&alive)
-                    }
-                };
-                if rows.is_empty() {
-                    continue;
-                }
-                let frame = Frame::new(rows);
-                let scores = self.scores("first-phase", expression, &frame)?;
-                for (document, first) in frame.rows.iter().zip(scores) {
-                    // What is no number is the least, as in Vespa.
-                    let score = if first.is_finite() { first } else { f64::NEG_INFINITY };
-                    if limit.is_none_or(|limit| score > limit) {
-                        hits.push(Hit { document, first, second: None, global: None, score });
-                    }
-                }
-            }
-        }
-        let keep = self.query.keep_rank_count.unwrap_or(plan.first.count).max(self.rerank_count());
-        if keep < hits.len() {
-            sort(&mut hits);
-            hits.iter_mut().skip(keep).for_each(|hit| hit.score = f64::NEG_INFINITY);
-        }
-        Ok(hits)
+        Ok(Ranked { hits: self.with_features(&hits, lists)?, total })
     }
 
     /// The documents of hits; from now on values that are computed may name their scores.
@@ -95,7 +112,7 @@ impl Ranking<'_> {
         hits.iter().map(|hit| hit.document).collect()
     }
 
-    fn rerank_count(&self) -> usize {
+    pub(super) fn rerank_count(&self) -> usize {
         let phase = self.plan.second.as_ref();
         phase.map_or(0, |p| self.query.second_phase.rerank_count.unwrap_or(p.count))
     }
@@ -148,7 +165,7 @@ impl Ranking<'_> {
         Ok(())
     }
 
-    fn scores(
+    pub(super) fn scores(
         &self,
         phase: &'static str,
         expression: usize,
@@ -168,7 +185,7 @@ impl Ranking<'_> {
         }
     }
 
-    fn with_features(&self, hits: &[Hit]) -> Result<Vec<RankedHit>, RankError> {
+    fn with_features(&self, hits: &[Hit], lists: Lists) -> Result<Vec<RankedHit>, RankError> {
         let places = self.places(hits);
         let frame = Frame::new(Rows::List(&places));
         let mut ranked: Vec<RankedHit> = hits
@@ -183,11 +200,12 @@ impl Ranking<'_> {
                 summary_features: Vec::new(),
             })
             .collect();
-        for (_, expression) in &self.plan.match_features {
+        let wanted = |is_wanted: bool, list| if is_wanted { list } else { &[][..] };
+        for (_, expression) in wanted(lists.of_match, &self.plan.match_features[..]) {
             let values = self.feature_values("match-features", *expression, &frame)?;
             ranked.iter_mut().zip(values).for_each(|(hit, value)| hit.match_features.push(value));
         }
-        for (_, expression) in &self.plan.summary_features {
+        for (_, expression) in wanted(lists.of_summary, &self.plan.summary_features[..]) {
             let values = self.feature_values("summary-features", *expression, &frame)?;
             ranked.iter_mut().zip(values).for_each(|(hit, value)| hit.summary_features.push(value));
         }

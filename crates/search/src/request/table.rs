@@ -164,7 +164,7 @@ pub fn find(name: &str) -> Option<(&'static Parameter, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PARAMETERS, find};
+    use super::{Effect, Kind, PARAMETERS, Parameter, find};
 
     #[test]
     fn names_and_aliases_are_found() {
@@ -195,5 +195,39 @@ mod tests {
             .collect();
         names.sort();
         assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+    }
+
+    /// The row of a parameter in the documentation.
+    fn line(row: &Parameter) -> String {
+        let code = |text: &&str| format!("`{text}`");
+        let aliases = row.aliases.iter().map(code).collect::<Vec<_>>().join(", ");
+        let aliases = if aliases.is_empty() { aliases } else { format!(" ({aliases})") };
+        let kind = match row.kind {
+            Kind::Text => "text".to_owned(),
+            Kind::Count => "whole number".to_owned(),
+            Kind::Number => "number".to_owned(),
+            Kind::Bool => "`true`, `false`".to_owned(),
+            Kind::Time => "time".to_owned(),
+            Kind::Choice(words) => words.iter().map(code).collect::<Vec<_>>().join(", "),
+        };
+        let default = if row.default.is_empty() { String::new() } else { code(&row.default) };
+        let effect = match row.effect {
+            Effect::Read => row.about.to_owned(),
+            Effect::Ignored(why) => format!("no effect: {why}"),
+            Effect::Refused(why) => format!("refused: {why}"),
+        };
+        format!("| `{}`{aliases} | {kind} | {default} | {effect} |", row.name)
+    }
+
+    #[test]
+    fn the_documentation_has_every_parameter() {
+        let page = include_str!("../../../../docs/queries.md");
+        let rows = page
+            .lines()
+            .filter(|line| line.starts_with("| `"))
+            .skip_while(|l| !l.starts_with("| `yql`"));
+        let rows: Vec<&str> = rows.collect();
+        let expected: Vec<String> = PARAMETERS.iter().map(line).collect();
+        assert_eq!(rows, expected, "expected:\n{}", expected.join("\n"));
     }
 }

@@ -1,0 +1,77 @@
+//! A search from the request to the result, on the node that has the documents.
+//!
+//! [`prepare`] turns a request into what is asked; [`find`] matches and ranks, which gives a [`Partial`](crate::result::Partial);
+//! [`fill`] gets the summaries of its hits. [`search`] does all of it for one node.
+
+mod fill;
+mod find;
+mod prepare;
+mod sort;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use stead_app::application::Schema;
+use stead_store::View;
+
+pub use fill::fill;
+pub use find::find;
+pub use prepare::{Prepared, prepare};
+
+use crate::query::SearchError;
+use crate::rank::{RankError, RankOptions, RankPlan};
+use crate::request::SearchRequest;
+use crate::result::{SearchResult, Timing, merge};
+
+/// Documents that can be searched.
+#[derive(Clone, Copy)]
+pub struct Searcher<'s> {
+    /// Their schema.
+    pub schema: &'s Schema,
+    /// The documents.
+    pub view: &'s View,
+    /// The name of the cluster that has them.
+    pub cluster: &'s str,
+    /// The rank profiles by their names.
+    pub plans: &'s dyn Fn(&str) -> Result<Arc<RankPlan>, RankError>,
+}
+
+/// Searches documents.
+#[must_use]
+pub fn search(
+    searcher: Searcher<'_>,
+    request: &SearchRequest,
+    options: RankOptions,
+) -> SearchResult {
+    match run(searcher, request, options) {
+        Ok(result) => result,
+        Err(error) => SearchResult::failed(error),
+    }
+}
+
+fn run(
+    searcher: Searcher<'_>,
+    request: &SearchRequest,
+    options: RankOptions,
+) -> Result<SearchResult, SearchError> {
+    let begin = Instant::now();
+    let prepared = prepare(searcher, request)?;
+    let partial = find(searcher, &prepared, options, begin)?;
+    let mut partial = merge(vec![partial], prepared.offset.saturating_add(prepared.hits));
+    let query = begin.elapsed();
+    partial.hits.drain(..prepared.offset.min(partial.hits.len()));
+    let hits = fill(searcher, &prepared, &partial, options)?;
+    let all = begin.elapsed();
+    let timing = Timing {
+        query: query.as_secs_f64(),
+        summary_fetch: (all - query).as_secs_f64(),
+        search: all.as_secs_f64(),
+    };
+    Ok(SearchResult {
+        total: partial.total,
+        coverage: Some(partial.coverage),
+        hits,
+        errors: partial.errors,
+        timing: request.timing.then_some(timing),
+    })
+}

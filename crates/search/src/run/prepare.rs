@@ -1,0 +1,162 @@
+//! From a request to what is asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stead_expr::codec::json::Form;
+
+use super::Searcher;
+use crate::query::{OrderBy, QueryTree, SearchCode, SearchError, Searches, build, sort_order};
+use crate::rank::{RankError, RankPlan, RankQuery, input_value};
+use crate::request::SearchRequest;
+use crate::result::Summary;
+use crate::yql::{self, Amount, Statement};
+
+/// What a request asks.
+pub struct Prepared {
+    /// What documents must be.
+    pub tree: QueryTree,
+    /// What they are ordered by; their scores if that is nothing.
+    pub order: Vec<OrderBy>,
+    /// How they are ranked.
+    pub plan: Arc<RankPlan>,
+    /// The values that ranking takes.
+    pub rank: RankQuery,
+    /// The hits that are wanted.
+    pub hits: usize,
+    /// The hits that are left out at the beginning.
+    pub offset: usize,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// The part of it that matching may take before it goes on with what it has; nothing if there must be all or an error.
+    pub soft: Option<f64>,
+    /// The fields of hits.
+    pub summary: Summary,
+    /// The form of tensors in them.
+    pub tensors: Form,
+    /// What whoever asks should know.
+    pub warnings: Vec<String>,
+}
+
+/// What a request asks of some documents.
+///
+/// # Errors
+/// When it cannot be answered.
+pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepared, SearchError> {
+    let statement = yql::parse(&request.yql).map_err(SearchError::yql)?;
+    check_sources(searcher, request, &statement)?;
+    if let Some(grouping) = statement.groupings.first() {
+        return Err(SearchError::yql(format_args!(
+            "grouping is not supported yet: {:.60}",
+            grouping.text
+        )));
+    }
+    let searches = Searches { schema: searcher.schema, documents: searcher.view.kind() };
+    let parameters = |name: &str| request.values.get(name).map(str::to_owned);
+    let mut tree = build(&statement, searches, &parameters)?;
+    for neighbor in &mut tree.neighbors {
+        let name = &neighbor.input;
+        let json = request.rank.inputs.get(name).ok_or_else(|| {
+            SearchError::parameter(format!(
+                "nearestNeighbor({},{name}) takes query({name}), which the query does not give",
+                neighbor.attribute
+            ))
+        })?;
+        let vector = input_value(name, &neighbor.kind, json);
+        neighbor.vector = Some(vector.map_err(ranking_error)?);
+    }
+    let order = sort_order(&statement.order, request.sorting.as_deref(), searches)?;
+    let profile = request.rank.profile.as_deref().unwrap_or("default");
+    let plan = (searcher.plans)(profile).map_err(ranking_error)?;
+    let rank = RankQuery { neighbors: statement.neighbors(), ..request.rank.clone() };
+    let (hits, offset) = amounts(request, &statement)?;
+    let mut summary = Summary::new(searcher.schema, request.summary.as_deref())?;
+    let mut fields = statement.fields.clone();
+    fields.extend(request.summary_fields.iter().cloned());
+    summary.keep(&fields);
+    let timeout = match amount(request, statement.timeout.as_ref())? {
+        Some(milliseconds) => Duration::from_millis(milliseconds as u64),
+        None => request.timeout,
+    };
+    let mut warnings = request.warnings.clone();
+    warnings.extend(tree.warnings.iter().cloned());
+    let (tensors, soft) = (request.tensors, request.soft_timeout);
+    Ok(Prepared {
+        tree,
+        order,
+        plan,
+        rank,
+        hits,
+        offset,
+        timeout,
+        soft,
+        summary,
+        tensors,
+        warnings,
+    })
+}
+
+/// An error of ranking as one of the search.
+pub(super) fn ranking_error(error: RankError) -> SearchError {
+    match error {
+        RankError::Plan { .. } => {
+            SearchError { code: SearchCode::ServerIsMisconfigured, message: error.to_string() }
+        }
+        RankError::Input { .. } | RankError::Profile { .. } | RankError::Query(_) => {
+            SearchError::parameter(error.to_string())
+        }
+        _ => SearchError { code: SearchCode::BackendCommunication, message: error.to_string() },
+    }
+}
+
+/// Whether the documents are among those that are asked for.
+fn check_sources(
+    searcher: Searcher<'_>,
+    request: &SearchRequest,
+    statement: &Statement,
+) -> Result<(), SearchError> {
+    let (schema, kind) = (&searcher.schema.name.value, searcher.view.kind().name());
+    let names = [searcher.cluster, schema, kind];
+    let sources = if statement.sources.is_empty() { &request.sources } else { &statement.sources };
+    for source in sources.iter().chain(&request.restrict) {
+        if !names.contains(&source.as_str()) {
+            return Err(SearchError::parameter(format!(
+                "Could not resolve source ref '{source:.60}'. Valid source refs are {}, {schema}.",
+                searcher.cluster
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The hits and the offset: `limit` counts the hits before the first too, as in Vespa.
+fn amounts(request: &SearchRequest, statement: &Statement) -> Result<(usize, usize), SearchError> {
+    let limit = amount(request, statement.limit.as_ref())?;
+    let offset = amount(request, statement.offset.as_ref())?;
+    let (hits, offset) = match (limit, offset) {
+        (None, None) => (request.hits, request.offset),
+        (None, Some(offset)) => (10, offset),
+        (Some(limit), offset) => {
+            let offset = offset.unwrap_or(0);
+            let hits = limit.checked_sub(offset).ok_or_else(|| {
+                SearchError::yql(format_args!("limit {limit} is less than offset {offset}"))
+            })?;
+            (hits, offset)
+        }
+    };
+    request.check_hits(hits, offset)?;
+    Ok((hits, offset))
+}
+
+fn amount(request: &SearchRequest, amount: Option<&Amount>) -> Result<Option<usize>, SearchError> {
+    let found = match amount {
+        None => return Ok(None),
+        Some(Amount::Fixed(number)) => usize::try_from(*number).ok(),
+        Some(Amount::Parameter(name)) => {
+            request.values.get(name).and_then(|text| text.trim().parse().ok())
+        }
+    };
+    found.map(Some).ok_or_else(|| {
+        SearchError::yql("expected a whole number from 0 behind limit, offset and timeout")
+    })
+}

@@ -1,0 +1,342 @@
+//! Requests to results, as clients send and read them.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use stead_app::application::Application;
+use stead_app::application::rank::PackageModels;
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+use stead_search::RankPlan;
+use stead_search::rank::{RankError, RankOptions};
+use stead_search::request::{Format, SearchRequest, flatten};
+use stead_search::result::render;
+use stead_search::run::{Searcher, search};
+use stead_store::{Collection, DocumentType, Documents, FieldValue, View};
+
+const SCHEMA: &str = "schema music {
+  document music {
+    field title type string { indexing: summary | attribute }
+    field year type int { indexing: summary | attribute }
+    field price type float { indexing: summary | attribute }
+    field tags type weightedset<string> { indexing: summary | attribute }
+    field taste type tensor<float>(x[2]) { indexing: attribute }
+  }
+  document-summary short { summary title {} }
+  rank-profile taste {
+    inputs { query(user) tensor<float>(x[2]) }
+    first-phase { expression: sum(query(user) * attribute(taste)) }
+    second-phase {
+      expression: firstPhase + attribute(year)
+      rerank-count: 2
+    }
+    match-features: attribute(year) closeness(field,taste)
+    summary-features: firstPhase
+  }
+  rank-profile early { first-phase { expression: 0 - attribute(year) } }
+}";
+
+const SERVICES: &str = "<services version='1.0'><content id='c' version='1.0'><redundancy>1</redundancy>\
+    <documents><document type='music' mode='index'/></documents></content></services>";
+
+struct Music {
+    application: Application,
+    plans: BTreeMap<String, Arc<RankPlan>>,
+    kind: DocumentType,
+}
+
+impl Music {
+    fn new() -> Music {
+        let files = [("schemas/music.sd", SCHEMA), ("services.xml", SERVICES)];
+        let files = PackageFiles::from_texts(files).unwrap();
+        let (application, mut report) = Application::read(&files, ServicesOptions::default());
+        let models = PackageModels::new(&files);
+        let compiled = application.compile(&models, &mut report);
+        assert!(!report.has_errors(), "{:?}", report.diagnostics());
+        let schema = application.schema("music").unwrap();
+        let plan = |name: &str| {
+            let compiled = &compiled["music"];
+            RankPlan::new(&application, schema, name, compiled, &files, &models).unwrap()
+        };
+        let names = ["default", "unranked", "taste", "early"];
+        let plans = names.map(|name| (name.to_owned(), Arc::new(plan(name))));
+        let kind = DocumentType::new(schema);
+        Music { plans: BTreeMap::from(plans), kind, application }
+    }
+
+    fn documents(&self, list: &[Json]) -> Documents {
+        let lines: Vec<String> = list
+            .iter()
+            .enumerate()
+            .map(|(at, fields)| {
+                json!({"put": format!("id:m:music::{at}"), "fields": fields}).to_string()
+            })
+            .collect();
+        Documents::read(self.kind.clone(), lines.join("\n").as_bytes(), &mut |_| {}).unwrap()
+    }
+
+    fn search(&self, view: &View, body: &Json) -> (u16, Json) {
+        let plans = |name: &str| {
+            self.plans.get(name).cloned().ok_or_else(|| RankError::Profile {
+                schema: "music".to_owned(),
+                name: name.to_owned(),
+                known: self.plans.keys().cloned().collect::<Vec<_>>().join(", "),
+            })
+        };
+        let schema = self.application.schema("music").unwrap();
+        let searcher = Searcher { schema, view, cluster: "c", plans: &plans };
+        let pairs = flatten(body.to_string().as_bytes()).unwrap();
+        let request = SearchRequest::new(pairs, &self.application.query_profiles).unwrap();
+        let result = search(searcher, &request, RankOptions { now: 0.0, seed: 1 });
+        (result.status(), serde_json::from_slice(&render(&result, Format::Json)).unwrap())
+    }
+}
+
+fn albums() -> Vec<Json> {
+    vec![
+        json!({"title": "Blue", "year": 1971, "price": 9.5, "tags": {"folk": 3}, "taste": [1, 0]}),
+        json!({"title": "Hejira", "year": 1976, "tags": {"folk": 1, "jazz": 2}, "taste": [0.5, 0.5]}),
+        json!({"title": "kind", "year": 1959, "price": 0.1, "taste": [0, 1]}),
+        json!({"title": "", "taste": [0, 0]}),
+    ]
+}
+
+fn titles(result: &Json) -> Vec<&str> {
+    let children = result["root"]["children"].as_array().map(Vec::as_slice).unwrap_or_default();
+    children.iter().map(|hit| hit["fields"]["title"].as_str().unwrap_or("-")).collect()
+}
+
+#[test]
+fn hits_have_scores_fields_and_features() {
+    let (music, albums) = (Music::new(), albums());
+    let (status, result) = music.search(
+        music.documents(&albums).view(),
+        &json!({"yql": "select * from music where tags contains 'FOLK' or ({targetHits: 1}nearestNeighbor(taste, user))",
+                "ranking": "taste", "input": {"query(user)": [1, 0.5]}}),
+    );
+    assert_eq!(status, 200, "{result}");
+    let root = &result["root"];
+    assert_eq!(root["fields"]["totalCount"], 2);
+    assert_eq!(
+        root["coverage"],
+        json!({"coverage": 100, "documents": 4, "full": true, "nodes": 1, "results": 1, "resultsFull": 1})
+    );
+    // 0.75 + 1976 and 1 + 1971; distances sqrt(0.25) and 0.5.
+    let close = 1.0 / 1.5;
+    let hit = |id: u32, relevance: f64, fields: Json| json!({"id": format!("id:m:music::{id}"), "relevance": relevance, "source": "c", "fields": fields});
+    assert_eq!(
+        root["children"],
+        json!([
+            hit(
+                1,
+                1976.75,
+                json!({
+                    "sddocname": "music", "documentid": "id:m:music::1", "title": "Hejira", "year": 1976,
+                    "tags": {"folk": 1, "jazz": 2},
+                    "matchfeatures": {"attribute(year)": 1976.0, "closeness(field,taste)": close},
+                    "summaryfeatures": {"firstPhase": 0.75}
+                })
+            ),
+            hit(
+                0,
+                1972.0,
+                json!({
+                    "sddocname": "music", "documentid": "id:m:music::0", "title": "Blue", "year": 1971, "price": 9.5,
+                    "tags": {"folk": 3},
+                    "matchfeatures": {"attribute(year)": 1971.0, "closeness(field,taste)": close},
+                    "summaryfeatures": {"firstPhase": 1.0}
+                })
+            ),
+        ])
+    );
+}
+
+#[test]
+fn hits_are_ordered_cut_and_summarised() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    for (body, expected) in [
+        (
+            json!({"yql": "select * from music where true order by year"}),
+            vec!["-", "kind", "Blue", "Hejira"],
+        ),
+        (
+            json!({"yql": "select * from music where true order by year desc limit 2"}),
+            vec!["Hejira", "Blue"],
+        ),
+        (
+            json!({"yql": "select * from music where true order by title"}),
+            vec!["-", "Blue", "Hejira", "kind"],
+        ),
+        (
+            json!({"yql": "select * from music where true order by {function: 'raw'}title desc"}),
+            vec!["kind", "Hejira", "Blue", "-"],
+        ),
+        (
+            json!({"yql": "select * from music where true limit 3 offset 2", "sorting": "-year"}),
+            vec!["kind"],
+        ),
+        (
+            json!({"yql": "select * from music where true", "sorting": "-price", "hits": 1, "offset": 1}),
+            vec!["kind"],
+        ),
+        (
+            json!({"yql": "select * from music where year < 1976", "ranking": "early"}),
+            vec!["kind", "Blue"],
+        ),
+        (
+            json!({"yql": "select * from music where year > 0 order by \"[rank]\"", "ranking": "early"}),
+            vec!["Hejira", "Blue", "kind"],
+        ),
+        (
+            json!({"yql": "select * from music where year in (@years)", "years": "1971, 1959", "sorting": "year"}),
+            vec!["kind", "Blue"],
+        ),
+        (json!({"yql": "select * from sources * where false"}), vec![]),
+        (json!({"yql": "select * from music where true limit 0"}), vec![]),
+    ] {
+        let (status, result) = music.search(documents.view(), &body);
+        assert_eq!((status, titles(&result)), (200, expected), "{body}: {result}");
+        assert_eq!(result["root"].get("children").is_none(), titles(&result).is_empty(), "{body}");
+    }
+    let body = json!({"yql": "select title from music where year = 1959", "format.tensors": "hex"});
+    let (_, result) = music.search(documents.view(), &body);
+    assert_eq!(result["root"]["children"][0]["fields"], json!({"title": "kind"}));
+    let body = json!({"yql": "select * from music where year = 1959", "summary": "short"});
+    let (_, result) = music.search(documents.view(), &body);
+    let hit = &result["root"]["children"][0];
+    assert_eq!(hit["fields"], json!({"sddocname": "music", "title": "kind"}));
+    let id = hit["id"].as_str().unwrap();
+    assert!(id.starts_with("index:c/0/") && id.len() == 10 + 24, "{id}");
+}
+
+#[test]
+fn what_fails_is_an_error_of_the_result() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    for (body, status, code, expected) in [
+        (
+            json!({"yql": "select"}),
+            400,
+            4,
+            "Could not create query from YQL: 1:7: expected * or the name of a field, found the end",
+        ),
+        (
+            json!({"yql": "select * from music where z = 1"}),
+            400,
+            4,
+            "Could not create query from YQL: Field 'z' does not exist.",
+        ),
+        (
+            json!({"yql": "select * from other where true"}),
+            400,
+            4,
+            "Could not resolve source ref 'other'. Valid source refs are c, music.",
+        ),
+        (
+            json!({"yql": "select * from music where true", "ranking": "none"}),
+            400,
+            4,
+            "schema music has no rank-profile none; it has default, early, taste, unranked",
+        ),
+        (
+            json!({"yql": "select * from music where true | all(group(year))"}),
+            400,
+            4,
+            "Could not create query from YQL: grouping is not supported yet: all(group(year))",
+        ),
+        (
+            json!({"yql": "select * from music where ({targetHits: 1}nearestNeighbor(taste, user))"}),
+            400,
+            4,
+            "nearestNeighbor(taste,user) takes query(user), which the query does not give",
+        ),
+        (
+            json!({"yql": "select * from music where ({targetHits: 1}nearestNeighbor(taste, user))", "input.query(user)": [1]}),
+            400,
+            4,
+            "input query(user): tensor<float>(x[2]) needs 2 cells in a block, got 1",
+        ),
+        (
+            json!({"yql": "select * from music where true limit 1 offset 2"}),
+            400,
+            4,
+            "Could not create query from YQL: limit 1 is less than offset 2",
+        ),
+        (
+            json!({"yql": "select * from music where true limit 500"}),
+            400,
+            4,
+            "Requested 500 hits returned, but max hits allowed is 400.",
+        ),
+        (
+            json!({"yql": "select * from music where true", "summary": "long"}),
+            400,
+            3,
+            "schema music has no document-summary long; it has default, short",
+        ),
+        (
+            json!({"yql": "select * from music where true", "timeout": "0", "ranking.softtimeout.enable": false}),
+            504,
+            12,
+            "Timed out after 0 ms",
+        ),
+    ] {
+        let (found, result) = music.search(documents.view(), &body);
+        let error = &result["root"]["errors"][0];
+        assert_eq!((found, &error["code"]), (status, &json!(code)), "{body}: {result}");
+        assert_eq!(error["message"], expected, "{body}");
+    }
+    // With a soft timeout there is an answer, which says that it is not whole.
+    let (status, result) = music.search(
+        documents.view(),
+        &json!({"yql": "select * from music where true", "timeout": "0"}),
+    );
+    assert_eq!(status, 200);
+    assert_eq!(result["root"]["coverage"]["degraded"]["timeout"], true);
+    assert_eq!(result["root"]["coverage"]["coverage"], 0);
+}
+
+#[test]
+fn documents_of_many_blocks_are_found_and_removed_ones_are_not() {
+    let music = Music::new();
+    let mut collection = Collection::new(music.kind.clone());
+    let (year, _) = music.kind.field("year").unwrap();
+    let number = |n: usize| FieldValue::Integer(n as i64 % 97);
+    for n in 0..10_000 {
+        collection.put(&format!("id:m:music::{n}"), &[(year, number(n))]).unwrap();
+    }
+    for n in (0..10_000).filter(|n| n % 3 == 0) {
+        assert!(collection.remove(&format!("id:m:music::{n}")));
+    }
+    collection.publish();
+    let view = collection.view();
+    assert!(view.blocks().count() > 1);
+    let expected =
+        |test: &dyn Fn(usize) -> bool| (0..10_000).filter(|n| n % 3 > 0 && test(n % 97)).count();
+    // The scores of few matches are gathered, those of many are read in place.
+    for (filter, count, best) in [
+        ("year = 13", expected(&|year| year == 13), 13),
+        ("year >= 5", expected(&|year| year >= 5), 5),
+        ("!(year = 0)", expected(&|year| year != 0), 1),
+        ("true", expected(&|_| true), 0),
+    ] {
+        let yql = format!("select * from music where {filter}");
+        let by_score = json!({"yql": yql, "ranking": "early", "hits": 60});
+        let by_year = json!({"yql": format!("{yql} order by year"), "hits": 60});
+        let [first, second] = [by_score, by_year].map(|body| {
+            let (_, mut result) = music.search(&view, &body);
+            assert_eq!(result["root"]["fields"]["totalCount"], count, "{body}");
+            let hits = result["root"]["children"].as_array_mut().unwrap();
+            hits.iter_mut().map(|hit| hit["id"].take()).collect::<Vec<_>>()
+        });
+        assert_eq!(first, second, "{filter}");
+        let id = |id: &Json| id.as_str().unwrap().rsplit(':').next().unwrap().parse::<usize>();
+        assert!(
+            first.iter().all(|hit| id(hit).is_ok_and(|n| n % 3 > 0 && n % 97 == best)),
+            "{filter}"
+        );
+    }
+}
