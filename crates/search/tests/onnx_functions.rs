@@ -105,6 +105,50 @@ fn every_element_type_comes_in_and_goes_out() {
     }
 }
 
+/// The networks give 5 and the three elements in another order.
+#[test]
+fn elements_are_cells_of_their_own_type_if_the_package_says_so() {
+    for (name, cell, [a, b, c]) in [
+        ("float16", "float16", ["0.099975586", "-2.5", "65504"]),
+        ("int16", "int16", ["-32768", "32767", "7"]),
+        ("int32", "int32", ["-2147483648", "2147483647", "16777217"]),
+        ("int64", "int64", ["-9223372036854775808", "9223372036854775807", "9007199254740993"]),
+        ("uint8", "uint8", ["255", "128", "0"]),
+        ("bool", "bool", ["1", "0", "1"]),
+        ("uint16", "int32", ["65535", "0", "1"]),
+        ("uint32", "int64", ["4294967295", "0", "1"]),
+        ("uint64", "int64", ["9223372036854775807", "0", "1"]),
+        ("double", "double", ["0.1", "-1", "1e300"]),
+    ] {
+        let kind = format!("tensor<{cell}>(d0[1],d1[3])");
+        let rest = "rank-properties { onnx(m).cells: own }";
+        let package =
+            package(name, &[("x", &kind)], "input x: attribute(x)\noutput y: out", rest, ".out");
+        let model = package.model().unwrap();
+        let output = model.outputs()[0].kind.to_string();
+        let outward = parse_type(&format!("tensor<{cell}>(d0[1],d1[4])")).unwrap();
+        assert_eq!(output, outward.to_string(), "{name}");
+        let mut stored = Stored::new(parse_type(&kind).unwrap());
+        for _ in 0..2 {
+            assert!(stored.push(&value(&format!("{kind}:[{a},{b},{c}]"))));
+        }
+        let found = run(&model, &[], &[Column::Cells(stored.attribute())], 2).unwrap();
+        let five = if cell == "bool" { "1" } else { "5" };
+        let expected = value(&format!("{outward}:[{five},{c},{a},{b}]"));
+        assert_eq!(found[0].values(), [expected.clone(), expected], "{name}");
+    }
+    // As Vespa has it, an identifier must be a double.
+    let kind = "tensor<int64>(d0[1],d1[3])";
+    let package =
+        package("int64", &[("x", kind)], "input x: attribute(x)\noutput y: out", "", ".out");
+    let model = package.model().unwrap();
+    assert_eq!(model.outputs()[0].kind.to_string(), "tensor(d0[1],d1[4])");
+    let mut stored = Stored::new(parse_type(kind).unwrap());
+    assert!(stored.push(&value(&format!("{kind}:[1,2,9007199254740993]"))));
+    let error = run(&model, &[], &[Column::Cells(stored.attribute())], 1).unwrap_err();
+    assert_eq!(error.to_string(), "output y of onnx(m): 9007199254740993 is no double");
+}
+
 #[test]
 fn sizes_that_differ_come_from_the_values() {
     let case = recorded("ids");

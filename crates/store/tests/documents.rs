@@ -36,6 +36,8 @@ const SCHEMA: &str = "schema shop {
     }
     field dense type tensor<float>(x[2]) { indexing: attribute }
     field mixed type tensor<int8>(k{},x[2]) { indexing: attribute }
+    field ids type tensor<int64>(x[2]) { indexing: attribute }
+    field flags type tensor<bool>(k{}) { indexing: attribute }
     field text type string { indexing: index }
   }
   field extra type int { indexing: input count | attribute }
@@ -133,6 +135,30 @@ fn every_type_has_a_column() {
     assert_eq!((&*offsets, &*cells), (&[0, 1, 1, 1][..], &[3, 4][..]));
     assert!(matches!(attribute(&documents, "small"), Some(Attribute::Numbers(Numbers::F64(_)))));
     assert!(attribute(&documents, "tags").is_none());
+}
+
+#[test]
+fn cells_that_vespa_does_not_have_are_stored_as_they_are() {
+    let documents = read(
+        r#"[{"put": "id:a:shop::1", "fields": {"ids": [9007199254740993, -1], "flags": {"a": true, "b": 0}}},
+            {"put": "id:a:shop::2", "fields": {}}]"#,
+    )
+    .unwrap();
+    let Some(Attribute::Dense { cells: Cells::Int64(cells), stride: 2 }) =
+        documents.attribute("ids")
+    else {
+        panic!()
+    };
+    assert_eq!(*cells, [9_007_199_254_740_993, -1, 0, 0]);
+    let Some(Attribute::Mixed { offsets, cells: Cells::Bool(cells), .. }) =
+        documents.attribute("flags")
+    else {
+        panic!()
+    };
+    // Labels stand in any order.
+    assert_eq!((&*offsets, cells.iter().sum::<u8>()), (&[0, 2, 2][..], 1));
+    let error = read(r#"{"fields": {"ids": [1, 1.5]}}"#).unwrap_err();
+    assert_eq!(error.to_string(), "line 1: #1: field ids: 1.5 is no int64");
 }
 
 #[test]

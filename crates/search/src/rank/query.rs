@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 use stead_expr::codec::json::from_json;
-use stead_expr::{TensorType, Value, compile, text_number};
+use stead_expr::{Reason, TensorType, Value, compile, text_number};
 
 use super::error::RankError;
 use crate::yql::{self, Neighbor};
@@ -193,7 +193,10 @@ fn literal(kind: &TensorType, text: &str) -> Result<Value, String> {
         false => format!("{kind}:{text}"),
     };
     let expected = || format!("expected a literal of {kind}, found {text:.40}");
-    let compiled = compile(&whole, &|_: &str| None).map_err(|_| expected())?;
+    let compiled = compile(&whole, &|_: &str| None).map_err(|error| match error.reason {
+        Reason::Inexact(inexact) => inexact.to_string(),
+        _ => expected(),
+    })?;
     let value = compiled.run(&[]).map_err(|e| e.to_string())?;
     if value.kind() == kind {
         return Ok(value);
@@ -259,6 +262,16 @@ mod tests {
                 "tensor<float>(x[2]):[1,2]",
             ),
             ("tensor(k{})", json!({"a": 1}), "tensor(k{}):{a:1}"),
+            (
+                "tensor<int64>(k{})",
+                json!({"a": 9_007_199_254_740_993_i64}),
+                "tensor<int64>(k{}):{a:9007199254740993}",
+            ),
+            (
+                "tensor<int64>(x[1])",
+                json!("[-9007199254740993]"),
+                "tensor<int64>(x[1]):[-9007199254740993]",
+            ),
             ("tensor(k{})", json!("{a:1}"), "tensor(k{}):{a:1}"),
             (
                 "tensor(k{})",
@@ -300,6 +313,8 @@ mod tests {
                 json!("tensor(x[1]):[1]"),
                 "input query(q): expected a tensor(x[2]), found a tensor(x[1])",
             ),
+            ("tensor<int16>(x[2])", json!([1, 40000]), "input query(q): 40000 is no int16"),
+            ("tensor<uint8>(x[2])", json!("[1,-1]"), "input query(q): -1 is no uint8"),
             (
                 "tensor(x[2])",
                 json!("embed(text)"),
