@@ -1,6 +1,6 @@
 //! Expressions that are ready to run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::batch::{Bound, Documents};
@@ -9,7 +9,7 @@ use crate::explain::{Explanation, Line, lines, origin};
 use crate::ir::{Op, Program, Rate, Scope, fuse, lower};
 use crate::run::{self, Column, Failed, StepError, TooLarge};
 use crate::syntax;
-use crate::types::TensorType;
+use crate::types::{TensorType, TypeError};
 use crate::value::{Inexact, Value};
 
 /// An expression that is ready to run. Clones share.
@@ -18,7 +18,12 @@ pub struct Compiled {
     /// The values that it needs from outside, by name.
     names: Arc<[String]>,
     program: Arc<Program>,
+    /// Programs for values with sizes, if the types of some have none, the last used last.
+    sized: Option<Arc<Mutex<Vec<Arc<Program>>>>>,
 }
+
+/// The most programs for values of other sizes that are kept: queries of one client have few.
+const MAX_SIZED: usize = 16;
 
 /// Why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +73,14 @@ pub enum RunError {
         /// The number and the type.
         error: Inexact,
     },
+    /// Values whose sizes do not fit together.
+    #[error("{what}: {error}")]
+    Sizes {
+        /// The function, and the values that it was given.
+        what: String,
+        /// The dimension and the types.
+        error: TypeError,
+    },
     /// Too much memory.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
@@ -90,7 +103,11 @@ pub(crate) fn run_error(program: &Program, names: &[String], failed: Failed) -> 
 pub fn compile(text: &str, scope: &dyn Scope) -> Result<Compiled, ExprError> {
     let (program, names) = syntax::parse(text)
         .and_then(|ast| lower(&ast, scope))
-        .map(|(program, names)| fuse(program).without_unused(names))
+        .map(|(program, names)| match program.is_bound() {
+            true => fuse(program).without_unused(names),
+            // What can be fused shows when the sizes are known.
+            false => program.without_unused(names),
+        })
         .map_err(|fault| Fault::within(fault, text))?;
     Ok(Compiled::new(names, Arc::new(program)))
 }
@@ -98,7 +115,34 @@ pub fn compile(text: &str, scope: &dyn Scope) -> Result<Compiled, ExprError> {
 impl Compiled {
     /// A program with the names of its inputs.
     pub(crate) fn new(names: Vec<String>, program: Arc<Program>) -> Compiled {
-        Compiled { names: names.into(), program }
+        let sized = (!program.is_bound()).then(Arc::default);
+        Compiled { names: names.into(), program, sized }
+    }
+
+    /// The same expression for values of these types, one for each name, if the sizes of some are not known without them.
+    fn sized(&self, kinds: Vec<TensorType>) -> Result<Option<Compiled>, RunError> {
+        let Some(cache) = &self.sized else { return Ok(None) };
+        let with = |program| Compiled { names: self.names.clone(), program, sized: None };
+        let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut known = lock();
+            if let Some(at) = known.iter().position(|program| program.inputs == kinds) {
+                let program = known.remove(at);
+                known.push(program.clone());
+                return Ok(Some(with(program)));
+            }
+        }
+        let program = self.program.bind(&kinds).map_err(|unfit| RunError::Sizes {
+            what: origin(&self.program, &self.names, unfit.step),
+            error: unfit.error,
+        })?;
+        let program = Arc::new(fuse(program));
+        let mut known = lock();
+        if known.len() == MAX_SIZED {
+            known.remove(0);
+        }
+        known.push(program.clone());
+        Ok(Some(with(program)))
     }
 
     /// Its steps.
@@ -163,8 +207,7 @@ impl Compiled {
                 names.len() - 1
             });
         }
-        let program = Program { inputs, rates, ..program };
-        Compiled { names: names.into(), program: Arc::new(program) }
+        Compiled::new(names, Arc::new(Program { inputs, rates, ..program }))
     }
 
     /// The type of the result.
@@ -180,6 +223,9 @@ impl Compiled {
     /// take too much memory.
     pub fn run(&self, inputs: &[&Value]) -> Result<Value, RunError> {
         self.check(inputs, |_| true)?;
+        if let Some(sized) = self.sized(inputs.iter().map(|v| v.kind().clone()).collect())? {
+            return sized.run(inputs);
+        }
         let columns: Vec<_> = inputs.iter().map(|v| Column::of_value(v)).collect();
         let result = run::execute(&self.program, &columns);
         let result = result.map_err(|failed| run_error(&self.program, &self.names, failed))?;
@@ -195,11 +241,28 @@ impl Compiled {
         self.bound(values, false).map(|(bound, _)| bound)
     }
 
+    /// The same expression for a query with these values, if the sizes of some are not known without them.
+    fn for_values(&self, values: &[&Value]) -> Result<Option<Compiled>, RunError> {
+        if self.sized.is_none() {
+            return Ok(None);
+        }
+        self.check(values, |rate| rate != Rate::Document)?;
+        let mut values = values.iter();
+        let kind = |(_, kind, rate): (&str, &TensorType, Rate)| match rate {
+            Rate::Document => kind.clone(),
+            _ => values.next().map_or_else(TensorType::double, |value| value.kind().clone()),
+        };
+        self.sized(self.inputs().map(kind).collect())
+    }
+
     fn bound(
         &self,
         values: &[&Value],
         is_measured: bool,
     ) -> Result<(Bound, Vec<Duration>), RunError> {
+        if let Some(sized) = self.for_values(values)? {
+            return sized.bound(values, is_measured);
+        }
         self.check(values, |rate| rate != Rate::Document)?;
         let mut values = values.iter();
         let (mut of_documents, mut columns) = (Vec::new(), Vec::new());
@@ -230,6 +293,9 @@ impl Compiled {
         query: &[&Value],
         documents: &Documents<'_>,
     ) -> Result<Explanation, RunError> {
+        if let Some(sized) = self.for_values(query)? {
+            return sized.explain(query, documents);
+        }
         let (bound, mut costs) = self.bound(query, true)?;
         costs.resize(self.program.steps.len(), Duration::ZERO);
         let of_documents = bound.measure(documents)?;
@@ -248,7 +314,7 @@ impl Compiled {
             return Err(RunError::Count { expected, found: values.len() });
         }
         for ((name, kind, _), value) in inputs().zip(values) {
-            if value.kind() != kind {
+            if !kind.takes(value.kind()) {
                 let (expected, found) = (kind.clone(), value.kind().clone());
                 return Err(RunError::Kind { name: name.to_owned(), expected, found });
             }

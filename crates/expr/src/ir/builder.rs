@@ -25,6 +25,11 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
+    /// Nothing yet.
+    pub(super) fn new(is_rounded: bool) -> Builder {
+        Builder { is_rounded, ..Builder::default() }
+    }
+
     /// A further input.
     pub(crate) fn input(&mut self, kind: TensorType, rate: Rate) -> usize {
         self.inputs.push(kind.clone());
@@ -35,8 +40,13 @@ impl Builder {
 
     /// A constant.
     pub(crate) fn constant(&mut self, value: Value) -> usize {
+        self.shared(Arc::new(value))
+    }
+
+    /// A constant that others have too.
+    pub(super) fn shared(&mut self, value: Arc<Value>) -> usize {
         let kind = value.kind().clone();
-        let op = Op::Constant(Constant(Arc::new(value)));
+        let op = Op::Constant(Constant(value));
         self.add(Step { op, operands: Vec::new(), kind, rate: Rate::Constant })
     }
 
@@ -45,8 +55,8 @@ impl Builder {
         let rates = operands.iter().map(|o| self.steps[*o].rate);
         let rate = rates.max().unwrap_or(Rate::Constant);
         let step = Step { op, operands, kind, rate };
-        let is_small = |kind: &TensorType| kind.block_size() <= MAX_FOLDED;
-        if rate == Rate::Constant && is_small(&step.kind) {
+        let is_small = step.kind.block_size() <= MAX_FOLDED;
+        if rate == Rate::Constant && is_small {
             let values: Vec<&Value> = step.operands.iter().filter_map(|o| self.value(*o)).collect();
             if values.len() == step.operands.len() {
                 match run::step_of_values(&step, &values, self.is_rounded) {

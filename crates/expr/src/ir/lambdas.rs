@@ -26,15 +26,6 @@ impl Lowering<'_> {
     }
 }
 
-/// The type of one block of a tensor.
-pub(super) fn subspace(kind: &TensorType) -> TensorType {
-    let names: Vec<&str> = kind.mapped().map(|d| &*d.name).collect();
-    if names.is_empty() {
-        return kind.clone();
-    }
-    kind.peek(&names).unwrap_or_else(|_| TensorType::double())
-}
-
 /// A lambda that is nothing but a known function.
 pub(super) fn simple_unary(program: Program) -> Unary {
     match &program.steps[..] {

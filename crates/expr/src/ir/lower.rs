@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::faults::{too_long, unknown, wrong};
-use super::lambdas::{must_be_number, simple_binary, simple_unary, subspace};
+use super::lambdas::{must_be_number, simple_binary, simple_unary};
 use super::names::{Lowering, Scope};
 use super::steps::Steps;
 use super::{Binary, Cell, HeldLabel, Op, Program, Unary};
@@ -103,13 +103,10 @@ impl Lowering<'_> {
                         condition.to_string(),
                     ));
                 }
-                if yes != no {
-                    let error = TypeError::Dimensions { left: yes, right: no };
-                    return Err(fault("if", error));
-                }
+                let kind = yes.either(&no).map_err(|e| fault("if", e))?;
                 match self.builder().value(operands[0]).and_then(Value::as_double) {
                     Some(condition) => operands[if condition == 0.0 { 2 } else { 1 }],
-                    None => self.step(Op::If, operands, yes),
+                    None => self.step(Op::If, operands, kind),
                 }
             }
             Expr::Map(operand, lambda) => {
@@ -178,22 +175,13 @@ impl Lowering<'_> {
             Expr::UnpackBits { of: operand, cell, is_big_endian } => {
                 let operand = of(*operand)?;
                 let source = self.kind(operand);
-                let Some(last) = source.dimensions().iter().rposition(|d| !d.is_mapped()) else {
-                    let found = source.to_string();
-                    return Err(wrong(
-                        node.at,
-                        "unpack_bits",
-                        "a tensor with an indexed dimension",
-                        found,
-                    ));
-                };
-                let wider = |(at, d): (usize, &Dimension)| match d.size() {
-                    Some(size) if at == last => Dimension::indexed(&d.name, size.saturating_mul(8)),
-                    _ => d.clone(),
-                };
-                let dimensions = source.dimensions().iter().enumerate().map(wider).collect();
-                let kind =
-                    TensorType::new(*cell, dimensions).map_err(|e| fault("unpack_bits", e))?;
+                let kind = source.unpack_bits(*cell).map_err(|error| match error {
+                    TypeError::NotIndexed { of, action } => {
+                        let expected = "a tensor with an indexed dimension";
+                        wrong(node.at, action, expected, of.to_string())
+                    }
+                    other => fault("unpack_bits", other),
+                })?;
                 self.step(Op::UnpackBits { is_big_endian: *is_big_endian }, vec![operand], kind)
             }
             Expr::Generate(kind, body) => self.generate(kind, body, node.at)?,
@@ -230,21 +218,9 @@ impl Lowering<'_> {
             Expr::MapSubspaces(operand, lambda) => {
                 let operand = of(*operand)?;
                 let source = self.kind(operand);
-                let program = self.lambda(lambda, &[subspace(&source)])?;
-                let inner = program.steps[program.result].kind.clone();
-                if let Some(d) = inner.mapped().next() {
-                    let error = TypeError::Mapped {
-                        of: inner.clone(),
-                        dimension: d.name.to_string(),
-                        action: "map_subspaces",
-                    };
-                    return Err(fault("map_subspaces", error));
-                }
-                let dimensions = source.mapped().chain(inner.dimensions()).cloned().collect();
-                // A number has no cell type of its own: then that of the outer tensor counts, as after a map.
-                let cell = if inner.is_double() { source.map().cell() } else { inner.cell() };
-                let kind =
-                    TensorType::new(cell, dimensions).map_err(|e| fault("map_subspaces", e))?;
+                let program = self.lambda(lambda, &[source.block()])?;
+                let block = &program.steps[program.result].kind;
+                let kind = source.map_subspaces(block).map_err(|e| fault("map_subspaces", e))?;
                 self.step(Op::MapSubspaces(Arc::new(program)), vec![operand], kind)
             }
             Expr::FilterSubspaces(operand, lambda) => {
@@ -259,7 +235,7 @@ impl Lowering<'_> {
                         found,
                     ));
                 }
-                let program = self.lambda(lambda, &[subspace(&kind)])?;
+                let program = self.lambda(lambda, &[kind.block()])?;
                 self.step(Op::FilterSubspaces(Arc::new(program)), vec![operand], kind)
             }
         };

@@ -1,5 +1,6 @@
 //! Expressions as typed steps, each behind its operands; equal steps are one step.
 
+mod bind;
 mod builder;
 mod calls;
 mod faults;

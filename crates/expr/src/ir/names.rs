@@ -15,7 +15,7 @@ pub const MAX_CALLS: usize = 64;
 /// What the names of an expression mean.
 pub trait Scope {
     /// The type of a value by its full name such as `query(user)` or `bm25(title)`, and how often it changes;
-    /// `None` if there is none.
+    /// `None` if there is none. What differs from document to document has a type with all sizes.
     fn find(&self, name: &str) -> Option<(TensorType, Rate)>;
 
     /// Whether numbers are rounded where they become cells exactly or not at all: in conversions from or to a cell type
@@ -198,7 +198,9 @@ impl<'s> Lowering<'s> {
         if let Some(step) = self.inputs.get(&name) {
             return Some(*step);
         }
-        let (kind, rate) = self.scope.find(&name)?;
+        let found = self.scope.find(&name);
+        // Columns of documents have tensors of one size.
+        let (kind, rate) = found.filter(|(k, rate)| k.is_bound() || *rate != Rate::Document)?;
         let step = self.frames[0].builder.input(kind, rate);
         self.inputs.insert(name.clone(), step);
         self.names.push(name);

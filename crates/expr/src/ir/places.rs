@@ -5,6 +5,7 @@ use super::names::Lowering;
 use super::{HeldLabel, Op, Place};
 use crate::error::{Fault, Reason};
 use crate::syntax;
+use crate::types::Extent;
 use crate::value::MAX_LABEL;
 
 impl Lowering<'_> {
@@ -42,24 +43,27 @@ impl Lowering<'_> {
             let Some(number) = source.dimensions().iter().position(|d| *d.name == **name) else {
                 continue;
             };
-            let place = match (place, source.dimensions()[number].size()) {
-                (syntax::Place::Label(label), Some(size)) => match label.parse() {
-                    Ok(index) if index < size => Place::Index(index),
-                    _ => {
-                        let expected = "an index that is there";
-                        return Err(wrong(
-                            at,
-                            "a place along an indexed dimension",
-                            expected,
-                            format!("{label:?}"),
-                        ));
-                    }
-                },
-                (syntax::Place::Label(label), None) => {
+            let place = match (place, source.dimensions()[number].extent) {
+                (syntax::Place::Label(label), Extent::Mapped) => {
                     if label.len() > MAX_LABEL {
                         return Err(too_long(at, label.len()));
                     }
                     Place::Label(HeldLabel::new(label))
+                }
+                (syntax::Place::Label(label), extent) => {
+                    let is_there = |index: &usize| match extent {
+                        Extent::Indexed(size) => *index < size,
+                        _ => true,
+                    };
+                    let Some(index) = label.parse().ok().filter(is_there) else {
+                        return Err(wrong(
+                            at,
+                            "a place along an indexed dimension",
+                            "an index that is there",
+                            format!("{label:?}"),
+                        ));
+                    };
+                    Place::Index(index)
                 }
                 (syntax::Place::Computed(id), _) => {
                     let step = of(*id)?;

@@ -20,6 +20,10 @@ impl Parser<'_> {
         self.reader.rest();
         let at = self.reader.at as u32;
         let kind = self.kind()?;
+        kind.must_be_bound("a tensor that is written out").map_err(|error| Fault {
+            at,
+            reason: Reason::Type { function: "tensor".to_owned(), error },
+        })?;
         if self.reader.take(":") {
             return self.cells(kind, at);
         }

@@ -5,13 +5,14 @@
 //! dimensions; a type without mapped dimensions always has exactly one block.
 
 mod cell;
+mod error;
 mod parse;
 mod rules;
 
 pub use cell::{CELL_TYPES, CellType};
+pub use error::TypeError;
 pub use parse::parse_type;
 pub(crate) use parse::read_type;
-pub use rules::TypeError;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub enum Extent {
     Mapped,
     /// `x[n]`: the numbers below n.
     Indexed(usize),
+    /// `x[]`: the numbers below a size that each value has of its own. Values themselves have sizes.
+    Unbound,
 }
 
 /// A named dimension.
@@ -53,17 +56,23 @@ impl Dimension {
         Dimension { name: name.into(), extent: Extent::Indexed(size) }
     }
 
+    /// A dimension with indices whose number differs from value to value.
+    #[must_use]
+    pub fn unbound(name: &str) -> Dimension {
+        Dimension { name: name.into(), extent: Extent::Unbound }
+    }
+
     /// Whether it has labels.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
         self.extent == Extent::Mapped
     }
 
-    /// The number of indices; `None` for a mapped dimension.
+    /// The number of indices; `None` for a mapped dimension, and for one whose size is not known.
     #[must_use]
     pub fn size(&self) -> Option<usize> {
         match self.extent {
-            Extent::Mapped => None,
+            Extent::Mapped | Extent::Unbound => None,
             Extent::Indexed(size) => Some(size),
         }
     }
@@ -73,6 +82,7 @@ impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.extent {
             Extent::Mapped => write!(f, "{}{{}}", self.name),
+            Extent::Unbound => write!(f, "{}[]", self.name),
             Extent::Indexed(size) => write!(f, "{}[{size}]", self.name),
         }
     }
@@ -162,12 +172,24 @@ impl TensorType {
         self.mapped_count() == 0
     }
 
-    /// The indexed dimensions in order with their sizes.
+    /// Whether all sizes are known, as they are of every value.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.unbound().is_none()
+    }
+
+    /// The first dimension whose size is not known.
+    #[must_use]
+    pub fn unbound(&self) -> Option<&Dimension> {
+        self.dimensions.iter().find(|d| d.extent == Extent::Unbound)
+    }
+
+    /// The indexed dimensions in order with their sizes, if these are known.
     pub fn indexed(&self) -> impl Iterator<Item = (&Dimension, usize)> {
         self.dimensions.iter().filter_map(|d| d.size().map(|s| (d, s)))
     }
 
-    /// The cells of a block.
+    /// The cells of a block, or of a part of one along the dimensions whose sizes are known.
     #[must_use]
     pub fn block_size(&self) -> usize {
         self.indexed().map(|(_, size)| size).product()

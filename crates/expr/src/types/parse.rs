@@ -59,6 +59,9 @@ fn dimension(reader: &mut Reader<'_>) -> Result<Dimension, TypeError> {
         return Ok(Dimension::mapped(name));
     }
     expect(reader, "[", "{} or [size] after the name of a dimension")?;
+    if reader.take("]") {
+        return Ok(Dimension::unbound(name));
+    }
     let Ok(size) = reader.word().parse() else {
         return Err(unexpected(reader, "the size of an indexed dimension"));
     };
@@ -86,6 +89,7 @@ mod tests {
             ("tensor()", "double"),
             ("tensor<float>()", "double"),
             ("tensor(x{})", "tensor(x{})"),
+            ("tensor<float>(y[3],x[ ])", "tensor<float>(x[],y[3])"),
             ("tensor<double>(x[3])", "tensor(x[3])"),
             ("tensor<float>(y[3],x{})", "tensor<float>(x{},y[3])"),
             (" tensor < int8 > ( x [ 16 ] , y { } ) ", "tensor<int8>(x[16],y{})"),
@@ -103,7 +107,8 @@ mod tests {
                 "unknown cell type real; known are double, float, bfloat16, int8, float16, int16, int32, int64, uint8, bool",
             ),
             ("tensor(x)", "expected {} or [size] after the name of a dimension, found \")\""),
-            ("tensor(x[])", "expected the size of an indexed dimension, found \"])\""),
+            ("tensor(x[-1])", "expected the size of an indexed dimension, found \"-1])\""),
+            ("tensor(x[],x[2])", "dimension x stands twice"),
             ("tensor(x[0])", "dimension x has size 0"),
             ("tensor(x{},x[2])", "dimension x stands twice"),
             (

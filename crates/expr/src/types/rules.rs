@@ -1,90 +1,33 @@
 //! Which types the tensor functions take, and which they give.
 
-use super::{Dimension, Extent, MAX_BLOCK, MAX_DIMENSIONS, TensorType};
+use super::{Dimension, Extent, TensorType, TypeError};
 
-/// Why there is no such type, or why a function cannot take these.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TypeError {
-    /// The text is no type.
-    #[error("expected {expected}, found {}", if found.is_empty() { "the end".to_owned() } else { format!("{found:?}") })]
-    Text {
-        /// What stands there.
-        found: String,
-        /// What should.
-        expected: &'static str,
-    },
-    /// A cell type of an unknown name.
-    #[error("unknown cell type {found}; known are {known}")]
-    CellType {
-        /// The name.
-        found: String,
-        /// All that there are.
-        known: String,
-    },
-    /// A dimension without indices.
-    #[error("dimension {0} has size 0")]
-    Empty(String),
-    /// A name that two dimensions have.
-    #[error("dimension {0} stands twice")]
-    Twice(String),
-    /// More than [`MAX_DIMENSIONS`].
-    #[error("a type has at most {MAX_DIMENSIONS} dimensions, not {0}")]
-    TooManyDimensions(usize),
-    /// More than [`MAX_BLOCK`] cells in a block.
-    #[error("a block is larger than {MAX_BLOCK} cells at dimension {0}")]
-    TooLarge(String),
-    /// A dimension that both have in different forms.
-    #[error("dimension {dimension} differs: {left} and {right}")]
-    Differs {
-        /// Its name.
-        dimension: String,
-        /// One type.
-        left: TensorType,
-        /// The other.
-        right: TensorType,
-    },
-    /// Tensors that do not have the same dimensions.
-    #[error("the dimensions differ: {left} and {right}")]
-    Dimensions {
-        /// One type.
-        left: TensorType,
-        /// The other.
-        right: TensorType,
-    },
-    /// A dimension that is not there.
-    #[error("{of} has no dimension {dimension}")]
-    Missing {
-        /// The type.
-        of: TensorType,
-        /// The name.
-        dimension: String,
-    },
-    /// Labels where there must be indices.
-    #[error("dimension {dimension} of {of} is mapped; {action} needs an indexed one")]
-    Mapped {
-        /// The type.
-        of: TensorType,
-        /// The name.
-        dimension: String,
-        /// Which function.
-        action: &'static str,
-    },
+/// What a dimension of both is; a size that is not known may be any.
+fn agreed(left: Extent, right: Extent) -> Option<Extent> {
+    match (left, right) {
+        (a, b) if a == b => Some(a),
+        (Extent::Unbound, known @ Extent::Indexed(_))
+        | (known @ Extent::Indexed(_), Extent::Unbound) => Some(known),
+        _ => None,
+    }
 }
 
 /// The dimensions of both, those that both have once.
 fn union(left: &TensorType, right: &TensorType) -> Result<Vec<Dimension>, TypeError> {
     let mut all = left.dimensions().to_vec();
     for dimension in right.dimensions() {
-        match left.dimension(&dimension.name) {
+        match all.iter_mut().find(|d| d.name == dimension.name) {
             None => all.push(dimension.clone()),
-            Some(same) if same == dimension => {}
-            Some(_) => {
-                return Err(TypeError::Differs {
-                    dimension: dimension.name.to_string(),
-                    left: left.clone(),
-                    right: right.clone(),
-                });
-            }
+            Some(same) => match agreed(same.extent, dimension.extent) {
+                Some(extent) => same.extent = extent,
+                None => {
+                    return Err(TypeError::Differs {
+                        dimension: dimension.name.to_string(),
+                        left: left.clone(),
+                        right: right.clone(),
+                    });
+                }
+            },
         }
     }
     Ok(all)
@@ -119,10 +62,45 @@ impl TensorType {
     /// # Errors
     /// When the dimensions are not the same.
     pub fn merge(&self, other: &TensorType) -> Result<TensorType, TypeError> {
-        if self.dimensions() != other.dimensions() {
-            return Err(TypeError::Dimensions { left: self.clone(), right: other.clone() });
+        let same = self.with_same_dimensions(other)?;
+        Ok(same.with_cell(self.cell().unify(other.cell()).decay()))
+    }
+
+    /// The type of either of two values.
+    ///
+    /// # Errors
+    /// When the cells or the dimensions are not the same.
+    pub fn either(&self, other: &TensorType) -> Result<TensorType, TypeError> {
+        match self.cell() == other.cell() {
+            true => self.with_same_dimensions(other),
+            false => Err(TypeError::Dimensions { left: self.clone(), right: other.clone() }),
         }
-        Ok(self.with_cell(self.cell().unify(other.cell()).decay()))
+    }
+
+    /// Whether a value of another type is one of this: the same, but for sizes that are not known here.
+    #[must_use]
+    pub fn takes(&self, other: &TensorType) -> bool {
+        let is_same = |(a, b): (&Dimension, &Dimension)| {
+            a.name == b.name && agreed(a.extent, b.extent) == Some(b.extent)
+        };
+        self.cell() == other.cell()
+            && self.dimensions().len() == other.dimensions().len()
+            && self.dimensions().iter().zip(other.dimensions()).all(is_same)
+    }
+
+    /// The dimensions of both, with the sizes that either knows.
+    fn with_same_dimensions(&self, other: &TensorType) -> Result<TensorType, TypeError> {
+        let differ = || TypeError::Dimensions { left: self.clone(), right: other.clone() };
+        if self.dimensions().len() != other.dimensions().len() {
+            return Err(differ());
+        }
+        let both = |(a, b): (&Dimension, &Dimension)| {
+            let extent = agreed(a.extent, b.extent).filter(|_| a.name == b.name)?;
+            Some(Dimension { name: a.name.clone(), extent })
+        };
+        let dimensions: Option<Vec<Dimension>> =
+            self.dimensions().iter().zip(other.dimensions()).map(both).collect();
+        TensorType::new(self.cell(), dimensions.ok_or_else(differ)?)
     }
 
     /// The type without these dimensions, or a number when none is named.
@@ -167,12 +145,13 @@ impl TensorType {
     /// # Errors
     /// When the dimension is mapped, or another that both have differs.
     pub fn concat(&self, other: &TensorType, along: &str) -> Result<TensorType, TypeError> {
-        let mut size = 0_usize;
+        let mut size = Some(0_usize);
         let mut parts = Vec::with_capacity(2);
         for part in [self, other] {
-            size += match part.dimension(along).map(|d| d.extent) {
-                None => 1,
-                Some(Extent::Indexed(size)) => size,
+            let own = match part.dimension(along).map(|d| d.extent) {
+                None => Some(1),
+                Some(Extent::Indexed(size)) => Some(size),
+                Some(Extent::Unbound) => None,
                 Some(Extent::Mapped) => {
                     return Err(TypeError::Mapped {
                         of: part.clone(),
@@ -181,6 +160,7 @@ impl TensorType {
                     });
                 }
             };
+            size = size.zip(own).map(|(a, b)| a + b);
             let others = part.dimensions().iter().filter(|d| &*d.name != along).cloned();
             parts.push(TensorType::new(part.cell(), others.collect())?);
         }
@@ -190,7 +170,10 @@ impl TensorType {
             }
             other => other,
         })?;
-        all.push(Dimension::indexed(along, size));
+        all.push(match size {
+            Some(size) => Dimension::indexed(along, size),
+            None => Dimension::unbound(along),
+        });
         TensorType::new(unify(self, other), all)
     }
 
@@ -201,6 +184,63 @@ impl TensorType {
     pub fn peek(&self, dimensions: &[impl AsRef<str>]) -> Result<TensorType, TypeError> {
         let rest = self.reduce(dimensions)?;
         Ok(rest.with_cell(self.cell()))
+    }
+
+    /// The type of the bits of each cell, along the innermost indexed dimension.
+    ///
+    /// # Errors
+    /// When there is none, or a block would be too large.
+    pub fn unpack_bits(&self, cell: super::CellType) -> Result<TensorType, TypeError> {
+        let Some(last) = self.dimensions().iter().rposition(|d| !d.is_mapped()) else {
+            return Err(TypeError::NotIndexed { of: self.clone(), action: "unpack_bits" });
+        };
+        let mut dimensions = self.dimensions().to_vec();
+        if let Extent::Indexed(size) = &mut dimensions[last].extent {
+            *size = size.saturating_mul(8);
+        }
+        TensorType::new(cell, dimensions)
+    }
+
+    /// The type of a function of each block whose result has the type `block`.
+    ///
+    /// # Errors
+    /// When that has a mapped dimension, or one that is mapped here.
+    pub fn map_subspaces(&self, block: &TensorType) -> Result<TensorType, TypeError> {
+        if let Some(d) = block.mapped().next() {
+            return Err(TypeError::Mapped {
+                of: block.clone(),
+                dimension: d.name.to_string(),
+                action: "map_subspaces",
+            });
+        }
+        let dimensions = self.mapped().chain(block.dimensions()).cloned().collect();
+        // A number has no cell type of its own: then that of the outer tensor counts, as after a map.
+        let cell = if block.is_double() { self.map().cell() } else { block.cell() };
+        TensorType::new(cell, dimensions)
+    }
+
+    /// The type of one block.
+    #[must_use]
+    pub fn block(&self) -> TensorType {
+        let names: Vec<&str> = self.mapped().map(|d| &*d.name).collect();
+        if names.is_empty() {
+            return self.clone();
+        }
+        self.peek(&names).unwrap_or_else(|_| TensorType::double())
+    }
+
+    /// Checks that all sizes are known.
+    ///
+    /// # Errors
+    /// With the first dimension whose size is not.
+    pub fn must_be_bound(&self, action: &'static str) -> Result<(), TypeError> {
+        match self.unbound() {
+            None => Ok(()),
+            Some(dimension) => {
+                let dimension = dimension.name.to_string();
+                Err(TypeError::Unbound { of: self.clone(), dimension, action })
+            }
+        }
     }
 
     fn must_have(&self, name: &str) -> Result<(), TypeError> {
@@ -234,6 +274,39 @@ mod tests {
         for (a, b) in [("tensor(x[2])", "tensor(x[3])"), ("tensor(x[2])", "tensor(x{})")] {
             let message = format!("dimension x differs: {a} and {b}");
             assert_eq!(t(a).join(&t(b)).unwrap_err().to_string(), message);
+        }
+    }
+
+    /// Sizes that are not known may be any, and what is known of one operand is known of the result.
+    #[test]
+    fn sizes_that_are_not_known() {
+        let t = |text: &str| t(&text.replace('T', "tensor<float>"));
+        for (a, b, joined, behind, merged) in [
+            ("T(x[])", "T(x[])", "T(x[])", "T(x[])", "T(x[])"),
+            ("T(x[])", "T(x[3])", "T(x[3])", "T(x[])", "T(x[3])"),
+            ("T(x[],y[])", "T(x[2],y[])", "T(x[2],y[])", "T(x[],y[])", "T(x[2],y[])"),
+            ("T(x[],y[2])", "T(x[],y[2])", "T(x[],y[2])", "T(x[],y[2])", "T(x[],y[2])"),
+        ] {
+            assert_eq!(t(a).join(&t(b)), Ok(t(joined)), "{a} {b}");
+            assert_eq!(t(b).join(&t(a)), Ok(t(joined)), "{b} {a}");
+            assert_eq!(t(a).concat(&t(b), "x"), Ok(t(behind)), "{a} {b}");
+            assert_eq!(t(a).merge(&t(b)), Ok(t(merged)), "{a} {b}");
+            assert_eq!(t(a).either(&t(b)), Ok(t(merged)), "{a} {b}");
+        }
+        assert!(t("T(x[])").join(&t("T(x{})")).is_err());
+        assert_eq!(t("T(x[],y[3])").reduce(&["x"]), Ok(t("T(y[3])")));
+        assert_eq!(t("T(x[],y[3])").peek(&["y"]), Ok(t("T(x[])")));
+        assert_eq!(t("T(x[])").unpack_bits(super::super::CellType::Float), Ok(t("T(x[])")));
+        for (of, value, takes) in [
+            ("T(x[])", "T(x[3])", true),
+            ("T(x[])", "T(x[])", true),
+            ("T(x[3])", "T(x[])", false),
+            ("T(x[3])", "T(x[4])", false),
+            ("T(x[])", "T(y[3])", false),
+            ("T(x[])", "tensor(x[3])", false),
+            ("T(x[])", "T(x{})", false),
+        ] {
+            assert_eq!(t(of).takes(&t(value)), takes, "{of} {value}");
         }
     }
 

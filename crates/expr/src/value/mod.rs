@@ -43,6 +43,9 @@ pub enum ValueError {
         /// As there are.
         found: usize,
     },
+    /// A type without a size.
+    #[error("a value has sizes, which {0} has not")]
+    Unbound(TensorType),
     /// A block that is there twice.
     #[error("the block {0} stands twice")]
     Twice(String),
@@ -68,6 +71,9 @@ impl Value {
     ) -> Result<Value, ValueError> {
         if cells.cell_type() != kind.cell() {
             return Err(ValueError::Cells { expected: kind, found: cells.cell_type() });
+        }
+        if !kind.is_bound() {
+            return Err(ValueError::Unbound(kind));
         }
         let (mapped, block) = (kind.mapped_count(), kind.block_size());
         let blocks = labels.as_slice().len().checked_div(mapped).unwrap_or(1);

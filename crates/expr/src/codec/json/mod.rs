@@ -11,6 +11,7 @@
 
 mod blocks;
 mod read;
+mod sizes;
 mod write;
 
 pub use read::{JsonError, from_json};

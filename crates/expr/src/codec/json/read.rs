@@ -4,8 +4,9 @@ use half::{bf16, f16};
 use serde_json::{Map, Value as Json};
 
 use super::blocks::Blocks;
+use super::sizes::sized;
 use crate::run::MAX_CELLS;
-use crate::types::{CellType, TensorType, parse_type};
+use crate::types::{CellType, TensorType, TypeError, parse_type};
 use crate::value::{Inexact, MAX_LABEL, Number, Value, ValueError};
 
 /// Why JSON is not a tensor of the type.
@@ -70,6 +71,17 @@ pub enum JsonError {
     /// More cells than a value may have.
     #[error("more than {MAX_CELLS} cells")]
     TooLarge,
+    /// A size that the type leaves open and that is not in the cells.
+    #[error("the size of dimension {dimension} of {of} is in no cell")]
+    Size {
+        /// The type.
+        of: TensorType,
+        /// The name.
+        dimension: String,
+    },
+    /// Sizes that no type has.
+    #[error(transparent)]
+    Type(#[from] TypeError),
     /// Parts that do not make a value.
     #[error(transparent)]
     Value(#[from] ValueError),
@@ -78,25 +90,32 @@ pub enum JsonError {
     Inexact(#[from] Inexact),
 }
 
-/// A tensor of this type from JSON in any of its forms. Cells of a block that are not given are 0.
+/// A tensor of this type from JSON in any of its forms. Cells of a block that are not given are 0. Sizes that the type leaves
+/// open are those of the first block.
 ///
 /// # Errors
 /// When the JSON does not fit the type, with what was found and what was expected.
 pub fn from_json(kind: &TensorType, json: &Json) -> Result<Value, JsonError> {
-    let mut blocks = Blocks::new(kind);
-    match json {
-        Json::Object(object) if is_wrapper(object) => {
-            if let Some(Json::String(found)) = object.get("type") {
-                same_dimensions(kind, found)?;
-            }
-            let parts = ["cells", "values", "blocks"].iter().filter_map(|key| object.get(*key));
-            for part in parts {
-                blocks.part(part)?;
-            }
-        }
-        other => blocks.part(other)?,
+    if !kind.is_bound() {
+        return from_json(&sized(kind, json)?, json);
     }
+    let mut blocks = Blocks::new(kind);
+    if let Json::Object(object) = json
+        && is_wrapper(object)
+        && let Some(Json::String(found)) = object.get("type")
+    {
+        same_dimensions(kind, found)?;
+    }
+    wrapped(json).try_for_each(|part| blocks.part(part))?;
     blocks.finish()
+}
+
+/// What is within the object that stands around the cells, or all if there is none.
+pub(super) fn wrapped(json: &Json) -> impl Iterator<Item = &Json> {
+    const KEYS: [&str; 3] = ["cells", "values", "blocks"];
+    let object = json.as_object().filter(|object| is_wrapper(object));
+    let parts = KEYS.into_iter().filter_map(move |key| object?.get(key));
+    parts.chain(object.is_none().then_some(json))
 }
 
 /// Whether an object is what stands around the cells, and not labels with cells.
@@ -110,7 +129,7 @@ fn is_wrapper(object: &Map<String, Json>) -> bool {
 /// A type in the JSON itself may differ in the cells, which are converted.
 fn same_dimensions(kind: &TensorType, found: &str) -> Result<(), JsonError> {
     match parse_type(found) {
-        Ok(other) if other.dimensions() == kind.dimensions() => Ok(()),
+        Ok(other) if other.with_cell(kind.cell()).takes(kind) => Ok(()),
         _ => Err(JsonError::Unexpected {
             expected: format!("a {kind}"),
             found: format!("a {found}"),
