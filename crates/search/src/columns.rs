@@ -60,6 +60,15 @@ impl Computed {
         }
     }
 
+    /// The type of the values, with all sizes.
+    #[must_use]
+    pub fn kind(&self) -> TensorType {
+        match self {
+            Computed::Numbers(_) => TensorType::double(),
+            Computed::Tensors(tensors) => tensors.kind().clone(),
+        }
+    }
+
     /// Adds a value; false if it is of another type, or one too many.
     #[must_use]
     pub fn push(&mut self, value: &Value) -> bool {

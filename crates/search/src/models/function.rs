@@ -157,7 +157,9 @@ impl ModelFunction {
         for (name, given) in self.inner.query.iter().zip(given) {
             let found = match (given, &name.kind) {
                 (Given::Text(_), SourceType::Text) => continue,
-                (Given::Value(value), SourceType::Tensor(kind)) if value.kind() == kind => continue,
+                (Given::Value(value), SourceType::Tensor(kind)) if kind.takes(value.kind()) => {
+                    continue;
+                }
                 (Given::Text(_), _) => "a text".to_owned(),
                 (Given::Value(value), _) => format!("a {}", value.kind()),
             };

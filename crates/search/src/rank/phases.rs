@@ -223,7 +223,8 @@ impl Ranking<'_> {
         let computed = self.evaluate(number, frame)?;
         self.record(list, number, frame, begin.elapsed());
         let attribute: Attribute<'_> = computed.attribute();
-        let of = |row| value(&attribute, expression.compiled.kind(), row);
+        let kind = computed.kind();
+        let of = |row| value(&attribute, &kind, row);
         let values: Option<Vec<Value>> = (0..frame.rows.len()).map(of).collect();
         values.ok_or_else(|| RankError::Feature {
             name: expression.text.clone(),

@@ -188,6 +188,11 @@ pub(crate) fn input_value(name: &str, kind: &TensorType, json: &Json) -> Result<
 
 /// A tensor as a literal of expressions, with or without its type before it.
 fn literal(kind: &TensorType, text: &str) -> Result<Value, String> {
+    if !kind.is_bound() && text.starts_with('[') {
+        // The brackets have the sizes that a literal has before it.
+        let json = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        return from_json(kind, &json).map_err(|e| e.to_string());
+    }
     let whole = match text.starts_with("tensor") {
         true => text.to_owned(),
         false => format!("{kind}:{text}"),
@@ -198,7 +203,7 @@ fn literal(kind: &TensorType, text: &str) -> Result<Value, String> {
         _ => expected(),
     })?;
     let value = compiled.run(&[]).map_err(|e| e.to_string())?;
-    if value.kind() == kind {
+    if kind.takes(value.kind()) {
         return Ok(value);
     }
     Err(format!("expected a {kind}, found a {}", value.kind()))
@@ -262,6 +267,9 @@ mod tests {
                 "tensor<float>(x[2]):[1,2]",
             ),
             ("tensor(k{})", json!({"a": 1}), "tensor(k{}):{a:1}"),
+            ("tensor(x[])", json!([1, 2, 3]), "tensor(x[3]):[1,2,3]"),
+            ("tensor(x[],y[])", json!("[[1,2,3],[4,5,6]]"), "tensor(x[2],y[3]):[[1,2,3],[4,5,6]]"),
+            ("tensor(x[])", json!("tensor(x[2]):[1,2]"), "tensor(x[2]):[1,2]"),
             (
                 "tensor<int64>(k{})",
                 json!({"a": 9_007_199_254_740_993_i64}),

@@ -148,7 +148,8 @@ impl<'r> Ranking<'r> {
                     (Some(json), _) => input_value(name, &input.kind, json),
                     (None, Some(default)) => Ok(default.clone()),
                     (None, None) => {
-                        nothing(&input.kind).ok_or_else(|| fail("has no value".to_owned()))
+                        let text = || format!("is a {} that the query does not give", input.kind);
+                        nothing(&input.kind).ok_or_else(|| fail(text()))
                     }
                 }
             }

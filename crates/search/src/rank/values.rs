@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use stead_expr::Value;
+use stead_expr::{TensorType, Value};
 
 use super::error::RankError;
 use super::plan::Source;
@@ -163,25 +163,26 @@ impl<'r> Ranking<'r> {
     }
 
     /// The value of an expression that is the argument of a feature.
-    fn argument(&self, number: usize, frame: &Frame<'_>) -> Result<Owned<'_>, RankError> {
+    fn argument(&self, number: usize, frame: &Frame<'_>) -> Result<Owned, RankError> {
         let expression = &self.plan.expressions[number];
-        let kind = expression.compiled.kind();
         if expression.of_documents.is_empty() {
             let values = self.values_of(expression)?;
             let value = expression.compiled.run(&values).map_err(|e| failed(expression, e))?;
             return Ok(Owned::Query(value));
         }
-        Ok(Owned::Documents(self.evaluate(number, frame)?, kind))
+        let computed = self.evaluate(number, frame)?;
+        let kind = computed.kind();
+        Ok(Owned::Documents(computed, kind))
     }
 }
 
 /// The value of an argument while a feature is computed.
-enum Owned<'o> {
+enum Owned {
     Query(Value),
-    Documents(Computed, &'o stead_expr::TensorType),
+    Documents(Computed, TensorType),
 }
 
-impl Owned<'_> {
+impl Owned {
     fn argument(&self) -> Argument<'_> {
         match self {
             Owned::Query(value) => Argument::Query(value),

@@ -4,12 +4,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value as Json, json};
 use stead_app::application::Application;
 use stead_app::application::rank::{PackageModels, ProfileModel};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Value, compile};
 use stead_search::models::{ModelError, ModelFunction};
+use stead_search::rank::{RankOptions, Ranked};
+use stead_search::{RankPlan, RankQuery};
+use stead_store::Documents;
 
 /// The models of tests of `stead-trees`, which are Vespa's.
 pub fn vespa_trees(name: &str) -> Vec<u8> {
@@ -67,6 +71,32 @@ impl Package {
         wrong.retain(|text| !text.contains("takes the predictions of the library"));
         assert_eq!(wrong, [""; 0]);
         ModelFunction::load(&models[0], &self.files())
+    }
+}
+
+impl Package {
+    /// The hits of a query among documents, each an object of fields; what is wrong with the package is an error too.
+    pub fn rank(&self, query: &Json, documents: &[Json]) -> Result<Ranked, String> {
+        let files = self.files();
+        let (application, mut report) = Application::read(&files, ServicesOptions::default());
+        let models = PackageModels::new(&files);
+        let compiled = application.compile(&models, &mut report);
+        if let Some(error) = report.errors().next() {
+            return Err(error.text.clone());
+        }
+        let schema = application.schema("doc").unwrap();
+        let plan = RankPlan::new(&application, schema, "p", &compiled["doc"], &files, &models)
+            .map_err(|e| e.to_string())?;
+        let line = |(at, fields): (usize, &Json)| {
+            json!({"put": format!("id:n:doc::{at}"), "fields": fields}).to_string()
+        };
+        let lines: Vec<String> = documents.iter().enumerate().map(line).collect();
+        let lines = lines.join("\n");
+        let documents = Documents::read(plan.documents().clone(), lines.as_bytes(), &mut |_| {});
+        let documents = documents.map_err(|e| e.to_string())?;
+        let query = RankQuery::from_json(query).map_err(|e| e.to_string())?;
+        let options = RankOptions { now: 0.0, seed: 1 };
+        plan.rank(&query, &documents, options, usize::MAX).map_err(|e| e.to_string())
     }
 }
 

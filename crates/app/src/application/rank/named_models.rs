@@ -54,7 +54,7 @@ impl Scope for FileScope<'_, '_> {
         let declared = self.model.inputs.iter().find(|(n, _)| n == name).map(|(_, kind)| kind);
         let expected = declared.cloned().unwrap_or_else(TensorType::double);
         let kind = given.kind().clone();
-        if kind != expected {
+        if !expected.takes(&kind) {
             let text = format!("{name} is a {kind}, expected a {expected}");
             self.outer.blame(name, Why::Wrong(text));
             return None;

@@ -36,7 +36,7 @@ pub(in crate::application) fn tensor(
         }
     };
     match value {
-        Ok(value) if value.kind() == kind => Some(value),
+        Ok(value) if kind.takes(value.kind()) => Some(value),
         Ok(value) => {
             let text = format!("expected a {kind}, found a {}", value.kind());
             report.error(&literal.place, text);

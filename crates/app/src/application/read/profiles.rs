@@ -121,10 +121,13 @@ fn constant(entry: &Element, report: &mut Report) -> Option<Constant> {
     let name = entry.name.clone()?;
     let kind = match entry.kind.as_ref() {
         None => TensorType::double(),
-        Some(kind) => match tensor_type(kind) {
+        Some(kind) => match tensor_type(kind).filter(TensorType::is_bound) {
             Some(kind) => kind,
             None => {
-                let text = format!("expected a tensor or double, found {}", **kind);
+                let text = format!(
+                    "expected a tensor whose sizes are known or a double, found {}",
+                    **kind
+                );
                 report.error(&kind.place, text);
                 return None;
             }

@@ -197,11 +197,15 @@ fn import(element: &Element, report: &mut Report) -> Option<ImportedField> {
 /// A constant of a file.
 pub(super) fn constant(element: &Element, report: &mut Report) -> Option<ConstantFile> {
     let kind = match one(&element.body, "type", report).and_then(|e| e.value.clone()) {
-        Some(Value::Type(kind)) if matches!(*kind, FieldType::Tensor(_) | FieldType::Double) => {
+        Some(Value::Type(kind))
+            if kind.tensor().is_none_or(stead_expr::TensorType::is_bound)
+                && matches!(*kind, FieldType::Tensor(_) | FieldType::Double) =>
+        {
             Some(kind)
         }
         Some(Value::Type(kind)) => {
-            let text = format!("a constant is a tensor, found type {}", *kind);
+            let text =
+                format!("a constant is a tensor whose sizes are known, found type {}", *kind);
             report.error(&kind.place, text);
             return None;
         }

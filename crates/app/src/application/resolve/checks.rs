@@ -129,7 +129,12 @@ fn check_type(
                 };
                 report.error(place, text);
             }
-            FieldType::Tensor(tensor) if tensor.mapped().next().is_none() && tensor.is_double() => {
+            FieldType::Tensor(tensor) if !tensor.is_bound() => {
+                let text = format!(
+                    "a field may not be a {tensor}: all its tensors have one size, as in {}",
+                    sized(tensor)
+                );
+                report.error(place, text);
             }
             _ => {}
         }
@@ -216,4 +221,8 @@ fn check_script(schema: &Schema, field: &Field, report: &mut Report) {
             report.error(&step.place, text);
         }
     }
+}
+/// The type with a size in place of each that is open.
+fn sized(tensor: &stead_expr::TensorType) -> String {
+    tensor.to_string().replace("[]", "[128]")
 }

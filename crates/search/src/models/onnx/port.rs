@@ -21,7 +21,7 @@ pub(super) struct Port {
 
 /// The size of the value of one document, where it is always the same.
 pub(super) fn dense_shape(kind: &TensorType) -> Option<Vec<usize>> {
-    kind.is_dense().then(|| kind.indexed().map(|(_, size)| size).collect())
+    (kind.is_dense() && kind.is_bound()).then(|| kind.indexed().map(|(_, size)| size).collect())
 }
 
 impl Port {
