@@ -79,7 +79,7 @@ pub enum RunError {
         /// The function, and the values that it was given.
         what: String,
         /// The dimension and the types.
-        error: TypeError,
+        error: Box<TypeError>,
     },
     /// Too much memory.
     #[error(transparent)]
@@ -134,7 +134,7 @@ impl Compiled {
         }
         let program = self.program.bind(&kinds).map_err(|unfit| RunError::Sizes {
             what: origin(&self.program, &self.names, unfit.step),
-            error: unfit.error,
+            error: Box::new(unfit.error),
         })?;
         let program = Arc::new(fuse(program));
         let mut known = lock();

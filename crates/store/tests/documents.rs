@@ -145,13 +145,13 @@ fn cells_that_vespa_does_not_have_are_stored_as_they_are() {
     )
     .unwrap();
     let Some(Attribute::Dense { cells: Cells::Int64(cells), stride: 2 }) =
-        documents.attribute("ids")
+        attribute(&documents, "ids")
     else {
         panic!()
     };
     assert_eq!(*cells, [9_007_199_254_740_993, -1, 0, 0]);
     let Some(Attribute::Mixed { offsets, cells: Cells::Bool(cells), .. }) =
-        documents.attribute("flags")
+        attribute(&documents, "flags")
     else {
         panic!()
     };
