@@ -96,7 +96,7 @@ impl Package {
         let documents = documents.map_err(|e| e.to_string())?;
         let query = RankQuery::from_json(query).map_err(|e| e.to_string())?;
         let options = RankOptions { now: 0.0, seed: 1 };
-        plan.rank(&query, &documents, options, usize::MAX).map_err(|e| e.to_string())
+        plan.rank(&query, documents.view(), options, usize::MAX).map_err(|e| e.to_string())
     }
 }
 
