@@ -13,7 +13,7 @@ use stead_search::RankPlan;
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest, flatten};
 use stead_search::result::render;
-use stead_search::run::{Searcher, search};
+use stead_search::run::{Searcher, field_value, search};
 use stead_store::{Collection, DocumentType, Documents, FieldValue, View};
 
 const SCHEMA: &str = "schema music {
@@ -34,6 +34,11 @@ const SCHEMA: &str = "schema music {
     }
     match-features: attribute(year) closeness(field,taste)
     summary-features: firstPhase
+  }
+  rank-profile matched {
+    inputs { query(user) tensor<float>(x[2]) }
+    first-phase { expression: rawScore(tags) }
+    match-features: matches(tags) matches(year) rawScore(tags) rawScore(taste) itemRawScore(genre)
   }
   rank-profile early { first-phase { expression: 0 - attribute(year) } }
 }";
@@ -60,7 +65,7 @@ impl Music {
             let compiled = &compiled["music"];
             RankPlan::new(&application, schema, name, compiled, &files, &models).unwrap()
         };
-        let names = ["default", "unranked", "taste", "early"];
+        let names = ["default", "unranked", "taste", "matched", "early"];
         let plans = names.map(|name| (name.to_owned(), Arc::new(plan(name))));
         let kind = DocumentType::new(schema);
         Music { plans: BTreeMap::from(plans), kind, application }
@@ -86,7 +91,8 @@ impl Music {
             })
         };
         let schema = self.application.schema("music").unwrap();
-        let searcher = Searcher { schema, view, cluster: "c", plans: &plans };
+        let stored = |id: &str, field: &str| field_value(view, id, field);
+        let searcher = Searcher { schema, view, cluster: "c", stored: &stored, plans: &plans };
         let pairs = flatten(body.to_string().as_bytes()).unwrap();
         let request = SearchRequest::new(pairs, &self.application.query_profiles).unwrap();
         let result = search(searcher, &request, RankOptions { now: 0.0, seed: 1 });
@@ -213,6 +219,60 @@ fn hits_are_ordered_cut_and_summarised() {
 }
 
 #[test]
+fn a_stored_document_may_be_the_user() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    let ask = |user: &str| {
+        let body = json!({"yql": "select * from music where year > 0", "ranking": "taste", "ranking.rerankCount": 0,
+                          "input.query(user)": user});
+        music.search(documents.view(), &body).1
+    };
+    let given = ask("[0.5, 0.5]");
+    assert_eq!(ask("document(id:m:music::1).taste"), given);
+    assert_eq!(given["root"]["children"][0]["relevance"], 0.5);
+    for (user, expected) in [
+        (
+            "document(id:m:music::9).taste",
+            "input query(user): there is no document id:m:music::9 with a value of taste",
+        ),
+        (
+            "document(id:m:music::1)",
+            "input query(user): expected document(id).field, found document(id:m:music::1)",
+        ),
+    ] {
+        assert_eq!(ask(user)["root"]["errors"][0]["message"], expected);
+    }
+}
+
+#[test]
+fn features_know_what_was_matched() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    let body = json!({
+        "yql": "select * from music where ({label: 'genre'}dotProduct(tags, {'folk': 2, 'jazz': 5})) or year = 1959 or ({targetHits: 1, label: 'near'}nearestNeighbor(taste, user))",
+        "ranking": "matched", "input.query(user)": [1, 0],
+    });
+    let (_, result) = music.search(documents.view(), &body);
+    let children = result["root"]["children"].as_array().unwrap();
+    let found: Vec<(&str, &Json)> = children
+        .iter()
+        .map(|hit| (hit["fields"]["title"].as_str().unwrap(), &hit["fields"]["matchfeatures"]))
+        .collect();
+    let features = |tags: f64, year: f64, near: f64| {
+        json!({"matches(tags)": f64::from(u8::from(tags > 0.0)), "matches(year)": year, "rawScore(tags)": tags,
+               "rawScore(taste)": near, "itemRawScore(genre)": tags})
+    };
+    assert_eq!(
+        found,
+        [
+            ("Hejira", &features(12.0, 0.0, 0.0)),
+            ("Blue", &features(6.0, 0.0, 1.0)),
+            ("kind", &features(0.0, 1.0, 0.0)),
+        ]
+    );
+}
+
+#[test]
 fn what_fails_is_an_error_of_the_result() {
     let (music, albums) = (Music::new(), albums());
     let documents = music.documents(&albums);
@@ -239,7 +299,7 @@ fn what_fails_is_an_error_of_the_result() {
             json!({"yql": "select * from music where true", "ranking": "none"}),
             400,
             4,
-            "schema music has no rank-profile none; it has default, early, taste, unranked",
+            "schema music has no rank-profile none; it has default, early, matched, taste, unranked",
         ),
         (
             json!({"yql": "select * from music where true | all(group(year))"}),

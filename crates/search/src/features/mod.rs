@@ -5,6 +5,7 @@ mod attribute;
 mod default;
 mod dot_product;
 mod labels;
+mod matched;
 mod neighbor;
 mod rand48;
 mod random;
@@ -22,6 +23,7 @@ use stead_expr::{Attribute, TensorType, Value};
 use stead_store::{AttributeView, Column, DataType, DocumentType, ManyColumn, View};
 
 use crate::columns::{Computed, Rows};
+use crate::matching::Matcher;
 use crate::rank::RankQuery;
 
 pub(crate) use attribute::in_place;
@@ -88,6 +90,8 @@ pub struct QueryContext<'c> {
     pub seed: u64,
     /// All documents.
     pub documents: &'c View,
+    /// The terms of the query, if documents were matched with it.
+    pub matcher: Option<&'c Matcher<'c>>,
 }
 
 /// What features of documents know.

@@ -3,7 +3,8 @@
 use stead_expr::Value;
 
 use super::{
-    Call, Feature, attribute, default, dot_product, labels, neighbor, random, structs, time, tokens,
+    Call, Feature, attribute, default, dot_product, labels, matched, neighbor, random, structs,
+    time, tokens,
 };
 
 /// Makes a feature from its name.
@@ -55,7 +56,7 @@ const FEATURES: &[(&str, How)] = &[
     ("elementCompleteness", How::Default),
     ("fieldTermMatch", How::Default),
     ("matchCount", How::Default),
-    ("matches", How::Default),
+    ("matches", How::Computed(matched::build)),
     ("termDistance", How::Default),
     ("fieldLength", How::Default),
     (
@@ -72,8 +73,8 @@ const FEATURES: &[(&str, How)] = &[
     ("distance", How::Computed(neighbor::build)),
     ("distanceToPath", How::Default),
     ("closest", How::Computed(neighbor::build)),
-    ("rawScore", How::Default),
-    ("itemRawScore", How::Default),
+    ("rawScore", How::Computed(matched::build)),
+    ("itemRawScore", How::Computed(matched::build)),
     ("freshness", How::Computed(time::freshness)),
     ("age", How::Computed(time::age)),
     ("now", How::Computed(time::now)),

@@ -1,18 +1,31 @@
 //! A tree and blocks of documents.
 
+use std::fmt;
+
+use stead_store::View;
+
 use super::column::{Cost, cost, rows};
 use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
 use super::same_element::has_element;
 use super::segment::Segment;
 use super::value::passes;
+use crate::metric::Metric;
 use crate::query::{QueryTree, SearchError, Tree};
 
 /// A query with documents.
 pub struct Matcher<'m> {
     pub(super) tree: &'m QueryTree,
     pub(super) segments: Vec<&'m dyn Segment>,
+    /// The rows of each segment but the last.
+    rows: usize,
     winners: Vec<Winners>,
+}
+
+impl fmt::Debug for Matcher<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Matcher").field("tree", &self.tree).finish_non_exhaustive()
+    }
 }
 
 /// The documents that a query asks for.
@@ -39,9 +52,30 @@ impl<'m> Matcher<'m> {
         tree: &'m QueryTree,
         segments: Vec<&'m dyn Segment>,
     ) -> Result<Matcher<'m>, SearchError> {
-        let mut matcher = Matcher { tree, segments, winners: Vec::new() };
+        let mut matcher = Matcher { tree, segments, rows: usize::MAX, winners: Vec::new() };
         matcher.winners = winners(&matcher)?;
         Ok(matcher)
+    }
+
+    /// A query with the documents of a view.
+    ///
+    /// # Errors
+    /// As for [`Matcher::new`].
+    pub fn of_view(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
+        let segments = view.blocks().map(|block| block as &dyn Segment).collect();
+        Ok(Matcher { rows: view.block_rows(), ..Matcher::new(tree, segments)? })
+    }
+
+    /// The query.
+    #[must_use]
+    pub fn tree(&self) -> &'m QueryTree {
+        self.tree
+    }
+
+    /// The block of a document of a view, and its row there.
+    #[must_use]
+    pub fn split(&self, document: u32) -> (usize, usize) {
+        (document as usize / self.rows, document as usize % self.rows)
     }
 
     /// All documents that the query asks for.
@@ -70,6 +104,13 @@ impl<'m> Matcher<'m> {
     #[must_use]
     pub fn distance(&self, neighbor: usize, segment: usize, row: usize) -> Option<f64> {
         self.winners.get(neighbor)?.distance(segment, row)
+    }
+
+    /// How close such a document is: the greater, the nearer.
+    #[must_use]
+    pub fn closeness(&self, neighbor: usize, segment: usize, row: usize) -> Option<f64> {
+        let metric = Metric::of_name(self.tree.neighbors.get(neighbor)?.metric.as_deref())?;
+        self.distance(neighbor, segment, row).map(|distance| metric.closeness(distance))
     }
 
     /// The rows among some that a tree asks for. Trees are as deep as texts may nest.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::RankError;
-use super::hits::{Hit, sort};
+use super::hits::{Hit, sort_first};
 use super::plan::Source;
 use super::ranking::{Frame, Ranking};
 use crate::columns::Rows;
@@ -41,7 +41,7 @@ impl Ranking<'_> {
         }
         let keep = self.query.keep_rank_count.unwrap_or(plan.first.count).max(self.rerank_count());
         if keep < hits.len() {
-            sort(&mut hits);
+            sort_first(&mut hits, keep);
             hits.iter_mut().skip(keep).for_each(|hit| hit.score = f64::NEG_INFINITY);
         }
         Ok(hits)

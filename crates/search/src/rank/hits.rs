@@ -47,7 +47,23 @@ pub(crate) fn descending(a: f64, b: f64) -> Ordering {
 
 /// Sorts hits by their scores, and those of the same score by their documents.
 pub(super) fn sort(hits: &mut [Hit]) {
-    hits.sort_by(|a, b| descending(a.score, b.score).then(a.document.cmp(&b.document)));
+    hits.sort_by(order);
+}
+
+/// Puts the first `count` hits in the order of [`sort`] before the others, which have no order.
+pub(super) fn sort_first(hits: &mut [Hit], count: usize) {
+    if count == 0 {
+        return;
+    }
+    let first = match hits.len() > count {
+        true => hits.select_nth_unstable_by(count - 1, order).0,
+        false => hits,
+    };
+    first.sort_by(order);
+}
+
+fn order(a: &Hit, b: &Hit) -> Ordering {
+    descending(a.score, b.score).then(a.document.cmp(&b.document))
 }
 
 /// The lowest and highest of some scores.
@@ -94,7 +110,7 @@ pub(super) fn rescale(ranked: &[(f64, f64)], rest: &mut [Hit]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hit, rescale, sort};
+    use super::{Hit, rescale, sort, sort_first};
 
     fn hit(document: u32, score: f64) -> Hit {
         Hit { document, first: score, second: None, global: None, score }
@@ -112,6 +128,19 @@ mod tests {
         ];
         sort(&mut hits);
         assert_eq!(hits.map(|h| h.document), [2, 3, 0, 4, 5, 1]);
+    }
+
+    #[test]
+    fn the_first_hits_are_those_of_sorting_all() {
+        let hits: Vec<Hit> = (0..50).map(|n| hit(n, f64::from(n * 7 % 11))).collect();
+        let mut sorted = hits.clone();
+        sort(&mut sorted);
+        for count in [0, 1, 7, 49, 50, 60] {
+            let mut first = hits.clone();
+            sort_first(&mut first, count);
+            let end = count.min(50);
+            assert_eq!(first[..end], sorted[..end], "{count}");
+        }
     }
 
     #[test]

@@ -7,12 +7,12 @@ use stead_expr::{Attribute, Value};
 use stead_store::View;
 
 use super::error::RankError;
-use super::hits::{Hit, RankedHit, rescale, sort};
+use super::hits::{Hit, RankedHit, rescale, sort, sort_first};
 use super::plan::{PhasePlan, RankPlan};
 use super::query::RankQuery;
 use super::ranking::{FirstRanks, Frame, RankOptions, Ranked, Ranking};
 use crate::columns::{Computed, Rows, value};
-use crate::matching::Matches;
+use crate::matching::{Matcher, Matches};
 
 impl RankPlan {
     /// Ranks documents for a query; the best `count` of them come with their match and summary features.
@@ -37,12 +37,14 @@ impl RankPlan {
         &self,
         query: &RankQuery,
         documents: &View,
-        matches: &Matches,
+        (matcher, matches): (&Matcher<'_>, &Matches),
         options: RankOptions,
         count: usize,
     ) -> Result<Ranked, RankError> {
         let lists = Lists { of_match: true, of_summary: false };
-        Ranking::new(self, query, documents, options).rank(Some(matches), lists, count)
+        let mut ranking = Ranking::new(self, query, documents, options);
+        ranking.matcher = Some(matcher);
+        ranking.rank(Some(matches), lists, count)
     }
 
     /// The match and summary features of documents, without ranking them.
@@ -53,11 +55,12 @@ impl RankPlan {
         &self,
         query: &RankQuery,
         documents: &View,
-        lids: &[u32],
+        (matcher, lids): (&Matcher<'_>, &[u32]),
         options: RankOptions,
         lists: Lists,
     ) -> Result<Vec<RankedHit>, RankError> {
-        let ranking = Ranking::new(self, query, documents, options);
+        let mut ranking = Ranking::new(self, query, documents, options);
+        ranking.matcher = Some(matcher);
         let first = ranking.scores_of(lids)?;
         let hit = |(document, first): (&u32, f64)| Hit {
             document: *document,
@@ -97,11 +100,17 @@ impl Ranking<'_> {
         if let Some(phase) = &self.plan.second {
             self.second_phase(phase, &mut hits)?;
         }
-        sort(&mut hits);
-        if let Some(phase) = &self.plan.global {
-            self.global_phase(phase, &mut hits)?;
-        }
-        let total = hits.len();
+        let total = match &self.plan.global {
+            Some(phase) => {
+                sort(&mut hits);
+                self.global_phase(phase, &mut hits)?;
+                hits.len()
+            }
+            None => {
+                sort_first(&mut hits, count);
+                hits.len()
+            }
+        };
         hits.truncate(count);
         Ok(Ranked { hits: self.with_features(&hits, lists)?, total })
     }
@@ -119,8 +128,8 @@ impl Ranking<'_> {
 
     /// Scores the best hits anew; scales the others below them.
     fn second_phase(&self, phase: &PhasePlan, hits: &mut Vec<Hit>) -> Result<(), RankError> {
-        sort(hits);
         let count = self.rerank_count().min(hits.len());
+        sort_first(hits, count);
         let (best, rest) = hits.split_at_mut(count);
         let places = self.places(best);
         let _ = self.first_ranks.set(FirstRanks {

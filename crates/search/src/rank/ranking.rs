@@ -16,6 +16,7 @@ use super::plan::{Expression, RankPlan, Source};
 use super::query::{RankQuery, input_value};
 use crate::columns::{Computed, Rows};
 use crate::features::{QueryContext, Run};
+use crate::matching::Matcher;
 use crate::models::{self, BoundModel};
 
 /// What ranking depends on beside the query and the documents.
@@ -41,6 +42,7 @@ pub(super) struct Ranking<'r> {
     pub(super) plan: &'r RankPlan,
     pub(super) query: &'r RankQuery,
     pub(super) view: &'r View,
+    pub(super) matcher: Option<&'r Matcher<'r>>,
     options: RankOptions,
     /// By node, of the query.
     pub(super) values: Vec<OnceCell<Value>>,
@@ -109,6 +111,7 @@ impl<'r> Ranking<'r> {
             plan,
             query,
             view,
+            matcher: None,
             options,
             values: plan.nodes.iter().map(|_| OnceCell::new()).collect(),
             bound: plan.expressions.iter().map(|_| OnceCell::new()).collect(),
@@ -125,7 +128,8 @@ impl<'r> Ranking<'r> {
 
     pub(super) fn context(&self) -> QueryContext<'_> {
         let RankOptions { now, seed } = self.options;
-        QueryContext { query: self.query, now, seed, documents: self.view }
+        let (documents, matcher) = (self.view, self.matcher);
+        QueryContext { query: self.query, now, seed, documents, matcher }
     }
 
     /// A value that does not depend on documents.

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::prepare::ranking_error;
 use super::{Prepared, Searcher};
+use crate::matching::Matcher;
 use crate::query::SearchError;
 use crate::rank::{Lists, RankOptions};
 use crate::result::{FeatureValue, Hit, Item, Partial, PartialHit, column_value};
@@ -21,6 +22,7 @@ const SUMMARY: Lists = Lists { of_match: false, of_summary: true };
 pub fn fill(
     searcher: Searcher<'_>,
     prepared: &Prepared,
+    matcher: &Matcher<'_>,
     partial: &Partial,
     options: RankOptions,
 ) -> Result<Vec<Hit>, SearchError> {
@@ -28,8 +30,13 @@ pub fn fill(
     let mut features = Vec::new();
     if !names.is_empty() && !prepared.summary.omits_features {
         let lids: Vec<u32> = partial.hits.iter().map(|hit| hit.lid).collect();
-        let computed =
-            prepared.plan.features(&prepared.rank, searcher.view, &lids, options, SUMMARY);
+        let computed = prepared.plan.features(
+            &prepared.rank,
+            searcher.view,
+            (matcher, &lids),
+            options,
+            SUMMARY,
+        );
         for hit in computed.map_err(ranking_error)? {
             let pair = |(name, value): (&&str, &Value)| {
                 ((*name).to_owned(), feature_item(value, prepared.tensors))

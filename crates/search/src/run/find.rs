@@ -8,7 +8,7 @@ use stead_expr::codec::binary::encode;
 use super::prepare::ranking_error;
 use super::sort::{first, values};
 use super::{Prepared, Searcher};
-use crate::matching::{Matcher, Matches, RowSet, Segment};
+use crate::matching::{Matcher, Matches, RowSet};
 use crate::query::{SearchCode, SearchError};
 use crate::rank::{Lists, RankOptions, RankedHit};
 use crate::result::{Coverage, Degraded, FeatureValue, Partial, PartialHit};
@@ -22,13 +22,12 @@ const MATCH: Lists = Lists { of_match: true, of_summary: false };
 pub fn find(
     searcher: Searcher<'_>,
     prepared: &Prepared,
+    matcher: &Matcher<'_>,
     options: RankOptions,
     begin: Instant,
 ) -> Result<Partial, SearchError> {
     let view = searcher.view;
-    let list: Vec<&dyn Segment> = view.blocks().map(|block| block as &dyn Segment).collect();
-    let matcher = Matcher::new(&prepared.tree, list)?;
-    let (matches, coverage) = matched(searcher, prepared, &matcher, begin)?;
+    let (matches, coverage) = matched(searcher, prepared, matcher, begin)?;
     let total = matches.count();
     let count = prepared.offset.saturating_add(prepared.hits);
     let plan = &prepared.plan;
@@ -38,7 +37,7 @@ pub fn find(
     let (hits, total) = if by_score {
         // Ordered by other things too, every hit may be among the first.
         let wanted = if prepared.order.is_empty() { count } else { total };
-        let ranked = plan.rank_matches(&prepared.rank, view, &matches, options, wanted);
+        let ranked = plan.rank_matches(&prepared.rank, view, (matcher, &matches), options, wanted);
         let ranked = ranked.map_err(ranking_error)?;
         let hit = |hit: &RankedHit| PartialHit {
             lid: hit.document,
@@ -52,7 +51,7 @@ pub fn find(
         let mut hits = first(view, &matches, &prepared.order, count);
         let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
         if !plan.match_features().is_empty() {
-            let computed = plan.features(&prepared.rank, view, &lids, options, MATCH);
+            let computed = plan.features(&prepared.rank, view, (matcher, &lids), options, MATCH);
             for (hit, computed) in hits.iter_mut().zip(computed.map_err(ranking_error)?) {
                 hit.features = computed.match_features.iter().map(feature).collect();
             }

@@ -7,17 +7,21 @@ mod fill;
 mod find;
 mod prepare;
 mod sort;
+mod stored;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use stead_app::application::Schema;
+use stead_expr::Value;
 use stead_store::View;
 
 pub use fill::fill;
 pub use find::find;
 pub use prepare::{Prepared, prepare};
+pub use stored::field_value;
 
+use crate::matching::Matcher;
 use crate::query::SearchError;
 use crate::rank::{RankError, RankOptions, RankPlan};
 use crate::request::SearchRequest;
@@ -32,6 +36,9 @@ pub struct Searcher<'s> {
     pub view: &'s View,
     /// The name of the cluster that has them.
     pub cluster: &'s str,
+    /// The value of a field of a stored document, of whichever type, by its id: what `document(id).field` means as the value of
+    /// an input.
+    pub stored: &'s dyn Fn(&str, &str) -> Option<Value>,
     /// The rank profiles by their names.
     pub plans: &'s dyn Fn(&str) -> Result<Arc<RankPlan>, RankError>,
 }
@@ -56,11 +63,12 @@ fn run(
 ) -> Result<SearchResult, SearchError> {
     let begin = Instant::now();
     let prepared = prepare(searcher, request)?;
-    let partial = find(searcher, &prepared, options, begin)?;
+    let matcher = Matcher::of_view(&prepared.tree, searcher.view)?;
+    let partial = find(searcher, &prepared, &matcher, options, begin)?;
     let mut partial = merge(vec![partial], prepared.offset.saturating_add(prepared.hits));
     let query = begin.elapsed();
     partial.hits.drain(..prepared.offset.min(partial.hits.len()));
-    let hits = fill(searcher, &prepared, &partial, options)?;
+    let hits = fill(searcher, &prepared, &matcher, &partial, options)?;
     let all = begin.elapsed();
     let timing = Timing {
         query: query.as_secs_f64(),

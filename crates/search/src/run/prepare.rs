@@ -6,6 +6,7 @@ use std::time::Duration;
 use stead_expr::codec::json::Form;
 
 use super::Searcher;
+use super::stored::resolve;
 use crate::query::{OrderBy, QueryTree, SearchCode, SearchError, Searches, build, sort_order};
 use crate::rank::{RankError, RankPlan, RankQuery, input_value};
 use crate::request::SearchRequest;
@@ -54,9 +55,11 @@ pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepar
     let searches = Searches { schema: searcher.schema, documents: searcher.view.kind() };
     let parameters = |name: &str| request.values.get(name).map(str::to_owned);
     let mut tree = build(&statement, searches, &parameters)?;
+    let mut rank = RankQuery { neighbors: statement.neighbors(), ..request.rank.clone() };
+    resolve(&mut rank.inputs, searcher.stored)?;
     for neighbor in &mut tree.neighbors {
         let name = &neighbor.input;
-        let json = request.rank.inputs.get(name).ok_or_else(|| {
+        let json = rank.inputs.get(name).ok_or_else(|| {
             SearchError::parameter(format!(
                 "nearestNeighbor({},{name}) takes query({name}), which the query does not give",
                 neighbor.attribute
@@ -68,7 +71,6 @@ pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepar
     let order = sort_order(&statement.order, request.sorting.as_deref(), searches)?;
     let profile = request.rank.profile.as_deref().unwrap_or("default");
     let plan = (searcher.plans)(profile).map_err(ranking_error)?;
-    let rank = RankQuery { neighbors: statement.neighbors(), ..request.rank.clone() };
     let (hits, offset) = amounts(request, &statement)?;
     let mut summary = Summary::new(searcher.schema, request.summary.as_deref())?;
     let mut fields = statement.fields.clone();

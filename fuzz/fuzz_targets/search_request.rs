@@ -1,0 +1,58 @@
+//! Bytes as the body of a search: parameters, the query in it, and the search of a few documents.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use stead_app::application::Application;
+use stead_app::application::rank::PackageModels;
+use stead_app::package::PackageFiles;
+use stead_app::services::ServicesOptions;
+use stead_search::RankPlan;
+use stead_search::rank::RankOptions;
+use stead_search::request::{Format, SearchRequest, flatten};
+use stead_search::result::render;
+use stead_search::run::{Searcher, field_value, search};
+use stead_store::{DocumentType, Documents};
+
+const SCHEMA: &str = "schema d {
+  document d {
+    struct pair { field a type string {} field b type int {} }
+    field n type int { indexing: attribute | summary }
+    field x type double { indexing: attribute }
+    field b type bool { indexing: attribute }
+    field t type string { indexing: attribute | summary }
+    field p type position { indexing: attribute }
+    field l type array<long> { indexing: attribute }
+    field w type weightedset<string> { indexing: attribute }
+    field s type array<pair> { indexing: summary struct-field a { indexing: attribute } struct-field b { indexing: attribute } }
+    field v type tensor<float>(x[2]) { indexing: attribute }
+    field k type tensor<int8>(k{},x[2]) { indexing: attribute }
+  }
+}";
+
+const DOCUMENTS: &str = r#"
+{"put": "id:d:d::1", "fields": {"n": 1, "x": 0.5, "b": true, "t": "a", "p": {"lat": 1, "lng": 2}, "l": [1, 2], "w": {"a": 3}, "s": [{"a": "x", "b": 1}], "v": [1, 2], "k": {"a": [1, 2]}}}
+{"put": "id:d:d::2", "fields": {}}"#;
+
+fuzz_target!(|data: &[u8]| {
+    let files = PackageFiles::from_texts([("schemas/d.sd", SCHEMA)]).expect("a path within the package");
+    let (application, mut report) = Application::read(&files, ServicesOptions::default());
+    let models = PackageModels::new(&files);
+    let compiled = application.compile(&models, &mut report);
+    let schema = application.schema("d").expect("the schema");
+    let Ok(pairs) = flatten(data) else { return };
+    let Ok(request) = SearchRequest::new(pairs, &application.query_profiles) else { return };
+    let documents = Documents::read(DocumentType::new(schema), DOCUMENTS.as_bytes(), &mut |_| {});
+    let documents = documents.expect("documents of the schema");
+    let plans = |name: &str| {
+        RankPlan::new(&application, schema, name, &compiled["d"], &files, &models).map(Arc::new)
+    };
+    let stored = |id: &str, field: &str| field_value(documents.view(), id, field);
+    let searcher = Searcher { schema, view: documents.view(), cluster: "c", stored: &stored, plans: &plans };
+    let result = search(searcher, &request, RankOptions { now: 0.0, seed: 1 });
+    assert!(result.hits.len() <= 2 && result.total <= 2);
+    let json = render(&result, Format::Json);
+    let _valid: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let _cbor = render(&result, Format::Cbor);
+});
