@@ -38,8 +38,9 @@ impl Documents {
                 return Err(fail(format!("the document stands twice, first on line {first}")));
             }
             let put = collection.put(&id, &fields);
-            let place = put.map_err(|StoreError::Full { what, .. }| {
-                fail(format!("there is no room for more {what}"))
+            let place = put.map_err(|error| match error {
+                StoreError::Full { what, .. } => fail(format!("there is no room for more {what}")),
+                other => fail(other.to_string()),
             })?;
             lines.insert(place, line);
             for (field, _) in &fields {

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use stead_log::LogError;
+
+use crate::durable::RecordError;
+
 /// A document that cannot be taken, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedError {
@@ -53,4 +57,24 @@ pub enum StoreError {
         /// The attribute, or `documents`.
         what: String,
     },
+    /// A type that the store does not have.
+    #[error("document type {0} does not exist")]
+    Type(String),
+    /// What the log answers.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A record of the log that cannot be read.
+    #[error("record {lsn} of the log: {error}")]
+    Record {
+        /// Its number in the log.
+        lsn: u64,
+        /// What is wrong.
+        error: RecordError,
+    },
+    /// There is no thread to be had.
+    #[error("cannot start the thread that applies operations: {0}")]
+    Thread(std::io::ErrorKind),
+    /// The store is being closed.
+    #[error("the store is closed")]
+    Closed,
 }

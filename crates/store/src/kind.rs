@@ -1,5 +1,6 @@
 //! Types of documents.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -7,6 +8,8 @@ use std::sync::Arc;
 use stead_app::application::{Field, Schema};
 use stead_app::schema::FieldType;
 use stead_expr::TensorType;
+
+use crate::value::FieldValue;
 
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +59,78 @@ impl DataType {
     }
 }
 
+impl DataType {
+    /// Whether a column has values of this type as they were put: where a document has one, which its body tells.
+    fn lies_in_columns(&self) -> bool {
+        match self {
+            DataType::Position | DataType::Map(..) | DataType::Struct(_) => false,
+            DataType::Array(of) | DataType::WeightedSet(of) => {
+                !matches!(
+                    **of,
+                    DataType::Array(_)
+                        | DataType::WeightedSet(_)
+                        | DataType::Raw
+                        | DataType::Tensor(_)
+                ) && of.lies_in_columns()
+            }
+            _ => true,
+        }
+    }
+
+    /// The least and the greatest whole number that it has.
+    pub(crate) fn integers(&self) -> (i64, i64) {
+        match self {
+            DataType::Byte => (i64::from(i8::MIN), i64::from(i8::MAX)),
+            DataType::Int => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            _ => (i64::MIN, i64::MAX),
+        }
+    }
+
+    /// The nearest number that it has.
+    pub(crate) fn rounded(&self, number: f64) -> f64 {
+        match self {
+            DataType::Float | DataType::Float16 => f64::from(number as f32),
+            _ => number,
+        }
+    }
+
+    /// Whether a value is of this type. Values nest no deeper than what reads them lets them.
+    pub(crate) fn holds(&self, kind: &DocumentType, value: &FieldValue) -> bool {
+        let is_within = |n: i64| {
+            let (least, most) = self.integers();
+            (least..=most).contains(&n)
+        };
+        match (self, value) {
+            (DataType::Bool, FieldValue::Bool(_))
+            | (DataType::Float16 | DataType::Float | DataType::Double, FieldValue::Number(_))
+            | (DataType::Text, FieldValue::Text(_))
+            | (DataType::Raw, FieldValue::Bytes(_))
+            | (DataType::Position, FieldValue::Position(_)) => true,
+            (DataType::Byte | DataType::Int | DataType::Long, FieldValue::Integer(n)) => {
+                is_within(*n)
+            }
+            (DataType::Tensor(of), FieldValue::Tensor(tensor)) => of == tensor.kind(),
+            (DataType::Array(of), FieldValue::Array(list)) => {
+                list.iter().all(|v| of.holds(kind, v))
+            }
+            (DataType::WeightedSet(of), FieldValue::Weighted(pairs)) => {
+                pairs.iter().all(|(key, _)| of.holds(kind, key))
+            }
+            (DataType::Map(of, to), FieldValue::Map(pairs)) => {
+                pairs.iter().all(|(key, value)| of.holds(kind, key) && to.holds(kind, value))
+            }
+            (DataType::Struct(name), FieldValue::Struct(members)) => {
+                let Some(found) = kind.find_struct(name) else { return false };
+                members.iter().all(|(member, value)| {
+                    let of = found.members.iter().find(|(n, _)| n == member);
+                    of.is_some_and(|(_, of)| of.holds(kind, value))
+                })
+            }
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -100,6 +175,16 @@ pub struct AttributeColumn {
     pub metric: Option<String>,
 }
 
+impl AttributeColumn {
+    /// Its value in a document, from the value of the field.
+    pub(crate) fn of<'v>(&self, value: &'v FieldValue) -> Cow<'v, FieldValue> {
+        match self.path.is_empty() {
+            true => Cow::Borrowed(value),
+            false => Cow::Owned(value.part(&self.path)),
+        }
+    }
+}
+
 /// A type of documents. Clones share.
 #[derive(Debug, Clone)]
 pub struct DocumentType {
@@ -112,6 +197,8 @@ struct Inner {
     fields: Vec<(String, DataType)>,
     structs: BTreeMap<String, StructType>,
     attributes: Vec<AttributeColumn>,
+    /// By field: the number of the attribute whose column has its value, as it was put.
+    columns: Vec<Option<usize>>,
 }
 
 impl DocumentType {
@@ -140,7 +227,14 @@ impl DocumentType {
             (s.name.value.clone(), StructType { members: s.members.iter().map(member).collect() })
         });
         let (name, structs) = (schema.document.name.value.clone(), structs.collect());
-        DocumentType { inner: Arc::new(Inner { name, fields, structs, attributes }) }
+        let column = |(field, (_, kind)): (usize, &(String, DataType))| {
+            let is_it = |a: &AttributeColumn| {
+                a.field == field && a.path.is_empty() && a.kind == *kind && kind.lies_in_columns()
+            };
+            attributes.iter().position(is_it)
+        };
+        let columns = fields.iter().enumerate().map(column).collect();
+        DocumentType { inner: Arc::new(Inner { name, fields, structs, attributes, columns }) }
     }
 
     /// Its name.
@@ -160,6 +254,23 @@ impl DocumentType {
     #[must_use]
     pub fn field_kind(&self, number: usize) -> Option<&DataType> {
         self.inner.fields.get(number).map(|(_, kind)| kind)
+    }
+
+    /// The name of a field by its number.
+    #[must_use]
+    pub fn field_name(&self, number: usize) -> Option<&str> {
+        self.inner.fields.get(number).map(|(name, _)| name.as_str())
+    }
+
+    /// The type of a field by its number.
+    #[must_use]
+    pub fn field_type(&self, number: usize) -> Option<&DataType> {
+        self.inner.fields.get(number).map(|(_, kind)| kind)
+    }
+
+    /// The attribute whose column has the values of a field as they were put.
+    pub(crate) fn column_of(&self, field: usize) -> Option<usize> {
+        self.inner.columns.get(field).copied().flatten()
     }
 
     /// The names of the fields.

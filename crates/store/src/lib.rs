@@ -1,5 +1,6 @@
 //! Documents in memory: types from the schemas of an application, JSON that is checked against them, and a column for
-//! each attribute that ranking reads where it lies. A [`Collection`] changes while it is read: its readers have [`View`]s.
+//! each attribute that ranking reads where it lies. A [`Collection`] changes while it is read: its readers have [`View`]s. A [`Store`] is
+//! collections with a log that makes what is done with them durable.
 //!
 //! ```
 //! use stead_app::application::Application;
@@ -32,23 +33,31 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod body;
+mod change;
 mod columns;
 mod documents;
+mod durable;
 mod error;
 mod indexing;
 mod json;
 mod kind;
 mod live;
+mod operation;
 mod position;
 mod value;
 
+pub use body::BodyError;
+pub use change::{CellChange, Change, Edit, Operator, Step};
 pub use columns::{
     Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TensorColumn, TextList,
 };
 pub use documents::Documents;
+pub use durable::{Outcome, RecordError, Store, StoreOptions};
 pub use error::{FeedError, StoreError};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
 pub use kind::{AttributeColumn, DataType, DocumentType, StructType};
 pub use live::{AttributeView, Bits, Block, Collection, Reader, View};
+pub use operation::{Action, Operation};
 pub use position::Position;
 pub use value::FieldValue;

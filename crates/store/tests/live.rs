@@ -71,10 +71,17 @@ fn check(view: &View, model: &Model) {
         let lid = view.find(id).unwrap();
         assert!(lids.contains(&lid));
         assert_eq!(view.id(lid), Some(id.as_str()));
+        assert_eq!(view.fields(lid).as_ref(), Some(fields), "{id}");
         assert_eq!(columns(view, lid), expected(fields), "{id}");
     }
     assert_eq!(view.find("id:absent"), None);
     assert_eq!(view.id(u32::MAX), None);
+}
+
+fn update(fields: &mut Fields, changes: &[(usize, Option<FieldValue>)]) {
+    fields.retain(|(field, _)| !changes.iter().any(|(changed, _)| changed == field));
+    fields.extend(changes.iter().filter_map(|(field, value)| Some((*field, value.clone()?))));
+    fields.sort_by_key(|(field, _)| *field);
 }
 
 fn run(seed: u64) {
@@ -88,7 +95,13 @@ fn run(seed: u64) {
     for _ in 0..chance.below(1200) {
         let id = format!("id:ns:shop::{}", chance.below(ids));
         match chance.below(10) {
-            0..=5 => {
+            0..=1 => {
+                let changes = chance.changes(&kind);
+                let is_there = collection.update(&id, &changes).unwrap();
+                assert_eq!(is_there, model.contains_key(&id));
+                model.entry(id).and_modify(|fields| update(fields, &changes));
+            }
+            2..=5 => {
                 let fields = chance.fields(&kind);
                 collection.put(&id, &fields).unwrap();
                 model.insert(id, fields);
@@ -146,8 +159,8 @@ fn readers_see_prefixes_of_what_was_written() {
         let mut model = std::collections::BTreeMap::new();
         let mut writes = Vec::new();
         let mut sums = vec![0];
-        for at in 1..=3000_i64 {
-            let id = chance.below(400).to_string();
+        for at in 1..=1500_i64 {
+            let id = chance.below(200).to_string();
             let removed = chance.below(3) == 0;
             match removed {
                 true => model.remove(&id),
@@ -163,7 +176,7 @@ fn readers_see_prefixes_of_what_was_written() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     let mut last = 0;
-                    while !done.load(Ordering::Acquire) || last < 3000 {
+                    while !done.load(Ordering::Acquire) || last < 1500 {
                         let view = reader.view();
                         let counts = view.attribute("count").unwrap();
                         let number = |lid: u32| match counts.at(lid).unwrap() {
@@ -190,7 +203,7 @@ fn readers_see_prefixes_of_what_was_written() {
                     false => drop(collection.put(id, &fields).unwrap()),
                 }
                 collection.put("at", &fields).unwrap();
-                if at % 7 == 0 || *at == 3000 {
+                if at % 7 == 0 || *at == 1500 {
                     collection.publish();
                 }
             }

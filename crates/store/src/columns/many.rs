@@ -172,6 +172,25 @@ impl ManyColumn {
         elements + (self.offsets.capacity() + weights) * size_of::<u32>()
     }
 
+    /// The elements of a document as a value of a type.
+    pub(super) fn value(&self, row: usize, kind: &DataType) -> Option<FieldValue> {
+        let of = match kind {
+            DataType::Array(of) | DataType::WeightedSet(of) => of,
+            _ => return None,
+        };
+        let element = |at: usize| match &self.elements {
+            Elements::Numbers(list) => list.value(at, of),
+            Elements::Texts(texts) => texts.get(at).map(|text| FieldValue::Text(text.to_owned())),
+        };
+        match &self.weights {
+            None => self.places(row).map(element).collect::<Option<_>>().map(FieldValue::Array),
+            Some(weights) => {
+                let weighted = |at: usize| Some((element(at)?, *weights.get(at)?));
+                self.places(row).map(weighted).collect::<Option<_>>().map(FieldValue::Weighted)
+            }
+        }
+    }
+
     /// The places of a document's elements.
     #[must_use]
     pub fn places(&self, document: usize) -> Range<usize> {

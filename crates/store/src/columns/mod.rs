@@ -10,6 +10,7 @@ pub use many::{Elements, ManyColumn};
 pub use numbers::{NumberColumn, NumberList};
 pub(crate) use pieces::Pieces;
 pub use tensors::TensorColumn;
+pub(crate) use texts::put;
 pub use texts::{RawColumn, TextList};
 
 use stead_expr::{Attribute, Numbers};
@@ -118,6 +119,18 @@ impl Column {
             Column::Tensors(tensors) => tensors.shrink(),
             Column::Raw(raw) => raw.shrink(),
             Column::Many(many) => many.shrink(),
+        }
+    }
+
+    /// The value that was put in a row, of a field of this type that [lies in columns](DataType); the column does not tell whether
+    /// any was.
+    pub(crate) fn value(&self, row: usize, kind: &DataType) -> Option<FieldValue> {
+        match self {
+            Column::Numbers(numbers) => numbers.list().value(row, kind),
+            Column::Texts(texts) => texts.get(row).map(|text| FieldValue::Text(text.to_owned())),
+            Column::Tensors(tensors) => tensors.value(row).map(FieldValue::Tensor),
+            Column::Raw(raw) => raw.get(row).map(|bytes| FieldValue::Bytes(bytes.to_vec())),
+            Column::Many(many) => many.value(row, kind),
         }
     }
 

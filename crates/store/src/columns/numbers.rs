@@ -159,6 +159,15 @@ impl NumberList {
         }
     }
 
+    /// The number at a place as a value of a type.
+    pub(super) fn value(&self, at: usize, kind: &DataType) -> Option<FieldValue> {
+        match (kind, self.integer(at)) {
+            (DataType::Bool, Some(bit)) => Some(FieldValue::Bool(bit == 1)),
+            (_, Some(number)) => Some(FieldValue::Integer(number)),
+            (_, None) => self.get(at).map(FieldValue::Number),
+        }
+    }
+
     /// The whole number at a place.
     #[must_use]
     pub fn integer(&self, at: usize) -> Option<i64> {

@@ -1,8 +1,10 @@
 //! Documents as JSON (the form: Vespa's documentation, `reference/schemas/document-json-format.html`).
 
 mod operation;
+mod path;
 mod split;
+mod update;
 mod value;
 
-pub(crate) use operation::{Put, read_put};
+pub(crate) use operation::{Put, read_operation, read_put};
 pub(crate) use split::Objects;

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::update::read_changes;
 use super::value::{Reader, shown};
 use crate::error::FeedError;
 use crate::kind::DocumentType;
+use crate::operation::{Action, Operation};
 use crate::value::FieldValue;
 
 /// A document to put.
@@ -21,16 +23,86 @@ const OTHER: [&str; 2] = ["create", "condition"];
 
 /// Reads `{"put": id, "fields": {..}}`, or the same with `id` in the place of `put` or without both.
 pub(crate) fn read_put(kind: &DocumentType, line: usize, bytes: &[u8]) -> Result<Put, FeedError> {
+    let object = &object(line, bytes)?;
+    if let Some(verb) = ["update", "remove"].iter().find(|verb| object.contains_key(**verb)) {
+        let text = format!("expected a document to put, found the key {verb}");
+        return Err(FeedError::new(line, text));
+    }
+    let id = match (object.get("put"), object.get("id")) {
+        (Some(found), _) | (None, Some(found)) => id(kind, line, found)?,
+        (None, None) => format!("#{line}"),
+    };
+    put(kind, line, id, object)
+}
+
+/// Reads an operation: to put, to update or to remove a document.
+pub(crate) fn read_operation(
+    kind: &DocumentType,
+    line: usize,
+    bytes: &[u8],
+) -> Result<Operation, FeedError> {
+    let object = &object(line, bytes)?;
+    let verbs: Vec<&str> =
+        ["put", "update", "remove"].into_iter().filter(|verb| object.contains_key(*verb)).collect();
+    let [verb] = verbs[..] else {
+        return Err(FeedError::new(line, "expected one of put, update and remove with an id"));
+    };
+    let document = id(kind, line, &object[verb])?;
+    let fail = |field: Option<String>, text: String| {
+        let document = Some(document.clone());
+        FeedError { line, document, field, text }
+    };
+    let create = match object.get("create") {
+        None => false,
+        Some(Json::Bool(create)) => *create,
+        Some(other) => {
+            let text = format!("create: expected true or false, found {}", shown(other));
+            return Err(fail(None, text));
+        }
+    };
+    let action = match verb {
+        "put" => Action::Put(put(kind, line, document.clone(), object)?.fields),
+        "remove" => Action::Remove,
+        _ => {
+            let mut changes = Vec::new();
+            match object.get("fields") {
+                None => {}
+                Some(Json::Object(fields)) => {
+                    for (name, json) in fields {
+                        let read = read_changes(kind, name, json);
+                        changes.extend(read.map_err(|(field, text)| fail(Some(field), text))?);
+                    }
+                }
+                Some(other) => {
+                    let text = format!("expected an object of fields, found {}", shown(other));
+                    return Err(fail(None, text));
+                }
+            }
+            Action::Update { changes, create }
+        }
+    };
+    Ok(Operation { operation: 0, document, action })
+}
+
+fn object(line: usize, bytes: &[u8]) -> Result<Map<String, Json>, FeedError> {
     let json: Json = serde_json::from_slice(bytes).map_err(|e| {
         let line = line + e.line().saturating_sub(1);
         let text = e.to_string();
         let what = text.split(" at line ").next().unwrap_or_default();
         FeedError::new(line, format!("{what} in column {}", e.column()))
     })?;
-    let Json::Object(object) = &json else {
-        return Err(FeedError::new(line, format!("expected a document, found {}", shown(&json))));
-    };
-    let id = id(kind, line, object)?;
+    match json {
+        Json::Object(object) => Ok(object),
+        other => Err(FeedError::new(line, format!("expected a document, found {}", shown(&other)))),
+    }
+}
+
+fn put(
+    kind: &DocumentType,
+    line: usize,
+    id: String,
+    object: &Map<String, Json>,
+) -> Result<Put, FeedError> {
     let with_id = |text: String| {
         let document = Some(id.clone());
         FeedError { line, document, field: None, text }
@@ -73,18 +145,8 @@ pub(crate) fn read_put(kind: &DocumentType, line: usize, bytes: &[u8]) -> Result
     Ok(Put { id, fields: values })
 }
 
-fn id(kind: &DocumentType, line: usize, object: &Map<String, Json>) -> Result<String, FeedError> {
-    if let Some(verb) = ["update", "remove"].iter().find(|verb| object.contains_key(**verb)) {
-        return Err(FeedError::new(
-            line,
-            format!("expected a document to put, found the key {verb}"),
-        ));
-    }
-    let id = match (object.get("put"), object.get("id")) {
-        (Some(id), _) | (None, Some(id)) => id,
-        (None, None) => return Ok(format!("#{line}")),
-    };
-    let id = match id {
+fn id(kind: &DocumentType, line: usize, json: &Json) -> Result<String, FeedError> {
+    let id = match json {
         Json::String(id) => id.clone(),
         Json::Number(number) => number.to_string(),
         other => {

@@ -175,7 +175,7 @@ fn number(of: &DataType, json: &Json) -> Result<FieldValue, String> {
         _ => None,
     };
     match number {
-        Some(number) => Ok(FieldValue::Number(number)),
+        Some(number) => Ok(FieldValue::Number(of.rounded(number))),
         None => unexpected(&format!("a {of}"), json),
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::bits::Bits;
-use crate::columns::{Column, Pieces};
+use crate::columns::{Column, Pieces, put};
 use crate::kind::DocumentType;
 use crate::value::FieldValue;
 
@@ -16,6 +16,8 @@ pub struct Block {
     /// Of the attributes of the type, in their order; nothing for those whose values ranking cannot use.
     columns: Vec<Option<Arc<Column>>>,
     ids: Arc<Pieces>,
+    /// What documents have beside columns, as [bodies](crate::body).
+    bodies: Arc<Vec<Option<Arc<[u8]>>>>,
     alive: Bits,
 }
 
@@ -44,7 +46,8 @@ impl Block {
     pub(super) fn new(kind: &DocumentType) -> Block {
         let columns = kind.attributes().iter().map(|a| Column::new(&a.kind).map(Arc::new));
         let (kind, columns) = (kind.clone(), columns.collect());
-        Block { kind, columns, ids: Arc::default(), alive: Bits::default() }
+        let (ids, bodies) = (Arc::default(), Arc::default());
+        Block { kind, columns, ids, bodies, alive: Bits::default() }
     }
 
     /// How many rows have had a document; those behind them are free.
@@ -88,19 +91,57 @@ impl Block {
 
     /// The first attribute whose column has no room for its value of one more document.
     pub(super) fn full(&self, values: &Values<'_>) -> Option<usize> {
-        let has_room =
-            |(column, value): (&Option<Arc<Column>>, &Option<Cow<'_, FieldValue>>)| match (
-                column, value,
-            ) {
-                (Some(column), Some(value)) => column.has_room(value),
-                _ => true,
-            };
-        self.columns.iter().zip(values).position(|pair| !has_room(pair))
+        let mut attributes = self.columns.iter().zip(values).map(|(column, value)| {
+            column.as_ref().zip(value.as_ref()).is_none_or(|(c, value)| c.has_room(value))
+        });
+        attributes.position(|has_room| !has_room)
+    }
+
+    /// The same of some attributes by their numbers.
+    pub(super) fn full_of(&self, values: &[(usize, Option<Cow<'_, FieldValue>>)]) -> Option<usize> {
+        let has_room = |(attribute, value): &&(usize, Option<Cow<'_, FieldValue>>)| {
+            let column = self.column(*attribute);
+            column.zip(value.as_ref()).is_none_or(|(column, value)| column.has_room(value))
+        };
+        values.iter().find(|pair| !has_room(pair)).map(|(attribute, _)| *attribute)
+    }
+
+    /// The body of a document.
+    pub(super) fn body(&self, row: usize) -> Option<&[u8]> {
+        self.bodies.get(row)?.as_deref()
+    }
+
+    /// Changes the values of attributes of a document that is there, those at numbers of which there is something to say.
+    pub(super) fn update(
+        &mut self,
+        row: usize,
+        values: &[(usize, Option<Cow<'_, FieldValue>>)],
+        body: Vec<u8>,
+        rows: usize,
+    ) {
+        for (attribute, value) in values {
+            if let Some(Some(column)) = self.columns.get_mut(*attribute) {
+                own(column, rows).set(row, value.as_deref());
+            }
+        }
+        self.set_body(row, Some(body));
+    }
+
+    fn set_body(&mut self, row: usize, body: Option<Vec<u8>>) {
+        put(Arc::make_mut(&mut self.bodies), row, body.map(Arc::from));
     }
 
     /// Puts a document in a row, which is at most the one behind the last.
-    pub(super) fn put(&mut self, row: usize, id: &str, values: &Values<'_>, rows: usize) {
+    pub(super) fn put(
+        &mut self,
+        row: usize,
+        id: &str,
+        values: &Values<'_>,
+        body: Vec<u8>,
+        rows: usize,
+    ) {
         let is_known = self.id(row) == Some(id);
+        self.set_body(row, Some(body));
         for (column, value) in self.columns.iter_mut().zip(values) {
             let Some(column) = column else { continue };
             own(column, rows).set(row, value.as_deref());
@@ -120,6 +161,7 @@ impl Block {
             own(column, rows).set(row, None);
         }
         Arc::make_mut(&mut self.ids).set(row, b"");
+        self.set_body(row, None);
         self.alive.remove(row);
     }
 
@@ -127,13 +169,18 @@ impl Block {
     fn shrink(&mut self, rows: usize) {
         self.columns.iter_mut().flatten().for_each(|column| own(column, rows).shrink());
         Arc::make_mut(&mut self.ids).shrink();
+        Arc::make_mut(&mut self.bodies).shrink_to_fit();
     }
 
     /// The memory that it takes, in bytes.
     pub(super) fn memory(&self) -> usize {
         let columns = self.columns.iter().flatten().map(|c| c.memory() + size_of::<Column>());
         let alive = size_of_val(self.alive.words());
-        columns.sum::<usize>() + self.ids.memory() + alive + size_of::<Block>()
+        // An allocated body has two counters before it.
+        let bodies = self.bodies.iter().flatten().map(|body| body.len() + 2 * size_of::<usize>());
+        let bodies =
+            bodies.sum::<usize>() + self.bodies.capacity() * size_of::<Option<Arc<[u8]>>>();
+        columns.sum::<usize>() + bodies + self.ids.memory() + alive + size_of::<Block>()
     }
 }
 

@@ -11,6 +11,7 @@ use super::block::Block;
 use super::chunked::Chunked;
 use super::directory::Directory;
 use super::view::{State, View};
+use crate::body;
 use crate::error::StoreError;
 use crate::kind::DocumentType;
 use crate::value::FieldValue;
@@ -112,8 +113,10 @@ impl Collection {
         if number == self.state.blocks.len() {
             self.state.blocks.push(Block::new(&self.state.kind));
         }
+        let kind = &self.state.kind;
+        let body = body::encode(fields, |field| kind.column_of(field).is_some());
         if let Some(block) = self.state.blocks.get_mut(number) {
-            block.put(row, id, &values, rows);
+            block.put(row, id, &values, body, rows);
         }
         if known.is_none() {
             self.state.directory.insert(hash, lid);
@@ -123,6 +126,38 @@ impl Collection {
             }
         }
         Ok(lid)
+    }
+
+    /// Changes fields of a document: these have these values from now on, or none; the others stay. Whether it was there.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] where there is no room; nothing is changed then.
+    pub fn update(
+        &mut self,
+        id: &str,
+        changes: &[(usize, Option<FieldValue>)],
+    ) -> Result<bool, StoreError> {
+        let rows = 1 << self.state.shift;
+        let Some(lid) = self.find(id) else { return Ok(false) };
+        let (number, row) = self.state.split(lid);
+        let kind = self.state.kind.clone();
+        let mut values = Vec::new();
+        for (at, attribute) in kind.attributes().iter().enumerate() {
+            if let Some((_, value)) = changes.iter().find(|(field, _)| *field == attribute.field) {
+                values.push((at, value.as_ref().map(|value| attribute.of(value))));
+            }
+        }
+        let Some(block) = self.state.blocks.get_mut(number) else { return Ok(false) };
+        if let Some(attribute) = block.full_of(&values) {
+            let what = kind.attributes()[attribute].name.clone();
+            return Err(StoreError::Full { document: id.to_owned(), what });
+        }
+        let body = block.body(row).unwrap_or_default();
+        let body = body::changed(body, changes, |field| kind.column_of(field).is_some());
+        // A store has no bodies but those that it has written.
+        let Ok(body) = body else { return Ok(false) };
+        block.update(row, &values, body, rows);
+        Ok(true)
     }
 
     /// Takes a document away; whether it was there.
@@ -158,10 +193,7 @@ fn values<'f>(
 ) -> Vec<Option<Cow<'f, FieldValue>>> {
     let value = |attribute: &crate::AttributeColumn| {
         let (_, value) = fields.iter().find(|(field, _)| *field == attribute.field)?;
-        Some(match attribute.path.is_empty() {
-            true => Cow::Borrowed(value),
-            false => Cow::Owned(value.part(&attribute.path)),
-        })
+        Some(attribute.of(value))
     };
     kind.attributes().iter().map(value).collect()
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::block::Block;
 use super::chunked::Chunked;
 use super::directory::Directory;
+use crate::body;
 use crate::columns::Column;
 use crate::kind::{AttributeColumn, DocumentType};
+use crate::value::FieldValue;
 
 /// All documents of a type as they were at a moment, whatever is written since. Clones share.
 #[derive(Debug, Clone)]
@@ -105,6 +107,33 @@ impl View {
     #[must_use]
     pub fn id(&self, lid: u32) -> Option<&str> {
         self.state.id(lid)
+    }
+
+    /// The fields of a document, as they were put: their numbers in ascending order and their values.
+    #[must_use]
+    pub fn fields(&self, lid: u32) -> Option<Vec<(usize, FieldValue)>> {
+        self.some_fields(lid, |_| true)
+    }
+
+    /// [The fields](View::fields) of a document among those that are wanted.
+    #[must_use]
+    pub fn some_fields(
+        &self,
+        lid: u32,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Option<Vec<(usize, FieldValue)>> {
+        let (block, row) = self.split(lid);
+        let block = self.block(block)?;
+        let value = |(field, bytes): (usize, &[u8])| {
+            if !bytes.is_empty() {
+                return Some((field, body::value(bytes).ok()?));
+            }
+            let column = block.column(self.kind().column_of(field)?)?;
+            Some((field, column.value(row, self.kind().field_type(field)?)?))
+        };
+        // A store has no bodies but those that it has written.
+        let fields = body::fields(block.body(row)?).ok()?;
+        fields.into_iter().filter(|(field, _)| is_wanted(*field)).map(value).collect()
     }
 
     /// The values of an attribute; nothing if the type has no such attribute, or its values have no column.

@@ -138,6 +138,14 @@ impl Chance {
         }
     }
 
+    /// Values of a few fields, or none.
+    pub fn changes(&self, kind: &DocumentType) -> Vec<(usize, Option<FieldValue>)> {
+        let names: Vec<&str> = kind.fields().collect();
+        let taken = names.iter().enumerate().filter(|_| self.below(5) == 0);
+        let value = |name: &str| (self.below(3) > 0).then(|| self.value(name));
+        taken.map(|(number, name)| (number, value(name))).collect()
+    }
+
     /// Values of some fields.
     pub fn fields(&self, kind: &DocumentType) -> Fields {
         let names: Vec<&str> = kind.fields().collect();

@@ -1,0 +1,14 @@
+//! Documents that survive a crash: collections, and one log of everything that was done with them.
+//!
+//! An operation is resolved when it is [submitted](Store::submit): its condition is decided and an update becomes the values of the
+//! fields that it changes, by what all operations before it leave behind. What it resolves to is a record of the log. When the
+//! log says that a group of records is durable, they are applied in their order, the collections are published once, and then
+//! whoever submitted them is told. So readers see a prefix of the log that is durable, and whoever was told sees his own
+//! operation. Applying a record knows no clock and no chance: the same log leads to the same documents.
+
+mod record;
+mod store;
+mod writer;
+
+pub use record::RecordError;
+pub use store::{Outcome, Store, StoreOptions};

@@ -1,0 +1,274 @@
+//! The store: where operations are submitted and views are taken.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use stead_log::{Io, Log, LogOptions, Recovery, Rng, tag};
+
+use super::record::{Fields, Record, Write, begin, encode};
+use super::writer::{Durable, Ids, Pending, Seen, Writer};
+use crate::change::apply;
+use crate::error::StoreError;
+use crate::kind::DocumentType;
+use crate::live::{Collection, Reader};
+use crate::operation::{Action, Operation};
+
+/// How a store keeps its documents.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// How the log is written. Its tag is that of the store.
+    pub log: LogOptions,
+}
+
+impl Default for StoreOptions {
+    fn default() -> StoreOptions {
+        let log = LogOptions {
+            // The longest document as JSON is 64 MiB; its bytes are fewer.
+            max_record_bytes: 64 << 20,
+            segment_bytes: 256 << 20,
+            queue_bytes: 64 << 20,
+            ..LogOptions::default()
+        };
+        StoreOptions { log }
+    }
+}
+
+/// What has become of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is durable, and readers see it.
+    Applied,
+    /// There is no such document, and so nothing was changed.
+    Absent,
+    /// The document, or that there is none, is not what the condition wants; nothing was changed.
+    ConditionFailed,
+}
+
+/// Called once with what has become of an operation.
+pub type Done = Box<dyn FnOnce(Result<Outcome, StoreError>) + Send>;
+
+/// Documents of several types and the log that makes them durable. Any number of threads submit operations and take views.
+///
+/// When writing the log has failed, every operation fails from then on; views are still there.
+pub struct Store {
+    types: BTreeMap<String, Stored>,
+    pending: Arc<Mutex<Pending>>,
+    log: Option<Log>,
+    applier: Option<JoinHandle<()>>,
+    recovery: Recovery,
+}
+
+/// What is known of a type where operations are submitted.
+struct Stored {
+    kind: DocumentType,
+    reader: Reader,
+    /// Its number among the types.
+    number: usize,
+}
+
+impl Store {
+    /// Opens a store: its documents are those that its log leads to. Operations of types that are not given are left
+    /// out.
+    ///
+    /// # Errors
+    /// What the log answers, and records that cannot be read.
+    pub fn open(
+        io: Arc<dyn Io>,
+        rng: Arc<dyn Rng>,
+        types: Vec<DocumentType>,
+        options: StoreOptions,
+    ) -> Result<Store, StoreError> {
+        let mut collections: Vec<Collection> = types.into_iter().map(Collection::new).collect();
+        let numbers: HashMap<String, usize> = collections
+            .iter()
+            .enumerate()
+            .map(|(at, c)| (c.kind().name().to_owned(), at))
+            .collect();
+        let mut ids = Ids::default();
+        let log_options = LogOptions { tag: tag("stead-documents"), ..options.log };
+        let visit = |lsn: u64, payload: &[u8]| {
+            let fail = |error| StoreError::Record { lsn, error };
+            let (name, rest) = begin(payload).map_err(fail)?;
+            let Some(collection) = numbers.get(name).and_then(|at| collections.get_mut(*at)) else {
+                return Ok(());
+            };
+            let record = rest.read(collection.kind()).map_err(fail)?;
+            let outcome = super::writer::apply_record(collection, &record);
+            // What there was no room for then has none now.
+            ids.applied(record.operation, outcome.unwrap_or(Outcome::Applied));
+            Ok::<(), StoreError>(())
+        };
+        let (log, recovery) = Log::open(io, rng, log_options, visit)?;
+        collections.iter_mut().for_each(Collection::publish);
+        let of = |(number, collection): (usize, &Collection)| {
+            let (kind, reader) = (collection.kind().clone(), collection.reader());
+            (kind.name().to_owned(), Stored { kind, reader, number })
+        };
+        let types = collections.iter().enumerate().map(of).collect();
+        let (sender, receiver) = channel();
+        let pending = Arc::new(Mutex::new(Pending::new(collections.len(), sender, ids)));
+        let applier = start(Writer { collections, pending: pending.clone() }, receiver)?;
+        Ok(Store { types, pending, log: Some(log), applier: Some(applier), recovery })
+    }
+
+    /// What was found when the store was opened.
+    #[must_use]
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
+    /// The names of the types.
+    pub fn types(&self) -> impl Iterator<Item = &str> {
+        self.types.keys().map(String::as_str)
+    }
+
+    /// A type by its name.
+    ///
+    /// # Errors
+    /// [`StoreError::Type`] if there is none.
+    pub fn kind(&self, name: &str) -> Result<&DocumentType, StoreError> {
+        self.stored(name).map(|stored| &stored.kind)
+    }
+
+    /// What views of the documents of a type are taken from.
+    ///
+    /// # Errors
+    /// [`StoreError::Type`] if there is no such type.
+    pub fn reader(&self, name: &str) -> Result<Reader, StoreError> {
+        self.stored(name).map(|stored| stored.reader.clone())
+    }
+
+    fn stored(&self, name: &str) -> Result<&Stored, StoreError> {
+        self.types.get(name).ok_or_else(|| StoreError::Type(name.to_owned()))
+    }
+
+    /// Does an operation with a document of a type. `done` is called once with what became of it: when it is durable and every view that
+    /// is taken from then on has it, or at once where nothing is to be done. Operations of one caller are done in their order. `done` must be quick, since all
+    /// others wait for it.
+    ///
+    /// An operation with an id that was done before, among the last so many, is not done again; its outcome is the one
+    /// that it had.
+    ///
+    /// # Errors
+    /// [`StoreError::Type`], and what the log answers; `done` is not called then.
+    pub fn submit(
+        &self,
+        name: &str,
+        operation: Operation,
+        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let (stored, mut done): (_, Done) = (self.stored(name)?, Box::new(done));
+        let log = self.log.as_ref().ok_or(StoreError::Closed)?;
+        let mut pending = lock(&self.pending);
+        match pending.ids.seen(operation.operation, done) {
+            Seen::New(given) => done = given,
+            Seen::Waits => return Ok(()),
+            Seen::Done(done, outcome) => {
+                drop(pending);
+                done(Ok(outcome));
+                return Ok(());
+            }
+        }
+        let id = operation.document.clone();
+        // A view that is taken behind this has what no longer waits.
+        let known = || match pending.document(stored.number, &id) {
+            Some(waiting) => waiting.clone(),
+            None => {
+                let view = stored.reader.view();
+                view.find(&id).and_then(|lid| view.fields(lid)).map(Arc::new)
+            }
+        };
+        let (write, fields) = match resolve(&stored.kind, operation.action, known) {
+            Ok(resolved) => resolved,
+            Err(outcome) => {
+                drop(pending);
+                done(Ok(outcome));
+                return Ok(());
+            }
+        };
+        let record = Record { operation: operation.operation, id: id.clone(), write };
+        let payload = encode(&stored.kind, &record);
+        let (number, sender) = (stored.number, pending.sender().ok_or(StoreError::Closed)?);
+        let operation = record.operation;
+        let lsn = log.append(payload, move |durable| {
+            // The applier lives as long as the log has callbacks to call.
+            let _ = sender.send(Durable { number, record, durable, done });
+        })?;
+        pending.add(number, id, lsn, fields, operation);
+        Ok(())
+    }
+
+    /// [`Store::submit`] that waits.
+    ///
+    /// # Errors
+    /// As [`Store::submit`], and what `done` would have got.
+    pub fn submit_wait(&self, name: &str, operation: Operation) -> Result<Outcome, StoreError> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.submit(name, operation, move |outcome| {
+            let _ = sender.send(outcome);
+        })?;
+        receiver.recv().unwrap_or(Err(StoreError::Closed))
+    }
+}
+
+impl Drop for Store {
+    /// Waits until everything that was submitted is done.
+    fn drop(&mut self) {
+        drop(self.log.take());
+        lock(&self.pending).close();
+        if let Some(applier) = self.applier.take() {
+            let _ = applier.join();
+        }
+    }
+}
+
+/// No code under the lock panics half way, so that what a poisoned lock guards is whole.
+pub(super) fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn start(mut writer: Writer, receiver: Receiver<Durable>) -> Result<JoinHandle<()>, StoreError> {
+    let thread = std::thread::Builder::new().name("stead-store".to_owned());
+    thread.spawn(move || writer.run(&receiver)).map_err(|e| StoreError::Thread(e.kind()))
+}
+
+/// The fields of a document, if it is there.
+type Known = Option<Arc<Fields>>;
+
+/// What an operation does with a document, and what the document is then; or that nothing is to be done.
+fn resolve(
+    kind: &DocumentType,
+    action: Action,
+    known: impl FnOnce() -> Known,
+) -> Result<(Write, Known), Outcome> {
+    let (changes, create) = match action {
+        Action::Put(fields) => {
+            let fields = Arc::new(fields);
+            return Ok((Write::Put(fields.clone()), Some(fields)));
+        }
+        Action::Remove => {
+            return known().map(|_| (Write::Remove, None)).ok_or(Outcome::Absent);
+        }
+        Action::Update { changes, create } => (changes, create),
+    };
+    let Some(known) = known() else {
+        if !create {
+            return Err(Outcome::Absent);
+        }
+        let mut fields = Vec::new();
+        apply(kind, &mut fields, &changes);
+        let fields = Arc::new(fields);
+        return Ok((Write::Put(fields.clone()), Some(fields)));
+    };
+    let mut fields = Arc::unwrap_or_clone(known);
+    apply(kind, &mut fields, &changes);
+    let numbers: BTreeSet<usize> = changes.iter().map(|change| change.field).collect();
+    let value = |number: usize| {
+        let found = fields.iter().find(|(field, _)| *field == number);
+        (number, found.map(|(_, value)| value.clone()))
+    };
+    let values = numbers.into_iter().map(value).collect();
+    Ok((Write::Update(values), Some(Arc::new(fields))))
+}

@@ -1,0 +1,45 @@
+//! What is done with documents.
+
+use crate::change::Change;
+use crate::error::FeedError;
+use crate::json::read_operation;
+use crate::kind::DocumentType;
+use crate::value::FieldValue;
+
+/// Something that is done with a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    /// What the client calls it, so that it is done once however often it is sent; 0 is nothing.
+    pub operation: u128,
+    /// The id of the document.
+    pub document: String,
+    /// What is done.
+    pub action: Action,
+}
+
+/// What is done with a document.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// It has these fields from now on: their numbers and values.
+    Put(Vec<(usize, FieldValue)>),
+    /// Some of its fields change, one change after the other.
+    Update {
+        /// The changes.
+        changes: Vec<Change>,
+        /// Whether a document that is not there is made, without fields, to be changed.
+        create: bool,
+    },
+    /// It is taken away.
+    Remove,
+}
+
+impl Operation {
+    /// An operation from JSON as Vespa is fed with: `{"put": id, "fields": {..}}`, `{"update": id, "fields": {"f": {"assign": 1}}}`,
+    /// `{"remove": id}`.
+    ///
+    /// # Errors
+    /// When it is none, or does not fit the type.
+    pub fn read(kind: &DocumentType, json: &[u8]) -> Result<Operation, FeedError> {
+        read_operation(kind, 1, json)
+    }
+}
