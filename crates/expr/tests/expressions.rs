@@ -63,6 +63,17 @@ fn values() {
         ("tensor(x{}):{a:5}{a}", "5"),
         ("tensor(x{}):{a:5}{b}", "0"),
         ("tensor(x{}):{3:5}{x:(1+2)}", "5"),
+        // A place that is no name alone is an expression where it can be one.
+        ("tensor(x[3],y[2]):[[1,2],[3,4],[5,6]]{x:1+1,y:2-1}", "6"),
+        ("tensor(d0[2])(tensor(x[2]):[5,6]{x:1-d0})", "tensor(d0[2]):[6,5]"),
+        ("tensor(d0[2])(tensor(x[2]):[5,6]{x:max(d0,1)})", "tensor(d0[2]):[6,6]"),
+        ("tensor(d0[2])(tensor(x[2]):[5,6][1-d0])", "tensor(d0[2]):[6,5]"),
+        ("tensor(d0[2])(tensor(x[2]):[5,6][d0])", "tensor(d0[2]):[5,6]"),
+        ("tensor(x{}):{3:5}{x:1+2}", "5"),
+        ("tensor(x{}):{'a-b':5}{x:a-b}", "5"),
+        ("tensor(x{}):{'a.b c':5}{x:a.b c}", "5"),
+        ("tensor(x{}):{'-2':5}{x:-2}", "5"),
+        ("tensor(x[3]):[5,6,7]{x:(0)+2}", "7"),
         ("tensor(x{},y{}):{a:{b:5}}{y:b}", "tensor(x{}):{a:5}"),
         ("-tensor(x[1]):[5]{x:0}", "-5"),
         // What is written in terms of other functions.

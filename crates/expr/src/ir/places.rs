@@ -43,7 +43,19 @@ impl Lowering<'_> {
             let Some(number) = source.dimensions().iter().position(|d| *d.name == **name) else {
                 continue;
             };
-            let place = match (place, source.dimensions()[number].extent) {
+            let extent = source.dimensions()[number].extent;
+            let written;
+            let place = match place {
+                // What has names without a value is no expression.
+                syntax::Place::Either(Some(label), id)
+                    if extent == Extent::Mapped && of(*id).is_err() =>
+                {
+                    written = syntax::Place::Label(label.clone());
+                    &written
+                }
+                other => other,
+            };
+            let place = match (place, extent) {
                 (syntax::Place::Label(label), Extent::Mapped) => {
                     if label.len() > MAX_LABEL {
                         return Err(too_long(at, label.len()));
@@ -65,7 +77,7 @@ impl Lowering<'_> {
                     };
                     Place::Index(index)
                 }
-                (syntax::Place::Computed(id), _) => {
+                (syntax::Place::Computed(id) | syntax::Place::Either(_, id), _) => {
                     let step = of(*id)?;
                     let found = self.kind(step);
                     if !found.is_double() {

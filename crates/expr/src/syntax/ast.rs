@@ -83,6 +83,8 @@ pub(crate) struct Cell {
 pub(crate) enum Place {
     Label(String),
     Computed(Id),
+    /// An expression whose text may be meant as a label of a mapped dimension, if it can be one.
+    Either(Option<String>, Id),
 }
 
 /// A value from outside: `name`, `name(arguments)` or `name(arguments).output`.

@@ -6,6 +6,7 @@ mod features;
 mod literal;
 mod operators;
 mod parser;
+mod places;
 mod reader;
 
 pub(crate) use ast::{Argument, Ast, Cell, Expr, Feature, Lambda, Place};

@@ -1,6 +1,6 @@
 //! The grammar of expressions.
 
-use super::ast::{Ast, Expr, Id, Lambda, Node, Place};
+use super::ast::{Ast, Expr, Id, Lambda, Node};
 use super::operators::{IN_PRIORITY, OPERATORS, Operator};
 use super::{MAX_DEPTH, MAX_LAMBDAS, MAX_TEXT};
 use crate::error::{Fault, Reason};
@@ -115,59 +115,6 @@ impl Parser<'_> {
             };
         }
         Ok(value)
-    }
-
-    /// What follows `{`: `x:label,y:(expression)}`, or a label or expression alone.
-    fn places(&mut self) -> Result<Vec<(Option<String>, Place)>, Fault> {
-        let mut places = Vec::new();
-        loop {
-            let before = self.reader.at;
-            let dimension = match self.reader.name() {
-                Some(name) if self.reader.take(":") => Some(name.to_owned()),
-                _ => {
-                    self.reader.at = before;
-                    None
-                }
-            };
-            let is_alone = dimension.is_none();
-            if is_alone && !places.is_empty() {
-                return Err(self.reader.unexpected("a dimension and :"));
-            }
-            let place = self.place(b'}')?;
-            places.push((dimension, place));
-            if self.reader.take("}") {
-                return Ok(places);
-            }
-            if is_alone {
-                return Err(self.reader.unexpected("}"));
-            }
-            self.reader.expect(",").map_err(|_| self.reader.unexpected(", or }"))?;
-        }
-    }
-
-    /// A label, or an expression in parentheses.
-    fn place(&mut self, end: u8) -> Result<Place, Fault> {
-        if self.reader.take("(") {
-            let value = self.expression()?;
-            self.reader.expect(")")?;
-            return Ok(Place::Computed(value));
-        }
-        self.label(end).map(Place::Label)
-    }
-
-    /// A label: quoted, or anything up to a comma, a colon or the closing sign.
-    pub(super) fn label(&mut self, end: u8) -> Result<String, Fault> {
-        if let Some(text) = self.reader.quoted()? {
-            return Ok(text);
-        }
-        let rest = self.reader.rest();
-        let is_end = |c: char| matches!(c, ',' | ':' | '{' | '(') || c == char::from(end);
-        let label = rest[..rest.find(is_end).unwrap_or(rest.len())].trim_ascii_end();
-        if label.is_empty() {
-            return Err(self.reader.unexpected("a label"));
-        }
-        self.reader.at += label.len();
-        Ok(label.to_owned())
     }
 
     fn value(&mut self) -> Result<Id, Fault> {
