@@ -15,7 +15,7 @@ Usage: cargo xtask test [STEP...]
 Steps, in this order, all of them if none is named:
   data          Python environments in target/py, models in target/models, target/onnx-node-tests
   rust          cargo test --workspace (silero and MiniLM accuracy included)
-  clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests
+  clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
   conformance   the ONNX node tests, with a floor on the count of tier A
   differential  600 random one-node models against ONNX Runtime
@@ -38,7 +38,7 @@ const STEPS: &[Step] = &[
 ];
 
 /// Client families, each with its own environment: `tests/python/clients/<family>_*.py` run in it.
-const FAMILIES: &[&str] = &["triton", "tfs"];
+const FAMILIES: &[&str] = &["triton", "tfs", "vespa"];
 
 /// The environment of the libraries that fit tree models.
 const TREES: &str = "trees";

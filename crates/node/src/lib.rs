@@ -78,6 +78,7 @@ pub use metrics::{
 pub use parameters::{Param, ParamName, Parameters};
 pub use request::{InferRequest, InferResponse, Protocol, VersionRef, parse_version};
 pub use statistics::{BatchStatistics, Duration as StatDuration, ModelStatistics};
+pub use stead_app::application::Refeed;
 pub use stead_sequence::{
     Counters as SequenceCounters, SequenceError, SequenceId, Summary as SequenceSummary,
 };

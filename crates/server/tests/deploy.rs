@@ -234,6 +234,36 @@ fn what_is_refused_changes_nothing() {
 }
 
 #[test]
+fn a_change_that_loses_documents_needs_an_override() {
+    let fixture = start();
+    let port = Port(&fixture);
+    port.deploy(SCHEMA);
+    let added =
+        port.deploy(&SCHEMA.replace("{ field", "{ field name type string { } field")).json();
+    let told = added["log"].as_array().unwrap().last().unwrap()["message"].clone();
+    assert_eq!(told, "Document type 'music': Field 'name' added");
+
+    let text = SCHEMA.replace("type int", "type string");
+    let (status, code, message) = error(&port.deploy(&text));
+    assert_eq!((status, code), (400, json!("INVALID_APPLICATION_PACKAGE")));
+    assert!(message.starts_with("field-type-change:\n\tDocument type 'music'"), "{message}");
+
+    let allow = "<validation-overrides><allow until='2999-01-01'>field-type-change</allow></validation-overrides>";
+    let files = [
+        ("services.xml", SERVICES),
+        ("schemas/music.sd", &text),
+        ("validation-overrides.xml", allow),
+    ];
+    let allowed = port.post(&format!("{TENANT}/prepareandactivate"), &zip(&files));
+    assert_eq!(allowed.status, 200, "{}", allowed.text());
+    let refeed = &allowed.json()["configChangeActions"]["refeed"][0];
+    assert_eq!(
+        (&refeed["name"], &refeed["clusterName"]),
+        (&json!("field-type-change"), &json!("music"))
+    );
+}
+
+#[test]
 fn an_application_is_there_after_a_restart_until_it_is_deleted() {
     let fixture = start();
     Port(&fixture).deploy(SCHEMA);

@@ -3,6 +3,7 @@
 //! Elements become typed schemas in `read`, names are looked up and parents merged in `resolve`, expressions get their
 //! types in `rank`.
 
+mod changes;
 mod constants;
 mod field;
 mod indexing;
@@ -15,6 +16,7 @@ mod read;
 mod resolve;
 mod schema;
 
+pub use changes::{Changes, Refeed};
 pub use constants::read_constant;
 pub use field::{
     AttributeSettings, Field, Hnsw, IndexSettings, MatchSettings, Sorting, SummaryField,

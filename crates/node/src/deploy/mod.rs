@@ -19,11 +19,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
+use stead_app::application::{Changes, Refeed};
 use stead_app::package::PackageFiles;
 
 use crate::{Code, Error};
 use folder::Folder;
-use session::{Session, State};
+use session::{Session, State, day, millis};
 
 /// The applications of a node: at most one is active, and any number of sessions wait beside it.
 pub struct Deployments {
@@ -48,6 +49,8 @@ pub struct Prepared {
     pub session: SessionId,
     /// What there is to tell of the package.
     pub log: Vec<LogLine>,
+    /// Documents that must be fed again.
+    pub refeed: Vec<Refeed>,
 }
 
 impl Deployments {
@@ -127,13 +130,26 @@ impl Deployments {
     /// Reads, checks and loads the package of a session.
     ///
     /// # Errors
-    /// [`Code::NotFound`], [`Code::InvalidPackage`] with all that is wrong.
+    /// [`Code::NotFound`], [`Code::InvalidPackage`] with all that is wrong, also if documents would be lost and no validation
+    /// override allows it.
     pub fn prepare(&self, id: SessionId) -> Result<Prepared, Error> {
         let mut sessions = self.sessions()?;
         sessions.check_inactive(id)?;
         let deployed = sessions.prepared(id)?;
+        let mut log = deployed.log.clone();
+        let mut refeed = Vec::new();
+        if let Some(active) = self.active() {
+            let now = millis(SystemTime::now());
+            let changes = Changes::between(&active.application, &deployed.application, &day(now));
+            if let Some(refusal) = changes.refusal() {
+                return Err(Error::new(Code::InvalidPackage, refusal));
+            }
+            let line = |message| LogLine { time: now, level: "INFO", message };
+            log.extend(changes.live.into_iter().map(line));
+            refeed = changes.refeed;
+        }
         sessions.set(id, State::Prepared)?;
-        Ok(Prepared { session: id, log: deployed.log.clone() })
+        Ok(Prepared { session: id, log, refeed })
     }
 
     /// Whether a session is prepared.

@@ -80,6 +80,20 @@ pub(super) fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// The day of a time in milliseconds since 1970, such as `2026-01-31`, in the calendar of everybody's computers
+/// (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`).
+pub(super) fn day(millis: u64) -> String {
+    // Years begin in March here, so that the leap day is the last.
+    let days = millis / 86_400_000 + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", year + era * 400 + next)
+}
+
 /// What a path in a package leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
@@ -92,6 +106,21 @@ pub enum Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_have_names() {
+        // By `date -u -d @seconds +%F`.
+        for (seconds, expected) in [
+            (0, "1970-01-01"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_709_251_199, "2024-02-29"),
+            (1_735_689_599, "2024-12-31"),
+            (4_107_542_400, "2100-03-01"),
+        ] {
+            assert_eq!(day(seconds * 1000 + 999), expected);
+        }
+    }
 
     #[test]
     fn sessions_are_read_as_they_were_written() {

@@ -170,6 +170,16 @@ impl Script {
         found
     }
 
+    /// Whether another script says the same, wherever both stand.
+    #[must_use]
+    pub fn is_like(&self, other: &Script) -> bool {
+        let (steps, others) = (self.steps(), other.steps());
+        let same = |(a, b): (&&Step, &&Step)| is_like(&a.operation, &b.operation);
+        lengths(self) == lengths(other)
+            && steps.len() == others.len()
+            && steps.iter().zip(&others).all(same)
+    }
+
     /// Whether a step of this word is in it.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
@@ -183,6 +193,44 @@ impl Script {
             _ => None,
         })
     }
+}
+
+/// Whether two operations are the same but for the steps within them, of which they have as many.
+fn is_like(a: &Operation, b: &Operation) -> bool {
+    use Operation::{
+        Arithmetic, Call, Choice, Concat, ForEach, Group, Guard, If, SelectInput, Switch,
+    };
+    let cases = |list: &[(String, Statement)]| -> Vec<(String, usize)> {
+        list.iter().map(|(name, s)| (name.clone(), s.steps.len())).collect()
+    };
+    match (a, b) {
+        (Operation::Literal(a), Operation::Literal(b)) => a == b,
+        (Call(a, with), Call(b, other)) => a == b && with == other,
+        (Choice(a), Choice(b)) | (Concat(a), Concat(b)) => a.len() == b.len(),
+        (Arithmetic(_, a, _), Arithmetic(_, b, _)) => a == b,
+        (
+            If { comparison: a, then, otherwise, .. },
+            If { comparison: b, then: other_then, otherwise: other, .. },
+        ) => {
+            a == b
+                && lengths(then) == lengths(other_then)
+                && otherwise.as_ref().map(lengths) == other.as_ref().map(lengths)
+        }
+        (ForEach(a), ForEach(b)) | (Group(a), Group(b)) => a.steps.len() == b.steps.len(),
+        (Switch { cases: a, default: x }, Switch { cases: b, default: y }) => {
+            let length = |s: &Option<Statement>| s.as_ref().map(|s| s.steps.len());
+            cases(a) == cases(b) && length(x) == length(y)
+        }
+        (SelectInput(a), SelectInput(b)) => cases(a) == cases(b),
+        (Guard(a), Guard(b)) | (Operation::Script(a), Operation::Script(b)) => {
+            lengths(a) == lengths(b)
+        }
+        _ => matches!((a, b), (Operation::Value, Operation::Value)),
+    }
+}
+
+fn lengths(script: &Script) -> Vec<usize> {
+    script.statements.iter().map(|s| s.steps.len()).collect()
 }
 
 fn push_script<'s>(open: &mut Vec<&'s Step>, script: &'s Script) {

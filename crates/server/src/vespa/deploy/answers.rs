@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use serde_json::{Value, json};
-use stead_node::{Code, Deployed, LogLine, Prepared, SessionId};
+use stead_node::{Code, Deployed, LogLine, Prepared, Refeed, SessionId};
 
 const TENANT: &str = "/application/v2/tenant/default";
 
@@ -44,9 +44,16 @@ fn log(lines: &[LogLine]) -> Value {
     lines.iter().map(line).collect()
 }
 
-/// Changes take effect while the application runs, so there is nothing to restart.
-fn actions() -> Value {
-    json!({"restart": [], "refeed": [], "reindex": []})
+/// Changes take effect while the application runs, so there is nothing to restart or to index again.
+fn actions(refeed: &[Refeed]) -> Value {
+    let refeed: Vec<Value> = refeed
+        .iter()
+        .map(|r| {
+            json!({"name": r.validation, "documentType": r.document, "clusterName": r.cluster,
+                   "messages": [r.message], "services": []})
+        })
+        .collect();
+    json!({"restart": [], "refeed": refeed, "reindex": []})
 }
 
 pub fn prepared(host: &str, prepared: &Prepared) -> Value {
@@ -57,7 +64,7 @@ pub fn prepared(host: &str, prepared: &Prepared) -> Value {
         "session-id": id.to_string(),
         "activate": format!("{host}{TENANT}/session/{id}/active"),
         "message": format!("Session {id} for tenant 'default' prepared."),
-        "configChangeActions": actions(),
+        "configChangeActions": actions(&prepared.refeed),
     })
 }
 
@@ -90,7 +97,7 @@ pub fn prepared_and_activated(host: &str, prepared: &Prepared, failure: Option<S
         "activated": failure.is_none(),
         "tenant": "default",
         "url": url(host),
-        "configChangeActions": actions(),
+        "configChangeActions": actions(&prepared.refeed),
     })
 }
 

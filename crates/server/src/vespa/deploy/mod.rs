@@ -112,7 +112,7 @@ impl At {
 
     fn is_prepared(&self, id: SessionId) -> Result<Reply, Fault> {
         self.deployments.check_prepared(id)?;
-        let prepared = stead_node::Prepared { session: id, log: Vec::new() };
+        let prepared = stead_node::Prepared { session: id, log: Vec::new(), refeed: Vec::new() };
         Reply::serialize(&answers::prepared(&self.host, &prepared))
     }
 
