@@ -15,6 +15,7 @@ pub mod rank;
 pub mod request;
 pub mod result;
 pub mod run;
+mod vectors;
 pub mod yql;
 
 pub use columns::{Computed, Rows};

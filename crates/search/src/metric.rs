@@ -1,10 +1,5 @@
 //! Distances between vectors (Vespa, documentation, `reference/schemas/schemas.html#distance-metric`).
 
-use stead_expr::{Attribute, Cells, map_cells};
-use stead_store::Column;
-
-use crate::query::NearestNeighbor;
-
 /// How far two vectors are from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Metric {
@@ -70,57 +65,21 @@ impl Metric {
         }
     }
 
+    /// The distance from the sum of products or, of `Euclidean`, of squares of differences.
+    pub(crate) fn of_measure(self, query: &[f64], measure: f64) -> f64 {
+        match self {
+            Metric::Euclidean => measure.sqrt(),
+            Metric::PrenormalizedAngular => {
+                let square: f64 = query.iter().map(|x| x * x).sum();
+                (1.0 - measure / if square > 0.0 { square } else { 1.0 }).max(0.0)
+            }
+            _ => -measure,
+        }
+    }
+
     /// The greater, the nearer.
     pub(crate) fn closeness(self, distance: f64) -> f64 {
         if self == Metric::DotProduct { -distance } else { 1.0 / (1.0 + distance) }
-    }
-}
-
-/// The vectors of a column, to be compared with one of a query.
-pub(crate) struct Vectors<'v> {
-    metric: Metric,
-    query: Vec<f64>,
-    cells: Cells<'v>,
-    /// Where the vectors of a document begin, where documents have several.
-    offsets: Option<Vec<u32>>,
-}
-
-impl<'v> Vectors<'v> {
-    /// The vectors of a column and that of a query.
-    pub(crate) fn new(
-        column: &'v Column,
-        neighbor: &NearestNeighbor,
-    ) -> Result<Vectors<'v>, String> {
-        let name = format!("nearestNeighbor({},{})", neighbor.attribute, neighbor.input);
-        let metric = neighbor.metric.as_deref();
-        let metric = Metric::of_name(metric).ok_or_else(|| {
-            format!("{name}: the distance-metric {} is not known", metric.unwrap_or_default())
-        })?;
-        let vector = neighbor.vector.as_ref();
-        let vector =
-            vector.ok_or_else(|| format!("{name}: the query gives no {}", neighbor.input))?;
-        let query = vector.cells().doubles().into_owned();
-        let (cells, offsets) = match column.attribute() {
-            Some(Attribute::Dense { cells, .. }) => (cells, None),
-            Some(Attribute::Mixed { offsets, cells, .. }) => (cells, Some(offsets.into_owned())),
-            _ => return Err(format!("{name}: the field has no vectors")),
-        };
-        Ok(Vectors { metric, query, cells, offsets })
-    }
-
-    /// The distance of the nearest vector of a document; nothing if it has none.
-    pub(crate) fn distance(&self, row: usize) -> Option<f64> {
-        let (first, behind) = match &self.offsets {
-            Some(offsets) => (*offsets.get(row)? as usize, *offsets.get(row + 1)? as usize),
-            None => (row, row + 1),
-        };
-        let size = self.query.len();
-        let part = |at: usize| at * size..(at + 1) * size;
-        let distances = (first..behind).filter_map(|at| {
-            let vector = map_cells!(&self.cells, cells => cells.get(part(at))?);
-            Some(self.metric.distance(&self.query, &vector.doubles()))
-        });
-        distances.min_by(f64::total_cmp)
     }
 }
 

@@ -219,6 +219,31 @@ fn hits_are_ordered_cut_and_summarised() {
 }
 
 #[test]
+fn a_trace_tells_what_has_no_effect() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    let yql = "select * from music where ({stam: false}year > 1970)";
+    let body = json!({"yql": yql, "noCache": true, "traceLevel": 1, "ranking": "early"});
+    let (_, result) = music.search(documents.view(), &body);
+    let children = result["trace"]["children"].as_array().unwrap();
+    let messages: Vec<&str> = children.iter().map(|c| c["message"].as_str().unwrap()).collect();
+    assert_eq!(
+        messages[..2],
+        [
+            "noCache has no effect: there is no cache",
+            "annotation stam is not known and has no effect"
+        ]
+    );
+    assert!(
+        messages[2].starts_with("matched and ranked 2 of 4 documents by profile early in "),
+        "{}",
+        messages[2]
+    );
+    let (_, result) = music.search(documents.view(), &json!({"yql": yql, "noCache": true}));
+    assert!(result.get("trace").is_none());
+}
+
+#[test]
 fn a_stored_document_may_be_the_user() {
     let (music, albums) = (Music::new(), albums());
     let documents = music.documents(&albums);

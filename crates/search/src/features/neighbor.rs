@@ -2,11 +2,12 @@
 //! (Vespa, documentation, `reference/schemas/schemas.html#distance-metric`). Every document is compared, none approximately.
 
 use stead_expr::{Attribute, Cells, Labels, TensorType, Value, parse_type};
-use stead_store::{AttributeColumn, DataType};
+use stead_store::{AttributeColumn, AttributeView, DataType};
 
 use super::{Call, DocumentContext, Feature, Note, default};
 use crate::columns::{Computed, value};
 use crate::metric::Metric;
+use crate::vectors::Vectors;
 
 /// What is asked of the nearest vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,10 +87,8 @@ fn nearest(
         best(&column.attribute()?, of, row, &vector, metric)
     };
     match wanted {
-        Wanted::Distance => Ok(cx.numbers(|row| best(row).map_or(f64::MAX, |(d, _)| d))),
-        Wanted::Closeness => {
-            Ok(cx.numbers(|row| best(row).map_or(0.0, |(d, _)| metric.closeness(d))))
-        }
+        Wanted::Distance => distances(cx, vectors, metric, &vector, f64::MAX, |d| d),
+        Wanted::Closeness => distances(cx, vectors, metric, &vector, 0.0, |d| metric.closeness(d)),
         Wanted::Label => cx.tensors(kind, |row| {
             let Some((_, labels)) = best(row).filter(|_| kind.mapped_count() > 0) else {
                 return empty(kind);
@@ -98,6 +97,35 @@ fn nearest(
             Value::new(kind.clone(), labels, cells).map_err(|e| e.to_string())
         }),
     }
+}
+
+/// What becomes of the distance of the nearest vector of each document; `nothing` where there is none.
+fn distances(
+    cx: &DocumentContext<'_>,
+    vectors: AttributeView<'_>,
+    metric: Metric,
+    query: &[f64],
+    nothing: f64,
+    of: impl Fn(f64) -> f64,
+) -> Result<Computed, String> {
+    let documents: Vec<u32> = cx.rows.iter().collect();
+    let mut found = Vec::with_capacity(documents.len());
+    // Documents that lie behind each other in a block are compared together.
+    let view = vectors.view();
+    let lie_together =
+        |a: &u32, b: &u32| a.checked_add(1) == Some(*b) && view.split(*a).0 == view.split(*b).0;
+    for run in documents.chunk_by(lie_together) {
+        let column = vectors.at(run[0]);
+        let known =
+            column.and_then(|(column, row)| Some((Vectors::new(column, metric, query)?, row)));
+        let (of_block, row) = known.ok_or("documents have no vectors")?;
+        of_block.distances(row..row + run.len(), &mut found);
+    }
+    let value = |distance: &mut f64| {
+        *distance = if distance.is_nan() { nothing } else { of(*distance) };
+    };
+    found.iter_mut().for_each(value);
+    Ok(Computed::Numbers(found))
 }
 
 /// The vector of the query, with the dimensions that each vector of a field has.

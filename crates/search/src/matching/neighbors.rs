@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 
 use super::evaluate::Matcher;
 use super::rows::RowSet;
-use crate::metric::Vectors;
+use crate::metric::Metric;
 use crate::query::{SearchError, Tree};
+use crate::vectors::Vectors;
 
 /// The nearest documents.
 #[derive(Debug, Default)]
@@ -61,24 +62,37 @@ pub(super) fn winners(matcher: &Matcher<'_>) -> Result<Vec<Winners>, SearchError
     let mut found = Vec::new();
     for (neighbor, filters) in matcher.tree.neighbors.iter().zip(filters) {
         let mut heap: BinaryHeap<Candidate> = BinaryHeap::new();
+        let name = format!("nearestNeighbor({},{})", neighbor.attribute, neighbor.input);
+        let fail = |text: &str| SearchError::parameter(format!("{name}: {text}"));
+        let metric = Metric::of_name(neighbor.metric.as_deref())
+            .ok_or_else(|| fail("the distance-metric of the field is not known"))?;
+        let vector = neighbor.vector.as_ref();
+        let vector = vector.ok_or_else(|| fail("the query gives no vector"))?.cells().doubles();
+        let most = neighbor.distance_threshold.unwrap_or(f64::INFINITY);
+        let mut distances = Vec::new();
         for (number, segment) in matcher.segments.iter().enumerate() {
             let Some(column) = segment.column(&neighbor.attribute) else { continue };
-            let vectors = Vectors::new(column, neighbor).map_err(SearchError::parameter)?;
+            let vectors = Vectors::new(column, metric, &vector)
+                .ok_or_else(|| fail("the field has no vectors"))?;
             let mut among = segment.alive();
             for filter in &filters {
                 among = matcher.evaluate(filter, number, &among);
             }
-            for row in among.iter() {
-                let Some(distance) = vectors.distance(row) else { continue };
-                if neighbor.distance_threshold.is_some_and(|most| distance > most) {
-                    continue;
-                }
-                let candidate = Candidate { distance, segment: number, row };
-                if heap.len() < neighbor.target_hits {
-                    heap.push(candidate);
-                } else if heap.peek().is_some_and(|worst| candidate < *worst) {
-                    heap.pop();
-                    heap.push(candidate);
+            for run in among.runs() {
+                distances.clear();
+                vectors.distances(run.clone(), &mut distances);
+                for (row, distance) in run.zip(distances.iter().copied()) {
+                    // Documents without a vector have no distance.
+                    if distance.is_nan() || distance > most {
+                        continue;
+                    }
+                    let candidate = Candidate { distance, segment: number, row };
+                    if heap.len() < neighbor.target_hits {
+                        heap.push(candidate);
+                    } else if heap.peek().is_some_and(|worst| candidate < *worst) {
+                        heap.pop();
+                        heap.push(candidate);
+                    }
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Sets of rows.
 
+use std::ops::Range;
+
 /// A set of the rows of a block, as bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowSet {
@@ -97,6 +99,19 @@ impl RowSet {
         })
     }
 
+    /// The rows in their order, those behind each other together.
+    pub fn runs(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut rows = self.iter().peekable();
+        std::iter::from_fn(move || {
+            let first = rows.next()?;
+            let mut behind = first + 1;
+            while rows.next_if_eq(&behind).is_some() {
+                behind += 1;
+            }
+            Some(first..behind)
+        })
+    }
+
     /// Keeps the rows that are in another set too.
     pub fn and(&mut self, other: &RowSet) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
@@ -166,6 +181,9 @@ mod tests {
             assert_eq!(list(&odd), expected(|v| v % 2 == 1), "{rows}");
             assert_eq!(RowSet::from_words(RowSet::all(256).words(), rows), RowSet::all(rows));
             assert_eq!(list(&odd.filter(|row| row % 3 == 0)), expected(|v| v % 6 == 3), "{rows}");
+            assert_eq!(third.runs().flatten().collect::<Vec<_>>(), list(&third), "{rows}");
+            let whole = RowSet::all(rows);
+            assert_eq!(whole.runs().next(), Some(0..rows).filter(|_| rows > 0));
             assert!(RowSet::none(rows).is_empty() && !odd.has(rows));
         }
         assert_eq!(RowSet::of(&[1, 2], 100, |_| true).count(), 2);

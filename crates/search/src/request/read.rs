@@ -56,6 +56,8 @@ pub struct SearchRequest {
     pub format: Format,
     /// The form of tensors.
     pub tensors: Form,
+    /// From 1 the result tells what was done, and what has no effect.
+    pub trace: usize,
     /// Whether the result tells how long it took.
     pub timing: bool,
     /// What ranking reads.
@@ -116,6 +118,7 @@ impl SearchRequest {
                     .ok_or_else(|| wrong("format.tensors", &name, "a form"))?,
             },
             timing: read.text("presentation.timing").as_deref() == Some("true"),
+            trace: read.count("trace.level")?.unwrap_or(0),
             rank: read.rank()?,
             warnings,
             values: Values::default(),

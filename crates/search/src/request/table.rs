@@ -133,7 +133,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("grouping.", &[], Text, "", Ignored("groupings are not supported yet"), "limits of groupings"),
     row("recall", &[], Text, "", Refused(LATER), "what hits must have without being ranked for it"),
     row("streaming.", &[], Text, "", Refused("documents are indexed, not streamed"), "the documents that are streamed"),
-    row("trace.level", &["tracelevel"], Count, "0", Ignored(LATER), "tell what was done"),
+    row("trace.level", &["tracelevel"], Count, "0", Read, "from 1 tell what was done, and which parameters have no effect"),
     row("trace.", &[], Text, "", Ignored(LATER), "what is told of what was done"),
     row("explainLevel", &[], Count, "0", Ignored(LATER), "tell how the query was understood"),
     row("sorting.degrading", &[], Bool, "true", Ignored("all matches are ordered"), "order the best by an attribute only"),

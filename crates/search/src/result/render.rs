@@ -20,6 +20,8 @@ pub struct SearchResult {
     pub errors: Vec<SearchError>,
     /// How long it took, if that was asked for.
     pub timing: Option<Timing>,
+    /// What whoever asks should know: what has no effect, and what was done, if that was asked for.
+    pub trace: Vec<String>,
 }
 
 /// A hit.
@@ -86,6 +88,11 @@ impl SearchResult {
             root.push(("children".to_owned(), Item::List(hits)));
         }
         let mut whole = Vec::new();
+        if !self.trace.is_empty() {
+            let message = |text: &String| Item::map([("message", Item::text(text))]);
+            let messages = self.trace.iter().map(message).collect();
+            whole.push(("trace".to_owned(), Item::map([("children", Item::List(messages))])));
+        }
         if let Some(timing) = &self.timing {
             let timing = Item::map([
                 ("querytime", Item::Number(timing.query)),

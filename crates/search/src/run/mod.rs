@@ -25,7 +25,7 @@ use crate::matching::Matcher;
 use crate::query::SearchError;
 use crate::rank::{RankError, RankOptions, RankPlan};
 use crate::request::SearchRequest;
-use crate::result::{SearchResult, Timing, merge};
+use crate::result::{Partial, SearchResult, Timing, merge};
 
 /// Documents that can be searched.
 #[derive(Clone, Copy)]
@@ -75,11 +75,30 @@ fn run(
         summary_fetch: (all - query).as_secs_f64(),
         search: all.as_secs_f64(),
     };
+    let trace = match request.trace {
+        0 => Vec::new(),
+        _ => trace(&prepared, &partial, timing),
+    };
     Ok(SearchResult {
         total: partial.total,
         coverage: Some(partial.coverage),
         hits,
         errors: partial.errors,
         timing: request.timing.then_some(timing),
+        trace,
     })
+}
+
+/// What was done.
+fn trace(prepared: &Prepared, partial: &Partial, timing: Timing) -> Vec<String> {
+    let mut messages = prepared.warnings.clone();
+    messages.extend(prepared.plan.notes(&prepared.rank));
+    messages.push(format!(
+        "matched and ranked {} of {} documents by profile {} in {:.3} ms",
+        partial.total,
+        partial.coverage.covered,
+        prepared.plan.profile(),
+        timing.query * 1000.0
+    ));
+    messages
 }
