@@ -340,6 +340,8 @@ impl Sessions {
     fn remove(&mut self, which: impl Fn(&Session) -> bool) {
         for session in self.list.extract_if(.., |session| which(session)) {
             self.folder.remove(session.id);
+            // The next session may have its number.
+            self.ready = self.ready.take().filter(|ready| ready.session != session.id);
         }
     }
 }
