@@ -23,6 +23,7 @@ const SCHEMA: &str = "schema music {
     field price type float { indexing: summary | attribute }
     field tags type weightedset<string> { indexing: summary | attribute }
     field taste type tensor<float>(x[2]) { indexing: attribute }
+    field notes type map<string,array<float>> { indexing: summary }
   }
   document-summary short { summary title {} }
   rank-profile taste {
@@ -102,7 +103,7 @@ impl Music {
 
 fn albums() -> Vec<Json> {
     vec![
-        json!({"title": "Blue", "year": 1971, "price": 9.5, "tags": {"folk": 3}, "taste": [1, 0]}),
+        json!({"title": "Blue", "year": 1971, "price": 9.5, "tags": {"folk": 3}, "taste": [1, 0], "notes": {"a": [0.1, 2]}}),
         json!({"title": "Hejira", "year": 1976, "tags": {"folk": 1, "jazz": 2}, "taste": [0.5, 0.5]}),
         json!({"title": "kind", "year": 1959, "price": 0.1, "taste": [0, 1]}),
         json!({"title": "", "taste": [0, 0]}),
@@ -150,7 +151,7 @@ fn hits_have_scores_fields_and_features() {
                 1972.0,
                 json!({
                     "sddocname": "music", "documentid": "id:m:music::0", "title": "Blue", "year": 1971, "price": 9.5,
-                    "tags": {"folk": 3},
+                    "tags": {"folk": 3}, "notes": {"a": [0.1, 2.0]},
                     "matchfeatures": {"attribute(year)": 1971.0, "closeness(field,taste)": close},
                     "summaryfeatures": {"firstPhase": 1.0}
                 })

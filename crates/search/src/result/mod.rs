@@ -17,4 +17,4 @@ pub use partial::{
 };
 pub use render::{Hit, SearchResult, Timing, render};
 pub use summary::{Summary, SummaryColumn};
-pub use values::{column_value, item_of};
+pub use values::item_of;

@@ -3,7 +3,7 @@
 use stead_expr::Value;
 use stead_expr::codec::binary::decode;
 use stead_expr::codec::json::{Form, to_json};
-use stead_store::View;
+use stead_store::DataType;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::prepare::ranking_error;
@@ -11,7 +11,7 @@ use super::{Prepared, Searcher};
 use crate::matching::Matcher;
 use crate::query::SearchError;
 use crate::rank::{Lists, RankOptions};
-use crate::result::{FeatureValue, Hit, Item, Partial, PartialHit, column_value};
+use crate::result::{FeatureValue, Hit, Item, Partial, PartialHit, SummaryColumn, item_of};
 
 const SUMMARY: Lists = Lists { of_match: false, of_summary: true };
 
@@ -66,9 +66,16 @@ fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[String], hit: &Part
     if summary.has_id {
         fields.push(("documentid".to_owned(), Item::text(document)));
     }
-    for column in &summary.columns {
-        let value = field(view, &column.source, hit.lid, prepared.tensors);
-        fields.extend(value.map(|value| (column.name.clone(), value)));
+    let kind = view.kind();
+    let source = |column: &SummaryColumn| kind.field(&column.source);
+    let sources: Vec<Option<(usize, &DataType)>> = summary.columns.iter().map(source).collect();
+    let is_wanted = |field: usize| sources.iter().flatten().any(|(at, _)| *at == field);
+    let values = view.some_fields(hit.lid, is_wanted).unwrap_or_default();
+    for (column, source) in summary.columns.iter().zip(&sources) {
+        let Some((at, of)) = source else { continue };
+        let value = values.iter().find(|(field, _)| field == at);
+        let item = value.and_then(|(_, value)| item_of(value, of, kind, prepared.tensors));
+        fields.extend(item.map(|item| (column.name.clone(), item)));
     }
     if !names.is_empty() {
         let pair = |(name, value): (&String, &FeatureValue)| {
@@ -92,13 +99,6 @@ fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[String], hit: &Part
         }
     };
     Hit { id, relevance: hit.relevance, source: searcher.cluster.to_owned(), fields }
-}
-
-/// The value of a field. What is no attribute has no value in memory.
-fn field(view: &View, name: &str, lid: u32, form: Form) -> Option<Item> {
-    let attribute = view.attribute(name)?;
-    let (column, row) = attribute.at(lid)?;
-    column_value(column, &attribute.about().kind, row, form)
 }
 
 fn feature_item(value: &Value, form: Form) -> Item {
