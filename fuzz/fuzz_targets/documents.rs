@@ -6,7 +6,7 @@ use stead_app::application::Application;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_search::RankQuery;
-use stead_store::{DocumentType, Documents};
+use stead_store::{DocumentType, Documents, Operation};
 
 const SCHEMA: &str = "schema doc {
   document doc {
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     let kind = DocumentType::new(application.schema("doc").expect("the schema"));
     // In small pieces too: where a piece ends must not show.
     let whole = Documents::read(kind.clone(), data, &mut |_| {});
-    let pieces = Documents::read(kind, std::io::BufReader::with_capacity(3, data), &mut |_| {});
+    let pieces = Documents::read(kind.clone(), std::io::BufReader::with_capacity(3, data), &mut |_| {});
     match (whole, pieces) {
         (Ok(whole), Ok(pieces)) => {
             assert_eq!(whole.view().len(), pieces.view().len());
@@ -42,6 +42,7 @@ fuzz_target!(|data: &[u8]| {
         }
         (whole, pieces) => assert_eq!(whole.err(), pieces.err()),
     }
+    let _operation = Operation::read(&kind, data);
     if let Ok(json) = serde_json::from_slice(data) {
         let _query = RankQuery::from_json(&json);
     }

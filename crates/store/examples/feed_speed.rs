@@ -101,12 +101,13 @@ fn put(at: u64, vectors: &TensorType) -> Result<Operation, Box<dyn Error>> {
         (4, FieldValue::Text("a text of words ".repeat(29))),
     ];
     let document = format!("id:n:post::{at}");
-    Ok(Operation { operation: 0, document, action: Action::Put(fields) })
+    let action = Action::Put { fields, create: false };
+    Ok(Operation { operation: 0, document, condition: None, action })
 }
 
 /// The bytes of what a document says.
 fn payload(operation: &Operation) -> usize {
-    let Action::Put(fields) = &operation.action else { return 0 };
+    let Action::Put { fields, .. } = &operation.action else { return 0 };
     let bytes = |(_, value): &(usize, FieldValue)| match value {
         FieldValue::Text(text) => text.len(),
         FieldValue::Tensor(tensor) => tensor.cells().len() * tensor.kind().cell().size(),

@@ -45,6 +45,7 @@ mod kind;
 mod live;
 mod operation;
 mod position;
+mod selection;
 mod value;
 
 pub use body::BodyError;
@@ -60,4 +61,5 @@ pub use kind::{AttributeColumn, DataType, DocumentType, StructType};
 pub use live::{AttributeView, Bits, Block, Collection, Reader, View};
 pub use operation::{Action, Operation};
 pub use position::Position;
+pub use selection::{Selected, Selection, SelectionError};
 pub use value::FieldValue;

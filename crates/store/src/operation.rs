@@ -4,6 +4,7 @@ use crate::change::Change;
 use crate::error::FeedError;
 use crate::json::read_operation;
 use crate::kind::DocumentType;
+use crate::selection::Selection;
 use crate::value::FieldValue;
 
 /// Something that is done with a document.
@@ -13,6 +14,8 @@ pub struct Operation {
     pub operation: u128,
     /// The id of the document.
     pub document: String,
+    /// What must be true of the document, or nothing is done.
+    pub condition: Option<Selection>,
     /// What is done.
     pub action: Action,
 }
@@ -21,7 +24,12 @@ pub struct Operation {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// It has these fields from now on: their numbers and values.
-    Put(Vec<(usize, FieldValue)>),
+    Put {
+        /// The fields.
+        fields: Vec<(usize, FieldValue)>,
+        /// Whether a document that is not there is put whatever the condition says.
+        create: bool,
+    },
     /// Some of its fields change, one change after the other.
     Update {
         /// The changes.

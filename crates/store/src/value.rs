@@ -2,6 +2,7 @@
 
 use stead_expr::Value;
 
+use crate::body::{self, BodyError};
 use crate::position::Position;
 
 /// The value of a field of a document.
@@ -40,6 +41,22 @@ impl FieldValue {
             FieldValue::Integer(number) => Some(number.to_string()),
             _ => None,
         }
+    }
+
+    /// The value as bytes, in a format that other processes and later versions read.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        body::put_value(self, &mut bytes);
+        bytes
+    }
+
+    /// A value from its bytes.
+    ///
+    /// # Errors
+    /// When the bytes are none. Nothing is allocated beyond what they can fill.
+    pub fn from_bytes(bytes: &[u8]) -> Result<FieldValue, BodyError> {
+        body::value(bytes)
     }
 
     /// The member of a struct.

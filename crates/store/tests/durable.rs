@@ -10,14 +10,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use harness::{Chance, Fields, Model, kind, seeds};
 use stead_log::{LogOptions, SeededRng, SimIo};
 use stead_store::{
-    Action, Change, Edit, FieldValue, Operation, Outcome, Store, StoreError, StoreOptions, View,
+    Action, Change, Edit, FieldValue, Operation, Operator, Outcome, Store, StoreError,
+    StoreOptions, View,
 };
 
 fn options() -> StoreOptions {
     // Small, so that there are many segments.
     let log =
         LogOptions { segment_bytes: 64 << 10, max_record_bytes: 32 << 10, ..LogOptions::default() };
-    StoreOptions { log }
+    StoreOptions { log, ..StoreOptions::default() }
 }
 
 fn open(io: &SimIo, seed: u64) -> Result<Store, StoreError> {
@@ -41,10 +42,10 @@ fn operation(chance: &Chance, at: u128, model: &mut Model) -> Operation {
             let create = chance.below(2) == 0;
             Action::Update { changes: changes.into_iter().map(one).collect(), create }
         }
-        _ => Action::Put(chance.fields(&kind)),
+        _ => Action::Put { fields: chance.fields(&kind), create: false },
     };
     match &action {
-        Action::Put(fields) => drop(model.insert(document.clone(), fields.clone())),
+        Action::Put { fields, .. } => drop(model.insert(document.clone(), fields.clone())),
         Action::Remove => drop(model.remove(&document)),
         Action::Update { changes, create } => {
             if *create {
@@ -53,7 +54,7 @@ fn operation(chance: &Chance, at: u128, model: &mut Model) -> Operation {
             model.entry(document.clone()).and_modify(|fields| update(fields, changes));
         }
     }
-    Operation { operation: at, document, action }
+    Operation { operation: at, document, condition: None, action }
 }
 
 fn update(fields: &mut Fields, changes: &[Change]) {
@@ -120,6 +121,43 @@ fn what_was_acknowledged_is_found_after_a_crash() {
     seeds("durable acknowledged", 20, run);
 }
 
+/// Several threads at once: each knows its own documents, and finds what it was told is done.
+#[test]
+fn whoever_was_told_sees_what_was_done() {
+    let store = open(&SimIo::new(3), 3).unwrap();
+    let (count, reader) = (kind().field("count").unwrap().0, store.reader("shop").unwrap());
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, reader) = (&store, reader.clone());
+            scope.spawn(move || {
+                for at in 0..60_i64 {
+                    let document = format!("id:n:shop::{thread}-{}", at % 7);
+                    let change = Change {
+                        field: count,
+                        path: Vec::new(),
+                        edit: Edit::Calculate(Operator::Add, 1.0),
+                    };
+                    let (fields, changes) = (vec![(count, FieldValue::Integer(0))], vec![change]);
+                    let action = match at < 7 {
+                        true => Action::Put { fields, create: false },
+                        false => Action::Update { changes, create: false },
+                    };
+                    let operation = Operation {
+                        operation: 0,
+                        document: document.clone(),
+                        condition: None,
+                        action,
+                    };
+                    assert_eq!(store.submit_wait("shop", operation), Ok(Outcome::Applied));
+                    let view = reader.view();
+                    let found = view.fields(view.find(&document).unwrap()).unwrap();
+                    assert_eq!(found, [(count, FieldValue::Integer(at / 7))]);
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn a_store_whose_log_has_failed_stops() {
     let io = SimIo::new(1);
@@ -127,7 +165,8 @@ fn a_store_whose_log_has_failed_stops() {
     let put = |number: i64| Operation {
         operation: 0,
         document: "id:n:shop::1".to_owned(),
-        action: Action::Put(vec![(0, FieldValue::Integer(number))]),
+        condition: None,
+        action: Action::Put { fields: vec![(0, FieldValue::Integer(number))], create: false },
     };
     assert_eq!(store.submit_wait("shop", put(1)), Ok(Outcome::Applied));
     io.power_off_after(0);

@@ -224,6 +224,67 @@ fn documents_that_are_not_there_are_made_where_that_is_asked_for() {
 }
 
 #[test]
+fn conditions_decide_what_is_done() {
+    let store = store();
+    let (one, two) = (json!({"count": 1, "name": "x"}), json!({"count": 2}));
+    submit(&store, &json!({"put": ID, "fields": one}));
+    let update = json!({"count": {"increment": 1}});
+    for (label, operation, expected) in [
+        (
+            "false",
+            json!({"update": ID, "condition": "shop.count == 2", "fields": update}),
+            Outcome::ConditionFailed,
+        ),
+        (
+            "true",
+            json!({"update": ID, "condition": "shop.count == 1 and shop.name = \"x*\"", "fields": update}),
+            Outcome::Applied,
+        ),
+        (
+            "another type",
+            json!({"remove": ID, "condition": "house.count == 2"}),
+            Outcome::ConditionFailed,
+        ),
+        (
+            "a put",
+            json!({"put": ID, "condition": "shop.count == 1", "fields": one}),
+            Outcome::ConditionFailed,
+        ),
+        (
+            "a put that may be",
+            json!({"put": ID, "condition": "shop.count == 2", "fields": two}),
+            Outcome::Applied,
+        ),
+        ("a remove", json!({"remove": ID, "condition": "shop.name == null"}), Outcome::Applied),
+        (
+            "not there",
+            json!({"put": ID, "condition": "true", "fields": one}),
+            Outcome::ConditionFailed,
+        ),
+        ("not there, update", json!({"update": ID, "condition": "true"}), Outcome::ConditionFailed),
+        ("not there, remove", json!({"remove": ID, "condition": "true"}), Outcome::ConditionFailed),
+        (
+            "not there, create",
+            json!({"put": ID, "create": true, "condition": "false", "fields": one}),
+            Outcome::Applied,
+        ),
+    ] {
+        assert_eq!(submit(&store, &operation), expected, "{label}");
+    }
+    for (condition, expected) in [
+        (
+            json!("shop.count =="),
+            "condition: selection, character 13: expected a value, found the end",
+        ),
+        (json!(1), "condition: expected a selection as a text, found 1"),
+    ] {
+        let json = json!({"remove": ID, "condition": condition}).to_string();
+        let error = Operation::read(&kind(), json.as_bytes()).unwrap_err();
+        assert_eq!(error.to_string(), format!("line 1: {ID}: {expected}"));
+    }
+}
+
+#[test]
 fn an_operation_with_an_id_is_done_once() {
     let store = store();
     submit(&store, &json!({"put": ID, "fields": {"count": 1}}));

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::UNIX_EPOCH;
 
-use stead_log::{Io, Log, LogOptions, Recovery, Rng, tag};
+use stead_log::{Clock, Io, Log, LogOptions, Recovery, Rng, SystemClock, tag};
 
 use super::record::{Fields, Record, Write, begin, encode};
 use super::writer::{Durable, Ids, Pending, Seen, Writer};
@@ -14,12 +15,15 @@ use crate::error::StoreError;
 use crate::kind::DocumentType;
 use crate::live::{Collection, Reader};
 use crate::operation::{Action, Operation};
+use crate::selection::Selected;
 
 /// How a store keeps its documents.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct StoreOptions {
     /// How the log is written. Its tag is that of the store.
     pub log: LogOptions,
+    /// What `now()` of conditions is told by.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for StoreOptions {
@@ -31,7 +35,7 @@ impl Default for StoreOptions {
             queue_bytes: 64 << 20,
             ..LogOptions::default()
         };
-        StoreOptions { log }
+        StoreOptions { log, clock: Arc::new(SystemClock::default()) }
     }
 }
 
@@ -58,6 +62,7 @@ pub struct Store {
     log: Option<Log>,
     applier: Option<JoinHandle<()>>,
     recovery: Recovery,
+    clock: Arc<dyn Clock>,
 }
 
 /// What is known of a type where operations are submitted.
@@ -110,7 +115,14 @@ impl Store {
         let (sender, receiver) = channel();
         let pending = Arc::new(Mutex::new(Pending::new(collections.len(), sender, ids)));
         let applier = start(Writer { collections, pending: pending.clone() }, receiver)?;
-        Ok(Store { types, pending, log: Some(log), applier: Some(applier), recovery })
+        Ok(Store {
+            types,
+            pending,
+            log: Some(log),
+            applier: Some(applier),
+            recovery,
+            clock: options.clock,
+        })
     }
 
     /// What was found when the store was opened.
@@ -159,6 +171,7 @@ impl Store {
         operation: Operation,
         done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
+        let now = self.clock.wall().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs() as i64);
         let (stored, mut done): (_, Done) = (self.stored(name)?, Box::new(done));
         let log = self.log.as_ref().ok_or(StoreError::Closed)?;
         let mut pending = lock(&self.pending);
@@ -171,7 +184,7 @@ impl Store {
                 return Ok(());
             }
         }
-        let id = operation.document.clone();
+        let (id, number_of_operation) = (operation.document.clone(), operation.operation);
         // A view that is taken behind this has what no longer waits.
         let known = || match pending.document(stored.number, &id) {
             Some(waiting) => waiting.clone(),
@@ -180,7 +193,7 @@ impl Store {
                 view.find(&id).and_then(|lid| view.fields(lid)).map(Arc::new)
             }
         };
-        let (write, fields) = match resolve(&stored.kind, operation.action, known) {
+        let (write, fields) = match resolve(&stored.kind, operation, known, now) {
             Ok(resolved) => resolved,
             Err(outcome) => {
                 drop(pending);
@@ -188,15 +201,14 @@ impl Store {
                 return Ok(());
             }
         };
-        let record = Record { operation: operation.operation, id: id.clone(), write };
+        let record = Record { operation: number_of_operation, id: id.clone(), write };
         let payload = encode(&stored.kind, &record);
         let (number, sender) = (stored.number, pending.sender().ok_or(StoreError::Closed)?);
-        let operation = record.operation;
         let lsn = log.append(payload, move |durable| {
             // The applier lives as long as the log has callbacks to call.
             let _ = sender.send(Durable { number, record, durable, done });
         })?;
-        pending.add(number, id, lsn, fields, operation);
+        pending.add(number, id, lsn, fields, number_of_operation);
         Ok(())
     }
 
@@ -240,20 +252,38 @@ type Known = Option<Arc<Fields>>;
 /// What an operation does with a document, and what the document is then; or that nothing is to be done.
 fn resolve(
     kind: &DocumentType,
-    action: Action,
+    operation: Operation,
     known: impl FnOnce() -> Known,
+    now: i64,
 ) -> Result<(Write, Known), Outcome> {
-    let (changes, create) = match action {
-        Action::Put(fields) => {
+    let Operation { document, condition, action, .. } = operation;
+    let create = match &action {
+        Action::Put { create, .. } | Action::Update { create, .. } => *create,
+        Action::Remove => false,
+    };
+    // A put without a condition does not care what is there.
+    let is_needed = condition.is_some() || !matches!(action, Action::Put { .. });
+    let known = if is_needed { known() } else { None };
+    match (&condition, &known) {
+        (Some(condition), Some(fields)) => {
+            let selected = Selected { kind, id: &document, fields, now };
+            if !condition.selects(&selected) {
+                return Err(Outcome::ConditionFailed);
+            }
+        }
+        // A document that is not there is not what a condition wants.
+        (Some(_), None) if !create => return Err(Outcome::ConditionFailed),
+        _ => {}
+    }
+    let changes = match action {
+        Action::Put { fields, .. } => {
             let fields = Arc::new(fields);
             return Ok((Write::Put(fields.clone()), Some(fields)));
         }
-        Action::Remove => {
-            return known().map(|_| (Write::Remove, None)).ok_or(Outcome::Absent);
-        }
-        Action::Update { changes, create } => (changes, create),
+        Action::Remove => return known.map(|_| (Write::Remove, None)).ok_or(Outcome::Absent),
+        Action::Update { changes, .. } => changes,
     };
-    let Some(known) = known() else {
+    let Some(known) = known else {
         if !create {
             return Err(Outcome::Absent);
         }

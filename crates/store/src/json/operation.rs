@@ -7,6 +7,7 @@ use super::value::{Reader, shown};
 use crate::error::FeedError;
 use crate::kind::DocumentType;
 use crate::operation::{Action, Operation};
+use crate::selection::Selection;
 use crate::value::FieldValue;
 
 /// A document to put.
@@ -61,7 +62,10 @@ pub(crate) fn read_operation(
         }
     };
     let action = match verb {
-        "put" => Action::Put(put(kind, line, document.clone(), object)?.fields),
+        "put" => {
+            let Put { fields, .. } = put(kind, line, document.clone(), object)?;
+            Action::Put { fields, create }
+        }
         "remove" => Action::Remove,
         _ => {
             let mut changes = Vec::new();
@@ -81,7 +85,18 @@ pub(crate) fn read_operation(
             Action::Update { changes, create }
         }
     };
-    Ok(Operation { operation: 0, document, action })
+    let condition = match object.get("condition") {
+        None => None,
+        Some(Json::String(text)) => {
+            let condition = Selection::parse(text);
+            Some(condition.map_err(|e| fail(None, format!("condition: {e}")))?)
+        }
+        Some(other) => {
+            let text = format!("condition: expected a selection as a text, found {}", shown(other));
+            return Err(fail(None, text));
+        }
+    };
+    Ok(Operation { operation: 0, document, condition, action })
 }
 
 fn object(line: usize, bytes: &[u8]) -> Result<Map<String, Json>, FeedError> {
