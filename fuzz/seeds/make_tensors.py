@@ -35,6 +35,8 @@ expressions = {
     "subspaces": "filter_subspaces(map_subspaces(s,f(b)(b*2)),f(b)(sum(b)>3))",
     "convenience": "softmax(v,x)*matmul(m,v,x)+cosine_similarity(v,v,x)+unpack_bits(m)",
     "order": "top(2,l) * cell_order(l,min)",
+    "whole": "concat(i,cell_cast(v,int16),x) + tensor<uint8>(x[6])(x)",
+    "sizes": "softmax(q,x) * v + sum(concat(q,q,x)){x:1-a}",
     "feature": "fieldMatch(title).completeness + foo(1,'b c',bar(2))",
 }
 for name, text in expressions.items():
@@ -48,6 +50,9 @@ forms = {
     "blocks": ("tensor<bfloat16>(x{},y[2])", {"blocks": {"a": [1, 2], "b": "3F803F00"}}),
     "mixed": ("tensor(a{},x{},y[2])", {"blocks": [{"address": {"a": "p", "x": "q"}, "values": [1, 2]}]}),
     "number": ("double", {"values": [5]}),
+    "whole": ("tensor<int64>(x[2])", [9007199254740993, "-9223372036854775808"]),
+    "bits": ("tensor<bool>(x{})", {"a": True, "b": 0}),
+    "sizes": ("tensor<float16>(x{},y[],z[])", {"blocks": {"a": [[1, 2], [3, 4]]}}),
 }
 for name, (kind, value) in forms.items():
     save("tensor_json", name, f"{kind}\n{json.dumps(value)}".encode())
