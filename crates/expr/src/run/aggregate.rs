@@ -3,6 +3,7 @@
 use super::blocks::Sorter;
 use super::column::Column;
 use super::dense::{Axis, Real, coalesce, each_line};
+use super::pool::Pool;
 use crate::functions::{Aggregator, Gather, median};
 use crate::types::{CellType, TensorType};
 use crate::value::{Cells, Label};
@@ -13,26 +14,35 @@ pub(super) fn reduce(
     out: &TensorType,
     kind: &TensorType,
     column: &Column<'_>,
+    pool: &mut Pool,
 ) -> Column<'static> {
-    let groups = group(out, kind, column);
+    let groups = group(out, kind, column, pool);
     let axes = axes(out, kind);
+    let mut counts = pool.offsets();
+    counts.resize(groups.blocks, 0);
+    groups.targets.iter().for_each(|t| counts[*t as usize] += 1);
     let work = Work {
         axes: &axes,
         targets: &groups.targets,
+        counts: &counts,
         size: kind.block_size(),
         out_size: out.block_size(),
         out_blocks: groups.blocks,
     };
     let is_wide = column.cells.cell_type().decay() == CellType::Double;
-    let numbers = if is_wide {
-        work.run(aggregator, &column.cells.doubles())
+    let mut numbers = pool.doubles();
+    if is_wide {
+        let cells = pool.wide_doubles(&column.cells);
+        work.run(aggregator, &cells, &mut numbers);
+        pool.recycle_cells(Cells::Double(cells));
     } else {
-        work.run(aggregator, &column.cells.floats())
-    };
-    let cells = match out.cell() {
-        CellType::Double => Cells::Double(numbers.into()),
-        cell => Cells::from_numbers(cell, &numbers),
-    };
+        let cells = pool.wide_floats(&column.cells);
+        work.run(aggregator, &cells, &mut numbers);
+        pool.recycle_cells(Cells::Float(cells));
+    }
+    let cells = pool.narrow(numbers, out.cell());
+    pool.recycle_places(counts);
+    pool.recycle_places(groups.targets);
     match groups.offsets {
         Some(offsets) => Column::sparse(offsets, groups.labels, cells),
         None => Column::dense(column.rows, cells),
@@ -47,19 +57,21 @@ struct Groups {
     blocks: usize,
 }
 
-fn group(out: &TensorType, kind: &TensorType, column: &Column<'_>) -> Groups {
+fn group(out: &TensorType, kind: &TensorType, column: &Column<'_>, pool: &mut Pool) -> Groups {
     let is_kept = |name: &str| out.dimension(name).is_some();
     let kept: Vec<usize> =
         kind.mapped().enumerate().filter(|(_, d)| is_kept(&d.name)).map(|(at, _)| at).collect();
     let width = kind.mapped_count();
-    let mut targets = vec![0; column.block_count()];
+    let mut targets = pool.offsets();
+    targets.resize(column.block_count(), 0);
     if kept.is_empty() {
         for row in 0..column.rows {
             targets[column.blocks(row)].fill(row as u32);
         }
         return Groups { offsets: None, labels: Vec::new(), targets, blocks: column.rows };
     }
-    let (mut offsets, mut labels, mut blocks) = (vec![0], Vec::new(), 0);
+    let (mut offsets, mut labels, mut blocks) = (pool.offsets(), pool.labels(), 0);
+    offsets.push(0);
     let mut sorter = Sorter::new(kept.len());
     for row in 0..column.rows {
         let range = column.blocks(row);
@@ -101,31 +113,30 @@ struct Work<'w> {
     axes: &'w [Axis],
     /// The block of the result for each block.
     targets: &'w [u32],
+    /// How many blocks each block of the result gathers.
+    counts: &'w [u32],
     size: usize,
     out_size: usize,
     out_blocks: usize,
 }
 
 impl Work<'_> {
-    fn run<T: Real>(&self, aggregator: Aggregator, cells: &[T]) -> Vec<f64> {
+    /// Adds the cells of the result to an empty list.
+    fn run<T: Real>(&self, aggregator: Aggregator, cells: &[T], result: &mut Vec<f64>) {
         if aggregator == Aggregator::Median {
-            return self.medians(cells);
+            return result.extend(self.medians(cells));
         }
-        let mut result = Vec::new();
-        aggregator.visit(Folding { work: self, cells, result: &mut result });
-        // How many cells became one: the same for all cells of a block of the result.
-        let mut counts = vec![0_usize; self.out_blocks];
-        self.targets.iter().for_each(|t| counts[*t as usize] += self.size / self.out_size);
-        for (block, count) in counts.iter().enumerate() {
+        aggregator.visit(Folding { work: self, cells, result });
+        for (block, count) in self.counts.iter().enumerate() {
             let cells = &mut result[block * self.out_size..][..self.out_size];
-            if *count == 0 {
+            let count = *count as usize * (self.size / self.out_size);
+            if count == 0 {
                 // Gathering nothing gives 0, whatever the aggregator.
                 cells.fill(0.0);
             } else if aggregator == Aggregator::Avg {
-                cells.iter_mut().for_each(|c| *c /= *count as f64);
+                cells.iter_mut().for_each(|c| *c /= count as f64);
             }
         }
-        result
     }
 
     fn medians<T: Real>(&self, cells: &[T]) -> Vec<f64> {
@@ -152,7 +163,7 @@ struct Folding<'f, T> {
 impl<T: Real> Gather for Folding<'_, T> {
     fn gather(self, start: f64, step: impl Fn(f64, f64) -> f64 + Copy) {
         let work = self.work;
-        *self.result = vec![start; work.out_blocks * work.out_size];
+        self.result.resize(work.out_blocks * work.out_size, start);
         for (block, target) in work.targets.iter().enumerate() {
             let cells = &self.cells[block * work.size..];
             let result = &mut self.result[*target as usize * work.out_size..];

@@ -4,6 +4,7 @@ use super::blocks::{Pairs, pair};
 use super::column::{Column, rows_of};
 use super::dense::{Axis, Real, coalesce, join_axes, join_block};
 use super::nested;
+use super::pool::Pool;
 use super::size::{StepError, check};
 use crate::functions::Visit2;
 use crate::ir::Binary;
@@ -16,6 +17,7 @@ pub(super) fn join(
     out: &TensorType,
     left: (&TensorType, &Column<'_>),
     right: (&TensorType, &Column<'_>),
+    pool: &mut Pool,
 ) -> Result<Column<'static>, StepError> {
     let rows = rows_of(&[left.1, right.1]);
     let (size_a, size_b) = (left.0.block_size(), right.0.block_size());
@@ -26,12 +28,12 @@ pub(super) fn join(
         let step = |column: &Column<'_>, size| if column.rows == 1 { 0 } else { size };
         axes.insert(0, Axis { len: rows, a: step(left.1, size_a), b: step(right.1, size_b) });
         let work = Work { axes: &coalesce(axes), pairs: &[(0, 0)], size_a, size_b };
-        let cells = cells(function, out.cell(), &left.1.cells, &right.1.cells, &work)?;
+        let cells = cells(function, out.cell(), (&left.1.cells, &right.1.cells), &work, pool)?;
         return Ok(Column::dense(rows, cells));
     }
     let Pairs { offsets, labels, pairs } = pair(out, left, right, rows)?;
     let work = Work { axes: &axes, pairs: &pairs, size_a, size_b };
-    let cells = cells(function, out.cell(), &left.1.cells, &right.1.cells, &work)?;
+    let cells = cells(function, out.cell(), (&left.1.cells, &right.1.cells), &work, pool)?;
     Ok(Column::sparse(offsets, labels, cells))
 }
 
@@ -47,33 +49,37 @@ pub(super) struct Work<'w> {
 pub(super) fn cells(
     function: &Binary,
     cell: CellType,
-    a: &Cells<'_>,
-    b: &Cells<'_>,
+    (a, b): (&Cells<'_>, &Cells<'_>),
     work: &Work<'_>,
+    pool: &mut Pool,
 ) -> Result<Cells<'static>, StepError> {
-    let is_wide = |cells: &Cells<'_>| matches!(cells, Cells::Double(_));
-    Ok(match (cell, is_wide(a), is_wide(b)) {
-        (CellType::Double, ..) => {
-            let mut out: Vec<f64> = Vec::new();
-            run(function, &a.doubles(), &b.doubles(), &mut out, work)?;
-            Cells::Double(out.into())
-        }
+    if cell == CellType::Double {
+        let (a, b) = (pool.wide_doubles(a), pool.wide_doubles(b));
+        let mut out = pool.doubles();
+        run(function, &a, &b, &mut out, work)?;
+        [a, b].into_iter().for_each(|list| pool.recycle_cells(Cells::Double(list)));
+        return Ok(Cells::Double(out.into()));
+    }
+    let mut out = pool.floats();
+    match (a, b) {
         // A number beside floats keeps its precision until the result is rounded.
-        (_, true, _) => Cells::Float(run_floats(function, &a.doubles(), &b.floats(), work)?.into()),
-        (_, _, true) => Cells::Float(run_floats(function, &a.floats(), &b.doubles(), work)?.into()),
-        _ => Cells::Float(run_floats(function, &a.floats(), &b.floats(), work)?.into()),
-    })
-}
-
-fn run_floats<A: Real, B: Real>(
-    function: &Binary,
-    a: &[A],
-    b: &[B],
-    work: &Work<'_>,
-) -> Result<Vec<f32>, StepError> {
-    let mut out = Vec::new();
-    run(function, a, b, &mut out, work)?;
-    Ok(out)
+        (Cells::Double(a), b) => {
+            let b = pool.wide_floats(b);
+            run(function, a, &b, &mut out, work)?;
+            pool.recycle_cells(Cells::Float(b));
+        }
+        (a, Cells::Double(b)) => {
+            let a = pool.wide_floats(a);
+            run(function, &a, b, &mut out, work)?;
+            pool.recycle_cells(Cells::Float(a));
+        }
+        (a, b) => {
+            let (a, b) = (pool.wide_floats(a), pool.wide_floats(b));
+            run(function, &a, &b, &mut out, work)?;
+            [a, b].into_iter().for_each(|list| pool.recycle_cells(Cells::Float(list)));
+        }
+    }
+    Ok(Cells::Float(out.into()))
 }
 
 struct Joining<'j, A, B, R> {

@@ -3,6 +3,7 @@
 use super::blocks::{Pairs, Sorter, pair};
 use super::column::{Column, rows_of};
 use super::dense::{Axis, coalesce, each_line};
+use super::pool::Pool;
 use super::size::{StepError, check};
 use crate::map_cells;
 use crate::types::TensorType;
@@ -77,24 +78,24 @@ pub(super) fn concat(
     left: (&TensorType, &Column<'_>),
     right: (&TensorType, &Column<'_>),
     is_rounded: bool,
+    pool: &mut Pool,
 ) -> Result<Column<'static>, StepError> {
     let rows = rows_of(&[left.1, right.1]);
-    let Pairs { offsets, labels, pairs } = if out.is_dense() {
-        let of = |column: &Column<'_>, row: usize| column.row(row) as u32;
-        let pairs = (0..rows).map(|row| (of(left.1, row), of(right.1, row))).collect();
-        Pairs { pairs, ..Pairs::default() }
-    } else {
-        pair(out, left, right, rows)?
-    };
-    let size = out.block_size();
-    let mut cells = Cells::zeros(out.cell(), check(pairs.len(), size)?);
+    let is_dense = out.is_dense();
+    let Pairs { offsets, labels, pairs } =
+        if is_dense { Pairs::default() } else { pair(out, left, right, rows)? };
+    let count = if is_dense { rows } else { pairs.len() };
+    let mut cells = pool.zeros(out.cell(), check(count, out.block_size())?);
     let mut begin = 0;
     for (is_left, (kind, column)) in [(true, left), (false, right)] {
-        let block = |p: &(u32, u32)| if is_left { p.0 as usize } else { p.1 as usize };
-        let blocks: Vec<usize> = pairs.iter().map(block).collect();
+        let block = |at: usize| match pairs.get(at) {
+            Some((block, _)) if is_left => *block as usize,
+            Some((_, block)) => *block as usize,
+            None => column.row(at),
+        };
         let part = Part { kind, out, along, begin };
         let from = column.cells.borrowed().convert(out.cell(), is_rounded)?;
-        begin += part.copy(from, &blocks, &mut cells);
+        begin += part.copy(from, count, &block, &mut cells);
     }
     Ok(if out.is_dense() {
         Column::dense(rows, cells)
@@ -114,11 +115,17 @@ struct Part<'p> {
 
 impl Part<'_> {
     /// Copies blocks of cells of the result's type to their part of the result's; returns how many indices along the dimension it has.
-    fn copy(&self, from: Cells<'_>, blocks: &[usize], to: &mut Cells<'static>) -> usize {
+    fn copy(
+        &self,
+        from: Cells<'_>,
+        count: usize,
+        block: &dyn Fn(usize) -> usize,
+        to: &mut Cells<'static>,
+    ) -> usize {
         let own: Vec<(&str, usize)> =
             self.kind.indexed().map(|(d, _)| &*d.name).zip(self.kind.strides()).collect();
         let step = |name: &str| own.iter().find(|(n, _)| *n == name).map_or(0, |(_, s)| *s);
-        let count =
+        let places =
             self.kind.dimension(self.along).and_then(crate::types::Dimension::size).unwrap_or(1);
         let (mut axes, mut shift) = (Vec::new(), 0);
         for ((dimension, size), b) in self.out.indexed().zip(self.out.strides()) {
@@ -127,7 +134,7 @@ impl Part<'_> {
                 shift = self.begin * b;
             }
             axes.push(Axis {
-                len: if is_along { count } else { size },
+                len: if is_along { places } else { size },
                 a: step(&dimension.name),
                 b,
             });
@@ -135,7 +142,7 @@ impl Part<'_> {
         let axes = coalesce(axes);
         let (size, out_size) = (self.kind.block_size(), self.out.block_size());
         let line = |copy: &mut dyn FnMut(usize, usize)| {
-            for (target, block) in blocks.iter().enumerate() {
+            for (target, block) in (0..count).map(block).enumerate() {
                 each_line(&axes, |a, b, axis| {
                     for i in 0..axis.len {
                         copy(
@@ -150,7 +157,7 @@ impl Part<'_> {
             let to = to.to_mut();
             line(&mut |a, b| to[b] = from[a]);
         }, else debug_assert!(false, "cells were cast to the type of the result"));
-        count
+        places
     }
 }
 
@@ -159,6 +166,7 @@ pub(super) fn unpack_bits(
     out: &TensorType,
     is_big_endian: bool,
     column: &Column<'_>,
+    pool: &mut Pool,
 ) -> Result<Column<'static>, StepError> {
     check(column.block_count(), out.block_size())?;
     let shift = |place: u32| if is_big_endian { 7 - place } else { place };
@@ -168,7 +176,8 @@ pub(super) fn unpack_bits(
         Cells::UInt8(cells) => cells.iter().flat_map(|c| bits(*c as i8)).collect(),
         other => other.doubles().iter().flat_map(|c| bits(*c as i8)).collect(),
     };
-    Ok(super::cellwise::with_cells(column, Cells::from_numbers(out.cell(), &numbers)))
+    let cells = Cells::from_numbers(out.cell(), &numbers);
+    Ok(super::cellwise::with_cells(column, cells, pool))
 }
 
 /// Blocks of a column in which a row's blocks are these.

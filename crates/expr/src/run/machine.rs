@@ -198,7 +198,7 @@ impl<'p> Machine<'p> {
         let step = &self.program.steps[at];
         if step.op == Op::If {
             let side = |at: usize| step.operands.get(at).and_then(|o| self.get(*o));
-            return Ok(choose(&step.kind, [side(0), side(1), side(2)]));
+            return Ok(choose(&step.kind, [side(0), side(1), side(2)], pool));
         }
         if let Op::Fused(fused) = &step.op {
             let operand = |o: &usize| {

@@ -3,6 +3,7 @@
 use super::column::{Column, rows_of};
 use super::dense::Axis;
 use super::join::{Work, cells};
+use super::pool::Pool;
 use super::size::StepError;
 use crate::ir::Binary;
 use crate::types::TensorType;
@@ -23,6 +24,7 @@ pub(super) fn merge(
     out: &TensorType,
     left: &Column<'_>,
     right: &Column<'_>,
+    pool: &mut Pool,
 ) -> Result<Column<'static>, StepError> {
     let rows = rows_of(&[left, right]);
     let (width, size) = (out.mapped_count(), out.block_size());
@@ -60,7 +62,7 @@ pub(super) fn merge(
     }
     let axes = [Axis { len: size, a: 1, b: 1 }];
     let work = Work { axes: &axes, pairs: &pairs, size_a: size, size_b: size };
-    let both = cells(function, out.cell(), &left.cells, &right.cells, &work)?;
+    let both = cells(function, out.cell(), (&left.cells, &right.cells), &work, pool)?;
     let all = together(out, &sources, [&left.cells, &right.cells, &both]);
     Ok(if out.is_dense() { Column::dense(rows, all) } else { Column::sparse(offsets, labels, all) })
 }

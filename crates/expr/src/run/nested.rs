@@ -3,6 +3,7 @@
 use super::column::{Column, rows_of};
 use super::layout::select;
 use super::machine::execute;
+use super::pool::Pool;
 use super::size::{StepError, check};
 use crate::ir::Program;
 use crate::types::{CellType, TensorType};
@@ -67,6 +68,7 @@ pub(super) fn map_subspaces(
     program: &Program,
     out: &TensorType,
     column: &Column<'_>,
+    pool: &mut Pool,
 ) -> Result<Column<'static>, StepError> {
     let (blocks, result) = of_blocks(program, column)?;
     let cells = result.cells.borrowed().convert(out.cell(), program.is_rounded)?.into_owned();
@@ -77,7 +79,7 @@ pub(super) fn map_subspaces(
     } else {
         cells
     };
-    Ok(super::cellwise::with_cells(column, cells))
+    Ok(super::cellwise::with_cells(column, cells, pool))
 }
 
 /// The blocks for which a function has a cell that is not 0.

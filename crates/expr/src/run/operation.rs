@@ -29,21 +29,23 @@ pub(super) fn operation(
         Op::Join(Binary::Known(function)) if are_numbers => {
             numbers::join(*function, operands[0], operands[1], pool)
         }
-        Op::Map(function) => cellwise::map(function, operands[0])?,
-        Op::CellCast(cell) => cellwise::cast(*cell, operands[0], is_rounded)?,
-        Op::Join(function) => join::join(function, out, pair(0), pair(1))?,
-        Op::Merge(function) => merge::merge(function, out, operands[0], operands[1])?,
-        Op::Reduce(aggregator) => aggregate::reduce(*aggregator, out, kinds[0], operands[0]),
+        Op::Map(function) => cellwise::map(function, operands[0], pool)?,
+        Op::CellCast(cell) => cellwise::cast(*cell, operands[0], is_rounded, pool)?,
+        Op::Join(function) => join::join(function, out, pair(0), pair(1), pool)?,
+        Op::Merge(function) => merge::merge(function, out, operands[0], operands[1], pool)?,
+        Op::Reduce(aggregator) => aggregate::reduce(*aggregator, out, kinds[0], operands[0], pool),
         Op::Rename(order) => layout::rename(order, out, kinds[0], operands[0]),
-        Op::Concat(along) => layout::concat(along, out, pair(0), pair(1), is_rounded)?,
+        Op::Concat(along) => layout::concat(along, out, pair(0), pair(1), is_rounded, pool)?,
         Op::CellOrder { largest_first } => {
-            order::cell_order(*largest_first, out, kinds[0], operands[0])
+            order::cell_order(*largest_first, out, kinds[0], operands[0], pool)
         }
-        Op::UnpackBits { is_big_endian } => layout::unpack_bits(out, *is_big_endian, operands[0])?,
+        Op::UnpackBits { is_big_endian } => {
+            layout::unpack_bits(out, *is_big_endian, operands[0], pool)?
+        }
         Op::Generate(program) => nested::generate(program, out, operands, is_rounded)?,
         Op::Create(cells) => create::create(cells, out, operands, is_rounded)?,
-        Op::Peek(places) => peek::peek(places, out, kinds[0], operands, is_rounded)?,
-        Op::MapSubspaces(program) => nested::map_subspaces(program, out, operands[0])?,
+        Op::Peek(places) => peek::peek(places, out, kinds[0], operands, is_rounded, pool)?,
+        Op::MapSubspaces(program) => nested::map_subspaces(program, out, operands[0], pool)?,
         Op::FilterSubspaces(program) => nested::filter_subspaces(program, out, operands[0])?,
         Op::If | Op::Input(_) | Op::Constant(_) | Op::Fused(_) => {
             debug_assert!(false, "these are no operations on operands");
@@ -56,6 +58,7 @@ pub(super) fn operation(
 pub(super) fn choose(
     kind: &TensorType,
     [condition, yes, no]: [Option<&Column<'_>>; 3],
+    pool: &mut Pool,
 ) -> Column<'static> {
     let Some(condition) = condition else { return Column::numbers(Vec::new()) };
     let numbers = condition.as_numbers();
@@ -71,25 +74,25 @@ pub(super) fn choose(
     };
     let rows = rows_of(&[condition, yes, no]);
     let (width, size) = (kind.mapped_count(), kind.block_size());
-    let (mut offsets, mut labels) = (vec![0], Vec::new());
-    let mut ranges = Vec::with_capacity(rows);
-    let mut blocks_before = 0;
+    let mut cells = pool.cells(kind.cell());
+    let (mut offsets, mut labels, mut count) = (pool.offsets(), pool.labels(), 0);
+    offsets.push(0);
     for row in 0..rows {
         let is_yes = numbers[condition.row(row)] != 0.0;
         let column = if is_yes { yes } else { no };
         let blocks = column.blocks(row);
-        labels.extend_from_slice(&column.labels[blocks.start * width..blocks.end * width]);
-        blocks_before += blocks.len() as u32;
-        offsets.push(blocks_before);
-        ranges.push((is_yes, blocks.start * size..blocks.end * size));
-    }
-    let mut cells = Cells::zeros(kind.cell(), 0);
-    for (is_yes, range) in ranges {
-        let from = if is_yes { &yes.cells } else { &no.cells };
-        same_cells!(&mut cells, from, (to, from) => to.to_mut().extend_from_slice(&from[range]),
+        let range = blocks.start * size..blocks.end * size;
+        same_cells!(&mut cells, &column.cells, (to, from) => to.to_mut().extend_from_slice(&from[range]),
             else debug_assert!(false, "both sides are of one type"));
+        labels.extend_from_slice(&column.labels[blocks.start * width..blocks.end * width]);
+        count += blocks.len() as u32;
+        offsets.push(count);
     }
-    if width == 0 { Column::dense(rows, cells) } else { Column::sparse(offsets, labels, cells) }
+    if width > 0 {
+        return Column::sparse(offsets, labels, cells);
+    }
+    pool.recycle_places(offsets);
+    Column::dense(rows, cells)
 }
 
 /// Whether an operation computes with the cells of its operands, as doubles or floats; others move them.

@@ -2,6 +2,7 @@
 
 use super::cellwise::with_cells;
 use super::column::Column;
+use super::pool::Pool;
 use crate::types::TensorType;
 use crate::value::Cells;
 
@@ -11,6 +12,7 @@ pub(super) fn cell_order(
     out: &TensorType,
     kind: &TensorType,
     column: &Column<'_>,
+    pool: &mut Pool,
 ) -> Column<'static> {
     let (cells, size) = (column.cells.doubles(), kind.block_size());
     let mut places = vec![0.0; cells.len()];
@@ -26,5 +28,5 @@ pub(super) fn cell_order(
         });
         order.iter().enumerate().for_each(|(place, cell)| places[*cell] = place as f64);
     }
-    with_cells(column, Cells::from_numbers(out.cell(), &places))
+    with_cells(column, Cells::from_numbers(out.cell(), &places), pool)
 }

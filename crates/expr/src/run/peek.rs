@@ -2,11 +2,11 @@
 
 use super::column::{Column, rows_of};
 use super::dense::{Axis, coalesce, each_line};
+use super::pool::Pool;
 use super::size::{StepError, check};
 use crate::ir::Place;
-use crate::map_cells;
 use crate::types::TensorType;
-use crate::value::Label;
+use crate::value::{Label, same_cells};
 
 /// The part of the first operand at places, each with the number of its dimension. A place that is not there gives
 /// zeros, or no block where the result has mapped dimensions.
@@ -16,6 +16,7 @@ pub(super) fn peek(
     kind: &TensorType,
     operands: &[&Column<'_>],
     is_rounded: bool,
+    pool: &mut Pool,
 ) -> Result<Column<'static>, StepError> {
     let column = operands[0];
     let rows = rows_of(operands);
@@ -25,9 +26,10 @@ pub(super) fn peek(
     let number = |operand: usize, row: usize| numbers[operand - 1][operands[operand].row(row)];
     let (size, out_size) = (kind.block_size(), out.block_size());
 
-    let (mut offsets, mut labels) = (vec![0], Vec::new());
-    // Where each block of the result begins in the cells; `None` for zeros.
-    let mut sources: Vec<Option<usize>> = Vec::new();
+    let (mut offsets, mut labels) = (pool.offsets(), pool.labels());
+    offsets.push(0);
+    // Where each block of the result begins in the cells, or `ZEROS`.
+    let mut sources = pool.words();
     for row in 0..rows {
         let begin = sources.len();
         if let Some((wanted, shift)) = parts.of_row(|operand| number(operand, row)) {
@@ -35,20 +37,22 @@ pub(super) fn peek(
                 let own = &column.labels[block * width..][..width];
                 if wanted.iter().all(|(at, label)| own[*at] == *label) {
                     labels.extend(parts.free.iter().map(|at| own[*at]));
-                    sources.push(Some(block * size + shift));
+                    sources.push((block * size + shift) as u64);
                 }
             }
         }
         if out.is_dense() && sources.len() == begin {
-            sources.push(None);
+            sources.push(ZEROS);
         }
         offsets.push(sources.len() as u32);
     }
     check(sources.len(), out_size)?;
-    let cells = map_cells!(&column.cells, all => {
-        let mut result = vec![Default::default(); sources.len() * out_size];
+    let mut cells = pool.zeros(column.cells.cell_type(), sources.len() * out_size);
+    same_cells!(&mut cells, &column.cells, (result, all) => {
+        let result = result.to_mut();
         for (to, source) in result.chunks_exact_mut(out_size).zip(&sources) {
-            if let Some(source) = source {
+            if *source != ZEROS {
+                let source = *source as usize;
                 each_line(&parts.axes, |a, b, axis| {
                     for i in 0..axis.len {
                         to[b + i * axis.b] = all[source + a + i * axis.a];
@@ -56,15 +60,18 @@ pub(super) fn peek(
                 });
             }
         }
-        result
-    });
-    let cells = cells.convert(out.cell(), is_rounded)?;
-    Ok(if out.is_dense() {
-        Column::dense(rows, cells)
-    } else {
-        Column::sparse(offsets, labels, cells)
-    })
+    }, else debug_assert!(false, "cells of the type of the operand"));
+    pool.recycle_words(sources);
+    let cells = pool.convert(cells, out.cell(), is_rounded)?;
+    if !out.is_dense() {
+        return Ok(Column::sparse(offsets, labels, cells));
+    }
+    pool.recycle_places(offsets);
+    Ok(Column::dense(rows, cells))
 }
+
+/// A part that is not there.
+const ZEROS: u64 = u64::MAX;
 
 /// What is known of the places before the rows are.
 struct Parts<'p> {

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use super::column::Column;
 use crate::types::CellType;
-use crate::value::{Cells, Label};
+use crate::value::{Cells, Inexact, Label};
 
 /// Lists that were used and are free.
 #[derive(Debug, Default)]
@@ -67,6 +67,68 @@ impl Pool {
 
     pub(crate) fn recycle_words(&mut self, words: Vec<u64>) {
         kept(&mut self.words, words.into());
+    }
+
+    /// Cells as doubles; borrowed where they are.
+    pub(crate) fn wide_doubles<'c>(&mut self, cells: &'c Cells<'_>) -> Cow<'c, [f64]> {
+        if let Cells::Double(list) = cells {
+            return Cow::Borrowed(list);
+        }
+        let mut wide = self.doubles();
+        cells.widen_doubles(&mut wide);
+        wide.into()
+    }
+
+    /// Cells as floats; borrowed where they are.
+    pub(crate) fn wide_floats<'c>(&mut self, cells: &'c Cells<'_>) -> Cow<'c, [f32]> {
+        if let Cells::Float(list) = cells {
+            return Cow::Borrowed(list);
+        }
+        let mut wide = self.floats();
+        cells.widen_floats(&mut wide);
+        wide.into()
+    }
+
+    /// Numbers as cells that arithmetic gives.
+    pub(crate) fn narrow(&mut self, numbers: Vec<f64>, cell: CellType) -> Cells<'static> {
+        if cell == CellType::Double {
+            return Cells::Double(numbers.into());
+        }
+        debug_assert_eq!(cell, CellType::Float, "arithmetic gives doubles or floats");
+        let mut floats = self.floats();
+        floats.extend(numbers.iter().map(|n| *n as f32));
+        self.recycle_cells(Cells::Double(numbers.into()));
+        Cells::Float(floats.into())
+    }
+
+    /// Cells as those of another type, if they are cells of it exactly or may be rounded.
+    pub(crate) fn convert(
+        &mut self,
+        cells: Cells<'static>,
+        cell: CellType,
+        is_rounded: bool,
+    ) -> Result<Cells<'static>, Inexact> {
+        if cell != CellType::Double || cells.cell_type() == cell {
+            return cells.convert(cell, is_rounded);
+        }
+        if !is_rounded {
+            cells.are_doubles()?;
+        }
+        let wide = self.wide_doubles(&cells).into_owned();
+        self.recycle_cells(cells);
+        Ok(Cells::Double(wide.into()))
+    }
+
+    /// `count` zeros.
+    pub(crate) fn zeros(&mut self, cell: CellType, count: usize) -> Cells<'static> {
+        let mut cells = self.cells(cell);
+        cells.resize(count);
+        cells
+    }
+
+    /// Takes back places of blocks.
+    pub(crate) fn recycle_places(&mut self, places: Vec<u32>) {
+        kept(&mut self.offsets, places.into());
     }
 
     /// No cells of a type.

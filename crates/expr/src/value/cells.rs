@@ -164,32 +164,52 @@ impl<'a> Cells<'a> {
     /// All as doubles; borrowed where they are. Those of int64 that are no doubles are rounded.
     #[must_use]
     pub fn doubles(&self) -> Cow<'_, [f64]> {
+        if let Cells::Double(a) = self {
+            return Cow::Borrowed(a);
+        }
+        let mut wide = Vec::new();
+        self.widen_doubles(&mut wide);
+        wide.into()
+    }
+
+    /// Adds all as doubles to a list.
+    pub(crate) fn widen_doubles(&self, to: &mut Vec<f64>) {
         match self {
-            Cells::Double(a) => Cow::Borrowed(a),
-            Cells::Float(a) => a.iter().map(|c| f64::from(*c)).collect(),
-            Cells::BFloat16(a) => a.iter().map(|c| c.to_f64()).collect(),
-            Cells::Int8(a) => a.iter().map(|c| f64::from(*c)).collect(),
-            Cells::Float16(a) => a.iter().map(|c| c.to_f64()).collect(),
-            Cells::Int16(a) => a.iter().map(|c| f64::from(*c)).collect(),
-            Cells::Int32(a) => a.iter().map(|c| f64::from(*c)).collect(),
-            Cells::Int64(a) => a.iter().map(|c| *c as f64).collect(),
-            Cells::UInt8(a) | Cells::Bool(a) => a.iter().map(|c| f64::from(*c)).collect(),
+            Cells::Double(a) => to.extend_from_slice(a),
+            Cells::Float(a) => to.extend(a.iter().map(|c| f64::from(*c))),
+            Cells::BFloat16(a) => to.extend(a.iter().map(|c| c.to_f64())),
+            Cells::Int8(a) => to.extend(a.iter().map(|c| f64::from(*c))),
+            Cells::Float16(a) => to.extend(a.iter().map(|c| c.to_f64())),
+            Cells::Int16(a) => to.extend(a.iter().map(|c| f64::from(*c))),
+            Cells::Int32(a) => to.extend(a.iter().map(|c| f64::from(*c))),
+            Cells::Int64(a) => to.extend(a.iter().map(|c| *c as f64)),
+            Cells::UInt8(a) | Cells::Bool(a) => to.extend(a.iter().map(|c| f64::from(*c))),
         }
     }
 
     /// All as floats; borrowed where they are. Those of double, int32 and int64 that are no floats are rounded.
     #[must_use]
     pub fn floats(&self) -> Cow<'_, [f32]> {
+        if let Cells::Float(a) = self {
+            return Cow::Borrowed(a);
+        }
+        let mut wide = Vec::new();
+        self.widen_floats(&mut wide);
+        wide.into()
+    }
+
+    /// Adds all as floats to a list.
+    pub(crate) fn widen_floats(&self, to: &mut Vec<f32>) {
         match self {
-            Cells::Double(a) => a.iter().map(|c| *c as f32).collect(),
-            Cells::Float(a) => Cow::Borrowed(a),
-            Cells::BFloat16(a) => a.iter().map(|c| c.to_f32()).collect(),
-            Cells::Int8(a) => a.iter().map(|c| f32::from(*c)).collect(),
-            Cells::Float16(a) => a.iter().map(|c| c.to_f32()).collect(),
-            Cells::Int16(a) => a.iter().map(|c| f32::from(*c)).collect(),
-            Cells::Int32(a) => a.iter().map(|c| *c as f32).collect(),
-            Cells::Int64(a) => a.iter().map(|c| *c as f32).collect(),
-            Cells::UInt8(a) | Cells::Bool(a) => a.iter().map(|c| f32::from(*c)).collect(),
+            Cells::Double(a) => to.extend(a.iter().map(|c| *c as f32)),
+            Cells::Float(a) => to.extend_from_slice(a),
+            Cells::BFloat16(a) => to.extend(a.iter().map(|c| c.to_f32())),
+            Cells::Int8(a) => to.extend(a.iter().map(|c| f32::from(*c))),
+            Cells::Float16(a) => to.extend(a.iter().map(|c| c.to_f32())),
+            Cells::Int16(a) => to.extend(a.iter().map(|c| f32::from(*c))),
+            Cells::Int32(a) => to.extend(a.iter().map(|c| *c as f32)),
+            Cells::Int64(a) => to.extend(a.iter().map(|c| *c as f32)),
+            Cells::UInt8(a) | Cells::Bool(a) => to.extend(a.iter().map(|c| f32::from(*c))),
         }
     }
 
