@@ -10,7 +10,6 @@ pub use many::{Elements, ManyColumn};
 pub use numbers::{NumberColumn, NumberList};
 pub(crate) use pieces::Pieces;
 pub use tensors::TensorColumn;
-pub(crate) use texts::put;
 pub use texts::{RawColumn, TextList};
 
 use stead_expr::{Attribute, Numbers};

@@ -68,7 +68,7 @@ impl TextList {
 }
 
 /// Puts an element in the place of another, or behind the last.
-pub(crate) fn put<T>(list: &mut Vec<T>, at: usize, value: T) {
+pub(super) fn put<T>(list: &mut Vec<T>, at: usize, value: T) {
     match list.get_mut(at) {
         Some(place) => *place = value,
         None => list.push(value),

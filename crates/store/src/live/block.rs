@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::bits::Bits;
-use crate::columns::{Column, Pieces, put};
+use crate::columns::{Column, Pieces};
 use crate::kind::DocumentType;
 use crate::value::FieldValue;
 
@@ -16,8 +16,8 @@ pub struct Block {
     /// Of the attributes of the type, in their order; nothing for those whose values ranking cannot use.
     columns: Vec<Option<Arc<Column>>>,
     ids: Arc<Pieces>,
-    /// What documents have beside columns, as [bodies](crate::body).
-    bodies: Arc<Vec<Option<Arc<[u8]>>>>,
+    /// What documents have beside columns, as [bodies](crate::body), [`BODIES`] of them together.
+    bodies: Arc<Vec<Arc<Pieces>>>,
     alive: Bits,
 }
 
@@ -30,6 +30,9 @@ const COLUMN_BYTES: usize = 128 << 10;
 
 /// The fewest and the most rows of a block.
 const ROWS: (usize, usize) = (256, 4096);
+
+/// Bodies that lie together: few enough that a write copies little, enough that their allocation costs each of them little.
+const BODIES: usize = 16;
 
 /// What values whose bytes differ are taken to have.
 const USUAL_BYTES: usize = 64;
@@ -108,7 +111,8 @@ impl Block {
 
     /// The body of a document.
     pub(super) fn body(&self, row: usize) -> Option<&[u8]> {
-        self.bodies.get(row)?.as_deref()
+        // Every body has its version, so that no bytes are none.
+        self.bodies.get(row / BODIES)?.get(row % BODIES).filter(|body| !body.is_empty())
     }
 
     /// Changes the values of attributes of a document that is there, those at numbers of which there is something to say.
@@ -124,11 +128,19 @@ impl Block {
                 own(column, rows).set(row, value.as_deref());
             }
         }
-        self.set_body(row, Some(body));
+        self.set_body(row, &body);
     }
 
-    fn set_body(&mut self, row: usize, body: Option<Vec<u8>>) {
-        put(Arc::make_mut(&mut self.bodies), row, body.map(Arc::from));
+    fn set_body(&mut self, row: usize, body: &[u8]) {
+        let (bodies, at) = (Arc::make_mut(&mut self.bodies), row / BODIES);
+        if at == bodies.len() {
+            bodies.push(Arc::default());
+        }
+        let Some(together) = bodies.get_mut(at).map(Arc::make_mut) else { return };
+        together.set(row % BODIES, body);
+        if row % BODIES + 1 == BODIES {
+            together.shrink();
+        }
     }
 
     /// Puts a document in a row, which is at most the one behind the last.
@@ -141,7 +153,7 @@ impl Block {
         rows: usize,
     ) {
         let is_known = self.id(row) == Some(id);
-        self.set_body(row, Some(body));
+        self.set_body(row, &body);
         for (column, value) in self.columns.iter_mut().zip(values) {
             let Some(column) = column else { continue };
             own(column, rows).set(row, value.as_deref());
@@ -161,7 +173,7 @@ impl Block {
             own(column, rows).set(row, None);
         }
         Arc::make_mut(&mut self.ids).set(row, b"");
-        self.set_body(row, None);
+        self.set_body(row, &[]);
         self.alive.remove(row);
     }
 
@@ -176,10 +188,9 @@ impl Block {
     pub(super) fn memory(&self) -> usize {
         let columns = self.columns.iter().flatten().map(|c| c.memory() + size_of::<Column>());
         let alive = size_of_val(self.alive.words());
-        // An allocated body has two counters before it.
-        let bodies = self.bodies.iter().flatten().map(|body| body.len() + 2 * size_of::<usize>());
-        let bodies =
-            bodies.sum::<usize>() + self.bodies.capacity() * size_of::<Option<Arc<[u8]>>>();
+        // An allocation has two counters before it.
+        let together = size_of::<Pieces>() + 2 * size_of::<usize>() + size_of::<Arc<Pieces>>();
+        let bodies = self.bodies.iter().map(|bodies| bodies.memory() + together).sum::<usize>();
         columns.sum::<usize>() + bodies + self.ids.memory() + alive + size_of::<Block>()
     }
 }
