@@ -6,7 +6,7 @@ use super::size::StepError;
 use super::{aggregate, cellwise, create, join, layout, merge, nested, numbers, order, peek};
 use crate::ir::{Binary, Op, Step, Unary};
 use crate::types::TensorType;
-use crate::value::{Cells, Value, same_cells};
+use crate::value::{Value, same_cells};
 
 /// The value of a step from its operands.
 pub(super) fn operation(
