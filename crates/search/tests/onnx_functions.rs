@@ -412,3 +412,74 @@ fn values_that_are_missing_or_of_another_form_are_errors() {
         assert_eq!(error.map(|e| e.to_string()), Some(expected.to_owned()), "{label}");
     }
 }
+
+#[test]
+fn sizes_that_the_file_does_not_tell_come_from_a_run() {
+    let case = recorded("unknown");
+    let kind = "tensor<float>(d0[1],d1[3])";
+    let package = package("unknown", &[("x", kind)], "input x: attribute(x)", "", "");
+    let model = package.model().unwrap();
+    assert_eq!(model.outputs()[0].kind.to_string(), "tensor<float>(d0[6],d1[2])");
+    let stored = dense(kind, &flat(&case["x"]));
+    let found = run(&model, &[], &[Column::Cells(stored.attribute())], 2).unwrap();
+    assert_eq!(cells(&found[0]), flat(&case["y"]));
+}
+
+#[test]
+fn weights_may_lie_in_files_beside_the_model() {
+    let case = recorded("external");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/onnx");
+    let weights = fs::read(folder.join("external.weights")).unwrap();
+    let kind = "tensor<float>(d0[1],d1[3])";
+    let profile = "onnx-model m {\n file: files/m.onnx\ninput x: attribute(x)\n}\nfirst-phase { expression: sum(onnx(m)) }";
+    let network = network("external");
+    let files = [("files/m.onnx", &network[..]), ("files/external.weights", &weights)];
+    let package = Package::new(&[("x", kind)], profile, &files);
+    let model = package.model().unwrap();
+    let stored = dense(kind, &flat(&case["x"]));
+    let found = run(&model, &[], &[Column::Cells(stored.attribute())], 2).unwrap();
+    let near = |(found, expected): (&f64, f64)| (found - expected).abs() < 1e-6;
+    let found = cells(&found[0]);
+    assert!(found.iter().zip(flat(&case["y"])).all(near), "{found:?}");
+    let alone = Package::new(&[("x", kind)], profile, &files[..1]);
+    let error = alone.model().unwrap_err().to_string();
+    assert!(error.contains("external.weights"), "{error}");
+}
+
+/// Texts of documents, a list for each.
+#[derive(Debug)]
+struct Lists(Vec<Vec<String>>);
+
+impl Texts for Lists {
+    fn documents(&self) -> usize {
+        self.0.len()
+    }
+
+    fn count(&self, document: usize) -> usize {
+        self.0[document].len()
+    }
+
+    fn text(&self, document: usize, at: usize) -> &str {
+        &self.0[document][at]
+    }
+}
+
+#[test]
+fn texts_come_in_from_queries_and_documents() {
+    let case = recorded("words");
+    let kind = "tensor<float>(d0[1],d1[2])";
+    let bound = "input query: query(q)\ninput words: attribute(words)\ninput x: attribute(x)";
+    let fields = [("words", "array<string>"), ("x", kind)];
+    let package = package("words", &fields, bound, "inputs { query(q) string }", "");
+    let model = package.model().unwrap();
+    let lists: Vec<Vec<String>> = serde_json::from_value(case["words"].clone()).unwrap();
+    let (lists, numbers) = (Lists(lists), dense(kind, &flat(&case["x"])));
+    let names: Vec<&str> = model.document_names().map(|(name, _)| name).collect();
+    let column = |name: &&str| match *name {
+        "attribute(words)" => Column::Texts(&lists),
+        _ => Column::Cells(numbers.attribute()),
+    };
+    let columns: Vec<Column<'_>> = names.iter().map(column).collect();
+    let found = run(&model, &[Given::Text("hello")], &columns, 3).unwrap();
+    assert_eq!(cells(&found[0]), flat(&case["y"]));
+}

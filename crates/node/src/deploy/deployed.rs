@@ -8,6 +8,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
 use stead_search::RankPlan;
+use stead_search::models::Probe;
 use stead_search::rank::RankError;
 
 use super::session::{SessionId, millis};
@@ -51,7 +52,7 @@ impl Deployed {
         now: SystemTime,
     ) -> Result<Deployed, Error> {
         let (application, mut report) = Application::read(files, ServicesOptions::default());
-        let models = PackageModels::new(files);
+        let models = PackageModels::new(files).with_probe(&Probe);
         let mut compiled = application.compile(&models, &mut report);
         report.sort();
         if report.has_errors() {

@@ -11,8 +11,10 @@ mod error;
 mod function;
 mod inputs;
 mod onnx;
+mod probe;
 mod trees;
 
 pub use columns::{Column, Documents, Given, Texts};
 pub use error::ModelError;
 pub use function::{BoundModel, ModelFunction, Scratch};
+pub use probe::Probe;

@@ -10,7 +10,7 @@ use stead_app::application::rank::{PackageModels, ProfileModel};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Value, compile};
-use stead_search::models::{ModelError, ModelFunction};
+use stead_search::models::{ModelError, ModelFunction, Probe};
 use stead_search::rank::{RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::Documents;
@@ -59,7 +59,8 @@ impl Package {
     pub fn models(&self) -> (Vec<String>, Vec<ProfileModel>) {
         let files = self.files();
         let (application, mut report) = Application::read(&files, ServicesOptions::default());
-        let compiled = application.compile(&PackageModels::new(&files), &mut report);
+        let compiled =
+            application.compile(&PackageModels::new(&files).with_probe(&Probe), &mut report);
         let wrong = report.diagnostics().iter().map(ToString::to_string).collect();
         let profile = compiled["doc"].iter().find(|p| p.name == "p").unwrap();
         (wrong, profile.models.clone())

@@ -13,7 +13,7 @@ mod uses;
 
 pub use compile::{CompiledProfile, ModelTypes, NoModels, TreeFacts, Typed, Why, compile_profile};
 pub use feature::{Count, FeatureName, Parameter, RankFeature, Takes};
-pub use models::{ExpressionModel, PackageModels, cell_type, read_trees};
+pub use models::{ExpressionModel, ModelBytes, ModelProbe, PackageModels, cell_type, read_trees};
 pub use names::ProfileNames;
 pub use table::RANK_FEATURES;
 pub use uses::{

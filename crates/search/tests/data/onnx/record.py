@@ -194,6 +194,60 @@ def mixing(cases):
     cases.append({"model": "mixing", "x": listed(x), "y": listed(y)})
 
 
+def unknown(cases):
+    """An output whose sizes the file does not tell: twice as many rows as the input has columns."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "one"], ["columns"], axis=0),
+        helper.make_node("Mul", ["columns", "two"], ["rows"]),
+        helper.make_node("Concat", ["rows", "minus"], ["target"], axis=0),
+        helper.make_node("Concat", ["x", "x", "x", "x"], ["four"], axis=0),
+        helper.make_node("Reshape", ["four", "target"], ["y"]),
+    ]
+    constants = [constant(name, np.array([value], np.int64)) for name, value in (("one", 1), ("two", 2), ("minus", -1))]
+    inputs = [tensor("x", TensorProto.FLOAT, ["rows_in", "columns_in"])]
+    model = save("unknown", nodes, inputs, [tensor("y", TensorProto.FLOAT, ["a", "b"])], constants)
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    y = [run(model, {"x": row[None]})[0] for row in x]
+    cases.append({"model": "unknown", "x": listed(x), "y": [listed(one) for one in y]})
+
+
+def words(cases):
+    """Texts of the query and of documents: how many there are, times a number."""
+    nodes = [
+        helper.make_node("Size", ["query"], ["one"]),
+        helper.make_node("Size", ["words"], ["more"]),
+        helper.make_node("Add", ["one", "more"], ["size"]),
+        helper.make_node("Cast", ["size"], ["count"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["x", "count"], ["y"]),
+    ]
+    inputs = [
+        tensor("query", TensorProto.STRING, [1, 1]),
+        tensor("words", TensorProto.STRING, [1, "n"]),
+        tensor("x", TensorProto.FLOAT, [1, 2]),
+    ]
+    model = save("words", nodes, inputs, [tensor("y", TensorProto.FLOAT, [1, 2])])
+    lists = [["a"], ["b", "cc", ""], ["d", "e"]]
+    x = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    query = np.array([["hello"]], dtype=object)
+    y = [run(model, {"query": query, "words": np.array([w], dtype=object), "x": r[None]})[0] for w, r in zip(lists, x)]
+    cases.append({"model": "words", "words": lists, "x": listed(x), "y": [listed(one) for one in y]})
+
+
+def external(cases):
+    """A weight in a file beside the model."""
+    rng = np.random.default_rng(19)
+    weight = rng.standard_normal((3, 2)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    inputs = [tensor("x", TensorProto.FLOAT, ["n", 3])]
+    model = save("external", nodes, inputs, [tensor("y", TensorProto.FLOAT, ["n", 2])], [constant("w", weight)])
+    x = np.array([[1, 2, 3], [0.5, -1, 2]], np.float32)
+    cases.append({"model": "external", "x": listed(x), "y": listed(run(model, {"x": x})[0])})
+    path = HERE / "external.onnx"
+    (HERE / "external.weights").unlink(missing_ok=True)
+    onnx.save(model, path, save_as_external_data=True, location="external.weights", size_threshold=0)
+
+
 def main():
     cases = []
     element_types(cases)
@@ -202,6 +256,9 @@ def main():
     joined(cases)
     late(cases)
     mixing(cases)
+    unknown(cases)
+    words(cases)
+    external(cases)
     (HERE / "recorded.json").write_text("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")
 
 

@@ -10,6 +10,7 @@ use stead_app::application::Application;
 use stead_app::application::rank::{CompiledProfile, PackageModels};
 use stead_app::package::{PackageFiles, Report};
 use stead_app::services::ServicesOptions;
+use stead_search::models::Probe;
 
 use crate::failure::Failure;
 
@@ -47,7 +48,7 @@ pub fn run(args: &CheckArgs) -> Result<bool, Failure> {
     let files = PackageFiles::open(&args.package).map_err(Failure::failed)?;
     let options = ServicesOptions { ignore_components: args.ignore_components };
     let (application, mut report) = Application::read(&files, options);
-    let profiles = application.compile(&PackageModels::new(&files), &mut report);
+    let profiles = application.compile(&PackageModels::new(&files).with_probe(&Probe), &mut report);
     report.sort();
     let checked = Checked { application, profiles, report };
     let is_right = !checked.report.has_errors();

@@ -15,6 +15,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
+use stead_search::models::Probe;
 use stead_search::rank::{Explained, RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::{Documents, View};
@@ -82,7 +83,7 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     let files = PackageFiles::open(&args.package).map_err(Failure::failed)?;
     let options = ServicesOptions { ignore_components: args.ignore_components };
     let (application, mut report) = Application::read(&files, options);
-    let models = PackageModels::new(&files);
+    let models = PackageModels::new(&files).with_probe(&Probe);
     let compiled = application.compile(&models, &mut report);
     report.sort();
     if report.has_errors() {

@@ -13,20 +13,48 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use stead_expr::TensorType;
-use stead_onnx::{Limits, Model, ValueInfo};
+use stead_onnx::{FindFile, Limits, Model, ValueInfo};
 
 use super::compile::{ModelTypes, TreeFacts, Why};
 use super::uses::{SourceType, TreeLibrary};
 use crate::application::profile::OnnxModel;
 use crate::package::PackageFiles;
-use onnx::{Sizes, output_type, plain};
+use onnx::{Sizes, output_type, plain, probed_type, shape};
 
 /// The largest model file that is read for its types: a file of protobuf has at most 2 GiB.
 const MAX_MODEL: u64 = 1 << 31;
 
+/// The file of a model, and how the files beside it are found.
+#[derive(Clone, Copy)]
+pub struct ModelBytes<'f> {
+    /// Its bytes.
+    pub bytes: &'f [u8],
+    /// Finds a file by the place that the model gives.
+    pub beside: &'f FindFile<'f>,
+}
+
+/// Runs a model to see what it gives; nothing here can.
+pub trait ModelProbe {
+    /// The names and shapes of all outputs for inputs of these shapes, whatever is in them.
+    ///
+    /// # Errors
+    /// Why the model does not run.
+    fn output_shapes(
+        &self,
+        file: &ModelBytes<'_>,
+        inputs: &[(String, Vec<usize>)],
+    ) -> Result<Vec<(String, Vec<usize>)>, String>;
+}
+
+/// Names of outputs with their shapes, or why they are not known.
+type Shapes = Result<Rc<Vec<(String, Vec<usize>)>>, String>;
+
 /// The models in the files of a package.
 pub struct PackageModels<'f> {
     files: &'f PackageFiles,
+    probe: Option<&'f dyn ModelProbe>,
+    /// What was probed, by path and shapes of inputs.
+    probed: RefCell<HashMap<(String, Vec<Vec<usize>>), Shapes>>,
     /// What was read, by path.
     known: RefCell<HashMap<String, Result<Signature, String>>>,
     /// The tree models, by file.
@@ -47,10 +75,40 @@ impl<'f> PackageModels<'f> {
     pub fn new(files: &'f PackageFiles) -> PackageModels<'f> {
         PackageModels {
             files,
+            probe: None,
+            probed: RefCell::default(),
             known: RefCell::default(),
             trees: RefCell::default(),
             functions: RefCell::default(),
         }
+    }
+
+    /// The same models; where a file does not tell the sizes of an output, the model is run.
+    #[must_use]
+    pub fn with_probe(self, probe: &'f dyn ModelProbe) -> PackageModels<'f> {
+        PackageModels { probe: Some(probe), ..self }
+    }
+
+    /// The shapes of outputs where those of all inputs are known.
+    fn probe(&self, path: &str, inputs: &[(String, Vec<usize>)]) -> Option<Shapes> {
+        let probe = self.probe?;
+        let key = (path.to_owned(), inputs.iter().map(|(_, shape)| shape.clone()).collect());
+        if let Some(known) = self.probed.borrow().get(&key) {
+            return Some(known.clone());
+        }
+        let run = || {
+            let bytes = self.files.read(path, MAX_MODEL).map_err(|e| e.to_string())?;
+            let beside = self.beside(path);
+            let file = ModelBytes { bytes: &bytes, beside: &beside };
+            probe.output_shapes(&file, inputs).map(Rc::new)
+        };
+        let shapes = run();
+        self.probed.borrow_mut().insert(key, shapes.clone());
+        Some(shapes)
+    }
+
+    fn beside<'b>(&'b self, path: &'b str) -> impl Fn(&str) -> Result<Vec<u8>, String> + 'b {
+        move |location| self.files.read_beside(path, location, MAX_MODEL).map_err(|e| e.to_string())
     }
 
     /// The signature of a file. That it is missing is said where it is named.
@@ -65,10 +123,7 @@ impl<'f> PackageModels<'f> {
         }
         let read = || {
             let bytes = self.files.read(path, MAX_MODEL).map_err(|e| e.to_string())?;
-            let beside = |location: &str| {
-                let found = self.files.read_beside(path, location, MAX_MODEL);
-                found.map_err(|e| e.to_string())
-            };
+            let beside = self.beside(path);
             let model = Model::from_files(&bytes, &beside, &Limits::default())
                 .map_err(|e| format!("{path}: {e}"))?;
             // An input with an initializer has a value of its own.
@@ -114,6 +169,7 @@ impl ModelTypes for PackageModels<'_> {
         let sources = self.onnx_inputs(model)?;
         let signature = self.signature(&model.file.value)?;
         let mut sizes = Sizes::default();
+        let mut shapes = Some(Vec::new());
         for (input, (_, text)) in signature.inputs.iter().zip(&sources) {
             let is_bound = model.inputs.iter().any(|(n, _)| n.value == input.name);
             let Some(kind) = source(text) else {
@@ -129,6 +185,10 @@ impl ModelTypes for PackageModels<'_> {
                 });
             };
             sizes.bind(name, input, &kind)?;
+            match (shape(input, &kind), &mut shapes) {
+                (Some(shape), Some(shapes)) => shapes.push((input.name.clone(), shape)),
+                _ => shapes = None,
+            }
         }
         let found = if output.is_empty() {
             signature.outputs.first()
@@ -142,7 +202,18 @@ impl ModelTypes for PackageModels<'_> {
                 "onnx-model {name} has no output {output}; it has {known}"
             )));
         };
-        output_type(name, found, &sizes, has_own_cells).map(|kind| (found.name.clone(), kind))
+        let kind = output_type(name, found, &sizes, has_own_cells);
+        if let (Err(Why::Unknown(text)), Some(inputs)) = (&kind, &shapes)
+            && let Some(shapes) = self.probe(&model.file.value, inputs)
+        {
+            let shapes = shapes.map_err(|why| {
+                Why::Unknown(format!("{text}, and it does not run with zeros: {why}"))
+            })?;
+            let shape = shapes.iter().find(|(n, _)| *n == found.name).map(|(_, shape)| shape);
+            let kind = probed_type(name, found, shape, has_own_cells);
+            return kind.map(|kind| (found.name.clone(), kind));
+        }
+        kind.map(|kind| (found.name.clone(), kind))
     }
 
     fn trees(&self, library: TreeLibrary, file: &str) -> Result<TreeFacts, String> {

@@ -125,6 +125,38 @@ pub(super) fn output_type(
     TensorType::new(cell, dimensions).map_err(|e| Why::Wrong(e.to_string()))
 }
 
+/// The shape of what is bound to an input, if it is always the same.
+pub(super) fn shape(input: &ValueInfo, source: &SourceType) -> Option<Vec<usize>> {
+    let sizes: Option<Vec<usize>> =
+        source.dimensions()?.into_iter().map(|(_, size)| size).collect();
+    let ValueType::Tensor { dims, .. } = &input.ty else { return None };
+    let sizes = sizes?;
+    // Fields have no dimensions of size 1 that could be written.
+    let missing = match (source, dims) {
+        (SourceType::Tensor(_), _) | (_, None) => 0,
+        (_, Some(dims)) => dims.len().saturating_sub(sizes.len()),
+    };
+    Some(std::iter::repeat_n(1, missing).chain(sizes).collect())
+}
+
+/// The type of an output that has this shape when the model runs.
+pub(super) fn probed_type(
+    model: &str,
+    output: &ValueInfo,
+    shape: Option<&Vec<usize>>,
+    has_own_cells: bool,
+) -> Result<TensorType, Why> {
+    let dims = shape.map(|shape| shape.iter().map(|size| Dim::Known(*size)).collect());
+    let ValueType::Tensor { dtype, .. } = &output.ty else {
+        return Err(Why::Unknown(format!(
+            "output {} of onnx-model {model} is no tensor",
+            output.name
+        )));
+    };
+    let ty = ValueType::Tensor { dtype: *dtype, dims };
+    output_type(model, &ValueInfo { ty, ..output.clone() }, &Sizes::default(), has_own_cells)
+}
+
 /// The cells in which the elements of an output come: the smallest that hold them as Vespa has it.
 #[must_use]
 pub fn cell_type(dtype: DType) -> CellType {
