@@ -1,4 +1,4 @@
-//! Bytes as documents of a schema, whole and in pieces, and as a query.
+//! Bytes as documents of a schema, whole and in pieces, behind the scripts of its fields, and as a query.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +6,7 @@ use stead_app::application::Application;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_search::RankQuery;
-use stead_store::{DocumentType, Documents, Operation};
+use stead_store::{DocumentType, Documents, NoEmbedder, Operation, ScriptContext, Scripts};
 
 const SCHEMA: &str = "schema doc {
   document doc {
@@ -24,6 +24,15 @@ const SCHEMA: &str = "schema doc {
     field x type tensor<float>(x[2]) { indexing: attribute }
     field k type tensor<int8>(k{},x[2]) { indexing: attribute }
   }
+  field sum type int { indexing: (input n + 1) * 3 % 7 | attribute }
+  field quotient type double { indexing: input d / 3 - input n | attribute }
+  field text type string { indexing: (input t || \"none\") . \" \" . input f | normalize | substring 1 9 | attribute }
+  field words type array<string> { indexing: input t | split \"[, ]+\" | for_each { trim | lowercase } | attribute }
+  field when type long { indexing: input t | to_epoch_second | attribute }
+  field curve type long { indexing: input p | zcurve | attribute }
+  field keys type array<string> { indexing: input m | for_each { get_field $key } | attribute }
+  field names type array<string> { indexing: input s | for_each { get_field a } | attribute }
+  field bits type tensor<int8>(k{},x[1]) { indexing: input k | binarize 3 | pack_bits | attribute }
 }";
 
 fuzz_target!(|data: &[u8]| {
@@ -43,6 +52,11 @@ fuzz_target!(|data: &[u8]| {
         (whole, pieces) => assert_eq!(whole.err(), pieces.err()),
     }
     let _operation = Operation::read(&kind, data);
+    let schema = application.schema("doc").expect("the schema");
+    let kind = DocumentType::new(schema);
+    let scripts = Scripts::new(schema, &kind);
+    let cx = ScriptContext { now: 0, seed: 1, embedder: &NoEmbedder };
+    let _filled = Documents::read_with(kind, data, (&scripts, &cx), &mut |_| {});
     if let Ok(json) = serde_json::from_slice(data) {
         let _query = RankQuery::from_json(&json);
     }

@@ -522,8 +522,9 @@ fn what_phases_and_features_have_in_common_is_computed_once() {
         let found = hit.match_features[0].as_double().unwrap();
         assert!((found - near(hit.document)).abs() < 1e-6, "{hit:?}");
     }
+    let stages = explained.stages.iter().filter(|s| s.name == "shared");
     let computed: Vec<(&str, usize)> =
-        explained.values.iter().map(|v| (v.name.as_str(), v.documents)).collect();
+        stages.map(|s| (s.expression.as_str(), s.documents)).collect();
     assert_eq!(computed, [("rankingExpression(near)", 3000)]);
 }
 
@@ -570,5 +571,50 @@ fn documents_of_several_blocks_have_their_own_values() {
             [n, name, 2.0 * n, product / 2.0, n + 1.0, product, n, labels, 3.0 * n, n + product];
         assert_eq!(found, expected, "document {n}");
         assert_eq!(hit.second_phase.is_some(), hit.document >= 2000, "document {n}");
+    }
+}
+
+#[test]
+fn the_second_phase_takes_hits_of_different_groups() {
+    let profile = "first-phase { expression: attribute(number) }
+      second-phase { expression: attribute(number) * 10 + firstPhaseRank\n rerank-count: 2 }
+      diversity { attribute: name\n min-groups: 2 }";
+    let documents: Vec<Json> = [("a", 9), ("a", 8), ("a", 7), ("b", 6), ("c", 5)]
+        .iter()
+        .map(|(name, number)| json!({"name": name, "number": number}))
+        .collect();
+    let ranked = rank(&plan(profile).unwrap(), &json!({}), &documents).unwrap();
+    let found: Vec<(u32, Option<f64>)> =
+        ranked.hits.iter().map(|hit| (hit.document, hit.second_phase)).collect();
+    // The second and the third are passed over, and count as ranks.
+    assert_eq!(found[..2], [(0, Some(91.0)), (3, Some(64.0))]);
+    let rest: Vec<u32> = found[2..].iter().map(|(document, _)| *document).collect();
+    assert_eq!(rest, [1, 2, 4]);
+}
+
+#[test]
+fn rank_features_come_where_the_query_asks_for_them() {
+    let profile = "first-phase { expression: attribute(number) }
+      rank-features { attribute(number) attribute(flag) }
+      num-threads-per-search: 2
+      termwise-limit: 0.5";
+    let documents = [json!({"number": 3, "flag": true})];
+    for (body, profile, expected, notes) in [
+        (json!({}), profile.to_owned(), &[][..], 1),
+        (json!({"ranking.listFeatures": true}), profile.to_owned(), &[3.0, 1.0], 2),
+        (
+            json!({"rankfeatures": "true"}),
+            format!("{profile}\n ignore-default-rank-features"),
+            &[3.0, 1.0],
+            1,
+        ),
+    ] {
+        let plan = plan(&profile).unwrap();
+        let ranked = rank(&plan, &body, &documents).unwrap();
+        assert_eq!(numbers(&ranked.hits[0].rank_features), expected, "{body}");
+        let found = plan.notes(&RankQuery::from_json(&body).unwrap());
+        assert_eq!(found.len(), notes, "{found:?}");
+        let options = "without effect here, where every document is ranked: num-threads-per-search, termwise-limit";
+        assert_eq!(found[0], options);
     }
 }

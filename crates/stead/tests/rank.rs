@@ -153,7 +153,10 @@ fn explaining_shows_what_is_computed_once_for_a_query() {
         .collect();
     // All documents, the three best, the two best, and features of all hits that are shown.
     let expected = [
+        ("shared", 5),
         ("first-phase", 5),
+        // Of the three that the second phase takes, and of the five that are shown.
+        ("shared", 3 + 5),
         ("second-phase", 3),
         ("global-phase", 2),
         ("match-features", 5),
@@ -163,12 +166,16 @@ fn explaining_shows_what_is_computed_once_for_a_query() {
         ("summary-features", 5),
     ];
     assert_eq!(found, expected);
-    let steps = stages[0]["program"].as_array().unwrap();
+    let program = |name: &str| {
+        let stage = stages.iter().find(|s| s["name"] == name).unwrap();
+        stage["program"].as_array().unwrap()
+    };
+    assert!(program("first-phase").iter().any(|s| s["text"] == "0.001" && s["rate"] == "constant"));
+    let steps = program("shared");
     let step =
         |text: &str| steps.iter().find(|s| s["text"].as_str().unwrap().contains(text)).unwrap();
     assert_eq!(step("query(user)")["rate"], "query");
     assert_eq!(step("attribute(taste)")["rate"], "document");
-    assert_eq!(step("0.001")["rate"], "constant");
     assert!(step("query(user)")["nanoseconds"].is_number());
     assert_eq!(step("dot product")["kernel"], "dot product");
     // Freshness is computed for the second phase, and for the hits that it did not take.
@@ -186,7 +193,7 @@ fn attributes_without_values_are_told() {
     let path = |path: &Path| path.to_str().unwrap().to_owned();
     let (app, queries, docs) = (path(&app), path(&queries), path(&docs));
     let output = rank(&[&app, "--profile", "taste", "--query", &queries, "--docs", &docs]);
-    let note = "note: no document has a value of attribute(taste); scripts of indexing do not run here, give what they write";
+    let note = "note: no document has a value of attribute(taste)";
     assert_eq!(text(&output.stderr).lines().next(), Some(note));
 }
 
@@ -278,4 +285,66 @@ fn what_is_wrong_is_named() {
         assert_ne!(output.status.code(), Some(0), "{expected}");
         assert_eq!(text(&output.stderr), expected);
     }
+}
+
+#[test]
+fn scripts_of_fields_run_and_the_last_document_of_an_id_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let schema = "schema shop {
+      document shop {
+        field title type string { indexing: summary }
+        field year type int { indexing: attribute }
+        field vector type tensor<float>(x[16]) { indexing: attribute }
+      }
+      field key type string { indexing: input title | lowercase | attribute }
+      field age type int { indexing: 2026 - input year | attribute }
+      field bits type tensor<int8>(x[2]) { indexing: input vector | pack_bits | attribute }
+      field meaning type tensor<float>(x[2]) { indexing: input title | embed e | attribute }
+      rank-profile p {
+        first-phase { expression: attribute(age) + if (attribute(key) == \"blue\", 100, 0) }
+        match-features { attribute(bits) sum(attribute(meaning)) }
+      }
+    }";
+    let services = "<services version='1.0'>
+      <container id='c' version='1.0'>
+        <component id='e' type='hugging-face-embedder'>
+          <transformer-model path='models/m.onnx'/><tokenizer-model path='models/t.json'/>
+        </component>
+      </container>
+      <content id='s' version='1.0'><redundancy>1</redundancy><documents><document type='shop' mode='index'/></documents></content>
+    </services>";
+    write("app/schemas/shop.sd", schema);
+    write("app/services.xml", services);
+    write("app/models/m.onnx", "");
+    write("app/models/t.json", "{}");
+    let ones = vec![1; 16];
+    let document = |id: u32, title: &str, year: i32| {
+        json!({"put": format!("id:s:shop::{id}"), "fields": {"title": title, "year": year, "vector": ones}}).to_string()
+    };
+    let docs = [document(1, "Red", 2000), document(2, "BLUE", 2020), document(1, "Red", 2010)];
+    let docs = write("docs.jsonl", &docs.join("\n"));
+    let query = write("q.json", "{}");
+    let app = folder.path().join("app").to_str().unwrap().to_owned();
+    let args = [&*app, "--profile", "p", "--query", &query, "--docs", &docs, "--json"];
+    let output = rank(&args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let answer: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_scores(&scores(&answer), &[("2", 106.0), ("1", 16.0)], "scripts");
+    let features = &answer["hits"][0]["matchfeatures"];
+    assert_eq!(features["attribute(bits)"]["values"], json!([-1, -1]));
+    let notes = text(&output.stderr);
+    let notes: Vec<&str> = notes.lines().collect();
+    let twice =
+        format!("note: 1 document stands more than once in {docs}, on line 3; the last one counts");
+    let missing = "note: no document has a value of attribute(meaning); embed e does not run here, give what it makes";
+    assert_eq!(notes, [&*twice, missing]);
+    let wrong = write("wrong.jsonl", "{\"fields\": {\"title\": \"x\", \"year\": \"y\"}}");
+    let output = rank(&[&app, "--profile", "p", "--query", &query, "--docs", &wrong]);
+    assert_eq!(output.status.code(), Some(1));
 }

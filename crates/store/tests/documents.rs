@@ -234,10 +234,6 @@ fn what_does_not_fit_is_named() {
             "{\"id\":\"1\",\"field\":{}}",
             "line 1: 1: expected one of put, id, fields, found \"field\"",
         ),
-        (
-            "{\"id\":\"1\"}\n\n{\"id\":\"1\"}",
-            "line 3: 1: the document stands twice, first on line 1",
-        ),
         ("{}\n{\"id\" 1}", "line 2: expected `:` in column 7"),
         (
             &long,
@@ -260,4 +256,12 @@ fn what_does_not_fit_is_named() {
         read(&deep).unwrap_err().to_string(),
         "line 1: recursion limit exceeded in column 145"
     );
+}
+
+#[test]
+fn the_last_document_of_an_id_counts() {
+    let text = "{\"id\":\"1\",\"fields\":{\"count\":1}}\n{\"id\":\"2\"}\n{\"id\":\"1\",\"fields\":{\"count\":3}}";
+    let documents = read(text).unwrap();
+    assert_eq!((documents.view().len(), documents.replaced()), (2, &[3][..]));
+    assert_eq!(documents.view().find("1"), Some(0));
 }

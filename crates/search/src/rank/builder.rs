@@ -9,6 +9,7 @@ use stead_expr::{Compiled, Rate, TensorType};
 use stead_store::DocumentType;
 
 use super::common::common;
+use super::diversity::DiversityPlan;
 use super::error::RankError;
 use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
@@ -88,6 +89,16 @@ pub(super) fn fail<T>(what: &str, text: impl Into<String>) -> Result<T, RankErro
     Err(RankError::Plan { what: what.to_owned(), text: text.into() })
 }
 
+/// The options of a profile that say how a content node finds matches: here all documents are.
+fn without_effect(profile: &RankProfile) -> Vec<&'static str> {
+    // How terms count is a matter of features that need an index, which are told one by one.
+    let mut names: Vec<&'static str> = profile.settings.iter().map(|(name, _)| *name).collect();
+    if profile.match_phase.is_some() {
+        names.insert(0, "match-phase");
+    }
+    names
+}
+
 impl Builder<'_> {
     fn plan(&mut self) -> Result<RankPlan, RankError> {
         let profile = self.profile;
@@ -104,6 +115,16 @@ impl Builder<'_> {
         // What the global phase alone may name is unknown to all that is planned before it.
         let match_features = self.features("match-features", &typed.match_features)?;
         let summary_features = self.features("summary-features", &typed.summary_features)?;
+        let rank_features = self.features("rank-features", &typed.rank_features)?;
+        let diversity = match &profile.diversity {
+            Some(diversity) => {
+                let attribute = format!("attribute({})", diversity.attribute.value);
+                let groups = usize::try_from(diversity.min_groups.unwrap_or(0)).unwrap_or(0);
+                let is_strict = diversity.cutoff_strategy.as_deref() == Some("strict");
+                Some(DiversityPlan { expression: self.expression(&attribute)?, groups, is_strict })
+            }
+            None => None,
+        };
         let global = &typed.global_phase;
         let global = self.later_phase("global-phase", global, &profile.global_phase)?;
         Ok(RankPlan {
@@ -117,6 +138,10 @@ impl Builder<'_> {
             global,
             match_features,
             summary_features,
+            rank_features,
+            has_default_features: !profile.ignore_default_rank_features,
+            diversity: diversity.filter(|d| d.groups > 0),
+            without_effect: without_effect(profile),
             inputs: std::mem::take(&mut self.inputs),
             notes: std::mem::take(&mut self.notes),
         })

@@ -20,14 +20,17 @@ const MAX_MEASURED: usize = 4096;
 pub struct Explained {
     /// The phases and features in the order in which they were computed.
     pub stages: Vec<Stage>,
-    /// Other values: features that are computed, models, and what several phases and features have in common.
+    /// Values that are no expressions: features that are computed, and models.
     pub values: Vec<Computation>,
 }
+
+/// The stage of an expression that several phases or features take.
+pub(super) const SHARED: &str = "shared";
 
 /// An expression that ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// The phase, or `match-features`.
+    /// The phase, `match-features` and so on, or `shared` for what several of them have in common.
     pub name: &'static str,
     /// The expression on one line.
     pub expression: String,
@@ -48,7 +51,7 @@ pub struct Computation {
     pub documents: usize,
     /// How long that took, with the values that it takes itself.
     pub took: Duration,
-    /// What there is to say of a model; the steps of an expression.
+    /// What there is to say of a model.
     pub notes: Vec<String>,
 }
 
@@ -87,7 +90,6 @@ impl RankPlan {
         for (number, node) in self.nodes.iter().enumerate() {
             let notes = match &node.source {
                 Source::Model { model, .. } => self.models[*model].function.explain(),
-                Source::Expression(expression) => self.steps(*expression),
                 Source::Feature(..) => Vec::new(),
                 _ => continue,
             };
@@ -95,13 +97,6 @@ impl RankPlan {
             values.push(Computation { name: node.name.clone(), documents, took, notes });
         }
         Ok((ranked, Explained { stages, values }))
-    }
-
-    /// The steps of an expression as lines.
-    fn steps(&self, expression: usize) -> Vec<String> {
-        let lines = self.expressions[expression].compiled.lines();
-        let program = Explanation { lines, documents: 0 }.to_string();
-        program.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 }
 
@@ -117,10 +112,10 @@ impl Ranking<'_> {
         let mut records = self.records.borrow_mut();
         let Some(records) = records.as_mut() else { return };
         let documents = frame.rows.len();
-        // A first phase that goes block by block is one stage.
-        if let Some(last) =
-            records.last_mut().filter(|r| r.name == name && r.expression == expression)
-        {
+        // A first phase that goes block by block is one stage, and what it has in common with others is another.
+        let is_in_blocks = ["first-phase", SHARED].contains(&name);
+        let is_same = |r: &&mut Record| r.name == name && r.expression == expression;
+        if is_in_blocks && let Some(last) = records.iter_mut().find(is_same) {
             last.documents += documents;
             last.took += took;
             return;

@@ -32,6 +32,8 @@ pub struct RankedHit {
     pub match_features: Vec<Value>,
     /// `summary-features` in their order.
     pub summary_features: Vec<Value>,
+    /// `rank-features` in their order, where the query asks for them.
+    pub rank_features: Vec<Value>,
 }
 
 /// The greatest first; NaN behind all others. Documents of the same score stay in their order.
@@ -93,9 +95,13 @@ impl Range {
 /// (Vespa, `searchlib/src/vespa/searchlib/queryeval/first_phase_rescorer.cpp`;
 /// in the global phase `container-search/src/main/java/com/yahoo/search/ranking/RangeAdjuster.java`).
 ///
-/// `ranked` has the scores before and behind of the hits that took part.
-pub(super) fn rescale(ranked: &[(f64, f64)], rest: &mut [Hit]) {
-    let before = Range::of(ranked.iter().map(|(before, _)| *before));
+/// `ranked` has the scores before and behind of the hits that took part, `dropped` the best score before of those that diversity
+/// passed over.
+pub(super) fn rescale(ranked: &[(f64, f64)], dropped: Option<f64>, rest: &mut [Hit]) {
+    let mut before = Range::of(ranked.iter().map(|(before, _)| *before));
+    if let (Some(before), Some(dropped)) = (&mut before, dropped) {
+        before.low = before.low.max(dropped);
+    }
     let behind = Range::of(ranked.iter().map(|(_, behind)| *behind));
     let (Some(before), Some(behind)) = (before, behind) else { return };
     if before.low <= behind.low {
@@ -155,7 +161,7 @@ mod tests {
             ("nothing was ranked", vec![], 6.0, 6.0),
         ] {
             let mut hits = [hit(0, rest)];
-            rescale(&ranked, &mut hits);
+            rescale(&ranked, None, &mut hits);
             assert_eq!(hits[0].score, expected, "{label}");
         }
     }

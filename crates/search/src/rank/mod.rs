@@ -6,6 +6,7 @@
 mod builder;
 mod common;
 mod constants;
+mod diversity;
 mod error;
 mod explain;
 mod first;

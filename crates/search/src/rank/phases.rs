@@ -6,6 +6,7 @@ use std::time::Instant;
 use stead_expr::{Attribute, Value};
 use stead_store::View;
 
+use super::diversity::{DiversityPlan, pick};
 use super::error::RankError;
 use super::hits::{Hit, RankedHit, rescale, sort, sort_first};
 use super::plan::{PhasePlan, RankPlan};
@@ -128,12 +129,22 @@ impl Ranking<'_> {
 
     /// Scores the best hits anew; scales the others below them.
     fn second_phase(&self, phase: &PhasePlan, hits: &mut Vec<Hit>) -> Result<(), RankError> {
-        let count = self.rerank_count().min(hits.len());
-        sort_first(hits, count);
+        let mut count = self.rerank_count().min(hits.len());
+        let mut dropped = None;
+        // Hits that diversity passes over count as ranks.
+        let mut ranks: Vec<f64> = (1..=count).map(|rank| rank as f64).collect();
+        match &self.plan.diversity {
+            Some(diversity) => {
+                sort(hits);
+                (ranks, dropped) = self.diverse(diversity, count, hits)?;
+                count = ranks.len();
+            }
+            None => sort_first(hits, count),
+        }
         let (best, rest) = hits.split_at_mut(count);
         let places = self.places(best);
         let _ = self.first_ranks.set(FirstRanks {
-            ranks: places.iter().zip(1_u32..).map(|(at, rank)| (*at, f64::from(rank))).collect(),
+            ranks: places.iter().copied().zip(ranks).collect(),
             max: best.first().map_or(f64::NEG_INFINITY, |hit| hit.score),
         });
         let scores =
@@ -143,12 +154,34 @@ impl Ranking<'_> {
             ranked.push((hit.score, score));
             (hit.second, hit.score) = (Some(score), score);
         }
-        rescale(&ranked, rest);
+        rescale(&ranked, dropped, rest);
         let limit = self.query.second_phase.drop_limit.or(phase.drop_limit);
         if let Some(limit) = limit {
             hits.retain(|hit| hit.score > limit);
         }
         Ok(())
+    }
+
+    /// Puts hits of different groups first; tells the ranks of these, and the best score of those that were passed over.
+    fn diverse(
+        &self,
+        diversity: &DiversityPlan,
+        count: usize,
+        hits: &mut [Hit],
+    ) -> Result<(Vec<f64>, Option<f64>), RankError> {
+        let places: Vec<u32> = hits.iter().map(|hit| hit.document).collect();
+        let groups = self.evaluate(diversity.expression, &Frame::new(Rows::List(&places)))?;
+        let Computed::Numbers(groups) = groups else { return Ok((Vec::new(), None)) };
+        let picked = pick(&groups, count, diversity);
+        let dropped = picked.first_dropped.and_then(|at| hits.get(at)).map(|hit| hit.score);
+        let mut is_picked = vec![false; hits.len()];
+        picked.places.iter().for_each(|at| is_picked[*at] = true);
+        let (best, rest): (Vec<_>, Vec<_>) =
+            hits.iter().copied().zip(is_picked).partition(|(_, is_picked)| *is_picked);
+        for (to, (hit, _)) in hits.iter_mut().zip(best.into_iter().chain(rest)) {
+            *to = hit;
+        }
+        Ok((picked.places.iter().map(|at| (at + 1) as f64).collect(), dropped))
     }
 
     /// Scores the best hits anew, with what is known of all of them together.
@@ -165,7 +198,7 @@ impl Ranking<'_> {
             ranked.push((hit.score, score));
             (hit.global, hit.score) = (Some(score), score);
         }
-        rescale(&ranked, rest);
+        rescale(&ranked, None, rest);
         // Hits of the same score stay in the order that they had.
         hits.sort_by(|a, b| super::hits::descending(a.score, b.score));
         if let Some(limit) = self.query.global_phase.drop_limit.or(phase.drop_limit) {
@@ -207,6 +240,7 @@ impl Ranking<'_> {
                 global_phase: hit.global,
                 match_features: Vec::new(),
                 summary_features: Vec::new(),
+                rank_features: Vec::new(),
             })
             .collect();
         let wanted = |is_wanted: bool, list| if is_wanted { list } else { &[][..] };
@@ -217,6 +251,11 @@ impl Ranking<'_> {
         for (_, expression) in wanted(lists.of_summary, &self.plan.summary_features[..]) {
             let values = self.feature_values("summary-features", *expression, &frame)?;
             ranked.iter_mut().zip(values).for_each(|(hit, value)| hit.summary_features.push(value));
+        }
+        let are_listed = lists.of_summary && self.query.list_features;
+        for (_, expression) in wanted(are_listed, &self.plan.rank_features[..]) {
+            let values = self.feature_values("rank-features", *expression, &frame)?;
+            ranked.iter_mut().zip(values).for_each(|(hit, value)| hit.rank_features.push(value));
         }
         Ok(ranked)
     }

@@ -9,6 +9,7 @@ use stead_expr::{Compiled, TensorType, Value};
 use stead_store::DocumentType;
 
 use super::builder;
+use super::diversity::DiversityPlan;
 use super::error::RankError;
 use super::models::ModelPlan;
 use super::normalize::Normalizer;
@@ -27,6 +28,13 @@ pub struct RankPlan {
     pub(super) global: Option<PhasePlan>,
     pub(super) match_features: Vec<(String, usize)>,
     pub(super) summary_features: Vec<(String, usize)>,
+    /// `rank-features`, for queries that ask for them.
+    pub(super) rank_features: Vec<(String, usize)>,
+    /// Whether Vespa would add features of its own to these.
+    pub(super) has_default_features: bool,
+    pub(super) diversity: Option<DiversityPlan>,
+    /// Options of the profile that have no effect here.
+    pub(super) without_effect: Vec<&'static str>,
     pub(super) inputs: HashMap<String, InputPlan>,
     /// Features by their names.
     pub(super) notes: Vec<(String, Note)>,
@@ -130,7 +138,19 @@ impl RankPlan {
     pub fn notes(&self, query: &RankQuery) -> Vec<String> {
         let concerns = |note: &Note| query.neighbors.is_empty() || !note.without_neighbors;
         let notes = self.notes.iter().filter(|(_, note)| concerns(note));
-        notes.map(|(name, note)| format!("{name} {}", note.text)).collect()
+        let mut notes: Vec<String> =
+            notes.map(|(name, note)| format!("{name} {}", note.text)).collect();
+        if !self.without_effect.is_empty() {
+            let names = self.without_effect.join(", ");
+            notes.push(format!("without effect here, where every document is ranked: {names}"));
+        }
+        if query.list_features && self.has_default_features {
+            notes.push(
+                "listFeatures shows the rank-features of the profile only: those that Vespa adds need an index"
+                    .to_owned(),
+            );
+        }
+        notes
     }
 
     /// The attributes that it reads.
@@ -155,6 +175,12 @@ impl RankPlan {
     #[must_use]
     pub fn match_features(&self) -> Vec<&str> {
         self.match_features.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The names of rank features in their order.
+    #[must_use]
+    pub fn rank_features(&self) -> Vec<&str> {
+        self.rank_features.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     /// The names of summary features in their order.

@@ -25,6 +25,8 @@ pub struct RankQuery {
     pub keep_rank_count: Option<usize>,
     /// `ranking.rankScoreDropLimit`
     pub drop_limit: Option<f64>,
+    /// `ranking.listFeatures`: hits come with the rank features of the profile.
+    pub list_features: bool,
     /// `ranking.secondPhase`
     pub second_phase: PhaseOverride,
     /// `ranking.globalPhase`
@@ -113,6 +115,16 @@ impl RankQuery {
             "hits" | "count" => self.hits = Some(count(name, json)?),
             "ranking.keepRankCount" => self.keep_rank_count = Some(count(name, json)?),
             "ranking.rankScoreDropLimit" => self.drop_limit = Some(number(name, json)?),
+            "ranking.listFeatures" | "rankfeatures" => {
+                self.list_features = match json {
+                    Json::Bool(value) => *value,
+                    Json::String(text) => text == "true" || text == "1",
+                    other => {
+                        let text = format!("{name}: expected true or false, found {other}");
+                        return Err(RankError::Query(text));
+                    }
+                };
+            }
             "ranking.rerankCount" | "ranking.secondPhase.rerankCount" => {
                 self.second_phase.rerank_count = Some(count(name, json)?);
             }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use stead_expr::{TensorType, Value};
 
 use super::error::RankError;
+use super::explain::SHARED;
 use super::plan::Source;
 use super::ranking::{ColumnOf, Frame, Ranking, failed};
 use crate::columns::{Computed, Rows, gather_documents, slice};
@@ -58,6 +59,9 @@ impl<'r> Ranking<'r> {
             Source::Model { model, output } => self.of_model(model, output, frame)?,
             _ => Rc::new(self.compute(number, frame)?),
         };
+        if let Source::Expression(expression) = node.source {
+            self.record(SHARED, expression, frame, begin.elapsed());
+        }
         let mut costs = self.costs.borrow_mut();
         let cost = costs.entry(number).or_insert((Duration::ZERO, 0));
         *cost = (cost.0 + begin.elapsed(), cost.1 + frame.rows.len());

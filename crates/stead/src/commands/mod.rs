@@ -10,5 +10,6 @@ pub mod rank;
 pub mod run;
 pub mod sequence;
 pub mod tensor;
+mod tokenizer;
 
 pub(crate) mod prepare;

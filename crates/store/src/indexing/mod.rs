@@ -113,6 +113,9 @@ impl Scripts {
             outputs.dedup();
             let (number, _) = kind.field(&field.name.value)?;
             let script = field.indexing.clone()?;
+            if is_inside && keeps(&script, &field.name.value) {
+                return None;
+            }
             let name = field.name.value.clone();
             Some(FieldScript { field: number, name, is_inside, script, outputs })
         };
@@ -168,6 +171,17 @@ impl Scripts {
         result.sort_by_key(|(at, _)| *at);
         Ok(result)
     }
+}
+
+/// Whether a script does nothing but write the value of its field to the field, as most do.
+fn keeps(script: &Script, field: &str) -> bool {
+    script.steps().iter().all(|step| match &step.operation {
+        Operation::Call("attribute" | "index" | "summary", arguments) => match arguments.first() {
+            Some(Argument::Name(name)) => name == field,
+            _ => true,
+        },
+        _ => false,
+    })
 }
 
 /// The step that does not run here, if it is one.

@@ -6,7 +6,6 @@ mod pairs;
 mod plan;
 mod rows;
 mod text;
-mod tokenizer;
 
 use std::path::{Path, PathBuf};
 

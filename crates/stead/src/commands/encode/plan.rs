@@ -3,7 +3,6 @@
 use stead_app::application::rank::{FeatureName, NoModels};
 use stead_app::application::{Application, InputType, RankProfile, Schema};
 use stead_app::package::{PackageFiles, Report};
-use stead_app::services::{Component, ComponentKind};
 use stead_embed::Tokenizer;
 use stead_expr::{CellType, TensorType};
 
@@ -11,11 +10,8 @@ use super::EncodeArgs;
 use super::features::{Joined, token_features};
 use super::package::{find_profile, refuse_errors};
 use super::text::TextSource;
-use super::tokenizer::read_tokenizer;
+use crate::commands::tokenizer::load_tokenizer;
 use crate::failure::Failure;
-
-/// The largest tokenizer that is read; those of a quarter of a million words have some 20 MB.
-const MAX_TOKENIZER: u64 = 256 << 20;
 
 /// A package that has been read.
 pub(super) struct Package<'p> {
@@ -184,25 +180,8 @@ impl Reader<'_> {
         if let Some(at) = known.iter().position(|(id, _)| *id == component.id) {
             return Ok(at);
         }
-        known.push((component.id.clone(), self.load(component)?));
+        known.push((component.id.clone(), load_tokenizer(component, self.files)?));
         Ok(known.len() - 1)
-    }
-
-    fn load(&self, component: &Component) -> Result<Tokenizer, Failure> {
-        let id = &component.id;
-        if component.kind != ComponentKind::HuggingFaceTokenizer {
-            return failed(format!(
-                "component {id} makes vectors of texts; token ids are made by a hugging-face-tokenizer"
-            ));
-        }
-        let mut report = Report::default();
-        let Some(settings) = component.tokenizer(self.files, &mut report) else {
-            let errors: Vec<String> = report.errors().map(ToString::to_string).collect();
-            return failed(errors.join("\n"));
-        };
-        let path = &settings.file.value;
-        let bytes = self.files.read(path, MAX_TOKENIZER).map_err(Failure::failed)?;
-        read_tokenizer(&bytes, &settings).map_err(|text| Failure::failed(format!("{path}: {text}")))
     }
 }
 

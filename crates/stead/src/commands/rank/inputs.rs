@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Deserializer, Value};
 use stead_search::RankQuery;
-use stead_store::{DocumentType, Documents};
+use stead_store::{DocumentType, Documents, ScriptContext, Scripts};
 
 use crate::failure::Failure;
 
@@ -36,8 +36,12 @@ pub(super) fn queries(path: &Path) -> Result<Vec<RankQuery>, Failure> {
     Ok(queries)
 }
 
-/// The documents of a file, with a bar where somebody watches.
-pub(super) fn documents(path: &Path, kind: DocumentType) -> Result<Documents, Failure> {
+/// The documents of a file behind the scripts of their fields, with a bar where somebody watches.
+pub(super) fn documents(
+    path: &Path,
+    kind: DocumentType,
+    scripts: (&Scripts, &ScriptContext<'_>),
+) -> Result<Documents, Failure> {
     let fail = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", path.display()));
     let file = File::open(path).map_err(|e| fail(&e))?;
     let length = file.metadata().map_err(|e| fail(&e))?.len();
@@ -45,7 +49,8 @@ pub(super) fn documents(path: &Path, kind: DocumentType) -> Result<Documents, Fa
         true => indicatif::ProgressBar::new(length),
         false => indicatif::ProgressBar::hidden(),
     };
-    let read = Documents::read(kind, BufReader::new(file), &mut |bytes| bar.set_position(bytes));
+    let progress = &mut |bytes| bar.set_position(bytes);
+    let read = Documents::read_with(kind, BufReader::new(file), scripts, progress);
     bar.finish_and_clear();
     read.map_err(|e| Failure::failed(format!("{}:{}: {}", path.display(), e.line, e.what())))
 }

@@ -1,5 +1,6 @@
 //! `stead rank`: what a rank profile gives documents of a file.
 
+mod embedder;
 mod explain;
 mod features;
 mod inputs;
@@ -18,7 +19,7 @@ use stead_app::services::ServicesOptions;
 use stead_search::models::Probe;
 use stead_search::rank::{Explained, RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
-use stead_store::{Documents, View};
+use stead_store::{Documents, ScriptContext, Scripts, Unfilled, View};
 
 use crate::failure::Failure;
 
@@ -102,11 +103,15 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
         }
     }
     let Some(first) = plans.first() else { return Err(Failure::failed("there is no query")) };
-    let documents = inputs::documents(&args.docs, first.documents().clone())?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |t| t.as_secs() as f64);
     let options = RankOptions { now: args.now.unwrap_or(now), seed: args.seed };
+    let embedder = embedder::Tokenizers::new(&application, schema, &files);
+    let scripts = Scripts::new(schema, first.documents());
+    let cx = ScriptContext { now: options.now as i64, seed: args.seed, embedder: &embedder };
+    let documents = inputs::documents(&args.docs, first.documents().clone(), (&scripts, &cx))?;
+    let unfilled = scripts.unfilled(&embedder);
     let names = names(&queries);
-    notes(args, &plans, &queries, &documents);
+    notes(args, &plans, &queries, (&documents, &unfilled));
     let view = documents.view();
     let mut output = args.features.as_deref().map(features::Output::create).transpose()?;
     let bar = bar(args, queries.len());
@@ -173,16 +178,35 @@ struct Shown<'s> {
 }
 
 /// Tells once what is the same for every document.
-fn notes(args: &RankArgs, plans: &[RankPlan], queries: &[RankQuery], documents: &Documents) {
+fn notes(
+    args: &RankArgs,
+    plans: &[RankPlan],
+    queries: &[RankQuery],
+    (documents, unfilled): (&Documents, &[Unfilled]),
+) {
     let mut notes: Vec<String> = Vec::new();
+    let (replaced, file) = (documents.replaced(), args.docs.display());
+    match replaced {
+        [] => {}
+        [line] => notes.push(format!(
+            "1 document stands more than once in {file}, on line {line}; the last one counts"
+        )),
+        [line, ..] => notes.push(format!(
+            "{} documents stand more than once in {file}, first on line {line}; the last ones count",
+            replaced.len()
+        )),
+    }
     for plan in plans {
         let asked = queries.iter().filter(|query| profile(args, query) == plan.profile());
         notes.extend(asked.flat_map(|query| plan.notes(query)));
         for attribute in plan.attributes() {
             if documents.given(attribute) == 0 && !documents.view().is_empty() {
-                notes.push(format!(
-                    "no document has a value of attribute({attribute}); scripts of indexing do not run here, give what they write"
-                ));
+                let field = attribute.split('.').next().unwrap_or_default();
+                let step = unfilled.iter().find(|u| u.field == field);
+                let why =
+                    step.map(|u| format!("; {} does not run here, give what it makes", u.step));
+                let why = why.unwrap_or_default();
+                notes.push(format!("no document has a value of attribute({attribute}){why}"));
             }
         }
     }

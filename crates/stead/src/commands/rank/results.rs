@@ -37,6 +37,7 @@ fn hit(shown: &Shown<'_>, hit: &RankedHit) -> Json {
     for (key, names, values) in [
         ("matchfeatures", shown.plan.match_features(), &hit.match_features),
         ("summaryfeatures", shown.plan.summary_features(), &hit.summary_features),
+        ("rankfeatures", shown.plan.rank_features(), &hit.rank_features),
     ] {
         if !values.is_empty() {
             let pair = |(name, value): (&&str, &Value)| ((*name).to_owned(), feature(value));

@@ -59,6 +59,7 @@ pub(super) fn text(shown: &Shown<'_>) -> String {
         for (names, values) in [
             (plan.match_features(), &hit.match_features),
             (plan.summary_features(), &hit.summary_features),
+            (plan.rank_features(), &hit.rank_features),
         ] {
             for (name, value) in names.iter().zip(values) {
                 line!(out, "      {name} = {}", feature(value));
