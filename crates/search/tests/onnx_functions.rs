@@ -442,8 +442,8 @@ fn weights_may_lie_in_files_beside_the_model() {
     let found = cells(&found[0]);
     assert!(found.iter().zip(flat(&case["y"])).all(near), "{found:?}");
     let alone = Package::new(&[("x", kind)], profile, &files[..1]);
-    let error = alone.model().err().unwrap().to_string();
-    assert!(error.contains("external.weights"), "{error}");
+    let (wrong, _) = alone.models();
+    assert!(wrong[0].contains("files/external.weights: no such file"), "{wrong:?}");
 }
 
 /// Texts of documents, a list for each.
