@@ -66,11 +66,11 @@ impl NodeConfig {
 /// A running node. It is shared by all adapters; dropping it ends its threads.
 pub struct Embedded {
     repository: Repository,
-    pool: Arc<Pool>,
+    pub(crate) pool: Arc<Pool>,
     cleaner: Arc<Cleaner>,
     pub(crate) states: Option<Arc<States>>,
     deployments: Option<Arc<Deployments>>,
-    draining: AtomicBool,
+    pub(crate) draining: AtomicBool,
     /// Requests that are in.
     inside: AtomicUsize,
     emptied: Notify,
@@ -521,10 +521,10 @@ impl std::fmt::Debug for Embedded {
 }
 
 /// A request that is in, until it is dropped.
-struct Inside<'a>(&'a Embedded);
+pub(crate) struct Inside<'a>(&'a Embedded);
 
 impl<'a> Inside<'a> {
-    fn enter(node: &'a Embedded) -> Inside<'a> {
+    pub(crate) fn enter(node: &'a Embedded) -> Inside<'a> {
         node.inside.fetch_add(1, Ordering::SeqCst);
         Inside(node)
     }

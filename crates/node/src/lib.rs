@@ -52,6 +52,7 @@ mod recorder;
 mod repository;
 mod request;
 mod scheduler;
+mod searches;
 mod sequences;
 mod servable;
 mod signature;

@@ -1,16 +1,25 @@
 //! An application that is ready to be served.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use arc_swap::ArcSwap;
 
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
-use stead_search::RankPlan;
 use stead_search::models::Probe;
-use stead_search::rank::RankError;
+use stead_search::query::{SearchCode, SearchError};
+use stead_search::rank::{RankError, RankOptions};
+use stead_search::request::{Format, SearchRequest};
+use stead_search::result::SearchResult;
+use stead_search::run::{Searcher, field_value, search};
+use stead_search::{RankPlan, yql};
+use stead_store::{Reader, View};
 
+use super::documents::{Readers, clusters};
 use super::session::{SessionId, millis};
 use crate::{Code, Error};
 
@@ -27,7 +36,11 @@ pub struct Deployed {
     /// Depends on the paths and bytes of all of its files.
     pub checksum: u64,
     /// By schema and profile.
-    plans: BTreeMap<String, BTreeMap<String, Result<RankPlan, RankError>>>,
+    plans: BTreeMap<String, BTreeMap<String, Result<Arc<RankPlan>, RankError>>>,
+    /// The content clusters of document types.
+    clusters: BTreeMap<String, String>,
+    /// Set when it is activated.
+    readers: ArcSwap<Readers>,
 }
 
 /// A line of the log of a deployment.
@@ -74,25 +87,104 @@ impl Deployed {
                     );
                     log.push(LogLine { time: prepared, level: "WARNING", message });
                 }
-                of_schema.insert(name.clone(), plan);
+                of_schema.insert(name.clone(), plan.map(Arc::new));
             }
             plans.insert(schema.name.value.clone(), of_schema);
         }
         let checksum = checksum(files)?;
-        Ok(Deployed { session, application, log, prepared, checksum, plans })
+        let clusters = clusters(&application);
+        let readers = ArcSwap::default();
+        Ok(Deployed { session, application, log, prepared, checksum, plans, clusters, readers })
     }
 
-    /// How documents of a schema are ranked by a profile.
-    ///
-    /// # Errors
-    /// [`Code::InvalidArgument`] when there is no such schema or profile, or it has something that does not run.
-    pub fn plan(&self, schema: &str, profile: &str) -> Result<&RankPlan, Error> {
-        let missing = || {
-            let text = format!("schema {schema} has no rank-profile {profile}");
-            Error::new(Code::InvalidArgument, text)
+    /// From now on documents are read from here.
+    pub(super) fn read_from(&self, readers: Readers) {
+        self.readers.store(Arc::new(readers));
+    }
+
+    /// The content cluster that has the documents of a type.
+    #[must_use]
+    pub fn cluster(&self, kind: &str) -> Option<&str> {
+        self.clusters.get(kind).map(String::as_str)
+    }
+
+    /// The types of documents that are stored, with their content clusters.
+    pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.clusters.iter().map(|(kind, cluster)| (kind.as_str(), cluster.as_str()))
+    }
+
+    /// The documents of a type as they are now.
+    #[must_use]
+    pub fn view(&self, kind: &str) -> Option<View> {
+        self.readers.load().get(kind).map(Reader::view)
+    }
+
+    /// Answers a search from its parameters, decoded.
+    #[must_use]
+    pub fn search(&self, parameters: Vec<(String, String)>) -> (SearchResult, Format) {
+        let request = SearchRequest::new(parameters, &self.application.query_profiles);
+        match request {
+            Ok(request) => {
+                let result = self.find(&request).unwrap_or_else(SearchResult::failed);
+                (result, request.format)
+            }
+            Err(error) => (SearchResult::failed(error), Format::Json),
+        }
+    }
+
+    fn find(&self, request: &SearchRequest) -> Result<SearchResult, SearchError> {
+        let (kind, cluster) = self.searched(request)?;
+        let no_backend = || SearchError {
+            code: SearchCode::NoBackendsInService,
+            message: format!("Schema {kind} has no documents here"),
         };
-        let plan = self.plans.get(schema).and_then(|of| of.get(profile)).ok_or_else(missing)?;
-        plan.as_ref().map_err(|error| Error::new(Code::InvalidArgument, error.to_string()))
+        let schema = self.application.schema(kind).ok_or_else(no_backend)?;
+        let view = self.view(kind).ok_or_else(no_backend)?;
+        let stored = |id: &str, field: &str| {
+            let kind = id.split(':').nth(2)?;
+            field_value(&self.view(kind)?, id, field)
+        };
+        let plans = |profile: &str| self.rank_plan(kind, profile);
+        let searcher = Searcher { schema, view: &view, cluster, stored: &stored, plans: &plans };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let options = RankOptions { now: now.as_secs_f64(), seed: now.as_nanos() as u64 };
+        Ok(search(searcher, request, options))
+    }
+
+    /// The one type of documents that a search asks for.
+    fn searched(&self, request: &SearchRequest) -> Result<(&str, &str), SearchError> {
+        let statement =
+            yql::parse(&request.yql).map_err(|e| SearchError::illegal(e.to_string()))?;
+        let asked = [&statement.sources, &request.sources, &request.restrict];
+        let is_named = |names: &Vec<String>, kind: &str, cluster: &str| {
+            names.is_empty() || names.iter().any(|n| n == kind || n == cluster || n == "*")
+        };
+        let mut found = self
+            .kinds()
+            .filter(|(kind, cluster)| asked.iter().all(|names| is_named(names, kind, cluster)));
+        match (found.next(), found.next()) {
+            (Some(one), None) => Ok(one),
+            (None, _) => {
+                let known: Vec<&str> = self.kinds().map(|(kind, _)| kind).collect();
+                let text = format!(
+                    "Could not resolve the sources of the query; there are {}",
+                    known.join(", ")
+                );
+                Err(SearchError { code: SearchCode::InvalidQueryParameter, message: text })
+            }
+            (Some((a, _)), Some((b, _))) => Err(SearchError::illegal(format!(
+                "a search of several schemas at once, here {a} and {b}, is not supported yet; name one in from"
+            ))),
+        }
+    }
+
+    fn rank_plan(&self, schema: &str, profile: &str) -> Result<Arc<RankPlan>, RankError> {
+        let of = self.plans.get(schema);
+        of.and_then(|of| of.get(profile)).cloned().unwrap_or_else(|| {
+            let known = of.into_iter().flat_map(|of| of.keys()).cloned().collect::<Vec<_>>();
+            let (schema, name) = (schema.to_owned(), profile.to_owned());
+            Err(RankError::Profile { schema, name, known: known.join(", ") })
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! a switch: queries that run finish on what they began with, and a package that is broken changes nothing.
 
 mod deployed;
+mod documents;
 mod folder;
 mod session;
 mod upload;
@@ -21,8 +22,10 @@ use std::time::SystemTime;
 use arc_swap::ArcSwapOption;
 use stead_app::application::{Changes, Refeed};
 use stead_app::package::PackageFiles;
+use stead_store::{Operation, Outcome};
 
 use crate::{Code, Error};
+use documents::Documents;
 use folder::Folder;
 use session::{Session, State, day, millis};
 
@@ -31,6 +34,7 @@ pub struct Deployments {
     /// Where sessions are kept; none for a package that is served as it is.
     sessions: Option<Mutex<Sessions>>,
     active: ArcSwapOption<Deployed>,
+    documents: Documents,
 }
 
 struct Sessions {
@@ -60,16 +64,20 @@ impl Deployments {
     /// # Errors
     /// When another process holds the folder, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Arc<Deployments>, Error> {
-        let folder = Folder::open(folder)?;
+        let documents = Documents::new(&folder.join("documents"));
+        let folder = Folder::open(&folder.join("applications"))?;
         let mut sessions =
             Sessions { list: folder.sessions()?, active: folder.active()?, folder, ready: None };
         let active = sessions.active.and_then(|id| {
-            let found = sessions.prepared(id);
+            let found = sessions.prepared(id).and_then(|deployed| {
+                deployed.read_from(documents.change(None, &deployed.application)?);
+                Ok(deployed)
+            });
             found.inspect_err(|e| tracing::error!(session = id.0, "not activated: {e}")).ok()
         });
         sessions.ready = None;
         let active = ArcSwapOption::new(active);
-        Ok(Arc::new(Deployments { sessions: Some(Mutex::new(sessions)), active }))
+        Ok(Arc::new(Deployments { sessions: Some(Mutex::new(sessions)), active, documents }))
     }
 
     /// One package, which stays what it is.
@@ -79,7 +87,8 @@ impl Deployments {
     pub fn of_package(files: &PackageFiles) -> Result<Arc<Deployments>, Error> {
         let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now())?;
         let active = ArcSwapOption::from_pointee(deployed);
-        Ok(Arc::new(Deployments { sessions: None, active }))
+        let documents = Documents::new(Path::new(""));
+        Ok(Arc::new(Deployments { sessions: None, active, documents }))
     }
 
     /// The application that is served.
@@ -173,6 +182,9 @@ impl Deployments {
         sessions.check_prepared(id)?;
         sessions.check_current(id)?;
         let deployed = sessions.prepared(id)?;
+        let before = self.active();
+        let before = before.as_deref().map(|deployed| &deployed.application);
+        deployed.read_from(self.documents.change(before, &deployed.application)?);
         sessions.folder.set_active(Some(id))?;
         // From here on a restart finds the new application.
         self.active.store(Some(Arc::clone(&deployed)));
@@ -196,6 +208,24 @@ impl Deployments {
         sessions.active = None;
         sessions.remove(|session| session.id == id);
         Ok(())
+    }
+
+    /// Does an operation with a document of a type. `done` is called once, when it is durable and the next search sees it.
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`] while an application is being activated and where documents cannot be fed; types that are not
+    /// there; and what the disk refuses.
+    pub fn submit(
+        &self,
+        kind: &str,
+        operation: Operation,
+        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        if !self.is_open() {
+            let text = "documents are fed to a server with a folder for them: stead serve --data";
+            return Err(Error::new(Code::Unimplemented, text));
+        }
+        self.documents.submit(kind, operation, done)
     }
 
     /// Forgets a session that is not active.

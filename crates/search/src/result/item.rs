@@ -18,6 +18,14 @@ pub enum Item {
 }
 
 impl Item {
+    /// The value as JSON. Numbers that JSON does not have are texts: `"NaN"`, `"Infinity"`, `"-Infinity"`.
+    #[must_use]
+    pub fn json(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        super::json::write(self, &mut out);
+        out
+    }
+
     /// A text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Item {

@@ -176,6 +176,9 @@ pub async fn handle(
     let (method, path) = (parts.method.clone(), parts.uri.path());
     let work = CatchPanic::new(async {
         match port {
+            Port::Query if path.starts_with(vespa::document::ROOT) => {
+                vespa::document::answer(&shared, &method, path, body).await
+            }
             Port::Query => dispatch(&shared, route(&method, path), body).await,
             Port::Deploy => vespa::deploy::answer(&shared, &method, path, body).await,
         }
@@ -216,6 +219,7 @@ async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Repl
         Route::V2(call) => kserve::rest::answer(shared, call, body).await,
         Route::V1(call) => tfserving::rest::answer(shared, call, body).await,
         Route::Application(call) => vespa::status::answer(shared, call),
+        Route::Search(method) => vespa::search::answer(shared, &method, body).await,
         Route::Metrics => metrics::answer(shared, body.accept()),
         Route::WrongMethod => Err(Fault::new(Code::MethodNotAllowed, "Unsupported method")),
         Route::NotServed(what) => Err(Fault::unimplemented(format!("{what} is not served"))),

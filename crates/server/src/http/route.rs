@@ -14,6 +14,8 @@ pub enum Route {
     V1(V1),
     /// What is known of the application that is served.
     Application(StatusCall),
+    /// `/search/` by GET or POST
+    Search(Method),
     /// `GET /metrics`
     Metrics,
     /// The path exists, the method does not.
@@ -111,6 +113,12 @@ pub fn route(method: &Method, path: &str) -> Route {
     // The hot path first: no list of segments.
     if let Some(rest) = path.strip_prefix("/v2/models/") {
         return model_route(method, rest);
+    }
+    if path == "/search/" {
+        return match *method {
+            Method::GET | Method::POST => Route::Search(method.clone()),
+            _ => Route::WrongMethod,
+        };
     }
     if path == "/metrics" {
         return on(method, Method::GET, Route::Metrics);

@@ -56,8 +56,7 @@ fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
     let deployments = match &options.applications {
         None => None,
         Some(Applications::Data(folder)) => {
-            let folder = folder.join("applications");
-            Some(Deployments::open(&folder).map_err(Failure::failed)?)
+            Some(Deployments::open(folder).map_err(Failure::failed)?)
         }
         Some(Applications::Package(path)) => {
             let files = PackageFiles::open(path).map_err(Failure::failed)?;

@@ -1,0 +1,107 @@
+//! The documents of the application that is served.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock, TryLockError};
+
+use stead_app::application::Application;
+use stead_log::{DiskIo, LogError, SystemRng};
+use stead_store::{DocumentType, Operation, Outcome, Reader, Store, StoreError, StoreOptions};
+
+use super::upload::failed;
+use crate::{Code, Error};
+
+/// What views of the documents of each type are taken from.
+pub(super) type Readers = BTreeMap<String, Reader>;
+
+/// The documents below a folder, of the types of one application at a time.
+pub(super) struct Documents {
+    folder: PathBuf,
+    /// None before the first application, and where opening it again failed.
+    store: RwLock<Option<Store>>,
+}
+
+/// The types of documents that an application stores, with the clusters that have them.
+pub(super) fn clusters(application: &Application) -> BTreeMap<String, String> {
+    let clusters = application.services.contents.iter();
+    let types = clusters.flat_map(|cluster| {
+        cluster.documents.iter().map(|d| (d.kind.value.clone(), cluster.id.clone()))
+    });
+    types.collect()
+}
+
+fn types(application: &Application) -> Vec<DocumentType> {
+    let names = clusters(application).into_keys();
+    names.filter_map(|name| application.schema(&name)).map(DocumentType::new).collect()
+}
+
+impl Documents {
+    pub(super) fn new(folder: &Path) -> Documents {
+        Documents { folder: folder.to_owned(), store: RwLock::new(None) }
+    }
+
+    fn open(&self, application: &Application) -> Result<Store, Error> {
+        let io =
+            DiskIo::new(&self.folder).map_err(|e| failed("make the folder of documents", &e))?;
+        let options = StoreOptions::default();
+        Store::open(Arc::new(io), Arc::new(SystemRng), types(application), options)
+            .map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))
+    }
+
+    /// Opens the documents with the types of an application: what was fed is read again from the log. Operations that are sent
+    /// meanwhile are refused with [`Code::Unavailable`]; readers of before go on. When it fails, `before` stays.
+    pub(super) fn change(
+        &self,
+        before: Option<&Application>,
+        application: &Application,
+    ) -> Result<Readers, Error> {
+        // No code under the lock panics.
+        let mut store = self.store.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // The folder is held until everything that was submitted is done.
+        drop(store.take());
+        match self.open(application) {
+            Ok(opened) => {
+                let readers = opened.types().filter_map(|name| {
+                    opened.reader(name).ok().map(|reader| (name.to_owned(), reader))
+                });
+                let readers = readers.collect();
+                *store = Some(opened);
+                Ok(readers)
+            }
+            Err(error) => {
+                *store = before.and_then(|application| self.open(application).ok());
+                Err(error)
+            }
+        }
+    }
+
+    /// See [`Store::submit`].
+    pub(super) fn submit(
+        &self,
+        name: &str,
+        operation: Operation,
+        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        let busy =
+            || Error::new(Code::Unavailable, "an application is being activated; send this again");
+        let store = match self.store.try_read() {
+            Ok(store) => store,
+            Err(TryLockError::WouldBlock) => return Err(busy()),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        };
+        let store = store.as_ref().ok_or_else(busy)?;
+        store
+            .submit(name, operation, move |outcome| done(outcome.map_err(refused)))
+            .map_err(refused)
+    }
+}
+
+fn refused(error: StoreError) -> Error {
+    let code = match &error {
+        StoreError::Type(_) => Code::InvalidArgument,
+        StoreError::Full { .. } => Code::ResourceExhausted,
+        StoreError::Log(LogError::TooLarge { .. }) => Code::PayloadTooLarge,
+        _ => Code::Internal,
+    };
+    Error::new(code, error.to_string())
+}

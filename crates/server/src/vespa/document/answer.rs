@@ -1,0 +1,68 @@
+//! The answers of `/document/v1`.
+
+use crate::fault::Fault;
+use crate::http::Reply;
+use http::{HeaderValue, StatusCode};
+use stead_node::Code;
+use stead_search::result::Item;
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    status: u16,
+    message: String,
+    id: Option<String>,
+}
+
+impl Failure {
+    pub fn new(status: u16, message: impl Into<String>) -> Failure {
+        Failure { status, message: message.into(), id: None }
+    }
+
+    /// The same, of a document.
+    pub fn of(self, id: &str) -> Failure {
+        Failure { id: Some(id.to_owned()), ..self }
+    }
+
+    pub fn reply(self, path_id: &str) -> Reply {
+        let message = ("message".to_owned(), Item::Text(self.message));
+        reply(self.status, path_id, self.id.as_deref(), vec![message])
+    }
+}
+
+impl From<stead_node::Error> for Failure {
+    fn from(error: stead_node::Error) -> Failure {
+        let status = match error.code {
+            Code::InvalidArgument | Code::InvalidJson => 400,
+            Code::ResourceExhausted => 507,
+            Code::PayloadTooLarge => 413,
+            Code::Unavailable => 503,
+            Code::DeadlineExceeded => 504,
+            Code::Unimplemented => 501,
+            Code::UnsupportedEncoding => 415,
+            _ => 500,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(Fault(error): Fault) -> Failure {
+        error.into()
+    }
+}
+
+/// `{"pathId", "id"?, ...}`
+pub fn reply(status: u16, path_id: &str, id: Option<&str>, more: Vec<(String, Item)>) -> Reply {
+    let mut members = vec![("pathId".to_owned(), Item::text(path_id))];
+    members.extend(id.map(|id| ("id".to_owned(), Item::text(id))));
+    members.extend(more);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let content_type = HeaderValue::from_static("application/json; charset=UTF-8");
+    Reply { status, content_type, ..Reply::json(Item::Map(members).json()) }
+}
+
+/// The answer to OPTIONS.
+pub fn options() -> Reply {
+    Reply { status: StatusCode::NO_CONTENT, ..Reply::empty() }
+}

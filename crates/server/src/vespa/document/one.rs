@@ -1,0 +1,155 @@
+//! One document: get, put, update, remove.
+
+use super::Call;
+use super::answer::{Failure, reply};
+use super::parameters::Parameters;
+use crate::http::Reply;
+use http::Method;
+use serde_json::{Map, Value};
+use stead_search::result::{Item, item_of};
+use stead_store::{Action, DocumentType, FieldValue, Operation, Outcome, View};
+use tokio::sync::oneshot;
+
+impl Call {
+    /// The documents of the type that the path names, as they are now.
+    pub(super) fn view(&self, kind: &str) -> Result<View, Failure> {
+        let missing = || Failure::new(400, format!("Document type {kind} does not exist"));
+        self.deployed.view(kind).ok_or_else(missing)
+    }
+
+    fn kind(&self) -> &str {
+        self.path.kind.as_ref().map_or("", |(_, kind)| kind)
+    }
+
+    pub(super) fn get(&self, id: &str) -> Result<Reply, Failure> {
+        let view = self.view(self.kind())?;
+        let fields = view.find(id).and_then(|lid| view.fields(lid));
+        let Some(fields) = fields else {
+            return Ok(reply(404, &self.path_id, Some(id), Vec::new()));
+        };
+        let fields = self.fields(view.kind(), &fields)?;
+        let fields = fields.map(|fields| ("fields".to_owned(), fields));
+        Ok(reply(200, &self.path_id, Some(id), fields.into_iter().collect()))
+    }
+
+    /// The fields of a document that `fieldSet` asks for; nothing if it asks for none.
+    pub(super) fn fields(
+        &self,
+        kind: &DocumentType,
+        fields: &[(usize, FieldValue)],
+    ) -> Result<Option<Item>, Failure> {
+        let set = self.parameters.field_set.as_deref().unwrap_or("[document]");
+        let named: Option<Vec<&str>> = match set {
+            "[document]" | "[all]" => None,
+            "[id]" | "[none]" => return Ok(None),
+            _ => match set.split_once(':') {
+                Some((name, "[document]")) if name == kind.name() => None,
+                Some((name, list)) if name == kind.name() => {
+                    Some(list.split(',').map(str::trim).collect())
+                }
+                // Of another type: its documents have none of these.
+                Some(_) => Some(Vec::new()),
+                None => return Err(Failure::new(400, format!("there is no field set '{set}'"))),
+            },
+        };
+        if let Some(name) = named.iter().flatten().find(|name| kind.field(name).is_none()) {
+            let text = format!("No such field '{name}' in document type '{}'", kind.name());
+            return Err(Failure::new(400, text));
+        }
+        let names: Vec<&str> = kind.fields().collect();
+        let shown = fields.iter().filter_map(|(number, value)| {
+            let name = names.get(*number)?;
+            if named.as_ref().is_some_and(|named| !named.contains(name)) {
+                return None;
+            }
+            let (_, of) = kind.field(name)?;
+            let item = item_of(value, of, kind, self.parameters.tensors)?;
+            Some(((*name).to_owned(), item))
+        });
+        Ok(Some(Item::Map(shown.collect())))
+    }
+
+    pub(super) async fn write(
+        &self,
+        method: &Method,
+        id: String,
+        body: &[u8],
+    ) -> Result<Reply, Failure> {
+        let fail = |failure: Failure| failure.of(&id);
+        let view = self.view(self.kind())?;
+        let operation = self.operation(view.kind(), method, &id, body).map_err(fail)?;
+        if !self.parameters.dry_run {
+            let outcome = self.apply(operation).await.map_err(fail)?;
+            if outcome == Outcome::ConditionFailed {
+                let text = format!("Condition did not match document nr 0 with id {id}");
+                return Err(fail(Failure::new(412, text)));
+            }
+        }
+        Ok(reply(200, &self.path_id, Some(&id), Vec::new()))
+    }
+
+    /// Does an operation, and waits until it is durable and searches see it.
+    pub(super) async fn apply(&self, operation: Operation) -> Result<Outcome, Failure> {
+        let (sender, receiver) = oneshot::channel();
+        // The id names its type, which was found to be there.
+        let kind = operation.document.split(':').nth(2).unwrap_or_default().to_owned();
+        self.deployments.submit(&kind, operation, move |outcome| {
+            // The client may have gone.
+            let _ = sender.send(outcome);
+        })?;
+        match tokio::time::timeout(self.parameters.timeout, receiver).await {
+            Ok(Ok(outcome)) => Ok(outcome?),
+            Ok(Err(_)) => Err(Failure::new(500, "the operation ended without an answer")),
+            Err(_) => Err(Failure::new(504, "Timeout after the operation was sent")),
+        }
+    }
+
+    /// The operation of a request: the members of its body, which has no id, and its parameters.
+    fn operation(
+        &self,
+        kind: &DocumentType,
+        method: &Method,
+        id: &str,
+        body: &[u8],
+    ) -> Result<Operation, Failure> {
+        let verb = match *method {
+            Method::POST => "put",
+            Method::PUT => "update",
+            _ => "remove",
+        };
+        let mut object = match body.is_empty() {
+            true if verb == "remove" => Map::new(),
+            true => return Err(Failure::new(400, "Could not read document, no document?")),
+            false => object(body)?,
+        };
+        ["put", "update", "remove", "id"].iter().for_each(|key| {
+            object.remove(*key);
+        });
+        if verb == "remove" {
+            object.remove("fields");
+        }
+        object.insert(verb.to_owned(), Value::from(id));
+        let bytes = serde_json::to_vec(&object).map_err(|e| Failure::new(400, e.to_string()))?;
+        let mut operation =
+            Operation::read(kind, &bytes).map_err(|error| Failure::new(400, error.what()))?;
+        let Parameters { condition, create, .. } = &self.parameters;
+        if condition.is_some() {
+            operation.condition.clone_from(condition);
+        }
+        if let (Action::Put { create, .. } | Action::Update { create, .. }, Some(given)) =
+            (&mut operation.action, create)
+        {
+            *create = *given;
+        }
+        Ok(operation)
+    }
+}
+
+/// The members of a body.
+pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Failure> {
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Failure::new(400, "expected start of root object")),
+        Err(error) => Err(Failure::new(400, format!("the body is no JSON: {error}"))),
+    }
+}
