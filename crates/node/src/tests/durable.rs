@@ -303,7 +303,8 @@ fn states_beyond_the_budget_go_to_disk_and_come_back() {
         for id in 1..=101 {
             assert!(server.step(id, &["end"], 0, 0.0).is_ok());
         }
-        assert_eq!(metrics().spilled, 0);
+        // The thread that spills may still hold the place of a state that went on meanwhile.
+        until("no state is on disk", || metrics().spilled == 0);
         let left = std::fs::metadata(folder.path().join(mode).join("spill")).unwrap().len();
         assert_eq!(left, 0, "places are given back");
     }
