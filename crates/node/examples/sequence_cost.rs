@@ -2,7 +2,7 @@
 //! by `Embedded::infer`, in turn on one thread, each on inputs that were made before. Prints one line of JSON; times are
 //! medians of rounds, in microseconds for a step.
 //!
-//! `cargo run --release -p stead-node --example sequence_cost`
+//! `cargo run --release -p stead-node --example sequence_cost [ROUNDS]`
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a measurement ends with its first error, and tells
 
 use std::path::Path;
@@ -97,7 +97,8 @@ async fn main() {
     let mut bare = Bare::new();
     assert_eq!(bare.step(&input()), infer(&node, request(true)).await, "both are the same step");
     let (mut engine, mut layer) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
+    let rounds = std::env::args().nth(1).map_or(ROUNDS, |n| n.parse().unwrap());
+    for _ in 0..rounds {
         let requests: Vec<InferRequest> = (0..STEPS).map(|_| request(false)).collect();
         let inputs: Vec<Tensor> = (0..STEPS).map(|_| input()).collect();
         let begin = Instant::now();

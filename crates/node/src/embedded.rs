@@ -5,6 +5,7 @@ use crate::instance::Machine;
 use crate::memory::{Budget, available};
 use crate::repository::{Repository, Scope, Update};
 use crate::sequences::{Cleaner, Families};
+use crate::servable::Answering;
 use crate::states::States;
 use crate::{
     CallKey, Code, Deployments, Error, ErrorKind, IndexEntry, IndexState, InferRequest,
@@ -176,16 +177,14 @@ impl Embedded {
         let begun = self.begin(request);
         async move {
             let _inside = inside;
-            begun?.await
+            match begun? {
+                Answering::Done(answer) => answer,
+                Answering::Waits(answer) => answer.await,
+            }
         }
     }
 
-    /// Not within the future of [`Embedded::infer`]: a request would make it large, and it is moved several times on
-    /// its way to the task that drives it.
-    fn begin(
-        &self,
-        request: InferRequest,
-    ) -> Result<impl Future<Output = Result<InferResponse, Error>> + Send + use<>, Error> {
+    fn begin(&self, request: InferRequest) -> Result<Answering, Error> {
         let arrived = Instant::now();
         if self.draining.load(Ordering::SeqCst) {
             return Err(ErrorKind::ShuttingDown.into());

@@ -56,36 +56,41 @@ impl Servable {
         }
     }
 
-    /// Answers a request. It has arrived when this returns.
-    pub(crate) fn infer(
-        self: Arc<Self>,
-        request: InferRequest,
-        arrived: Instant,
-    ) -> impl Future<Output = Result<InferResponse, Error>> + Send + use<> {
+    /// Answers a request. It has arrived, and a quick one has run, when this returns.
+    pub(crate) fn infer(self: Arc<Self>, request: InferRequest, arrived: Instant) -> Answering {
         let call = Call::begin(Arc::clone(self.recorder()), request.protocol, arrived);
         let begun = match &*self {
-            Servable::Model(model) => model.begin(request, arrived).map(Answering::Model),
+            Servable::Model(model) => model.begin(request, arrived),
             Servable::Pipeline(pipeline) => {
                 let pipeline = Arc::clone(pipeline);
-                let answer = async move { pipeline.answer(request, arrived).await };
-                Ok(Answering::Pipeline(Box::pin(answer)))
+                return Answering::Waits(Box::pin(async move {
+                    self.end(call, pipeline.answer(request, arrived).await)
+                }));
             }
         };
-        async move {
-            let answer = match begun {
-                Ok(Answering::Model(begun)) => begun.answer().await,
-                Ok(Answering::Pipeline(answer)) => answer.await,
-                Err(error) => Err(error),
-            };
-            call.end(match &answer {
-                Ok(_) if self.is_stateful() => End::Step,
-                Ok(_) => End::Success,
-                Err(e) if e.code == Code::DeadlineExceeded => End::Late,
-                Err(e) if e.code == Code::Cancelled => End::Cancelled,
-                Err(_) => End::Failure,
-            });
-            answer
+        match begun {
+            Ok(Begun::Waits(waiting)) => {
+                Answering::Waits(Box::pin(async move { self.end(call, waiting.answer().await) }))
+            }
+            Ok(Begun::Done(response)) => Answering::Done(self.end(call, Ok(response))),
+            Err(error) => Answering::Done(self.end(call, Err(error))),
         }
+    }
+
+    /// Counts a request that has its answer.
+    fn end(
+        &self,
+        call: Call,
+        answer: Result<InferResponse, Error>,
+    ) -> Result<InferResponse, Error> {
+        call.end(match &answer {
+            Ok(_) if self.is_stateful() => End::Step,
+            Ok(_) => End::Success,
+            Err(e) if e.code == Code::DeadlineExceeded => End::Late,
+            Err(e) if e.code == Code::Cancelled => End::Cancelled,
+            Err(_) => End::Failure,
+        });
+        answer
     }
 
     fn sequencer(&self) -> Option<&Arc<Sequencer>> {
@@ -155,8 +160,10 @@ impl Servable {
     }
 }
 
-/// A request under way. That of a pipeline is boxed, so that calls of models do not carry its size around.
-enum Answering {
-    Model(Begun),
-    Pipeline(Pin<Box<dyn Future<Output = Result<InferResponse, Error>> + Send>>),
+/// A request that has arrived. One that waits is boxed, so that calls that do not wait carry no room for it around.
+pub(crate) enum Answering {
+    /// It has its answer.
+    Done(Result<InferResponse, Error>),
+    /// It waits.
+    Waits(Pin<Box<dyn Future<Output = Result<InferResponse, Error>> + Send>>),
 }

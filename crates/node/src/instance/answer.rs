@@ -2,13 +2,21 @@
 
 use super::Instance;
 use crate::scheduler::{Answer, Arrival, Job, Reply};
-use crate::sequences::{self, Step, StepAnswer};
+use crate::sequences::{self, Arrived, Client, Step, StepAnswer};
 use crate::{Error, ErrorKind, InferRequest, InferResponse, Parameters};
 use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// A request that was let in.
-pub(crate) struct Begun {
+pub(crate) enum Begun {
+    /// It has run.
+    Done(InferResponse),
+    /// It waits, or runs somewhere else.
+    Waits(Waiting),
+}
+
+/// A request that waits for its answer.
+pub(crate) struct Waiting {
     /// The answer so far.
     response: InferResponse,
     deadline: Option<Instant>,
@@ -19,32 +27,28 @@ pub(crate) struct Begun {
 enum Source {
     /// A step of a sequence.
     Step(oneshot::Receiver<Result<StepAnswer, Error>>),
-    /// A run that waits, and the names of its outputs.
+    /// A run, and the names of its outputs.
     Run(Vec<String>, oneshot::Receiver<Answer>),
-    /// They are there.
-    Done,
 }
 
-impl Begun {
+impl Waiting {
     /// Waits for the answer.
     ///
     /// # Errors
     /// Those of evaluation, and of waiting beyond the deadline.
     pub(crate) async fn answer(self) -> Result<InferResponse, Error> {
-        let Begun { mut response, deadline, source } = self;
+        let Waiting { mut response, deadline, source } = self;
         match source {
             Source::Step(answer) => {
                 let answer = wait(&response.model, answer, deadline).await?;
-                response.outputs = answer.outputs;
-                sequences::answer(&mut response, answer.form, &answer.id, answer.step)?;
+                sequences::answer(response, answer)
             }
             Source::Run(names, answer) => {
                 let outputs = wait(&response.model, answer, deadline).await?;
                 response.outputs = names.into_iter().zip(outputs).collect();
+                Ok(response)
             }
-            Source::Done => {}
         }
-        Ok(response)
     }
 }
 
@@ -81,37 +85,40 @@ impl Instance {
             parameters: Parameters::new(),
         };
         if let (Some(call), Some(sequences)) = (call, &self.sequences) {
-            let (client, answer) = oneshot::channel();
-            let held = self.hold(&inputs)?;
-            let form = call.form;
-            let queued = arrived;
-            let step = Step {
+            let held = Some(self.hold(&inputs)?);
+            let step = Box::new(Step {
                 inputs,
                 wanted,
                 names,
                 rows,
                 deadline,
-                queued,
+                queued: arrived,
                 held,
-                form,
-                client,
+                form: call.form,
+                client: Client::Here,
                 turn: None,
+            });
+            return match sequences.arrive(call, step) {
+                Arrived::Done(said) => sequences::answer(response, said?).map(Begun::Done),
+                Arrived::Waits(answer) => {
+                    Ok(Begun::Waits(Waiting { response, deadline, source: Source::Step(answer) }))
+                }
             };
-            sequences.arrive(call, step);
-            return Ok(Begun { response, deadline, source: Source::Step(answer) });
         }
         let times = Arrival { queued: arrived, deadline };
         if let Some(answer) = self.scheduler.run_inline(None, &inputs, &wanted, rows, times) {
             response.outputs = names.into_iter().zip(answer?).collect();
-            return Ok(Begun { response, deadline, source: Source::Done });
+            return Ok(Begun::Done(response));
         }
-        let held = self.hold(&inputs)?;
+        let held = Some(self.hold(&inputs)?);
         let (client, answer) = oneshot::channel();
         let reply = Reply::Client(client);
         let job = Job { inputs, wanted, rows, deadline, queued: arrived, reply, held };
         match self.scheduler.submit(job) {
             Some((_, error)) => Err(error),
-            None => Ok(Begun { response, deadline, source: Source::Run(names, answer) }),
+            None => {
+                Ok(Begun::Waits(Waiting { response, deadline, source: Source::Run(names, answer) }))
+            }
         }
     }
 }

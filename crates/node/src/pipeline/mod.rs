@@ -18,7 +18,7 @@ pub(crate) use build::build;
 use crate::instance::{late, size, wait};
 use crate::memory::{Budget, Held};
 use crate::recorder::Recorder;
-use crate::sequences::{self, Call, Cleaner, Sequencer, Step, Turn};
+use crate::sequences::{self, Arrived, Call, Cleaner, Client, Sequencer, Step, Turn};
 use crate::servable::Servable;
 use crate::signature::Signature;
 use crate::{
@@ -132,9 +132,7 @@ impl Pipeline {
         let held = self.hold(&inputs)?;
         let run = run::Request { inputs, wanted, deadline };
         let step = self.step(sequences, call, run, names, arrived, held).await?;
-        response.outputs = step.outputs;
-        sequences::answer(&mut response, step.form, &step.id, step.step)?;
-        Ok(response)
+        sequences::answer(response, step)
     }
 
     /// Runs a request as a step of its sequence.
@@ -147,23 +145,25 @@ impl Pipeline {
         queued: Instant,
         held: Held,
     ) -> Result<sequences::StepAnswer, Error> {
-        let (client, answer) = oneshot::channel();
         let (turn, my_turn) = oneshot::channel();
         let deadline = run.deadline;
-        let step = Step {
+        let step = Box::new(Step {
             inputs: Vec::new(),
             wanted: Vec::new(),
             names,
             rows: 1,
             deadline,
             queued,
-            held,
+            held: Some(held),
             form: call.form,
-            client,
+            client: Client::Here,
             turn: Some(turn),
+        });
+        let answer = match sequences.arrive(call, step) {
+            Arrived::Done(said) => return said,
+            Arrived::Waits(answer) => answer,
         };
-        sequences.arrive(call, step);
-        // No turn comes for a request that has its answer already: a refusal, or that of an earlier step.
+        // No turn comes for a request that is refused while it waits, or gets the answer of an earlier step.
         if let Some(turn) = self.turn(my_turn, deadline).await? {
             self.recorder.waited([queued.elapsed()]);
             let done = self.run(run, turn.state.as_ref()).await;

@@ -56,7 +56,7 @@ pub(super) fn begin(
     if here && let Some(answer) = scheduler.run_inline(None, &inputs, &wanted, rows, times) {
         return Ok(Begun { windows, answer: Some(answer) });
     }
-    let (held, reply) = (model.hold(&inputs)?, reply());
+    let (held, reply) = (Some(model.hold(&inputs)?), reply());
     match scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held }) {
         None => Ok(Begun { windows, answer: None }),
         Some((_, error)) => Err(error),
@@ -74,8 +74,8 @@ pub(super) fn finish(
     windows: Vec<Tensor>,
 ) -> Result<(Vec<Tensor>, Option<State>), Error> {
     let mut outputs = answer?;
-    let states = outputs.split_off(wanted.min(outputs.len()));
     let layout = model.sequences().and_then(|s| s.layout());
+    let states = outputs.drain(wanted.min(outputs.len())..);
     let state = layout.map(|layout| layout.next(states, windows)).transpose()?;
     Ok((outputs, state))
 }

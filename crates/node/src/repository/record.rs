@@ -151,7 +151,8 @@ impl ModelRecord {
 
     /// Whether a sequence can live elsewhere than where a request for the newest version goes.
     pub(super) fn has_others(&self) -> bool {
-        !self.draining.is_empty() || self.served().nth(1).is_some()
+        let several = self.versions.len() > 1 && self.served().nth(1).is_some();
+        several || !self.draining.is_empty()
     }
 
     /// The instance that a request for a stateful model is to go to: the one where its sequence lives, if it is

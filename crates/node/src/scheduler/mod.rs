@@ -76,7 +76,7 @@ pub(crate) struct Job {
     pub(crate) reply: Reply,
     /// The memory of the inputs.
     #[expect(dead_code, reason = "it is given back when the job is dropped")]
-    pub(crate) held: Held,
+    pub(crate) held: Option<Held>,
 }
 
 impl Job {

@@ -1,6 +1,7 @@
 //! What a request says about its sequence: as tensors, in the way of OpenVINO Model Server, or as
 //! parameters, in the way of Triton.
 
+use super::sequencer::StepAnswer;
 use crate::{Error, ErrorKind, InferRequest, InferResponse, Param, Protocol, TensorInfo};
 use stead_sequence::{Order, SequenceId};
 use stead_tensor::{DType, Tensor};
@@ -13,32 +14,6 @@ const STEP: &str = "sequence_step";
 /// The names of parameters beside those of the special inputs.
 const START: &str = "sequence_start";
 const END: &str = "sequence_end";
-
-/// What the parameters say.
-#[derive(Default)]
-struct Told {
-    id: Option<Param>,
-    start: Option<Param>,
-    end: Option<Param>,
-    step: Option<Param>,
-}
-
-impl Told {
-    /// Takes all parameters: a model has no use for others.
-    fn take(request: &mut InferRequest) -> Told {
-        let mut told = Told::default();
-        for (name, value) in std::mem::take(&mut request.parameters) {
-            match &*name {
-                ID => told.id = Some(value),
-                START => told.start = Some(value),
-                END => told.end = Some(value),
-                STEP => told.step = Some(value),
-                _ => {}
-            }
-        }
-        told
-    }
-}
 
 /// The special inputs of a stateful model, for adapters that must know the type before they can read a value.
 pub(crate) fn special_inputs() -> Vec<TensorInfo> {
@@ -91,29 +66,32 @@ pub(crate) fn read(request: &mut InferRequest) -> Result<Call, Error> {
         step,
         request: request.id.clone(),
     };
-    let Told { id: told_id, start, end, step: told_step } = Told::take(request);
-    if let Some(value) = told_id {
-        let given = match value {
-            Param::U64(n) => SequenceId::from_number(n),
-            Param::I64(n) => SequenceId::from_number(n.cast_unsigned()),
-            Param::Str(text) => text_id(&text)?,
-            _ => return Err(parameter(ID, "an unsigned integer or a string")),
-        };
-        agree(ID, &mut order.id, given)?;
-    }
-    for (name, told, flag) in [(START, start, &mut order.start), (END, end, &mut order.end)] {
-        match told {
-            None => {}
-            Some(Param::Bool(on)) if !tensors || control.is_none() || on == *flag => *flag = on,
-            Some(Param::Bool(_)) => return Err(contradiction(name)),
-            Some(_) => return Err(parameter(name, "a boolean")),
+    let flag = |name, own: &mut bool, on| match control.is_some() && on != *own {
+        true => Err(contradiction(name)),
+        false => {
+            *own = on;
+            Ok(())
         }
-    }
-    match told_step {
-        None => {}
-        Some(Param::U64(n)) => agree(STEP, &mut order.step, Some(n))?,
-        Some(Param::I64(n)) if n >= 0 => agree(STEP, &mut order.step, Some(n.unsigned_abs()))?,
-        Some(_) => return Err(parameter(STEP, "an unsigned integer")),
+    };
+    // All parameters are taken: a model has no use for others.
+    for (name, value) in std::mem::take(&mut request.parameters) {
+        match (&*name, value) {
+            (ID, Param::U64(n)) => agree(ID, &mut order.id, SequenceId::from_number(n))?,
+            (ID, Param::I64(n)) => {
+                agree(ID, &mut order.id, SequenceId::from_number(n.cast_unsigned()))?;
+            }
+            (ID, Param::Str(text)) => agree(ID, &mut order.id, text_id(&text)?)?,
+            (ID, _) => return Err(parameter(ID, "an unsigned integer or a string")),
+            (START, Param::Bool(on)) => flag(START, &mut order.start, on)?,
+            (END, Param::Bool(on)) => flag(END, &mut order.end, on)?,
+            (START | END, _) => return Err(parameter(&name, "a boolean")),
+            (STEP, Param::U64(n)) => agree(STEP, &mut order.step, Some(n))?,
+            (STEP, Param::I64(n)) if n >= 0 => {
+                agree(STEP, &mut order.step, Some(n.unsigned_abs()))?;
+            }
+            (STEP, _) => return Err(parameter(STEP, "an unsigned integer")),
+            _ => {}
+        }
     }
     let tfs = matches!(request.protocol, Protocol::TfsHttp | Protocol::TfsGrpc);
     let form =
@@ -139,17 +117,20 @@ pub(crate) fn peek(request: &InferRequest) -> Option<Order> {
     read(&mut copy).ok().map(|call| call.order)
 }
 
-/// Adds the sequence and the step to an answer, in the form of the request.
+/// Completes an answer with those of a step: the outputs, and the sequence and the step in the form of the request.
+///
+/// # Errors
+/// `RESOURCE_EXHAUSTED` when memory is short.
 pub(crate) fn answer(
-    response: &mut InferResponse,
-    form: Form,
-    id: &SequenceId,
-    step: u64,
-) -> Result<(), Error> {
+    mut response: InferResponse,
+    step: StepAnswer,
+) -> Result<InferResponse, Error> {
+    let StepAnswer { id, step, outputs, form } = step;
+    response.outputs = outputs;
     let lost =
         |e: stead_tensor::TensorError| Error::new(crate::Code::ResourceExhausted, e.to_string());
     if form.id_tensor {
-        let tensor = match id {
+        let tensor = match &id {
             SequenceId::Number(n) => Tensor::from_slice(&[*n], &[1]),
             SequenceId::Text(text) => Tensor::from_strings(vec![text.as_bytes().to_vec()], &[1]),
         };
@@ -161,13 +142,13 @@ pub(crate) fn answer(
     }
     if form.parameters {
         let id = match id {
-            SequenceId::Number(n) => Param::U64(*n),
+            SequenceId::Number(n) => Param::U64(n),
             SequenceId::Text(text) => Param::Str(text.to_string()),
         };
-        response.parameters.insert(ID.into(), id);
-        response.parameters.insert(STEP.into(), Param::U64(step));
+        let both = [(ID.into(), id), (STEP.into(), Param::U64(step))];
+        both.into_iter().for_each(|(name, value)| drop(response.parameters.insert(name, value)));
     }
-    Ok(())
+    Ok(response)
 }
 
 /// Takes a special input out of a request and checks its shape.

@@ -10,7 +10,7 @@
 use super::call::{Call, read};
 use super::family::Family;
 use super::joint::Joint;
-use super::sequencer::{Sequencer, Spilling, Step, StepAnswer, Turn, Whose, Work};
+use super::sequencer::{Arrived, Client, Said, Sequencer, Spilling, Step, Turn, Whose, Work};
 use super::state::State;
 use crate::memory::Budget;
 use crate::recorder::Recorder;
@@ -60,15 +60,13 @@ enum Control {
 }
 use Control::{End, Start, Step as Continue};
 
-type Said = Result<StepAnswer, Error>;
-
 /// A request that has arrived: its turn, and its answer.
-struct Arrived {
+struct Request {
     turn: oneshot::Receiver<Turn>,
-    answer: oneshot::Receiver<Said>,
+    answer: Arrived,
 }
 
-fn arrive(sequencer: &Arc<Sequencer>, id: u64, control: Control) -> Arrived {
+fn arrive(sequencer: &Arc<Sequencer>, id: u64, control: Control) -> Request {
     let mut request = InferRequest {
         model: "m".into(),
         version: VersionRef::Latest,
@@ -84,22 +82,29 @@ fn arrive(sequencer: &Arc<Sequencer>, id: u64, control: Control) -> Arrived {
         protocol: Protocol::KserveGrpc,
     };
     let Call { order, form } = read(&mut request).unwrap();
-    let (client, answer) = oneshot::channel();
     let (to_turn, turn) = oneshot::channel();
-    let step = Step {
+    let step = Box::new(Step {
         inputs: Vec::new(),
         wanted: Vec::new(),
         names: vec!["y".into()],
         rows: 1,
         deadline: None,
         queued: Instant::now(),
-        held: Budget::new(1 << 20).take(0).unwrap(),
+        held: Budget::new(1 << 20).take(0),
         form,
-        client,
+        client: Client::Here,
         turn: Some(to_turn),
-    };
-    sequencer.arrive(Call { order, form }, step);
-    Arrived { turn, answer }
+    });
+    let answer = sequencer.arrive(Call { order, form }, step);
+    Request { turn, answer }
+}
+
+/// Waits for an answer.
+async fn answer(arrived: Arrived) -> Said {
+    match arrived {
+        Arrived::Done(said) => said,
+        Arrived::Waits(answer) => answer.await.unwrap(),
+    }
 }
 
 /// Ends a step: the state and the answer are the sum.
@@ -114,14 +119,14 @@ fn sum(said: Said) -> Result<i64, Code> {
     said.map(|a| a.outputs[0].1.as_slice::<i64>().unwrap()[0]).map_err(|e| e.code)
 }
 
-impl Arrived {
+impl Request {
     /// Runs the step when its turn has come, and gives the answer.
     async fn run(self, value: i64) -> Result<i64, Code> {
         if let Ok(turn) = self.turn.await {
             yield_now().await;
             add(turn, value);
         }
-        sum(self.answer.await.unwrap())
+        sum(answer(self.answer).await)
     }
 }
 
@@ -188,7 +193,7 @@ fn a_slow_sequence_blocks_no_other() {
                 assert_eq!(done(other).await, Ok(7));
             }
             add(turn, 5);
-            assert_eq!(sum(slow.answer.await.unwrap()), Ok(5));
+            assert_eq!(sum(answer(slow.answer).await), Ok(5));
             // It arrived while the step ran, or behind it.
             assert_eq!(done(behind).await, Ok(6));
         });
@@ -244,7 +249,7 @@ fn nobody_waits_for_an_end() {
                     false => add(turn, 2),
                     true => turn.end(Err(ErrorKind::ShuttingDown.into())),
                 }
-                let said = sum(end.answer.await.unwrap());
+                let said = sum(answer(end.answer).await);
                 assert_eq!(said.is_ok(), !fails);
                 let next = done(client(&sequencer, 1, Continue, 4)).await;
                 let expected = if fails { Ok(5) } else { Err(Code::NotFound) };

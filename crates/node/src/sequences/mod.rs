@@ -27,7 +27,9 @@ pub(crate) use family::Families;
 pub(crate) use joint::Joint;
 pub(crate) use layout::Layout;
 use sequencer::Whose;
-pub(crate) use sequencer::{Sequencer, Spilling, Step, StepAnswer, StepReply, Turn, Work};
+pub(crate) use sequencer::{
+    Arrived, Client, Sequencer, Spilling, Step, StepAnswer, StepReply, Turn, Work,
+};
 pub(crate) use state::State;
 
 use crate::evaluate::Evaluate;

@@ -46,7 +46,52 @@ pub(crate) struct StepAnswer {
     pub(crate) form: Form,
 }
 
-type Client = oneshot::Sender<Result<StepAnswer, Error>>;
+/// What a request gets.
+pub(crate) type Said = Result<StepAnswer, Error>;
+
+/// Who gets a step's answer.
+pub(crate) enum Client {
+    /// The thread that is in [`Sequencer::arrive`] with it.
+    Here,
+    /// Whoever waits for it.
+    Away(oneshot::Sender<Said>),
+}
+
+impl Client {
+    /// Whether nobody waits for the answer any more.
+    fn is_closed(&self) -> bool {
+        match self {
+            Client::Here => false,
+            Client::Away(sender) => sender.is_closed(),
+        }
+    }
+
+    /// The answer will come later: whoever brought the request has to wait for it.
+    fn leave(&mut self, arrived: &mut Option<Arrived>) {
+        if let Client::Here = self {
+            let (sender, receiver) = oneshot::channel();
+            *self = Client::Away(sender);
+            *arrived = Some(Arrived::Waits(receiver));
+        }
+    }
+
+    /// Gives the answer.
+    fn send(self, said: Said, arrived: &mut Option<Arrived>) {
+        match self {
+            Client::Here => *arrived = Some(Arrived::Done(said)),
+            // A client that has gone away needs none.
+            Client::Away(sender) => drop(sender.send(said)),
+        }
+    }
+}
+
+/// What became of a request when it arrived.
+pub(crate) enum Arrived {
+    /// It has its answer.
+    Done(Said),
+    /// It waits for its turn, or runs somewhere else.
+    Waits(oneshot::Receiver<Said>),
+}
 
 /// A request on its way through a sequence.
 pub(crate) struct Step {
@@ -57,15 +102,15 @@ pub(crate) struct Step {
     pub(crate) rows: usize,
     pub(crate) deadline: Option<Instant>,
     pub(crate) queued: Instant,
-    /// The memory of the inputs.
-    pub(crate) held: Held,
+    /// The memory of the inputs, until the step has run.
+    pub(crate) held: Option<Held>,
     pub(crate) form: Form,
     pub(crate) client: Client,
     /// Of a step of a pipeline, which the request runs itself when it is told that its turn has come.
     pub(crate) turn: Option<oneshot::Sender<Turn>>,
 }
 
-impl stead_sequence::Job for Step {
+impl stead_sequence::Job for Box<Step> {
     fn is_abandoned(&self) -> bool {
         self.client.is_closed() || self.deadline.is_some_and(|d| d <= Instant::now())
     }
@@ -84,8 +129,17 @@ pub(crate) enum Work {
     Pipeline(Joint),
 }
 
-pub(super) type Steps = Table<Step, Stored, Kept>;
-type Due = Vec<Next<Step, Stored, Kept>>;
+/// Steps are boxed: each is moved a dozen times on its way.
+pub(super) type Steps = Table<Box<Step>, Stored, Kept>;
+type NextStep = Next<Box<Step>, Stored, Kept>;
+
+/// What is to be done when no lock is held.
+#[derive(Default)]
+struct Due {
+    next: Vec<NextStep>,
+    /// What became of the request that this thread has brought.
+    arrived: Option<Arrived>,
+}
 
 /// Whose sequences they are.
 pub(super) struct Whose {
@@ -214,8 +268,13 @@ impl Sequencer {
     }
 
     fn now(&self) -> Duration {
+        self.at(Instant::now())
+    }
+
+    /// A moment as the table counts.
+    fn at(&self, moment: Instant) -> Duration {
         let (loaded, since_1970) = self.epoch;
-        since_1970 + loaded.elapsed()
+        since_1970 + moment.saturating_duration_since(loaded)
     }
 
     /// What OpenVINO Model Server checks before the inputs of the model: that a request names its sequence.
@@ -231,24 +290,24 @@ impl Sequencer {
 
     /// One scan of the cleaner.
     pub(crate) fn scan(self: &Arc<Self>) {
-        let mut due = Due::new();
+        let mut due = Due::default();
         {
             let mut table = self.lock();
-            table.scan(&mut due);
-            self.note(&due);
+            table.scan(&mut due.next);
+            self.note(&due.next);
         }
-        self.go_on(due, false);
+        self.go_on(&mut due);
     }
 
     /// Ends what is beyond its time.
     pub(crate) fn expire(self: &Arc<Self>) {
-        let mut due = Due::new();
+        let mut due = Due::default();
         {
             let mut table = self.lock();
-            table.expire(self.now(), &mut due);
-            self.note(&due);
+            table.expire(self.now(), &mut due.next);
+            self.note(&due.next);
         }
-        self.go_on(due, false);
+        self.go_on(&mut due);
     }
 
     /// The metrics now.

@@ -212,35 +212,40 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
 
     /// A request has arrived. What is to be done now is appended to `next`; nothing when it waits for its turn.
     pub fn arrive(&mut self, order: Order, job: J, now: Duration, next: &mut Vec<Next<J, S, A>>) {
-        self.arrive_beside(order, job, now, next, |_| false);
+        let own = self.take(order, job, now, next, |_| false, |_| {});
+        next.extend(own);
     }
 
-    /// [`Table::arrive`] beside other tables of the same model, in which these numbers are ids.
-    pub fn arrive_beside(
+    /// A request has arrived, beside other tables of the same model in which the numbers of `is_taken` are ids. Gives
+    /// what is to be done with it now, unless it waits for its turn, which `waits` tells it. What has ended before it
+    /// came is appended to `next`.
+    pub fn take(
         &mut self,
         order: Order,
         job: J,
         now: Duration,
         next: &mut Vec<Next<J, S, A>>,
         is_taken: impl Fn(u64) -> bool,
-    ) {
+        waits: impl FnOnce(&mut J),
+    ) -> Option<Next<J, S, A>> {
         self.expire(now, next);
         let mut arrived = Waiting { auto: order.id.is_none(), order, job };
         let id = match self.resolve(&mut arrived.order, is_taken) {
             Ok(id) => id,
-            Err(error) => return self.refuse(arrived.job, error, next),
+            Err(error) => return Some(self.refuse(arrived.job, error)),
         };
         let full = self.is_full();
         let Some(entry) = self.entries.get_mut(&id).filter(|e| e.running.is_some()) else {
-            self.admit(&id, arrived, now, next);
-            return;
+            return Some(self.admit(&id, arrived, now));
         };
         if let Some(error) = entry.refuse_at_end(&arrived.order, self.limits.rules) {
             let error = if arrived.order.start && full { SequenceError::TooMany } else { error };
-            return self.refuse(arrived.job, error, next);
+            return Some(self.refuse(arrived.job, error));
         }
+        waits(&mut arrived.job);
         entry.waiting.push_back(arrived);
         self.waiting += 1;
+        None
     }
 
     /// A run has ended. What is to be done now is appended to `next`. `false` when the sequence was ended
@@ -255,7 +260,8 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         let Ticket { id, serial } = ticket;
         let Some(entry) = self.entries.get_mut(&id) else { return false };
         let Some(running) = entry.running.take_if(|r| r.serial == serial) else { return false };
-        let waiting = std::mem::take(&mut entry.waiting);
+        // Nearly always nothing waits.
+        let waiting = (!entry.waiting.is_empty()).then(|| std::mem::take(&mut entry.waiting));
         match outcome {
             Outcome::Failed => {
                 self.counters.failed += 1;
@@ -266,7 +272,7 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
             }
             Outcome::Done { state, answer } => self.commit(&id, running, state, answer, now),
         }
-        if !waiting.is_empty() {
+        if let Some(waiting) = waiting {
             self.pump(&id, waiting, now, next);
         }
         true
@@ -334,7 +340,8 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
     ) {
         while let Some(first) = waiting.pop_front() {
             self.waiting -= 1;
-            if self.admit(id, first, now, next) {
+            next.push(self.admit(id, first, now));
+            if let Some(Next::Run(_)) = next.last() {
                 break;
             }
         }
@@ -378,33 +385,19 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         Ok(id)
     }
 
-    /// Lets a request whose turn it is run, or says why not. Returns whether it runs.
-    fn admit(
-        &mut self,
-        id: &SequenceId,
-        request: Waiting<J>,
-        now: Duration,
-        next: &mut Vec<Next<J, S, A>>,
-    ) -> bool {
+    /// Lets a request whose turn it is run, or says why not.
+    fn admit(&mut self, id: &SequenceId, request: Waiting<J>, now: Duration) -> Next<J, S, A> {
         let Waiting { order, auto, job } = request;
         if job.is_abandoned() {
-            next.push(Next::Drop(job));
-            return false;
+            return Next::Drop(job);
         }
         match self.judge(id, &order) {
-            Err(error) => {
-                self.refuse(job, error, next);
-                false
-            }
+            Err(error) => self.refuse(job, error),
             Ok(Verdict::Replay(step, answer)) => {
                 self.counters.replayed += 1;
-                next.push(Next::Replay(Replay { job, id: id.clone(), step, answer }));
-                false
+                Next::Replay(Replay { job, id: id.clone(), step, answer })
             }
-            Ok(Verdict::Run) => {
-                next.push(Next::Run(self.begin(id, order, auto, job, now)));
-                true
-            }
+            Ok(Verdict::Run) => Next::Run(self.begin(id, order, auto, job, now)),
         }
     }
 
@@ -476,10 +469,10 @@ impl<J: Job, S: Clone + Weight, A: Clone + Weight> Table<J, S, A> {
         Run { job, ticket: Ticket { id: id.clone(), serial }, step, state, end, origin }
     }
 
-    /// Refuses a request, for a reason that lies outside.
-    pub fn refuse(&mut self, job: J, error: SequenceError, next: &mut Vec<Next<J, S, A>>) {
+    /// Refuses a request, for a reason that may lie outside.
+    pub fn refuse(&mut self, job: J, error: SequenceError) -> Next<J, S, A> {
         self.counters.refused += 1;
-        next.push(Next::Refuse(job, error));
+        Next::Refuse(job, error)
     }
 
     /// Takes a sequence out of the table.

@@ -24,13 +24,13 @@ impl Sequencer {
     /// # Errors
     /// [`ErrorKind::Sequence`] when there is none.
     pub(crate) fn end(self: &Arc<Self>, id: &SequenceId) -> Result<(), Error> {
-        let mut due = Due::new();
+        let mut due = Due::default();
         {
             let mut table = self.lock();
-            table.remove(id, self.now(), &mut due).map_err(ErrorKind::Sequence)?;
+            table.remove(id, self.now(), &mut due.next).map_err(ErrorKind::Sequence)?;
             self.durable.iter().for_each(|log| log.gone(id, self.now()));
         }
-        self.go_on(due, false);
+        self.go_on(&mut due);
         self.flush()
     }
 
@@ -57,7 +57,7 @@ impl Sequencer {
         table.insert(id.clone(), step, state, self.now()).map_err(ErrorKind::Sequence)?;
         self.note_new(&table, &id).map_err(|error| {
             // Nothing can wait for a sequence that did not exist a moment ago.
-            drop(table.remove(&id, self.now(), &mut Due::new()));
+            drop(table.remove(&id, self.now(), &mut Vec::new()));
             self.log_failed(&error)
         })?;
         // Only kept answers are left to be ceded, for which nothing waits.

@@ -1,6 +1,6 @@
 //! Sequences that begin while other instances of the model have sequences too.
 
-use super::{Call, Due, Ran, Sequencer, Step, Steps};
+use super::{Arrived, Call, Due, Ran, Sequencer, Step, Steps};
 use crate::sequences::family::{Other, Others, is_taken, refusal};
 use crate::sync::MutexGuard;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(super) struct Elsewhere(Vec<(Arc<Sequencer>, Due)>);
 
 impl Elsewhere {
     pub(super) fn go_on(self) {
-        self.0.into_iter().for_each(|(other, due)| other.go_on(due, false));
+        self.0.into_iter().for_each(|(other, mut due)| other.go_on(&mut due));
     }
 }
 
@@ -22,25 +22,33 @@ impl Sequencer {
     }
 
     /// [`Sequencer::arrive`] for a START beside other instances.
-    pub(super) fn arrive_beside(self: &Arc<Self>, others: &Others, call: Call, step: Step) {
-        let mut due = Due::new();
-        let elsewhere = {
+    pub(super) fn arrive_beside(
+        self: &Arc<Self>,
+        others: &Others,
+        call: Call,
+        step: Box<Step>,
+    ) -> Arrived {
+        let mut due = Due::default();
+        let (own, elsewhere) = {
             let (mut table, mut others) = others.lock(self);
             let elsewhere = expire(&mut others);
-            if table.waiting() >= self.queue {
-                self.turn_away(step);
+            let own = if table.waiting() >= self.queue {
+                due.arrived = Some(Arrived::Done(Err(self.too_many())));
+                None
             } else if let Some(error) = refusal(&table, &others, &call.order) {
-                table.refuse(step, error, &mut due);
+                Some(table.refuse(step, error))
             } else {
                 others.iter().for_each(|other| table.count_on(&other.table));
                 let is_taken = |number| is_taken(&others, number);
-                table.arrive_beside(call.order, step, self.now(), &mut due, is_taken);
-            }
-            self.note(&due);
-            elsewhere
+                let (now, Due { next, arrived }) = (self.now(), &mut due);
+                let waits = |step: &mut Box<Step>| step.client.leave(arrived);
+                table.take(call.order, step, now, next, is_taken, waits)
+            };
+            self.note(&due.next);
+            (own, elsewhere)
         };
         elsewhere.go_on();
-        self.go_on(due, true);
+        self.arrived(own, due)
     }
 
     /// Ids that are counted go on behind those of the other instances.
@@ -68,8 +76,8 @@ impl Sequencer {
 pub(super) fn expire(others: &mut [Other<'_>]) -> Elsewhere {
     each(others, |other, due| {
         let now = other.sequencer.now();
-        other.table.expire(now, due);
-        other.sequencer.note(due);
+        other.table.expire(now, &mut due.next);
+        other.sequencer.note(&due.next);
     })
 }
 
@@ -78,14 +86,14 @@ pub(super) fn cede(others: &mut [Other<'_>], id: &SequenceId) -> Elsewhere {
     each(others, |other, due| {
         if other.shared {
             let now = other.sequencer.now();
-            other.table.cede(id, now, due);
+            other.table.cede(id, now, &mut due.next);
         }
     })
 }
 
 fn each(others: &mut [Other<'_>], act: impl Fn(&mut Other<'_>, &mut Due)) -> Elsewhere {
     let one = |other: &mut Other<'_>| {
-        let mut due = Due::new();
+        let mut due = Due::default();
         act(other, &mut due);
         (Arc::clone(other.sequencer), due)
     };

@@ -1,6 +1,6 @@
 //! Sequences that outlive the process: steps wait for the log, snapshots, and the way back.
 
-use super::{Due, Handover, Ran, Sequencer, Steps, Work, others};
+use super::{Due, Handover, NextStep, Ran, Sequencer, Steps, Work, others};
 use crate::sequences::durable::{self, Durable};
 use crate::sequences::family::Other;
 use crate::sequences::state::{Kept, State, Stored};
@@ -57,7 +57,7 @@ impl Sequencer {
 
     /// Records what came to an end by itself. With the table's lock held, so that a record of a new sequence of the
     /// same id cannot come before.
-    pub(super) fn note(&self, due: &Due) {
+    pub(super) fn note(&self, due: &[NextStep]) {
         let Some(log) = &self.durable else { return };
         for next in due {
             if let Next::Expired(id) = next {
@@ -74,7 +74,7 @@ impl Sequencer {
         let Some(log) = self.durable.as_ref().filter(|log| log.every_step()) else { return Ok(()) };
         let Some(image) = table.image(id) else { return Ok(()) };
         // A fork may be one of a state on disk; it is read with the lock held, which a fork may cost.
-        let Ok(state) = image.state.load() else { return Err(LogError::Closed) };
+        let Ok(state) = image.state.clone().load() else { return Err(LogError::Closed) };
         let event = durable::whole(image, state, table.limits().replay_depth);
         log.append(log.record(id, self.now(), event), |_| {})
     }
@@ -214,7 +214,7 @@ impl Sequencer {
                 (image, table.limits().replay_depth)
             };
             let as_seen = (image.step, image.began);
-            let Ok(state) = image.state.load() else {
+            let Ok(state) = image.state.clone().load() else {
                 // Its next step will say so.
                 tracing::error!(model = self.model, %id, "a state on disk cannot be read");
                 log.whole().remove(id);

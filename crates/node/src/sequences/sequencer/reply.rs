@@ -1,8 +1,7 @@
 //! Steps that run somewhere else, and how they come back.
 
-use super::{Client, Sequencer};
+use super::{Sequencer, Step};
 use crate::scheduler::Answer;
-use crate::sequences::call::Form;
 use crate::sequences::state::State;
 use crate::{Error, ErrorKind};
 use std::sync::Arc;
@@ -31,13 +30,12 @@ impl Turn {
 /// What is known of a step while it runs.
 pub(super) struct Pending {
     pub(super) ticket: Ticket,
-    pub(super) step: u64,
+    /// The number of the step, from 1.
+    pub(super) number: u64,
     pub(super) end: bool,
     pub(super) origin: Origin,
-    pub(super) names: Vec<String>,
+    pub(super) step: Box<Step>,
     pub(super) windows: Vec<Tensor>,
-    pub(super) form: Form,
-    pub(super) client: Client,
 }
 
 /// The obligation to end a step. Dropping it ends the step as failed, so that no sequence waits for ever for
@@ -50,7 +48,7 @@ pub(crate) struct StepReply {
 impl StepReply {
     /// Whether the client has gone away.
     pub(crate) fn is_closed(&self) -> bool {
-        self.pending.as_ref().is_none_or(|p| p.client.is_closed())
+        self.pending.as_ref().is_none_or(|p| p.step.client.is_closed())
     }
 
     /// Ends the step.
