@@ -13,8 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         // Tensors must not be copied on their way through: `bytes` fields share the message's buffer.
         .bytes(".")
-        // Answers list tensors in one order, whatever the hash seed.
-        .btree_map(".tensorflow")
+        // Answers list tensors in one order, whatever the hash seed, and the few parameters of a request need no hashes.
+        .btree_map(".")
         .emit_rerun_if_changed(false)
         .compile_fds(descriptors)?;
     Ok(())

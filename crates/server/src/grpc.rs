@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::http::Shared;
 use crate::kserve::grpc::Service as Kserve;
+use crate::kserve::unary;
 use crate::panics::CatchPanic;
 use crate::proto::kserve::grpc_inference_service_server::GrpcInferenceServiceServer;
 use crate::proto::tensorflow::serving::model_service_server::ModelServiceServer;
@@ -23,6 +24,7 @@ use tower::Service as _;
 /// All gRPC services. Dispatched by hand: three prefixes need no router.
 #[derive(Debug, Clone)]
 pub struct Services {
+    shared: Arc<Shared>,
     kserve: GrpcInferenceServiceServer<Kserve>,
     prediction: PredictionServiceServer<Tfs>,
     model: ModelServiceServer<Tfs>,
@@ -49,6 +51,7 @@ impl Services {
         let prediction = PredictionServiceServer::new(Tfs::new(shared.clone()));
         let model = ModelServiceServer::new(Tfs::new(shared.clone()));
         Services {
+            shared: shared.clone(),
             kserve: with_limits!(kserve, limit),
             prediction: with_limits!(prediction, limit),
             model: with_limits!(model, limit),
@@ -57,17 +60,23 @@ impl Services {
 }
 
 type Response = http::Response<Body>;
+type Work = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
 impl Service<http::Request<Incoming>> for Services {
     type Response = Response;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+    type Future = Work;
 
     fn call(&self, request: http::Request<Incoming>) -> Self::Future {
         let path = request.uri().path();
         let logged = tracing::enabled!(tracing::Level::DEBUG)
             .then(|| (path.to_owned(), request_id(request.headers()), Instant::now()));
-        let work = if path.starts_with("/inference.GRPCInferenceService/") {
+        let work: Work = if path == unary::PATH && unary::is_plain(request.headers()) {
+            let answer = unary::model_infer(self.shared.clone(), request);
+            Box::pin(async move {
+                Ok(answer.await.map_or_else(|status| status.into_http(), |r| r.map(Body::new)))
+            })
+        } else if path.starts_with("/inference.GRPCInferenceService/") {
             self.kserve.clone().call(request)
         } else if path.starts_with("/tensorflow.serving.PredictionService/") {
             self.prediction.clone().call(request)
@@ -79,7 +88,7 @@ impl Service<http::Request<Incoming>> for Services {
         };
         Box::pin(async move {
             // A panic ends the call, not the connection with its other calls.
-            let response = match CatchPanic::new(work).await {
+            let response = match CatchPanic(work).await {
                 Some(Ok(response)) => response,
                 Some(Err(_)) | None => {
                     tracing::error!("a gRPC call panicked");

@@ -5,21 +5,21 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A future whose panic is `None`.
-pub struct CatchPanic<F>(Pin<Box<F>>);
+pub struct CatchPanic<F>(pub F);
 
-impl<F: Future> CatchPanic<F> {
-    /// Guards a future.
-    pub fn new(future: F) -> CatchPanic<F> {
+impl<F: Future> CatchPanic<Pin<Box<F>>> {
+    /// Guards a future that is not pinned yet.
+    pub fn new(future: F) -> CatchPanic<Pin<Box<F>>> {
         CatchPanic(Box::pin(future))
     }
 }
 
-impl<F: Future> Future for CatchPanic<F> {
+impl<F: Future + Unpin> Future for CatchPanic<F> {
     type Output = Option<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // A future that panicked is dropped, never polled again, so no broken state is seen.
-        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(cx))) {
+        match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut self.0).poll(cx))) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(value)) => Poll::Ready(Some(value)),
             Err(_) => Poll::Ready(None),

@@ -6,7 +6,7 @@ mod common;
 use common::{Answer, Fixture};
 use pb::infer_parameter::ParameterChoice;
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_server::proto::kserve as pb;
@@ -132,7 +132,7 @@ fn kserve_request(id: u64, control: Control, value: f32) -> pb::ModelInferReques
             ..Default::default()
         }],
         raw_input_contents: vec![value.to_le_bytes().to_vec().into()],
-        parameters: HashMap::from([
+        parameters: BTreeMap::from([
             ("sequence_id".to_owned(), parameter(ParameterChoice::Uint64Param(id))),
             ("sequence_start".to_owned(), flag(control == Control::Start)),
             ("sequence_end".to_owned(), flag(control == Control::End)),

@@ -263,6 +263,13 @@ fn grpc_limits_deadlines_compression_and_unknown_calls() {
             .accept_compressed(CompressionEncoding::Gzip);
         let answer = packed.model_infer(request(50_000)).await.unwrap().into_inner();
         assert_eq!(answer.raw_output_contents[0].len(), 50_000);
+        // A request that is not compressed is answered in another way than one that is.
+        let mut takes = plain.clone().accept_compressed(CompressionEncoding::Gzip);
+        for (n, encoding) in [(50_000, Some("gzip")), (10, None)] {
+            let answer = takes.model_infer(request(n)).await.unwrap();
+            let used = answer.metadata().get("grpc-encoding").map(|e| e.to_str().unwrap());
+            assert_eq!((used, answer.get_ref().raw_output_contents[0].len()), (encoding, n));
+        }
         let mut plain = plain;
         for client in [&mut packed, &mut plain] {
             // Gzip makes the second one small on the wire: the limit is on what it unpacks to.

@@ -14,7 +14,7 @@ use crate::http::{Shared, blocking};
 use crate::proto::kserve as pb;
 use pb::grpc_inference_service_server::GrpcInferenceService;
 use pb::model_repository_parameter::ParameterChoice;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use stead_node::{Method, Param, Parameters, Protocol, TensorInfo, VersionRef, parse_version};
@@ -37,7 +37,7 @@ impl Service {
 
 /// Evaluates a message. It is read before the future is made: what reading needs would make that larger, and it is moved
 /// several times on its way to the task that drives it.
-fn infer(
+pub(super) fn infer(
     shared: Arc<Shared>,
     request: pb::ModelInferRequest,
     until: Option<Instant>,
@@ -69,7 +69,7 @@ fn not_served<T>(call: &str) -> Result<Response<T>, Status> {
 }
 
 /// Parameters of a load request.
-fn repository_parameters(list: HashMap<String, pb::ModelRepositoryParameter>) -> Parameters {
+fn repository_parameters(list: BTreeMap<String, pb::ModelRepositoryParameter>) -> Parameters {
     let value = |p: pb::ModelRepositoryParameter| match p.parameter_choice? {
         ParameterChoice::BoolParam(v) => Some(Param::Bool(v)),
         ParameterChoice::Int64Param(v) => Some(Param::I64(v)),

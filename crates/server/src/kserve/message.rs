@@ -10,11 +10,11 @@ use crate::tensors::{raw_bytes, shape_of, tensor_from_raw};
 use bytes::Bytes;
 use pb::infer_parameter::ParameterChoice;
 use pb::model_infer_request::InferInputTensor;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use stead_node::{InferResponse, Param, Parameters};
 use stead_tensor::{AlignedBuf, Bool, DType, Element, Shape, Tensor};
 
-type PbParameters = HashMap<String, pb::InferParameter>;
+type PbParameters = BTreeMap<String, pb::InferParameter>;
 
 /// Reads parameters. The Python clients write unsigned values as signed ones, so those that are known to be
 /// unsigned are taken back (a negative sequence id wraps, as in Triton).
