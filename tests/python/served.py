@@ -60,8 +60,12 @@ class Stead:
 
     def request(self, method, path, body=None, headers=None):
         """Status, headers and body of one HTTP request, whatever the status."""
+        return self.request_to(self.rest, method, path, body, headers)
+
+    def request_to(self, address, method, path, body=None, headers=None):
+        """The same to another port of the server."""
         data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
-        request = urllib.request.Request(f"http://{self.rest}{path}", data, headers or {}, method=method)
+        request = urllib.request.Request(f"http://{address}{path}", data, headers or {}, method=method)
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, dict(answer.headers), answer.read()

@@ -23,6 +23,7 @@ class Probe:
         answer = connection.getresponse()
         version = {10: "HTTP/1.0", 11: "HTTP/1.1"}[answer.version]
         head = f"{version} {answer.status} {answer.reason}\r\n\r\n"
+        connection.close()
         return type("Output", (), {"output": head.encode()})
 
 
