@@ -1,19 +1,12 @@
 //! Counting values in buckets.
 
 use crate::Histogram;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-/// Upper bounds of times in microseconds: those of OpenVINO Model Server's histograms, floor(10 * 1.8^i). Whole numbers,
-/// so that a search for a time reads two lines of memory.
-static TIME_BOUNDS: [u32; 33] = {
-    let mut bounds = [0; 33];
-    let (mut i, mut numerator, mut denominator) = (0, 10u128, 1u128);
-    while i < bounds.len() {
-        bounds[i] = (numerator / denominator) as u32;
-        (i, numerator, denominator) = (i + 1, numerator * 9, denominator * 5);
-    }
-    bounds
-};
+/// Upper bounds of times in microseconds: those of OpenVINO Model Server's histograms, floor(10 * 1.8^i).
+static TIME_BOUNDS: LazyLock<[f64; 33]> =
+    LazyLock::new(|| std::array::from_fn(|i| (10.0 * 1.8f64.powi(i as i32)).floor()));
 
 /// Upper bounds of numbers of rows and requests: powers of two up to 1024.
 const SIZE_BOUNDS: usize = 11;
@@ -51,14 +44,13 @@ impl<const N: usize> Buckets<N> {
 
 impl Times {
     pub(crate) fn observe(&mut self, time: Duration) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let bucket = TIME_BOUNDS.partition_point(|bound| u64::from(*bound) * 1000 < nanos);
-        self.add(bucket, nanos as f64 / 1e3);
+        let micros = time.as_secs_f64() * 1e6;
+        self.add(TIME_BOUNDS.partition_point(|bound| *bound < micros), micros);
     }
 
     /// As metrics show it.
     pub(crate) fn histogram(&self) -> Histogram {
-        self.with(TIME_BOUNDS.map(f64::from).to_vec())
+        self.with(TIME_BOUNDS.to_vec())
     }
 }
 
@@ -91,8 +83,7 @@ mod tests {
             times.observe(Duration::from_nanos(nanos));
         }
         let histogram = times.histogram();
-        let bound = |i| (10.0 * 1.8f64.powi(i)).floor();
-        assert_eq!(histogram.bounds, (0..33).map(bound).collect::<Vec<_>>());
+        assert_eq!(histogram.bounds[..6], [10.0, 18.0, 32.0, 58.0, 104.0, 188.0]);
         assert_eq!(counted(&histogram), [(10.0, 2), (18.0, 2), (f64::INFINITY, 1)]);
         assert!((histogram.sum - 1_000_000_000_038.1).abs() < 1e-3);
     }

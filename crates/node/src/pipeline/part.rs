@@ -74,8 +74,8 @@ pub(super) fn finish(
     windows: Vec<Tensor>,
 ) -> Result<(Vec<Tensor>, Option<State>), Error> {
     let mut outputs = answer?;
+    let states = outputs.split_off(wanted.min(outputs.len()));
     let layout = model.sequences().and_then(|s| s.layout());
-    let states = outputs.drain(wanted.min(outputs.len())..);
     let state = layout.map(|layout| layout.next(states, windows)).transpose()?;
     Ok((outputs, state))
 }

@@ -30,9 +30,9 @@ impl Stored {
     ///
     /// # Errors
     /// In words.
-    pub(crate) fn load(self) -> Result<State, String> {
+    pub(crate) fn load(&self) -> Result<State, String> {
         match self {
-            Stored::Here(state) => Ok(state),
+            Stored::Here(state) => Ok(state.clone()),
             Stored::Away(slot) => {
                 let lost = |text: String| format!("a state on disk cannot be read: {text}");
                 let bytes = slot.get().map_err(|e| lost(e.kind().to_string()))?;

@@ -20,22 +20,41 @@ impl Layout {
     ) -> Result<Vec<Tensor>, Error> {
         let known = |i: usize| state.and_then(|s| s.0.get(i)).and_then(Option::as_ref);
         let shapes = self.shapes(inputs, specs, state)?;
-        let sizes = state.is_none().then(|| Sizes::of(inputs, specs));
+        let rows = self.rows(inputs).unwrap_or(rows);
+        let sizes = if state.is_none() { Sizes::of(inputs, specs) } else { Sizes::default() };
         for (i, slot) in self.slots.iter().enumerate() {
-            let Some(value) = known(i) else {
-                let rows = self.rows(inputs).unwrap_or(rows);
-                if let Some(place) = inputs.get_mut(slot.input) {
-                    *place = first(slot, place.take(), sizes.as_ref(), rows)?;
-                }
-                continue;
-            };
             let Some(place) = inputs.get_mut(slot.input) else { continue };
-            if place.replace(value.clone()).is_some() && slot.init == Init::FirstValue {
-                let name = &slot.spec.name;
-                return Err(invalid(format!(
-                    "input {name:?} is a state: only the START brings it"
-                )));
-            }
+            let value = match (known(i), &slot.init) {
+                (Some(_), Init::FirstValue) if place.is_some() => {
+                    return Err(invalid(format!(
+                        "input {:?} is a state: only the START brings it",
+                        slot.spec.name
+                    )));
+                }
+                (Some(value), _) => value.clone(),
+                (None, Init::Model) => {
+                    *place = None;
+                    continue;
+                }
+                (None, Init::FirstValue) => place.take().ok_or_else(|| {
+                    Error::from(ErrorKind::MissingInput { input: slot.spec.name.clone() })
+                })?,
+                (None, Init::Value(value))
+                    if value.shape().rank() > 0 || slot.rank() == Some(0) =>
+                {
+                    value.clone()
+                }
+                (None, init) => {
+                    let shape = sizes
+                        .shape(&slot.spec, slot.batch_axis, slot.growable.map(|g| g.0), rows)
+                        .map_err(invalid)?;
+                    match init {
+                        Init::Value(value) => filled(value, shape).map_err(memory)?,
+                        _ => Tensor::zeros(slot.spec.dtype, shape).map_err(memory)?,
+                    }
+                }
+            };
+            *place = Some(value);
         }
         let mut windows = Vec::with_capacity(self.windows.len());
         for (i, window) in self.windows.iter().enumerate() {
@@ -43,16 +62,14 @@ impl Layout {
             let Some(new) = place.as_ref() else {
                 return Err(ErrorKind::MissingInput { input: window.name.clone() }.into());
             };
-            let zeros;
             let before = match known(self.slots.len() + i) {
-                Some(before) => before,
+                Some(before) => before.clone(),
                 None => {
                     let shape = new.shape().with(window.axis, window.length).map_err(memory)?;
-                    zeros = Tensor::zeros(new.dtype(), shape).map_err(memory)?;
-                    &zeros
+                    Tensor::zeros(new.dtype(), shape).map_err(memory)?
                 }
             };
-            let slid = slide(before, new, window.axis, window.length).ok_or_else(|| {
+            let slid = slide(&before, new, window.axis, window.length).ok_or_else(|| {
                 invalid(format!(
                     "input {:?} changed its shape from {:?} within the sequence",
                     window.name,
@@ -110,46 +127,14 @@ impl Layout {
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` when a state has grown beyond its limit.
-    pub(crate) fn next(
-        &self,
-        states: std::vec::Drain<'_, Tensor>,
-        windows: Vec<Tensor>,
-    ) -> Result<State, Error> {
-        for (slot, value) in self.slots.iter().zip(states.as_slice()) {
+    pub(crate) fn next(&self, states: Vec<Tensor>, windows: Vec<Tensor>) -> Result<State, Error> {
+        for (slot, value) in self.slots.iter().zip(&states) {
             if let Some((axis, max)) = slot.growable
                 && value.shape().get(axis).is_some_and(|n| *n > max)
             {
                 return Err(ErrorKind::StateFull { state: slot.spec.name.clone(), max }.into());
             }
         }
-        Ok(State(states.chain(windows).map(Some).collect()))
+        Ok(State(states.into_iter().chain(windows).map(Some).collect()))
     }
-}
-
-/// The value of a state before the first step, of which the START may have given its own; none when it is left to the
-/// model.
-fn first(
-    slot: &Slot,
-    given: Option<Tensor>,
-    sizes: Option<&Sizes<'_>>,
-    rows: usize,
-) -> Result<Option<Tensor>, Error> {
-    let value = match &slot.init {
-        Init::Model => return Ok(None),
-        Init::FirstValue => given.ok_or_else(|| {
-            Error::from(ErrorKind::MissingInput { input: slot.spec.name.clone() })
-        })?,
-        Init::Value(value) if value.shape().rank() > 0 || slot.rank() == Some(0) => value.clone(),
-        init => {
-            let growing = slot.growable.map(|(axis, _)| axis);
-            let none = Sizes::default();
-            let shape = sizes.unwrap_or(&none).shape(&slot.spec, slot.batch_axis, growing, rows);
-            let shape = shape.map_err(invalid)?;
-            match init {
-                Init::Value(value) => filled(value, shape).map_err(memory)?,
-                _ => Tensor::zeros(slot.spec.dtype, shape).map_err(memory)?,
-            }
-        }
-    };
-    Ok(Some(value))
 }

@@ -105,7 +105,7 @@ impl Sequencer {
     ) -> Option<(Pending, Done)> {
         let Run { job, ticket, step: number, state, end, origin } = run;
         let mut pending = Pending { ticket, number, end, origin, step: job, windows: Vec::new() };
-        let state = match state.map(Stored::load).transpose() {
+        let state = match state.as_ref().map(Stored::load).transpose() {
             Ok(state) => state,
             Err(text) => return Some((pending, Err(self.state_lost(text)))),
         };
@@ -151,10 +151,10 @@ impl Sequencer {
     /// What a run gave, as what the client wants and what the next step finds.
     pub(super) fn split(&self, pending: &mut Pending, answer: Answer) -> Done {
         let mut outputs = answer?;
-        let wanted = pending.step.names.len().min(outputs.len());
+        let states = outputs.split_off(pending.step.names.len().min(outputs.len()));
         let windows = std::mem::take(&mut pending.windows);
         let state = match &self.work {
-            Work::Model { layout, .. } => layout.next(outputs.drain(wanted..), windows)?,
+            Work::Model { layout, .. } => layout.next(states, windows)?,
             Work::Pipeline(_) => State(Arc::from([])),
         };
         Ok((outputs, state))

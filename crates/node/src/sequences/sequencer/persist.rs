@@ -74,7 +74,7 @@ impl Sequencer {
         let Some(log) = self.durable.as_ref().filter(|log| log.every_step()) else { return Ok(()) };
         let Some(image) = table.image(id) else { return Ok(()) };
         // A fork may be one of a state on disk; it is read with the lock held, which a fork may cost.
-        let Ok(state) = image.state.clone().load() else { return Err(LogError::Closed) };
+        let Ok(state) = image.state.load() else { return Err(LogError::Closed) };
         let event = durable::whole(image, state, table.limits().replay_depth);
         log.append(log.record(id, self.now(), event), |_| {})
     }
@@ -214,7 +214,7 @@ impl Sequencer {
                 (image, table.limits().replay_depth)
             };
             let as_seen = (image.step, image.began);
-            let Ok(state) = image.state.clone().load() else {
+            let Ok(state) = image.state.load() else {
                 // Its next step will say so.
                 tracing::error!(model = self.model, %id, "a state on disk cannot be read");
                 log.whole().remove(id);
