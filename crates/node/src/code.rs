@@ -68,6 +68,8 @@ pub struct CodeRow {
     pub tfs_http: u16,
     /// The HTTP status and `error-code` on the deploy port, as Vespa's config server answers.
     pub deploy_http: (u16, &'static str),
+    /// The HTTP status below `/document/v1`, as Vespa answers.
+    pub document_http: u16,
 }
 
 const fn row(
@@ -77,8 +79,9 @@ const fn row(
     kserve_http: u16,
     tfs_http: u16,
     deploy_http: (u16, &'static str),
+    document_http: u16,
 ) -> CodeRow {
-    CodeRow { code, name, grpc, kserve_http, tfs_http, deploy_http }
+    CodeRow { code, name, grpc, kserve_http, tfs_http, deploy_http, document_http }
 }
 
 const BAD_REQUEST: (u16, &str) = (400, "BAD_REQUEST");
@@ -88,28 +91,36 @@ const INTERNAL: (u16, &str) = (500, "INTERNAL_SERVER_ERROR");
 
 /// How each protocol reports each [`Code`], in the order of the enum.
 pub const CODES: &[CodeRow] = &[
-    row(Code::Cancelled, "CANCELLED", 1, 499, 499, INTERNAL),
-    row(Code::Unknown, "UNKNOWN", 2, 500, 500, INTERNAL),
-    row(Code::InvalidArgument, "INVALID_ARGUMENT", 3, 400, 400, BAD_REQUEST),
-    row(Code::InvalidJson, "INVALID_ARGUMENT", 3, 400, 412, BAD_REQUEST),
-    row(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", 4, 504, 504, (408, "REQUEST_TIMEOUT")),
-    row(Code::NotFound, "NOT_FOUND", 5, 404, 404, NOT_FOUND),
-    row(Code::UnknownUrl, "NOT_FOUND", 5, 404, 400, NOT_FOUND),
-    row(Code::MethodNotAllowed, "UNIMPLEMENTED", 12, 405, 406, (405, "METHOD_NOT_ALLOWED")),
-    row(Code::AlreadyExists, "ALREADY_EXISTS", 6, 409, 409, CONFLICT),
-    row(Code::PermissionDenied, "PERMISSION_DENIED", 7, 403, 403, (403, "BAD_REQUEST")),
-    row(Code::Unauthenticated, "UNAUTHENTICATED", 16, 401, 401, (401, "BAD_REQUEST")),
-    row(Code::ResourceExhausted, "RESOURCE_EXHAUSTED", 8, 429, 429, (507, "QUOTA_EXCEEDED")),
-    row(Code::PayloadTooLarge, "RESOURCE_EXHAUSTED", 8, 413, 413, (413, "BAD_REQUEST")),
-    row(Code::UnsupportedEncoding, "UNIMPLEMENTED", 12, 501, 415, (415, "BAD_REQUEST")),
-    row(Code::FailedPrecondition, "FAILED_PRECONDITION", 9, 412, 412, (412, "PRECONDITION_FAILED")),
-    row(Code::Aborted, "ABORTED", 10, 409, 409, CONFLICT),
-    row(Code::OutOfRange, "OUT_OF_RANGE", 11, 400, 400, BAD_REQUEST),
-    row(Code::Unimplemented, "UNIMPLEMENTED", 12, 501, 501, (501, "BAD_REQUEST")),
-    row(Code::Internal, "INTERNAL", 13, 500, 500, INTERNAL),
-    row(Code::Unavailable, "UNAVAILABLE", 14, 503, 503, (503, "INTERNAL_SERVER_ERROR")),
-    row(Code::NotLoaded, "UNAVAILABLE", 14, 503, 404, (503, "INTERNAL_SERVER_ERROR")),
-    row(Code::NoContent, "ABORTED", 10, 204, 204, INTERNAL),
+    row(Code::Cancelled, "CANCELLED", 1, 499, 499, INTERNAL, 500),
+    row(Code::Unknown, "UNKNOWN", 2, 500, 500, INTERNAL, 500),
+    row(Code::InvalidArgument, "INVALID_ARGUMENT", 3, 400, 400, BAD_REQUEST, 400),
+    row(Code::InvalidJson, "INVALID_ARGUMENT", 3, 400, 412, BAD_REQUEST, 400),
+    row(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", 4, 504, 504, (408, "REQUEST_TIMEOUT"), 504),
+    row(Code::NotFound, "NOT_FOUND", 5, 404, 404, NOT_FOUND, 404),
+    row(Code::UnknownUrl, "NOT_FOUND", 5, 404, 400, NOT_FOUND, 404),
+    row(Code::MethodNotAllowed, "UNIMPLEMENTED", 12, 405, 406, (405, "METHOD_NOT_ALLOWED"), 405),
+    row(Code::AlreadyExists, "ALREADY_EXISTS", 6, 409, 409, CONFLICT, 409),
+    row(Code::PermissionDenied, "PERMISSION_DENIED", 7, 403, 403, (403, "BAD_REQUEST"), 403),
+    row(Code::Unauthenticated, "UNAUTHENTICATED", 16, 401, 401, (401, "BAD_REQUEST"), 401),
+    row(Code::ResourceExhausted, "RESOURCE_EXHAUSTED", 8, 429, 429, (507, "QUOTA_EXCEEDED"), 507),
+    row(Code::PayloadTooLarge, "RESOURCE_EXHAUSTED", 8, 413, 413, (413, "BAD_REQUEST"), 413),
+    row(Code::UnsupportedEncoding, "UNIMPLEMENTED", 12, 501, 415, (415, "BAD_REQUEST"), 415),
+    row(
+        Code::FailedPrecondition,
+        "FAILED_PRECONDITION",
+        9,
+        412,
+        412,
+        (412, "PRECONDITION_FAILED"),
+        412,
+    ),
+    row(Code::Aborted, "ABORTED", 10, 409, 409, CONFLICT, 409),
+    row(Code::OutOfRange, "OUT_OF_RANGE", 11, 400, 400, BAD_REQUEST, 400),
+    row(Code::Unimplemented, "UNIMPLEMENTED", 12, 501, 501, (501, "BAD_REQUEST"), 501),
+    row(Code::Internal, "INTERNAL", 13, 500, 500, INTERNAL, 500),
+    row(Code::Unavailable, "UNAVAILABLE", 14, 503, 503, (503, "INTERNAL_SERVER_ERROR"), 503),
+    row(Code::NotLoaded, "UNAVAILABLE", 14, 503, 404, (503, "INTERNAL_SERVER_ERROR"), 503),
+    row(Code::NoContent, "ABORTED", 10, 204, 204, INTERNAL, 500),
     row(
         Code::InvalidPackage,
         "INVALID_ARGUMENT",
@@ -117,6 +128,7 @@ pub const CODES: &[CodeRow] = &[
         400,
         400,
         (400, "INVALID_APPLICATION_PACKAGE"),
+        400,
     ),
 ];
 

@@ -48,7 +48,8 @@ impl Documents {
             .map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))
     }
 
-    /// Opens the documents with the types of an application: what was fed is read again from the log. Operations that are sent
+    /// Opens the documents with the types of an application, unless those of `before` are the same: what was fed is read again from
+    /// the log. Operations that are sent
     /// meanwhile are refused with [`Code::Unavailable`]; readers of before go on. When it fails, `before` stays.
     pub(super) fn change(
         &self,
@@ -57,17 +58,16 @@ impl Documents {
     ) -> Result<Readers, Error> {
         // No code under the lock panics.
         let mut store = self.store.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_same = |before: &Application| {
+            before.schemas == application.schemas && clusters(before) == clusters(application)
+        };
+        if let Some(store) = store.as_ref().filter(|_| before.is_some_and(is_same)) {
+            return Ok(readers(store));
+        }
         // The folder is held until everything that was submitted is done.
         drop(store.take());
         match self.open(application) {
-            Ok(opened) => {
-                let readers = opened.types().filter_map(|name| {
-                    opened.reader(name).ok().map(|reader| (name.to_owned(), reader))
-                });
-                let readers = readers.collect();
-                *store = Some(opened);
-                Ok(readers)
-            }
+            Ok(opened) => Ok(readers(store.insert(opened))),
             Err(error) => {
                 *store = before.and_then(|application| self.open(application).ok());
                 Err(error)
@@ -94,6 +94,11 @@ impl Documents {
             .submit(name, operation, move |outcome| done(outcome.map_err(refused)))
             .map_err(refused)
     }
+}
+
+fn readers(store: &Store) -> Readers {
+    let reader = |name: &str| Some((name.to_owned(), store.reader(name).ok()?));
+    store.types().filter_map(reader).collect()
 }
 
 fn refused(error: StoreError) -> Error {

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
-use stead_app::application::{Changes, Refeed};
+use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
 use stead_store::{Operation, Outcome};
 
@@ -34,7 +34,8 @@ pub struct Deployments {
     /// Where sessions are kept; none for a package that is served as it is.
     sessions: Option<Mutex<Sessions>>,
     active: ArcSwapOption<Deployed>,
-    documents: Documents,
+    /// Where they are fed to; as sessions.
+    documents: Option<Documents>,
 }
 
 struct Sessions {
@@ -77,7 +78,11 @@ impl Deployments {
         });
         sessions.ready = None;
         let active = ArcSwapOption::new(active);
-        Ok(Arc::new(Deployments { sessions: Some(Mutex::new(sessions)), active, documents }))
+        Ok(Arc::new(Deployments {
+            sessions: Some(Mutex::new(sessions)),
+            active,
+            documents: Some(documents),
+        }))
     }
 
     /// One package, which stays what it is.
@@ -87,8 +92,7 @@ impl Deployments {
     pub fn of_package(files: &PackageFiles) -> Result<Arc<Deployments>, Error> {
         let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now())?;
         let active = ArcSwapOption::from_pointee(deployed);
-        let documents = Documents::new(Path::new(""));
-        Ok(Arc::new(Deployments { sessions: None, active, documents }))
+        Ok(Arc::new(Deployments { sessions: None, active, documents: None }))
     }
 
     /// The application that is served.
@@ -182,10 +186,20 @@ impl Deployments {
         sessions.check_prepared(id)?;
         sessions.check_current(id)?;
         let deployed = sessions.prepared(id)?;
-        let before = self.active();
-        let before = before.as_deref().map(|deployed| &deployed.application);
-        deployed.read_from(self.documents.change(before, &deployed.application)?);
-        sessions.folder.set_active(Some(id))?;
+        let active = self.active();
+        let before = active.as_deref().map(|deployed| &deployed.application);
+        let change = |from: Option<&Application>, to: &Deployed| -> Result<(), Error> {
+            if let Some(documents) = &self.documents {
+                to.read_from(documents.change(from, &to.application)?);
+            }
+            Ok(())
+        };
+        change(before, &deployed)?;
+        if let Err(error) = sessions.folder.set_active(Some(id)) {
+            // What stays active goes on with its own types.
+            active.map_or(Ok(()), |before| change(Some(&deployed.application), &before))?;
+            return Err(error);
+        }
         // From here on a restart finds the new application.
         self.active.store(Some(Arc::clone(&deployed)));
         let before = sessions.active.replace(id);
@@ -221,11 +235,11 @@ impl Deployments {
         operation: Operation,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        if !self.is_open() {
+        let Some(documents) = &self.documents else {
             let text = "documents are fed to a server with a folder for them: stead serve --data";
             return Err(Error::new(Code::Unimplemented, text));
-        }
-        self.documents.submit(kind, operation, done)
+        };
+        documents.submit(kind, operation, done)
     }
 
     /// Forgets a session that is not active.

@@ -3,7 +3,6 @@
 use crate::fault::Fault;
 use crate::http::Reply;
 use http::{HeaderValue, StatusCode};
-use stead_node::Code;
 use stead_search::result::Item;
 
 /// What went wrong.
@@ -32,17 +31,7 @@ impl Failure {
 
 impl From<stead_node::Error> for Failure {
     fn from(error: stead_node::Error) -> Failure {
-        let status = match error.code {
-            Code::InvalidArgument | Code::InvalidJson => 400,
-            Code::ResourceExhausted => 507,
-            Code::PayloadTooLarge => 413,
-            Code::Unavailable => 503,
-            Code::DeadlineExceeded => 504,
-            Code::Unimplemented => 501,
-            Code::UnsupportedEncoding => 415,
-            _ => 500,
-        };
-        Failure::new(status, error.to_string())
+        Failure::new(error.code.row().document_http, error.to_string())
     }
 }
 

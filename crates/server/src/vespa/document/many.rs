@@ -3,14 +3,18 @@
 use super::Call;
 use super::answer::{Failure, reply};
 use super::one::object;
-use crate::http::Reply;
-use serde_json::Value;
+use crate::http::{Reply, blocking};
+use futures_util::future::try_join_all;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use stead_search::result::Item;
 use stead_store::{Action, FieldValue, Operation, Selected};
 
-/// How long one request goes through documents; a continuation goes on behind.
+/// How long one request goes through documents, whether it finds any or not; a continuation goes on behind.
 const BUDGET: Duration = Duration::from_secs(5);
+
+/// The documents that one request removes or updates: they are in memory until it is done.
+const MAX_WRITES: usize = 1024;
 
 /// A document that a visit came to.
 struct Found {
@@ -41,37 +45,36 @@ impl Call {
         Ok(reply(200, &self.path_id, None, more))
     }
 
-    pub(super) async fn remove_selected(&self) -> Result<Reply, Failure> {
-        self.must_specify("selection", self.parameters.selection.is_some())?;
-        self.must_specify("cluster", self.parameters.cluster.is_some())?;
-        let page = self.page(usize::MAX)?;
-        for found in &page.found {
-            self.apply(Operation {
-                operation: 0,
-                document: found.id.clone(),
-                condition: self.parameters.selection.clone(),
-                action: Action::Remove,
-            })
-            .await?;
-        }
-        Ok(reply(200, &self.path_id, None, page.members()))
+    pub(super) async fn remove_selected(self: Arc<Call>) -> Result<Reply, Failure> {
+        let remove = |call: &Call, found: &Found| {
+            let (document, condition) = (found.id.clone(), call.parameters.selection.clone());
+            Ok(Operation { operation: 0, document, condition, action: Action::Remove })
+        };
+        self.each_selected(remove).await
     }
 
-    pub(super) async fn update_selected(&self, body: &[u8]) -> Result<Reply, Failure> {
+    pub(super) async fn update_selected(self: Arc<Call>, body: &[u8]) -> Result<Reply, Failure> {
+        let update = object(body)?;
+        let operation = |call: &Call, found: &Found| {
+            let mut operation = call.update(&update, &found.kind, &found.id)?;
+            operation.condition.clone_from(&call.parameters.selection);
+            Ok(operation)
+        };
+        self.each_selected(operation).await
+    }
+
+    /// Does an operation with each document of the next page, all of them in as few groups of the log as it takes.
+    async fn each_selected(
+        self: Arc<Call>,
+        operation: impl Fn(&Call, &Found) -> Result<Operation, Failure>,
+    ) -> Result<Reply, Failure> {
         self.must_specify("selection", self.parameters.selection.is_some())?;
         self.must_specify("cluster", self.parameters.cluster.is_some())?;
-        let mut update = object(body)?;
-        let page = self.page(usize::MAX)?;
-        for found in &page.found {
-            let view = self.view(&found.kind)?;
-            update.insert("update".to_owned(), Value::from(found.id.as_str()));
-            let bytes =
-                serde_json::to_vec(&update).map_err(|e| Failure::new(400, e.to_string()))?;
-            let mut operation = Operation::read(view.kind(), &bytes)
-                .map_err(|error| Failure::new(400, error.what()))?;
-            operation.condition.clone_from(&self.parameters.selection);
-            self.apply(operation).await?;
-        }
+        let call = Arc::clone(&self);
+        let page = blocking(move || call.page(MAX_WRITES)).await??;
+        let operations: Vec<Operation> =
+            page.found.iter().map(|found| operation(&self, found)).collect::<Result<_, _>>()?;
+        try_join_all(operations.into_iter().map(|operation| self.apply(operation))).await?;
         Ok(reply(200, &self.path_id, None, page.members()))
     }
 
@@ -100,7 +103,7 @@ impl Call {
             let view = self.view(kind)?;
             let from = if number == first { from } else { 0 };
             for lid in view.lids().skip_while(|lid| *lid < from) {
-                if found.len() == wanted || (!found.is_empty() && begin.elapsed() > BUDGET) {
+                if found.len() == wanted || begin.elapsed() > BUDGET {
                     return Ok(Page { found, next: Some(format!("{number:x}-{lid:x}")) });
                 }
                 let (Some(id), true) = (view.id(lid), u64::from(lid) % slices == slice) else {

@@ -83,7 +83,7 @@ async fn call(
     }
     check_cluster(&deployed, &parsed, &parameters)?;
     let path_id = path.to_owned();
-    let call = Call { deployments, deployed, path_id, path: parsed, parameters };
+    let call = Arc::new(Call { deployments, deployed, path_id, path: parsed, parameters });
     match (call.path.id(), method) {
         (Some(id), &Method::GET) => call.get(&id),
         (Some(id), _) => {

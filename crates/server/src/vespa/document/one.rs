@@ -104,6 +104,16 @@ impl Call {
         }
     }
 
+    /// The update of a document of a type by the members of a body.
+    pub(super) fn update(
+        &self,
+        members: &Map<String, Value>,
+        kind: &str,
+        id: &str,
+    ) -> Result<Operation, Failure> {
+        read(self.view(kind)?.kind(), "update", id, members.clone())
+    }
+
     /// The operation of a request: the members of its body, which has no id, and its parameters.
     fn operation(
         &self,
@@ -122,16 +132,10 @@ impl Call {
             true => return Err(Failure::new(400, "Could not read document, no document?")),
             false => object(body)?,
         };
-        ["put", "update", "remove", "id"].iter().for_each(|key| {
-            object.remove(*key);
-        });
         if verb == "remove" {
             object.remove("fields");
         }
-        object.insert(verb.to_owned(), Value::from(id));
-        let bytes = serde_json::to_vec(&object).map_err(|e| Failure::new(400, e.to_string()))?;
-        let mut operation =
-            Operation::read(kind, &bytes).map_err(|error| Failure::new(400, error.what()))?;
+        let mut operation = read(kind, verb, id, object)?;
         let Parameters { condition, create, .. } = &self.parameters;
         if condition.is_some() {
             operation.condition.clone_from(condition);
@@ -143,6 +147,21 @@ impl Call {
         }
         Ok(operation)
     }
+}
+
+/// An operation with a document from the members of a body; an id among them is not that of the path and does not count.
+fn read(
+    kind: &DocumentType,
+    verb: &str,
+    id: &str,
+    mut members: Map<String, Value>,
+) -> Result<Operation, Failure> {
+    for key in ["put", "update", "remove", "id"] {
+        members.remove(key);
+    }
+    members.insert(verb.to_owned(), Value::from(id));
+    let bytes = serde_json::to_vec(&members).map_err(|e| Failure::new(400, e.to_string()))?;
+    Operation::read(kind, &bytes).map_err(|error| Failure::new(400, error.what()))
 }
 
 /// The members of a body.
