@@ -17,7 +17,7 @@ use crate::serve;
 pub fn command() -> Command {
     Command::new("stead")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Runs ONNX models and serves them to KServe and TensorFlow Serving clients")
+        .about("Runs and serves ONNX models, and stores, searches and ranks documents with them")
         .after_help(
             "Examples:\n  stead demo\n  stead serve models/\n  stead run model.onnx --input x=@x.npy\n\n\
              Exit codes: 0 success, 1 failure, 64 wrong usage.",
