@@ -15,25 +15,9 @@ use stead_search::result::render;
 use stead_search::run::{Searcher, field_value, search};
 use stead_store::{DocumentType, Documents};
 
-const SCHEMA: &str = "schema d {
-  document d {
-    struct pair { field a type string {} field b type int {} }
-    field n type int { indexing: attribute | summary }
-    field x type double { indexing: attribute }
-    field b type bool { indexing: attribute }
-    field t type string { indexing: attribute | summary }
-    field p type position { indexing: attribute }
-    field l type array<long> { indexing: attribute }
-    field w type weightedset<string> { indexing: attribute }
-    field s type array<pair> { indexing: summary struct-field a { indexing: attribute } struct-field b { indexing: attribute } }
-    field v type tensor<float>(x[2]) { indexing: attribute }
-    field k type tensor<int8>(k{},x[2]) { indexing: attribute }
-  }
-}";
+const SCHEMA: &str = include_str!("../seeds/search_request.sd");
 
-const DOCUMENTS: &str = r#"
-{"put": "id:d:d::1", "fields": {"n": 1, "x": 0.5, "b": true, "t": "a", "p": {"lat": 1, "lng": 2}, "l": [1, 2], "w": {"a": 3}, "s": [{"a": "x", "b": 1}], "v": [1, 2], "k": {"a": [1, 2]}}}
-{"put": "id:d:d::2", "fields": {}}"#;
+const DOCUMENTS: &str = include_str!("../seeds/search_request.jsonl");
 
 fuzz_target!(|data: &[u8]| {
     let files = PackageFiles::from_texts([("schemas/d.sd", SCHEMA)]).expect("a path within the package");

@@ -1,8 +1,11 @@
 //! Bodies that are nearly requests: a search of them ends, with a result that is JSON.
 #![allow(clippy::unwrap_used)]
 
+mod chance;
+
 use std::sync::Arc;
 
+use chance::changed;
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
@@ -54,44 +57,12 @@ const PIECES: [&str; 28] = [
     "",
 ];
 
-const SCHEMA: &str = "schema d {
-  document d {
-    struct pair { field a type string {} field b type int {} }
-    field n type int { indexing: attribute | summary }
-    field x type double { indexing: attribute }
-    field b type bool { indexing: attribute }
-    field t type string { indexing: attribute | summary }
-    field p type position { indexing: attribute }
-    field l type array<long> { indexing: attribute }
-    field w type weightedset<string> { indexing: attribute }
-    field s type array<pair> {
-      indexing: summary
-      struct-field a { indexing: attribute }
-      struct-field b { indexing: attribute }
-    }
-    field v type tensor<float>(x[2]) { indexing: attribute }
-    field k type tensor<int8>(k{},x[2]) { indexing: attribute }
-  }
-}";
+const SCHEMA: &str = include_str!("../../../fuzz/seeds/search_request.sd");
 
 const SERVICES: &str = "<services version='1.0'><content id='c' version='1.0'><redundancy>1</redundancy>\
     <documents><document type='d' mode='index'/></documents></content></services>";
 
-const DOCUMENTS: &str = r#"
-{"put": "id:d:d::1", "fields": {"n": 1, "x": 0.5, "b": true, "t": "a", "p": {"lat": 1, "lng": 2}, "l": [1, 2], "w": {"a": 3}, "s": [{"a": "x", "b": 1}], "v": [1, 2], "k": {"a": [1, 2]}}}
-{"put": "id:d:d::2", "fields": {}}"#;
-
-/// A xorshift generator (Marsaglia, 2003).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end.max(1) as u64) as usize
-    }
-}
+const DOCUMENTS: &str = include_str!("../../../fuzz/seeds/search_request.jsonl");
 
 #[test]
 fn changed_bodies_have_results_or_errors() {
@@ -126,14 +97,7 @@ fn changed_bodies_have_results_or_errors() {
     }
     let mut answered = 0;
     for seed in 1..=3_000_u64 {
-        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let mut body: Vec<char> = BODIES[chance.below(BODIES.len())].chars().collect();
-        for _ in 0..=chance.below(3) {
-            let from = chance.below(body.len());
-            let to = (from + chance.below(6)).min(body.len());
-            body.splice(from..to, PIECES[chance.below(PIECES.len())].chars());
-        }
-        let body: String = body.into_iter().collect();
+        let body = changed(seed, &BODIES, &PIECES, (3, 6));
         let result = ask(&body);
         assert!(result.hits.len() <= 2 && result.total <= 2, "seed {seed}");
         answered += usize::from(result.errors.is_empty());

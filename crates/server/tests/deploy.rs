@@ -3,9 +3,8 @@
 
 mod common;
 
-use common::{Answer, Client, Fixture};
+use common::{Answer, Client, Fixture, zip};
 use serde_json::{Value, json};
-use std::io::Write;
 
 const TENANT: &str = "/application/v2/tenant/default";
 const INSTANCE: &str = "/application/v2/tenant/default/application/default/environment/prod/region/default/instance/default";
@@ -17,15 +16,6 @@ const SERVICES: &str = r#"<services version="1.0">
 
 const SCHEMA: &str =
     "schema music { document music { field year type int { indexing: attribute } } }";
-
-fn zip(files: &[(&str, &str)]) -> Vec<u8> {
-    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, text) in files {
-        writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
-}
 
 fn package(schema: &str) -> Vec<u8> {
     zip(&[("services.xml", SERVICES), ("schemas/music.sd", schema)])

@@ -3,9 +3,8 @@
 
 mod common;
 
-use common::{Answer, Client, Fixture};
+use common::{Answer, Client, Fixture, zip};
 use serde_json::{Value, json};
-use std::io::Write;
 
 const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0"><search/><document-api/></container>
@@ -24,19 +23,11 @@ const SCHEMA: &str = "schema music {
   }
 }";
 
-fn zip(schema: &str) -> Vec<u8> {
-    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, text) in [("services.xml", SERVICES), ("schemas/music.sd", schema)] {
-        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
-}
-
 fn deploy(fixture: &Fixture, schema: &str) {
     let path = "/application/v2/tenant/default/prepareandactivate";
     let kind = [("Content-Type", "application/zip")];
-    let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &zip(schema));
+    let package = zip(&[("services.xml", SERVICES), ("schemas/music.sd", schema)]);
+    let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &package);
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
 

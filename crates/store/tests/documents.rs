@@ -1,9 +1,8 @@
 //! Documents as people write them, and what is said of those that do not fit.
 #![allow(clippy::unwrap_used)]
 
-use stead_app::application::Application;
-use stead_app::package::PackageFiles;
-use stead_app::services::ServicesOptions;
+mod harness;
+
 use stead_expr::{Attribute, Cells, Numbers};
 use stead_store::{Column, DocumentType, Documents, FeedError};
 
@@ -44,10 +43,7 @@ const SCHEMA: &str = "schema shop {
 }";
 
 fn kind() -> DocumentType {
-    let files = PackageFiles::from_texts([("schemas/shop.sd", SCHEMA)]).unwrap();
-    let (application, report) = Application::read(&files, ServicesOptions::default());
-    assert!(report.errors().all(|e| e.text.contains("services.xml")), "{report:?}");
-    DocumentType::new(application.schema("shop").unwrap())
+    harness::kind_of(SCHEMA)
 }
 
 /// The column of an attribute in the first block, which is the only one.

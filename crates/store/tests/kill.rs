@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod harness;
+#[path = "../../log/tests/killed/mod.rs"]
+mod killed;
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use harness::{Chance, Fields, kind, seeds};
+use harness::{Chance, Fields, kind};
 use stead_log::{DiskIo, LogOptions, SystemRng};
 use stead_store::{Action, FieldValue, Operation, Outcome, Store, StoreOptions};
 
@@ -76,8 +76,7 @@ fn child() {
         let operation = Operation { operation: 0, document: id(at), condition: None, action };
         let told = move |outcome| {
             assert_eq!(outcome, Ok(Outcome::Applied));
-            // Not println: the harness would keep it.
-            let _ = writeln!(std::io::stdout(), "\nack {at}");
+            killed::acknowledge(at);
         };
         store.submit("shop", operation, told).unwrap();
     }
@@ -85,33 +84,5 @@ fn child() {
 
 #[test]
 fn a_killed_process_loses_nothing_acknowledged() {
-    seeds("kill", 1, |_| {
-        let folder = tempfile::tempdir().unwrap();
-        let mut acknowledged = 0;
-        for round in 1..=ROUNDS {
-            let mut child = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "child", "--nocapture"])
-                .env(FOLDER, folder.path())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let mut acks = BufReader::new(child.stdout.take().unwrap())
-                .lines()
-                .map_while(Result::ok)
-                .filter_map(|line| line.strip_prefix("ack ").and_then(|at| at.parse::<u64>().ok()));
-            // Between two groups or within one, as it happens.
-            let target = acknowledged + 60 * round;
-            while acknowledged < target {
-                acknowledged = acks.next().expect("the child lives until it is killed");
-            }
-            child.kill().unwrap();
-            acknowledged = acks.last().unwrap_or(acknowledged);
-            child.wait().unwrap();
-            let store = open(folder.path());
-            let last = found(&store);
-            assert!(last >= acknowledged, "{last} of {acknowledged}");
-            acknowledged = last;
-        }
-    });
+    killed::rounds(FOLDER, ROUNDS, 60, |folder| found(&open(folder)));
 }

@@ -43,8 +43,14 @@ const SCHEMA: &str = "schema shop {
 
 /// The type.
 pub fn kind() -> DocumentType {
-    let files = PackageFiles::from_texts([("schemas/shop.sd", SCHEMA)]).unwrap();
-    let (application, _) = Application::read(&files, ServicesOptions::default());
+    kind_of(SCHEMA)
+}
+
+/// The type of the documents of a schema `shop`.
+pub fn kind_of(schema: &str) -> DocumentType {
+    let files = PackageFiles::from_texts([("schemas/shop.sd", schema)]).unwrap();
+    let (application, report) = Application::read(&files, ServicesOptions::default());
+    assert!(report.errors().all(|e| e.text.contains("services.xml")), "{report:?}");
     DocumentType::new(application.schema("shop").unwrap())
 }
 
