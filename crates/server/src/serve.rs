@@ -242,7 +242,9 @@ fn connection_builder(options: &ServerOptions, grpc: bool) -> Builder<TokioExecu
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
         .max_buf_size(READ_BUFFER)
-        .pipeline_flush(true);
+        // Else an answer that comes while some of its request is in the buffer would never be written,
+        // not even when the connection ends.
+        .pipeline_flush(false);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -295,6 +295,11 @@ impl Client {
         self.stream.write_all(bytes)
     }
 
+    /// Waits until bytes are there to be read.
+    pub fn await_bytes(&self) {
+        self.stream.peek(&mut [0]).unwrap();
+    }
+
     /// Reads one answer; `None` when the connection ends first.
     pub fn read(&mut self, head: bool) -> Option<Answer> {
         let end = loop {
