@@ -296,3 +296,42 @@ fn documents_outlive_the_process_and_their_schema() {
     assert_eq!(send(&fixture, "PUT", "ns/music/docid/blue", &update).status, 200);
     assert_eq!(ids(&fixture, "select * from music where age = 50"), ["id:ns:music::blue"]);
 }
+
+#[test]
+fn scripts_run_when_documents_are_fed() {
+    let outside =
+        "  field decade type int { indexing: input year / 10 * 10 | attribute | summary }\n}";
+    let schema = format!("{}{outside}", SCHEMA.strip_suffix('}').unwrap());
+    let fixture = Fixture::deploying(tempfile::tempdir().unwrap());
+    deploy(&fixture, &schema);
+    put(&fixture, "1", "Blue", 1971, [0.0, 0.0]);
+    assert_eq!(ids(&fixture, "select * from music where decade = 1970"), ["id:ns:music::1"]);
+    let update = json!({"fields": {"year": {"increment": 30}}});
+    assert_eq!(send(&fixture, "PUT", "ns/music/docid/1", &update).status, 200);
+    assert_eq!(ids(&fixture, "select * from music where decade = 2000"), ["id:ns:music::1"]);
+    let fields = |set: &str| {
+        let path = format!("ns/music/docid/1?fieldSet={set}");
+        let answer = send(&fixture, "GET", &path, &Value::Null).json();
+        answer["fields"].as_object().map(|fields| fields.contains_key("decade"))
+    };
+    assert_eq!(
+        ["[document]", "[all]", "music:[document]"].map(fields),
+        [false, true, false].map(Some)
+    );
+    let refused = send(&fixture, "POST", "ns/music/docid/1", &json!({"fields": {"decade": 1}}));
+    let message = "Operation on 'id:ns:music::1' contains invalid input: Field 'decade' is not part of the declared document type 'music'.";
+    assert_eq!((refused.status, &refused.json()["message"]), (400, &json!(message)));
+
+    let embedding = outside.replace("input year / 10 * 10", "input title | embed | to_int");
+    let schema = format!("{}{embedding}", SCHEMA.strip_suffix('}').unwrap());
+    let package = zip(&[("services.xml", SERVICES), ("schemas/music.sd", &schema)]);
+    let path = "/application/v2/tenant/default/prepareandactivate";
+    let answer = Client::connect(fixture.deploy.unwrap()).send(
+        "POST",
+        path,
+        &[("Content-Type", "application/zip")],
+        &package,
+    );
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("embed"), "{}", answer.text());
+}

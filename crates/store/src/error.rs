@@ -57,6 +57,14 @@ pub enum StoreError {
         /// The attribute, or `documents`.
         what: String,
     },
+    /// A document or update that the scripts of its type cannot take (Vespa's texts, `IndexingProcessor` and `DocumentScript`).
+    #[error("Operation on '{document}' contains invalid input: {text}")]
+    Input {
+        /// The id of the document.
+        document: String,
+        /// What is wrong.
+        text: String,
+    },
     /// A type that the store does not have.
     #[error("document type {0} does not exist")]
     Type(String),
@@ -74,6 +82,9 @@ pub enum StoreError {
     /// There is no thread to be had.
     #[error("cannot start the thread that applies operations: {0}")]
     Thread(std::io::ErrorKind),
+    /// The system has no random numbers to give.
+    #[error("cannot get random numbers: {0}")]
+    Randomness(std::io::ErrorKind),
     /// The store is being closed.
     #[error("the store is closed")]
     Closed,

@@ -195,6 +195,8 @@ pub struct DocumentType {
 struct Inner {
     name: String,
     fields: Vec<(String, DataType)>,
+    /// The fields before this one are those of the document.
+    inside: usize,
     structs: BTreeMap<String, StructType>,
     attributes: Vec<AttributeColumn>,
     /// By field: the number of the attribute whose column has its value, as it was put.
@@ -227,6 +229,7 @@ impl DocumentType {
             (s.name.value.clone(), StructType { members: s.members.iter().map(member).collect() })
         });
         let (name, structs) = (schema.document.name.value.clone(), structs.collect());
+        let inside = schema.document.fields.len();
         let column = |(field, (_, kind)): (usize, &(String, DataType))| {
             let is_it = |a: &AttributeColumn| {
                 a.field == field && a.path.is_empty() && a.kind == *kind && kind.lies_in_columns()
@@ -234,7 +237,8 @@ impl DocumentType {
             attributes.iter().position(is_it)
         };
         let columns = fields.iter().enumerate().map(column).collect();
-        DocumentType { inner: Arc::new(Inner { name, fields, structs, attributes, columns }) }
+        let inner = Inner { name, fields, inside, structs, attributes, columns };
+        DocumentType { inner: Arc::new(inner) }
     }
 
     /// Its name.
@@ -266,6 +270,12 @@ impl DocumentType {
     #[must_use]
     pub fn field_type(&self, number: usize) -> Option<&DataType> {
         self.inner.fields.get(number).map(|(_, kind)| kind)
+    }
+
+    /// Whether a field is one of the document, which it is fed with: others are filled by scripts or imported.
+    #[must_use]
+    pub fn is_inside(&self, number: usize) -> bool {
+        number < self.inner.inside
     }
 
     /// The attribute whose column has the values of a field as they were put.

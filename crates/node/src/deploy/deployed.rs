@@ -19,7 +19,7 @@ use stead_search::run::{Searcher, field_value, search};
 use stead_search::{RankPlan, yql};
 use stead_store::{Reader, View};
 
-use super::documents::{Readers, clusters};
+use super::documents::{Readers, check_scripts, clusters};
 use super::session::{SessionId, millis};
 use crate::{Code, Error};
 
@@ -71,6 +71,7 @@ impl Deployed {
         if report.has_errors() {
             return Err(Error::new(Code::InvalidPackage, errors(&report)));
         }
+        check_scripts(&application)?;
         let prepared = millis(now);
         let mut log = lines(&application, &report, prepared);
         let mut plans = BTreeMap::new();

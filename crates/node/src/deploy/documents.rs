@@ -6,7 +6,9 @@ use std::sync::{Arc, RwLock, TryLockError};
 
 use stead_app::application::Application;
 use stead_log::{DiskIo, LogError, SystemRng};
-use stead_store::{DocumentType, Operation, Outcome, Reader, Store, StoreError, StoreOptions};
+use stead_store::{
+    DocumentType, NoEmbedder, Operation, Outcome, Reader, Scripts, Store, StoreError, StoreOptions,
+};
 
 use super::upload::failed;
 use crate::{Code, Error};
@@ -30,9 +32,31 @@ pub(super) fn clusters(application: &Application) -> BTreeMap<String, String> {
     types.collect()
 }
 
-fn types(application: &Application) -> Vec<DocumentType> {
+/// The types of documents that an application stores, with their scripts.
+fn types(application: &Application) -> Vec<Scripts> {
     let names = clusters(application).into_keys();
-    names.filter_map(|name| application.schema(&name)).map(DocumentType::new).collect()
+    let schemas = names.filter_map(|name| application.schema(&name));
+    schemas.map(|schema| Scripts::new(schema, &DocumentType::new(schema))).collect()
+}
+
+/// Each field that no script can fill here, by the name of what its script asks for.
+pub(super) fn check_scripts(application: &Application) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for scripts in types(application) {
+        for unfilled in scripts.unfilled(&NoEmbedder) {
+            let (kind, field, step) = (scripts.kind().name(), unfilled.field, unfilled.step);
+            lines.push(format!(
+                "schema {kind}: field {field}: '{step}' is not supported yet when documents are fed"
+            ));
+        }
+    }
+    match lines.is_empty() {
+        true => Ok(()),
+        false => {
+            let text = format!("Invalid application:\n{}", lines.join("\n"));
+            Err(Error::new(Code::InvalidPackage, text))
+        }
+    }
 }
 
 impl Documents {
@@ -43,8 +67,10 @@ impl Documents {
     fn open(&self, application: &Application) -> Result<Store, Error> {
         let io =
             DiskIo::new(&self.folder).map_err(|e| failed("make the folder of documents", &e))?;
-        let options = StoreOptions::default();
-        Store::open(Arc::new(io), Arc::new(SystemRng), types(application), options)
+        let scripts = types(application);
+        let kinds = scripts.iter().map(|scripts| scripts.kind().clone()).collect();
+        let options = StoreOptions { scripts, ..StoreOptions::default() };
+        Store::open(Arc::new(io), Arc::new(SystemRng), kinds, options)
             .map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))
     }
 
@@ -103,7 +129,7 @@ fn readers(store: &Store) -> Readers {
 
 fn refused(error: StoreError) -> Error {
     let code = match &error {
-        StoreError::Type(_) => Code::InvalidArgument,
+        StoreError::Type(_) | StoreError::Input { .. } => Code::InvalidArgument,
         StoreError::Full { .. } => Code::ResourceExhausted,
         StoreError::Log(LogError::TooLarge { .. }) => Code::PayloadTooLarge,
         _ => Code::Internal,

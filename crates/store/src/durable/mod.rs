@@ -7,6 +7,7 @@
 //! operation. Applying a record knows no clock and no chance: the same log leads to the same documents.
 
 mod record;
+mod resolve;
 mod store;
 mod writer;
 

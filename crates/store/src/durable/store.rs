@@ -1,6 +1,7 @@
 //! The store: where operations are submitted and views are taken.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -8,14 +9,14 @@ use std::time::UNIX_EPOCH;
 
 use stead_log::{Clock, Io, Log, LogOptions, Recovery, Rng, SystemClock, tag};
 
-use super::record::{Fields, Record, Write, begin, encode};
+use super::record::{Record, begin, encode};
+use super::resolve::{Refusal, Resolver};
 use super::writer::{Durable, Ids, Pending, Seen, Writer};
-use crate::change::apply;
 use crate::error::StoreError;
+use crate::indexing::{NoEmbedder, ScriptContext, Scripts};
 use crate::kind::DocumentType;
 use crate::live::{Collection, Reader};
-use crate::operation::{Action, Operation};
-use crate::selection::Selected;
+use crate::operation::Operation;
 
 /// How a store keeps its documents.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct StoreOptions {
     pub log: LogOptions,
     /// What `now()` of conditions is told by.
     pub clock: Arc<dyn Clock>,
+    /// The scripts that run when documents of their types are put or updated. What they give is in the log, and they do not run again.
+    pub scripts: Vec<Scripts>,
 }
 
 impl Default for StoreOptions {
@@ -35,7 +38,7 @@ impl Default for StoreOptions {
             queue_bytes: 64 << 20,
             ..LogOptions::default()
         };
-        StoreOptions { log, clock: Arc::new(SystemClock::default()) }
+        StoreOptions { log, clock: Arc::new(SystemClock::default()), scripts: Vec::new() }
     }
 }
 
@@ -63,12 +66,15 @@ pub struct Store {
     applier: Option<JoinHandle<()>>,
     recovery: Recovery,
     clock: Arc<dyn Clock>,
+    /// What the chance of the next operation's scripts begins with.
+    seed: AtomicU64,
 }
 
 /// What is known of a type where operations are submitted.
 struct Stored {
     kind: DocumentType,
     reader: Reader,
+    scripts: Option<Scripts>,
     /// Its number among the types.
     number: usize,
 }
@@ -105,11 +111,13 @@ impl Store {
             ids.applied(record.operation, outcome.unwrap_or(Outcome::Applied));
             Ok::<(), StoreError>(())
         };
+        let seed = rng.next_u64().map_err(|e| StoreError::Randomness(e.kind()))?;
         let (log, recovery) = Log::open(io, rng, log_options, visit)?;
         collections.iter_mut().for_each(Collection::publish);
         let of = |(number, collection): (usize, &Collection)| {
             let (kind, reader) = (collection.kind().clone(), collection.reader());
-            (kind.name().to_owned(), Stored { kind, reader, number })
+            let scripts = options.scripts.iter().find(|s| s.kind().name() == kind.name()).cloned();
+            (kind.name().to_owned(), Stored { kind, reader, scripts, number })
         };
         let types = collections.iter().enumerate().map(of).collect();
         let (sender, receiver) = channel();
@@ -122,6 +130,7 @@ impl Store {
             applier: Some(applier),
             recovery,
             clock: options.clock,
+            seed: AtomicU64::new(seed),
         })
     }
 
@@ -164,16 +173,20 @@ impl Store {
     /// that it had.
     ///
     /// # Errors
-    /// [`StoreError::Type`], and what the log answers; `done` is not called then.
+    /// [`StoreError::Type`], [`StoreError::Input`], and what the log answers; `done` is not called then.
     pub fn submit(
         &self,
         name: &str,
-        operation: Operation,
+        mut operation: Operation,
         done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
         let now = self.clock.wall().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs() as i64);
         let (stored, mut done): (_, Done) = (self.stored(name)?, Box::new(done));
         let log = self.log.as_ref().ok_or(StoreError::Closed)?;
+        let seed = self.seed.fetch_add(1, Ordering::Relaxed);
+        let cx = ScriptContext { now, seed, embedder: &NoEmbedder };
+        let resolver = Resolver { kind: &stored.kind, scripts: stored.scripts.as_ref(), cx };
+        resolver.prepare(&mut operation)?;
         let mut pending = lock(&self.pending);
         match pending.ids.seen(operation.operation, done) {
             Seen::New(given) => done = given,
@@ -193,9 +206,10 @@ impl Store {
                 view.find(&id).and_then(|lid| view.fields(lid)).map(Arc::new)
             }
         };
-        let (write, fields) = match resolve(&stored.kind, operation, known, now) {
+        let (write, fields) = match resolver.resolve(operation, known) {
             Ok(resolved) => resolved,
-            Err(outcome) => {
+            Err(Refusal::Fails(error)) => return Err(error),
+            Err(Refusal::Ends(outcome)) => {
                 drop(pending);
                 done(Ok(outcome));
                 return Ok(());
@@ -244,61 +258,4 @@ pub(super) fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
 fn start(mut writer: Writer, receiver: Receiver<Durable>) -> Result<JoinHandle<()>, StoreError> {
     let thread = std::thread::Builder::new().name("stead-store".to_owned());
     thread.spawn(move || writer.run(&receiver)).map_err(|e| StoreError::Thread(e.kind()))
-}
-
-/// The fields of a document, if it is there.
-type Known = Option<Arc<Fields>>;
-
-/// What an operation does with a document, and what the document is then; or that nothing is to be done.
-fn resolve(
-    kind: &DocumentType,
-    operation: Operation,
-    known: impl FnOnce() -> Known,
-    now: i64,
-) -> Result<(Write, Known), Outcome> {
-    let Operation { document, condition, action, .. } = operation;
-    let create = match &action {
-        Action::Put { create, .. } | Action::Update { create, .. } => *create,
-        Action::Remove => false,
-    };
-    // A put without a condition does not care what is there.
-    let is_needed = condition.is_some() || !matches!(action, Action::Put { .. });
-    let known = if is_needed { known() } else { None };
-    match (&condition, &known) {
-        (Some(condition), Some(fields)) => {
-            let selected = Selected { kind, id: &document, fields, now };
-            if !condition.selects(&selected) {
-                return Err(Outcome::ConditionFailed);
-            }
-        }
-        // A document that is not there is not what a condition wants.
-        (Some(_), None) if !create => return Err(Outcome::ConditionFailed),
-        _ => {}
-    }
-    let changes = match action {
-        Action::Put { fields, .. } => {
-            let fields = Arc::new(fields);
-            return Ok((Write::Put(fields.clone()), Some(fields)));
-        }
-        Action::Remove => return known.map(|_| (Write::Remove, None)).ok_or(Outcome::Absent),
-        Action::Update { changes, .. } => changes,
-    };
-    let Some(known) = known else {
-        if !create {
-            return Err(Outcome::Absent);
-        }
-        let mut fields = Vec::new();
-        apply(kind, &mut fields, &changes);
-        let fields = Arc::new(fields);
-        return Ok((Write::Put(fields.clone()), Some(fields)));
-    };
-    let mut fields = Arc::unwrap_or_clone(known);
-    apply(kind, &mut fields, &changes);
-    let numbers: BTreeSet<usize> = changes.iter().map(|change| change.field).collect();
-    let value = |number: usize| {
-        let found = fields.iter().find(|(field, _)| *field == number);
-        (number, found.map(|(_, value)| value.clone()))
-    };
-    let values = numbers.into_iter().map(value).collect();
-    Ok((Write::Update(values), Some(Arc::new(fields))))
 }

@@ -14,6 +14,7 @@ mod spelling;
 mod tensors;
 mod texts;
 mod time;
+mod update;
 mod words;
 
 #[cfg(test)]
@@ -85,6 +86,8 @@ struct FieldScript {
     /// Whether it is a field of the document: its own value stands before the first step.
     is_inside: bool,
     script: Script,
+    /// The fields that it reads.
+    inputs: Vec<usize>,
     /// The fields that it writes.
     outputs: Vec<usize>,
 }
@@ -117,10 +120,17 @@ impl Scripts {
                 return None;
             }
             let name = field.name.value.clone();
-            Some(FieldScript { field: number, name, is_inside, script, outputs })
+            let inputs = update::inputs(&script, kind, number, is_inside);
+            Some(FieldScript { field: number, name, is_inside, script, inputs, outputs })
         };
         let scripts = inside.chain(outside).filter_map(script).collect();
         Scripts { kind: kind.clone(), scripts }
+    }
+
+    /// The type of the documents.
+    #[must_use]
+    pub fn kind(&self) -> &DocumentType {
+        &self.kind
     }
 
     /// The fields that scripts cannot fill here, each with the step that does not run.

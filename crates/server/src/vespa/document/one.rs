@@ -38,12 +38,17 @@ impl Call {
         kind: &DocumentType,
         fields: &[(usize, FieldValue)],
     ) -> Result<Option<Item>, Failure> {
+        let inside = || {
+            let fields = kind.fields().enumerate().filter(|(at, _)| kind.is_inside(*at));
+            fields.map(|(_, name)| name).collect()
+        };
         let set = self.parameters.field_set.as_deref().unwrap_or("[document]");
         let named: Option<Vec<&str>> = match set {
-            "[document]" | "[all]" => None,
+            "[all]" => None,
+            "[document]" => Some(inside()),
             "[id]" | "[none]" => return Ok(None),
             _ => match set.split_once(':') {
-                Some((name, "[document]")) if name == kind.name() => None,
+                Some((name, "[document]")) if name == kind.name() => Some(inside()),
                 Some((name, list)) if name == kind.name() => {
                     Some(list.split(',').map(str::trim).collect())
                 }
