@@ -37,12 +37,17 @@ pub struct Explanation {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rate = match self.rate {
+        write!(f, "%{:<3} {:<9} {} = {}", self.number, self.rate, self.kind, self.text)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Rate::Constant => "constant",
             Rate::Query => "query",
             Rate::Document => "document",
-        };
-        write!(f, "%{:<3} {rate:<9} {} = {}", self.number, self.kind, self.text)
+        })
     }
 }
 

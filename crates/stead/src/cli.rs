@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
-    bench, check, conformance, deploy, encode, inspect, rank, run, sequence, tensor,
+    bench, check, conformance, deploy, encode, inspect, query, rank, run, sequence, tensor,
 };
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
@@ -32,6 +32,7 @@ pub fn command() -> Command {
         .subcommand(deploy::DeployArgs::augment_args(Command::new("deploy")))
         .subcommand(encode::EncodeArgs::augment_args(Command::new("encode")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
+        .subcommand(query::QueryArgs::augment_args(Command::new("query")))
         .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
         .subcommand(tensor::TensorArgs::augment_args(Command::new("tensor")))
@@ -82,6 +83,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "deploy" => deploy::run(&parsed(args)?).map(|()| true),
         "encode" => encode::run(&parsed(args)?).map(|()| true),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
+        "query" => query::run(&parsed(args)?).map(|()| true),
         "rank" => rank::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),
         "tensor" => tensor::run(&parsed(args)?),

@@ -2,56 +2,15 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-use std::io::{BufRead, BufReader};
+mod server;
+
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
+use server::{Server, free_port, stead};
 
 fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ranking/app")
-}
-
-fn stead(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_stead")).args(args).output().unwrap()
-}
-
-/// A port that was free a moment ago: 0 turns a port of the server off.
-fn free_port() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port().to_string()
-}
-
-/// A server over a folder; it is killed when it is dropped.
-struct Server {
-    child: Child,
-    /// Where it takes deployments.
-    deploy: String,
-}
-
-impl Server {
-    fn start(data: &Path) -> Server {
-        let (rest, deploy) = (free_port(), free_port());
-        let mut child = Command::new(env!("CARGO_BIN_EXE_stead"))
-            .args(["serve", "--rest_port", &rest, "--deploy_port", &deploy, "--data"])
-            .arg(data)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines.find(|line| line.as_ref().unwrap().contains("deployments on")).unwrap();
-        let deploy = line.unwrap().split_once("deployments on ").unwrap().1.to_owned();
-        // Somebody must read on, or the server would stop when the pipe is full.
-        std::thread::spawn(move || lines.for_each(drop));
-        Server { child, deploy }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]

@@ -21,6 +21,18 @@ pub(super) enum Cost {
     Vectors,
 }
 
+impl Cost {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Cost::Nothing => "nothing",
+            Cost::Numbers => "a loop over numbers",
+            Cost::Rows => "a step for each row",
+            Cost::Heavy => "many steps for each row",
+            Cost::Vectors => "vectors",
+        }
+    }
+}
+
 /// What a test of an attribute costs.
 pub(super) fn cost(test: &Test, column: Option<&Column>) -> Cost {
     use crate::query::TextTest;

@@ -1,10 +1,12 @@
 //! A tree and blocks of documents.
 
 use std::fmt;
+use std::sync::Arc;
 
 use stead_store::View;
 
 use super::column::{Cost, cost, rows};
+use super::explain::Probe;
 use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
 use super::same_element::has_element;
@@ -19,7 +21,9 @@ pub struct Matcher<'m> {
     pub(super) segments: Vec<&'m dyn Segment>,
     /// The rows of each segment but the last.
     rows: usize,
-    winners: Vec<Winners>,
+    winners: Arc<Vec<Winners>>,
+    /// Where somebody wants to know what becomes of the parts of the query.
+    pub(super) probe: Option<Probe>,
 }
 
 impl fmt::Debug for Matcher<'_> {
@@ -52,8 +56,8 @@ impl<'m> Matcher<'m> {
         tree: &'m QueryTree,
         segments: Vec<&'m dyn Segment>,
     ) -> Result<Matcher<'m>, SearchError> {
-        let mut matcher = Matcher { tree, segments, rows: usize::MAX, winners: Vec::new() };
-        matcher.winners = winners(&matcher)?;
+        let mut matcher = Matcher { tree, segments, rows: usize::MAX, winners: Arc::default(), probe: None };
+        matcher.winners = Arc::new(winners(&matcher)?);
         Ok(matcher)
     }
 
@@ -64,6 +68,13 @@ impl<'m> Matcher<'m> {
     pub fn of_view(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
         let segments = view.blocks().map(|block| block as &dyn Segment).collect();
         Ok(Matcher { rows: view.block_rows(), ..Matcher::new(tree, segments)? })
+    }
+
+    /// The same query with the same documents, watched.
+    pub(super) fn watched(&self) -> Matcher<'m> {
+        let (segments, winners) = (self.segments.clone(), Arc::clone(&self.winners));
+        let probe = Some(Probe::default());
+        Matcher { tree: self.tree, segments, rows: self.rows, winners, probe }
     }
 
     /// The query.
@@ -115,6 +126,13 @@ impl<'m> Matcher<'m> {
 
     /// The rows among some that a tree asks for. Trees are as deep as texts may nest.
     pub(super) fn evaluate(&self, tree: &Tree, segment: usize, among: &RowSet) -> RowSet {
+        match &self.probe {
+            Some(probe) => probe.watch(tree, among, || self.rows_of(tree, segment, among)),
+            None => self.rows_of(tree, segment, among),
+        }
+    }
+
+    fn rows_of(&self, tree: &Tree, segment: usize, among: &RowSet) -> RowSet {
         match tree {
             Tree::All => among.clone(),
             Tree::None => RowSet::none(among.rows()),
@@ -172,13 +190,13 @@ impl<'m> Matcher<'m> {
         }
     }
 
-    fn by_cost<'t>(&self, parts: &'t [Tree], segment: usize) -> Vec<&'t Tree> {
+    pub(super) fn by_cost<'t>(&self, parts: &'t [Tree], segment: usize) -> Vec<&'t Tree> {
         let mut sorted: Vec<&Tree> = parts.iter().collect();
         sorted.sort_by_cached_key(|part| self.cost(part, segment));
         sorted
     }
 
-    fn cost(&self, tree: &Tree, segment: usize) -> Cost {
+    pub(super) fn cost(&self, tree: &Tree, segment: usize) -> Cost {
         match tree {
             Tree::All | Tree::None => Cost::Nothing,
             // What they cost is that of the dearest part, which may see few rows only.
@@ -188,7 +206,8 @@ impl<'m> Matcher<'m> {
             Tree::Not(inner) | Tree::Rank(inner, _) => self.cost(inner, segment),
             Tree::Term(term) => {
                 let term = &self.tree.terms[*term];
-                cost(&term.test, self.segments[segment].column(&term.attribute))
+                let segment = self.segments.get(segment);
+                cost(&term.test, segment.and_then(|s| s.column(&term.attribute)))
             }
             Tree::Neighbor(_) => Cost::Vectors,
             Tree::SameElement(_) => Cost::Heavy,

@@ -7,6 +7,7 @@
 
 mod column;
 mod evaluate;
+mod explain;
 mod neighbors;
 mod rows;
 mod same_element;

@@ -9,6 +9,7 @@ mod fields;
 mod geo;
 mod numbers;
 mod order;
+mod show;
 mod texts;
 mod tree;
 

@@ -1,5 +1,7 @@
 //! Ranges of numbers (Vespa, `searchlib/src/vespa/searchlib/query/numeric_range_spec.cpp` and `query_term_simple.cpp`).
 
+use std::fmt;
+
 /// Numbers from one to another. Each end is known as a double and, where it was written as a whole number, exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NumberRange {
@@ -106,6 +108,27 @@ impl NumberRange {
         let (low, high) = (self.low.number as f32, self.high.number as f32);
         let low = if self.low.is_open { low.next_up() } else { low };
         (low, if self.high.is_open { high.next_down() } else { high })
+    }
+}
+
+impl fmt::Display for NumberRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (low, high) = (self.low, self.high);
+        if low == high && !low.is_open {
+            return write!(f, "= {low}");
+        }
+        let open = if low.is_open { '<' } else { '[' };
+        let close = if high.is_open { '>' } else { ']' };
+        write!(f, "in {open}{low};{high}{close}")
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.whole {
+            Some(whole) if self.number.is_finite() => write!(f, "{whole}"),
+            _ => write!(f, "{}", self.number),
+        }
     }
 }
 

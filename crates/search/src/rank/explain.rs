@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use stead_expr::Explanation;
+use serde_json::{Value as Json, json};
+use stead_expr::{Explanation, Line};
 use stead_store::View;
 
 use super::error::RankError;
@@ -83,24 +84,73 @@ impl RankPlan {
         let ranking = Ranking::new(self, query, documents, options);
         ranking.records.replace(Some(Vec::new()));
         let ranked = ranking.rank(None, Lists::ALL, count)?;
-        let records = ranking.records.take().unwrap_or_default();
-        let costs = ranking.costs.borrow().clone();
-        let stages = records.into_iter().map(|r| ranking.stage(r)).collect::<Result<_, _>>()?;
+        Ok((ranked, ranking.explained()?))
+    }
+}
+
+impl Explained {
+    /// The same for programs; times are in nanoseconds.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let value = |value: &Computation| {
+            json!({
+                "name": value.name,
+                "documents": value.documents,
+                "nanoseconds": nanos(value.took),
+                "notes": value.notes,
+            })
+        };
+        let stages: Vec<Json> = self.stages.iter().map(Stage::json).collect();
+        json!({"stages": stages, "values": self.values.iter().map(value).collect::<Vec<_>>()})
+    }
+}
+
+impl Stage {
+    fn json(&self) -> Json {
+        let line = |line: &Line| {
+            json!({
+                "step": line.number,
+                "rate": line.rate.to_string(),
+                "type": line.kind.to_string(),
+                "text": line.text,
+                "kernel": line.fused,
+                "nanoseconds": line.cost.map(nanos),
+            })
+        };
+        json!({
+            "name": self.name,
+            "expression": self.expression,
+            "documents": self.documents,
+            "nanoseconds": nanos(self.took),
+            "measuredDocuments": self.program.documents,
+            "program": self.program.lines.iter().map(line).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn nanos(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e9
+}
+
+impl Ranking<'_> {
+    /// What was computed so far, since it was wanted to be recorded.
+    pub(super) fn explained(&self) -> Result<Explained, RankError> {
+        let records = self.records.take().unwrap_or_default();
+        let costs = self.costs.borrow().clone();
+        let stages = records.into_iter().map(|r| self.stage(r)).collect::<Result<_, _>>()?;
         let mut values: Vec<Computation> = Vec::new();
-        for (number, node) in self.nodes.iter().enumerate() {
+        for (number, node) in self.plan.nodes.iter().enumerate() {
             let notes = match &node.source {
-                Source::Model { model, .. } => self.models[*model].function.explain(),
+                Source::Model { model, .. } => self.plan.models[*model].function.explain(),
                 Source::Feature(..) => Vec::new(),
                 _ => continue,
             };
             let Some((took, documents)) = costs.get(&number).copied() else { continue };
             values.push(Computation { name: node.name.clone(), documents, took, notes });
         }
-        Ok((ranked, Explained { stages, values }))
+        Ok(Explained { stages, values })
     }
-}
 
-impl Ranking<'_> {
     /// Remembers what a phase has computed, if somebody wants to know.
     pub(super) fn record(
         &self,

@@ -25,7 +25,7 @@ pub use error::RankError;
 pub use explain::{Computation, Explained, Stage};
 pub use hits::RankedHit;
 pub(crate) use hits::descending;
-pub use phases::Lists;
+pub use phases::{Lists, Wanted};
 pub use plan::RankPlan;
 pub(crate) use query::input_value;
 pub use query::{PhaseOverride, RankQuery};

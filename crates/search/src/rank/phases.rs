@@ -8,6 +8,7 @@ use stead_store::View;
 
 use super::diversity::{DiversityPlan, pick};
 use super::error::RankError;
+use super::explain::Explained;
 use super::hits::{Hit, RankedHit, rescale, sort, sort_first};
 use super::plan::{PhasePlan, RankPlan};
 use super::query::RankQuery;
@@ -30,7 +31,7 @@ impl RankPlan {
         Ranking::new(self, query, documents, options).rank(None, Lists::ALL, count)
     }
 
-    /// Ranks the matches of a query; the best `count` of them come with their match features.
+    /// Ranks the matches of a query; the best of them come with their match features.
     ///
     /// # Errors
     /// As for [`RankPlan::rank`].
@@ -40,12 +41,15 @@ impl RankPlan {
         documents: &View,
         (matcher, matches): (&Matcher<'_>, &Matches),
         options: RankOptions,
-        count: usize,
-    ) -> Result<Ranked, RankError> {
+        wanted: Wanted,
+    ) -> Result<(Ranked, Option<Explained>), RankError> {
         let lists = Lists { of_match: true, of_summary: false };
         let mut ranking = Ranking::new(self, query, documents, options);
         ranking.matcher = Some(matcher);
-        ranking.rank(Some(matches), lists, count)
+        ranking.records.replace(wanted.explains.then(Vec::new));
+        let ranked = ranking.rank(Some(matches), lists, wanted.hits)?;
+        let explained = wanted.explains.then(|| ranking.explained()).transpose()?;
+        Ok((ranked, explained))
     }
 
     /// The match and summary features of documents, without ranking them.
@@ -73,6 +77,15 @@ impl RankPlan {
         let hits: Vec<Hit> = lids.iter().zip(first).map(hit).collect();
         ranking.with_features(&hits, lists)
     }
+}
+
+/// What is wanted of ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// How many of the best hits.
+    pub hits: usize,
+    /// Whether to tell what was computed.
+    pub explains: bool,
 }
 
 /// Which lists of features are computed.

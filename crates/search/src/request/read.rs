@@ -58,6 +58,8 @@ pub struct SearchRequest {
     pub tensors: Form,
     /// From 1 the result tells what was done, and what has no effect.
     pub trace: usize,
+    /// Whether the result tells what was matched and ranked, in which order, and what that cost.
+    pub explains: bool,
     /// Whether the result tells how long it took.
     pub timing: bool,
     /// What ranking reads.
@@ -119,6 +121,7 @@ impl SearchRequest {
             },
             timing: read.text("presentation.timing").as_deref() == Some("true"),
             trace: read.count("trace.level")?.unwrap_or(0),
+            explains: read.count("trace.explainLevel")?.unwrap_or(0) > 0,
             rank: read.rank()?,
             warnings,
             values: Values::default(),

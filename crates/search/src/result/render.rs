@@ -21,7 +21,7 @@ pub struct SearchResult {
     /// How long it took, if that was asked for.
     pub timing: Option<Timing>,
     /// What whoever asks should know: what has no effect, and what was done, if that was asked for.
-    pub trace: Vec<String>,
+    pub trace: Vec<Item>,
 }
 
 /// A hit.
@@ -89,7 +89,7 @@ impl SearchResult {
         }
         let mut whole = Vec::new();
         if !self.trace.is_empty() {
-            let message = |text: &String| Item::map([("message", Item::text(text))]);
+            let message = |what: &Item| Item::map([("message", what.clone())]);
             let messages = self.trace.iter().map(message).collect();
             whole.push(("trace".to_owned(), Item::map([("children", Item::List(messages))])));
         }

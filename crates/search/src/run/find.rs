@@ -10,12 +10,13 @@ use super::sort::{first, values};
 use super::{Prepared, Searcher};
 use crate::matching::{Matcher, Matches, RowSet};
 use crate::query::{SearchCode, SearchError};
-use crate::rank::{Lists, RankOptions, RankedHit};
+use crate::rank::{Explained, Lists, RankOptions, RankedHit, Wanted};
 use crate::result::{Coverage, Degraded, FeatureValue, Partial, PartialHit};
 
 const MATCH: Lists = Lists { of_match: true, of_summary: false };
 
-/// The best hits of a query, as many as it wants and leaves out together. The time counts from `begin`.
+/// The best hits of a query, as many as it wants and leaves out together, and, if that is wanted, what ranking computed. The time
+/// counts from `begin`.
 ///
 /// # Errors
 /// When something cannot be computed, or takes too long.
@@ -25,7 +26,7 @@ pub fn find(
     matcher: &Matcher<'_>,
     options: RankOptions,
     begin: Instant,
-) -> Result<Partial, SearchError> {
+) -> Result<(Partial, Option<Explained>), SearchError> {
     let view = searcher.view;
     let (matches, coverage) = matched(searcher, prepared, matcher, begin)?;
     let total = matches.count();
@@ -34,11 +35,14 @@ pub fn find(
     let features = plan.match_features().into_iter().map(str::to_owned).collect();
     let by_score =
         prepared.order.is_empty() || prepared.order.iter().any(|by| by.attribute.is_none());
+    let mut explained = None;
     let (hits, total) = if by_score {
         // Ordered by other things too, every hit may be among the first.
-        let wanted = if prepared.order.is_empty() { count } else { total };
+        let hits = if prepared.order.is_empty() { count } else { total };
+        let wanted = Wanted { hits, explains: prepared.explains };
         let ranked = plan.rank_matches(&prepared.rank, view, (matcher, &matches), options, wanted);
-        let ranked = ranked.map_err(ranking_error)?;
+        let (ranked, told) = ranked.map_err(ranking_error)?;
+        explained = told;
         let hit = |hit: &RankedHit| PartialHit {
             lid: hit.document,
             node: 0,
@@ -59,7 +63,9 @@ pub fn find(
         (hits, total)
     };
     let descending = prepared.order.iter().map(|by| by.descending).collect();
-    Ok(Partial { total: total as u64, coverage, features, descending, hits, errors: Vec::new() })
+    let total = total as u64;
+    let partial = Partial { total, coverage, features, descending, hits, errors: Vec::new() };
+    Ok((partial, explained))
 }
 
 /// The matches of as many blocks as there is time for.

@@ -12,6 +12,7 @@ mod stored;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::json;
 use stead_app::application::Schema;
 use stead_expr::Value;
 use stead_store::View;
@@ -23,9 +24,9 @@ pub use stored::field_value;
 
 use crate::matching::Matcher;
 use crate::query::SearchError;
-use crate::rank::{RankError, RankOptions, RankPlan};
+use crate::rank::{Explained, RankError, RankOptions, RankPlan};
 use crate::request::SearchRequest;
-use crate::result::{Partial, SearchResult, Timing, merge};
+use crate::result::{Item, Partial, SearchResult, Timing, merge};
 
 /// Documents that can be searched.
 #[derive(Clone, Copy)]
@@ -64,7 +65,7 @@ fn run(
     let begin = Instant::now();
     let prepared = prepare(searcher, request)?;
     let matcher = Matcher::of_view(&prepared.tree, searcher.view)?;
-    let partial = find(searcher, &prepared, &matcher, options, begin)?;
+    let (partial, explained) = find(searcher, &prepared, &matcher, options, begin)?;
     let mut partial = merge(vec![partial], prepared.offset.saturating_add(prepared.hits));
     let query = begin.elapsed();
     partial.hits.drain(..prepared.offset.min(partial.hits.len()));
@@ -75,10 +76,19 @@ fn run(
         summary_fetch: (all - query).as_secs_f64(),
         search: all.as_secs_f64(),
     };
-    let trace = match request.trace {
+    let mut trace: Vec<Item> = match request.trace {
         0 => Vec::new(),
-        _ => trace(&prepared, &partial, timing),
+        _ => trace(&prepared, &partial, timing).into_iter().map(Item::Text).collect(),
     };
+    if prepared.explains {
+        let explained = explained.as_ref().map(Explained::json);
+        trace.push(Item::from(json!({
+            "schema": searcher.view.kind().name(),
+            "profile": prepared.plan.profile(),
+            "matching": matcher.explain(),
+            "ranking": explained,
+        })));
+    }
     Ok(SearchResult {
         total: partial.total,
         coverage: Some(partial.coverage),

@@ -35,6 +35,8 @@ pub struct Prepared {
     pub summary: Summary,
     /// The form of tensors in them.
     pub tensors: Form,
+    /// Whether the result tells what was computed.
+    pub explains: bool,
     /// What whoever asks should know.
     pub warnings: Vec<String>,
 }
@@ -94,6 +96,7 @@ pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepar
         soft,
         summary,
         tensors,
+        explains: request.explains,
         warnings,
     })
 }

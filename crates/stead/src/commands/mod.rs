@@ -5,11 +5,14 @@ pub mod check;
 pub mod conformance;
 pub mod deploy;
 pub mod encode;
+mod explain;
 pub mod inspect;
+pub mod query;
 pub mod rank;
 pub mod run;
 pub mod sequence;
 pub mod tensor;
+mod text;
 mod tokenizer;
 
 pub(crate) mod prepare;

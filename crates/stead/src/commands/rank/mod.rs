@@ -1,7 +1,6 @@
 //! `stead rank`: what a rank profile gives documents of a file.
 
 mod embedder;
-mod explain;
 mod features;
 mod inputs;
 mod results;

@@ -18,7 +18,7 @@ pub(super) fn json(shown: &Shown<'_>) -> Json {
         "hits": hits,
     });
     if let Some(explained) = shown.explained {
-        json["explained"] = super::explain::json(explained);
+        json["explained"] = explained.json();
     }
     json
 }

@@ -5,6 +5,10 @@ use std::fmt::Write;
 use stead_expr::Value;
 
 use super::Shown;
+use crate::commands::text::{number, shortened};
+
+/// The most characters of a tensor that are shown.
+const MAX_SHOWN: usize = 120;
 
 /// What stands behind a line does not matter more than that it can be read.
 macro_rules! line {
@@ -67,57 +71,11 @@ pub(super) fn text(shown: &Shown<'_>) -> String {
         }
     }
     if let Some(explained) = shown.explained {
-        out += &super::explain::text(explained);
+        out += &crate::commands::explain::text(&explained.json());
     }
     out
 }
 
-/// The most characters of a tensor that are shown.
-const MAX_SHOWN: usize = 120;
-
 fn feature(value: &Value) -> String {
-    let Some(number) = value.as_double() else {
-        let text = value.to_string();
-        return match text.char_indices().nth(MAX_SHOWN) {
-            Some((at, _)) => format!("{}...", &text[..at]),
-            None => text,
-        };
-    };
-    self::number(number)
-}
-
-/// Seven digits, which are as many as a float has; JSON has all of them.
-fn number(number: f64) -> String {
-    let size = number.abs();
-    if !number.is_finite() || size == 0.0 || (1e-4..1e9).contains(&size) {
-        let digits = if size >= 1.0 { 6 - (size.log10() as usize).min(6) } else { 7 };
-        let text = format!("{number:.digits$}");
-        return match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-            false => text,
-        };
-    }
-    format!("{number:.6e}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::number;
-
-    #[test]
-    fn numbers_are_short() {
-        for (x, expected) in [
-            (0.0, "0"),
-            (1.0, "1"),
-            (0.1 + 0.2, "0.3"),
-            (-12.345_678_9, "-12.34568"),
-            (1_234_567.0, "1234567"),
-            (1e12, "1.000000e12"),
-            (1e-7, "1.000000e-7"),
-            (f64::NEG_INFINITY, "-inf"),
-            (f64::NAN, "NaN"),
-        ] {
-            assert_eq!(number(x), expected);
-        }
-    }
+    value.as_double().map_or_else(|| shortened(&value.to_string(), MAX_SHOWN), number)
 }

@@ -1,0 +1,99 @@
+//! What matching does for a query, and what that costs.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::evaluate::Matcher;
+use super::rows::RowSet;
+use crate::query::Tree;
+
+/// What became of one part of a query.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    among: usize,
+    found: usize,
+    took: Duration,
+}
+
+/// What became of the parts of a query, which are known by where they lie.
+#[derive(Debug, Default)]
+pub(super) struct Probe {
+    seen: Mutex<HashMap<usize, Seen>>,
+}
+
+impl Probe {
+    /// Evaluates a part and remembers what became of it.
+    pub(super) fn watch(
+        &self,
+        tree: &Tree,
+        among: &RowSet,
+        run: impl FnOnce() -> RowSet,
+    ) -> RowSet {
+        let begin = Instant::now();
+        let found = run();
+        let took = begin.elapsed();
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = all.entry(std::ptr::from_ref(tree).addr()).or_default();
+        seen.among += among.count();
+        seen.found += found.count();
+        seen.took += took;
+        found
+    }
+
+    fn of(&self, tree: &Tree) -> Seen {
+        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&std::ptr::from_ref(tree).addr()).copied().unwrap_or_default()
+    }
+}
+
+impl Matcher<'_> {
+    /// Matches once more and tells what became of each part, in the order in which parts of an `and` or `or` are looked at.
+    #[must_use]
+    pub fn explain(&self) -> Json {
+        let watched = self.watched();
+        let _ = watched.matches();
+        watched.part(&self.tree.root)
+    }
+
+    /// A part with those within. Trees are as deep as texts may nest.
+    fn part(&self, tree: &Tree) -> Json {
+        let Some(probe) = &self.probe else { return Json::Null };
+        let (what, parts): (String, Vec<&Tree>) = match tree {
+            Tree::All => ("true".to_owned(), Vec::new()),
+            Tree::None => ("false".to_owned(), Vec::new()),
+            Tree::And(parts) => ("and".to_owned(), self.by_cost(parts, 0)),
+            Tree::Or(parts) => ("or".to_owned(), self.by_cost(parts, 0)),
+            Tree::Not(inner) => ("not".to_owned(), vec![inner]),
+            // What stands behind the first is looked at when a feature asks for it.
+            Tree::Rank(first, _) => ("rank".to_owned(), vec![first]),
+            Tree::Term(term) => {
+                let term = &self.tree.terms[*term];
+                (format!("{} {}", term.attribute, term.test), Vec::new())
+            }
+            Tree::Neighbor(neighbor) => {
+                let of = &self.tree.neighbors[*neighbor];
+                let text = format!(
+                    "nearestNeighbor({}, {}) targetHits {}",
+                    of.attribute, of.input, of.target_hits
+                );
+                (text, Vec::new())
+            }
+            Tree::SameElement(same) => (format!("sameElement of {}", same.field), Vec::new()),
+        };
+        let seen = probe.of(tree);
+        let mut part = json!({
+            "what": what,
+            "cost": self.cost(tree, 0).name(),
+            "among": seen.among,
+            "found": seen.found,
+            "nanoseconds": seen.took.as_secs_f64() * 1e9,
+        });
+        if !parts.is_empty() {
+            part["parts"] = parts.into_iter().map(|tree| self.part(tree)).collect();
+        }
+        part
+    }
+}

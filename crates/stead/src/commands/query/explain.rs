@@ -1,0 +1,71 @@
+//! What a search did, from its trace: `--explain`.
+
+use std::fmt::Write;
+
+use serde_json::Value as Json;
+
+use crate::commands::explain::{self, list};
+
+/// The trace as lines: messages, then for each type of documents what was matched and what ranking computed.
+pub fn text(trace: &Json) -> String {
+    let mut out = String::new();
+    for message in list(&trace["children"]).map(|child| &child["message"]) {
+        match message {
+            Json::String(text) => {
+                let _ = writeln!(out, "{text}");
+            }
+            Json::Object(_) => {
+                let name = |key: &str| message[key].as_str().unwrap_or_default();
+                let _ = writeln!(out, "matching {}:", name("schema"));
+                part(&message["matching"], 1, &mut out);
+                let _ = writeln!(out, "ranking by {}:", name("profile"));
+                match &message["ranking"] {
+                    Json::Null => out += "  nothing: hits are ordered by attributes\n",
+                    ranking => out += &explain::text(ranking),
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// A part of a query and those within it. JSON nests no deeper than its reader lets it.
+fn part(json: &Json, depth: usize, out: &mut String) {
+    let micros = json["nanoseconds"].as_f64().unwrap_or(0.0) / 1e3;
+    let _ = writeln!(
+        out,
+        "{}{}: {} of {} rows, {micros:.1} us ({})",
+        "  ".repeat(depth),
+        json["what"].as_str().unwrap_or_default(),
+        json["found"],
+        json["among"],
+        json["cost"].as_str().unwrap_or_default(),
+    );
+    for inner in list(&json["parts"]) {
+        part(inner, depth + 1, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::text;
+
+    #[test]
+    fn parts_stand_below_what_they_are_in() {
+        let leaf = json!({"what": "year > 5", "cost": "numbers", "among": 9, "found": 3, "nanoseconds": 500.0});
+        let whole = json!({"what": "and", "cost": "numbers", "among": 9, "found": 3, "nanoseconds": 1500.0, "parts": [leaf]});
+        let trace = json!({"children": [{"message": "hello"},
+            {"message": {"schema": "d", "profile": "p", "matching": whole, "ranking": null}}]});
+        let expected = "hello
+matching d:
+  and: 3 of 9 rows, 1.5 us (numbers)
+    year > 5: 3 of 9 rows, 0.5 us (numbers)
+ranking by p:
+  nothing: hits are ordered by attributes
+";
+        assert_eq!(text(&trace), expected);
+    }
+}
