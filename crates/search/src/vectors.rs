@@ -6,7 +6,7 @@ use std::ops::Range;
 use stead_expr::{Attribute, Cells, map_cells};
 use stead_kernels::Isa;
 use stead_kernels::vector::{Measure, Widen, rows};
-use stead_store::Column;
+use stead_store::{Bits, Column};
 
 use crate::metric::Metric;
 
@@ -17,6 +17,8 @@ pub(crate) struct Vectors<'v> {
     cells: Cells<'v>,
     /// Where the vectors of a document begin, where documents have several.
     offsets: Option<Cow<'v, [u32]>>,
+    /// Documents without a vector, where documents have one.
+    absent: Option<&'v Bits>,
     isa: Isa,
 }
 
@@ -28,12 +30,24 @@ impl<'v> Vectors<'v> {
             Attribute::Mixed { offsets, cells, .. } => (cells, Some(offsets)),
             _ => return None,
         };
-        Some(Vectors { metric, query, cells, offsets, isa: Isa::detect() })
+        let absent = match column {
+            Column::Tensors(tensors) => Some(tensors.absent()).filter(|absent| absent.count() > 0),
+            _ => None,
+        };
+        Some(Vectors { metric, query, cells, offsets, absent, isa: Isa::detect() })
     }
 
     /// Adds the distance of each of some documents that lie behind each other: of its nearest vector, NaN if it has none.
     pub(crate) fn distances(&self, documents: Range<usize>, out: &mut Vec<f64>) {
-        let Some(offsets) = &self.offsets else { return self.compare(documents, out) };
+        let Some(offsets) = &self.offsets else {
+            let from = out.len();
+            self.compare(documents.clone(), out);
+            if let Some(absent) = self.absent {
+                let found = out[from..].iter_mut().zip(documents);
+                found.filter(|(_, row)| absent.contains(*row)).for_each(|(d, _)| *d = f64::NAN);
+            }
+            return;
+        };
         let (Some(first), Some(behind)) =
             (offsets.get(documents.start), offsets.get(documents.end))
         else {
@@ -118,7 +132,7 @@ mod tests {
 
     const DOCUMENTS: &str = r#"
       {"put": "id:d:d::1", "fields": {"v": [1, 2, 3], "b": [1, 2, 3], "k": {"a": [1, 2, 3], "b": [4, 4, 4]}}}
-      {"put": "id:d:d::2", "fields": {"v": [4, 0, -1], "b": [4, 0, -1]}}
+      {"put": "id:d:d::2", "fields": {"b": [4, 0, -1]}}
       {"put": "id:d:d::3", "fields": {"v": [0.5, 0, 2], "b": [7, 7, 7], "k": {"c": [4, 0, -1]}}}"#;
 
     #[test]
@@ -129,7 +143,7 @@ mod tests {
         let documents = Documents::read(kind, DOCUMENTS.as_bytes(), &mut |_| {}).unwrap();
         let query = [1.0, 0.5, -2.0];
         let rows: [(&str, [&[&[f64]]; 3]); 3] = [
-            ("v", [&[&[1.0, 2.0, 3.0]], &[&[4.0, 0.0, -1.0]], &[&[0.5, 0.0, 2.0]]]),
+            ("v", [&[&[1.0, 2.0, 3.0]], &[], &[&[0.5, 0.0, 2.0]]]),
             ("b", [&[&[1.0, 2.0, 3.0]], &[&[4.0, 0.0, -1.0]], &[&[7.0, 7.0, 7.0]]]),
             ("k", [&[&[1.0, 2.0, 3.0], &[4.0, 4.0, 4.0]], &[], &[&[4.0, 0.0, -1.0]]]),
         ];

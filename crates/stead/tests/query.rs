@@ -73,11 +73,10 @@ fn hits_are_a_table_or_json_or_a_file() {
     assert_eq!(
         rows,
         [
-            "   #  relevance  id              title         year",
-            "   1          0  id:m:music::1   Blue          1971",
-            "   2          0  id:m:music::3   Kind of Blue  1959",
+            "   #  relevance  id             title         year",
+            "   1          0  id:m:music::1  Blue          1971",
+            "   2          0  id:m:music::3  Kind of Blue  1959",
         ]
-        .map(|row| row.replace("   Blue ", "  Blue ").replace("::3   ", "::3  ").replace("id              ", "id             "))
     );
 
     // A parameter has an equals sign, a file has the rest.
@@ -108,7 +107,7 @@ fn explaining_tells_what_was_matched_and_ranked() {
         at("matching music:"),
         at("  and: 1 of 3 rows"),
         at("    year in <1960;inf]: 2 of 3 rows"),
-        at("    title = \"Blue\": 1 of 2 rows"),
+        at("    title = \"blue\": 1 of 2 rows"),
         at("ranking by taste:"),
         at("first-phase: "),
         at("ns/document"),
@@ -121,9 +120,17 @@ fn what_fails_is_told() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path());
     for (args, code, expected) in [
-        (&["select * from music where nothing = 1"][..], 1, "error: Invalid query parameter (code 4): Could not create query from YQL: Field 'nothing' does not exist.\n"),
+        (
+            &["select * from music where nothing = 1"][..],
+            1,
+            "error: Invalid query parameter (code 4): Could not create query from YQL: Field 'nothing' does not exist.\n",
+        ),
         (&["music"][..], 64, "error: expected YQL or name=value, found music\n"),
-        (&["--file", "/nowhere.json"][..], 1, "error: /nowhere.json: No such file or directory (os error 2)\n"),
+        (
+            &["--file", "/nowhere.json"][..],
+            1,
+            "error: /nowhere.json: No such file or directory (os error 2)\n",
+        ),
     ] {
         let found = query(&server, args);
         assert_eq!((found.status.code(), text(&found.stderr).as_str()), (Some(code), expected));

@@ -56,7 +56,8 @@ impl<'m> Matcher<'m> {
         tree: &'m QueryTree,
         segments: Vec<&'m dyn Segment>,
     ) -> Result<Matcher<'m>, SearchError> {
-        let mut matcher = Matcher { tree, segments, rows: usize::MAX, winners: Arc::default(), probe: None };
+        let mut matcher =
+            Matcher { tree, segments, rows: usize::MAX, winners: Arc::default(), probe: None };
         matcher.winners = Arc::new(winners(&matcher)?);
         Ok(matcher)
     }

@@ -37,7 +37,9 @@ impl Chance {
     /// A document; every field is missing now and then.
     pub fn document(&mut self) -> Json {
         let mut fields = serde_json::Map::new();
-        for field in ["n", "y", "l", "x", "f", "b", "t", "c", "nums", "tags", "w", "people", "p"] {
+        const FIELDS: [&str; 14] =
+            ["n", "y", "l", "x", "f", "b", "t", "c", "nums", "tags", "w", "people", "p", "v"];
+        for field in FIELDS {
             if self.below(5) == 0 {
                 continue;
             }
@@ -60,11 +62,11 @@ impl Chance {
                     }
                     Json::Object(person)
                 })),
+                "v" => json!([self.number(), self.number()]),
                 _ => json!({"lat": self.number() as f64, "lng": self.number() as f64}),
             };
             fields.insert(field.to_owned(), value);
         }
-        fields.insert("v".to_owned(), json!([self.number(), self.number()]));
         Json::Object(fields)
     }
 

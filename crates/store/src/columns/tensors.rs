@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value};
 
+use crate::live::Bits;
+
 /// A tensor for each document, their cells behind each other.
 #[derive(Debug, Clone)]
 pub struct TensorColumn {
@@ -13,6 +15,8 @@ pub struct TensorColumn {
     cells: Cells<'static>,
     /// Of types with mapped dimensions.
     mapped: Option<Mapped>,
+    /// The rows without a tensor, of dense types: their cells are zeros, which are values too.
+    absent: Bits,
 }
 
 /// What tensors with labels have beside their cells.
@@ -30,7 +34,8 @@ impl TensorColumn {
     pub(super) fn new(kind: TensorType) -> TensorColumn {
         let none = || Mapped { offsets: vec![0], labels: Vec::new(), held: Vec::new() };
         let mapped = (!kind.is_dense()).then(none);
-        TensorColumn { cells: Cells::zeros(kind.cell(), 0), kind, rows: 0, mapped }
+        let (cells, absent) = (Cells::zeros(kind.cell(), 0), Bits::default());
+        TensorColumn { cells, kind, rows: 0, mapped, absent }
     }
 
     /// Their type.
@@ -51,6 +56,12 @@ impl TensorColumn {
         let value = value.filter(|value| *value.kind() == self.kind);
         let is_new = row >= self.rows;
         self.rows = self.rows.max(row + 1);
+        if self.mapped.is_none() {
+            let _ = match value {
+                Some(_) => self.absent.remove(row),
+                None => self.absent.insert(row),
+            };
+        }
         let (blocks, count) = match &mut self.mapped {
             None if is_new => (row..row, 1),
             None => (row..row + 1, 1),
@@ -75,7 +86,8 @@ impl TensorColumn {
     pub(super) fn copied(&self, room: usize) -> TensorColumn {
         let room = if self.mapped.is_none() { room * self.kind.block_size() } else { 0 };
         let (kind, cells) = (self.kind.clone(), self.cells.copied(room));
-        TensorColumn { kind, rows: self.rows, cells, mapped: self.mapped.clone() }
+        let (mapped, absent) = (self.mapped.clone(), self.absent.clone());
+        TensorColumn { kind, rows: self.rows, cells, mapped, absent }
     }
 
     pub(super) fn shrink(&mut self) {
@@ -94,10 +106,16 @@ impl TensorColumn {
                 + size_of::<usize>() * mapped.held.capacity()
                 + held.sum::<usize>()
         });
-        self.cells.len() * self.kind.cell().size() + mapped
+        self.cells.len() * self.kind.cell().size() + mapped + size_of_val(self.absent.words())
     }
 
-    /// The tensor of a document.
+    /// The documents without a tensor, of dense types; tensors of others have no labels then.
+    #[must_use]
+    pub fn absent(&self) -> &Bits {
+        &self.absent
+    }
+
+    /// The tensor of a document; zeros where a dense one is absent.
     #[must_use]
     pub fn value(&self, row: usize) -> Option<Value> {
         let size = self.kind.block_size();
@@ -198,5 +216,9 @@ mod tests {
         column.set(1, None);
         assert_eq!(column.value(1), Some(values[2].clone()));
         assert_eq!(column.value(2), None);
+        // Zeros that were put are a value.
+        column.set(0, Some(&values[2]));
+        assert_eq!(column.absent().iter().collect::<Vec<_>>(), [1]);
+        assert_eq!(column.copied(9).absent(), column.absent());
     }
 }

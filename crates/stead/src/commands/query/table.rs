@@ -197,8 +197,10 @@ mod tests {
         let error = json!({"code": 10, "summary": "Backend communication error", "message": "no"});
         let root = json!({"children": [], "errors": [error],
             "coverage": {"coverage": 40, "full": false, "degraded": {"timeout": true, "match-phase": false}}});
-        let told =
-            ["40 % of the documents were covered: timeout", "Backend communication error (code 10): no"];
+        let told = [
+            "40 % of the documents were covered: timeout",
+            "Backend communication error (code 10): no",
+        ];
         assert_eq!(notes(&root), told);
         assert!(notes(&json!({"coverage": {"full": true}})).is_empty());
     }
