@@ -2,7 +2,7 @@
 
 use crate::io::{DirLock, Io, IoFile};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The file whose `flock` stands for the folder. It is never removed: two processes could then lock two
@@ -113,16 +113,25 @@ impl DirLock for DiskLock {}
 
 struct DiskFile(File);
 
+#[cfg(unix)]
+fn read_part(file: &File, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, out, offset)
+}
+
+#[cfg(windows)]
+fn read_part(file: &File, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, out, offset)
+}
+
 impl IoFile for DiskFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }
 
-    fn read_at(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        self.0.seek(SeekFrom::Start(offset))?;
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let mut read = 0;
         while let Some(rest) = out.get_mut(read..).filter(|rest| !rest.is_empty()) {
-            match self.0.read(rest) {
+            match read_part(&self.0, offset + read as u64, rest) {
                 Ok(0) => break,
                 Ok(n) => read += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -163,12 +172,12 @@ mod tests {
         file.truncate(5).unwrap();
         file.append(b"!").unwrap();
         let mut out = Vec::new();
-        read_all(&mut *file, &mut out, 6).unwrap();
+        read_all(&*file, &mut out, 6).unwrap();
         assert_eq!(out, b"hello!");
         let mut tail = [0; 8];
         assert_eq!(io.open("x").unwrap().read_at(3, &mut tail).unwrap(), 3);
         assert_eq!(&tail[..3], b"lo!");
-        let limit = read_all(&mut *io.open("x").unwrap(), &mut out, 5).unwrap_err();
+        let limit = read_all(&*io.open("x").unwrap(), &mut out, 5).unwrap_err();
         assert_eq!(limit.kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(io.list().unwrap(), ["x"]);
         io.remove("x").unwrap();

@@ -52,8 +52,8 @@ pub trait Io: Send + Sync {
     fn lock(&self) -> io::Result<Box<dyn DirLock>>;
 }
 
-/// An open file of an [`Io`].
-pub trait IoFile: Send {
+/// An open file of an [`Io`]. Any number of threads read it at once.
+pub trait IoFile: Send + Sync {
     /// Its length in bytes.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ pub trait IoFile: Send {
     ///
     /// # Errors
     /// What the file system answers.
-    fn read_at(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize>;
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize>;
     /// Writes all of `bytes` at the end.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ pub trait IoFile: Send {
 /// # Errors
 /// What the file system answers; `FileTooLarge` if the file is longer than `limit` bytes, before memory is
 /// taken.
-pub fn read_all(file: &mut dyn IoFile, out: &mut Vec<u8>, limit: u64) -> io::Result<()> {
+pub fn read_all(file: &dyn IoFile, out: &mut Vec<u8>, limit: u64) -> io::Result<()> {
     out.clear();
     let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
     let len = file.len()?;

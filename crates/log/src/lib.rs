@@ -62,7 +62,7 @@ pub use clock::{Clock, SystemClock, VirtualClock};
 pub use disk::DiskIo;
 pub use error::LogError;
 pub use io::{DirLock, Io, IoFile, read_all};
-pub use log::{Log, LogStats};
+pub use log::{Log, LogStats, Pruner};
 pub use manifest::{read_manifest, write_manifest};
 pub use options::{LogOptions, SyncMode, tag};
 pub use rng::{Rng, SeededRng, SystemRng};

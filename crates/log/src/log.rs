@@ -37,6 +37,29 @@ pub struct Log {
     shelf: Arc<Shelf>,
 }
 
+/// Removes segments of a log that is open. Clones share.
+#[derive(Clone)]
+pub struct Pruner {
+    io: Arc<dyn Io>,
+    shelf: Arc<Shelf>,
+}
+
+impl Pruner {
+    /// See [`Log::prune`].
+    ///
+    /// # Errors
+    /// [`LogError::Io`]. The log goes on.
+    pub fn prune(&self, up_to: u64) -> Result<usize, LogError> {
+        self.shelf.prune(&*self.io, up_to)
+    }
+}
+
+impl fmt::Debug for Pruner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pruner").finish_non_exhaustive()
+    }
+}
+
 /// Counters of a log since it was opened, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogStats {
@@ -155,7 +178,13 @@ impl Log {
     /// # Errors
     /// [`LogError::Io`]. The log goes on.
     pub fn prune(&self, up_to: u64) -> Result<usize, LogError> {
-        self.shelf.prune(&*self.io, up_to)
+        self.pruner().prune(up_to)
+    }
+
+    /// What [`Log::prune`] does, for somebody whom the log need not wait for.
+    #[must_use]
+    pub fn pruner(&self) -> Pruner {
+        Pruner { io: Arc::clone(&self.io), shelf: Arc::clone(&self.shelf) }
     }
 
     /// Why the log has stopped, if it has.

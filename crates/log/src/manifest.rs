@@ -59,14 +59,14 @@ pub fn read_manifest(
     name: &str,
     max_bytes: usize,
 ) -> Result<Option<Vec<u8>>, LogError> {
-    let mut file = match io.open(name) {
+    let file = match io.open(name) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(LogError::io("open", name, &error)),
     };
     let mut bytes = Vec::new();
     let limit = (max_bytes as u64).saturating_add(HEADER_LEN as u64 + 4);
-    read_all(&mut *file, &mut bytes, limit).map_err(|error| LogError::io("read", name, &error))?;
+    read_all(&*file, &mut bytes, limit).map_err(|error| LogError::io("read", name, &error))?;
     let corrupt = |reason| LogError::Manifest { name: name.to_owned(), reason };
     let Some((body, crc)) = bytes.split_last_chunk::<4>() else {
         return Err(corrupt("it is cut short"));

@@ -86,8 +86,8 @@ pub(crate) fn recover<E: From<LogError>>(
     for (i, segment) in found.iter().enumerate().skip(start) {
         let number = segment.header.number;
         let name = file_name(number);
-        let mut file = io.open(&name).map_err(|error| LogError::io("open", &name, &error))?;
-        read_all(&mut *file, &mut bytes, MAX_SEGMENT_BYTES)
+        let file = io.open(&name).map_err(|error| LogError::io("open", &name, &error))?;
+        read_all(&*file, &mut bytes, MAX_SEGMENT_BYTES)
             .map_err(|error| LogError::io("read", &name, &error))?;
         let mut reader = SegmentReader::new(number, &bytes)?;
         let mut lsn = segment.header.first_lsn;
@@ -161,7 +161,7 @@ fn list(io: &dyn Io, tag: &Tag) -> Result<Vec<Found>, LogError> {
         {
             return Err(LogError::Missing { segment: before.header.number + 1 });
         }
-        let mut file = io.open(&name).map_err(|error| LogError::io("open", &name, &error))?;
+        let file = io.open(&name).map_err(|error| LogError::io("open", &name, &error))?;
         let len = file.len().map_err(|error| LogError::io("measure", &name, &error))?;
         let mut bytes = [0; SEGMENT_HEADER_LEN];
         let read =

@@ -191,7 +191,7 @@ mod tests {
 
     fn read(io: &SimIo, name: &str) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        read_all(&mut *io.open(name).ok()?, &mut out, 1 << 20).unwrap();
+        read_all(&*io.open(name).ok()?, &mut out, 1 << 20).unwrap();
         Some(out)
     }
 

@@ -79,8 +79,26 @@ pub enum StoreError {
         /// What is wrong.
         error: RecordError,
     },
+    /// A file of a snapshot that is not as it was written.
+    #[error("{file} is corrupt at byte {offset}: {reason}")]
+    Damaged {
+        /// The name of the file.
+        file: String,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// Records that are in no snapshot and no longer in the log.
+    #[error("records {from} to {to} of the log are missing: no snapshot that can be read has them")]
+    Gap {
+        /// The first of them.
+        from: u64,
+        /// The last of them.
+        to: u64,
+    },
     /// There is no thread to be had.
-    #[error("cannot start the thread that applies operations: {0}")]
+    #[error("cannot start a thread of the store: {0}")]
     Thread(std::io::ErrorKind),
     /// The system has no random numbers to give.
     #[error("cannot get random numbers: {0}")]

@@ -288,6 +288,11 @@ impl DocumentType {
         self.inner.fields.iter().map(|(name, _)| name.as_str())
     }
 
+    /// The structs, by their names.
+    pub(crate) fn structs(&self) -> impl Iterator<Item = (&str, &StructType)> {
+        self.inner.structs.iter().map(|(name, of)| (name.as_str(), of))
+    }
+
     /// A struct.
     #[must_use]
     pub fn find_struct(&self, name: &str) -> Option<&StructType> {

@@ -44,6 +44,7 @@ mod json;
 mod kind;
 mod live;
 mod operation;
+mod packs;
 mod position;
 mod selection;
 mod value;
@@ -54,7 +55,7 @@ pub use columns::{
     Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TensorColumn, TextList,
 };
 pub use documents::Documents;
-pub use durable::{Outcome, RecordError, Store, StoreOptions};
+pub use durable::{Outcome, RecordError, SnapshotOptions, SnapshotStats, Store, StoreOptions};
 pub use error::{FeedError, StoreError};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
 pub use kind::{AttributeColumn, DataType, DocumentType, StructType};

@@ -106,7 +106,7 @@ fn run(seed: u64) {
                 collection.put(&id, &fields).unwrap();
                 model.insert(id, fields);
             }
-            6..=8 => assert_eq!(collection.remove(&id), model.remove(&id).is_some()),
+            6..=8 => assert_eq!(collection.remove(&id), Ok(model.remove(&id).is_some())),
             _ => {
                 collection.publish();
                 if chance.below(20) == 0 {
@@ -134,10 +134,10 @@ fn the_lowest_free_number_is_taken_first() {
     let put = |collection: &mut Collection, id: &str| collection.put(id, &[]).unwrap();
     assert_eq!(["a", "b", "c", "d"].map(|id| put(&mut collection, id)), [0, 1, 2, 3]);
     for id in ["c", "a"] {
-        assert!(collection.remove(id));
+        assert_eq!(collection.remove(id), Ok(true));
     }
     assert_eq!(["d", "e", "f", "g"].map(|id| put(&mut collection, id)), [3, 0, 2, 4]);
-    assert!(!collection.remove("a"));
+    assert_eq!(collection.remove("a"), Ok(false));
 }
 
 /// The sum of the hashes of all documents, whose order does not matter.

@@ -49,7 +49,7 @@ impl IoFile for SimFile {
         self.with(Call::Read, |inode, _| Ok(inode.live.len() as u64), |_, _| {})
     }
 
-    fn read_at(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         self.with(
             Call::Read,
             |inode, _| {

@@ -98,6 +98,11 @@ impl<'b> Bytes<'b> {
         usize::try_from(self.number()?).map_err(|_| BodyError::Number)
     }
 
+    /// What is left.
+    pub(crate) fn rest(&self) -> &'b [u8] {
+        self.rest
+    }
+
     fn bytes(&mut self) -> Result<&'b [u8], BodyError> {
         let count = self.length()?;
         self.take(count)

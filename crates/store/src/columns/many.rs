@@ -121,6 +121,26 @@ impl ManyColumn {
         ManyColumn { offsets: vec![0], elements, weights: is_weighted.then(Vec::new) }
     }
 
+    /// Elements with the places where those of each document begin, and where all end; nothing if these are none.
+    pub(super) fn of(
+        offsets: Vec<u32>,
+        elements: Elements,
+        weights: Option<Vec<i32>>,
+    ) -> Option<ManyColumn> {
+        let ends = offsets.last().map(|end| *end as usize) == Some(elements.len());
+        let is_good = offsets.first() == Some(&0) && offsets.is_sorted() && ends;
+        let are_weights = weights.as_ref().is_none_or(|weights| weights.len() == elements.len());
+        (is_good && are_weights).then_some(ManyColumn { offsets, elements, weights })
+    }
+
+    pub(super) fn offsets(&self) -> &[u32] {
+        &self.offsets
+    }
+
+    pub(super) fn weights(&self) -> Option<&[i32]> {
+        self.weights.as_deref()
+    }
+
     /// Whether the elements of one more document can be told apart.
     pub(super) fn has_room(&self, value: &FieldValue) -> bool {
         let count = match value {

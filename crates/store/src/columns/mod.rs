@@ -1,13 +1,16 @@
 //! Columns: the values of an attribute for the documents of a block, one after the other.
 
+mod bytes;
 mod many;
+mod number_column;
 mod numbers;
 mod pieces;
 mod tensors;
 mod texts;
 
 pub use many::{Elements, ManyColumn};
-pub use numbers::{NumberColumn, NumberList};
+pub use number_column::NumberColumn;
+pub use numbers::NumberList;
 pub(crate) use pieces::Pieces;
 pub use tensors::TensorColumn;
 pub use texts::{RawColumn, TextList};

@@ -1,7 +1,6 @@
-//! Columns of numbers.
+//! Numbers behind each other.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use stead_expr::Numbers;
 
@@ -129,7 +128,7 @@ impl NumberList {
     }
 
     /// The same numbers in memory for at least `room` of them.
-    fn copied(&self, room: usize) -> NumberList {
+    pub(super) fn copied(&self, room: usize) -> NumberList {
         let mut copy = self.empty(room.max(self.len()));
         copy.splice(0..0, self);
         copy
@@ -196,6 +195,29 @@ impl NumberList {
         }
     }
 
+    /// Their bytes, little-endian.
+    pub(super) fn bytes(&self) -> &[u8] {
+        each!(self, list => bytemuck::cast_slice(list))
+    }
+
+    /// So many numbers of the same type from their bytes, which `fill` writes.
+    pub(super) fn filled<E>(
+        &self,
+        count: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<NumberList, E> {
+        let mut filled = match self {
+            NumberList::Bool(_) => NumberList::Bool(vec![0; count]),
+            NumberList::I8(_) => NumberList::I8(vec![0; count]),
+            NumberList::I32(_) => NumberList::I32(vec![0; count]),
+            NumberList::I64(_) => NumberList::I64(vec![0; count]),
+            NumberList::F32(_) => NumberList::F32(vec![0.0; count]),
+            NumberList::F64(_) => NumberList::F64(vec![0.0; count]),
+        };
+        fill(each!(&mut filled, list => bytemuck::cast_slice_mut(list)))?;
+        Ok(filled)
+    }
+
     /// The numbers in the type in which they are stored.
     #[must_use]
     pub fn numbers(&self) -> Numbers<'_> {
@@ -214,125 +236,4 @@ fn whole<T: PartialEq + Copy>(list: &mut Vec<T>, at: usize, value: Option<T>, no
     let value = value.unwrap_or(nothing);
     put(list, at, value);
     value == nothing
-}
-
-/// A number for each document.
-#[derive(Debug)]
-pub struct NumberColumn {
-    list: NumberList,
-    /// How many documents have none, of whole numbers.
-    missing: usize,
-    /// The numbers as doubles with NaN where there is none: whole numbers have no NaN.
-    widened: OnceLock<Vec<f64>>,
-}
-
-impl NumberColumn {
-    pub(super) fn new(list: NumberList) -> NumberColumn {
-        NumberColumn { list, missing: 0, widened: OnceLock::new() }
-    }
-
-    pub(super) fn set(&mut self, row: usize, value: Option<&FieldValue>) {
-        self.missing -= usize::from(self.is_missing(row));
-        self.missing += usize::from(self.list.set(row, value));
-        self.widened = OnceLock::new();
-    }
-
-    /// The same column in memory for at least `room` numbers.
-    pub(super) fn copied(&self, room: usize) -> NumberColumn {
-        let (list, missing) = (self.list.copied(room), self.missing);
-        NumberColumn { list, missing, widened: OnceLock::new() }
-    }
-
-    pub(super) fn shrink(&mut self) {
-        self.list.shrink();
-    }
-
-    pub(super) fn memory(&self) -> usize {
-        let widened = self.widened.get().map_or(0, |list| list.capacity() * size_of::<f64>());
-        self.list.memory() + widened
-    }
-
-    /// The number of a document: NaN if it has none.
-    #[must_use]
-    pub fn get(&self, document: usize) -> Option<f64> {
-        if self.missing > 0 && self.is_missing(document) {
-            return Some(f64::NAN);
-        }
-        self.list.get(document)
-    }
-
-    /// The whole number of a document, if it has one.
-    #[must_use]
-    pub fn integer(&self, document: usize) -> Option<i64> {
-        self.list.integer(document).filter(|_| !self.is_missing(document))
-    }
-
-    /// The numbers as they are stored.
-    #[must_use]
-    pub fn list(&self) -> &NumberList {
-        &self.list
-    }
-
-    fn is_missing(&self, document: usize) -> bool {
-        match &self.list {
-            NumberList::I8(list) => list.get(document) == Some(&i8::MIN),
-            NumberList::I32(list) => list.get(document) == Some(&i32::MIN),
-            NumberList::I64(list) => list.get(document) == Some(&i64::MIN),
-            _ => false,
-        }
-    }
-
-    /// The numbers for expressions: in place, or where whole numbers are missing as doubles with NaN for them.
-    pub(super) fn numbers(&self) -> Numbers<'_> {
-        if self.missing == 0 {
-            return self.list.numbers();
-        }
-        let widen = || (0..self.list.len()).map(|at| self.get(at).unwrap_or(f64::NAN)).collect();
-        Numbers::F64(self.widened.get_or_init(widen))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use stead_expr::Numbers;
-
-    use super::{NumberColumn, NumberList};
-    use crate::kind::DataType;
-    use crate::value::FieldValue;
-
-    fn column(kind: &DataType, values: &[Option<FieldValue>]) -> NumberColumn {
-        let mut column = NumberColumn::new(NumberList::new(kind).unwrap());
-        values.iter().enumerate().for_each(|(row, value)| column.set(row, value.as_ref()));
-        column
-    }
-
-    #[test]
-    fn numbers_stay_in_their_type_and_what_is_missing_is_nan() {
-        let [one, two] = [1, 2].map(|n| Some(FieldValue::Integer(n)));
-        let whole = column(&DataType::Int, &[one.clone(), two.clone()]);
-        assert!(matches!(whole.numbers(), Numbers::I32([1, 2])));
-        for kind in [DataType::Byte, DataType::Int, DataType::Long] {
-            let holed = column(&kind, &[one.clone(), None, two.clone()]);
-            let Numbers::F64([a, b, c]) = holed.numbers() else { panic!("{kind}") };
-            assert_eq!((*a, b.is_nan(), *c), (1.0, true, 2.0), "{kind}");
-            assert_eq!(holed.integer(1), None, "{kind}");
-        }
-        let float = column(&DataType::Float, &[Some(FieldValue::Number(0.5)), None]);
-        let Numbers::F32([half, nothing]) = float.numbers() else { panic!() };
-        assert_eq!((*half, nothing.is_nan()), (0.5, true));
-        let bools = column(&DataType::Bool, &[Some(FieldValue::Bool(true)), None]);
-        assert!(matches!(bools.numbers(), Numbers::U8([1, 0])));
-    }
-
-    #[test]
-    fn numbers_are_put_in_the_place_of_others() {
-        let [one, two] = [1, 2].map(|n| Some(FieldValue::Integer(n)));
-        let mut numbers = column(&DataType::Int, &[one.clone(), None]);
-        numbers.set(1, two.as_ref());
-        assert!(matches!(numbers.numbers(), Numbers::I32([1, 2])));
-        numbers.set(0, None);
-        assert_eq!((numbers.integer(0), numbers.integer(1)), (None, Some(2)));
-        let copy = numbers.copied(8);
-        assert_eq!((copy.integer(0), copy.integer(1)), (None, Some(2)));
-    }
 }

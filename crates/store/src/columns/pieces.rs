@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::bytes::list;
+
 /// Pieces behind each other, known by their places.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Pieces {
@@ -11,6 +13,20 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
+    /// Adds the bytes of all pieces: the end of each, `u32` little-endian, and the pieces behind each other.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(bytemuck::cast_slice(&self.ends));
+        out.extend_from_slice(&self.bytes);
+    }
+
+    /// So many pieces from [their bytes](Pieces::write); nothing if they are none.
+    pub(crate) fn read(count: usize, bytes: &[u8]) -> Option<Pieces> {
+        let (ends, bytes) = bytes.split_at_checked(count.checked_mul(size_of::<u32>())?)?;
+        let ends: Vec<u32> = list(ends);
+        let is_whole = ends.last().map_or(0, |end| *end as usize) == bytes.len();
+        (is_whole && ends.is_sorted()).then(|| Pieces { bytes: bytes.to_vec(), ends })
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value};
+use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value, each_cell};
 
+use super::bytes::{copy, list};
+use crate::body;
 use crate::live::Bits;
 
 /// A tensor for each document, their cells behind each other.
@@ -36,6 +38,72 @@ impl TensorColumn {
         let mapped = (!kind.is_dense()).then(none);
         let (cells, absent) = (Cells::zeros(kind.cell(), 0), Bits::default());
         TensorColumn { cells, kind, rows: 0, mapped, absent }
+    }
+
+    /// So many tensors of a dense type from their `len` [bytes](TensorColumn::write), which `fill` writes. `None` if they are none.
+    pub(super) fn dense<E>(
+        kind: &TensorType,
+        rows: usize,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Option<TensorColumn>, E> {
+        let size = kind.cell().size();
+        // Words are of whole cells: these have at most 8 bytes.
+        let (count, more) = (rows * kind.block_size(), rows.div_ceil(64) * 8 / size);
+        if (count + more).checked_mul(size) != Some(len) {
+            return Ok(None);
+        }
+        let (mut cells, mut words) = (filled(kind, count + more, fill)?, Vec::new());
+        each_cell!(&mut cells, cells => {
+            words.extend(list::<u64>(bytemuck::cast_slice(&cells[count..])));
+            cells.to_mut().truncate(count);
+        });
+        let Some(absent) = Bits::from_words(words, rows) else { return Ok(None) };
+        Ok(Some(TensorColumn { kind: kind.clone(), rows, cells, mapped: None, absent }))
+    }
+
+    /// Tensors of a type with mapped dimensions: the block with which each begins, and the number of all; the labels of all blocks; the
+    /// bytes of their cells. Nothing if these do not fit each other.
+    pub(super) fn mixed(
+        kind: &TensorType,
+        offsets: Vec<u32>,
+        labels: Labels,
+        cells: &[u8],
+    ) -> Option<TensorColumn> {
+        let (blocks, width) = (*offsets.last()? as usize, kind.mapped_count());
+        let count = blocks.checked_mul(kind.block_size())?;
+        let fits = count.checked_mul(kind.cell().size())? == cells.len()
+            && labels.as_slice().len() == blocks.checked_mul(width)?
+            && offsets.first() == Some(&0)
+            && offsets.is_sorted();
+        if !fits {
+            return None;
+        }
+        let cells = filled(kind, count, |bytes| copy(bytes, cells)).ok()?;
+        let rows = offsets.len() - 1;
+        let all = labels.as_slice();
+        let of = |row: usize| {
+            let [begin, end] = [offsets[row], offsets[row + 1]].map(|at| at as usize * width);
+            hold(&all[begin..end])
+        };
+        let held = (0..rows).map(of).collect();
+        let mapped = Some(Mapped { labels: all.to_vec(), held, offsets });
+        let absent = Bits::default();
+        Some(TensorColumn { kind: kind.clone(), rows, cells, mapped, absent })
+    }
+
+    /// Adds the bytes of the [column](super::bytes).
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        if let Some(mapped) = &self.mapped {
+            out.extend_from_slice(bytemuck::cast_slice(&mapped.offsets));
+            mapped.labels.iter().for_each(|label| body::text(&label.text(), out));
+        }
+        each_cell!(&self.cells, cells => out.extend_from_slice(bytemuck::cast_slice(cells)));
+        if self.mapped.is_none() {
+            let mut words = self.absent.words().to_vec();
+            words.resize(self.rows.div_ceil(64), 0);
+            out.extend_from_slice(bytemuck::cast_slice(&words));
+        }
     }
 
     /// Their type.
@@ -171,10 +239,25 @@ impl Mapped {
         self.labels.splice(at.start * width..at.end * width, labels.iter().copied());
         let moved = |place: u32| place as usize + count - at.len();
         self.offsets.iter_mut().skip(row + 1).for_each(|place| *place = moved(*place) as u32);
-        let has_texts = labels.iter().any(|label| label.as_number().is_none());
-        self.held[row] = has_texts.then(|| Arc::new(Labels::hold(labels.to_vec())));
+        self.held[row] = hold(labels);
         (at, count)
     }
+}
+
+/// Holds labels if any is a text.
+fn hold(labels: &[Label]) -> Option<Arc<Labels>> {
+    let has_texts = labels.iter().any(|label| label.as_number().is_none());
+    has_texts.then(|| Arc::new(Labels::hold(labels.to_vec())))
+}
+
+fn filled<E>(
+    kind: &TensorType,
+    count: usize,
+    fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+) -> Result<Cells<'static>, E> {
+    let mut cells = Cells::zeros(kind.cell(), count);
+    fill(each_cell!(&mut cells, cells => bytemuck::cast_slice_mut(cells.to_mut())))?;
+    Ok(cells)
 }
 
 #[cfg(test)]

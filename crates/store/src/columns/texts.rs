@@ -14,6 +14,17 @@ pub struct TextList {
 }
 
 impl TextList {
+    /// Texts from their bytes; nothing if any is no UTF-8.
+    pub(super) fn of(texts: Pieces) -> Option<TextList> {
+        let text = |at: usize| std::str::from_utf8(texts.get(at)?).ok();
+        let hashes = (0..texts.len()).map(|at| text(at).map(text_number)).collect::<Option<_>>()?;
+        Some(TextList { texts, hashes })
+    }
+
+    pub(super) fn texts(&self) -> &Pieces {
+        &self.texts
+    }
+
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.texts.has_room(bytes)
     }
@@ -82,6 +93,14 @@ pub struct RawColumn {
 }
 
 impl RawColumn {
+    pub(super) fn of(bytes: Pieces) -> RawColumn {
+        RawColumn { bytes }
+    }
+
+    pub(super) fn pieces(&self) -> &Pieces {
+        &self.bytes
+    }
+
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.bytes.has_room(bytes)
     }

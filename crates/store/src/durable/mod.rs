@@ -5,11 +5,18 @@
 //! log says that a group of records is durable, they are applied in their order, the collections are published once, and then
 //! whoever submitted them is told. So readers see a prefix of the log that is durable, and whoever was told sees his own
 //! operation. Applying a record knows no clock and no chance: the same log leads to the same documents.
+//! [Snapshots](snapshot) of the documents are written in the background, and the log is cut behind them.
 
+mod ids;
+mod open;
+mod options;
 mod record;
 mod resolve;
+mod snapshot;
 mod store;
 mod writer;
 
+pub use options::{SnapshotOptions, StoreOptions};
 pub use record::RecordError;
-pub use store::{Outcome, Store, StoreOptions};
+pub use snapshot::SnapshotStats;
+pub use store::{Outcome, Store};

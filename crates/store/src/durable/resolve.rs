@@ -29,6 +29,12 @@ impl From<Outcome> for Refusal {
     }
 }
 
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Refusal {
+        Refusal::Fails(error)
+    }
+}
+
 /// What operations of a type are resolved with.
 pub(super) struct Resolver<'r> {
     pub(super) kind: &'r DocumentType,
@@ -67,7 +73,7 @@ impl Resolver<'_> {
     pub(super) fn resolve(
         &self,
         operation: Operation,
-        known: impl FnOnce() -> Known,
+        known: impl FnOnce() -> Result<Known, StoreError>,
     ) -> Result<(Write, Known), Refusal> {
         let Operation { document, condition, action, .. } = operation;
         let create = match &action {
@@ -76,7 +82,7 @@ impl Resolver<'_> {
         };
         // A put without a condition does not care what is there.
         let is_needed = condition.is_some() || !matches!(action, Action::Put { .. });
-        let known = if is_needed { known() } else { None };
+        let known = if is_needed { known()? } else { None };
         match (&condition, &known) {
             (Some(condition), Some(fields)) => {
                 let (kind, now) = (self.kind, self.cx.now);

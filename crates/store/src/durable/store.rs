@@ -1,46 +1,26 @@
 //! The store: where operations are submitted and views are taken.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::UNIX_EPOCH;
 
-use stead_log::{Clock, Io, Log, LogOptions, Recovery, Rng, SystemClock, tag};
+use stead_log::{Clock, Io, Log, Recovery, Rng};
 
-use super::record::{Record, begin, encode};
+use super::ids::Seen;
+use super::open::{Opened, open};
+use super::options::StoreOptions;
+use super::record::{Record, encode};
 use super::resolve::{Refusal, Resolver};
-use super::writer::{Durable, Ids, Pending, Seen, Writer};
+use super::snapshot::{Keeper, Shared, SnapshotStats};
+use super::writer::{Durable, Message, Pending, Snapshots, Writer};
 use crate::error::StoreError;
 use crate::indexing::{NoEmbedder, ScriptContext, Scripts};
 use crate::kind::DocumentType;
 use crate::live::{Collection, Reader};
 use crate::operation::Operation;
-
-/// How a store keeps its documents.
-#[derive(Clone)]
-pub struct StoreOptions {
-    /// How the log is written. Its tag is that of the store.
-    pub log: LogOptions,
-    /// What `now()` of conditions is told by.
-    pub clock: Arc<dyn Clock>,
-    /// The scripts that run when documents of their types are put or updated. What they give is in the log, and they do not run again.
-    pub scripts: Vec<Scripts>,
-}
-
-impl Default for StoreOptions {
-    fn default() -> StoreOptions {
-        let log = LogOptions {
-            // The longest document as JSON is 64 MiB; its bytes are fewer.
-            max_record_bytes: 64 << 20,
-            segment_bytes: 256 << 20,
-            queue_bytes: 64 << 20,
-            ..LogOptions::default()
-        };
-        StoreOptions { log, clock: Arc::new(SystemClock::default()), scripts: Vec::new() }
-    }
-}
 
 /// What has become of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +44,10 @@ pub struct Store {
     pending: Arc<Mutex<Pending>>,
     log: Option<Log>,
     applier: Option<JoinHandle<()>>,
+    keeper: Option<JoinHandle<()>>,
+    snapshots: Arc<Shared>,
     recovery: Recovery,
+    damaged: Vec<StoreError>,
     clock: Arc<dyn Clock>,
     /// What the chance of the next operation's scripts begins with.
     seed: AtomicU64,
@@ -80,40 +63,21 @@ struct Stored {
 }
 
 impl Store {
-    /// Opens a store: its documents are those that its log leads to. Operations of types that are not given are left
-    /// out.
+    /// Opens a store: its documents are those that the newest snapshot and the log behind it lead to. Documents of types that are
+    /// not given are left out.
     ///
     /// # Errors
-    /// What the log answers, and records that cannot be read.
+    /// What the log answers, and records that cannot be read. [`StoreError::Damaged`] or [`StoreError::Gap`] when neither the newest
+    /// snapshot nor the one before it can be read.
     pub fn open(
         io: Arc<dyn Io>,
         rng: Arc<dyn Rng>,
         types: Vec<DocumentType>,
         options: StoreOptions,
     ) -> Result<Store, StoreError> {
-        let mut collections: Vec<Collection> = types.into_iter().map(Collection::new).collect();
-        let numbers: HashMap<String, usize> = collections
-            .iter()
-            .enumerate()
-            .map(|(at, c)| (c.kind().name().to_owned(), at))
-            .collect();
-        let mut ids = Ids::default();
-        let log_options = LogOptions { tag: tag("stead-documents"), ..options.log };
-        let visit = |lsn: u64, payload: &[u8]| {
-            let fail = |error| StoreError::Record { lsn, error };
-            let (name, rest) = begin(payload).map_err(fail)?;
-            let Some(collection) = numbers.get(name).and_then(|at| collections.get_mut(*at)) else {
-                return Ok(());
-            };
-            let record = rest.read(collection.kind()).map_err(fail)?;
-            let outcome = super::writer::apply_record(collection, &record);
-            // What there was no room for then has none now.
-            ids.applied(record.operation, outcome.unwrap_or(Outcome::Applied));
-            Ok::<(), StoreError>(())
-        };
         let seed = rng.next_u64().map_err(|e| StoreError::Randomness(e.kind()))?;
-        let (log, recovery) = Log::open(io, rng, log_options, visit)?;
-        collections.iter_mut().for_each(Collection::publish);
+        let Opened { log, recovery, collections, ids, catalog, damaged } =
+            open(&io, &rng, &types, options.log)?;
         let of = |(number, collection): (usize, &Collection)| {
             let (kind, reader) = (collection.kind().clone(), collection.reader());
             let scripts = options.scripts.iter().find(|s| s.kind().name() == kind.name()).cloned();
@@ -122,13 +86,36 @@ impl Store {
         let types = collections.iter().enumerate().map(of).collect();
         let (sender, receiver) = channel();
         let pending = Arc::new(Mutex::new(Pending::new(collections.len(), sender, ids)));
-        let applier = start(Writer { collections, pending: pending.clone() }, receiver)?;
+        let pack_bytes = options.snapshots.pack_bytes;
+        let (mut keeper, shared) = Keeper::new(io, catalog, log.pruner(), pack_bytes);
+        if damaged.is_empty() {
+            keeper.tidy()?;
+        }
+        let (job_sender, jobs) = channel();
+        let snapshots = Snapshots {
+            options: options.snapshots,
+            jobs: Some(job_sender),
+            shared: shared.clone(),
+            is_busy: false,
+            waiting: Vec::new(),
+            lsn: recovery.next_lsn - 1,
+            // What was replayed should not be replayed again and again.
+            operations: recovery.records,
+            bytes: 0,
+        };
+        let mut writer = Writer { collections, pending: pending.clone(), snapshots };
+        let to_applier = lock(&pending).sender().ok_or(StoreError::Closed)?;
+        let applier = start("stead-store", move || writer.run(&receiver))?;
+        let keeper = start("stead-snapshots", move || keeper.run(&jobs, &to_applier))?;
         Ok(Store {
             types,
             pending,
             log: Some(log),
             applier: Some(applier),
+            keeper: Some(keeper),
+            snapshots: shared,
             recovery,
+            damaged,
             clock: options.clock,
             seed: AtomicU64::new(seed),
         })
@@ -138,6 +125,37 @@ impl Store {
     #[must_use]
     pub fn recovery(&self) -> Recovery {
         self.recovery
+    }
+
+    /// What is wrong with snapshots that were left out when the store was opened: an older one and the log have led to the same
+    /// documents.
+    #[must_use]
+    pub fn damaged(&self) -> &[StoreError] {
+        &self.damaged
+    }
+
+    /// Writes a snapshot of everything that is applied, and waits for it. Operations and views go on meanwhile.
+    ///
+    /// # Errors
+    /// What the disk answers. The snapshots before are still there, and the store goes on.
+    pub fn snapshot(&self) -> Result<(), StoreError> {
+        let (told, result) = channel();
+        self.tell(Message::Snapshot(told))?;
+        result.recv().unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// What there is to tell of snapshots.
+    #[must_use]
+    pub fn snapshot_stats(&self) -> SnapshotStats {
+        self.snapshots.stats().clone()
+    }
+
+    fn applier(&self) -> Result<Sender<Message>, StoreError> {
+        lock(&self.pending).sender().ok_or(StoreError::Closed)
+    }
+
+    fn tell(&self, message: Message) -> Result<(), StoreError> {
+        self.applier()?.send(message).map_err(|_| StoreError::Closed)
     }
 
     /// The names of the types.
@@ -200,10 +218,11 @@ impl Store {
         let (id, number_of_operation) = (operation.document.clone(), operation.operation);
         // A view that is taken behind this has what no longer waits.
         let known = || match pending.document(stored.number, &id) {
-            Some(waiting) => waiting.clone(),
+            Some(waiting) => Ok(waiting.clone()),
             None => {
                 let view = stored.reader.view();
-                view.find(&id).and_then(|lid| view.fields(lid)).map(Arc::new)
+                let fields = view.find(&id).map_or(Ok(None), |lid| view.read(lid, |_| true))?;
+                Ok(fields.map(Arc::new))
             }
         };
         let (write, fields) = match resolver.resolve(operation, known) {
@@ -217,10 +236,11 @@ impl Store {
         };
         let record = Record { operation: number_of_operation, id: id.clone(), write };
         let payload = encode(&stored.kind, &record);
+        let bytes = payload.len();
         let (number, sender) = (stored.number, pending.sender().ok_or(StoreError::Closed)?);
         let lsn = log.append(payload, move |durable| {
             // The applier lives as long as the log has callbacks to call.
-            let _ = sender.send(Durable { number, record, durable, done });
+            let _ = sender.send(Message::Durable(Durable { number, record, durable, bytes, done }));
         })?;
         pending.add(number, id, lsn, fields, number_of_operation);
         Ok(())
@@ -240,9 +260,20 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Waits until everything that was submitted is done.
+    /// Waits until everything that was submitted is done and a snapshot has it. Where the log has failed there is none: the next
+    /// opening tells what is durable.
     fn drop(&mut self) {
+        if self.log.as_ref().is_some_and(|log| log.flush().is_ok()) {
+            // The log has everything; a snapshot that fails costs nothing but time.
+            let _ = self.snapshot();
+        }
+        self.snapshots.closing.store(true, Ordering::Relaxed);
+        let _ = self.tell(Message::NoSnapshots);
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
         drop(self.log.take());
+        let _ = self.tell(Message::End);
         lock(&self.pending).close();
         if let Some(applier) = self.applier.take() {
             let _ = applier.join();
@@ -255,7 +286,7 @@ pub(super) fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
     pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn start(mut writer: Writer, receiver: Receiver<Durable>) -> Result<JoinHandle<()>, StoreError> {
-    let thread = std::thread::Builder::new().name("stead-store".to_owned());
-    thread.spawn(move || writer.run(&receiver)).map_err(|e| StoreError::Thread(e.kind()))
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(|e| StoreError::Thread(e.kind()))
 }

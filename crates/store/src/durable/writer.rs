@@ -1,18 +1,18 @@
 //! What is not yet durable, and the thread that applies what is.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
 use stead_log::LogError;
 
+use super::SnapshotOptions;
+use super::ids::Ids;
 use super::record::{Fields, Record, Write};
+use super::snapshot::{Cut, Shared, Stored};
 use super::store::{Done, Outcome, lock};
 use crate::error::StoreError;
 use crate::live::Collection;
-
-/// The operations whose ids are remembered.
-const REMEMBERED: usize = 1 << 16;
 
 /// The most operations that are published together, so that the first of them does not wait for a queue of any length.
 const GROUP: usize = 4096;
@@ -21,9 +21,26 @@ const GROUP: usize = 4096;
 pub(super) struct Pending {
     /// By type: the documents that operations leave behind, with the last of these. Nothing was removed.
     documents: Vec<HashMap<String, (u64, Option<Arc<Fields>>)>>,
-    sender: Option<Sender<Durable>>,
+    sender: Option<Sender<Message>>,
     pub(super) ids: Ids,
 }
+
+/// What the applier is told.
+pub(super) enum Message {
+    /// By the log.
+    Durable(Durable),
+    /// Somebody wants a snapshot.
+    Snapshot(Told),
+    /// A snapshot was written, or not, and who wants to know.
+    Stored(Result<Stored, StoreError>, Vec<Told>),
+    /// There will be no more snapshots.
+    NoSnapshots,
+    /// Everything was submitted, and all before is durable.
+    End,
+}
+
+/// Told what has become of a snapshot.
+pub(super) type Told = Sender<Result<(), StoreError>>;
 
 /// A record that the log has made durable, or not.
 pub(super) struct Durable {
@@ -31,11 +48,13 @@ pub(super) struct Durable {
     pub(super) number: usize,
     pub(super) record: Record,
     pub(super) durable: Result<u64, LogError>,
+    /// The bytes of the record.
+    pub(super) bytes: usize,
     pub(super) done: Done,
 }
 
 impl Pending {
-    pub(super) fn new(types: usize, sender: Sender<Durable>, ids: Ids) -> Pending {
+    pub(super) fn new(types: usize, sender: Sender<Message>, ids: Ids) -> Pending {
         let documents = (0..types).map(|_| HashMap::new()).collect();
         Pending { documents, sender: Some(sender), ids }
     }
@@ -67,79 +86,13 @@ impl Pending {
         }
     }
 
-    pub(super) fn sender(&self) -> Option<Sender<Durable>> {
+    pub(super) fn sender(&self) -> Option<Sender<Message>> {
         self.sender.clone()
     }
 
-    /// The applier ends when it has applied what there is.
+    /// Nothing is submitted any more.
     pub(super) fn close(&mut self) {
         self.sender = None;
-    }
-}
-
-/// The ids of the last operations.
-#[derive(Default)]
-pub(super) struct Ids {
-    known: HashMap<u128, State>,
-    order: VecDeque<u128>,
-}
-
-enum State {
-    /// It is not yet done; these want to know.
-    Waits(Vec<Done>),
-    Done(Outcome),
-}
-
-/// Whether an operation was submitted before.
-pub(super) enum Seen {
-    New(Done),
-    /// Who asks will be told together with the first.
-    Waits,
-    Done(Done, Outcome),
-}
-
-impl Ids {
-    pub(super) fn seen(&mut self, operation: u128, done: Done) -> Seen {
-        match self.known.get_mut(&operation) {
-            None => Seen::New(done),
-            Some(State::Waits(others)) => {
-                others.push(done);
-                Seen::Waits
-            }
-            Some(State::Done(outcome)) => Seen::Done(done, outcome.clone()),
-        }
-    }
-
-    fn waits(&mut self, operation: u128) {
-        if operation != 0 {
-            self.known.insert(operation, State::Waits(Vec::new()));
-        }
-    }
-
-    /// An operation is done; who else wants to know.
-    pub(super) fn applied(&mut self, operation: u128, outcome: Outcome) -> Vec<Done> {
-        if operation == 0 {
-            return Vec::new();
-        }
-        let before = self.known.insert(operation, State::Done(outcome));
-        self.order.push_back(operation);
-        if self.order.len() > REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.known.remove(&oldest);
-        }
-        match before {
-            Some(State::Waits(others)) => others,
-            _ => Vec::new(),
-        }
-    }
-
-    /// An operation has failed, and may be tried again.
-    fn failed(&mut self, operation: u128) -> Vec<Done> {
-        match self.known.remove(&operation) {
-            Some(State::Waits(others)) => others,
-            _ => Vec::new(),
-        }
     }
 }
 
@@ -147,22 +100,115 @@ impl Ids {
 pub(super) struct Writer {
     pub(super) collections: Vec<Collection>,
     pub(super) pending: Arc<Mutex<Pending>>,
+    pub(super) snapshots: Snapshots,
+}
+
+/// When snapshots are taken.
+pub(super) struct Snapshots {
+    pub(super) options: SnapshotOptions,
+    /// Where they are written; none when the store is being closed.
+    pub(super) jobs: Option<Sender<(Cut, Vec<Told>)>>,
+    pub(super) shared: Arc<Shared>,
+    /// One is being written.
+    pub(super) is_busy: bool,
+    /// Who wants the next one.
+    pub(super) waiting: Vec<Told>,
+    /// The last record that was applied.
+    pub(super) lsn: u64,
+    /// Operations and their bytes since the last one was begun.
+    pub(super) operations: u64,
+    pub(super) bytes: u64,
+}
+
+impl Snapshots {
+    /// Whether replaying the log would take longer than it should.
+    fn is_due(&self) -> bool {
+        // Of many documents that change everywhere, each snapshot writes most: it should be worth it.
+        let bytes = self.options.log_bytes.max(self.shared.stats().disk_bytes / 4);
+        self.bytes >= bytes || self.operations >= self.options.operations
+    }
 }
 
 impl Writer {
     /// Until nobody submits any more.
-    pub(super) fn run(&mut self, receiver: &Receiver<Durable>) {
-        while let Ok(first) = receiver.recv() {
-            let mut group = vec![first];
-            group.extend(receiver.try_iter().take(GROUP));
-            self.apply(group);
+    pub(super) fn run(&mut self, receiver: &Receiver<Message>) {
+        let mut next = receiver.recv().ok();
+        while let Some(message) = next.take() {
+            let mut group = Vec::new();
+            match message {
+                Message::Durable(first) => group.push(first),
+                Message::Snapshot(told) => self.snapshots.waiting.push(told),
+                Message::Stored(result, told) => self.stored(result, &told),
+                Message::NoSnapshots => self.snapshots.jobs = None,
+                Message::End => return,
+            }
+            if !group.is_empty() {
+                while group.len() < GROUP && next.is_none() {
+                    match receiver.try_recv() {
+                        Ok(Message::Durable(one)) => group.push(one),
+                        Ok(other) => next = Some(other),
+                        Err(_) => break,
+                    }
+                }
+                self.apply(group);
+            }
+            self.snapshot();
+            if next.is_none() {
+                next = receiver.recv().ok();
+            }
         }
+    }
+
+    /// Begins a snapshot if it is time.
+    fn snapshot(&mut self) {
+        let is_wanted = !self.snapshots.waiting.is_empty();
+        if self.snapshots.is_busy || !(is_wanted || self.snapshots.is_due()) {
+            return;
+        }
+        let told = std::mem::take(&mut self.snapshots.waiting);
+        if self.snapshots.operations == 0 {
+            // The last one has everything.
+            told.iter().for_each(|told| drop(told.send(Ok(()))));
+            return;
+        }
+        let Some(jobs) = &self.snapshots.jobs else {
+            told.iter().for_each(|told| drop(told.send(Err(StoreError::Closed))));
+            return;
+        };
+        let cut = Cut {
+            lsn: self.snapshots.lsn,
+            views: self.collections.iter().map(Collection::view).collect(),
+            operations: lock(&self.pending).ids.remembered(),
+        };
+        self.snapshots.is_busy = jobs.send((cut, told)).is_ok();
+        (self.snapshots.operations, self.snapshots.bytes) = (0, 0);
+    }
+
+    /// What a snapshot has on disk need not be in memory any more.
+    fn stored(&mut self, result: Result<Stored, StoreError>, told: &[Told]) {
+        self.snapshots.is_busy = false;
+        let outcome = result.map(|stored| {
+            for (collection, replaced) in self.collections.iter_mut().zip(&stored.replaced) {
+                collection.replace(replaced);
+                collection.publish();
+            }
+        });
+        if outcome.is_err() {
+            // What it would have had waits for the next one, which somebody may ask for at once.
+            self.snapshots.operations += 1;
+        }
+        told.iter().for_each(|told| drop(told.send(outcome.clone())));
     }
 
     fn apply(&mut self, group: Vec<Durable>) {
         let mut outcomes = Vec::with_capacity(group.len());
         let mut changed = vec![false; self.collections.len()];
         for one in &group {
+            if let Ok(lsn) = one.durable {
+                self.snapshots.lsn = lsn;
+                self.snapshots.operations += 1;
+                self.snapshots.bytes += one.bytes as u64;
+            }
             outcomes.push(match (&one.durable, self.collections.get_mut(one.number)) {
                 (Ok(_), Some(collection)) => {
                     changed[one.number] = true;
@@ -206,7 +252,7 @@ pub(super) fn apply_record(
             true => Ok(Outcome::Applied),
             false => Ok(Outcome::Absent),
         },
-        Write::Remove => match collection.remove(&record.id) {
+        Write::Remove => match collection.remove(&record.id)? {
             true => Ok(Outcome::Applied),
             false => Ok(Outcome::Absent),
         },

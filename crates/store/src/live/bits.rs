@@ -8,6 +8,16 @@ pub struct Bits {
 }
 
 impl Bits {
+    /// The numbers below a bound that words tell, as [`Bits::words`] does; nothing if they tell of others.
+    pub(crate) fn from_words(mut words: Vec<u64>, bound: usize) -> Option<Bits> {
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        let count = words.iter().map(|word| word.count_ones() as usize).sum();
+        let highest = words.last().map(|word| words.len() * 64 - 1 - word.leading_zeros() as usize);
+        highest.is_none_or(|highest| highest < bound).then_some(Bits { words, count })
+    }
+
     /// Adds a number; whether it is new.
     pub fn insert(&mut self, at: usize) -> bool {
         let (word, bit) = (at / 64, 1 << (at % 64));
@@ -72,5 +82,9 @@ mod tests {
         assert_eq!((bits.count(), bits.iter().collect::<Vec<_>>()), (3, vec![3, 64, 200]));
         assert_eq!([64, 64, 1000].map(|at| bits.remove(at)), [true, false, false]);
         assert_eq!((bits.count(), bits.contains(200), bits.contains(64)), (2, true, false));
+        for (bound, is_taken) in [(200, false), (201, true)] {
+            let read = Bits::from_words(bits.words().to_vec(), bound);
+            assert_eq!(read.map(|read| read.iter().eq(bits.iter())), is_taken.then_some(true));
+        }
     }
 }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::bits::Bits;
+use super::bodies::Bodies;
 use crate::columns::{Column, Pieces};
+use crate::error::StoreError;
 use crate::kind::DocumentType;
 use crate::value::FieldValue;
 
@@ -16,8 +18,8 @@ pub struct Block {
     /// Of the attributes of the type, in their order; nothing for those whose values ranking cannot use.
     columns: Vec<Option<Arc<Column>>>,
     ids: Arc<Pieces>,
-    /// What documents have beside columns, as [bodies](crate::body), [`BODIES`] of them together.
-    bodies: Arc<Vec<Arc<Pieces>>>,
+    /// What documents have beside columns, as [bodies](crate::body).
+    bodies: Arc<Bodies>,
     alive: Bits,
 }
 
@@ -31,15 +33,12 @@ const COLUMN_BYTES: usize = 128 << 10;
 /// The fewest and the most rows of a block.
 const ROWS: (usize, usize) = (256, 4096);
 
-/// Bodies that lie together: few enough that a write copies little, enough that their allocation costs each of them little.
-const BODIES: usize = 16;
-
 /// What values whose bytes differ are taken to have.
 const USUAL_BYTES: usize = 64;
 
 impl Block {
     /// The rows that blocks of documents of a type have, a power of two.
-    pub(super) fn rows_of(kind: &DocumentType) -> usize {
+    pub(crate) fn rows_of(kind: &DocumentType) -> usize {
         let width = |a: &crate::AttributeColumn| Column::width(&a.kind).unwrap_or(USUAL_BYTES);
         let widest = kind.attributes().iter().map(width).max().unwrap_or(1).max(1);
         let rows = (COLUMN_BYTES / widest + 1).next_power_of_two() / 2;
@@ -51,6 +50,37 @@ impl Block {
         let (kind, columns) = (kind.clone(), columns.collect());
         let (ids, bodies) = (Arc::default(), Arc::default());
         Block { kind, columns, ids, bodies, alive: Bits::default() }
+    }
+
+    /// A block of columns, ids, bodies and rows with documents that belong together: of the columns those that
+    /// [`Block::new`] makes, each with as many rows as there are ids.
+    pub(crate) fn from_parts(
+        kind: &DocumentType,
+        columns: Vec<Option<Arc<Column>>>,
+        ids: Pieces,
+        bodies: Bodies,
+        alive: Bits,
+    ) -> Block {
+        let (ids, bodies) = (Arc::new(ids), Arc::new(bodies));
+        Block { kind: kind.clone(), columns, ids, bodies, alive }
+    }
+
+    /// By the number of the attribute.
+    pub(crate) fn columns(&self) -> &[Option<Arc<Column>>] {
+        &self.columns
+    }
+
+    /// The ids of all rows. They change whenever rows get or lose their documents.
+    pub(crate) fn ids(&self) -> &Arc<Pieces> {
+        &self.ids
+    }
+
+    pub(crate) fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    pub(super) fn bodies_mut(&mut self) -> &mut Bodies {
+        Arc::make_mut(&mut self.bodies)
     }
 
     /// How many rows have had a document; those behind them are free.
@@ -110,9 +140,20 @@ impl Block {
     }
 
     /// The body of a document.
-    pub(super) fn body(&self, row: usize) -> Option<&[u8]> {
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], and what the disk answers.
+    pub(crate) fn body(&self, row: usize) -> Result<Option<Cow<'_, [u8]>>, StoreError> {
         // Every body has its version, so that no bytes are none.
-        self.bodies.get(row / BODIES)?.get(row % BODIES).filter(|body| !body.is_empty())
+        Ok(Some(self.bodies.get(row)?).filter(|body| !body.is_empty()))
+    }
+
+    /// Brings what a write to a row changes to memory: nothing of the write can fail then.
+    ///
+    /// # Errors
+    /// As [`Block::body`].
+    pub(super) fn fetch(&mut self, row: usize) -> Result<(), StoreError> {
+        self.bodies_mut().fetch(row)
     }
 
     /// Changes the values of attributes of a document that is there, those at numbers of which there is something to say.
@@ -128,19 +169,7 @@ impl Block {
                 own(column, rows).set(row, value.as_deref());
             }
         }
-        self.set_body(row, &body);
-    }
-
-    fn set_body(&mut self, row: usize, body: &[u8]) {
-        let (bodies, at) = (Arc::make_mut(&mut self.bodies), row / BODIES);
-        if at == bodies.len() {
-            bodies.push(Arc::default());
-        }
-        let Some(together) = bodies.get_mut(at).map(Arc::make_mut) else { return };
-        together.set(row % BODIES, body);
-        if row % BODIES + 1 == BODIES {
-            together.shrink();
-        }
+        self.bodies_mut().set(row, &body);
     }
 
     /// Puts a document in a row, which is at most the one behind the last.
@@ -153,7 +182,7 @@ impl Block {
         rows: usize,
     ) {
         let is_known = self.id(row) == Some(id);
-        self.set_body(row, &body);
+        self.bodies_mut().set(row, &body);
         for (column, value) in self.columns.iter_mut().zip(values) {
             let Some(column) = column else { continue };
             own(column, rows).set(row, value.as_deref());
@@ -173,7 +202,7 @@ impl Block {
             own(column, rows).set(row, None);
         }
         Arc::make_mut(&mut self.ids).set(row, b"");
-        self.set_body(row, &[]);
+        self.bodies_mut().set(row, &[]);
         self.alive.remove(row);
     }
 
@@ -181,25 +210,27 @@ impl Block {
     fn shrink(&mut self, rows: usize) {
         self.columns.iter_mut().flatten().for_each(|column| own(column, rows).shrink());
         Arc::make_mut(&mut self.ids).shrink();
-        Arc::make_mut(&mut self.bodies).shrink_to_fit();
+        self.bodies_mut().shrink();
     }
 
     /// The memory that it takes, in bytes.
     pub(super) fn memory(&self) -> usize {
         let columns = self.columns.iter().flatten().map(|c| c.memory() + size_of::<Column>());
         let alive = size_of_val(self.alive.words());
-        // An allocation has two counters before it.
-        let together = size_of::<Pieces>() + 2 * size_of::<usize>() + size_of::<Arc<Pieces>>();
-        let bodies = self.bodies.iter().map(|bodies| bodies.memory() + together).sum::<usize>();
-        columns.sum::<usize>() + bodies + self.ids.memory() + alive + size_of::<Block>()
+        columns.sum::<usize>()
+            + self.bodies.memory()
+            + self.ids.memory()
+            + alive
+            + size_of::<Block>()
     }
 }
 
-/// A column to change: a copy with room for all rows if a view has it.
+/// A column to change: a copy with room for all rows if a view has it. Where a snapshot remembers it, which it does weakly, it
+/// moves to another allocation, by which the snapshot knows that it has changed.
 fn own(column: &mut Arc<Column>, rows: usize) -> &mut Column {
-    if Arc::get_mut(column).is_none() {
+    if Arc::strong_count(column) > 1 {
         *column = Arc::new(column.copied(rows));
     }
-    // It is ours alone now, so that nothing is copied here.
+    // It is ours alone now, so that no values are copied here.
     Arc::make_mut(column)
 }

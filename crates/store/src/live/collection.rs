@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use super::block::Block;
+use super::bodies::Group;
 use super::chunked::Chunked;
 use super::directory::Directory;
 use super::view::{State, View};
@@ -30,6 +31,17 @@ pub struct Collection {
     /// Numbers of removed documents. The lowest is taken first, so that what is free tells who is next.
     free: BinaryHeap<Reverse<u32>>,
     published: Arc<ArcSwap<State>>,
+}
+
+/// A group of bodies that a snapshot has.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    /// The number of the block.
+    pub(crate) block: usize,
+    /// The number of the group in it.
+    pub(crate) group: usize,
+    pub(crate) old: Arc<Group>,
+    pub(crate) new: Arc<Group>,
 }
 
 /// Takes views of a collection, on any thread. Clones share.
@@ -55,6 +67,38 @@ impl Collection {
         let state = State { kind, shift, blocks, directory, len: 0 };
         let published = Arc::new(ArcSwap::from_pointee(state.clone()));
         Collection { state, free: BinaryHeap::new(), published }
+    }
+
+    /// The documents of blocks, each of `1 << shift` rows but the last, which may have fewer. `pairs` has the hash of the id and the number
+    /// of each.
+    pub(crate) fn from_blocks(
+        kind: DocumentType,
+        shift: u32,
+        list: Vec<Block>,
+        pairs: &[(u32, u32)],
+    ) -> Collection {
+        let mut blocks = Chunked::new();
+        let mut free = Vec::new();
+        for (number, block) in list.into_iter().enumerate() {
+            if !block.is_whole() {
+                let rows = (0..block.rows()).filter(|row| !block.alive().contains(*row));
+                free.extend(rows.map(|row| Reverse(((number << shift) + row) as u32)));
+            }
+            blocks.push(block);
+        }
+        let directory = Directory::of(pairs);
+        let state = State { kind, shift, blocks, directory, len: pairs.len() };
+        let published = Arc::new(ArcSwap::from_pointee(state.clone()));
+        Collection { state, free: free.into(), published }
+    }
+
+    /// Puts groups of bodies on disk in the place of the same in memory.
+    pub(crate) fn replace(&mut self, replaced: &[Replaced]) {
+        for one in replaced {
+            if let Some(block) = self.state.blocks.get_mut(one.block) {
+                block.bodies_mut().replace(one.group, &one.old, &one.new);
+            }
+        }
     }
 
     /// The type of the documents.
@@ -91,7 +135,7 @@ impl Collection {
     /// the fields that have a value, with values of their types.
     ///
     /// # Errors
-    /// [`StoreError::Full`] where there is no room for it; nothing is changed then.
+    /// [`StoreError::Full`] where there is no room for it, and as [`View::read`]; nothing is changed then.
     pub fn put(&mut self, id: &str, fields: &[(usize, FieldValue)]) -> Result<u32, StoreError> {
         let (hash, rows) = (Directory::hash(id), 1 << self.state.shift);
         let known = self.state.find(hash, id);
@@ -116,6 +160,7 @@ impl Collection {
         let kind = &self.state.kind;
         let body = body::encode(fields, |field| kind.column_of(field).is_some());
         if let Some(block) = self.state.blocks.get_mut(number) {
+            block.fetch(row)?;
             block.put(row, id, &values, body, rows);
         }
         if known.is_none() {
@@ -131,7 +176,7 @@ impl Collection {
     /// Changes fields of a document: these have these values from now on, or none; the others stay. Whether it was there.
     ///
     /// # Errors
-    /// [`StoreError::Full`] where there is no room; nothing is changed then.
+    /// [`StoreError::Full`] where there is no room, and as [`View::read`]; nothing is changed then.
     pub fn update(
         &mut self,
         id: &str,
@@ -152,8 +197,9 @@ impl Collection {
             let what = kind.attributes()[attribute].name.clone();
             return Err(StoreError::Full { document: id.to_owned(), what });
         }
-        let body = block.body(row).unwrap_or_default();
-        let body = body::changed(body, changes, |field| kind.column_of(field).is_some());
+        block.fetch(row)?;
+        let body = block.body(row)?.unwrap_or_default();
+        let body = body::changed(&body, changes, |field| kind.column_of(field).is_some());
         // A store has no bodies but those that it has written.
         let Ok(body) = body else { return Ok(false) };
         block.update(row, &values, body, rows);
@@ -161,17 +207,21 @@ impl Collection {
     }
 
     /// Takes a document away; whether it was there.
-    pub fn remove(&mut self, id: &str) -> bool {
+    ///
+    /// # Errors
+    /// As [`View::read`]; nothing is changed then.
+    pub fn remove(&mut self, id: &str) -> Result<bool, StoreError> {
         let (hash, rows) = (Directory::hash(id), 1 << self.state.shift);
-        let Some(lid) = self.state.find(hash, id) else { return false };
+        let Some(lid) = self.state.find(hash, id) else { return Ok(false) };
         let (number, row) = self.state.split(lid);
         if let Some(block) = self.state.blocks.get_mut(number) {
+            block.fetch(row)?;
             block.remove(row, rows);
         }
         self.state.directory.remove(hash, lid);
         self.state.len -= 1;
         self.free.push(Reverse(lid));
-        true
+        Ok(true)
     }
 
     /// Makes everything that was written what readers see from now on.

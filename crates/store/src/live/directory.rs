@@ -22,6 +22,24 @@ impl Directory {
         Directory { shards, count: 0 }
     }
 
+    /// A directory of pairs of a hash and a number.
+    pub(crate) fn of(pairs: &[(u32, u32)]) -> Directory {
+        let count = pairs.len().div_ceil(SHARD).max(1);
+        let mut shards = vec![Vec::new(); count];
+        let mut sizes = vec![0_usize; count];
+        pairs.iter().for_each(|(hash, _)| sizes[shard(count, *hash)] += 1);
+        for (shard, size) in shards.iter_mut().zip(sizes) {
+            shard.reserve_exact(size);
+        }
+        pairs.iter().for_each(|pair| shards[shard(count, pair.0)].push(*pair));
+        let mut list = Chunked::new();
+        for mut shard in shards {
+            shard.sort_unstable();
+            list.push(shard);
+        }
+        Directory { shards: list, count: pairs.len() }
+    }
+
     /// The hash that an id has here.
     pub(crate) fn hash(id: &str) -> u32 {
         xxhash_rust::xxh3::xxh3_64(id.as_bytes()) as u32
@@ -29,12 +47,7 @@ impl Directory {
 
     /// The shard of a hash.
     fn shard(&self, hash: u32) -> usize {
-        let (count, hash) = (self.shards.len(), hash as usize);
-        let half = power_below(count);
-        match hash & (2 * half - 1) {
-            at if at < count => at,
-            _ => hash & (half - 1),
-        }
+        shard(self.shards.len(), hash)
     }
 
     /// The number with this hash that is the right one.
@@ -86,6 +99,15 @@ impl Directory {
     }
 }
 
+/// Of so many shards that of a hash.
+fn shard(count: usize, hash: u32) -> usize {
+    let (half, hash) = (power_below(count), hash as usize);
+    match hash & (2 * half - 1) {
+        at if at < count => at,
+        _ => hash & (half - 1),
+    }
+}
+
 /// The greatest power of two that is not above a number, which is not 0.
 fn power_below(number: usize) -> usize {
     (number + 1).next_power_of_two() / 2
@@ -118,7 +140,9 @@ mod tests {
                 early = Some((directory.clone(), known.clone()));
             }
         }
-        for (directory, known) in [(directory, known), early.unwrap()] {
+        let pairs: Vec<(u32, u32)> = known.iter().map(|(lid, hash)| (*hash, *lid)).collect();
+        let at_once = (Directory::of(&pairs), known.clone());
+        for (directory, known) in [(directory, known), early.unwrap(), at_once] {
             assert_eq!(directory.count, known.len());
             for (lid, hash) in &known {
                 assert_eq!(directory.find(*hash, |found| found == *lid), Some(*lid));

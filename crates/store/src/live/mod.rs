@@ -11,6 +11,7 @@
 
 mod bits;
 mod block;
+mod bodies;
 mod chunked;
 mod collection;
 mod directory;
@@ -18,5 +19,8 @@ mod view;
 
 pub use bits::Bits;
 pub use block::Block;
+pub(crate) use bodies::{Bodies, GROUP, Group};
+pub(crate) use collection::Replaced;
 pub use collection::{Collection, Reader};
+pub(crate) use directory::Directory;
 pub use view::{AttributeView, View};

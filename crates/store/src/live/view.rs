@@ -7,6 +7,7 @@ use super::chunked::Chunked;
 use super::directory::Directory;
 use crate::body;
 use crate::columns::Column;
+use crate::error::StoreError;
 use crate::kind::{AttributeColumn, DocumentType};
 use crate::value::FieldValue;
 
@@ -109,7 +110,8 @@ impl View {
         self.state.id(lid)
     }
 
-    /// The fields of a document, as they were put: their numbers in ascending order and their values.
+    /// The fields of a document, as they were put: their numbers in ascending order and their values. Nothing also where
+    /// [reading](View::read) them fails.
     #[must_use]
     pub fn fields(&self, lid: u32) -> Option<Vec<(usize, FieldValue)>> {
         self.some_fields(lid, |_| true)
@@ -122,8 +124,21 @@ impl View {
         lid: u32,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Option<Vec<(usize, FieldValue)>> {
+        self.read(lid, is_wanted).ok().flatten()
+    }
+
+    /// The fields of a document among those that are wanted; nothing if there is no document of this number.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when what is on disk of it is not what was written, and what the disk answers.
+    pub fn read(
+        &self,
+        lid: u32,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<Option<Vec<(usize, FieldValue)>>, StoreError> {
         let (block, row) = self.split(lid);
-        let block = self.block(block)?;
+        let Some(block) = self.block(block) else { return Ok(None) };
+        let Some(body) = block.body(row)? else { return Ok(None) };
         let value = |(field, bytes): (usize, &[u8])| {
             if !bytes.is_empty() {
                 return Some((field, body::value(bytes).ok()?));
@@ -132,8 +147,8 @@ impl View {
             Some((field, column.value(row, self.kind().field_type(field)?)?))
         };
         // A store has no bodies but those that it has written.
-        let fields = body::fields(block.body(row)?).ok()?;
-        fields.into_iter().filter(|(field, _)| is_wanted(*field)).map(value).collect()
+        let Ok(fields) = body::fields(&body) else { return Ok(None) };
+        Ok(fields.into_iter().filter(|(field, _)| is_wanted(*field)).map(value).collect())
     }
 
     /// The values of an attribute; nothing if the type has no such attribute, or its values have no column.

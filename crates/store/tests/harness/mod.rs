@@ -8,7 +8,7 @@ use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_log::{Rng, SeededRng};
-use stead_store::{DocumentType, FieldValue, Position};
+use stead_store::{DocumentType, FieldValue, Position, View};
 
 const SCHEMA: &str = "schema shop {
   document shop {
@@ -59,6 +59,21 @@ pub type Fields = Vec<(usize, FieldValue)>;
 
 /// What is expected.
 pub type Model = BTreeMap<String, Fields>;
+
+/// All documents of a view.
+pub fn all(view: &View) -> Model {
+    let document = |lid: u32| (view.id(lid).unwrap().to_owned(), view.fields(lid).unwrap());
+    view.lids().map(document).collect()
+}
+
+/// The same; nothing where the disk has failed meanwhile.
+pub fn try_all(view: &View) -> Option<Model> {
+    let document = |lid: u32| {
+        let fields = view.read(lid, |_| true).ok()?;
+        Some((view.id(lid).unwrap().to_owned(), fields.unwrap()))
+    };
+    view.lids().map(document).collect()
+}
 
 /// Chance.
 pub struct Chance(SeededRng);

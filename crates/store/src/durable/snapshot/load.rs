@@ -1,0 +1,270 @@
+//! Reading a snapshot.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use stead_log::{Io, LogError, read_manifest};
+
+use super::convert::{Conversion, OldBlock};
+use super::layout::Layout;
+use super::table::{self, BlockTable, Table, TypeTable};
+use super::write::{Catalog, Kept, folder_failed};
+use super::{Spot, Written, WrittenBlock, rows};
+use crate::columns::Column;
+use crate::durable::store::Outcome;
+use crate::error::StoreError;
+use crate::kind::DocumentType;
+use crate::live::{Block, Bodies, Collection, Group};
+use crate::packs::{self, Blob, Pack, damage};
+
+/// The documents of the newest snapshot that can be read.
+pub(in crate::durable) struct Loaded {
+    /// In the order of the types that were asked for.
+    pub(in crate::durable) collections: Vec<Collection>,
+    /// The number of the last record that they have; 0 without a snapshot.
+    pub(in crate::durable) lsn: u64,
+    /// The ids of operations that are remembered, the oldest first.
+    pub(in crate::durable) operations: Vec<(u128, Outcome)>,
+    /// What is wrong with snapshots that are newer.
+    pub(in crate::durable) damaged: Vec<StoreError>,
+    pub(in crate::durable) catalog: Catalog,
+}
+
+/// The packs of a snapshot, open.
+type Packs = BTreeMap<u64, (Arc<Pack>, u64)>;
+
+/// Loads the documents of some types from the newest snapshot with a number below a bound. A snapshot that is damaged is left out; who opens the log finds whether it reaches back
+/// far enough.
+///
+/// # Errors
+/// What the folder answers.
+pub(in crate::durable) fn load(
+    io: &dyn Io,
+    kinds: &[DocumentType],
+    below: u64,
+) -> Result<Loaded, StoreError> {
+    let names = io.list().map_err(folder_failed)?;
+    let mut snapshots: Vec<u64> = names.iter().filter_map(|n| table::number_of(n)).collect();
+    snapshots.sort_unstable_by(|a, b| b.cmp(a));
+    let last_pack = names.iter().filter_map(|name| packs::number_of(name)).max();
+    let mut catalog = Catalog {
+        next_snapshot: snapshots.first().map_or(1, |last| last + 1),
+        next_pack: last_pack.map_or(1, |last| last + 1),
+        kept: Vec::new(),
+        written: Vec::new(),
+        packs: BTreeMap::new(),
+    };
+    let (mut damaged, mut found) = (Vec::new(), None);
+    for number in snapshots.into_iter().filter(|number| *number < below) {
+        let read = read_table(io, number);
+        if found.is_some() {
+            // The one before stays, as far as can be told without reading all of it.
+            if let Ok(table) = read {
+                catalog.kept.push(Kept::of(number, &table));
+                break;
+            }
+            continue;
+        }
+        let documents = read.and_then(|table| {
+            let packs = open(io, &table)?;
+            let read = documents(&table, &packs, kinds)?;
+            let operations = operations(&table, &packs)?;
+            Ok((table, packs, read, operations))
+        });
+        match documents {
+            Ok((table, packs, read, operations)) => {
+                catalog.kept.push(Kept::of(number, &table));
+                catalog.packs = packs;
+                found = Some((table.lsn, read, operations));
+            }
+            Err(error) => damaged.push(error),
+        }
+    }
+    let Some((lsn, read, operations)) = found else {
+        let collections = kinds.iter().cloned().map(Collection::new).collect();
+        return Ok(Loaded { collections, lsn: 0, operations: Vec::new(), damaged, catalog });
+    };
+    let (collections, written) = read.into_iter().unzip();
+    catalog.written = written;
+    Ok(Loaded { collections, lsn, operations, damaged, catalog })
+}
+
+impl Kept {
+    fn of(number: u64, table: &Table) -> Kept {
+        let packs: BTreeSet<u64> = table.packs.keys().copied().collect();
+        Kept { number, lsn: table.lsn, packs }
+    }
+}
+
+/// The table of a snapshot.
+///
+/// # Errors
+/// [`StoreError::Damaged`], and what the disk answers.
+pub(super) fn read_table(io: &dyn Io, number: u64) -> Result<Table, StoreError> {
+    let name = table::file_name(number);
+    let bytes = read_manifest(io, &name, table::MAX_BYTES).map_err(|error| match error {
+        LogError::Manifest { name, reason } => damage(&name, 0, reason),
+        other => StoreError::Log(other),
+    })?;
+    let bytes = bytes.ok_or_else(|| damage(&name, 0, "it is missing"))?;
+    Table::decode(&bytes).map_err(|error| damage(&name, 0, error.to_string()))
+}
+
+pub(super) fn open(io: &dyn Io, table: &Table) -> Result<Packs, StoreError> {
+    let open =
+        |(number, bytes): (&u64, &u64)| Ok((*number, (Pack::open(io, *number, *bytes)?, *bytes)));
+    table.packs.iter().map(open).collect()
+}
+
+fn pack(packs: &Packs, spot: Spot) -> Result<&Arc<Pack>, StoreError> {
+    // A table names no packs but its own.
+    packs.get(&spot.pack).map(|(pack, _)| pack).ok_or(StoreError::Closed)
+}
+
+fn operations(table: &Table, packs: &Packs) -> Result<Vec<(u128, Outcome)>, StoreError> {
+    let blob = Blob { pack: pack(packs, table.operations)?.clone(), place: table.operations.place };
+    let bytes = blob.bytes()?;
+    let (entries, rest) = bytes.as_chunks::<17>();
+    let entry = |entry: &[u8; 17]| {
+        let (id, outcome) = entry.split_first_chunk::<16>()?;
+        let outcome = match outcome {
+            [0] => Outcome::Applied,
+            [1] => Outcome::Absent,
+            [2] => Outcome::ConditionFailed,
+            _ => return None,
+        };
+        Some((u128::from_le_bytes(*id), outcome))
+    };
+    let entries = entries.iter().map(entry).collect::<Option<_>>().filter(|_| rest.is_empty());
+    entries.ok_or_else(|| blob.damage("they are no ids of operations"))
+}
+
+/// The documents of each type.
+fn documents(
+    table: &Table,
+    packs: &Packs,
+    kinds: &[DocumentType],
+) -> Result<Vec<(Collection, Written)>, StoreError> {
+    let one =
+        |kind: &DocumentType| match table.types.iter().find(|of| of.layout.name == kind.name()) {
+            Some(of) => collection(of, packs, kind),
+            None => Ok((Collection::new(kind.clone()), Written::default())),
+        };
+    kinds.iter().map(one).collect()
+}
+
+/// A block with what else is told of it: the hashes of the ids with the rows, and what is written of it.
+type Read = (Block, Vec<(u32, u32)>, WrittenBlock);
+
+fn collection(
+    of: &TypeTable,
+    packs: &Packs,
+    kind: &DocumentType,
+) -> Result<(Collection, Written), StoreError> {
+    let conversion = Conversion::new(&of.layout, kind);
+    if conversion.is_some() && 1 << of.shift != Block::rows_of(kind) {
+        return moved(of, packs, kind, conversion.as_ref());
+    }
+    let read = |block: &BlockTable| -> Result<Read, StoreError> {
+        let (old, hashes) = read_block(&of.layout, block, packs)?;
+        let (block, written) = match &conversion {
+            None => old.block(kind),
+            Some(conversion) => conversion.block(old, kind)?,
+        };
+        Ok((block, hashes, written))
+    };
+    let found = in_parallel(&of.blocks, read)?;
+    let shift = u32::from(of.shift);
+    let (mut blocks, mut pairs, mut written) = (Vec::new(), Vec::new(), Written::default());
+    for (number, (block, hashes, now)) in found.into_iter().enumerate() {
+        let first = (number << shift) as u32;
+        pairs.extend(hashes.into_iter().map(|(hash, row)| (hash, first + row)));
+        blocks.push(block);
+        written.blocks.push(now);
+    }
+    Ok((Collection::from_blocks(kind.clone(), shift, blocks, &pairs), written))
+}
+
+/// Documents whose blocks get another size.
+fn moved(
+    of: &TypeTable,
+    packs: &Packs,
+    kind: &DocumentType,
+    conversion: Option<&Conversion>,
+) -> Result<(Collection, Written), StoreError> {
+    let mut collection = Collection::new(kind.clone());
+    for block in &of.blocks {
+        let (old, _) = read_block(&of.layout, block, packs)?;
+        let Some(conversion) = conversion else { continue };
+        for row in old.alive.iter() {
+            let Some(id) = old.ids.get(row).and_then(|id| std::str::from_utf8(id).ok()) else {
+                continue;
+            };
+            collection.put(id, &conversion.fields(&old, row, kind)?)?;
+        }
+    }
+    collection.publish();
+    Ok((collection, Written::default()))
+}
+
+/// A block as it was written, and the hashes of the ids with the rows.
+fn read_block(
+    layout: &Layout,
+    block: &BlockTable,
+    packs: &Packs,
+) -> Result<(OldBlock, Vec<(u32, u32)>), StoreError> {
+    let blob = |spot: Spot| {
+        Ok::<Blob, StoreError>(Blob { pack: pack(packs, spot)?.clone(), place: spot.place })
+    };
+    let ids = blob(block.ids)?;
+    let no_ids = || ids.damage("it is no piece of ids");
+    let (alive, ids, hashes) = rows::read(block.rows, &ids.bytes()?).ok_or_else(no_ids)?;
+    let mut columns = Vec::with_capacity(block.columns.len());
+    for (attribute, spot) in layout.attributes.iter().zip(&block.columns) {
+        let Some(spot) = spot else {
+            columns.push(None);
+            continue;
+        };
+        let piece = blob(*spot)?;
+        let (len, fill) =
+            (piece.place.len as usize, |out: &mut [u8]| piece.pack.read(piece.place, out));
+        let column = Column::read(&attribute.kind, block.rows, len, fill)?;
+        let column = column.ok_or_else(|| piece.damage("it is no such column"))?;
+        columns.push(Some((Arc::new(column), *spot)));
+    }
+    let group = |spot: &Spot| Ok(Arc::new(Group::Disk(blob(*spot)?)));
+    let groups = block.bodies.iter().map(group).collect::<Result<_, StoreError>>()?;
+    let (bodies, ids_spot) = (Bodies::new(groups), block.ids);
+    Ok((OldBlock { rows: block.rows, alive, ids, ids_spot, columns, bodies }, hashes))
+}
+
+/// What each of some things leads to, in their order, found on all cores.
+pub(super) fn in_parallel<A: Sync, B: Send>(
+    list: &[A],
+    one: impl Fn(&A) -> Result<B, StoreError> + Sync,
+) -> Result<Vec<B>, StoreError> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let found: Mutex<Vec<(usize, Result<B, StoreError>)>> = Mutex::new(Vec::new());
+    let work = || {
+        let mut mine = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(thing) = list.get(at) else { break };
+            let result = one(thing);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            mine.push((at, result));
+        }
+        found.lock().unwrap_or_else(PoisonError::into_inner).extend(mine);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(list.len());
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_unstable_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, result)| result).collect()
+}

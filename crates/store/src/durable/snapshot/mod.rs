@@ -1,0 +1,52 @@
+//! Snapshots: the documents as a moment of the log left them, so that opening a store needs no more of the log than what follows.
+//!
+//! A snapshot is a [table] that names pieces of [packs](crate::packs): for each block of documents a piece for each column, one
+//! for the rows with their ids, and one for each group of bodies. A block that has not changed since the snapshot before is not
+//! written again, nor is a column of it of which this is true: the new table names the old pieces. Packs of which less than
+//! half is still named are written anew, and removed when no table names them.
+//!
+//! The table is a file that appears as a whole, when all of its pieces are durable. Two are kept, and the log from the older one on:
+//! when anything of the newer one cannot be read, the older one and the log lead to the same documents.
+
+mod convert;
+mod keeper;
+mod layout;
+mod load;
+mod rows;
+mod table;
+mod write;
+
+pub use keeper::SnapshotStats;
+pub(super) use keeper::{Keeper, Shared};
+pub(super) use load::load;
+pub(super) use write::{Catalog, Cut, Stored};
+
+use std::sync::{Arc, Weak};
+
+use crate::columns::{Column, Pieces};
+use crate::packs::Place;
+
+/// Where a piece lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Spot {
+    /// The number of the pack.
+    pack: u64,
+    place: Place,
+}
+
+/// What the last snapshot has of a type: by block. What is remembered of it in memory tells whether a piece is still that.
+#[derive(Debug, Default)]
+struct Written {
+    blocks: Vec<WrittenBlock>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct WrittenBlock {
+    rows: Option<(Weak<Pieces>, Spot)>,
+    columns: Vec<Option<(Weak<Column>, Spot)>>,
+}
+
+/// The place of a thing, if it is the same as when it was written. A thing that is remembered weakly keeps its address to itself.
+fn unchanged<T>(written: Option<&(Weak<T>, Spot)>, now: &Arc<T>) -> Option<Spot> {
+    written.filter(|(then, _)| then.as_ptr() == Arc::as_ptr(now)).map(|(_, spot)| *spot)
+}

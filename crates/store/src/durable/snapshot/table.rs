@@ -1,0 +1,204 @@
+//! The table of a snapshot, the file `NNNNNNNNNNNNNNNN.snapshot`: 16 digits of its number, a manifest
+//! ([`stead_log::write_manifest`]: a header, what follows here, a crc32c of all).
+//!
+//! Numbers, texts and bytes are those of [bodies](crate::body). A *kind* is a byte: 1 bool, 2 byte, 3 int, 4 long, 5 float16, 6 float,
+//! 7 double, 8 text, 9 raw, 10 position, 11 tensor and the text of its type, 12 array and the kind of its elements, 13 weighted set
+//! and the same, 14 map and the kinds of keys and values, 15 struct and its name, a text.
+//!
+//! | what | |
+//! |---|---|
+//! | version | a byte, 1 |
+//! | position | number: the LSN of the last record of the log that the snapshot has |
+//! | packs | their number; for each its own number, and its bytes, numbers |
+//! | operations | place of the piece of the ids of operations |
+//! | types | their number; for each what follows |
+//! | name | text |
+//! | fields | their number; for each the name, the kind, and 0 or 1 + the number of the column that has its values |
+//! | structs | their number; for each the name, the number of members, and for each of these the name and the kind |
+//! | columns | their number; for each the name of the field, the number of parts of the way from there, these as texts, and the kind |
+//! | shift | a byte: blocks have `1 << shift` rows |
+//! | blocks | their number; for each what follows |
+//! | rows | number |
+//! | ids | place of the [piece](super::rows) of ids |
+//! | columns | for each a byte: 0 if there is none of its kind, else 1 and the place of the [piece](crate::columns) |
+//! | bodies | for each [16 rows](crate::live) the place of a piece |
+//!
+//! A **place** is: the place of the pack among those of the table, number; the offset, number; the bytes, number; the crc32c, 4 bytes
+//! little-endian. The **piece of ids of operations** has for each that is remembered, the oldest first: the id, 16 bytes
+//! little-endian, and what became of it, a byte: 0 applied, 1 absent, 2 not what the condition wanted.
+
+use std::collections::BTreeMap;
+
+use crate::body::{BodyError, Bytes, number};
+use crate::live::GROUP;
+use crate::packs::Place;
+
+use super::Spot;
+use super::layout::{Layout, list};
+
+/// The version that this stead writes, and the only one that there has been.
+const VERSION: u8 = 1;
+
+/// The most that a table takes: 10⁸ documents of a type with 30 columns have one of half of it.
+pub(super) const MAX_BYTES: usize = 1 << 30;
+
+/// The longest block, by its shift.
+const MAX_SHIFT: u8 = 12;
+
+/// What a snapshot consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Table {
+    pub(super) lsn: u64,
+    /// The packs, and how long they are.
+    pub(super) packs: BTreeMap<u64, u64>,
+    pub(super) operations: Spot,
+    pub(super) types: Vec<TypeTable>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TypeTable {
+    pub(super) layout: Layout,
+    pub(super) shift: u8,
+    pub(super) blocks: Vec<BlockTable>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BlockTable {
+    pub(super) rows: usize,
+    pub(super) ids: Spot,
+    pub(super) columns: Vec<Option<Spot>>,
+    pub(super) bodies: Vec<Spot>,
+}
+
+/// Why bytes are no table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TableError {
+    #[error("version {0} of snapshots is not known")]
+    Version(u8),
+    #[error("the bytes end too early")]
+    Short,
+    #[error("unknown type of a field")]
+    Kind,
+    #[error("a place is outside of its pack")]
+    Place,
+    #[error("a block has an impossible number of rows")]
+    Rows,
+    #[error(transparent)]
+    Body(#[from] BodyError),
+}
+
+/// The name of the file of a snapshot.
+pub(super) fn file_name(number: u64) -> String {
+    format!("{number:016}.snapshot")
+}
+
+/// The number of the snapshot that a file is.
+pub(super) fn number_of(name: &str) -> Option<u64> {
+    let number = name.strip_suffix(".snapshot")?.parse().ok()?;
+    (file_name(number) == name).then_some(number)
+}
+
+impl BlockTable {
+    /// All places.
+    pub(super) fn spots(&self) -> impl Iterator<Item = &Spot> {
+        std::iter::once(&self.ids).chain(self.columns.iter().flatten()).chain(&self.bodies)
+    }
+}
+
+impl Table {
+    /// All places.
+    pub(super) fn spots(&self) -> impl Iterator<Item = &Spot> {
+        let blocks = self.types.iter().flat_map(|of| &of.blocks);
+        std::iter::once(&self.operations).chain(blocks.flat_map(BlockTable::spots))
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        number(self.lsn, &mut out);
+        number(self.packs.len() as u64, &mut out);
+        for (pack, bytes) in &self.packs {
+            number(*pack, &mut out);
+            number(*bytes, &mut out);
+        }
+        let order: BTreeMap<u64, u64> = self.packs.keys().copied().zip(0..).collect();
+        let spot = |spot: &Spot, out: &mut Vec<u8>| {
+            number(order.get(&spot.pack).copied().unwrap_or(u64::MAX), out);
+            number(spot.place.offset, out);
+            number(u64::from(spot.place.len), out);
+            out.extend_from_slice(&spot.place.crc.to_le_bytes());
+        };
+        spot(&self.operations, &mut out);
+        number(self.types.len() as u64, &mut out);
+        for of in &self.types {
+            of.layout.write(&mut out);
+            out.push(of.shift);
+            number(of.blocks.len() as u64, &mut out);
+            for block in &of.blocks {
+                number(block.rows as u64, &mut out);
+                spot(&block.ids, &mut out);
+                for column in &block.columns {
+                    out.push(u8::from(column.is_some()));
+                    column.iter().for_each(|column| spot(column, &mut out));
+                }
+                block.bodies.iter().for_each(|group| spot(group, &mut out));
+            }
+        }
+        out
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Table, TableError> {
+        let mut bytes = Bytes::new(bytes);
+        match bytes.byte()? {
+            VERSION => {}
+            other => return Err(TableError::Version(other)),
+        }
+        let lsn = bytes.number()?;
+        let packs = list(&mut bytes, |bytes| Ok((bytes.number()?, bytes.number()?)))?;
+        let spot = |bytes: &mut Bytes<'_>| {
+            let (pack, length) = *packs.get(bytes.length()?).ok_or(TableError::Place)?;
+            let (offset, len) = (bytes.number()?, bytes.number()?);
+            let crc = u32::from_le_bytes(bytes.array()?);
+            // So nothing is read for which there is no room in the pack, nor memory taken.
+            match (u32::try_from(len), offset.checked_add(len)) {
+                (Ok(len), Some(end)) if end <= length => {
+                    Ok(Spot { pack, place: Place { offset, len, crc } })
+                }
+                _ => Err(TableError::Place),
+            }
+        };
+        let operations = spot(&mut bytes)?;
+        let types = list(&mut bytes, |bytes| {
+            let layout = Layout::read(bytes)?;
+            let shift = bytes.byte()?;
+            if shift > MAX_SHIFT {
+                return Err(TableError::Rows);
+            }
+            let blocks = list(bytes, |bytes| {
+                let rows = bytes.length()?;
+                if rows == 0 || rows > 1 << shift {
+                    return Err(TableError::Rows);
+                }
+                let ids = spot(bytes)?;
+                let column = |bytes: &mut Bytes<'_>| match bytes.byte()? {
+                    0 => Ok(None),
+                    _ => spot(bytes).map(Some),
+                };
+                let columns =
+                    layout.attributes.iter().map(|_| column(bytes)).collect::<Result<_, _>>()?;
+                let bodies =
+                    (0..rows.div_ceil(GROUP)).map(|_| spot(bytes)).collect::<Result<_, _>>()?;
+                Ok(BlockTable { rows, ids, columns, bodies })
+            })?;
+            // Documents have numbers by the block, so that all blocks but the last are full.
+            let full = blocks.iter().rev().skip(1).all(|block| block.rows == 1 << shift);
+            if !full || blocks.len() > (u32::MAX >> shift) as usize {
+                return Err(TableError::Rows);
+            }
+            Ok(TypeTable { layout, shift, blocks })
+        })?;
+        match bytes.rest().len() {
+            0 => Ok(Table { lsn, packs: packs.into_iter().collect(), operations, types }),
+            left => Err(BodyError::Long(left).into()),
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Writing a snapshot.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use stead_log::{Io, LogError, write_manifest};
+
+use super::layout::Layout;
+use super::table::{self, BlockTable, Table, TypeTable};
+use super::{Spot, Written, WrittenBlock, rows, unchanged};
+use crate::durable::store::Outcome;
+use crate::error::StoreError;
+use crate::live::{Block, Group, Replaced, View};
+use crate::packs::{self, Blob, Pack, PackWriter};
+
+/// Packs below this are small: many of them are written anew as one.
+const SMALL_BYTES: u64 = 8 << 20;
+
+/// The small packs that there may be.
+const MAX_SMALL: usize = 8;
+
+/// The documents, and the ids of the operations that are remembered, as the records up to one left them.
+#[derive(Debug)]
+pub(in crate::durable) struct Cut {
+    /// The number of that record.
+    pub(in crate::durable) lsn: u64,
+    /// By the number of the type.
+    pub(in crate::durable) views: Vec<View>,
+    /// The oldest first.
+    pub(in crate::durable) operations: Vec<(u128, Outcome)>,
+}
+
+/// The snapshots of a folder, for their one writer.
+pub(in crate::durable) struct Catalog {
+    pub(super) next_snapshot: u64,
+    pub(super) next_pack: u64,
+    /// The newest and, if there is one, the one before.
+    pub(super) kept: Vec<Kept>,
+    /// What the newest has, by the number of the type.
+    pub(super) written: Vec<Written>,
+    /// All packs, and how long they are.
+    pub(super) packs: BTreeMap<u64, (Arc<Pack>, u64)>,
+}
+
+/// A snapshot that is not to be removed.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    pub(super) number: u64,
+    pub(super) lsn: u64,
+    pub(super) packs: BTreeSet<u64>,
+}
+
+/// What a snapshot has led to.
+#[derive(Debug, Default)]
+pub(in crate::durable) struct Stored {
+    /// By the number of the type: groups of bodies that are on disk now.
+    pub(in crate::durable) replaced: Vec<Vec<Replaced>>,
+    /// Bytes that were written.
+    pub(super) bytes: u64,
+}
+
+impl Catalog {
+    /// The number of the newest snapshot.
+    pub(in crate::durable) fn newest(&self) -> Option<u64> {
+        self.kept.first().map(|kept| kept.number)
+    }
+
+    /// Writes a snapshot. When this fails, the snapshots before are as they were. `closing` ends it early.
+    pub(super) fn write(
+        &mut self,
+        io: &dyn Io,
+        cut: &Cut,
+        pack_bytes: u64,
+        closing: &AtomicBool,
+    ) -> Result<Stored, StoreError> {
+        let vacated = self.vacated(cut);
+        let first = self.next_pack;
+        let mut pieces = Pieces {
+            writer: PackWriter::new(io, first, pack_bytes),
+            packs: &self.packs,
+            vacated,
+            buffer: Vec::new(),
+            closing,
+        };
+        let mut operations = Vec::new();
+        for (id, outcome) in &cut.operations {
+            operations.extend_from_slice(&id.to_le_bytes());
+            operations.push(match outcome {
+                Outcome::Applied => 0,
+                Outcome::Absent => 1,
+                Outcome::ConditionFailed => 2,
+            });
+        }
+        let operations = pieces.add(|out| out.extend_from_slice(&operations))?;
+        let (mut types, mut written, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, view) in cut.views.iter().enumerate() {
+            let before = self.written.get(number);
+            let (table, now, moved) = pieces.documents(view, before)?;
+            types.push(table);
+            written.push(now);
+            groups.push(moved);
+        }
+        let new = pieces.writer.finish();
+        // Numbers of files that were begun are not used again.
+        self.next_pack = first + new.as_ref().map_or(1, |packs| packs.len() as u64);
+        let new = new?;
+        let bytes = new.iter().map(|(_, bytes)| bytes).sum();
+        let mut packs = self.packs.clone();
+        packs.extend(new.into_iter().map(|(pack, bytes)| (pack.number(), (pack, bytes))));
+        let mut table = Table { lsn: cut.lsn, packs: BTreeMap::new(), operations, types };
+        let named: BTreeSet<u64> = table.spots().map(|spot| spot.pack).collect();
+        let length = |number: &u64| packs.get(number).map(|(_, bytes)| (*number, *bytes));
+        table.packs = named.iter().filter_map(length).collect();
+        io.sync_dir().map_err(folder_failed)?;
+        let number = self.next_snapshot;
+        self.next_snapshot += 1;
+        write_manifest(io, &table::file_name(number), &table.encode())?;
+        // From here on this is the snapshot.
+        self.kept.truncate(1);
+        self.kept.insert(0, Kept { number, lsn: cut.lsn, packs: named });
+        self.written = written;
+        let on_disk = |(block, group, old, spot): (usize, usize, Arc<Group>, Spot)| {
+            let pack = packs.get(&spot.pack)?.0.clone();
+            let new = Arc::new(Group::Disk(Blob { pack, place: spot.place }));
+            Some(Replaced { block, group, old, new })
+        };
+        let replaced =
+            groups.into_iter().map(|moved| moved.into_iter().filter_map(on_disk).collect());
+        let replaced = replaced.collect();
+        self.packs = packs;
+        Ok(Stored { replaced, bytes })
+    }
+
+    /// The packs whose pieces are written anew: less than half of them is named by what has not changed, or there are many
+    /// that are small.
+    fn vacated(&self, cut: &Cut) -> BTreeSet<u64> {
+        let mut live: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut count =
+            |spot: Spot| *live.entry(spot.pack).or_default() += u64::from(spot.place.len);
+        for (number, view) in cut.views.iter().enumerate() {
+            let before = self.written.get(number);
+            for (at, block) in view.blocks().enumerate() {
+                let then = before.and_then(|before| before.blocks.get(at));
+                unchanged(then.and_then(|then| then.rows.as_ref()), block.ids()).map(&mut count);
+                for (at, column) in block.columns().iter().enumerate() {
+                    let Some(column) = column else { continue };
+                    unchanged(column_then(then, at), column).map(&mut count);
+                }
+                for group in block.bodies().groups() {
+                    if let Group::Disk(blob) = &**group {
+                        count(Spot { pack: blob.pack.number(), place: blob.place });
+                    }
+                }
+            }
+        }
+        let named = live.iter().filter_map(|(pack, live)| {
+            let (_, bytes) = self.packs.get(pack)?;
+            Some((*pack, *live, *bytes))
+        });
+        let named: Vec<(u64, u64, u64)> = named.collect();
+        let is_small = |bytes: u64| bytes < SMALL_BYTES;
+        let small = named.iter().filter(|(_, _, bytes)| is_small(*bytes)).count();
+        let is_vacated = |(_, live, bytes): &&(u64, u64, u64)| {
+            live * 2 < *bytes || small > MAX_SMALL && is_small(*bytes)
+        };
+        named.iter().filter(is_vacated).map(|(pack, ..)| *pack).collect()
+    }
+
+    /// Removes the snapshots and packs that are not kept, and what was not finished. What cannot be removed is tried again after the
+    /// next snapshot.
+    pub(super) fn tidy(&mut self, io: &dyn Io) -> Result<(), StoreError> {
+        let named: BTreeSet<u64> = self.kept.iter().flat_map(|kept| kept.packs.clone()).collect();
+        let is_dead = |name: &&String| {
+            let of_table = |name: &str| table::number_of(name);
+            match (of_table(name), packs::number_of(name)) {
+                (Some(number), _) => self.kept.iter().all(|kept| kept.number != number),
+                (_, Some(number)) => !named.contains(&number),
+                _ => name.strip_suffix(".new").and_then(of_table).is_some(),
+            }
+        };
+        let names = io.list().map_err(folder_failed)?;
+        for name in names.iter().filter(is_dead) {
+            io.remove(name).map_err(|error| LogError::Io {
+                action: "remove",
+                what: name.clone(),
+                kind: error.kind(),
+            })?;
+        }
+        self.packs.retain(|number, _| named.contains(number));
+        Ok(())
+    }
+}
+
+fn column_then(
+    then: Option<&WrittenBlock>,
+    at: usize,
+) -> Option<&(std::sync::Weak<crate::Column>, Spot)> {
+    then?.columns.get(at)?.as_ref()
+}
+
+pub(super) fn folder_failed(error: std::io::Error) -> StoreError {
+    let what = "the folder of the documents".to_owned();
+    StoreError::Log(LogError::Io { action: "sync", what, kind: error.kind() })
+}
+
+/// Writes the pieces that are not there yet.
+struct Pieces<'w> {
+    writer: PackWriter<'w>,
+    packs: &'w BTreeMap<u64, (Arc<Pack>, u64)>,
+    vacated: BTreeSet<u64>,
+    buffer: Vec<u8>,
+    closing: &'w AtomicBool,
+}
+
+/// A group of bodies that has a new place: block, group, what it was.
+type Moved = (usize, usize, Arc<Group>, Spot);
+
+impl Pieces<'_> {
+    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Spot, StoreError> {
+        if self.closing.load(Ordering::Relaxed) {
+            return Err(StoreError::Closed);
+        }
+        self.buffer.clear();
+        write(&mut self.buffer);
+        let (pack, place) = self.writer.add(&self.buffer)?;
+        Ok(Spot { pack, place })
+    }
+
+    /// Where a piece lies that has not changed, if it may stay there.
+    fn stays(&self, spot: Option<Spot>) -> Option<Spot> {
+        spot.filter(|s| self.packs.contains_key(&s.pack) && !self.vacated.contains(&s.pack))
+    }
+
+    /// The documents of a type, a column after the other: who wants one column finds its pieces together.
+    fn documents(
+        &mut self,
+        view: &View,
+        before: Option<&Written>,
+    ) -> Result<(TypeTable, Written, Vec<Moved>), StoreError> {
+        let blocks: Vec<&Block> = view.blocks().collect();
+        let then = |at: usize| before.and_then(|before| before.blocks.get(at));
+        let (mut tables, mut written) = (Vec::new(), Vec::new());
+        for (at, block) in blocks.iter().enumerate() {
+            let known = unchanged(then(at).and_then(|then| then.rows.as_ref()), block.ids());
+            let ids = match self.stays(known) {
+                Some(spot) => spot,
+                None => self.add(|out| rows::write(block, out))?,
+            };
+            let columns = Vec::with_capacity(block.columns().len());
+            tables.push(BlockTable { rows: block.rows(), ids, columns, bodies: Vec::new() });
+            let rows = Some((Arc::downgrade(block.ids()), ids));
+            written.push(WrittenBlock { rows, columns: Vec::new() });
+        }
+        for attribute in 0..view.kind().attributes().len() {
+            for (at, block) in blocks.iter().enumerate() {
+                let column = block.columns().get(attribute).and_then(Option::as_ref);
+                let spot = match column {
+                    None => None,
+                    Some(column) => {
+                        let known = unchanged(column_then(then(at), attribute), column);
+                        Some(match self.stays(known) {
+                            Some(spot) => spot,
+                            None => self.add(|out| column.write(out))?,
+                        })
+                    }
+                };
+                tables[at].columns.push(spot);
+                written[at].columns.push(column.map(Arc::downgrade).zip(spot));
+            }
+        }
+        let mut moved = Vec::new();
+        for (at, block) in blocks.iter().enumerate() {
+            for (number, group) in block.bodies().groups().iter().enumerate() {
+                let known = match &**group {
+                    Group::Memory(_) => None,
+                    Group::Disk(b) => Some(Spot { pack: b.pack.number(), place: b.place }),
+                };
+                let spot = match (self.stays(known), &**group) {
+                    (Some(spot), _) => spot,
+                    (None, kind) => {
+                        let piece = match kind {
+                            Group::Memory(bodies) => Group::pack(bodies),
+                            // Compressed as it is, once its checksum is found right.
+                            Group::Disk(blob) => blob.bytes()?,
+                        };
+                        let spot = self.add(|out| out.extend_from_slice(&piece))?;
+                        moved.push((at, number, group.clone(), spot));
+                        spot
+                    }
+                };
+                tables[at].bodies.push(spot);
+            }
+        }
+        let (layout, shift) = (Layout::of(view.kind()), view.block_rows().trailing_zeros() as u8);
+        let table = TypeTable { layout, shift, blocks: tables };
+        Ok((table, Written { blocks: written }, moved))
+    }
+}
