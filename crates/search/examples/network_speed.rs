@@ -9,6 +9,8 @@
 //! command only stead is measured. Ends with a line of JSON; times are medians in milliseconds.
 #![allow(clippy::print_stdout)]
 
+#[path = "../../../bench/peers/median.rs"]
+mod median;
 #[path = "../../../bench/peers/peer.rs"]
 mod peer;
 
@@ -19,6 +21,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::Instant;
 
+use median::median;
 use peer::Peer;
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
@@ -149,9 +152,4 @@ fn compare(found: &[f32], expected: &[f32]) -> Result<(), String> {
         None => Err(format!("{} scores instead of {}", found.len(), expected.len())),
         Some(i) => Err(format!("document {i}: {} is not {}", found[i], expected[i])),
     }
-}
-
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -9,6 +9,8 @@
 //! only stead is measured.
 #![allow(clippy::print_stdout)]
 
+#[path = "../../../bench/peers/median.rs"]
+mod median;
 #[path = "../../../bench/peers/peer.rs"]
 mod peer;
 
@@ -18,6 +20,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::Instant;
 
+use median::median;
 use peer::Peer;
 use stead_kernels::Isa;
 use stead_tensor::{Tensor, npy};
@@ -77,9 +80,4 @@ fn compare(found: &[f64], expected: &[f64]) -> Result<(), String> {
         None => Ok(()),
         Some(i) => Err(format!("row {i}: {} is not {}", found[i], expected[i])),
     }
-}
-
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
