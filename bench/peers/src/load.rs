@@ -119,7 +119,7 @@ impl Client {
 }
 
 /// Reads one answer with a content length; leaves nothing in the buffer.
-async fn http_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Vec<u8>> {
+pub async fn http_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Vec<u8>> {
     buffer.clear();
     let (head, length) = loop {
         if stream.read_buf(buffer).await? == 0 {

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! peers [engine|server] [--quick] --results FILE
+//! peers documents SPEC.json                             (clients of a search, a line of JSON for each number of them)
 //! peers batch [--quick]                                    (silero at batch 32, a line of JSON)
 //! peers echo|http|grpc PORT REQUEST_BYTES ANSWER_BYTES     (the bare servers, as child processes)
 //! ```
 
 mod bare;
+mod documents;
 mod engine;
 mod load;
 mod payload;
@@ -25,6 +27,11 @@ fn main() -> Result<()> {
         args.iter().map(String::as_str).collect::<Vec<_>>()[..]
     {
         return bare::serve(kind, port.parse()?, request.parse()?, answer.parse()?);
+    }
+    if let [task, spec] = &args[..]
+        && task == "documents"
+    {
+        return documents::run(spec.as_ref());
     }
     let has = |name: &str| args.iter().any(|a| a == name);
     let seconds = if has("--quick") { 0.5 } else { 5.0 };

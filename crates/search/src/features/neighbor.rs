@@ -134,11 +134,10 @@ fn query_vector(cx: &DocumentContext<'_>, name: &str, of: &TensorType) -> Result
         of.indexed().map(|(d, size)| format!("{}[{size}]", d.name)).collect();
     let kind = parse_type(&format!("tensor<float>({})", dimensions.join(",")))
         .map_err(|e| e.to_string())?;
-    let json = cx.query.query.inputs.get(name);
-    let json = json.ok_or_else(|| {
+    let value = cx.query.query.input(name, &kind).ok_or_else(|| {
         format!("nearestNeighbor takes query({name}), which the query does not give")
     })?;
-    let value = crate::rank::input_value(name, &kind, json).map_err(|e| e.to_string())?;
+    let value = value.map_err(|e| e.to_string())?;
     Ok(value.cells().doubles().into_owned())
 }
 

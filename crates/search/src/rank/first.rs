@@ -84,8 +84,7 @@ impl Ranking<'_> {
 
     /// The scores of the first phase of some documents, if something wants to know them; else NaN.
     pub(super) fn scores_of(&self, lids: &[u32]) -> Result<Vec<f64>, RankError> {
-        let wants = |source: &Source| matches!(source, Source::FirstPhase);
-        if lids.is_empty() || !self.plan.nodes.iter().any(|node| wants(&node.source)) {
+        if lids.is_empty() || !self.plan.names(|source| matches!(source, Source::FirstPhase)) {
             return Ok(vec![f64::NAN; lids.len()]);
         }
         self.scores("first-phase", self.plan.first.expression, &Frame::new(Rows::List(lids)))

@@ -27,6 +27,5 @@ pub use hits::RankedHit;
 pub(crate) use hits::descending;
 pub use phases::{Lists, Wanted};
 pub use plan::RankPlan;
-pub(crate) use query::input_value;
 pub use query::{PhaseOverride, RankQuery};
 pub use ranking::{RankOptions, Ranked};

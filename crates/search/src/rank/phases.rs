@@ -10,7 +10,7 @@ use super::diversity::{DiversityPlan, pick};
 use super::error::RankError;
 use super::explain::Explained;
 use super::hits::{Hit, RankedHit, rescale, sort, sort_first};
-use super::plan::{PhasePlan, RankPlan};
+use super::plan::{PhasePlan, RankPlan, Source};
 use super::query::RankQuery;
 use super::ranking::{FirstRanks, Frame, RankOptions, Ranked, Ranking};
 use crate::columns::{Computed, Rows, value};
@@ -131,7 +131,10 @@ impl Ranking<'_> {
 
     /// The documents of hits; from now on values that are computed may name their scores.
     fn places(&self, hits: &[Hit]) -> Vec<u32> {
-        self.first_scores.borrow_mut().extend(hits.iter().map(|hit| (hit.document, hit.first)));
+        if self.plan.names(|source| matches!(source, Source::FirstPhase)) {
+            let scores = hits.iter().map(|hit| (hit.document, hit.first));
+            self.first_scores.borrow_mut().extend(scores);
+        }
         hits.iter().map(|hit| hit.document).collect()
     }
 
@@ -156,10 +159,12 @@ impl Ranking<'_> {
         }
         let (best, rest) = hits.split_at_mut(count);
         let places = self.places(best);
-        let _ = self.first_ranks.set(FirstRanks {
-            ranks: places.iter().copied().zip(ranks).collect(),
-            max: best.first().map_or(f64::NEG_INFINITY, |hit| hit.score),
-        });
+        if self.plan.names(|s| matches!(s, Source::FirstPhaseRank | Source::FirstPhaseMax)) {
+            let _ = self.first_ranks.set(FirstRanks {
+                ranks: places.iter().copied().zip(ranks).collect(),
+                max: best.first().map_or(f64::NEG_INFINITY, |hit| hit.score),
+            });
+        }
         let scores =
             self.scores("second-phase", phase.expression, &Frame::new(Rows::List(&places)))?;
         let mut ranked = Vec::with_capacity(best.len());

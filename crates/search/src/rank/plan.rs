@@ -121,6 +121,11 @@ impl RankPlan {
         builder::plan(application, schema, profile, typed, files, models)
     }
 
+    /// Whether an expression names a value from such a source.
+    pub(super) fn names(&self, is_it: impl Fn(&Source) -> bool) -> bool {
+        self.nodes.iter().any(|node| is_it(&node.source))
+    }
+
     /// The type of documents that it ranks.
     #[must_use]
     pub fn documents(&self) -> &DocumentType {

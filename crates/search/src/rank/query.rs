@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
-use stead_expr::codec::json::from_json;
+use stead_expr::codec::json::{Form, from_json, to_json};
 use stead_expr::{Reason, TensorType, Value, compile, text_number};
 
 use super::error::RankError;
@@ -33,6 +33,8 @@ pub struct RankQuery {
     pub global_phase: PhaseOverride,
     /// The values of `query(name)`.
     pub inputs: BTreeMap<String, Json>,
+    /// Values of `query(name)` that are known as they are: those of stored documents. They stand before `inputs`.
+    pub values: BTreeMap<String, Value>,
     /// `ranking.properties.name`
     pub properties: BTreeMap<String, Json>,
     /// The operators `nearestNeighbor(field, name)` of `yql`.
@@ -145,7 +147,24 @@ impl RankQuery {
     /// A value as a text, as it would stand in the parameters of a request: a property of this name, or an input.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
-        self.properties.get(name).or_else(|| self.inputs.get(name)).map(text)
+        let found = || self.properties.get(name).or_else(|| self.inputs.get(name)).map(text);
+        self.values.get(name).map(ToString::to_string).or_else(found)
+    }
+
+    /// The value of an input of a type; nothing if the query does not give it.
+    pub(crate) fn input(&self, name: &str, kind: &TensorType) -> Option<Result<Value, RankError>> {
+        let Some(value) = self.values.get(name) else {
+            return self.inputs.get(name).map(|json| input_value(name, kind, json));
+        };
+        if kind.takes(value.kind()) {
+            return Some(Ok(value.clone()));
+        }
+        // Cells of another type become those of the input, as if the client had sent them.
+        let json = match value.as_double() {
+            Some(number) => Json::from(number),
+            None => to_json(value, Form::Short),
+        };
+        Some(input_value(name, kind, &json))
     }
 }
 
@@ -175,7 +194,7 @@ fn number(name: &str, json: &Json) -> Result<f64, RankError> {
 }
 
 /// The value of an input: a number, a tensor in one of the forms of JSON, or a literal in a text.
-pub(crate) fn input_value(name: &str, kind: &TensorType, json: &Json) -> Result<Value, RankError> {
+pub(super) fn input_value(name: &str, kind: &TensorType, json: &Json) -> Result<Value, RankError> {
     let fail = |text: String| RankError::Input { name: format!("query({name})"), text };
     if kind.is_double() {
         return match json {

@@ -13,7 +13,7 @@ use super::explain::Record;
 use super::hits::RankedHit;
 use super::memo::Memo;
 use super::plan::{Expression, RankPlan, Source};
-use super::query::{RankQuery, input_value};
+use super::query::RankQuery;
 use crate::columns::{Computed, Rows};
 use crate::features::{QueryContext, Run};
 use crate::matching::Matcher;
@@ -148,8 +148,8 @@ impl<'r> Ranking<'r> {
         match &node.source {
             Source::Input(name) => {
                 let input = &self.plan.inputs[name];
-                match (self.query.inputs.get(name), &input.default) {
-                    (Some(json), _) => input_value(name, &input.kind, json),
+                match (self.query.input(name, &input.kind), &input.default) {
+                    (Some(value), _) => value,
                     (None, Some(default)) => Ok(default.clone()),
                     (None, None) => {
                         let text = || format!("is a {} that the query does not give", input.kind);

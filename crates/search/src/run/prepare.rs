@@ -8,7 +8,7 @@ use stead_expr::codec::json::Form;
 use super::Searcher;
 use super::stored::resolve;
 use crate::query::{OrderBy, QueryTree, SearchCode, SearchError, Searches, build, sort_order};
-use crate::rank::{RankError, RankPlan, RankQuery, input_value};
+use crate::rank::{RankError, RankPlan, RankQuery};
 use crate::request::SearchRequest;
 use crate::result::Summary;
 use crate::yql::{self, Amount, Statement};
@@ -58,16 +58,15 @@ pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepar
     let parameters = |name: &str| request.values.get(name).map(str::to_owned);
     let mut tree = build(&statement, searches, &parameters)?;
     let mut rank = RankQuery { neighbors: statement.neighbors(), ..request.rank.clone() };
-    resolve(&mut rank.inputs, searcher.stored)?;
+    resolve(&mut rank, searcher.stored)?;
     for neighbor in &mut tree.neighbors {
         let name = &neighbor.input;
-        let json = rank.inputs.get(name).ok_or_else(|| {
+        let vector = rank.input(name, &neighbor.kind).ok_or_else(|| {
             SearchError::parameter(format!(
                 "nearestNeighbor({},{name}) takes query({name}), which the query does not give",
                 neighbor.attribute
             ))
         })?;
-        let vector = input_value(name, &neighbor.kind, json);
         neighbor.vector = Some(vector.map_err(ranking_error)?);
     }
     let order = sort_order(&statement.order, request.sorting.as_deref(), searches)?;

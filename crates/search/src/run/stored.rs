@@ -1,14 +1,12 @@
 //! Values of stored documents as inputs of queries.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 use stead_expr::Value;
-use stead_expr::codec::json::{Form, to_json};
 use stead_store::{Column, View};
 
 use crate::columns::value;
 use crate::query::SearchError;
+use crate::rank::RankQuery;
 
 /// The value of an attribute of a document as expressions have it; nothing if the document has none.
 #[must_use]
@@ -23,13 +21,13 @@ pub fn field_value(view: &View, id: &str, field: &str) -> Option<Value> {
     value(&column.attribute()?, kind, row)
 }
 
-/// Puts the values of stored documents in the place of inputs that name them: `document(id:ns:type::7).embedding`.
+/// Finds the values of stored documents that inputs name: `document(id:ns:type::7).embedding`.
 pub(super) fn resolve(
-    inputs: &mut BTreeMap<String, Json>,
+    query: &mut RankQuery,
     stored: &dyn Fn(&str, &str) -> Option<Value>,
 ) -> Result<(), SearchError> {
-    for (name, json) in inputs.iter_mut() {
-        let Json::String(text) = &*json else { continue };
+    for (name, json) in &query.inputs {
+        let Json::String(text) = json else { continue };
         let Some(inner) = text.trim().strip_prefix("document(") else { continue };
         let Some((id, field)) = inner.rsplit_once(").") else {
             return Err(SearchError::parameter(format!(
@@ -42,11 +40,7 @@ pub(super) fn resolve(
                 "input query({name}): there is no document {id:.80} with a value of {field:.60}"
             )));
         };
-        *json = match found.as_double() {
-            Some(number) => serde_json::Number::from_f64(number)
-                .map_or_else(|| Json::String(number.to_string()), Json::Number),
-            None => to_json(&found, Form::Short),
-        };
+        query.values.insert(name.clone(), found);
     }
     Ok(())
 }

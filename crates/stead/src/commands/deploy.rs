@@ -86,7 +86,7 @@ pub fn run(args: &DeployArgs) -> Result<(), Failure> {
 }
 
 /// A folder as a zip in a file that is gone when it is closed. What `.vespaignore` names stays out.
-fn pack(folder: &Path) -> Result<File, Failure> {
+pub fn pack(folder: &Path) -> Result<File, Failure> {
     let fail = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", folder.display()));
     let files = PackageFiles::open(folder).map_err(|e| fail(&e))?;
     let file = tempfile::tempfile().map_err(|e| fail(&e))?;

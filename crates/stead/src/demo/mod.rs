@@ -1,5 +1,6 @@
 //! `stead demo`: the models of the examples, served and asked.
 
+mod blog;
 mod models;
 mod stories;
 mod voice;
@@ -34,6 +35,9 @@ pub struct DemoArgs {
     port: u16,
 }
 
+/// How long an answer of this process may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let folder = models::unpack()?;
@@ -46,13 +50,16 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         ..ServerOptions::default()
     };
     serve::runtime()?.block_on(async {
-        let server = serve::start(NodeConfig::path(folder.config()), options).await?;
+        let deployments = tokio::task::block_in_place(|| blog::deploy(folder.path()))?;
+        let node = NodeConfig { deployments: Some(deployments), ..NodeConfig::path(folder.config()) };
+        let server = serve::start(node, options).await?;
         let (rest, grpc) = addresses(&server)?;
-        println!("stead serves four small models from its own binary.\n");
+        println!("stead serves a blog and four small models from its own binary.\n");
+        blog::recommend(rest)?;
+        voice::listen(rest)?;
         for story in stories::STORIES {
             tell(story, rest)?;
         }
-        voice::listen(rest)?;
         if args.once {
             server.drain(DRAIN).await;
             println!("The demo is over. Without --once it keeps serving, so that you can try for yourself.");
@@ -86,9 +93,23 @@ fn tell(story: &stories::Story, rest: SocketAddr) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The body of a good answer to a JSON body. The server's own threads answer while this one waits.
+/// The body of a good answer to a JSON body.
 fn post(rest: SocketAddr, path: &str, body: &str) -> Result<String, Failure> {
-    let send = || Target::at(rest).send("POST", path, body.as_bytes());
+    send(rest, "POST", path, body)
+}
+
+fn get(rest: SocketAddr, path: &str) -> Result<String, Failure> {
+    send(rest, "GET", path, "")
+}
+
+/// The server's own threads answer while this one waits.
+fn send(rest: SocketAddr, method: &str, path: &str, body: &str) -> Result<String, Failure> {
+    let bytes = body.as_bytes();
+    let length = bytes.len() as u64;
+    let send = || {
+        let body = (&mut &*bytes as &mut dyn std::io::Read, length);
+        Target::at(rest).send_body(method, path, "application/json", body, PATIENCE)
+    };
     let answer = tokio::task::block_in_place(send)?;
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     match answer.status {
@@ -110,6 +131,7 @@ fn shortened(text: &str) -> String {
 fn invitation(rest: SocketAddr, grpc: SocketAddr) -> String {
     format!(
         "Now it is your turn. The server keeps running (gRPC on {grpc}); Ctrl-C stops it.\n\n  \
+         curl -G http://{rest}/search/ --data-urlencode 'yql=select title from post where topic contains \"coffee\"'\n  \
          curl http://{rest}/v2/models/ranker\n  \
          curl -d '{{\"instances\": [[4.7, 320, 12, 24]]}}' http://{rest}/v1/models/ranker:predict\n  \
          curl http://{rest}/v1/models/sentiment/metadata\n  \

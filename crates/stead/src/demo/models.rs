@@ -22,6 +22,11 @@ const VAD_CONFIG: &str = include_str!("../../../../examples/voice-activity/confi
 pub struct Unpacked(PathBuf);
 
 impl Unpacked {
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// The configuration.
     pub fn config(&self) -> PathBuf {
         self.0.join("config.json")
@@ -30,7 +35,7 @@ impl Unpacked {
 
 impl Drop for Unpacked {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0); // a leftover of 1.3 MB in the temporary folder hurts nobody
+        let _ = std::fs::remove_dir_all(&self.0); // a leftover of some megabytes in the temporary folder hurts nobody
     }
 }
 

@@ -17,21 +17,21 @@ pub struct Story {
 /// The questions, one for each model.
 pub const STORIES: &[Story] = &[
     Story {
-        question: "1. Which restaurant should a guest see first?\n   The model `ranker` takes stars, number of reviews, \
+        question: "3. Which restaurant should a guest see first?\n   The model `ranker` takes stars, number of reviews, \
                    minutes to walk and the price of a meal.",
         path: "/v1/models/ranker:predict",
         body: include_str!("../../../../examples/quickstart/requests/ranker.json"),
         explain: ranking,
     },
     Story {
-        question: "2. Are these reviews happy?\n   The model `sentiment` takes word numbers (examples/quickstart/words.txt) of \
+        question: "4. Are these reviews happy?\n   The model `sentiment` takes word numbers (examples/quickstart/words.txt) of \
                    \"the soup was delicious and the staff was friendly\"\n   and \"we waited an hour and the food was cold\".",
         path: "/v2/models/sentiment/infer",
         body: include_str!("../../../../examples/quickstart/requests/sentiment.json"),
         explain: mood,
     },
     Story {
-        question: "3. Is a machine about to fail?\n   The model `bearing` takes 128 samples of a vibration sensor, here of three machines.",
+        question: "5. Is a machine about to fail?\n   The model `bearing` takes 128 samples of a vibration sensor, here of three machines.",
         path: "/v1/models/bearing:predict",
         body: include_str!("../../../../examples/quickstart/requests/bearing.json"),
         explain: machines,

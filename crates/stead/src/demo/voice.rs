@@ -27,7 +27,7 @@ pub const SEQUENCE: &str = "demo";
 pub fn listen(rest: SocketAddr) -> Result<(), Failure> {
     const PATH: &str = "/v2/models/vad/infer";
     println!(
-        "4. When does somebody speak?\n   The model `vad` has a memory. Each request is one step of a \
+        "2. When does somebody speak?\n   The model `vad` has a memory. Each request is one step of a \
          sequence and brings 512 new samples, 32 ms;\n   the server keeps the state in between."
     );
     println!("  POST http://{rest}{PATH}");
