@@ -29,6 +29,8 @@ pub enum Code {
     Unauthenticated,
     /// A limit of the server is reached.
     ResourceExhausted,
+    /// There is too much to do at the moment: the same works later.
+    Overloaded,
     /// The body is larger than the limit.
     PayloadTooLarge,
     /// The body's encoding or media type is not supported.
@@ -103,6 +105,7 @@ pub const CODES: &[CodeRow] = &[
     row(Code::PermissionDenied, "PERMISSION_DENIED", 7, 403, 403, (403, "BAD_REQUEST"), 403),
     row(Code::Unauthenticated, "UNAUTHENTICATED", 16, 401, 401, (401, "BAD_REQUEST"), 401),
     row(Code::ResourceExhausted, "RESOURCE_EXHAUSTED", 8, 429, 429, (507, "QUOTA_EXCEEDED"), 507),
+    row(Code::Overloaded, "RESOURCE_EXHAUSTED", 8, 429, 429, (429, "BAD_REQUEST"), 429),
     row(Code::PayloadTooLarge, "RESOURCE_EXHAUSTED", 8, 413, 413, (413, "BAD_REQUEST"), 413),
     row(Code::UnsupportedEncoding, "UNIMPLEMENTED", 12, 501, 415, (415, "BAD_REQUEST"), 415),
     row(

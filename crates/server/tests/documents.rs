@@ -5,6 +5,7 @@ mod common;
 
 use common::{Answer, Client, Fixture, zip};
 use serde_json::{Value, json};
+use stead_store::RoomOptions;
 
 const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0"><search/><document-api/></container>
@@ -334,4 +335,100 @@ fn scripts_run_when_documents_are_fed() {
     );
     assert_eq!(answer.status, 400);
     assert!(answer.text().contains("embed"), "{}", answer.text());
+}
+
+#[test]
+fn visits_stream_all_documents_with_what_goes_on_behind_them() {
+    let fixture = start();
+    // Enough that they are sent in several pieces.
+    for at in 0..1500 {
+        put(&fixture, &at.to_string(), &"title ".repeat(10), at, [0.0, 1.0]);
+    }
+    let lines = |parameters: &str| {
+        let accept = [("Accept", "application/jsonl")];
+        let path = format!("/document/v1/?stream=true&{parameters}");
+        let answer = fixture.send("GET", &path, &accept, b"");
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.header("content-type"), Some("application/jsonl; charset=UTF-8"));
+        let text = answer.text();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    let puts = |lines: &[Value]| {
+        let ids = lines.iter().filter_map(|line| line["put"].as_str());
+        ids.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let all = lines("");
+    assert_eq!(puts(&all).len(), 1500);
+    assert_eq!(all[0]["fields"]["year"], 0);
+    let end = json!({"continuation": {"percentFinished": 100.0}});
+    assert_eq!(all.last(), Some(&end));
+    let stats = json!({"sessionStats": {"documentCount": 1500}});
+    assert_eq!(all.get(all.len() - 2), Some(&stats));
+
+    // From a line on everything that comes behind it.
+    let at = all.iter().position(|line| line["continuation"]["token"].is_string()).unwrap();
+    let token = all[at]["continuation"]["token"].as_str().unwrap();
+    let rest = lines(&format!("continuation={token}"));
+    assert_eq!(puts(&rest), puts(&all[at..]));
+
+    let mut slices: Vec<String> =
+        (0..3).flat_map(|s| puts(&lines(&format!("slices=3&sliceId={s}&fieldSet=[id]")))).collect();
+    slices.sort();
+    slices.dedup();
+    assert_eq!(slices.len(), 1500);
+    let some = lines("selection=music.year%3C10&wantedDocumentCount=4");
+    assert_eq!(puts(&some).len(), 4);
+    assert!(some.last().unwrap()["continuation"]["token"].is_string());
+
+    let object = fixture.send("GET", "/document/v1/?stream=true", &[], b"").json();
+    assert_eq!(object["documentCount"], 1500);
+    assert_eq!(object["documents"].as_array().unwrap().len(), 1500);
+    assert_eq!(object["documents"][7]["id"], "id:ns:music::7");
+    for (parameters, message) in [
+        ("continuation=x", "continuation: 'x' is none of this server"),
+        ("fieldSet=music:x", "No such field 'x' in document type 'music'"),
+    ] {
+        let path = format!("/document/v1/?stream=true&{parameters}");
+        let answer = fixture.send("GET", &path, &[], b"");
+        let expected = json!({"pathId": "/document/v1/", "message": message});
+        assert_eq!((answer.status, answer.json()), (400, expected));
+    }
+}
+
+#[test]
+fn too_many_operations_at_once_are_refused_and_may_come_again() {
+    let room = RoomOptions { operations: 1, ..RoomOptions::default() };
+    let fixture = Fixture::deploying_with(tempfile::tempdir().unwrap(), room);
+    deploy(&fixture, SCHEMA);
+    let refused = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for feeder in 0..8 {
+            let (refused, address) = (&refused, fixture.http);
+            scope.spawn(move || {
+                let mut client = Client::connect(address);
+                for at in 0..50 {
+                    let path = format!("/document/v1/ns/music/docid/{feeder}-{at}");
+                    let body = json!({"fields": {"year": at}}).to_string();
+                    loop {
+                        let answer = client.send("POST", &path, &[], body.as_bytes());
+                        if answer.status == 200 {
+                            break;
+                        }
+                        assert_eq!(answer.status, 429, "{}", answer.text());
+                        let text =
+                            "Rejecting execution due to overload: 1 requests already enqueued";
+                        assert_eq!(answer.json()["message"], text);
+                        refused.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert!(refused.into_inner() > 0, "somebody was refused");
+    let found = search(&fixture, &json!({"yql": "select * from music where true"})).json();
+    assert_eq!(found["root"]["fields"]["totalCount"], 400, "nothing was lost");
+    let path = "/document/v1/ns/music/docid/?selection=true&cluster=music";
+    assert_eq!(fixture.send("DELETE", path, &[], b"").status, 200, "many at once wait for room");
+    let found = search(&fixture, &json!({"yql": "select * from music where true"})).json();
+    assert_eq!(found["root"]["fields"]["totalCount"], 0);
 }

@@ -7,7 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
-    bench, check, conformance, deploy, encode, inspect, query, rank, run, sequence, tensor,
+    bench, check, conformance, deploy, encode, feed, get, inspect, query, rank, run, sequence,
+    tensor, visit,
 };
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
@@ -31,11 +32,14 @@ pub fn command() -> Command {
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
         .subcommand(deploy::DeployArgs::augment_args(Command::new("deploy")))
         .subcommand(encode::EncodeArgs::augment_args(Command::new("encode")))
+        .subcommand(feed::FeedArgs::augment_args(Command::new("feed")))
+        .subcommand(get::GetArgs::augment_args(Command::new("get")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
         .subcommand(query::QueryArgs::augment_args(Command::new("query")))
         .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
         .subcommand(tensor::TensorArgs::augment_args(Command::new("tensor")))
+        .subcommand(visit::VisitArgs::augment_args(Command::new("visit")))
         .subcommand(demo::DemoArgs::augment_args(Command::new("demo")))
 }
 
@@ -82,11 +86,14 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "conformance" => conformance::run(&parsed(args)?),
         "deploy" => deploy::run(&parsed(args)?).map(|()| true),
         "encode" => encode::run(&parsed(args)?).map(|()| true),
+        "feed" => feed::run(&parsed(args)?),
+        "get" => get::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
         "query" => query::run(&parsed(args)?).map(|()| true),
         "rank" => rank::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),
         "tensor" => tensor::run(&parsed(args)?),
+        "visit" => visit::run(&parsed(args)?).map(|()| true),
         "demo" => demo::run(&parsed(args)?).map(|()| true),
         other => Err(Failure::usage(format!("no command `{other}`"))),
     }

@@ -3,7 +3,7 @@
 //! It speaks HTTP/1.0, in which an answer ends with its connection, so that proxies in between cannot choose a
 //! form that would have to be parsed.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -11,6 +11,9 @@ use crate::failure::Failure;
 
 /// How long a server may take to accept, and between two pieces of an answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a server may go through documents before it comes to one that is wanted.
+const PATIENCE_OF_STREAMS: Duration = Duration::from_secs(600);
 
 /// The largest answer that is read: far above every state, far below the memory of any machine.
 const MAX_ANSWER: u64 = 4 << 30;
@@ -111,12 +114,7 @@ impl Target {
         (body, length): (&mut dyn Read, u64),
         patience: Duration,
     ) -> Result<Answer, Failure> {
-        let none = |e: std::io::Error| {
-            Failure::failed(format!(
-                "no answer from {self}: {e}; is the server running (`stead serve`)? --target names \
-                 another one"
-            ))
-        };
+        let none = |e| self.silent(&e);
         let mut stream = self.connect(patience).map_err(none)?;
         let head = format!(
             "{method} {}{path} HTTP/1.0\r\nHost: {}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n",
@@ -135,6 +133,48 @@ impl Target {
                 Err(Failure::failed(format!("what {self} answered is not whole, or no HTTP")))
             }
         }
+    }
+
+    /// Asks for something that takes any number of pieces, and leaves the reading to the caller; the headers are those of the
+    /// request.
+    ///
+    /// # Errors
+    /// As [`Target::send`].
+    pub fn open(&self, path: &str, accept: &str) -> Result<(u16, impl BufRead + use<>), Failure> {
+        let none = |e| self.silent(&e);
+        let mut stream = self.connect(PATIENCE_OF_STREAMS).map_err(none)?;
+        let head = format!(
+            "GET {}{path} HTTP/1.0\r\nHost: {}\r\nAccept: {accept}\r\n\r\n",
+            self.prefix, self.authority,
+        );
+        stream.write_all(head.as_bytes()).map_err(none)?;
+        let mut reader = BufReader::with_capacity(1 << 16, stream);
+        let mut status = None;
+        loop {
+            let mut line = String::new();
+            // No header is longer.
+            let read = reader.by_ref().take(1 << 16).read_line(&mut line).map_err(none)?;
+            if read == 0 {
+                return Err(Failure::failed(format!(
+                    "what {self} answered is not whole, or no HTTP"
+                )));
+            }
+            let line = line.trim_end();
+            match status {
+                None => {
+                    status = line.split(' ').nth(1).and_then(|code| code.parse().ok()).or(Some(0))
+                }
+                Some(status) if line.is_empty() => return Ok((status, reader)),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn silent(&self, error: &std::io::Error) -> Failure {
+        Failure::failed(format!(
+            "no answer from {self}: {error}; is the server running (`stead serve`)? --target names \
+             another one"
+        ))
     }
 
     fn connect(&self, patience: Duration) -> std::io::Result<TcpStream> {

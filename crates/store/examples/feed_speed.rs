@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for at in 0..count {
         take(&room);
         let (room, latencies, sent) = (room.clone(), latencies.clone(), Instant::now());
-        store.submit("post", put(at, &vectors)?, move |outcome| {
+        store.feed("post", put(at, &vectors)?, move |outcome| {
             let took = if outcome.is_ok() { sent.elapsed().as_micros() as u64 } else { u64::MAX };
             latencies[at as usize].store(took, Ordering::Relaxed);
             *room.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;

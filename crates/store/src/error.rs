@@ -57,6 +57,12 @@ pub enum StoreError {
         /// The attribute, or `documents`.
         what: String,
     },
+    /// There is no room for another operation now; later there is (Vespa's text, `DocumentV1ApiHandler`).
+    #[error("Rejecting execution due to overload: {operations} requests already enqueued")]
+    Busy {
+        /// Operations that are not yet done.
+        operations: usize,
+    },
     /// A document or update that the scripts of its type cannot take (Vespa's texts, `IndexingProcessor` and `DocumentScript`).
     #[error("Operation on '{document}' contains invalid input: {text}")]
     Input {

@@ -55,9 +55,12 @@ pub use columns::{
     Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TensorColumn, TextList,
 };
 pub use documents::Documents;
-pub use durable::{Outcome, RecordError, SnapshotOptions, SnapshotStats, Store, StoreOptions};
+pub use durable::{
+    Outcome, RecordError, RoomOptions, SnapshotOptions, SnapshotStats, Store, StoreOptions,
+};
 pub use error::{FeedError, StoreError};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
+pub use json::Objects;
 pub use kind::{AttributeColumn, DataType, DocumentType, StructType};
 pub use live::{AttributeView, Bits, Block, Collection, Reader, View};
 pub use operation::{Action, Operation};

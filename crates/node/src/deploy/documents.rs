@@ -7,7 +7,8 @@ use std::sync::{Arc, RwLock, TryLockError};
 use stead_app::application::Application;
 use stead_log::{DiskIo, LogError, SystemRng};
 use stead_store::{
-    DocumentType, NoEmbedder, Operation, Outcome, Reader, Scripts, Store, StoreError, StoreOptions,
+    DocumentType, NoEmbedder, Operation, Outcome, Reader, RoomOptions, Scripts, Store, StoreError,
+    StoreOptions,
 };
 
 use super::upload::failed;
@@ -19,6 +20,7 @@ pub(super) type Readers = BTreeMap<String, Reader>;
 /// The documents below a folder, of the types of one application at a time.
 pub(super) struct Documents {
     folder: PathBuf,
+    room: RoomOptions,
     /// None before the first application, and where opening it again failed.
     store: RwLock<Option<Store>>,
 }
@@ -60,8 +62,8 @@ pub(super) fn check_scripts(application: &Application) -> Result<(), Error> {
 }
 
 impl Documents {
-    pub(super) fn new(folder: &Path) -> Documents {
-        Documents { folder: folder.to_owned(), store: RwLock::new(None) }
+    pub(super) fn new(folder: &Path, room: RoomOptions) -> Documents {
+        Documents { folder: folder.to_owned(), room, store: RwLock::new(None) }
     }
 
     fn open(&self, application: &Application) -> Result<Store, Error> {
@@ -69,7 +71,7 @@ impl Documents {
             DiskIo::new(&self.folder).map_err(|e| failed("make the folder of documents", &e))?;
         let scripts = types(application);
         let kinds = scripts.iter().map(|scripts| scripts.kind().clone()).collect();
-        let options = StoreOptions { scripts, ..StoreOptions::default() };
+        let options = StoreOptions { scripts, room: self.room, ..StoreOptions::default() };
         Store::open(Arc::new(io), Arc::new(SystemRng), kinds, options)
             .map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))
     }
@@ -130,6 +132,7 @@ fn readers(store: &Store) -> Readers {
 fn refused(error: StoreError) -> Error {
     let code = match &error {
         StoreError::Type(_) | StoreError::Input { .. } => Code::InvalidArgument,
+        StoreError::Busy { .. } => Code::Overloaded,
         StoreError::Full { .. } => Code::ResourceExhausted,
         StoreError::Log(LogError::TooLarge { .. }) => Code::PayloadTooLarge,
         _ => Code::Internal,

@@ -22,7 +22,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwapOption;
 use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
-use stead_store::{Operation, Outcome};
+use stead_store::{Operation, Outcome, RoomOptions};
 
 use crate::{Code, Error};
 use documents::Documents;
@@ -65,7 +65,15 @@ impl Deployments {
     /// # Errors
     /// When another process holds the folder, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Arc<Deployments>, Error> {
-        let documents = Documents::new(&folder.join("documents"));
+        Deployments::open_with(folder, RoomOptions::default())
+    }
+
+    /// [`Deployments::open`] with a bound of its own for operations that are not yet done.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with(folder: &Path, room: RoomOptions) -> Result<Arc<Deployments>, Error> {
+        let documents = Documents::new(&folder.join("documents"), room);
         let folder = Folder::open(&folder.join("applications"))?;
         let mut sessions =
             Sessions { list: folder.sessions()?, active: folder.active()?, folder, ready: None };
@@ -227,7 +235,7 @@ impl Deployments {
     /// Does an operation with a document of a type. `done` is called once, when it is durable and the next search sees it.
     ///
     /// # Errors
-    /// [`Code::Unavailable`] while an application is being activated and where documents cannot be fed; types that are not
+    /// [`Code::Overloaded`] when too many are not yet done; [`Code::Unavailable`] while an application is being activated and where documents cannot be fed; types that are not
     /// there; and what the disk refuses.
     pub fn submit(
         &self,

@@ -3,10 +3,12 @@
 mod body;
 mod reply;
 mod route;
+mod stream;
 
 pub use body::{Encoding, LARGE, Pieces, decode};
 pub use reply::{CorsHeaders, Dialect, INFERENCE_HEADER, Reply};
 pub use route::{ModelPart, Route, TfsCall, V1, V2, percent_decode, route};
+pub use stream::{ReplyBody, Stream};
 
 use crate::admin;
 use crate::fault::Fault;
@@ -17,7 +19,6 @@ use crate::{kserve, metrics, tfserving, vespa};
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Request, Response};
-use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -149,7 +150,7 @@ pub async fn handle(
     unread: Unread,
     peer: Option<IpAddr>,
     request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Result<Response<ReplyBody>, Infallible> {
     let started = Instant::now();
     let (parts, incoming) = request.into_parts();
     let path = parts.uri.path();

@@ -1,5 +1,6 @@
 //! Answers, and what is done to all of them: error bodies, compression, CORS.
 
+use super::stream::{ReplyBody, Stream};
 use crate::fault::Fault;
 use crate::options::CorsOptions;
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, VARY,
 };
 use http::{Response, StatusCode};
-use http_body_util::Full;
+use http_body_util::{Either, Full};
 use serde::Serialize;
 use std::io::Write;
 use stead_node::{Code, Error};
@@ -50,7 +51,7 @@ impl Dialect {
 }
 
 /// An answer before the headers that all have.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Reply {
     /// The status.
     pub status: StatusCode,
@@ -60,12 +61,15 @@ pub struct Reply {
     pub body: Bytes,
     /// Bytes of JSON in the body, when binary tensors follow.
     pub json_len: Option<usize>,
+    /// What the body is in the place of `body`, if it is made while it is sent; it is not compressed.
+    pub stream: Option<Stream>,
 }
 
 impl Reply {
     /// 200 without a body.
     pub fn empty() -> Reply {
-        Reply { status: StatusCode::OK, content_type: TEXT, body: Bytes::new(), json_len: None }
+        let (body, content_type) = (Bytes::new(), TEXT);
+        Reply { status: StatusCode::OK, content_type, body, json_len: None, stream: None }
     }
 
     /// 200 with JSON text.
@@ -129,7 +133,7 @@ impl Reply {
     }
 
     /// The answer as hyper sends it, compressed when the client takes it and it pays.
-    pub fn into_response(self, accept_encoding: Option<&str>) -> Response<Full<Bytes>> {
+    pub fn into_response(self, accept_encoding: Option<&str>) -> Response<ReplyBody> {
         let accepted = if self.body.len() < MIN_COMPRESSED { None } else { accept_encoding };
         let (body, encoding) = match accepted.and_then(Accepted::from_header) {
             Some(Accepted::Gzip) => (gzip(&self.body), Some("gzip")),
@@ -140,7 +144,11 @@ impl Reply {
             Some(body) => (body, encoding),
             None => (self.body, None),
         };
-        let mut response = Response::new(Full::new(body));
+        let body = match self.stream {
+            Some(stream) => Either::Right(stream),
+            None => Either::Left(Full::new(body)),
+        };
+        let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.content_type);

@@ -10,6 +10,7 @@ use stead_app::Source;
 use stead_node::{Deployments, Embedded, NodeConfig};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, serve};
+use stead_store::RoomOptions;
 use stead_tensor::DType;
 use tempfile::TempDir;
 
@@ -160,7 +161,12 @@ impl Fixture {
 
     /// A server that deploys to `folder`.
     pub fn deploying(folder: TempDir) -> Fixture {
-        let deployments = Deployments::open(folder.path()).unwrap();
+        Fixture::deploying_with(folder, RoomOptions::default())
+    }
+
+    /// [`Fixture::deploying`] with room for so many operations that are not yet done.
+    pub fn deploying_with(folder: TempDir, room: RoomOptions) -> Fixture {
+        let deployments = Deployments::open_with(folder.path(), room).unwrap();
         let config =
             NodeConfig { deployments: Some(deployments), ..NodeConfig::new(Source::Nothing) };
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
@@ -319,11 +325,37 @@ impl Client {
         let length = headers.iter().find(|(n, _)| n == "content-length");
         let length: usize = length.map_or(0, |(_, v)| v.parse().unwrap());
         let length = if head || status == 100 { 0 } else { length };
+        if headers.iter().any(|(n, v)| n == "transfer-encoding" && v == "chunked") && !head {
+            return Some(Answer { status, headers, body: self.chunks()? });
+        }
         while self.buffer.len() < length {
             self.fill()?;
         }
         let body = self.buffer.drain(..length).collect();
         Some(Answer { status, headers, body })
+    }
+
+    /// A body in chunks, as RFC 9112 has them.
+    fn chunks(&mut self) -> Option<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let end = loop {
+                match self.buffer.windows(2).position(|w| w == b"\r\n") {
+                    Some(at) => break at,
+                    None => self.fill()?,
+                }
+            };
+            let size = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
+            let size = usize::from_str_radix(&size, 16).unwrap();
+            while self.buffer.len() < end + 2 + size + 2 {
+                self.fill()?;
+            }
+            body.extend_from_slice(&self.buffer[end + 2..end + 2 + size]);
+            self.buffer.drain(..end + 2 + size + 2);
+            if size == 0 {
+                return Some(body);
+            }
+        }
     }
 
     fn fill(&mut self) -> Option<()> {

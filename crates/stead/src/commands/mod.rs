@@ -6,6 +6,8 @@ pub mod conformance;
 pub mod deploy;
 pub mod encode;
 mod explain;
+pub mod feed;
+pub mod get;
 pub mod inspect;
 pub mod query;
 pub mod rank;
@@ -14,5 +16,6 @@ pub mod sequence;
 pub mod tensor;
 mod text;
 mod tokenizer;
+pub mod visit;
 
 pub(crate) mod prepare;

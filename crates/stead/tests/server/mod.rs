@@ -1,11 +1,11 @@
-//! The program as a user starts it.
-#![allow(dead_code, clippy::unwrap_used)]
+//! A server process over a folder.
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses its part; a panic in a test is its report
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Runs the program to its end.
+/// Runs the command to its end.
 pub fn stead(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_stead")).args(args).output().unwrap()
 }
@@ -19,17 +19,29 @@ pub fn free_port() -> String {
 /// A server over a folder; it is killed when it is dropped.
 pub struct Server {
     child: Child,
-    /// Where it takes deployments.
-    pub deploy: String,
+    ports: [String; 2],
     /// Where it answers queries.
     pub query: String,
+    /// Where it takes deployments.
+    pub deploy: String,
 }
 
 impl Server {
+    /// Starts one.
     pub fn start(data: &Path) -> Server {
-        let (rest, deploy) = (free_port(), free_port());
+        Server::at(data, [free_port(), free_port()])
+    }
+
+    /// Kills it and starts another one on the same ports.
+    pub fn again(self, data: &Path) -> Server {
+        let ports = self.ports.clone();
+        drop(self);
+        Server::at(data, ports)
+    }
+
+    fn at(data: &Path, ports: [String; 2]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stead"))
-            .args(["serve", "--rest_port", &rest, "--deploy_port", &deploy, "--data"])
+            .args(["serve", "--rest_port", &ports[0], "--deploy_port", &ports[1], "--data"])
             .arg(data)
             .stderr(Stdio::piped())
             .spawn()
@@ -39,8 +51,8 @@ impl Server {
         let deploy = line.unwrap().split_once("deployments on ").unwrap().1.to_owned();
         // Somebody must read on, or the server would stop when the pipe is full.
         std::thread::spawn(move || lines.for_each(drop));
-        let query = format!("http://127.0.0.1:{rest}");
-        Server { child, deploy, query }
+        let query = format!("http://127.0.0.1:{}", ports[0]);
+        Server { child, ports, query, deploy }
     }
 }
 

@@ -12,11 +12,13 @@ mod open;
 mod options;
 mod record;
 mod resolve;
+mod room;
 mod snapshot;
 mod store;
 mod writer;
 
 pub use options::{SnapshotOptions, StoreOptions};
 pub use record::RecordError;
+pub use room::RoomOptions;
 pub use snapshot::SnapshotStats;
 pub use store::{Outcome, Store};

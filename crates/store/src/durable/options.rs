@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use stead_log::{Clock, LogOptions, SystemClock};
 
+use super::room::RoomOptions;
 use crate::indexing::Scripts;
 
 /// How a store keeps its documents.
@@ -17,6 +18,8 @@ pub struct StoreOptions {
     pub scripts: Vec<Scripts>,
     /// When snapshots are taken.
     pub snapshots: SnapshotOptions,
+    /// What operations that are not yet done may come to.
+    pub room: RoomOptions,
 }
 
 /// When snapshots are taken, besides when [somebody asks](Store::snapshot) and when the store is closed.
@@ -44,7 +47,9 @@ impl Default for StoreOptions {
             // The longest document as JSON is 64 MiB; its bytes are fewer.
             max_record_bytes: 64 << 20,
             segment_bytes: 128 << 20,
-            queue_bytes: 64 << 20,
+            // All that there is room for, so that nobody waits who submits: the bytes that fill it, one record more, and what
+            // the log counts for each.
+            queue_bytes: 256 << 20,
             ..LogOptions::default()
         };
         let snapshots = SnapshotOptions::default();
@@ -53,6 +58,7 @@ impl Default for StoreOptions {
             clock: Arc::new(SystemClock::default()),
             scripts: Vec::new(),
             snapshots,
+            room: RoomOptions::default(),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::open::{Opened, open};
 use super::options::StoreOptions;
 use super::record::{Record, encode};
 use super::resolve::{Refusal, Resolver};
+use super::room::{Permit, Room};
 use super::snapshot::{Keeper, Shared, SnapshotStats};
 use super::writer::{Durable, Message, Pending, Snapshots, Writer};
 use crate::error::StoreError;
@@ -49,6 +50,7 @@ pub struct Store {
     recovery: Recovery,
     damaged: Vec<StoreError>,
     clock: Arc<dyn Clock>,
+    room: Arc<Room>,
     /// What the chance of the next operation's scripts begins with.
     seed: AtomicU64,
 }
@@ -117,6 +119,7 @@ impl Store {
             recovery,
             damaged,
             clock: options.clock,
+            room: Room::new(options.room),
             seed: AtomicU64::new(seed),
         })
     }
@@ -191,11 +194,41 @@ impl Store {
     /// that it had.
     ///
     /// # Errors
-    /// [`StoreError::Type`], [`StoreError::Input`], and what the log answers; `done` is not called then.
+    /// [`StoreError::Busy`] where [`StoreOptions::room`] is taken, [`StoreError::Type`], [`StoreError::Input`], and what the log
+    /// answers; `done` is not called then.
     pub fn submit(
         &self,
         name: &str,
+        operation: Operation,
+        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        self.enter(name, operation, self.room.try_enter()?, done)
+    }
+
+    /// [`Store::submit`] that waits while there is no room. Not for `done` of another operation, which all others wait for.
+    ///
+    /// # Errors
+    /// As [`Store::submit`], but for [`StoreError::Busy`].
+    pub fn feed(
+        &self,
+        name: &str,
+        operation: Operation,
+        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        self.enter(name, operation, self.room.enter(), done)
+    }
+
+    /// Operations that were submitted and are not yet done.
+    #[must_use]
+    pub fn operations_in_flight(&self) -> usize {
+        self.room.operations()
+    }
+
+    fn enter(
+        &self,
+        name: &str,
         mut operation: Operation,
+        mut permit: Permit,
         done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
         let now = self.clock.wall().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs() as i64);
@@ -238,6 +271,12 @@ impl Store {
         let payload = encode(&stored.kind, &record);
         let bytes = payload.len();
         let (number, sender) = (stored.number, pending.sender().ok_or(StoreError::Closed)?);
+        permit.add(payload.len());
+        // Whoever is told finds room for what follows.
+        let done: Done = Box::new(move |outcome| {
+            drop(permit);
+            done(outcome);
+        });
         let lsn = log.append(payload, move |durable| {
             // The applier lives as long as the log has callbacks to call.
             let _ = sender.send(Message::Durable(Durable { number, record, durable, bytes, done }));
@@ -252,7 +291,7 @@ impl Store {
     /// As [`Store::submit`], and what `done` would have got.
     pub fn submit_wait(&self, name: &str, operation: Operation) -> Result<Outcome, StoreError> {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        self.submit(name, operation, move |outcome| {
+        self.feed(name, operation, move |outcome| {
             let _ = sender.send(outcome);
         })?;
         receiver.recv().unwrap_or(Err(StoreError::Closed))

@@ -7,4 +7,4 @@ mod update;
 mod value;
 
 pub(crate) use operation::{Put, read_operation, read_put};
-pub(crate) use split::Objects;
+pub use split::Objects;

@@ -8,7 +8,8 @@ use crate::error::FeedError;
 pub(crate) const MAX_DOCUMENT: usize = 64 << 20;
 
 /// The objects of a stream.
-pub(crate) struct Objects<R> {
+#[derive(Debug)]
+pub struct Objects<R> {
     reader: R,
     line: usize,
     /// Whether they stand in an array, and whether that has ended.
@@ -20,13 +21,18 @@ pub(crate) struct Objects<R> {
 }
 
 impl<R: BufRead> Objects<R> {
-    pub(crate) fn new(reader: R) -> Objects<R> {
+    /// Those of a reader.
+    pub fn new(reader: R) -> Objects<R> {
         let (in_array, is_behind, object) = (false, false, Vec::new());
         Objects { reader, line: 1, in_array, is_behind, bytes: 0, object }
     }
 
     /// The next object with its line; nothing at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>, FeedError> {
+    ///
+    /// # Errors
+    /// When the stream cannot be read, and where something else than an object stands, or one that does not end or is too long.
+    #[allow(clippy::should_implement_trait)] // What it gives lies in the stream.
+    pub fn next(&mut self) -> Result<Option<(usize, &[u8])>, FeedError> {
         let (mut begin, mut depth, mut in_text, mut escaped) = (0, 0_usize, false, false);
         self.object.clear();
         loop {

@@ -5,6 +5,9 @@ use crate::http::Reply;
 use http::{HeaderValue, StatusCode};
 use stead_search::result::Item;
 
+/// The media type of answers.
+pub const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json; charset=UTF-8");
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -16,6 +19,15 @@ pub struct Failure {
 impl Failure {
     pub fn new(status: u16, message: impl Into<String>) -> Failure {
         Failure { status, message: message.into(), id: None }
+    }
+
+    /// Whether the same works later.
+    pub fn is_overload(&self) -> bool {
+        self.status == 429
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// The same, of a document.
@@ -47,8 +59,7 @@ pub fn reply(status: u16, path_id: &str, id: Option<&str>, more: Vec<(String, It
     members.extend(id.map(|id| ("id".to_owned(), Item::text(id))));
     members.extend(more);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let content_type = HeaderValue::from_static("application/json; charset=UTF-8");
-    Reply { status, content_type, ..Reply::json(Item::Map(members).json()) }
+    Reply { status, content_type: CONTENT_TYPE, ..Reply::json(Item::Map(members).json()) }
 }
 
 /// The answer to OPTIONS.

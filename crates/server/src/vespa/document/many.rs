@@ -3,12 +3,15 @@
 use super::Call;
 use super::answer::{Failure, reply};
 use super::one::object;
+use super::parameters::MAX_WANTED;
+use super::walk;
 use crate::http::{Reply, blocking};
 use futures_util::future::try_join_all;
+use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use stead_search::result::Item;
-use stead_store::{Action, FieldValue, Operation, Selected};
+use stead_store::{Action, FieldValue, Operation};
 
 /// How long one request goes through documents, whether it finds any or not; a continuation goes on behind.
 const BUDGET: Duration = Duration::from_secs(5);
@@ -31,7 +34,7 @@ struct Page {
 
 impl Call {
     pub(super) fn visit(&self) -> Result<Reply, Failure> {
-        let page = self.page(self.parameters.wanted)?;
+        let page = self.page(self.parameters.wanted.unwrap_or(1).clamp(1, MAX_WANTED))?;
         let mut documents = Vec::new();
         for found in &page.found {
             let view = self.view(&found.kind)?;
@@ -74,7 +77,8 @@ impl Call {
         let page = blocking(move || call.page(MAX_WRITES)).await??;
         let operations: Vec<Operation> =
             page.found.iter().map(|found| operation(&self, found)).collect::<Result<_, _>>()?;
-        try_join_all(operations.into_iter().map(|operation| self.apply(operation))).await?;
+        try_join_all(operations.into_iter().map(|operation| self.apply_when_free(operation)))
+            .await?;
         Ok(reply(200, &self.path_id, None, page.members()))
     }
 
@@ -83,44 +87,18 @@ impl Call {
         is_there.then_some(()).ok_or_else(|| Failure::new(400, text()))
     }
 
-    /// The next documents of the types that the path leads to. The continuation is the number of the type and of
-    /// the document to go on with; documents that are put meanwhile may be met or not.
+    /// The next documents.
     fn page(&self, wanted: usize) -> Result<Page, Failure> {
-        let (begin, now) = (Instant::now(), SystemTime::now());
-        let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        let kinds = self.deployed.kinds().filter(|(kind, cluster)| {
-            let is_kind = self.path.kind.as_ref().is_none_or(|(_, wanted)| wanted == kind);
-            is_kind && self.parameters.cluster.as_deref().is_none_or(|wanted| wanted == *cluster)
-        });
-        let (first, from) = match &self.parameters.continuation {
-            None => (0, 0),
-            Some(text) => continuation(text)?,
+        let begin = Instant::now();
+        let list = RefCell::new(Vec::new());
+        let mut goes_on = |_| list.borrow().len() < wanted && begin.elapsed() <= BUDGET;
+        let mut found = |found: walk::Found<'_>| {
+            let (kind, id) = (found.view.kind().name().to_owned(), found.id.to_owned());
+            list.borrow_mut().push(Found { kind, id, fields: found.fields });
+            Ok(())
         };
-        let (slices, slice) = self.parameters.slice;
-        let prefix = self.path.prefix();
-        let mut found = Vec::new();
-        for (number, (kind, _)) in kinds.enumerate().skip(first) {
-            let view = self.view(kind)?;
-            let from = if number == first { from } else { 0 };
-            for lid in view.lids().skip_while(|lid| *lid < from) {
-                if found.len() == wanted || begin.elapsed() > BUDGET {
-                    return Ok(Page { found, next: Some(format!("{number:x}-{lid:x}")) });
-                }
-                let (Some(id), true) = (view.id(lid), u64::from(lid) % slices == slice) else {
-                    continue;
-                };
-                if !id.starts_with(&prefix) {
-                    continue;
-                }
-                let Some(fields) = view.fields(lid) else { continue };
-                let document = Selected { kind: view.kind(), id, fields: &fields, now: now as i64 };
-                let selection = self.parameters.selection.as_ref();
-                if selection.is_none_or(|selection| selection.selects(&document)) {
-                    found.push(Found { kind: kind.to_owned(), id: id.to_owned(), fields });
-                }
-            }
-        }
-        Ok(Page { found, next: None })
+        let next = self.walk(&mut goes_on, &mut found)?.map(|place| place.to_string());
+        Ok(Page { found: list.into_inner(), next })
     }
 }
 
@@ -131,13 +109,4 @@ impl Page {
         members.extend(self.next.map(|next| ("continuation".to_owned(), Item::Text(next))));
         members
     }
-}
-
-fn continuation(text: &str) -> Result<(usize, u32), Failure> {
-    let parts = text.split_once('-');
-    let numbers = parts.and_then(|(kind, lid)| {
-        Some((usize::from_str_radix(kind, 16).ok()?, u32::from_str_radix(lid, 16).ok()?))
-    });
-    numbers
-        .ok_or_else(|| Failure::new(400, format!("continuation: '{text}' is none of this server")))
 }

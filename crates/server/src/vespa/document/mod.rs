@@ -6,6 +6,8 @@ mod many;
 mod one;
 mod parameters;
 mod path;
+mod stream;
+mod walk;
 
 pub use path::ROOT;
 
@@ -90,6 +92,7 @@ async fn call(
             let body = body.read(&shared.options).await.map_err(Failure::from)?;
             call.write(method, id, &body).await
         }
+        (None, &Method::GET) if call.parameters.stream => call.stream(body.accept()),
         (None, &Method::GET) => crate::http::blocking(move || call.visit()).await?,
         (None, &Method::DELETE) => call.remove_selected().await,
         (None, &Method::PUT) => {

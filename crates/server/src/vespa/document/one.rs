@@ -6,9 +6,13 @@ use super::parameters::Parameters;
 use crate::http::Reply;
 use http::Method;
 use serde_json::{Map, Value};
+use std::time::{Duration, Instant};
 use stead_search::result::{Item, item_of};
 use stead_store::{Action, DocumentType, FieldValue, Operation, Outcome, View};
 use tokio::sync::oneshot;
+
+/// Between two tries of an operation that there was no room for: a group of the log takes about as long.
+const PAUSE: Duration = Duration::from_millis(5);
 
 impl Call {
     /// The documents of the type that the path names, as they are now.
@@ -106,6 +110,21 @@ impl Call {
             Ok(Ok(outcome)) => Ok(outcome?),
             Ok(Err(_)) => Err(Failure::new(500, "the operation ended without an answer")),
             Err(_) => Err(Failure::new(504, "Timeout after the operation was sent")),
+        }
+    }
+
+    /// [`Call::apply`] that tries again while there is too much to do: who asks for many at once cannot ask for some of them again.
+    pub(super) async fn apply_when_free(&self, operation: Operation) -> Result<Outcome, Failure> {
+        let begin = Instant::now();
+        loop {
+            match self.apply(operation.clone()).await {
+                Err(failure)
+                    if failure.is_overload() && begin.elapsed() < self.parameters.timeout =>
+                {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                answer => return answer,
+            }
         }
     }
 

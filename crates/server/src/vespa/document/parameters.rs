@@ -30,6 +30,7 @@ const TABLE: [(&str, Effect); 24] = [
     ("wantedDocumentCount", Effect::Read),
     ("slices", Effect::Read),
     ("sliceId", Effect::Read),
+    ("stream", Effect::Read),
     ("timeout", Effect::Read),
     ("route", Effect::Ignored),
     ("tracelevel", Effect::Ignored),
@@ -38,15 +39,14 @@ const TABLE: [(&str, Effect); 24] = [
     ("timeChunk", Effect::Ignored),
     ("bucketSpace", Effect::Ignored),
     ("streamId", Effect::Ignored),
-    ("stream", Effect::Refused),
     ("destinationCluster", Effect::Refused),
     ("fromTimestamp", Effect::Refused),
     ("toTimestamp", Effect::Refused),
     ("includeRemoves", Effect::Refused),
 ];
 
-/// The most documents of one answer to a visit.
-const MAX_WANTED: usize = 1024;
+/// The most documents of one answer to a visit that is no stream.
+pub const MAX_WANTED: usize = 1024;
 
 /// How long an operation may take without `timeout` (Vespa's).
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -62,10 +62,13 @@ pub struct Parameters {
     pub tensors: Form,
     pub selection: Option<Selection>,
     pub continuation: Option<String>,
-    pub wanted: usize,
+    pub wanted: Option<usize>,
+    pub stream: bool,
     /// How many slices, and which.
     pub slice: (u64, u64),
     pub timeout: Duration,
+    /// Whether the request says a timeout.
+    pub has_timeout: bool,
 }
 
 impl Parameters {
@@ -121,7 +124,9 @@ impl Parameters {
             tensors,
             selection: selection("selection")?,
             continuation: text("continuation").map(str::to_owned),
-            wanted: (number("wantedDocumentCount")?.unwrap_or(1) as usize).clamp(1, MAX_WANTED),
+            wanted: number("wantedDocumentCount")?.map(|wanted| wanted as usize),
+            stream: switch("stream")? == Some(true),
+            has_timeout: text("timeout").is_some(),
             slice: (slices, slice),
             timeout: text("timeout").map_or(Ok(TIMEOUT), |v| {
                 time(v).ok_or_else(|| bad(format!("timeout: expected a time, found '{v}'")))
@@ -166,7 +171,7 @@ mod tests {
     #[test]
     fn what_is_not_read_is_named() {
         for (query, message) in [
-            ("stream=true", "the request property 'stream' is not supported"),
+            ("includeRemoves=true", "the request property 'includeRemoves' is not supported"),
             ("route=", "Expected non-empty value for request property 'route'"),
             ("wanted=1", "Unknown request property 'wanted'"),
             ("slices=2&sliceId=2", "sliceId: expected a number below slices, 2, found 2"),
