@@ -29,12 +29,12 @@ fuzz_target!(|data: &[u8]| {
     let Ok(request) = SearchRequest::new(pairs, &application.query_profiles) else { return };
     let documents = Documents::read(DocumentType::new(schema), DOCUMENTS.as_bytes(), &mut |_| {});
     let documents = documents.expect("documents of the schema");
-    let plans = |name: &str| {
+    let plans = |_: &str, name: &str| {
         RankPlan::new(&application, schema, name, &compiled["d"], &files, &models).map(Arc::new)
     };
     let stored = |id: &str, field: &str| field_value(documents.view(), id, field);
     let searcher = Searcher { schema, view: documents.view(), cluster: "c", stored: &stored, plans: &plans };
-    let result = search(searcher, &request, RankOptions { now: 0.0, seed: 1 });
+    let result = search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 });
     assert!(result.hits.len() <= 2 && result.total <= 2);
     let json = render(&result, Format::Json);
     let _valid: serde_json::Value = serde_json::from_slice(&json).expect("JSON");

@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let known =
         [("unranked", plan("unranked")?), ("vectors", plan("vectors")?), ("close", plan("close")?)];
-    let plans = |name: &str| {
+    let plans = |_: &str, name: &str| {
         let found = known.iter().find(|(n, _)| *n == name).map(|(_, plan)| plan.clone());
         found.ok_or_else(|| RankError::Query(format!("no profile {name}")))
     };
@@ -107,7 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
             let begin = Instant::now();
             let request = SearchRequest::new(pairs, &application.query_profiles)?;
-            let result = search(searcher, &request, RankOptions { now: 0.0, seed: 1 });
+            let result = search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 });
             black_box(render(&result, Format::Json));
             times.push(begin.elapsed().as_secs_f64() * 1000.0);
             total = result.total;

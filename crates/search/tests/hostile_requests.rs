@@ -78,7 +78,7 @@ fn changed_bodies_have_results_or_errors() {
     let kind = DocumentType::new(schema);
     let documents = Documents::read(kind, DOCUMENTS.as_bytes(), &mut |_| {}).unwrap();
     let view = documents.view();
-    let plans = |name: &str| match name {
+    let plans = |_: &str, name: &str| match name {
         "default" => Ok(plan.clone()),
         other => Err(RankError::Query(format!("no profile {other}"))),
     };
@@ -88,7 +88,7 @@ fn changed_bodies_have_results_or_errors() {
         let request = flatten(body.as_bytes())
             .and_then(|pairs| SearchRequest::new(pairs, &application.query_profiles));
         match request {
-            Ok(request) => search(searcher, &request, RankOptions { now: 0.0, seed: 1 }),
+            Ok(request) => search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 }),
             Err(error) => SearchResult::failed(error),
         }
     };

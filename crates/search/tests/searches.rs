@@ -1,20 +1,11 @@
 //! Requests to results, as clients send and read them.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod asked;
 
+use asked::Asked;
 use serde_json::{Value as Json, json};
-use stead_app::application::Application;
-use stead_app::application::rank::PackageModels;
-use stead_app::package::PackageFiles;
-use stead_app::services::ServicesOptions;
-use stead_search::RankPlan;
-use stead_search::rank::{RankError, RankOptions};
-use stead_search::request::{Format, SearchRequest, flatten};
-use stead_search::result::render;
-use stead_search::run::{Searcher, field_value, search};
-use stead_store::{Collection, DocumentType, Documents, FieldValue, View};
+use stead_store::{Collection, Documents, FieldValue, View};
 
 const SCHEMA: &str = "schema music {
   document music {
@@ -44,60 +35,21 @@ const SCHEMA: &str = "schema music {
   rank-profile early { first-phase { expression: 0 - attribute(year) } }
 }";
 
-const SERVICES: &str = "<services version='1.0'><content id='c' version='1.0'><redundancy>1</redundancy>\
-    <documents><document type='music' mode='index'/></documents></content></services>";
-
 struct Music {
-    application: Application,
-    plans: BTreeMap<String, Arc<RankPlan>>,
-    kind: DocumentType,
+    asked: Asked,
 }
 
 impl Music {
     fn new() -> Music {
-        let files = [("schemas/music.sd", SCHEMA), ("services.xml", SERVICES)];
-        let files = PackageFiles::from_texts(files).unwrap();
-        let (application, mut report) = Application::read(&files, ServicesOptions::default());
-        let models = PackageModels::new(&files);
-        let compiled = application.compile(&models, &mut report);
-        assert!(!report.has_errors(), "{:?}", report.diagnostics());
-        let schema = application.schema("music").unwrap();
-        let plan = |name: &str| {
-            let compiled = &compiled["music"];
-            RankPlan::new(&application, schema, name, compiled, &files, &models).unwrap()
-        };
-        let names = ["default", "unranked", "taste", "matched", "early"];
-        let plans = names.map(|name| (name.to_owned(), Arc::new(plan(name))));
-        let kind = DocumentType::new(schema);
-        Music { plans: BTreeMap::from(plans), kind, application }
+        Music { asked: Asked::new(&[("music", false, SCHEMA)]) }
     }
 
     fn documents(&self, list: &[Json]) -> Documents {
-        let lines: Vec<String> = list
-            .iter()
-            .enumerate()
-            .map(|(at, fields)| {
-                json!({"put": format!("id:m:music::{at}"), "fields": fields}).to_string()
-            })
-            .collect();
-        Documents::read(self.kind.clone(), lines.join("\n").as_bytes(), &mut |_| {}).unwrap()
+        self.asked.documents("music", list)
     }
 
     fn search(&self, view: &View, body: &Json) -> (u16, Json) {
-        let plans = |name: &str| {
-            self.plans.get(name).cloned().ok_or_else(|| RankError::Profile {
-                schema: "music".to_owned(),
-                name: name.to_owned(),
-                known: self.plans.keys().cloned().collect::<Vec<_>>().join(", "),
-            })
-        };
-        let schema = self.application.schema("music").unwrap();
-        let stored = |id: &str, field: &str| field_value(view, id, field);
-        let searcher = Searcher { schema, view, cluster: "c", stored: &stored, plans: &plans };
-        let pairs = flatten(body.to_string().as_bytes()).unwrap();
-        let request = SearchRequest::new(pairs, &self.application.query_profiles).unwrap();
-        let result = search(searcher, &request, RankOptions { now: 0.0, seed: 1 });
-        (result.status(), serde_json::from_slice(&render(&result, Format::Json)).unwrap())
+        self.asked.search(&[view], body)
     }
 }
 
@@ -388,8 +340,9 @@ fn what_fails_is_an_error_of_the_result() {
 #[test]
 fn documents_of_many_blocks_are_found_and_removed_ones_are_not() {
     let music = Music::new();
-    let mut collection = Collection::new(music.kind.clone());
-    let (year, _) = music.kind.field("year").unwrap();
+    let kind = music.asked.kind("music");
+    let mut collection = Collection::new(kind.clone());
+    let (year, _) = kind.field("year").unwrap();
     let number = |n: usize| FieldValue::Integer(n as i64 % 97);
     for n in 0..10_000 {
         collection.put(&format!("id:m:music::{n}"), &[(year, number(n))]).unwrap();

@@ -62,6 +62,55 @@ fn ids(fixture: &Fixture, yql: &str) -> Vec<String> {
 }
 
 #[test]
+fn children_are_found_by_what_their_parents_have() {
+    let fixture = Fixture::deploying(tempfile::tempdir().unwrap());
+    let album = "schema album {
+      document album {
+        field title type string { indexing: summary | attribute }
+        field band type reference<band> { indexing: attribute }
+      }
+      import field band.country as country {}
+      document-summary all { summary title {} summary country {} }
+    }";
+    let band = "schema band { document band { field country type string { indexing: summary | attribute } } }";
+    let services = |is_global: bool| {
+        format!(
+            r#"<services version="1.0"><container id="front" version="1.0"><search/><document-api/></container>
+            <content id="c" version="1.0"><documents><document type="album" mode="index"/>
+            <document type="band" mode="index" global="{is_global}"/></documents></content></services>"#
+        )
+    };
+    let path = "/application/v2/tenant/default/prepareandactivate";
+    let kind = [("Content-Type", "application/zip")];
+    for (is_global, status) in [(false, 400), (true, 200)] {
+        let services = services(is_global);
+        let package = zip(&[
+            ("services.xml", services.as_str()),
+            ("schemas/album.sd", album),
+            ("schemas/band.sd", band),
+        ]);
+        let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &package);
+        assert_eq!(answer.status, status, "{}", answer.text());
+    }
+    let put = |path: &str, fields: Value| {
+        let answer = send(&fixture, "POST", path, &json!({"fields": fields}));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    };
+    put("ns/album/docid/1", json!({"title": "Leisure", "band": "id:ns:band::blur"}));
+    let yql = "select * from album where country contains 'england'";
+    assert_eq!(ids(&fixture, yql), [""; 0]);
+    put("ns/band/docid/blur", json!({"country": "England"}));
+    assert_eq!(ids(&fixture, yql), ["id:ns:album::1"]);
+    let everything = "select * from sources * where country contains 'england' order by country";
+    assert_eq!(ids(&fixture, everything), ["id:ns:album::1", "id:ns:band::blur"]);
+    let all = search(&fixture, &json!({"yql": yql, "summary": "all"})).json();
+    let fields = json!({"sddocname": "album", "title": "Leisure", "country": "England"});
+    assert_eq!(all["root"]["children"][0]["fields"], fields);
+    assert_eq!(send(&fixture, "DELETE", "ns/band/docid/blur", &Value::Null).status, 200);
+    assert_eq!(ids(&fixture, yql), [""; 0]);
+}
+
+#[test]
 fn a_document_is_put_read_updated_and_removed() {
     let fixture = start();
     let path = "ns/music/docid/a%20b/c";
@@ -259,7 +308,7 @@ fn searches_see_what_was_acknowledged() {
     assert_eq!(ids(&fixture, "select * from music where true"), [hejira]);
     for (label, request, status, code) in [
         ("no query", json!({}), 500, 1),
-        ("no YQL", json!({"yql": "select"}), 400, 3),
+        ("no YQL", json!({"yql": "select"}), 400, 4),
         ("no such field", json!({"yql": "select * from music where age > 1"}), 400, 4),
         ("no such schema", json!({"yql": "select * from house where true"}), 400, 4),
     ] {

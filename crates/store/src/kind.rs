@@ -9,6 +9,7 @@ use stead_app::application::{Field, Schema};
 use stead_app::schema::FieldType;
 use stead_expr::TensorType;
 
+use crate::columns::Column;
 use crate::value::FieldValue;
 
 /// The type of a value.
@@ -173,6 +174,19 @@ pub struct AttributeColumn {
     pub kind: DataType,
     /// `distance-metric` of its field.
     pub metric: Option<String>,
+    /// Where its values are, if it is imported.
+    pub import: Option<Import>,
+}
+
+/// Where the values of an imported attribute are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The attribute that names the parent by its id.
+    pub reference: String,
+    /// The type of the parent.
+    pub parent: String,
+    /// The attribute of the parent.
+    pub field: String,
 }
 
 impl AttributeColumn {
@@ -201,6 +215,8 @@ struct Inner {
     attributes: Vec<AttributeColumn>,
     /// By field: the number of the attribute whose column has its value, as it was put.
     columns: Vec<Option<usize>>,
+    /// Whether imported attributes are looked up where they are; else documents have values of their own.
+    imports: bool,
 }
 
 impl DocumentType {
@@ -208,6 +224,16 @@ impl DocumentType {
     /// too: who ranks without the scripts that fill them gives their values.
     #[must_use]
     pub fn new(schema: &Schema) -> DocumentType {
+        DocumentType::with_imports(schema, false)
+    }
+
+    /// The documents of a schema that are stored beside their parents: what they import is looked up there.
+    #[must_use]
+    pub fn stored(schema: &Schema) -> DocumentType {
+        DocumentType::with_imports(schema, true)
+    }
+
+    fn with_imports(schema: &Schema, imports: bool) -> DocumentType {
         let mut fields: Vec<(String, DataType)> = Vec::new();
         let mut attributes = Vec::new();
         for field in schema.all_fields() {
@@ -219,8 +245,16 @@ impl DocumentType {
             let (name, Some(kind)) = (import.name.value.clone(), &import.kind) else { continue };
             let (field, path, kind) = (fields.len(), Vec::new(), DataType::new(kind));
             fields.push((name.clone(), kind.clone()));
-            let metric = None;
-            attributes.push(AttributeColumn { name, field, path, kind, metric });
+            let reference = import.reference.clone();
+            let parent = schema.field(&reference).and_then(|f| match &*f.kind {
+                FieldType::Reference(parent) => Some(parent.clone()),
+                _ => None,
+            });
+            let import = parent.map(|parent| {
+                let field = import.field.clone();
+                Import { reference, parent, field }
+            });
+            attributes.push(AttributeColumn { name, field, path, kind, metric: None, import });
         }
         let structs = schema.document.structs.iter().chain(&schema.structs);
         let structs = structs.map(|s| {
@@ -237,7 +271,7 @@ impl DocumentType {
             attributes.iter().position(is_it)
         };
         let columns = fields.iter().enumerate().map(column).collect();
-        let inner = Inner { name, fields, inside, structs, attributes, columns };
+        let inner = Inner { name, fields, inside, structs, attributes, columns, imports };
         DocumentType { inner: Arc::new(inner) }
     }
 
@@ -305,6 +339,14 @@ impl DocumentType {
         &self.inner.attributes
     }
 
+    /// An empty column for an attribute; nothing if its values have none here.
+    pub(crate) fn new_column(&self, attribute: &AttributeColumn) -> Option<Column> {
+        match self.inner.imports && attribute.import.is_some() {
+            true => None,
+            false => Column::new(&attribute.kind),
+        }
+    }
+
     /// The place of an attribute among [all](DocumentType::attributes): what blocks know its column by.
     #[must_use]
     pub fn attribute_number(&self, name: &str) -> Option<usize> {
@@ -324,7 +366,7 @@ fn attributes_of(
         let mut add = |name: String| {
             let (path, kind, metric) =
                 (Vec::new(), kind.clone(), field.attribute.distance_metric.clone());
-            attributes.push(AttributeColumn { name, field: at, path, kind, metric });
+            attributes.push(AttributeColumn { name, field: at, path, kind, metric, import: None });
         };
         add(name.to_owned());
         if *field.kind.element() == FieldType::Position {
@@ -353,8 +395,8 @@ fn parts(
         if part.is_attribute() {
             let kind = DataType::Array(Box::new(inner.clone()));
             let (name, path) = (name.clone(), path.clone());
-            let metric = None;
-            attributes.push(AttributeColumn { name, field: at, path, kind, metric });
+            let (metric, import) = (None, None);
+            attributes.push(AttributeColumn { name, field: at, path, kind, metric, import });
         }
         parts(part, &inner, at, schema, &name, path, attributes);
         path.pop();

@@ -61,8 +61,8 @@ pub use durable::{
 pub use error::{FeedError, StoreError};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
 pub use json::Objects;
-pub use kind::{AttributeColumn, DataType, DocumentType, StructType};
-pub use live::{AttributeView, Bits, Block, Collection, Reader, View};
+pub use kind::{AttributeColumn, DataType, DocumentType, Import, StructType};
+pub use live::{AttributeView, Bits, Block, Collection, Imports, Reader, View};
 pub use operation::{Action, Operation};
 pub use position::Position;
 pub use selection::{Selected, Selection, SelectionError};

@@ -3,6 +3,7 @@
 use stead_expr::TensorType;
 
 use super::constants::read_constant;
+use super::field::Field;
 use super::package::Application;
 use super::profile::ConstantValue;
 use crate::package::{Located, PackageFiles, Place, Report};
@@ -17,7 +18,7 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
     other_files(files, report);
 }
 
-/// Documents of clusters have schemas, and parents of imported fields are global.
+/// Documents of clusters have schemas, and parents are global.
 fn documents(application: &Application, report: &mut Report) {
     let held = || application.services.contents.iter().flat_map(|c| &c.documents);
     for document in held() {
@@ -35,6 +36,17 @@ fn documents(application: &Application, report: &mut Report) {
                     "fields of {parent} can be imported only if services.xml has it with global=\"true\""
                 );
                 report.error(&import.place, text);
+            }
+        }
+        let is_imported =
+            |field: &Field| schema.imports.iter().any(|i| i.reference == field.name.value);
+        for field in schema.all_fields().filter(|f| f.is_attribute() && !is_imported(f)) {
+            let FieldType::Reference(parent) = &*field.kind else { continue };
+            if held().any(|d| d.kind.value == *parent && !d.is_global) {
+                let text = format!(
+                    "documents of {parent} can be referred to only if services.xml has them with global=\"true\""
+                );
+                report.error(&field.name.place, text);
             }
         }
         let is_held = held().any(|d| d.kind.value == schema.name.value);

@@ -6,22 +6,26 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 
-use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
+use stead_app::application::{Application, Schema};
 use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
+use stead_search::RankPlan;
 use stead_search::models::Probe;
 use stead_search::query::{SearchCode, SearchError};
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest};
 use stead_search::result::SearchResult;
 use stead_search::run::{Searcher, field_value, search};
-use stead_search::{RankPlan, yql};
-use stead_store::{Reader, View};
+use stead_store::{DocumentType, Imports, Reader, View};
 
 use super::documents::{Readers, check_scripts, clusters};
 use super::session::{SessionId, millis};
 use crate::{Code, Error};
+
+/// The most generations of parents whose values children see: packages in which types import from each other in a circle are
+/// refused, so that this is an end that none reaches.
+const MAX_PARENTS: usize = 64;
 
 /// An application that is ready to be served.
 pub struct Deployed {
@@ -39,6 +43,8 @@ pub struct Deployed {
     plans: BTreeMap<String, BTreeMap<String, Result<Arc<RankPlan>, RankError>>>,
     /// The content clusters of document types.
     clusters: BTreeMap<String, String>,
+    /// What documents import from their parents, by type.
+    imports: BTreeMap<String, Imports>,
     /// Set when it is activated.
     readers: ArcSwap<Readers>,
 }
@@ -94,8 +100,22 @@ impl Deployed {
         }
         let checksum = checksum(files)?;
         let clusters = clusters(&application);
-        let readers = ArcSwap::default();
-        Ok(Deployed { session, application, log, prepared, checksum, plans, clusters, readers })
+        let imports = application
+            .schemas
+            .iter()
+            .map(|schema| (schema.name.value.clone(), Imports::new(&DocumentType::stored(schema))));
+        let (imports, readers) = (imports.collect(), ArcSwap::default());
+        Ok(Deployed {
+            session,
+            application,
+            log,
+            prepared,
+            checksum,
+            plans,
+            clusters,
+            imports,
+            readers,
+        })
     }
 
     /// From now on documents are read from here.
@@ -117,7 +137,17 @@ impl Deployed {
     /// The documents of a type as they are now.
     #[must_use]
     pub fn view(&self, kind: &str) -> Option<View> {
-        self.readers.load().get(kind).map(Reader::view)
+        self.joined(kind, MAX_PARENTS)
+    }
+
+    /// The documents of a type with what they import.
+    fn joined(&self, kind: &str, generations: usize) -> Option<View> {
+        let view = self.readers.load().get(kind).map(Reader::view)?;
+        let imports = self.imports.get(kind).filter(|_| generations > 0);
+        Some(match imports {
+            Some(imports) => imports.join(view, |parent| self.joined(parent, generations - 1)),
+            None => view,
+        })
     }
 
     /// Answers a search from its parameters, decoded.
@@ -134,49 +164,26 @@ impl Deployed {
     }
 
     fn find(&self, request: &SearchRequest) -> Result<SearchResult, SearchError> {
-        let (kind, cluster) = self.searched(request)?;
-        let no_backend = || SearchError {
-            code: SearchCode::NoBackendsInService,
-            message: format!("Schema {kind} has no documents here"),
-        };
-        let schema = self.application.schema(kind).ok_or_else(no_backend)?;
-        let view = self.view(kind).ok_or_else(no_backend)?;
         let stored = |id: &str, field: &str| {
             let kind = id.split(':').nth(2)?;
             field_value(&self.view(kind)?, id, field)
         };
-        let plans = |profile: &str| self.rank_plan(kind, profile);
-        let searcher = Searcher { schema, view: &view, cluster, stored: &stored, plans: &plans };
+        let plans = |schema: &str, profile: &str| self.rank_plan(schema, profile);
+        let kinds = self.kinds().filter_map(|(kind, cluster)| {
+            Some((self.application.schema(kind)?, self.view(kind)?, cluster))
+        });
+        let kinds: Vec<(&Schema, View, &str)> = kinds.collect();
+        let mut searchers = Vec::new();
+        for (schema, view, cluster) in &kinds {
+            searchers.push(Searcher { schema, view, cluster, stored: &stored, plans: &plans });
+        }
+        if searchers.is_empty() {
+            let message = "No documents are searched here".to_owned();
+            return Err(SearchError { code: SearchCode::NoBackendsInService, message });
+        }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let options = RankOptions { now: now.as_secs_f64(), seed: now.as_nanos() as u64 };
-        Ok(search(searcher, request, options))
-    }
-
-    /// The one type of documents that a search asks for.
-    fn searched(&self, request: &SearchRequest) -> Result<(&str, &str), SearchError> {
-        let statement =
-            yql::parse(&request.yql).map_err(|e| SearchError::illegal(e.to_string()))?;
-        let asked = [&statement.sources, &request.sources, &request.restrict];
-        let is_named = |names: &Vec<String>, kind: &str, cluster: &str| {
-            names.is_empty() || names.iter().any(|n| n == kind || n == cluster || n == "*")
-        };
-        let mut found = self
-            .kinds()
-            .filter(|(kind, cluster)| asked.iter().all(|names| is_named(names, kind, cluster)));
-        match (found.next(), found.next()) {
-            (Some(one), None) => Ok(one),
-            (None, _) => {
-                let known: Vec<&str> = self.kinds().map(|(kind, _)| kind).collect();
-                let text = format!(
-                    "Could not resolve the sources of the query; there are {}",
-                    known.join(", ")
-                );
-                Err(SearchError { code: SearchCode::InvalidQueryParameter, message: text })
-            }
-            (Some((a, _)), Some((b, _))) => Err(SearchError::illegal(format!(
-                "a search of several schemas at once, here {a} and {b}, is not supported yet; name one in from"
-            ))),
-        }
+        Ok(search(&searchers, request, options))
     }
 
     fn rank_plan(&self, schema: &str, profile: &str) -> Result<Arc<RankPlan>, RankError> {

@@ -38,7 +38,7 @@ pub(super) fn clusters(application: &Application) -> BTreeMap<String, String> {
 fn types(application: &Application) -> Vec<Scripts> {
     let names = clusters(application).into_keys();
     let schemas = names.filter_map(|name| application.schema(&name));
-    schemas.map(|schema| Scripts::new(schema, &DocumentType::new(schema))).collect()
+    schemas.map(|schema| Scripts::new(schema, &DocumentType::stored(schema))).collect()
 }
 
 /// Each field that no script can fill here, by the name of what its script asks for.

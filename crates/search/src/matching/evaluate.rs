@@ -18,7 +18,7 @@ use crate::query::{QueryTree, SearchError, Tree};
 /// A query with documents.
 pub struct Matcher<'m> {
     pub(super) tree: &'m QueryTree,
-    pub(super) segments: Vec<&'m dyn Segment>,
+    pub(super) segments: Vec<Segment<'m>>,
     /// The rows of each segment but the last.
     rows: usize,
     winners: Arc<Vec<Winners>>,
@@ -48,27 +48,15 @@ impl Matches {
 }
 
 impl<'m> Matcher<'m> {
-    /// A query with documents. Vectors of the query are known.
+    /// A query with the documents of a view. Vectors of the query are known.
     ///
     /// # Errors
     /// When a vector does not fit the field that it is compared with.
-    pub fn new(
-        tree: &'m QueryTree,
-        segments: Vec<&'m dyn Segment>,
-    ) -> Result<Matcher<'m>, SearchError> {
-        let mut matcher =
-            Matcher { tree, segments, rows: usize::MAX, winners: Arc::default(), probe: None };
+    pub fn new(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
+        let (segments, rows) = (Segment::all(view).collect(), view.block_rows());
+        let mut matcher = Matcher { tree, segments, rows, winners: Arc::default(), probe: None };
         matcher.winners = Arc::new(winners(&matcher)?);
         Ok(matcher)
-    }
-
-    /// A query with the documents of a view.
-    ///
-    /// # Errors
-    /// As for [`Matcher::new`].
-    pub fn of_view(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
-        let segments = view.blocks().map(|block| block as &dyn Segment).collect();
-        Ok(Matcher { rows: view.block_rows(), ..Matcher::new(tree, segments)? })
     }
 
     /// The same query with the same documents, watched.
@@ -109,7 +97,8 @@ impl<'m> Matcher<'m> {
     #[must_use]
     pub fn term(&self, term: usize, segment: usize, row: usize) -> Option<f64> {
         let term = self.tree.terms.get(term)?;
-        passes(&term.test, self.segments.get(segment)?.column(&term.attribute)?, row)
+        let (column, row) = self.segments.get(segment)?.at(&term.attribute, row)?;
+        passes(&term.test, column, row)
     }
 
     /// The distance of a document that is among the nearest of a comparison of vectors.
@@ -173,6 +162,15 @@ impl<'m> Matcher<'m> {
                         found.and(among);
                         found
                     }
+                    None if self.segments[segment].is_imported(&term.attribute) => {
+                        let of = &self.segments[segment];
+                        among.filter(|row| {
+                            let place = of.at(&term.attribute, row);
+                            place.is_some_and(|(column, row)| {
+                                passes(&term.test, column, row).is_some()
+                            })
+                        })
+                    }
                     None => RowSet::none(among.rows()),
                 }
             }
@@ -186,7 +184,7 @@ impl<'m> Matcher<'m> {
                 None => among.clone(),
             },
             Tree::SameElement(same) => {
-                among.filter(|row| has_element(self.tree, same, self.segments[segment], row))
+                among.filter(|row| has_element(self.tree, same, &self.segments[segment], row))
             }
         }
     }
@@ -208,7 +206,12 @@ impl<'m> Matcher<'m> {
             Tree::Term(term) => {
                 let term = &self.tree.terms[*term];
                 let segment = self.segments.get(segment);
-                cost(&term.test, segment.and_then(|s| s.column(&term.attribute)))
+                let column = segment.and_then(|s| s.column(&term.attribute));
+                // The values of parents lie apart.
+                match segment.is_some_and(|s| s.is_imported(&term.attribute)) {
+                    true => Cost::Rows,
+                    false => cost(&term.test, column),
+                }
             }
             Tree::Neighbor(_) => Cost::Vectors,
             Tree::SameElement(_) => Cost::Heavy,

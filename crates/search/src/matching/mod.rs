@@ -17,3 +17,4 @@ mod value;
 pub use evaluate::{Matcher, Matches};
 pub use rows::RowSet;
 pub use segment::Segment;
+pub(crate) use segment::alive;

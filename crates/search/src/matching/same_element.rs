@@ -10,7 +10,7 @@ use crate::query::{QueryTree, SameElement, Tree};
 pub(super) fn has_element(
     tree: &QueryTree,
     same: &SameElement,
-    segment: &dyn Segment,
+    segment: &Segment<'_>,
     row: usize,
 ) -> bool {
     let mut count = 0;
@@ -24,14 +24,14 @@ pub(super) fn has_element(
 }
 
 /// How many elements a document has.
-fn elements(tree: &QueryTree, part: &Tree, segment: &dyn Segment, row: usize, count: &mut usize) {
+fn elements(tree: &QueryTree, part: &Tree, segment: &Segment<'_>, row: usize, count: &mut usize) {
     match part {
         Tree::And(parts) | Tree::Or(parts) => {
             parts.iter().for_each(|part| elements(tree, part, segment, row, count));
         }
         Tree::Not(inner) | Tree::Rank(inner, _) => elements(tree, inner, segment, row, count),
         Tree::Term(term) => {
-            if let Some(Column::Many(many)) = segment.column(&tree.terms[*term].attribute) {
+            if let Some((Column::Many(many), row)) = segment.at(&tree.terms[*term].attribute, row) {
                 *count = (*count).max(many.places(row).len());
             }
         }
@@ -42,7 +42,7 @@ fn elements(tree: &QueryTree, part: &Tree, segment: &dyn Segment, row: usize, co
 fn passes(
     tree: &QueryTree,
     part: &Tree,
-    segment: &dyn Segment,
+    segment: &Segment<'_>,
     row: usize,
     element: usize,
 ) -> bool {
@@ -56,7 +56,9 @@ fn passes(
         Tree::Rank(first, _) => passes(first),
         Tree::Term(term) => {
             let term = &tree.terms[*term];
-            let Some(Column::Many(many)) = segment.column(&term.attribute) else { return false };
+            let Some((Column::Many(many), row)) = segment.at(&term.attribute, row) else {
+                return false;
+            };
             let at = many.places(row).nth(element);
             at.is_some_and(|at| element_passes(&term.test, many.elements(), at))
         }

@@ -12,6 +12,8 @@ pub struct Searches<'s> {
     pub schema: &'s Schema,
     /// The type of its documents.
     pub documents: &'s DocumentType,
+    /// Other types that the same query searches: what only these have, no document here has.
+    pub others: &'s [Searches<'s>],
 }
 
 /// An attribute that a query names.
@@ -44,34 +46,54 @@ impl Searched {
     }
 }
 
-impl Searches<'_> {
+impl<'s> Searches<'s> {
+    /// The names of one type of documents.
+    #[must_use]
+    pub fn new(schema: &'s Schema, documents: &'s DocumentType) -> Searches<'s> {
+        Searches { schema, documents, others: &[] }
+    }
+
     /// The attributes that a name means: one, or those of a set of fields.
     ///
     /// # Errors
     /// When there is no such field, or it cannot be searched.
     pub fn find(&self, name: &str) -> Result<Vec<Searched>, SearchError> {
+        match self.own(name)? {
+            Some(found) => Ok(found),
+            None if self.is_elsewhere(name) => Ok(Vec::new()),
+            None => Err(self.unknown(self.canonical(name))),
+        }
+    }
+
+    /// Whether another type that is searched has what a name means.
+    #[must_use]
+    pub fn is_elsewhere(&self, name: &str) -> bool {
+        self.others.iter().any(|other| !matches!(other.own(name), Ok(None)))
+    }
+
+    fn own(&self, name: &str) -> Result<Option<Vec<Searched>>, SearchError> {
         let name = self.canonical(name);
         if let Some(found) = self.attribute(name)? {
-            return Ok(vec![found]);
+            return Ok(Some(vec![found]));
         }
         let set = self.schema.field_sets.iter().find(|set| set.name.value == name);
-        let Some(set) = set else { return Err(self.unknown(name)) };
+        let Some(set) = set else { return Ok(None) };
         let mut found = Vec::new();
         for field in &set.fields {
             let field = field.value.as_str();
             found.push(self.attribute(field)?.ok_or_else(|| self.unknown(field))?);
         }
-        Ok(found)
+        Ok(Some(found))
     }
 
-    /// The attribute that a name means.
+    /// The attribute that a name means; nothing if only another type that is searched has it.
     ///
     /// # Errors
     /// As for [`Searches::find`], and when it means several.
-    pub fn one(&self, name: &str) -> Result<Searched, SearchError> {
+    pub fn one(&self, name: &str) -> Result<Option<Searched>, SearchError> {
         let mut found = self.find(name)?;
         match (found.pop(), found.is_empty()) {
-            (Some(only), true) => Ok(only),
+            (only, true) => Ok(only),
             _ => Err(SearchError::yql(format_args!("expected one field, found the set {name}"))),
         }
     }

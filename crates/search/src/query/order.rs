@@ -101,7 +101,11 @@ fn one(
         _ => {}
     }
     let Some(attribute) = searches.documents.attributes().iter().find(|a| a.name == name) else {
-        return fail(format!("order by {name}: there is no such attribute"));
+        // Documents of a type without it have nothing to be ordered by.
+        return match searches.is_elsewhere(name) {
+            true => Ok(OrderBy { attribute: Some(name.to_owned()), descending, function }),
+            false => fail(format!("order by {name}: there is no such attribute")),
+        };
     };
     match &attribute.kind {
         DataType::Tensor(_)

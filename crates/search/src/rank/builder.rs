@@ -214,7 +214,15 @@ impl Builder<'_> {
                 _ => query.push(node),
             }
         }
-        let in_place = |node: &usize| matches!(self.nodes[*node].source, Source::Attribute(_));
+        // What is imported lies with the parents.
+        let is_imported = |name: &str| {
+            let mut attributes = self.documents.attributes().iter();
+            attributes.any(|a| a.name == name && a.import.is_some())
+        };
+        let in_place = |node: &usize| match &self.nodes[*node].source {
+            Source::Attribute(name) => !is_imported(name),
+            _ => false,
+        };
         let is_in_place = of_documents.iter().all(in_place);
         let number = self.expressions.len();
         self.by_text.insert(text.to_owned(), number);

@@ -7,7 +7,7 @@ use super::hits::{Hit, sort_first};
 use super::plan::Source;
 use super::ranking::{Frame, Ranking};
 use crate::columns::Rows;
-use crate::matching::{Matches, RowSet, Segment};
+use crate::matching::{Matches, RowSet, alive};
 
 /// The documents that a first phase with values that must be computed takes at a time: their columns stay small.
 const BLOCK: usize = 1024;
@@ -28,7 +28,7 @@ impl Ranking<'_> {
                     Some(rows) => Cow::Borrowed(rows),
                     None => continue,
                 },
-                None => Cow::Owned(Segment::alive(block)),
+                None => Cow::Owned(alive(block)),
             };
             let mut take = |document: u32, first: f64| {
                 // What is no number is the least, as in Vespa.

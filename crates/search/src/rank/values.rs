@@ -25,6 +25,7 @@ impl<'r> Ranking<'r> {
             let attribute = self.view.attribute(name);
             let attribute = attribute.ok_or_else(|| fail("has no column".to_owned()))?;
             if let Rows::Range(range) = &frame.rows
+                && !attribute.is_imported()
                 && let Some((column, row)) = attribute.at(range.start)
                 && let Some(whole) = column.attribute()
             {

@@ -13,7 +13,7 @@ mod values;
 
 pub use item::Item;
 pub use partial::{
-    Coverage, Degraded, FeatureValue, Partial, PartialHit, SortValue, compare, merge,
+    Coverage, Degraded, FeatureValue, HitKind, Partial, PartialHit, SortValue, compare, merge,
 };
 pub use render::{Hit, SearchResult, Timing, render};
 pub use summary::{Summary, SummaryColumn};

@@ -13,14 +13,23 @@ pub struct Partial {
     pub total: u64,
     /// How many documents were looked at.
     pub coverage: Coverage,
-    /// The names of the features that come with each hit.
-    pub features: Vec<String>,
+    /// The types of the documents of hits.
+    pub kinds: Vec<HitKind>,
     /// For each thing that hits are ordered by, whether the greatest is first; none for the score.
     pub descending: Vec<bool>,
     /// The best hits.
     pub hits: Vec<PartialHit>,
     /// What went wrong.
     pub errors: Vec<SearchError>,
+}
+
+/// A type of documents among hits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HitKind {
+    /// Its name.
+    pub name: String,
+    /// The names of the features that come with each hit of it.
+    pub features: Vec<String>,
 }
 
 /// A hit.
@@ -30,6 +39,8 @@ pub struct PartialHit {
     pub lid: u32,
     /// The node that has it.
     pub node: u32,
+    /// Its type, by the place among [those of all](Partial::kinds).
+    pub kind: u32,
     /// Its score.
     pub relevance: f64,
     /// What it is ordered by.
@@ -69,6 +80,8 @@ pub struct Coverage {
     pub documents: u64,
     /// The nodes that answered.
     pub nodes: u32,
+    /// The types of documents that were searched.
+    pub results: u32,
     /// Why it is not all of them.
     pub degraded: Degraded,
 }
@@ -86,7 +99,8 @@ pub struct Degraded {
 
 impl Default for Coverage {
     fn default() -> Coverage {
-        Coverage { covered: 0, documents: 0, nodes: 1, degraded: Degraded::default() }
+        let degraded = Degraded::default();
+        Coverage { covered: 0, documents: 0, nodes: 1, results: 1, degraded }
     }
 }
 
@@ -156,7 +170,8 @@ pub fn compare(a: (&[SortValue], f64), b: (&[SortValue], f64), descending: &[boo
     orders.fold(Ordering::Equal, Ordering::then)
 }
 
-/// What several nodes found together: the best `count` hits. Hits that are as good stay in the order of the nodes.
+/// What several nodes found together, or one of several types: the best `count` hits. Hits that are as good stay in the order of the
+/// parts.
 #[must_use]
 pub fn merge(partials: Vec<Partial>, count: usize) -> Partial {
     let mut merged =
@@ -167,9 +182,15 @@ pub fn merge(partials: Vec<Partial>, count: usize) -> Partial {
         all.covered += one.covered;
         all.documents += one.documents;
         all.nodes += one.nodes;
+        all.results = all.results.max(one.results);
         all.degraded = all.degraded.or(one.degraded);
-        // Nodes with the same application have the same names and directions.
-        merged.features = partial.features;
+        for hit in &mut partial.hits {
+            let kind = partial.kinds.get(hit.kind as usize);
+            let known = merged.kinds.iter().position(|known| Some(known) == kind);
+            hit.kind = known.unwrap_or(merged.kinds.len()) as u32;
+            merged.kinds.extend(kind.filter(|_| known.is_none()).cloned());
+        }
+        // The directions are those of the query.
         merged.descending = partial.descending;
         merged.hits.append(&mut partial.hits);
         merged.errors.append(&mut partial.errors);
@@ -182,10 +203,10 @@ pub fn merge(partials: Vec<Partial>, count: usize) -> Partial {
 
 #[cfg(test)]
 mod tests {
-    use super::{Coverage, Degraded, Partial, PartialHit, SortValue, merge};
+    use super::{Coverage, Degraded, HitKind, Partial, PartialHit, SortValue, merge};
 
     fn hit(node: u32, lid: u32, relevance: f64, sort: Vec<SortValue>) -> PartialHit {
-        PartialHit { lid, node, relevance, sort, features: Vec::new() }
+        PartialHit { lid, node, kind: 0, relevance, sort, features: Vec::new() }
     }
 
     fn partial(descending: &[bool], hits: Vec<PartialHit>) -> Partial {
@@ -210,6 +231,29 @@ mod tests {
             (10, 18, 20, 2)
         );
         assert!(coverage.degraded.timeout && !coverage.is_full() && coverage.percent() == 90);
+    }
+
+    #[test]
+    fn types_are_numbered_anew() {
+        let of = |names: &[&str], hits: &[(u32, f64)]| Partial {
+            kinds: names
+                .iter()
+                .map(|name| HitKind { name: (*name).to_owned(), features: vec![] })
+                .collect(),
+            hits: hits
+                .iter()
+                .map(|(kind, x)| PartialHit { kind: *kind, ..hit(0, 1, *x, vec![]) })
+                .collect(),
+            ..Partial::default()
+        };
+        let parts = vec![
+            of(&["a", "b"], &[(1, 5.0), (0, 1.0)]),
+            of(&["c"], &[(0, 4.0)]),
+            of(&["a"], &[(0, 3.0)]),
+        ];
+        let merged = merge(parts, 9);
+        let name = |hit: &PartialHit| merged.kinds[hit.kind as usize].name.as_str();
+        assert_eq!(merged.hits.iter().map(name).collect::<String>(), "bcaa");
     }
 
     #[test]

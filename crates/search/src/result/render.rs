@@ -107,8 +107,7 @@ impl SearchResult {
 }
 
 fn coverage_item(coverage: &Coverage) -> Item {
-    let nodes = i64::from(coverage.nodes);
-    let full = if coverage.is_full() { nodes } else { 0 };
+    let (nodes, results) = (i64::from(coverage.nodes), i64::from(coverage.results));
     let mut members = vec![
         ("coverage".to_owned(), Item::count(coverage.percent() as usize)),
         ("documents".to_owned(), Item::count(coverage.covered as usize)),
@@ -127,9 +126,9 @@ fn coverage_item(coverage: &Coverage) -> Item {
     members.extend([
         ("full".to_owned(), Item::Bool(coverage.is_full())),
         ("nodes".to_owned(), Item::Integer(nodes)),
-        // One result for each query, whichever nodes take part.
-        ("results".to_owned(), Item::Integer(1)),
-        ("resultsFull".to_owned(), Item::Integer(full.min(1))),
+        // One for each type of documents, whichever nodes take part.
+        ("results".to_owned(), Item::Integer(results)),
+        ("resultsFull".to_owned(), Item::Integer(if coverage.is_full() { results } else { 0 })),
     ]);
     Item::Map(members)
 }
@@ -174,7 +173,7 @@ mod tests {
         };
         let full = Coverage { covered: 3, documents: 3, ..Coverage::default() };
         let degraded = Degraded { timeout: true, ..Degraded::default() };
-        let half = Coverage { covered: 1, documents: 2, nodes: 1, degraded };
+        let half = Coverage { covered: 1, documents: 2, degraded, ..Coverage::default() };
         for (result, status, expected) in [
             (
                 SearchResult {

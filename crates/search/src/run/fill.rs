@@ -1,9 +1,11 @@
 //! The fields of hits.
 
+use std::borrow::Cow;
+
 use stead_expr::Value;
 use stead_expr::codec::binary::decode;
 use stead_expr::codec::json::{Form, to_json};
-use stead_store::DataType;
+use stead_store::{AttributeView, DataType};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::prepare::ranking_error;
@@ -11,11 +13,11 @@ use super::{Prepared, Searcher};
 use crate::matching::Matcher;
 use crate::query::SearchError;
 use crate::rank::{Lists, RankOptions};
-use crate::result::{FeatureValue, Hit, Item, Partial, PartialHit, SummaryColumn, item_of};
+use crate::result::{FeatureValue, Hit, Item, PartialHit, SummaryColumn, item_of};
 
 const SUMMARY: Lists = Lists { of_match: false, of_summary: true };
 
-/// The hits of a result with their fields.
+/// Hits of one type with their fields, in their order.
 ///
 /// # Errors
 /// When a feature cannot be computed.
@@ -23,13 +25,14 @@ pub fn fill(
     searcher: Searcher<'_>,
     prepared: &Prepared,
     matcher: &Matcher<'_>,
-    partial: &Partial,
+    hits: &[&PartialHit],
     options: RankOptions,
 ) -> Result<Vec<Hit>, SearchError> {
     let names = prepared.plan.summary_features();
+    let match_features = prepared.plan.match_features();
     let mut features = Vec::new();
     if !names.is_empty() && !prepared.summary.omits_features {
-        let lids: Vec<u32> = partial.hits.iter().map(|hit| hit.lid).collect();
+        let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
         let computed = prepared.plan.features(
             &prepared.rank,
             searcher.view,
@@ -45,18 +48,17 @@ pub fn fill(
         }
     }
     let mut features = features.into_iter();
-    Ok(partial
-        .hits
+    Ok(hits
         .iter()
         .map(|hit| {
-            let mut filled = one(searcher, prepared, &partial.features, hit);
+            let mut filled = one(searcher, prepared, &match_features, hit);
             filled.fields.extend(features.next().map(|item| ("summaryfeatures".to_owned(), item)));
             filled
         })
         .collect())
 }
 
-fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[String], hit: &PartialHit) -> Hit {
+fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[&str], hit: &PartialHit) -> Hit {
     let (summary, view) = (&prepared.summary, searcher.view);
     let document = view.id(hit.lid).unwrap_or_default();
     let mut fields = Vec::new();
@@ -73,19 +75,26 @@ fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[String], hit: &Part
     let values = view.some_fields(hit.lid, is_wanted).unwrap_or_default();
     for (column, source) in summary.columns.iter().zip(&sources) {
         let Some((at, of)) = source else { continue };
-        let value = values.iter().find(|(field, _)| field == at);
-        let item = value.and_then(|(_, value)| item_of(value, of, kind, prepared.tensors));
+        let own =
+            values.iter().find(|(field, _)| field == at).map(|(_, value)| Cow::Borrowed(value));
+        // What is imported is no field of the document.
+        let imported = || {
+            let of = view.attribute(&column.source).filter(AttributeView::is_imported)?;
+            of.value(hit.lid).map(Cow::Owned)
+        };
+        let value = own.or_else(imported);
+        let item = value.and_then(|value| item_of(&value, of, kind, prepared.tensors));
         fields.extend(item.map(|item| (column.name.clone(), item)));
     }
     if !names.is_empty() {
-        let pair = |(name, value): (&String, &FeatureValue)| {
+        let pair = |(name, value): (&&str, &FeatureValue)| {
             let item = match value {
                 FeatureValue::Number(number) => Item::Number(*number),
                 FeatureValue::Tensor(bytes) => {
                     decode(bytes).map_or(Item::Null, |value| feature_item(&value, prepared.tensors))
                 }
             };
-            (name.clone(), item)
+            ((*name).to_owned(), item)
         };
         let features = names.iter().zip(&hit.features).map(pair).collect();
         fields.push(("matchfeatures".to_owned(), Item::Map(features)));

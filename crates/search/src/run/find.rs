@@ -9,9 +9,9 @@ use super::prepare::ranking_error;
 use super::sort::{first, values};
 use super::{Prepared, Searcher};
 use crate::matching::{Matcher, Matches, RowSet};
-use crate::query::{SearchCode, SearchError};
+use crate::query::SearchError;
 use crate::rank::{Explained, Lists, RankOptions, RankedHit, Wanted};
-use crate::result::{Coverage, Degraded, FeatureValue, Partial, PartialHit};
+use crate::result::{Coverage, Degraded, FeatureValue, HitKind, Partial, PartialHit};
 
 const MATCH: Lists = Lists { of_match: true, of_summary: false };
 
@@ -33,6 +33,7 @@ pub fn find(
     let count = prepared.offset.saturating_add(prepared.hits);
     let plan = &prepared.plan;
     let features = plan.match_features().into_iter().map(str::to_owned).collect();
+    let kinds = vec![HitKind { name: view.kind().name().to_owned(), features }];
     let by_score =
         prepared.order.is_empty() || prepared.order.iter().any(|by| by.attribute.is_none());
     let mut explained = None;
@@ -46,6 +47,7 @@ pub fn find(
         let hit = |hit: &RankedHit| PartialHit {
             lid: hit.document,
             node: 0,
+            kind: 0,
             relevance: hit.relevance,
             sort: values(view, &prepared.order, hit.document, hit.relevance),
             features: hit.match_features.iter().map(feature).collect(),
@@ -64,7 +66,7 @@ pub fn find(
     };
     let descending = prepared.order.iter().map(|by| by.descending).collect();
     let total = total as u64;
-    let partial = Partial { total, coverage, features, descending, hits, errors: Vec::new() };
+    let partial = Partial { total, coverage, kinds, descending, hits, errors: Vec::new() };
     Ok((partial, explained))
 }
 
@@ -83,8 +85,7 @@ fn matched(
     for (number, block) in searcher.view.blocks().enumerate() {
         if Instant::now() >= deadline {
             if prepared.soft.is_none() {
-                let message = format!("Timed out after {} ms", prepared.timeout.as_millis());
-                return Err(SearchError { code: SearchCode::Timeout, message });
+                return Err(super::timed_out(prepared.timeout));
             }
             coverage.degraded = Degraded { timeout: true, ..Degraded::default() };
             segments.push(RowSet::none(block.rows()));

@@ -1,16 +1,17 @@
 //! A search from the request to the result, on the node that has the documents.
 //!
 //! [`prepare`] turns a request into what is asked; [`find`] matches and ranks, which gives a [`Partial`](crate::result::Partial);
-//! [`fill`] gets the summaries of its hits. [`search`] does all of it for one node.
+//! [`fill`] gets the summaries of its hits. [`search`] does all of it for one node, for each type of documents that is asked for.
 
 mod fill;
 mod find;
 mod prepare;
 mod sort;
+mod sources;
 mod stored;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use stead_app::application::Schema;
@@ -22,11 +23,14 @@ pub use find::find;
 pub use prepare::{Prepared, prepare};
 pub use stored::field_value;
 
+use sources::chosen;
+
 use crate::matching::Matcher;
-use crate::query::SearchError;
+use crate::query::{SearchCode, SearchError, Searches};
 use crate::rank::{Explained, RankError, RankOptions, RankPlan};
 use crate::request::SearchRequest;
-use crate::result::{Item, Partial, SearchResult, Timing, merge};
+use crate::result::{Hit, Item, Partial, PartialHit, SearchResult, Timing, merge};
+use crate::yql;
 
 /// Documents that can be searched.
 #[derive(Clone, Copy)]
@@ -40,75 +44,151 @@ pub struct Searcher<'s> {
     /// The value of a field of a stored document, of whichever type, by its id: what `document(id).field` means as the value of
     /// an input.
     pub stored: &'s dyn Fn(&str, &str) -> Option<Value>,
-    /// The rank profiles by their names.
-    pub plans: &'s dyn Fn(&str) -> Result<Arc<RankPlan>, RankError>,
+    /// The rank profiles by the names of their schemas and their own.
+    pub plans: &'s dyn Fn(&str, &str) -> Result<Arc<RankPlan>, RankError>,
 }
 
-/// Searches documents.
+/// Searches documents of some types: those among them that the request asks for.
 #[must_use]
 pub fn search(
-    searcher: Searcher<'_>,
+    searchers: &[Searcher<'_>],
     request: &SearchRequest,
     options: RankOptions,
 ) -> SearchResult {
-    match run(searcher, request, options) {
+    match run(searchers, request, options) {
         Ok(result) => result,
         Err(error) => SearchResult::failed(error),
     }
 }
 
+/// One type of documents of a search.
+struct Part<'p> {
+    searcher: Searcher<'p>,
+    prepared: &'p Prepared,
+    matcher: Matcher<'p>,
+    explained: Option<Explained>,
+}
+
 fn run(
-    searcher: Searcher<'_>,
+    searchers: &[Searcher<'_>],
     request: &SearchRequest,
     options: RankOptions,
 ) -> Result<SearchResult, SearchError> {
     let begin = Instant::now();
-    let prepared = prepare(searcher, request)?;
-    let matcher = Matcher::of_view(&prepared.tree, searcher.view)?;
-    let (partial, explained) = find(searcher, &prepared, &matcher, options, begin)?;
-    let mut partial = merge(vec![partial], prepared.offset.saturating_add(prepared.hits));
+    let statement = yql::parse(&request.yql).map_err(SearchError::yql)?;
+    let chosen = chosen(searchers, request, &statement)?;
+    let names: Vec<Searches<'_>> =
+        chosen.iter().map(|s| Searches::new(s.schema, s.view.kind())).collect();
+    // What one type cannot answer does not keep the others from it.
+    let (mut asked, mut errors) = (Vec::new(), Vec::new());
+    for (at, searcher) in chosen.iter().enumerate() {
+        let others = [&names[..at], &names[at + 1..]].concat();
+        match prepare(**searcher, request, &statement, &others) {
+            Ok(prepared) => asked.push((**searcher, prepared)),
+            Err(error) => errors.push(error),
+        }
+    }
+    let Some((_, first)) = asked.first() else {
+        return Err(errors.into_iter().next().unwrap_or_else(|| SearchError::illegal("no query")));
+    };
+    let (hits, offset, timeout) = (first.hits, first.offset, first.timeout);
+    let (mut parts, mut partials) = (Vec::new(), Vec::new());
+    for (searcher, prepared) in &asked {
+        let found = Matcher::new(&prepared.tree, searcher.view).and_then(|matcher| {
+            let (partial, explained) = find(*searcher, prepared, &matcher, options, begin)?;
+            Ok((Part { searcher: *searcher, prepared, matcher, explained }, partial))
+        });
+        match found {
+            Ok((part, partial)) => {
+                parts.push(part);
+                partials.push(partial);
+            }
+            Err(error) if asked.len() > 1 => errors.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    if parts.is_empty() {
+        return Err(errors.into_iter().next().unwrap_or_else(|| timed_out(timeout)));
+    }
+    let mut partial = merge(partials, offset.saturating_add(hits));
+    partial.coverage.results = parts.len() as u32;
     let query = begin.elapsed();
-    partial.hits.drain(..prepared.offset.min(partial.hits.len()));
-    let hits = fill(searcher, &prepared, &matcher, &partial, options)?;
+    partial.hits.drain(..offset.min(partial.hits.len()));
+    let hits = filled(&parts, &partial, options)?;
     let all = begin.elapsed();
     let timing = Timing {
         query: query.as_secs_f64(),
         summary_fetch: (all - query).as_secs_f64(),
         search: all.as_secs_f64(),
     };
-    let mut trace: Vec<Item> = match request.trace {
-        0 => Vec::new(),
-        _ => trace(&prepared, &partial, timing).into_iter().map(Item::Text).collect(),
-    };
-    if prepared.explains {
-        let explained = explained.as_ref().map(Explained::json);
-        trace.push(Item::from(json!({
-            "schema": searcher.view.kind().name(),
-            "profile": prepared.plan.profile(),
-            "matching": matcher.explain(),
-            "ranking": explained,
-        })));
-    }
+    partial.errors.append(&mut errors);
     Ok(SearchResult {
         total: partial.total,
         coverage: Some(partial.coverage),
         hits,
         errors: partial.errors,
         timing: request.timing.then_some(timing),
-        trace,
+        trace: trace(&parts, request, partial.total, timing),
     })
 }
 
-/// What was done.
-fn trace(prepared: &Prepared, partial: &Partial, timing: Timing) -> Vec<String> {
-    let mut messages = prepared.warnings.clone();
-    messages.extend(prepared.plan.notes(&prepared.rank));
-    messages.push(format!(
-        "matched and ranked {} of {} documents by profile {} in {:.3} ms",
-        partial.total,
-        partial.coverage.covered,
-        prepared.plan.profile(),
-        timing.query * 1000.0
-    ));
-    messages
+/// The hits of all types with their fields.
+fn filled(
+    parts: &[Part<'_>],
+    partial: &Partial,
+    options: RankOptions,
+) -> Result<Vec<Hit>, SearchError> {
+    let mut filled: Vec<(usize, Hit)> = Vec::new();
+    for (kind, of) in partial.kinds.iter().enumerate() {
+        let is_it = |part: &&Part<'_>| part.searcher.view.kind().name() == of.name;
+        let Some(part) = parts.iter().find(is_it) else { continue };
+        let own = partial.hits.iter().enumerate().filter(|(_, hit)| hit.kind as usize == kind);
+        let (places, hits): (Vec<usize>, Vec<&PartialHit>) = own.unzip();
+        let hits = fill(part.searcher, part.prepared, &part.matcher, &hits, options)?;
+        filled.extend(places.into_iter().zip(hits));
+    }
+    filled.sort_by_key(|(place, _)| *place);
+    Ok(filled.into_iter().map(|(_, hit)| hit).collect())
+}
+
+/// The error of a search that had not enough time.
+fn timed_out(timeout: Duration) -> SearchError {
+    let message = format!("Timed out after {} ms", timeout.as_millis());
+    SearchError { code: SearchCode::Timeout, message }
+}
+
+/// What was done, as far as the request wants to know.
+fn trace(parts: &[Part<'_>], request: &SearchRequest, total: u64, timing: Timing) -> Vec<Item> {
+    let mut trace = Vec::new();
+    if request.trace > 0 {
+        let mut messages = request.warnings.clone();
+        for Part { prepared, .. } in parts {
+            messages.extend(prepared.tree.warnings.iter().cloned());
+            messages.extend(prepared.plan.notes(&prepared.rank));
+        }
+        let profiles: Vec<&str> = parts.iter().map(|p| p.prepared.plan.profile()).collect();
+        let documents: usize = parts.iter().map(|p| p.searcher.view.len()).sum();
+        messages.push(format!(
+            "matched and ranked {total} of {documents} documents by profile {} in {:.3} ms",
+            profiles.join(", "),
+            timing.query * 1000.0
+        ));
+        for message in messages {
+            let message = Item::Text(message);
+            if !trace.contains(&message) {
+                trace.push(message);
+            }
+        }
+    }
+    for Part { searcher, prepared, matcher, explained } in parts {
+        if request.explains {
+            trace.push(Item::from(json!({
+                "schema": searcher.view.kind().name(),
+                "profile": prepared.plan.profile(),
+                "matching": matcher.explain(),
+                "ranking": explained.as_ref().map(Explained::json),
+            })));
+        }
+    }
+    trace
 }

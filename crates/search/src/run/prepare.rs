@@ -11,7 +11,7 @@ use crate::query::{OrderBy, QueryTree, SearchCode, SearchError, Searches, build,
 use crate::rank::{RankError, RankPlan, RankQuery};
 use crate::request::SearchRequest;
 use crate::result::Summary;
-use crate::yql::{self, Amount, Statement};
+use crate::yql::{Amount, Statement};
 
 /// What a request asks.
 pub struct Prepared {
@@ -37,26 +37,27 @@ pub struct Prepared {
     pub tensors: Form,
     /// Whether the result tells what was computed.
     pub explains: bool,
-    /// What whoever asks should know.
-    pub warnings: Vec<String>,
 }
 
-/// What a request asks of some documents.
+/// What a request asks of some documents; `statement` is its query, and `others` what else it searches.
 ///
 /// # Errors
 /// When it cannot be answered.
-pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepared, SearchError> {
-    let statement = yql::parse(&request.yql).map_err(SearchError::yql)?;
-    check_sources(searcher, request, &statement)?;
+pub fn prepare(
+    searcher: Searcher<'_>,
+    request: &SearchRequest,
+    statement: &Statement,
+    others: &[Searches<'_>],
+) -> Result<Prepared, SearchError> {
     if let Some(grouping) = statement.groupings.first() {
         return Err(SearchError::yql(format_args!(
             "grouping is not supported yet: {:.60}",
             grouping.text
         )));
     }
-    let searches = Searches { schema: searcher.schema, documents: searcher.view.kind() };
+    let searches = Searches { others, ..Searches::new(searcher.schema, searcher.view.kind()) };
     let parameters = |name: &str| request.values.get(name).map(str::to_owned);
-    let mut tree = build(&statement, searches, &parameters)?;
+    let mut tree = build(statement, searches, &parameters)?;
     let mut rank = RankQuery { neighbors: statement.neighbors(), ..request.rank.clone() };
     resolve(&mut rank, searcher.stored)?;
     for neighbor in &mut tree.neighbors {
@@ -71,8 +72,8 @@ pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepar
     }
     let order = sort_order(&statement.order, request.sorting.as_deref(), searches)?;
     let profile = request.rank.profile.as_deref().unwrap_or("default");
-    let plan = (searcher.plans)(profile).map_err(ranking_error)?;
-    let (hits, offset) = amounts(request, &statement)?;
+    let plan = (searcher.plans)(&searcher.schema.name.value, profile).map_err(ranking_error)?;
+    let (hits, offset) = amounts(request, statement)?;
     let mut summary = Summary::new(searcher.schema, request.summary.as_deref())?;
     let mut fields = statement.fields.clone();
     fields.extend(request.summary_fields.iter().cloned());
@@ -81,8 +82,6 @@ pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepar
         Some(milliseconds) => Duration::from_millis(milliseconds as u64),
         None => request.timeout,
     };
-    let mut warnings = request.warnings.clone();
-    warnings.extend(tree.warnings.iter().cloned());
     let (tensors, soft) = (request.tensors, request.soft_timeout);
     Ok(Prepared {
         tree,
@@ -96,7 +95,6 @@ pub fn prepare(searcher: Searcher<'_>, request: &SearchRequest) -> Result<Prepar
         summary,
         tensors,
         explains: request.explains,
-        warnings,
     })
 }
 
@@ -111,26 +109,6 @@ pub(super) fn ranking_error(error: RankError) -> SearchError {
         }
         _ => SearchError { code: SearchCode::BackendCommunication, message: error.to_string() },
     }
-}
-
-/// Whether the documents are among those that are asked for.
-fn check_sources(
-    searcher: Searcher<'_>,
-    request: &SearchRequest,
-    statement: &Statement,
-) -> Result<(), SearchError> {
-    let (schema, kind) = (&searcher.schema.name.value, searcher.view.kind().name());
-    let names = [searcher.cluster, schema, kind];
-    let sources = if statement.sources.is_empty() { &request.sources } else { &statement.sources };
-    for source in sources.iter().chain(&request.restrict) {
-        if !names.contains(&source.as_str()) {
-            return Err(SearchError::parameter(format!(
-                "Could not resolve source ref '{source:.60}'. Valid source refs are {}, {schema}.",
-                searcher.cluster
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// The hits and the offset: `limit` counts the hits before the first too, as in Vespa.

@@ -62,6 +62,7 @@ pub(super) fn first(
     let hit = |c: Candidate<'_>| PartialHit {
         lid: c.lid,
         node: 0,
+        kind: 0,
         relevance: 0.0,
         sort: c.sort,
         features: Vec::new(),

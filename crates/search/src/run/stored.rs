@@ -13,6 +13,11 @@ use crate::rank::RankQuery;
 pub fn field_value(view: &View, id: &str, field: &str) -> Option<Value> {
     let attribute = view.attribute(field)?;
     let (column, row) = attribute.at(view.find(id)?)?;
+    if let Column::Tensors(tensors) = column
+        && tensors.absent().contains(row)
+    {
+        return None;
+    }
     let number = stead_expr::TensorType::double();
     let kind = match column {
         Column::Tensors(tensors) => tensors.kind(),

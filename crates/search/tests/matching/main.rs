@@ -11,7 +11,7 @@ use stead_app::application::Application;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Cells, Labels, Value};
-use stead_search::matching::{Matcher, Segment};
+use stead_search::matching::Matcher;
 use stead_search::query::{Searches, build};
 use stead_search::yql::parse;
 use stead_store::{DocumentType, Documents};
@@ -73,7 +73,7 @@ impl Asked {
         let statement = parse(&format!("select * from d where {filter}"));
         let statement = statement.unwrap_or_else(|error| panic!("{filter}: {error}"));
         let schema = self.application.schema("d").unwrap();
-        let searches = Searches { schema, documents: &self.kind };
+        let searches = Searches::new(schema, &self.kind);
         let mut tree = build(&statement, searches, &|_| None)
             .unwrap_or_else(|error| panic!("{filter}: {error}"));
         for neighbor in &mut tree.neighbors {
@@ -82,8 +82,7 @@ impl Asked {
             neighbor.vector = Some(value);
         }
         let view = documents.view();
-        let segments = view.blocks().map(|block| block as &dyn Segment).collect();
-        let matches = Matcher::new(&tree, segments).unwrap().matches();
+        let matches = Matcher::new(&tree, view).unwrap().matches();
         let blocks = matches.segments.iter().enumerate();
         let place = |(at, row)| view.lid(at, row) as usize;
         blocks.flat_map(|(at, rows)| rows.iter().map(move |row| (at, row))).map(place).collect()

@@ -46,7 +46,7 @@ impl Block {
     }
 
     pub(super) fn new(kind: &DocumentType) -> Block {
-        let columns = kind.attributes().iter().map(|a| Column::new(&a.kind).map(Arc::new));
+        let columns = kind.attributes().iter().map(|a| kind.new_column(a).map(Arc::new));
         let (kind, columns) = (kind.clone(), columns.collect());
         let (ids, bodies) = (Arc::default(), Arc::default());
         Block { kind, columns, ids, bodies, alive: Bits::default() }
@@ -120,6 +120,11 @@ impl Block {
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&Column> {
         self.column(self.kind.attribute_number(name)?)
+    }
+
+    /// The column of an attribute by its number, to hold on to.
+    pub(super) fn shared_column(&self, attribute: usize) -> Option<&Arc<Column>> {
+        self.columns.get(attribute)?.as_ref()
     }
 
     /// The first attribute whose column has no room for its value of one more document.

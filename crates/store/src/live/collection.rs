@@ -54,7 +54,7 @@ impl Reader {
     /// All documents as they were published last. Never waits.
     #[must_use]
     pub fn view(&self) -> View {
-        View { state: self.published.load_full() }
+        View { state: self.published.load_full(), joins: None }
     }
 }
 

@@ -13,13 +13,20 @@ pub(crate) struct Directory {
     /// Pairs of a hash and a number, in their order.
     shards: Chunked<Vec<(u32, u32)>>,
     count: usize,
+    /// How often an id was added or taken away.
+    changes: u64,
 }
 
 impl Directory {
     pub(crate) fn new() -> Directory {
         let mut shards = Chunked::new();
         shards.push(Vec::new());
-        Directory { shards, count: 0 }
+        Directory { shards, count: 0, changes: 0 }
+    }
+
+    /// Where this is the same number, a directory that grew from the same one has the same ids and numbers.
+    pub(crate) fn version(&self) -> u64 {
+        self.changes
     }
 
     /// A directory of pairs of a hash and a number.
@@ -37,7 +44,7 @@ impl Directory {
             shard.sort_unstable();
             list.push(shard);
         }
-        Directory { shards: list, count: pairs.len() }
+        Directory { shards: list, count: pairs.len(), changes: 0 }
     }
 
     /// The hash that an id has here.
@@ -64,6 +71,7 @@ impl Directory {
         let place = shard.partition_point(|pair| *pair < (hash, lid));
         shard.insert(place, (hash, lid));
         self.count += 1;
+        self.changes += 1;
         if self.count > self.shards.len() * SHARD {
             self.split();
         }
@@ -75,6 +83,7 @@ impl Directory {
         if let Ok(place) = shard.binary_search(&(hash, lid)) {
             shard.remove(place);
             self.count -= 1;
+            self.changes += 1;
         }
     }
 

@@ -15,6 +15,7 @@ mod bodies;
 mod chunked;
 mod collection;
 mod directory;
+mod imports;
 mod view;
 
 pub use bits::Bits;
@@ -23,4 +24,5 @@ pub(crate) use bodies::{Bodies, GROUP, Group};
 pub(crate) use collection::Replaced;
 pub use collection::{Collection, Reader};
 pub(crate) use directory::Directory;
+pub use imports::Imports;
 pub use view::{AttributeView, View};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::chunked::Chunked;
 use super::directory::Directory;
+use super::imports::Joins;
 use crate::body;
 use crate::columns::Column;
 use crate::error::StoreError;
@@ -15,6 +16,8 @@ use crate::value::FieldValue;
 #[derive(Debug, Clone)]
 pub struct View {
     pub(super) state: Arc<State>,
+    /// What its documents import from others.
+    pub(super) joins: Option<Arc<Joins>>,
 }
 
 /// The documents of a view, or those that the writer is about to publish.
@@ -66,6 +69,16 @@ impl View {
     #[must_use]
     pub fn block_rows(&self) -> usize {
         1 << self.state.shift
+    }
+
+    /// How many blocks there are.
+    pub(super) fn block_count(&self) -> usize {
+        self.state.blocks.len()
+    }
+
+    /// Where this is the same number, another view of the same documents has the same ids and numbers.
+    pub(super) fn ids_version(&self) -> u64 {
+        self.state.directory.version()
     }
 
     /// The blocks in the order of their numbers.
@@ -155,7 +168,9 @@ impl View {
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<AttributeView<'_>> {
         let number = self.kind().attribute_number(name)?;
-        let has_column = Column::new(&self.kind().attributes()[number].kind).is_some();
+        let about = &self.kind().attributes()[number];
+        let is_imported = about.import.is_some() && self.joins.is_some();
+        let has_column = is_imported || self.kind().new_column(about).is_some();
         has_column.then_some(AttributeView { view: self, number })
     }
 
@@ -175,6 +190,11 @@ pub struct AttributeView<'v> {
 }
 
 impl<'v> AttributeView<'v> {
+    /// Its number among the attributes of the type.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
     /// What it is.
     #[must_use]
     pub fn about(&self) -> &'v AttributeColumn {
@@ -187,7 +207,7 @@ impl<'v> AttributeView<'v> {
         self.view
     }
 
-    /// The column of a block.
+    /// The column of a block; nothing if the values are imported.
     #[must_use]
     pub fn column(&self, block: usize) -> Option<&'v Column> {
         self.view.block(block)?.column(self.number)
@@ -196,6 +216,11 @@ impl<'v> AttributeView<'v> {
     /// The column that has the value of a document, and its row there.
     #[must_use]
     pub fn at(&self, lid: u32) -> Option<(&'v Column, usize)> {
+        if let Some(joins) = &self.view.joins
+            && let Some(place) = joins.place(self.view, self.number, lid)
+        {
+            return Some(place);
+        }
         let (block, row) = self.view.split(lid);
         Some((self.column(block)?, row))
     }

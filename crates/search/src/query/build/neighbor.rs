@@ -11,7 +11,7 @@ use crate::yql::{Expr, Node};
 impl<'b> Builder<'b> {
     pub(super) fn neighbor(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
         let [field, input] = arguments(list)?;
-        let field = self.searches.one(&self.field(field)?)?;
+        let Some(field) = self.searches.one(&self.field(field)?)? else { return Ok(Tree::None) };
         let (Expr::Field(input) | Expr::Text(input)) = &input.expr else {
             return fail(
                 "expected the name of a query's vector as the second argument of nearestNeighbor",
@@ -24,6 +24,11 @@ impl<'b> Builder<'b> {
                 field.name, field.kind
             ));
         };
+        let mut attributes = self.searches.documents.attributes().iter();
+        let about = attributes.find(|a| a.name == field.name);
+        if about.is_some_and(|a| a.import.is_some()) {
+            return fail(format_args!("{name}: field {} is imported", field.name));
+        }
         if kind.indexed().count() != 1 {
             return fail(format_args!(
                 "{name}: expected a tensor with one indexed dimension, field {} is a {kind}",
@@ -42,8 +47,7 @@ impl<'b> Builder<'b> {
             kind.indexed().map(|(d, size)| format!("{}[{size}]", d.name)).collect();
         let kind = parse_type(&format!("tensor<float>({})", dimensions.join(",")));
         let kind = kind.map_err(SearchError::yql)?;
-        let attributes = self.searches.documents.attributes().iter();
-        let metric = attributes.filter(|a| a.name == field.name).find_map(|a| a.metric.clone());
+        let metric = about.and_then(|a| a.metric.clone());
         let neighbor = NearestNeighbor {
             attribute: field.name,
             metric,

@@ -12,7 +12,7 @@ use crate::yql::{Expr, Node};
 impl<'b> Builder<'b> {
     pub(super) fn circle(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
         let [field, first, second, radius] = arguments(list)?;
-        let field = self.position(field)?;
+        let Some(field) = self.position(field)? else { return Ok(Tree::None) };
         let ((first, first_north), (second, second_north)) =
             (self.degrees(first)?, self.degrees(second)?);
         // A letter may turn them around.
@@ -36,17 +36,20 @@ impl<'b> Builder<'b> {
 
     pub(super) fn bounding_box(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
         let [field, south, west, north, east] = arguments(list)?;
-        let field = self.position(field)?;
+        let Some(field) = self.position(field)? else { return Ok(Tree::None) };
         let from = place(self.degrees(south)?.0, self.degrees(west)?.0)?;
         let to = place(self.degrees(north)?.0, self.degrees(east)?.0)?;
         self.term(&field.name, Test::Box(Box2 { from, to }))
     }
 
-    fn position(&self, node: &Node) -> Result<Searched, SearchError> {
-        let field = self.searches.one(&self.field(node)?)?;
-        match field.kind {
-            DataType::Position => Ok(field),
-            _ => fail(format_args!("Field '{}' is a {}, not a position", field.name, field.kind)),
+    /// The field of positions of a name; nothing if only another type that is searched has it.
+    fn position(&self, node: &Node) -> Result<Option<Searched>, SearchError> {
+        let found = self.searches.one(&self.field(node)?)?;
+        match found {
+            Some(field) if field.kind != DataType::Position => {
+                fail(format_args!("Field '{}' is a {}, not a position", field.name, field.kind))
+            }
+            _ => Ok(found),
         }
     }
 

@@ -47,7 +47,8 @@ impl<'b> Builder<'b> {
     }
 
     fn check_elements(&self, field: &str) -> Result<(), SearchError> {
-        if self.searches.has_elements(field) {
+        let mut others = self.searches.others.iter();
+        if self.searches.has_elements(field) || others.any(|o| o.has_elements(field)) {
             return Ok(());
         }
         // The field goes first: who names one that there is not should hear of that.

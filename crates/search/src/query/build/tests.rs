@@ -47,7 +47,7 @@ fn with<T>(run: impl FnOnce(Searches<'_>) -> T) -> T {
     let (application, _) = Application::read(&files, ServicesOptions::default());
     let schema = application.schema("d").unwrap();
     let documents = DocumentType::new(schema);
-    run(Searches { schema, documents: &documents })
+    run(Searches::new(schema, &documents))
 }
 
 fn built(filter: &str) -> Result<QueryTree, SearchError> {

@@ -140,6 +140,9 @@ impl<'b> Builder<'b> {
     ) -> Result<Tree, SearchError> {
         let name = self.field(field)?;
         let fields = self.searches.find(&name)?;
+        if fields.is_empty() {
+            return Ok(Tree::None);
+        }
         let is_text = |kind: &DataType| *kind == DataType::Text;
         if fields.iter().any(|f| !f.is_whole() && !is_text(&f.kind)) {
             return fail(format_args!(

@@ -13,7 +13,7 @@ use crate::yql::{Expr, Node};
 impl<'b> Builder<'b> {
     pub(super) fn weighted(&mut self, name: &str, list: &'b [Node]) -> Result<Tree, SearchError> {
         let [field, tokens] = arguments(list)?;
-        let field = self.searches.one(&self.field(field)?)?;
+        let Some(field) = self.searches.one(&self.field(field)?)? else { return Ok(Tree::None) };
         let tokens = self.tokens(tokens)?;
         let tokens = match &field.kind {
             DataType::Text => {

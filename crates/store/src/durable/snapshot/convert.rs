@@ -117,7 +117,7 @@ impl<'l> Conversion<'l> {
         let taken = |(number, from): (usize, &Option<usize>)| {
             let known = from.and_then(|from| old.columns.get(from)?.clone());
             known.map_or_else(
-                || Column::new(&kind.attributes()[number].kind).map(|c| (Arc::new(c), None)),
+                || kind.new_column(&kind.attributes()[number]).map(|c| (Arc::new(c), None)),
                 |(column, spot)| Some((column, Some(spot))),
             )
         };

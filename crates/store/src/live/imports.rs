@@ -1,0 +1,203 @@
+//! Attributes that documents import from their parents.
+//!
+//! A document names its parent by its id in a field of references. What it imports lies in the parent only, so that an update of a
+//! parent is one of all its children. From the rows of a block to the numbers of parents leads a list that is made when it
+//! is asked for, and again only when references or the ids of parents have changed.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use super::view::{AttributeView, View};
+use crate::columns::Column;
+use crate::kind::{DocumentType, Import};
+use crate::value::FieldValue;
+
+/// The number of no parent.
+const NONE: u32 = u32::MAX;
+
+/// What a type of documents imports, and what is known of the references of its documents. Clones share.
+#[derive(Debug, Clone)]
+pub struct Imports {
+    references: Arc<Vec<Reference>>,
+}
+
+/// A field of references from which something is imported.
+#[derive(Debug)]
+struct Reference {
+    /// Its attribute by its number.
+    attribute: usize,
+    /// The type of the parents.
+    parent: String,
+    /// By block.
+    known: Mutex<Vec<Option<Known>>>,
+}
+
+/// The numbers of the parents of the rows of a block.
+#[derive(Debug, Clone)]
+struct Known {
+    /// The references that they were found for.
+    column: Weak<Column>,
+    /// When the parents had these ids.
+    ids: u64,
+    lids: Arc<[u32]>,
+}
+
+impl Imports {
+    /// What documents of a type import.
+    #[must_use]
+    pub fn new(kind: &DocumentType) -> Imports {
+        let mut references: Vec<Reference> = Vec::new();
+        for import in kind.attributes().iter().filter_map(|a| a.import.as_ref()) {
+            let Some(attribute) = kind.attribute_number(&import.reference) else { continue };
+            if !references.iter().any(|r| r.attribute == attribute) {
+                let (parent, known) = (import.parent.clone(), Mutex::default());
+                references.push(Reference { attribute, parent, known });
+            }
+        }
+        Imports { references: Arc::new(references) }
+    }
+
+    /// A view with what its documents import; `parents` gives views of the types of parents.
+    #[must_use]
+    pub fn join(&self, view: View, parents: impl Fn(&str) -> Option<View>) -> View {
+        if self.references.is_empty() {
+            return view;
+        }
+        let references = self.references.iter().enumerate().map(|(at, reference)| {
+            let lids = (0..view.block_count()).map(|_| OnceLock::new()).collect();
+            (reference.attribute, at, parents(&reference.parent), lids)
+        });
+        let references: Vec<_> = references.collect();
+        let attributes = view.kind().attributes().iter().map(|attribute| {
+            let Import { reference, field, .. } = attribute.import.as_ref()?;
+            let number = view.kind().attribute_number(reference)?;
+            let at = references.iter().position(|(attribute, ..)| *attribute == number)?;
+            let mut nothing = Column::new(&attribute.kind)?;
+            nothing.set(0, None);
+            Some(Imported { reference: at, field: field.clone(), nothing })
+        });
+        let attributes = attributes.collect();
+        let references = references
+            .into_iter()
+            .map(|(attribute, at, parents, lids)| Joined { attribute, at, parents, lids })
+            .collect();
+        let joins = Joins { imports: self.clone(), references, attributes };
+        View { joins: Some(Arc::new(joins)), ..view }
+    }
+}
+
+/// What the documents of a view import.
+#[derive(Debug)]
+pub(super) struct Joins {
+    imports: Imports,
+    references: Vec<Joined>,
+    /// By the number of the attribute.
+    attributes: Vec<Option<Imported>>,
+}
+
+#[derive(Debug)]
+struct Joined {
+    attribute: usize,
+    /// The number of the reference.
+    at: usize,
+    parents: Option<View>,
+    /// By block.
+    lids: Vec<OnceLock<Arc<[u32]>>>,
+}
+
+#[derive(Debug)]
+struct Imported {
+    reference: usize,
+    /// The field of the parents.
+    field: String,
+    /// A row without a value.
+    nothing: Column,
+}
+
+impl Joins {
+    /// Where the value of an imported attribute lies; nothing if it is not imported.
+    pub(super) fn place<'j>(
+        &'j self,
+        view: &'j View,
+        attribute: usize,
+        lid: u32,
+    ) -> Option<(&'j Column, usize)> {
+        let imported = self.attributes.get(attribute)?.as_ref()?;
+        let nothing = (&imported.nothing, 0);
+        let Some((parents, parent)) = self.parent(view, imported, lid) else {
+            return Some(nothing);
+        };
+        let found = parents.attribute(&imported.field);
+        Some(found.and_then(|found| found.at(parent)).unwrap_or(nothing))
+    }
+
+    /// The value of an imported field as the parent has it.
+    pub(super) fn value(&self, view: &View, attribute: usize, lid: u32) -> Option<FieldValue> {
+        let imported = self.attributes.get(attribute)?.as_ref()?;
+        let (parents, parent) = self.parent(view, imported, lid)?;
+        parents.attribute(&imported.field)?.value(parent)
+    }
+
+    /// The parents, and the number of that of a document.
+    fn parent<'j>(
+        &'j self,
+        view: &'j View,
+        imported: &Imported,
+        lid: u32,
+    ) -> Option<(&'j View, u32)> {
+        let joined = self.references.get(imported.reference)?;
+        let parents = joined.parents.as_ref()?;
+        let (block, row) = view.split(lid);
+        let lids = joined.lids.get(block)?;
+        let lids = lids.get_or_init(|| self.lids(view, joined, parents, block));
+        let parent = *lids.get(row)?;
+        (parent != NONE).then_some((parents, parent))
+    }
+
+    /// The numbers of the parents of the documents of a block.
+    fn lids(&self, view: &View, joined: &Joined, parents: &View, block: usize) -> Arc<[u32]> {
+        let Some(column) = view.block(block).and_then(|b| b.shared_column(joined.attribute)) else {
+            return Arc::default();
+        };
+        let ids = parents.ids_version();
+        let Some(reference) = self.imports.references.get(joined.at) else { return Arc::default() };
+        // What is known is whole whenever the lock is free.
+        let lock = || reference.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Some(known)) = lock().get(block)
+            && known.ids == ids
+            && known.column.upgrade().is_some_and(|known| Arc::ptr_eq(&known, column))
+        {
+            return Arc::clone(&known.lids);
+        }
+        let Column::Texts(texts) = &**column else { return Arc::default() };
+        let find = |id: &str| if id.is_empty() { None } else { parents.find(id) };
+        let lid = |row| texts.get(row).and_then(find).unwrap_or(NONE);
+        let lids: Arc<[u32]> = (0..texts.len()).map(lid).collect();
+        let known = Known { column: Arc::downgrade(column), ids, lids: Arc::clone(&lids) };
+        let mut all = lock();
+        let len = all.len().max(block + 1);
+        all.resize(len, None);
+        all[block] = Some(known);
+        lids
+    }
+}
+
+impl<'v> AttributeView<'v> {
+    /// Whether the values are those of parents.
+    #[must_use]
+    pub fn is_imported(&self) -> bool {
+        self.about().import.is_some() && self.view().joins.is_some()
+    }
+
+    /// The value that was put, of an attribute that is a field.
+    #[must_use]
+    pub fn value(&self, lid: u32) -> Option<FieldValue> {
+        let (view, about) = (self.view(), self.about());
+        match &view.joins {
+            Some(joins) if about.import.is_some() => joins.value(view, self.number(), lid),
+            _ => {
+                let fields = view.some_fields(lid, |field| field == about.field)?;
+                fields.into_iter().next().map(|(_, value)| value)
+            }
+        }
+    }
+}
