@@ -8,6 +8,7 @@ use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
+use stead_search::Serial;
 use stead_search::RankPlan;
 use stead_search::rank::RankOptions;
 use stead_search::request::{Format, SearchRequest, flatten};
@@ -34,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let stored = |id: &str, field: &str| field_value(documents.view(), id, field);
     let searcher = Searcher { schema, view: documents.view(), cluster: "c", stored: &stored, plans: &plans };
-    let result = search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 });
+    let result = search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 }, &Serial);
     assert!(result.hits.len() <= 2 && result.total <= 2);
     let json = render(&result, Format::Json);
     let _valid: serde_json::Value = serde_json::from_slice(&json).expect("JSON");

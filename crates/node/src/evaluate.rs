@@ -247,7 +247,7 @@ fn translate(error: RunError) -> EvaluateError {
 }
 
 /// The pool's threads in the kernels' terms.
-struct Lent<'a>(Team<'a>);
+pub(crate) struct Lent<'a>(pub(crate) Team<'a>);
 
 impl Parallel for Lent<'_> {
     fn threads(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Searches of the documents of the application that is served.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use stead_pool::Priority;
@@ -8,6 +9,7 @@ use stead_search::result::SearchResult;
 use tokio::sync::oneshot;
 
 use crate::embedded::{Embedded, Inside};
+use crate::evaluate::Lent;
 use crate::{Code, Error, ErrorKind};
 
 impl Embedded {
@@ -28,9 +30,10 @@ impl Embedded {
         let active = active
             .ok_or_else(|| Error::new(Code::Unavailable, "no application is deployed here yet"))?;
         let (sender, receiver) = oneshot::channel();
+        let pool = Arc::clone(&self.pool);
         let run = move |_: &_| {
             // Whoever asked may have gone.
-            let _ = sender.send(active.search(parameters));
+            let _ = sender.send(active.search(parameters, &Lent(pool.team(usize::MAX))));
         };
         let closed = || Error::from(ErrorKind::ShuttingDown);
         self.pool.spawn(Priority::Normal, None, run).map_err(|_| closed())?;

@@ -17,6 +17,7 @@ use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_search::RankPlan;
+use stead_search::Serial;
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest};
 use stead_search::result::render;
@@ -107,7 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
             let begin = Instant::now();
             let request = SearchRequest::new(pairs, &application.query_profiles)?;
-            let result = search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 });
+            let result = search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 }, &Serial);
             black_box(render(&result, Format::Json));
             times.push(begin.elapsed().as_secs_f64() * 1000.0);
             total = result.total;

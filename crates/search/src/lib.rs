@@ -20,3 +20,4 @@ pub mod yql;
 
 pub use columns::{Computed, Rows};
 pub use rank::{RankError, RankPlan, RankQuery};
+pub use stead_kernels::{Parallel, Serial};

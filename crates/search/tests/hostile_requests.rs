@@ -11,6 +11,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_search::RankPlan;
+use stead_search::Serial;
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest, flatten};
 use stead_search::result::{SearchResult, render};
@@ -88,7 +89,9 @@ fn changed_bodies_have_results_or_errors() {
         let request = flatten(body.as_bytes())
             .and_then(|pairs| SearchRequest::new(pairs, &application.query_profiles));
         match request {
-            Ok(request) => search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 }),
+            Ok(request) => {
+                search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 }, &Serial)
+            }
             Err(error) => SearchResult::failed(error),
         }
     };

@@ -10,6 +10,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
 use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
+use stead_search::Parallel;
 use stead_search::RankPlan;
 use stead_search::models::Probe;
 use stead_search::query::{SearchCode, SearchError};
@@ -150,20 +151,28 @@ impl Deployed {
         })
     }
 
-    /// Answers a search from its parameters, decoded.
+    /// Answers a search from its parameters, decoded, on some cores.
     #[must_use]
-    pub fn search(&self, parameters: Vec<(String, String)>) -> (SearchResult, Format) {
+    pub fn search(
+        &self,
+        parameters: Vec<(String, String)>,
+        cores: &dyn Parallel,
+    ) -> (SearchResult, Format) {
         let request = SearchRequest::new(parameters, &self.application.query_profiles);
         match request {
             Ok(request) => {
-                let result = self.find(&request).unwrap_or_else(SearchResult::failed);
+                let result = self.find(&request, cores).unwrap_or_else(SearchResult::failed);
                 (result, request.format)
             }
             Err(error) => (SearchResult::failed(error), Format::Json),
         }
     }
 
-    fn find(&self, request: &SearchRequest) -> Result<SearchResult, SearchError> {
+    fn find(
+        &self,
+        request: &SearchRequest,
+        cores: &dyn Parallel,
+    ) -> Result<SearchResult, SearchError> {
         let stored = |id: &str, field: &str| {
             let kind = id.split(':').nth(2)?;
             field_value(&self.view(kind)?, id, field)
@@ -183,7 +192,7 @@ impl Deployed {
         }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let options = RankOptions { now: now.as_secs_f64(), seed: now.as_nanos() as u64 };
-        Ok(search(&searchers, request, options))
+        Ok(search(&searchers, request, options, cores))
     }
 
     fn rank_plan(&self, schema: &str, profile: &str) -> Result<Arc<RankPlan>, RankError> {

@@ -1,9 +1,10 @@
 //! From a profile to its plan: phases, expressions, and the values that they name.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 
 use stead_app::application::rank::{CompiledProfile, ModelTypes, ProfileNames, Typed};
-use stead_app::application::{Application, Phase, RankProfile, Schema};
+use stead_app::application::{Application, Phase, RankProfile, Schema, Setting};
 use stead_app::package::PackageFiles;
 use stead_expr::{Compiled, Rate, TensorType};
 use stead_store::DocumentType;
@@ -11,6 +12,7 @@ use stead_store::DocumentType;
 use super::common::common;
 use super::diversity::DiversityPlan;
 use super::error::RankError;
+use super::limit::MatchLimit;
 use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
 use crate::features::Note;
@@ -92,11 +94,36 @@ pub(super) fn fail<T>(what: &str, text: impl Into<String>) -> Result<T, RankErro
 /// The options of a profile that say how a content node finds matches: here all documents are.
 fn without_effect(profile: &RankProfile) -> Vec<&'static str> {
     // How terms count is a matter of features that need an index, which are told one by one.
-    let mut names: Vec<&'static str> = profile.settings.iter().map(|(name, _)| *name).collect();
-    if profile.match_phase.is_some() {
-        names.insert(0, "match-phase");
-    }
+    let names = profile.settings.iter().map(|(name, _)| *name);
+    let names: Vec<&'static str> = names
+        .filter(|name| !["num-threads-per-search", "min-hits-per-thread"].contains(name))
+        .collect();
     names
+}
+
+/// What a profile says of the matches that are ranked.
+fn match_limit(profile: &RankProfile) -> Option<MatchLimit> {
+    let phase = profile.match_phase.as_ref()?;
+    let most = phase.total_max_hits.or(phase.max_hits)?;
+    let diversity = profile.diversity.as_ref().map(|d| {
+        let groups = usize::try_from(d.min_groups.unwrap_or(0)).unwrap_or(0);
+        let is_strict = d.cutoff_strategy.as_deref() == Some("strict");
+        (d.attribute.value.clone(), groups, is_strict)
+    });
+    Some(MatchLimit {
+        attribute: phase.attribute.value.clone(),
+        is_ascending: phase.ascending,
+        max_hits: usize::try_from(most).ok()?,
+        diversity,
+    })
+}
+
+/// A number of a profile that is no less than 1.
+fn setting(profile: &RankProfile, name: &str) -> Option<usize> {
+    match profile.setting(name)? {
+        Setting::Number(number) if number >= 1.0 => Some(number as usize),
+        _ => None,
+    }
 }
 
 impl Builder<'_> {
@@ -141,6 +168,10 @@ impl Builder<'_> {
             rank_features,
             has_default_features: !profile.ignore_default_rank_features,
             diversity: diversity.filter(|d| d.groups > 0),
+            match_limit: match_limit(profile),
+            threads: setting(profile, "num-threads-per-search"),
+            min_hits_per_thread: setting(profile, "min-hits-per-thread"),
+            second_cost: AtomicU64::new(0),
             without_effect: without_effect(profile),
             inputs: std::mem::take(&mut self.inputs),
             notes: std::mem::take(&mut self.notes),

@@ -7,6 +7,7 @@ use stead_expr::{Explanation, Line};
 use stead_store::View;
 
 use super::error::RankError;
+use super::means::Means;
 use super::phases::Lists;
 use super::plan::{RankPlan, Source};
 use super::query::RankQuery;
@@ -83,7 +84,7 @@ impl RankPlan {
     ) -> Result<(Ranked, Explained), RankError> {
         let ranking = Ranking::new(self, query, documents, options);
         ranking.records.replace(Some(Vec::new()));
-        let ranked = ranking.rank(None, Lists::ALL, count)?;
+        let ranked = ranking.rank(Lists::ALL, count, Means::UNBOUNDED)?;
         Ok((ranked, ranking.explained()?))
     }
 }

@@ -1,13 +1,20 @@
 //! The first phase: the scores of all documents, or of those that a query matches.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::error::RankError;
 use super::hits::{Hit, sort_first};
-use super::plan::Source;
+use super::means::Means;
+use super::memo::Memo;
+use super::plan::{RankPlan, Source};
+use super::query::RankQuery;
 use super::ranking::{Frame, Ranking};
 use crate::columns::Rows;
-use crate::matching::{Matches, RowSet, alive};
+use crate::matching::{RowSet, alive};
 
 /// The documents that a first phase with values that must be computed takes at a time: their columns stay small.
 const BLOCK: usize = 1024;
@@ -16,35 +23,146 @@ const BLOCK: usize = 1024;
 /// the others too costs less than gathering the matches.
 const DENSE: usize = 4;
 
+/// The fewest documents that another thread is worth: some hundred microseconds of the cheapest expressions.
+const MIN_HITS: usize = 16_384;
+
+/// What a thread is given at a time is a part of its share, so that none waits long for another.
+const PARTS: usize = 4;
+
+/// What a thread has scored.
+#[derive(Default)]
+struct Scored {
+    hits: Vec<Hit>,
+    /// Blocks that were left out because it was late.
+    skipped: Vec<usize>,
+}
+
+/// What comes back from a thread, in the order of the blocks.
+struct Done {
+    scored: Scored,
+    memo: HashMap<usize, Memo>,
+    costs: HashMap<usize, (Duration, usize)>,
+}
+
+impl RankPlan {
+    /// How many threads so many documents are worth.
+    pub(crate) fn threads(&self, query: &RankQuery, documents: usize, means: Means<'_>) -> usize {
+        let bound = |known: Option<usize>| known.filter(|n| *n > 0).unwrap_or(usize::MAX);
+        let most = means.cores.threads().min(bound(self.threads)).min(bound(query.threads));
+        let least = query.min_hits_per_thread.or(self.min_hits_per_thread).unwrap_or(MIN_HITS);
+        most.min(documents / least.max(1)).max(1)
+    }
+}
+
 impl Ranking<'_> {
-    /// Scores documents; those at or below the limit are no hits, and those behind the best lose their scores.
-    pub(super) fn first_phase(&self, matches: Option<&Matches>) -> Result<Vec<Hit>, RankError> {
-        let (plan, view) = (&self.plan, self.view);
-        let limit = self.query.drop_limit.or(plan.first.drop_limit);
-        let mut hits: Vec<Hit> = Vec::new();
-        for (number, block) in view.blocks().enumerate() {
-            let rows: Cow<'_, RowSet> = match matches {
-                Some(matches) => match matches.segments.get(number) {
-                    Some(rows) => Cow::Borrowed(rows),
-                    None => continue,
-                },
-                None => Cow::Owned(alive(block)),
-            };
-            let mut take = |document: u32, first: f64| {
-                // What is no number is the least, as in Vespa.
-                let score = if first.is_finite() { first } else { f64::NEG_INFINITY };
-                if limit.is_none_or(|limit| score > limit) {
-                    hits.push(Hit { document, first, second: None, global: None, score });
-                }
-            };
-            self.block(number, block.rows(), &rows, &mut take)?;
+    /// Scores documents, the matches if there is a query; those at or below the limit are no hits, and those behind the best lose
+    /// their scores. Also the blocks that were left out because it was late. Several threads find the same as one.
+    pub(super) fn first_phase(
+        &self,
+        means: Means<'_>,
+    ) -> Result<(Vec<Hit>, Vec<usize>), RankError> {
+        let plan = self.plan;
+        let mut scored = Scored::default();
+        let blocks: Vec<usize> = (0..self.view.blocks().count()).collect();
+        // What is known of the query after the first block, the other threads need not find out.
+        let (first, rest) = blocks.split_at(blocks.len().min(1));
+        self.some(first, means, &mut scored)?;
+        let threads = plan.threads(self.query, self.view.len(), means);
+        // Who wants to know what was computed is told of one thread.
+        if threads < 2 || rest.len() < 2 || self.records.borrow().is_some() {
+            self.some(rest, means, &mut scored)?;
+        } else {
+            self.together(rest, threads, means, &mut scored)?;
         }
+        let Scored { mut hits, skipped } = scored;
         let keep = self.query.keep_rank_count.unwrap_or(plan.first.count).max(self.rerank_count());
         if keep < hits.len() {
             sort_first(&mut hits, keep);
             hits.iter_mut().skip(keep).for_each(|hit| hit.score = f64::NEG_INFINITY);
         }
-        Ok(hits)
+        Ok((hits, skipped))
+    }
+
+    /// Scores the documents of blocks on several threads.
+    fn together(
+        &self,
+        blocks: &[usize],
+        threads: usize,
+        means: Means<'_>,
+        scored: &mut Scored,
+    ) -> Result<(), RankError> {
+        let (plan, query, view) = (self.plan, self.query, self.view);
+        let (options, matcher, seed) = (self.options, self.matcher, self.seed());
+        let matches = self.matches;
+        let parts: Vec<&[usize]> = blocks.chunks(blocks.len().div_ceil(threads * PARTS)).collect();
+        let done: Vec<OnceLock<Result<Done, RankError>>> =
+            parts.iter().map(|_| OnceLock::new()).collect();
+        // At most so many threads take the parts, one after the other each.
+        let next = AtomicUsize::new(0);
+        means.cores.for_each(threads, &|_| {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let (Some(part), Some(place)) = (parts.get(at), done.get(at)) else { return };
+                let mut ranking = Ranking::new(plan, query, view, options).with_seed(&seed);
+                (ranking.matcher, ranking.matches) = (matcher, matches);
+                let mut scored = Scored::default();
+                let result = ranking.some(part, means, &mut scored).map(|()| Done {
+                    scored,
+                    memo: ranking.memo.take(),
+                    costs: ranking.costs.take(),
+                });
+                let _ = place.set(result);
+            }
+        });
+        for done in done.into_iter().filter_map(OnceLock::into_inner) {
+            let mut done = done?;
+            scored.hits.append(&mut done.scored.hits);
+            scored.skipped.append(&mut done.scored.skipped);
+            let mut memo = self.memo.borrow_mut();
+            for (node, other) in done.memo {
+                memo.entry(node).or_default().absorb(other);
+            }
+            let mut costs = self.costs.borrow_mut();
+            for (node, (took, documents)) in done.costs {
+                let cost = costs.entry(node).or_insert((Duration::ZERO, 0));
+                *cost = (cost.0 + took, cost.1 + documents);
+            }
+        }
+        Ok(())
+    }
+
+    /// Scores the documents of some blocks.
+    fn some(
+        &self,
+        blocks: &[usize],
+        means: Means<'_>,
+        scored: &mut Scored,
+    ) -> Result<(), RankError> {
+        let limit = self.query.drop_limit.or(self.plan.first.drop_limit);
+        for number in blocks {
+            if (means.is_late)() {
+                scored.skipped.push(*number);
+                continue;
+            }
+            let Some(block) = self.view.block(*number) else { continue };
+            let rows = match (self.matches, self.matcher) {
+                (Some(matches), _) => match matches.segments.get(*number) {
+                    Some(rows) => Cow::Borrowed(rows),
+                    None => continue,
+                },
+                (None, Some(matcher)) => Cow::Owned(matcher.segment(*number)),
+                (None, None) => Cow::Owned(alive(block)),
+            };
+            let mut take = |document: u32, first: f64| {
+                // What is no number is the least, as in Vespa.
+                let score = if first.is_finite() { first } else { f64::NEG_INFINITY };
+                if limit.is_none_or(|limit| score > limit) {
+                    scored.hits.push(Hit { document, first, second: None, global: None, score });
+                }
+            };
+            self.block(*number, block.rows(), &rows, &mut take)?;
+        }
+        Ok(())
     }
 
     /// The scores of some rows of a block.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stead_expr::TensorType;
 
@@ -19,7 +19,7 @@ const MAX_TENSORS: usize = 1 << 14;
 /// Values of one name.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    pieces: Vec<Rc<Computed>>,
+    pieces: Vec<Arc<Computed>>,
     /// The pieces that hold documents which stand one behind the other, in the order of these.
     ranges: Vec<(Range<u32>, usize)>,
     /// Where the value of any other document is: the piece, and the row in it.
@@ -29,7 +29,7 @@ pub(super) struct Memo {
 
 impl Memo {
     /// Keeps the values of documents, if there is room.
-    pub(super) fn keep(&mut self, rows: &Rows<'_>, computed: &Rc<Computed>) {
+    pub(super) fn keep(&mut self, rows: &Rows<'_>, computed: &Arc<Computed>) {
         let most = match **computed {
             Computed::Numbers(_) => MAX_NUMBERS,
             Computed::Tensors(_) => MAX_TENSORS,
@@ -54,6 +54,21 @@ impl Memo {
         self.pieces.push(computed.clone());
     }
 
+    /// Takes over what another has, of documents behind its own, if there is room for all of it.
+    pub(super) fn absorb(&mut self, other: Memo) {
+        let is_number = |piece: &Arc<Computed>| matches!(**piece, Computed::Numbers(_));
+        let most = if other.pieces.iter().all(is_number) { MAX_NUMBERS } else { MAX_TENSORS };
+        if self.documents + other.documents > most {
+            return;
+        }
+        let behind = self.pieces.len();
+        self.pieces.extend(other.pieces);
+        self.documents += other.documents;
+        self.ranges.extend(other.ranges.into_iter().map(|(range, piece)| (range, piece + behind)));
+        let moved = |(document, (piece, row))| (document, (piece + behind, row));
+        self.places.extend(other.places.into_iter().map(moved));
+    }
+
     fn place(&self, document: u32) -> Option<(usize, usize)> {
         if let Some(place) = self.places.get(&document) {
             return Some(*place);
@@ -75,7 +90,7 @@ impl Memo {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     use stead_expr::TensorType;
 
@@ -85,9 +100,9 @@ mod tests {
     #[test]
     fn values_are_found_whatever_they_were_computed_with() {
         let mut memo = Memo::default();
-        memo.keep(&Rows::Range(0..2), &Rc::new(Computed::Numbers(vec![0.5, 1.5])));
-        memo.keep(&Rows::Range(10..12), &Rc::new(Computed::Numbers(vec![10.5, 11.5])));
-        memo.keep(&Rows::List(&[7, 3]), &Rc::new(Computed::Numbers(vec![7.5, 3.5])));
+        memo.keep(&Rows::Range(0..2), &Arc::new(Computed::Numbers(vec![0.5, 1.5])));
+        memo.keep(&Rows::Range(10..12), &Arc::new(Computed::Numbers(vec![10.5, 11.5])));
+        memo.keep(&Rows::List(&[7, 3]), &Arc::new(Computed::Numbers(vec![7.5, 3.5])));
         for (rows, expected) in [
             (&[1, 0][..], Some(vec![1.5, 0.5])),
             (&[3, 1][..], Some(vec![3.5, 1.5])),

@@ -1,6 +1,6 @@
 //! Models as sources of values: what they take, and a column for each of their outputs.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stead_app::application::rank::SourceType;
 use stead_expr::{Numbers, Value};
@@ -71,7 +71,7 @@ impl Ranking<'_> {
             })
             .collect();
         let bound = model.function.for_query(&given).map_err(failed)?;
-        Ok(cell.get_or_init(|| bound))
+        Ok(cell.get_or_init(|| Arc::new(bound)))
     }
 
     /// The value of an output that does not depend on documents; the others that expressions name are known then.
@@ -99,7 +99,7 @@ impl Ranking<'_> {
         &self,
         number: usize,
         frame: &Frame<'_>,
-    ) -> Result<Vec<Rc<Computed>>, RankError> {
+    ) -> Result<Vec<Arc<Computed>>, RankError> {
         let model = &self.plan.models[number];
         let bound = self.bound_model(number)?;
         let sources: Vec<ModelSource<'_>> = model
@@ -114,7 +114,7 @@ impl Ranking<'_> {
         let documents = Documents { count: frame.rows.len(), index: None, columns: &columns };
         let outputs =
             bound.run(&documents, &mut self.model_scratch.borrow_mut()).map_err(failed)?;
-        Ok(outputs.into_iter().map(|o| Rc::new(Computed::Tensors(o))).collect())
+        Ok(outputs.into_iter().map(|o| Arc::new(Computed::Tensors(o))).collect())
     }
 
     /// A field as it is stored, for some documents.

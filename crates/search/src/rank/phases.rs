@@ -1,6 +1,7 @@
 //! The phases: all documents, the best of them, the best of those.
 
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use stead_expr::{Attribute, Value};
@@ -10,11 +11,20 @@ use super::diversity::{DiversityPlan, pick};
 use super::error::RankError;
 use super::explain::Explained;
 use super::hits::{Hit, RankedHit, rescale, sort, sort_first};
+use super::means::Means;
 use super::plan::{PhasePlan, RankPlan, Source};
 use super::query::RankQuery;
 use super::ranking::{FirstRanks, Frame, RankOptions, Ranked, Ranking};
 use crate::columns::{Computed, Rows, value};
 use crate::matching::{Matcher, Matches};
+
+/// How long the second phase computes without a look at the clock, by what a document took before. A phase that is quick computes all
+/// of its documents together, which models are fastest with.
+const BATCH_NANOS: u64 = 20_000_000;
+
+/// The fewest and the most documents of the second phase between two looks at the clock.
+const MIN_BATCH: u64 = 8;
+const MAX_BATCH: u64 = 1024;
 
 impl RankPlan {
     /// Ranks documents for a query; the best `count` of them come with their match and summary features.
@@ -28,10 +38,10 @@ impl RankPlan {
         options: RankOptions,
         count: usize,
     ) -> Result<Ranked, RankError> {
-        Ranking::new(self, query, documents, options).rank(None, Lists::ALL, count)
+        Ranking::new(self, query, documents, options).rank(Lists::ALL, count, Means::UNBOUNDED)
     }
 
-    /// Ranks the matches of a query; the best of them come with their match features.
+    /// Ranks the matches of a query, or those that were chosen among them; the best of them come with their match features.
     ///
     /// # Errors
     /// As for [`RankPlan::rank`].
@@ -39,15 +49,15 @@ impl RankPlan {
         &self,
         query: &RankQuery,
         documents: &View,
-        (matcher, matches): (&Matcher<'_>, &Matches),
+        (matcher, matches): (&Matcher<'_>, Option<&Matches>),
         options: RankOptions,
-        wanted: Wanted,
+        (wanted, means): (Wanted, Means<'_>),
     ) -> Result<(Ranked, Option<Explained>), RankError> {
         let lists = Lists { of_match: true, of_summary: false };
         let mut ranking = Ranking::new(self, query, documents, options);
-        ranking.matcher = Some(matcher);
+        (ranking.matcher, ranking.matches) = (Some(matcher), matches);
         ranking.records.replace(wanted.explains.then(Vec::new));
-        let ranked = ranking.rank(Some(matches), lists, wanted.hits)?;
+        let ranked = ranking.rank(lists, wanted.hits, means)?;
         let explained = wanted.explains.then(|| ranking.explained()).transpose()?;
         Ok((ranked, explained))
     }
@@ -106,27 +116,29 @@ impl Ranking<'_> {
     /// All documents, or the matches among them.
     pub(super) fn rank(
         &self,
-        matches: Option<&Matches>,
         lists: Lists,
         count: usize,
+        means: Means<'_>,
     ) -> Result<Ranked, RankError> {
-        let mut hits = self.first_phase(matches)?;
+        let (mut hits, skipped) = self.first_phase(means)?;
+        let mut is_cut = false;
         if let Some(phase) = &self.plan.second {
-            self.second_phase(phase, &mut hits)?;
+            is_cut |= self.second_phase(phase, &mut hits, means)?;
         }
         let total = match &self.plan.global {
-            Some(phase) => {
+            Some(phase) if !is_cut => {
                 sort(&mut hits);
                 self.global_phase(phase, &mut hits)?;
                 hits.len()
             }
-            None => {
+            // Without the scores of the second phase those of the global one say little.
+            _ => {
                 sort_first(&mut hits, count);
                 hits.len()
             }
         };
         hits.truncate(count);
-        Ok(Ranked { hits: self.with_features(&hits, lists)?, total })
+        Ok(Ranked { hits: self.with_features(&hits, lists)?, total, skipped, is_cut })
     }
 
     /// The documents of hits; from now on values that are computed may name their scores.
@@ -143,8 +155,13 @@ impl Ranking<'_> {
         phase.map_or(0, |p| self.query.second_phase.rerank_count.unwrap_or(p.count))
     }
 
-    /// Scores the best hits anew; scales the others below them.
-    fn second_phase(&self, phase: &PhasePlan, hits: &mut Vec<Hit>) -> Result<(), RankError> {
+    /// Scores the best hits anew, as many as there is time for; scales the others below them. Whether some were left out.
+    fn second_phase(
+        &self,
+        phase: &PhasePlan,
+        hits: &mut Vec<Hit>,
+        means: Means<'_>,
+    ) -> Result<bool, RankError> {
         let mut count = self.rerank_count().min(hits.len());
         let mut dropped = None;
         // Hits that diversity passes over count as ranks.
@@ -165,19 +182,42 @@ impl Ranking<'_> {
                 max: best.first().map_or(f64::NEG_INFINITY, |hit| hit.score),
             });
         }
-        let scores =
-            self.scores("second-phase", phase.expression, &Frame::new(Rows::List(&places)))?;
+        let scores = self.in_time(phase.expression, &places, means)?;
+        let is_cut = scores.len() < best.len();
+        let (best, late) = best.split_at_mut(scores.len());
         let mut ranked = Vec::with_capacity(best.len());
         for (hit, score) in best.iter_mut().zip(scores) {
             ranked.push((hit.score, score));
             (hit.second, hit.score) = (Some(score), score);
         }
+        rescale(&ranked, dropped, late);
         rescale(&ranked, dropped, rest);
         let limit = self.query.second_phase.drop_limit.or(phase.drop_limit);
         if let Some(limit) = limit {
             hits.retain(|hit| hit.score > limit);
         }
-        Ok(())
+        Ok(is_cut)
+    }
+
+    /// The scores of the second phase of the first documents of a list, as many as there is time for.
+    fn in_time(
+        &self,
+        expression: usize,
+        places: &[u32],
+        means: Means<'_>,
+    ) -> Result<Vec<f64>, RankError> {
+        let mut scores = Vec::with_capacity(places.len());
+        while scores.len() < places.len() && !(means.is_late)() {
+            let cost = self.plan.second_cost.load(Ordering::Relaxed).max(1);
+            let batch = (BATCH_NANOS / cost).clamp(MIN_BATCH, MAX_BATCH) as usize;
+            let behind = places.len().min(scores.len() + batch);
+            let (begin, part) = (Instant::now(), &places[scores.len()..behind]);
+            let frame = Frame::new(Rows::List(part));
+            scores.extend(self.scores("second-phase", expression, &frame)?);
+            let took = begin.elapsed().as_nanos() as u64 / part.len().max(1) as u64;
+            self.plan.second_cost.store(took, Ordering::Relaxed);
+        }
+        Ok(scores)
     }
 
     /// Puts hits of different groups first; tells the ranks of these, and the best score of those that were passed over.
@@ -234,7 +274,7 @@ impl Ranking<'_> {
         let begin = Instant::now();
         let scores = self.evaluate(expression, frame)?;
         self.record(phase, expression, frame, begin.elapsed());
-        let scores = Rc::new(scores);
+        let scores = Arc::new(scores);
         self.remember(expression, frame, &scores);
         match &*scores {
             Computed::Numbers(scores) => Ok(scores.clone()),

@@ -1,6 +1,7 @@
 //! A rank profile that is ready to run: what its expressions name, each once, with where its value comes from.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 
 use stead_app::application::rank::{CompiledProfile, FeatureName, ModelTypes};
 use stead_app::application::{Application, Schema};
@@ -11,6 +12,7 @@ use stead_store::DocumentType;
 use super::builder;
 use super::diversity::DiversityPlan;
 use super::error::RankError;
+use super::limit::MatchLimit;
 use super::models::ModelPlan;
 use super::normalize::Normalizer;
 use super::query::RankQuery;
@@ -33,6 +35,13 @@ pub struct RankPlan {
     /// Whether Vespa would add features of its own to these.
     pub(super) has_default_features: bool,
     pub(super) diversity: Option<DiversityPlan>,
+    pub(super) match_limit: Option<MatchLimit>,
+    /// `num-threads-per-search`
+    pub(super) threads: Option<usize>,
+    /// `min-hits-per-thread`
+    pub(super) min_hits_per_thread: Option<usize>,
+    /// What a document of the second phase took last, in nanoseconds; 0 if that is not known.
+    pub(super) second_cost: AtomicU64,
     /// Options of the profile that have no effect here.
     pub(super) without_effect: Vec<&'static str>,
     pub(super) inputs: HashMap<String, InputPlan>,

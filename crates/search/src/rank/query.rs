@@ -7,6 +7,7 @@ use stead_expr::codec::json::{Form, from_json, to_json};
 use stead_expr::{Reason, TensorType, Value, compile, text_number};
 
 use super::error::RankError;
+use super::limit::LimitOverride;
 use crate::yql::{self, Neighbor};
 
 /// The deepest that parameters nest: `ranking.features.query(x)` has three levels.
@@ -23,6 +24,12 @@ pub struct RankQuery {
     pub hits: Option<usize>,
     /// `ranking.keepRankCount`
     pub keep_rank_count: Option<usize>,
+    /// `ranking.matchPhase`
+    pub match_limit: LimitOverride,
+    /// `ranking.matching.numThreadsPerSearch`
+    pub threads: Option<usize>,
+    /// `ranking.matching.minHitsPerThread`
+    pub min_hits_per_thread: Option<usize>,
     /// `ranking.rankScoreDropLimit`
     pub drop_limit: Option<f64>,
     /// `ranking.listFeatures`: hits come with the rank features of the profile.

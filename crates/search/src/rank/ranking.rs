@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stead_expr::{Attribute, Bound, Scratch, Value};
@@ -16,7 +16,7 @@ use super::plan::{Expression, RankPlan, Source};
 use super::query::RankQuery;
 use crate::columns::{Computed, Rows};
 use crate::features::{QueryContext, Run};
-use crate::matching::Matcher;
+use crate::matching::{Matcher, Matches};
 use crate::models::{self, BoundModel};
 
 /// What ranking depends on beside the query and the documents.
@@ -35,6 +35,10 @@ pub struct Ranked {
     pub hits: Vec<RankedHit>,
     /// How many documents are hits: those that no limit dropped.
     pub total: usize,
+    /// The blocks whose documents were left out because it was late.
+    pub skipped: Vec<usize>,
+    /// Whether a later phase left documents out because it was late.
+    pub is_cut: bool,
 }
 
 /// A plan with a query and documents.
@@ -43,12 +47,14 @@ pub(super) struct Ranking<'r> {
     pub(super) query: &'r RankQuery,
     pub(super) view: &'r View,
     pub(super) matcher: Option<&'r Matcher<'r>>,
-    options: RankOptions,
+    /// The documents to rank, where they were chosen among the matches.
+    pub(super) matches: Option<&'r Matches>,
+    pub(super) options: RankOptions,
     /// By node, of the query.
     pub(super) values: Vec<OnceCell<Value>>,
     /// By expression.
-    bound: Vec<OnceCell<Bound>>,
-    pub(super) bound_models: Vec<OnceCell<BoundModel>>,
+    pub(super) bound: Vec<OnceCell<Arc<Bound>>>,
+    pub(super) bound_models: Vec<OnceCell<Arc<BoundModel>>>,
     scratch: RefCell<Scratch>,
     pub(super) model_scratch: RefCell<models::Scratch>,
     pub(super) memo: RefCell<HashMap<usize, Memo>>,
@@ -70,18 +76,25 @@ pub(super) struct FirstRanks {
     pub(super) max: f64,
 }
 
+/// What is known of a query, for rankings of the same query on other threads.
+pub(super) struct Seed {
+    values: Vec<Option<Value>>,
+    bound: Vec<Option<Arc<Bound>>>,
+    bound_models: Vec<Option<Arc<BoundModel>>>,
+}
+
 /// Some documents with the values that were computed for them.
 pub(super) struct Frame<'f> {
     pub(super) rows: Rows<'f>,
     /// The scores before the global phase, in it.
     pub(super) relevance: Option<&'f [f64]>,
-    pub(super) columns: RefCell<HashMap<usize, Rc<Computed>>>,
+    pub(super) columns: RefCell<HashMap<usize, Arc<Computed>>>,
 }
 
 /// The values of documents under a name.
 pub(super) enum ColumnOf<'c> {
     InPlace(Attribute<'c>),
-    Computed(Rc<Computed>),
+    Computed(Arc<Computed>),
 }
 
 impl ColumnOf<'_> {
@@ -112,6 +125,7 @@ impl<'r> Ranking<'r> {
             query,
             view,
             matcher: None,
+            matches: None,
             options,
             values: plan.nodes.iter().map(|_| OnceCell::new()).collect(),
             bound: plan.expressions.iter().map(|_| OnceCell::new()).collect(),
@@ -123,6 +137,29 @@ impl<'r> Ranking<'r> {
             first_ranks: OnceCell::new(),
             costs: RefCell::default(),
             records: RefCell::default(),
+        }
+    }
+
+    /// What is known of the query so far.
+    pub(super) fn seed(&self) -> Seed {
+        Seed {
+            values: self.values.iter().map(|cell| cell.get().cloned()).collect(),
+            bound: self.bound.iter().map(|cell| cell.get().cloned()).collect(),
+            bound_models: self.bound_models.iter().map(|cell| cell.get().cloned()).collect(),
+        }
+    }
+
+    /// The same with what is known of the query.
+    pub(super) fn with_seed(self, seed: &Seed) -> Ranking<'r> {
+        fn filled<T: Clone>(known: &[Option<T>]) -> Vec<OnceCell<T>> {
+            let cell = |known: &Option<T>| known.clone().map_or_else(OnceCell::new, OnceCell::from);
+            known.iter().map(cell).collect()
+        }
+        Ranking {
+            values: filled(&seed.values),
+            bound: filled(&seed.bound),
+            bound_models: filled(&seed.bound_models),
+            ..self
         }
     }
 
@@ -185,7 +222,7 @@ impl<'r> Ranking<'r> {
         }
         let values = self.values_of(expression)?;
         let bound = expression.compiled.for_query(&values).map_err(|e| failed(expression, e))?;
-        Ok(cell.get_or_init(|| bound))
+        Ok(cell.get_or_init(|| Arc::new(bound)))
     }
 
     /// The values of an expression for documents.

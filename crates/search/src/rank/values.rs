@@ -1,6 +1,6 @@
 //! Values of documents under their names, each computed once for some documents.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stead_expr::{TensorType, Value};
@@ -33,7 +33,7 @@ impl<'r> Ranking<'r> {
             }
             let found = gather_documents(attribute, &node.kind, frame.rows.iter());
             let found = found.ok_or_else(|| fail("has too few values".to_owned()))?;
-            return Ok(ColumnOf::Computed(Rc::new(found)));
+            return Ok(ColumnOf::Computed(Arc::new(found)));
         }
         if let Some(known) = frame.columns.borrow().get(&number) {
             return Ok(ColumnOf::Computed(known.clone()));
@@ -43,7 +43,7 @@ impl<'r> Ranking<'r> {
         Ok(ColumnOf::Computed(found))
     }
 
-    fn computed(&self, number: usize, frame: &Frame<'_>) -> Result<Rc<Computed>, RankError> {
+    fn computed(&self, number: usize, frame: &Frame<'_>) -> Result<Arc<Computed>, RankError> {
         let node = &self.plan.nodes[number];
         let remembers = matches!(
             node.source,
@@ -53,12 +53,12 @@ impl<'r> Ranking<'r> {
             && let Some(memo) = self.memo.borrow().get(&number)
             && let Some(known) = memo.get(&frame.rows, &node.kind)
         {
-            return Ok(Rc::new(known));
+            return Ok(Arc::new(known));
         }
         let begin = Instant::now();
         let found = match node.source {
             Source::Model { model, output } => self.of_model(model, output, frame)?,
-            _ => Rc::new(self.compute(number, frame)?),
+            _ => Arc::new(self.compute(number, frame)?),
         };
         if let Source::Expression(expression) = node.source {
             self.record(SHARED, expression, frame, begin.elapsed());
@@ -79,7 +79,7 @@ impl<'r> Ranking<'r> {
         model: usize,
         output: usize,
         frame: &Frame<'_>,
-    ) -> Result<Rc<Computed>, RankError> {
+    ) -> Result<Arc<Computed>, RankError> {
         let plan = &self.plan.models[model];
         let columns = self.run_model(model, frame)?;
         for (node, column) in plan.outputs.iter().zip(&columns) {
@@ -94,7 +94,7 @@ impl<'r> Ranking<'r> {
     }
 
     /// Keeps what a phase computed for those that name it: the global phase wants the scores of the second.
-    pub(super) fn remember(&self, expression: usize, frame: &Frame<'_>, scores: &Rc<Computed>) {
+    pub(super) fn remember(&self, expression: usize, frame: &Frame<'_>, scores: &Arc<Computed>) {
         let is_it = |source: &Source| matches!(source, Source::Expression(e) if *e == expression);
         let nodes = self.plan.nodes.iter().enumerate().filter(|(_, node)| is_it(&node.source));
         for (number, _) in nodes {

@@ -11,7 +11,7 @@ use super::profiles::apply;
 use super::table::{Effect, Kind, find};
 use super::values::Values;
 use crate::query::SearchError;
-use crate::rank::{PhaseOverride, RankQuery};
+use crate::rank::{LimitOverride, PhaseOverride, RankQuery};
 
 /// The longest that a search may take.
 const MAX_TIME: Duration = Duration::from_secs(1_000_000);
@@ -259,6 +259,20 @@ impl Read<'_> {
         Ok(RankQuery {
             profile: self.text("ranking.profile"),
             keep_rank_count: keep.or(self.count("ranking.keepRankCount")?),
+            match_limit: LimitOverride {
+                attribute: self.text("ranking.matchPhase.attribute"),
+                is_ascending: self
+                    .text("ranking.matchPhase.ascending")
+                    .map(|text| text == "true" || text == "1"),
+                max_hits: match self.count("ranking.matchPhase.totalMaxHits")? {
+                    None => self.count("ranking.matchPhase.maxHits")?,
+                    most => most,
+                },
+                diversity: self.text("ranking.matchPhase.diversity.attribute"),
+                min_groups: self.count("ranking.matchPhase.diversity.minGroups")?,
+            },
+            threads: self.count("ranking.matching.numThreadsPerSearch")?,
+            min_hits_per_thread: self.count("ranking.matching.minHitsPerThread")?,
             drop_limit: self.number("ranking.rankScoreDropLimit")?,
             second_phase: PhaseOverride {
                 rerank_count: second.or(self.count("ranking.rerankCount")?),

@@ -1,16 +1,20 @@
 //! Matching and ranking.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use stead_expr::Value;
 use stead_expr::codec::binary::encode;
+use stead_kernels::Parallel;
+use stead_store::{Block, View};
 
 use super::prepare::ranking_error;
 use super::sort::{first, values};
 use super::{Prepared, Searcher};
 use crate::matching::{Matcher, Matches, RowSet};
 use crate::query::SearchError;
-use crate::rank::{Explained, Lists, RankOptions, RankedHit, Wanted};
+use crate::rank::{Explained, Lists, Means, RankOptions, RankedHit, Wanted};
 use crate::result::{Coverage, Degraded, FeatureValue, HitKind, Partial, PartialHit};
 
 const MATCH: Lists = Lists { of_match: true, of_summary: false };
@@ -25,76 +29,131 @@ pub fn find(
     prepared: &Prepared,
     matcher: &Matcher<'_>,
     options: RankOptions,
-    begin: Instant,
+    (begin, cores): (Instant, &dyn Parallel),
 ) -> Result<(Partial, Option<Explained>), SearchError> {
-    let view = searcher.view;
-    let (matches, coverage) = matched(searcher, prepared, matcher, begin)?;
-    let total = matches.count();
+    let (view, plan) = (searcher.view, &prepared.plan);
+    let part = prepared.soft.unwrap_or(1.0).clamp(0.0, 1.0);
+    let deadline = begin + prepared.timeout.mul_f64(part);
+    let means = Means { is_late: &|| Instant::now() >= deadline, cores };
     let count = prepared.offset.saturating_add(prepared.hits);
-    let plan = &prepared.plan;
     let features = plan.match_features().into_iter().map(str::to_owned).collect();
     let kinds = vec![HitKind { name: view.kind().name().to_owned(), features }];
     let by_score =
         prepared.order.is_empty() || prepared.order.iter().any(|by| by.attribute.is_none());
-    let mut explained = None;
-    let (hits, total) = if by_score {
-        // Ordered by other things too, every hit may be among the first.
-        let hits = if prepared.order.is_empty() { count } else { total };
-        let wanted = Wanted { hits, explains: prepared.explains };
-        let ranked = plan.rank_matches(&prepared.rank, view, (matcher, &matches), options, wanted);
-        let (ranked, told) = ranked.map_err(ranking_error)?;
-        explained = told;
-        let hit = |hit: &RankedHit| PartialHit {
-            lid: hit.document,
-            node: 0,
-            kind: 0,
-            relevance: hit.relevance,
-            sort: values(view, &prepared.order, hit.document, hit.relevance),
-            features: hit.match_features.iter().map(feature).collect(),
-        };
-        (ranked.hits.iter().map(hit).collect(), ranked.total)
-    } else {
-        let mut hits = first(view, &matches, &prepared.order, count);
-        let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
-        if !plan.match_features().is_empty() {
-            let computed = plan.features(&prepared.rank, view, (matcher, &lids), options, MATCH);
-            for (hit, computed) in hits.iter_mut().zip(computed.map_err(ranking_error)?) {
-                hit.features = computed.match_features.iter().map(feature).collect();
+    let limit = plan.match_limit(&prepared.rank).filter(|_| by_score);
+    let (mut skipped, mut chosen) = (Vec::new(), None);
+    if !by_score || limit.is_some() {
+        let threads = plan.threads(&prepared.rank, view.len(), means);
+        let (mut matches, late) = matched(view, matcher, threads, means);
+        skipped = late;
+        let total = matches.count();
+        let kept = limit.map(|limit| limit.choose(view, &mut matches).map_err(ranking_error));
+        chosen = Some((matches, total, kept.transpose()?.unwrap_or(total)));
+    }
+    let (mut is_cut, mut explained) = (false, None);
+    let (hits, total) = match &chosen {
+        Some((matches, total, _)) if !by_score => {
+            let mut hits = first(view, matches, &prepared.order, count);
+            let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
+            if !plan.match_features().is_empty() {
+                let computed =
+                    plan.features(&prepared.rank, view, (matcher, &lids), options, MATCH);
+                for (hit, computed) in hits.iter_mut().zip(computed.map_err(ranking_error)?) {
+                    hit.features = computed.match_features.iter().map(feature).collect();
+                }
             }
+            (hits, *total)
         }
-        (hits, total)
+        _ => {
+            // Ordered by other things too, every hit may be among the first.
+            let hits = if prepared.order.is_empty() { count } else { usize::MAX };
+            let wanted = Wanted { hits, explains: prepared.explains };
+            let among = (matcher, chosen.as_ref().map(|(matches, ..)| matches));
+            let ranked = plan.rank_matches(&prepared.rank, view, among, options, (wanted, means));
+            let (mut ranked, told) = ranked.map_err(ranking_error)?;
+            explained = told;
+            skipped.append(&mut ranked.skipped);
+            is_cut = ranked.is_cut;
+            let hit = |hit: &RankedHit| PartialHit {
+                lid: hit.document,
+                node: 0,
+                kind: 0,
+                relevance: hit.relevance,
+                sort: values(view, &prepared.order, hit.document, hit.relevance),
+                features: hit.match_features.iter().map(feature).collect(),
+            };
+            // What a limit of matching left out is a hit all the same.
+            let total = chosen.as_ref().map_or(ranked.total, |(_, total, _)| *total);
+            (ranked.hits.iter().map(hit).collect(), total)
+        }
     };
+    let mut coverage = covered(view, &mut skipped);
+    coverage.degraded.timeout |= is_cut;
+    if coverage.degraded.timeout && prepared.soft.is_none() {
+        return Err(super::timed_out(prepared.timeout));
+    }
+    if let Some((_, total, kept)) = &chosen
+        && kept < total
+    {
+        coverage.degraded.match_phase = true;
+        let part = u128::from(coverage.covered) * *kept as u128 / (*total).max(1) as u128;
+        coverage.covered = part as u64;
+    }
     let descending = prepared.order.iter().map(|by| by.descending).collect();
     let total = total as u64;
     let partial = Partial { total, coverage, kinds, descending, hits, errors: Vec::new() };
     Ok((partial, explained))
 }
 
-/// The matches of as many blocks as there is time for.
+/// What was looked at where some blocks were left out because it was late.
+fn covered(view: &View, skipped: &mut Vec<usize>) -> Coverage {
+    skipped.sort_unstable();
+    skipped.dedup();
+    let alive = |number: &usize| view.block(*number).map_or(0, |block| block.alive().count());
+    let missing: usize = skipped.iter().map(alive).sum();
+    let documents = view.len() as u64;
+    let degraded = Degraded { timeout: !skipped.is_empty(), ..Degraded::default() };
+    Coverage { covered: documents - missing as u64, documents, degraded, ..Coverage::default() }
+}
+
+/// The blocks that a thread matches at a time: some ten microseconds of the cheapest tests.
+const BLOCKS: usize = 16;
+
+/// The matches of as many blocks as there is time for, and the blocks that are left.
 fn matched(
-    searcher: Searcher<'_>,
-    prepared: &Prepared,
+    view: &View,
     matcher: &Matcher<'_>,
-    begin: Instant,
-) -> Result<(Matches, Coverage), SearchError> {
-    let documents = searcher.view.len() as u64;
-    let part = prepared.soft.unwrap_or(1.0);
-    let deadline = begin + prepared.timeout.mul_f64(part.clamp(0.0, 1.0));
-    let mut coverage = Coverage { documents, ..Coverage::default() };
-    let mut segments = Vec::new();
-    for (number, block) in searcher.view.blocks().enumerate() {
-        if Instant::now() >= deadline {
-            if prepared.soft.is_none() {
-                return Err(super::timed_out(prepared.timeout));
+    threads: usize,
+    means: Means<'_>,
+) -> (Matches, Vec<usize>) {
+    let blocks: Vec<&Block> = view.blocks().collect();
+    let found: Vec<OnceLock<RowSet>> = blocks.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = |_: usize| {
+        loop {
+            let from = next.fetch_add(BLOCKS, Ordering::Relaxed);
+            let Some(part) = found.get(from..found.len().min(from + BLOCKS)) else { return };
+            for (at, place) in part.iter().enumerate().filter(|_| !(means.is_late)()) {
+                let _ = place.set(matcher.segment(from + at));
             }
-            coverage.degraded = Degraded { timeout: true, ..Degraded::default() };
-            segments.push(RowSet::none(block.rows()));
-            continue;
+            if part.len() < BLOCKS {
+                return;
+            }
         }
-        segments.push(matcher.segment(number));
-        coverage.covered += block.alive().count() as u64;
+    };
+    match threads {
+        1 => work(0),
+        threads => means.cores.for_each(threads, &work),
     }
-    Ok((Matches { segments }, coverage))
+    let mut skipped = Vec::new();
+    let found = found.into_iter().zip(blocks).enumerate().map(|(number, (found, block))| {
+        found.into_inner().unwrap_or_else(|| {
+            skipped.push(number);
+            RowSet::none(block.rows())
+        })
+    });
+    let segments = found.collect();
+    (Matches { segments }, skipped)
 }
 
 fn feature(value: &Value) -> FeatureValue {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use stead_app::application::Schema;
 use stead_expr::Value;
+use stead_kernels::Parallel;
 use stead_store::View;
 
 pub use fill::fill;
@@ -48,14 +49,16 @@ pub struct Searcher<'s> {
     pub plans: &'s dyn Fn(&str, &str) -> Result<Arc<RankPlan>, RankError>,
 }
 
-/// Searches documents of some types: those among them that the request asks for.
+/// Searches documents of some types: those among them that the request asks for. Other cores may take part; the result is the same
+/// on one.
 #[must_use]
 pub fn search(
     searchers: &[Searcher<'_>],
     request: &SearchRequest,
     options: RankOptions,
+    cores: &dyn Parallel,
 ) -> SearchResult {
-    match run(searchers, request, options) {
+    match run(searchers, request, options, cores) {
         Ok(result) => result,
         Err(error) => SearchResult::failed(error),
     }
@@ -73,6 +76,7 @@ fn run(
     searchers: &[Searcher<'_>],
     request: &SearchRequest,
     options: RankOptions,
+    cores: &dyn Parallel,
 ) -> Result<SearchResult, SearchError> {
     let begin = Instant::now();
     let statement = yql::parse(&request.yql).map_err(SearchError::yql)?;
@@ -95,7 +99,8 @@ fn run(
     let (mut parts, mut partials) = (Vec::new(), Vec::new());
     for (searcher, prepared) in &asked {
         let found = Matcher::new(&prepared.tree, searcher.view).and_then(|matcher| {
-            let (partial, explained) = find(*searcher, prepared, &matcher, options, begin)?;
+            let (partial, explained) =
+                find(*searcher, prepared, &matcher, options, (begin, cores))?;
             Ok((Part { searcher: *searcher, prepared, matcher, explained }, partial))
         });
         match found {

@@ -14,6 +14,7 @@ use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest, flatten};
 use stead_search::result::render;
 use stead_search::run::{Searcher, field_value, search};
+use stead_search::{Parallel, Serial};
 use stead_store::{Collection, DocumentType, Documents, Imports, View};
 
 /// The schemas of a package in a cluster `c`, ready to be searched.
@@ -81,6 +82,16 @@ impl Asked {
 
     /// The status and the result of a request.
     pub fn search(&self, views: &[&View], body: &Json) -> (u16, Json) {
+        self.search_on(views, body, &Serial)
+    }
+
+    /// The plan of a rank profile.
+    pub fn plan(&self, schema: &str, profile: &str) -> Arc<RankPlan> {
+        self.plans[&(schema.to_owned(), profile.to_owned())].clone()
+    }
+
+    /// The same on several cores.
+    pub fn search_on(&self, views: &[&View], body: &Json, cores: &dyn Parallel) -> (u16, Json) {
         let plans = |schema: &str, name: &str| {
             let found = self.plans.get(&(schema.to_owned(), name.to_owned())).cloned();
             let known = self.plans.keys().filter(|(of, _)| of == schema);
@@ -104,7 +115,7 @@ impl Asked {
         }
         let pairs = flatten(body.to_string().as_bytes()).unwrap();
         let request = SearchRequest::new(pairs, &self.application.query_profiles).unwrap();
-        let result = search(&searchers, &request, RankOptions { now: 0.0, seed: 1 });
+        let result = search(&searchers, &request, RankOptions { now: 0.0, seed: 1 }, cores);
         (result.status(), serde_json::from_slice(&render(&result, Format::Json)).unwrap())
     }
 }
