@@ -7,20 +7,17 @@ use super::reader::{Ends, Fault};
 use crate::package::Located;
 
 impl Parser<'_> {
-    /// `{ query(name) type: value ... }` and `{ constant(name) type: value ... }`; types and the values of inputs may
-    /// be left out.
-    pub(super) fn constants(&mut self, element: &mut Element) -> Result<(), Fault> {
+    /// Entries between braces; one that cannot be read is reported, and reading goes on behind it.
+    fn entries(
+        &mut self,
+        element: &mut Element,
+        mut read: impl FnMut(&mut Self) -> Result<Element, Fault>,
+    ) -> Result<(), Fault> {
         let keyword = element.keyword();
-        let is_input = element.spec.form == Form::Inputs;
-        let function = if is_input { "query" } else { "constant" };
         self.open(keyword, "{")?;
-        loop {
-            match self.reader.peek() {
-                Some(b'}') | None => return self.close(keyword),
-                _ => {}
-            }
+        while !matches!(self.reader.peek(), Some(b'}') | None) {
             let from = self.reader.at;
-            match self.constant(function, is_input) {
+            match read(self) {
                 Ok(entry) => element.body.push(entry),
                 Err(fault) => {
                     let place = self.reader.place(fault.at);
@@ -32,6 +29,15 @@ impl Parser<'_> {
                 self.reader.at = self.reader.text.len();
             }
         }
+        self.close(keyword)
+    }
+
+    /// `{ query(name) type: value ... }` and `{ constant(name) type: value ... }`; types and the values of inputs may
+    /// be left out.
+    pub(super) fn constants(&mut self, element: &mut Element) -> Result<(), Fault> {
+        let is_input = element.spec.form == Form::Inputs;
+        let function = if is_input { "query" } else { "constant" };
+        self.entries(element, |parser| parser.constant(function, is_input))
     }
 
     fn constant(&mut self, function: &str, is_input: bool) -> Result<Element, Fault> {
@@ -100,26 +106,7 @@ impl Parser<'_> {
 
     /// `{ key: value ... }`, one on each line; quotes may stand around either.
     pub(super) fn properties(&mut self, element: &mut Element) -> Result<(), Fault> {
-        let keyword = element.keyword();
-        self.open(keyword, "{")?;
-        loop {
-            match self.reader.peek() {
-                Some(b'}') | None => return self.close(keyword),
-                _ => {}
-            }
-            let from = self.reader.at;
-            match self.property() {
-                Ok(property) => element.body.push(property),
-                Err(fault) => {
-                    let place = self.reader.place(fault.at);
-                    self.report.error(&place, fault.text);
-                    self.reader.recover(from);
-                }
-            }
-            if self.report.is_full() {
-                self.reader.at = self.reader.text.len();
-            }
-        }
+        self.entries(element, Parser::property)
     }
 
     fn property(&mut self) -> Result<Element, Fault> {

@@ -1,7 +1,6 @@
 //! What `dump_model()` writes: a header and nested nodes (`GBDT::DumpModel`, `Tree::NodeToJSON`).
 
-use super::objective::objective;
-use super::{Rounds, categories};
+use super::{Header, Rounds, asked, categories, check_features};
 use crate::assemble::{Budget, Raw, assemble};
 use crate::document::Value;
 use crate::error::{Place, TreeError};
@@ -13,10 +12,8 @@ use crate::model::{CategorySet, Feature, Format, Missing, Model, Test, Tree};
 /// # Errors
 /// As [`crate::read`].
 pub(crate) fn read(root: Value<'_>, limits: &Limits) -> Result<Model, TreeError> {
-    let mut features = features(root, limits)?;
-    let objective_text = root.get("objective").and_then(Value::text);
-    let link = objective(objective_text.unwrap_or(""))?;
-    let rounds = rounds(root, limits)?;
+    let objective = root.get("objective").and_then(Value::text);
+    let mut header = Header::new(features(root, limits)?, objective, rounds(root, limits)?)?;
     let list = root.get("tree_info").filter(|list| list.is_array());
     let list = list.ok_or_else(|| TreeError::field(Place::Model, "tree_info", "an array"))?;
     if list.len() > limits.trees {
@@ -31,43 +28,25 @@ pub(crate) fn read(root: Value<'_>, limits: &Limits) -> Result<Model, TreeError>
             structure.ok_or_else(|| TreeError::field(place, "tree_structure", "an object"))?;
         let nodes = nodes(number, structure)?;
         let nodes = assemble(number, nodes.len(), &mut budget, |i| {
-            node(Place::Node { tree: number, node: i }, &nodes[i], &mut features)
+            node(Place::Node { tree: number, node: i }, &nodes[i], &mut header.features)
         })?;
-        trees.push(Tree { nodes, output: (number % rounds.outputs) as u32, weight: 1.0 });
+        trees.push(Tree { nodes, output: header.output(number), weight: 1.0 });
     }
-    categories::name(&mut features, root.get("pandas_categorical"));
-    Ok(Model {
-        format: Format::LightGbmJson,
-        features,
-        divide: rounds.divide(trees.len())?,
-        trees,
-        base: vec![0.0; rounds.outputs],
-        vespa_base: 0.0,
-        objective: objective_text.map(str::to_owned),
-        link,
-    })
+    categories::name(&mut header.features, root.get("pandas_categorical"));
+    header.model(Format::LightGbmJson, trees)
 }
 
 fn rounds(root: Value<'_>, limits: &Limits) -> Result<Rounds, TreeError> {
     let outputs = root.get("num_tree_per_iteration").map(|value| value.number());
-    let outputs = outputs.unwrap_or(Some(1.0));
-    let outputs =
-        outputs.filter(|n| *n >= 1.0 && *n <= limits.outputs as f64).ok_or_else(|| {
-            let expected = format!("a number from 1 to {}", limits.outputs);
-            TreeError::field(Place::Model, "num_tree_per_iteration", expected)
-        })?;
     let average = root.get("average_output").and_then(Value::truth).unwrap_or(false);
-    Ok(Rounds { outputs: outputs as usize, average })
+    Rounds::new(outputs.unwrap_or(Some(1.0)), average, limits)
 }
 
 fn features(root: Value<'_>, limits: &Limits) -> Result<Vec<Feature>, TreeError> {
     let names = root.get("feature_names").filter(|names| names.is_array());
     let names = names
         .ok_or_else(|| TreeError::field(Place::Model, "feature_names", "an array of strings"))?;
-    if names.len() > limits.features {
-        let limit = limits.features;
-        return Err(TreeError::Limit { place: Place::Model, what: "features", limit });
-    }
+    check_features(names.len(), limits)?;
     let mut features = Vec::with_capacity(names.len());
     for name in names.elements() {
         let name = name.text().ok_or_else(|| {
@@ -128,12 +107,7 @@ fn node(place: Place, node: &Nested<'_>, features: &mut [Feature]) -> Result<Raw
         return Ok(Raw::Leaf { value: leaf, vespa: leaf });
     };
     let index = value.get("split_feature").and_then(Value::number).unwrap_or(-1.0);
-    let count = features.len();
-    let feature = (index >= 0.0).then(|| features.get_mut(index as usize)).flatten();
-    let feature = feature.ok_or_else(|| {
-        TreeError::field(place, "split_feature", format!("a whole number below {count}"))
-    })?;
-    feature.used = true;
+    let feature = asked(features, index, place)?;
     let default_left = value.get("default_left").and_then(Value::truth).unwrap_or(false);
     let threshold = value.get("threshold");
     let test = match value.get("decision_type").and_then(Value::text) {

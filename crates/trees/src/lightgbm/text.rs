@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::objective::objective;
-use super::{Decision, Rounds, categories};
+use super::{Decision, Header, Rounds, asked, categories, check_features};
 use crate::assemble::{Budget, Raw, assemble};
 use crate::document::json;
 use crate::error::{Place, TreeError};
@@ -25,12 +24,11 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Model, TreeError> {
         expected: "UTF-8",
     })?;
     let (head, body) = text.split_once("\nTree=").unwrap_or((text, ""));
-    let header = fields(head);
+    let head_fields = fields(head);
     let (body, tail) = body.split_once("end of trees").unwrap_or((body, ""));
-    let mut features = features(&header, limits)?;
-    let objective_text = header.get("objective").copied();
-    let link = objective(objective_text.unwrap_or(""))?;
-    let rounds = rounds(&header, head, limits)?;
+    let objective = head_fields.get("objective").copied();
+    let features = features(&head_fields, limits)?;
+    let mut header = Header::new(features, objective, rounds(&head_fields, head, limits)?)?;
     let mut budget = Budget::new(limits);
     let mut trees = Vec::new();
     let sections = body.split("\nTree=").filter(|section| !section.trim().is_empty());
@@ -39,24 +37,15 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Model, TreeError> {
             let limit = limits.trees;
             return Err(TreeError::Limit { place: Place::Model, what: "trees", limit });
         }
-        let nodes = tree(number, &fields(section), &mut budget, &mut features)?;
-        trees.push(Tree { nodes, output: (number % rounds.outputs) as u32, weight: 1.0 });
+        let nodes = tree(number, &fields(section), &mut budget, &mut header.features)?;
+        trees.push(Tree { nodes, output: header.output(number), weight: 1.0 });
     }
     let pandas = tail.lines().find_map(|line| line.strip_prefix("pandas_categorical:"));
     if let Some(pandas) = pandas.filter(|text| *text != "null") {
         let document = json::parse(pandas.as_bytes(), limits)?;
-        categories::name(&mut features, Some(document.root()));
+        categories::name(&mut header.features, Some(document.root()));
     }
-    Ok(Model {
-        format: Format::LightGbmText,
-        features,
-        divide: rounds.divide(trees.len())?,
-        trees,
-        base: vec![0.0; rounds.outputs],
-        vespa_base: 0.0,
-        objective: objective_text.map(str::to_owned),
-        link,
-    })
+    header.model(Format::LightGbmText, trees)
 }
 
 fn fields(section: &str) -> Fields<'_> {
@@ -64,14 +53,10 @@ fn fields(section: &str) -> Fields<'_> {
 }
 
 fn rounds(header: &Fields<'_>, head: &str, limits: &Limits) -> Result<Rounds, TreeError> {
-    let text = header.get("num_tree_per_iteration").copied().unwrap_or("1");
-    let outputs = text.parse().ok().filter(|n| (1..=limits.outputs).contains(n));
-    let outputs = outputs.ok_or_else(|| {
-        let expected = format!("a number from 1 to {}", limits.outputs);
-        TreeError::field(Place::Model, "num_tree_per_iteration", expected)
-    })?;
+    let outputs = header.get("num_tree_per_iteration").map_or(Ok(1), |text| text.parse::<u32>());
     // A line without a value.
-    Ok(Rounds { outputs, average: head.lines().any(|line| line.trim_end() == "average_output") })
+    let average = head.lines().any(|line| line.trim_end() == "average_output");
+    Rounds::new(outputs.ok().map(f64::from), average, limits)
 }
 
 fn features(header: &Fields<'_>, limits: &Limits) -> Result<Vec<Feature>, TreeError> {
@@ -79,11 +64,8 @@ fn features(header: &Fields<'_>, limits: &Limits) -> Result<Vec<Feature>, TreeEr
     let names = names.ok_or_else(|| TreeError::field(Place::Model, "feature_names", "there"))?;
     let mut features = Vec::new();
     for name in names.split(' ').filter(|name| !name.is_empty()) {
-        if features.len() >= limits.features {
-            let limit = limits.features;
-            return Err(TreeError::Limit { place: Place::Model, what: "features", limit });
-        }
         features.push(Feature::named(name));
+        check_features(features.len(), limits)?;
     }
     // `[min:max]` of numbers, `none` of what is constant, otherwise categories joined by colons.
     let infos = header.get("feature_infos").copied().unwrap_or("").split(' ');
@@ -152,12 +134,7 @@ fn tree(
             let value = leaf[i - splits];
             return Ok(Raw::Leaf { value, vespa: value });
         }
-        let count = features.len();
-        let slot = (feature[i] >= 0.0).then(|| features.get_mut(feature[i] as usize)).flatten();
-        let slot = slot.ok_or_else(|| {
-            TreeError::field(place, "split_feature", format!("a whole number below {count}"))
-        })?;
-        slot.used = true;
+        let slot = asked(features, feature[i], place)?;
         let bits = Decision::of_bits(decision[i]);
         let bits = bits.ok_or_else(|| {
             TreeError::field(place, "decision_type", "0 to 11, without 12 and above")

@@ -124,7 +124,7 @@ impl Matches {
         if out.is_dense() {
             return Column::dense(rows, cells);
         }
-        Column { rows, offsets: Some(offsets.into()), labels: labels.into(), cells }
+        Column::sparse(offsets, labels, cells)
     }
 }
 

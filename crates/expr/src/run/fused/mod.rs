@@ -57,8 +57,9 @@ pub(crate) fn prepare(step: &Step, column: &Column<'_>) -> Option<Prepared> {
             best_match::prepare(*measure, *length, column)
         }
         Op::Fused(Fused::Product(product)) => product::prepare(product, column),
-        Op::Fused(Fused::Vectors(Measure::Bits { is_big_endian })) => {
-            Some(vectors::prepare(*is_big_endian, column))
+        // The one vector is all of the few.
+        Op::Fused(Fused::Vectors(measure @ Measure::Bits { .. })) => {
+            best_match::prepare(*measure, column.cells.len().max(1), column)
         }
         _ => None,
     }

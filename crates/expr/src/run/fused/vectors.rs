@@ -13,19 +13,10 @@ use super::super::size::{TooLarge, check};
 use super::{Prepared, cells_of, each_kernel_cell};
 use crate::ir::Measure;
 use crate::types::{CellType, TensorType};
-use crate::value::Cells;
+use crate::value::{Cells, Label};
 
 /// The longest vectors of int8 cells whose dot product is exact in f32: 2^14 each, and whole numbers to 2^24.
 const MAX_EXACT: usize = 1 << 10;
-
-/// The sums of bits of the one vector.
-pub(super) fn prepare(is_big_endian: bool, column: &Column<'_>) -> Prepared {
-    let vector = column.cells.floats();
-    let bytes = vector.len() / 8;
-    let mut tables = vec![0.0; kernels::bit_tables_len(1, bytes)];
-    kernels::bit_tables(1, bytes, is_big_endian, &vector, &mut tables);
-    Prepared::Floats(tables)
-}
 
 /// The measure between each vector of `list`, along its innermost dimensions, and that of `vector`.
 pub(super) fn compute(
@@ -68,12 +59,7 @@ pub(super) fn compute(
         }
     };
     Ok(match offsets {
-        Some(offsets) => Column {
-            rows: offsets.len() - 1,
-            offsets: Some(offsets.into()),
-            labels: labels.into(),
-            cells,
-        },
+        Some(offsets) => Column::sparse(offsets, labels, cells),
         None => Column::dense(rows, cells),
     })
 }
@@ -104,7 +90,7 @@ impl Work<'_> {
         &self,
         out: &TensorType,
         pool: &mut Pool,
-    ) -> Result<(Option<Vec<u32>>, Vec<crate::value::Label>, usize), TooLarge> {
+    ) -> Result<(Option<Vec<u32>>, Vec<Label>, usize), TooLarge> {
         let vectors = self.list.size / self.length;
         let mut labels = pool.labels();
         if out.is_dense() {
