@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, models, paths, process, python, ranking, sequences};
+use crate::{Outcome, documents, models, paths, process, python, ranking, sequences};
 
 /// Help text.
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
@@ -11,6 +11,7 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
+       cargo xtask bench documents [--quick] [experiment|sweep ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -33,24 +34,40 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
   ranking   what rank profiles cost, and only if it is named; a part replaces its own table only:
     expressions dot products, best matches and sums beside numpy and a sum that only reads
     forests     GBDT of 300 and 3,000 trees beside XGBoost and LightGBM, installed below target/py
-    network     a network over query and documents beside ONNX Runtime";
+    network     a network over query and documents beside ONNX Runtime
+
+  documents what it costs to rank documents where they are stored, and only if it is named; a part replaces its own table:
+    experiment  examples/blog-recommendation with 64 clients: ranked in place, by ONNX Runtime in the process that merges, and
+                by MLServer behind HTTP
+    sweep       the same with 1 to 200 clients, drawn in bench/documents-*.svg
+    slopes      latency against the documents that are ranked and reranked
+    cross-encoder
+                BERT in the second phase at 1 to 64 clients, and by the length of texts
+    feed        durable puts beside fjall and SQLite
+    nodes       three stores in network namespaces, joined by 1 Gbit/s; needs root";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
     let known = |name: &str| match name {
         "engine" | "server" | "sequences" | "--quick" => true,
-        "ranking" => true,
+        "ranking" | "documents" => true,
         part => {
             let of = |task: &str, parts: &[&str]| {
                 parts.contains(&part) && args.iter().any(|a| a == task)
             };
-            of("sequences", &sequences::PARTS) || of("ranking", &ranking::PARTS)
+            of("sequences", &sequences::PARTS)
+                || of("ranking", &ranking::PARTS)
+                || of("documents", &documents::PARTS)
         }
     };
     if let Some(unknown) = args.iter().find(|name| !known(name)) {
         return Err(format!("unknown argument `{unknown}`; see cargo xtask bench --help"));
     }
     let quick = args.iter().any(|a| a == "--quick");
+    if args.iter().any(|a| a == "documents") {
+        let parts = args.iter().map(String::as_str).filter(|a| documents::PARTS.contains(a));
+        return documents::run(&parts.collect::<Vec<_>>(), quick);
+    }
     if args.iter().any(|a| a == "ranking") {
         let parts = args.iter().map(String::as_str).filter(|a| ranking::PARTS.contains(a));
         return ranking::run(&parts.collect::<Vec<_>>(), quick);

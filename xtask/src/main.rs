@@ -7,8 +7,10 @@
 #![allow(clippy::print_stdout)] // a command line tool speaks on stdout
 
 mod bench;
+mod chart;
 mod conformance;
 mod differential;
+mod documents;
 mod models;
 mod paths;
 mod process;
@@ -16,6 +18,7 @@ mod python;
 mod ranking;
 mod results;
 mod sequences;
+mod server;
 mod soak;
 mod tally;
 mod test;

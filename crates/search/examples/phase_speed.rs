@@ -15,6 +15,7 @@ use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
+use stead_search::models::Loaded;
 use stead_search::rank::RankOptions;
 use stead_search::{RankPlan, RankQuery};
 use stead_store::Documents;
@@ -48,8 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let models = PackageModels::new(&files);
     let compiled = application.compile(&models, &mut report);
     let schema = application.schema("doc").ok_or("the schema")?;
+    let loaded = Loaded::new(&files);
     let plan = |profile: &str| {
-        RankPlan::new(&application, schema, profile, &compiled["doc"], &files, &models)
+        RankPlan::new(&application, schema, profile, &compiled["doc"], &loaded, &models)
     };
     let plans = [plan("numbers")?, plan("vectors")?];
 

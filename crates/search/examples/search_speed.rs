@@ -18,6 +18,7 @@ use stead_app::services::ServicesOptions;
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_search::RankPlan;
 use stead_search::Serial;
+use stead_search::models::Loaded;
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest};
 use stead_search::result::render;
@@ -63,8 +64,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let models = PackageModels::new(&files);
     let compiled = application.compile(&models, &mut report);
     let schema = application.schema("doc").ok_or("the schema")?;
+    let loaded = Loaded::new(&files);
     let plan = |name: &str| {
-        RankPlan::new(&application, schema, name, &compiled["doc"], &files, &models).map(Arc::new)
+        RankPlan::new(&application, schema, name, &compiled["doc"], &loaded, &models).map(Arc::new)
     };
     let known =
         [("unranked", plan("unranked")?), ("vectors", plan("vectors")?), ("close", plan("close")?)];

@@ -140,7 +140,8 @@ pub fn gather<'a>(
         });
         return is_whole.then_some(computed);
     }
-    let (mut all, size) = (Cells::zeros(kind.cell(), 0), kind.block_size());
+    let size = kind.block_size();
+    let mut all = Cells::with_room(kind.cell(), rows.size_hint().0 * size);
     for place in rows {
         let (Attribute::Dense { cells, stride }, row) = place? else { return None };
         let behind = all.len();

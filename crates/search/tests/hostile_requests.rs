@@ -12,6 +12,7 @@ use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_search::RankPlan;
 use stead_search::Serial;
+use stead_search::models::Loaded;
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest, flatten};
 use stead_search::result::{SearchResult, render};
@@ -74,7 +75,14 @@ fn changed_bodies_have_results_or_errors() {
     let compiled = application.compile(&models, &mut report);
     assert!(!report.has_errors(), "{:?}", report.diagnostics());
     let schema = application.schema("d").unwrap();
-    let plan = RankPlan::new(&application, schema, "default", &compiled["d"], &files, &models);
+    let plan = RankPlan::new(
+        &application,
+        schema,
+        "default",
+        &compiled["d"],
+        &Loaded::new(&files),
+        &models,
+    );
     let plan = Arc::new(plan.unwrap());
     let kind = DocumentType::new(schema);
     let documents = Documents::read(kind, DOCUMENTS.as_bytes(), &mut |_| {}).unwrap();

@@ -7,6 +7,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Value, text_number};
+use stead_search::models::Loaded;
 use stead_search::rank::{RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::Documents;
@@ -58,7 +59,7 @@ fn plan(profile: &str) -> Result<RankPlan, String> {
         return Err(error.text.clone());
     }
     let schema = application.schema("doc").unwrap();
-    RankPlan::new(&application, schema, "p", &compiled["doc"], &files, &models)
+    RankPlan::new(&application, schema, "p", &compiled["doc"], &Loaded::new(&files), &models)
         .map_err(|e| e.to_string())
 }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Context;
-use super::server::Server;
 use crate::process;
+use crate::server::Server;
 
 /// Steps of each trial: 6 s, or 3 s for a first look.
 const STEPS: [&str; 2] = ["188", "94"];

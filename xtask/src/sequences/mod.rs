@@ -5,7 +5,6 @@ mod batch;
 mod examples;
 mod load;
 mod peers;
-mod server;
 mod streams;
 
 use std::fs;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::load::{self, Largest};
-use super::server::Server;
 use super::{Context, process};
 use crate::results::{Table, goal};
+use crate::server::Server;
 
 /// Where a search begins.
 const FIRST: &str = "250";

@@ -62,7 +62,7 @@ pub async fn ask(
     let head = json!({
         "inputs": [{"name": "features", "datatype": "FP32", "shape": [rows, ROW],
             "parameters": {"binary_data_size": bytes.len()}}],
-        "outputs": [{"name": "probability", "parameters": {"binary_data": true}}],
+        "parameters": {"binary_data_output": true},
     });
     let head = head.to_string();
     let header = format!("inference-header-content-length: {}\r\n", head.len());

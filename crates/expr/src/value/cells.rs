@@ -222,6 +222,16 @@ impl<'a> Cells<'a> {
         }, else false)
     }
 
+    /// No cells, with room for some.
+    #[must_use]
+    pub fn with_room(cell: CellType, count: usize) -> Cells<'static> {
+        map_cells!(Cells::zeros(cell, 0), list => {
+            let mut list = list.into_owned();
+            list.reserve_exact(count);
+            list
+        })
+    }
+
     /// Puts cells of the same type in the place of those of a range, or behind the last; false, and nothing is changed, if they are
     /// of another type.
     #[must_use]

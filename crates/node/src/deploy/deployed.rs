@@ -12,7 +12,7 @@ use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
 use stead_search::Parallel;
 use stead_search::RankPlan;
-use stead_search::models::Probe;
+use stead_search::models::{Loaded, Probe};
 use stead_search::query::{SearchCode, SearchError};
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest};
@@ -81,13 +81,14 @@ impl Deployed {
         check_scripts(&application)?;
         let prepared = millis(now);
         let mut log = lines(&application, &report, prepared);
+        let loaded = Loaded::new(files);
         let mut plans = BTreeMap::new();
         for schema in &application.schemas {
             let compiled = compiled.remove(&schema.name.value).unwrap_or_default();
             let mut of_schema = BTreeMap::new();
             for profile in &schema.profiles {
                 let name = &profile.name.value;
-                let plan = RankPlan::new(&application, schema, name, &compiled, files, &models);
+                let plan = RankPlan::new(&application, schema, name, &compiled, &loaded, &models);
                 if let Err(error) = &plan {
                     let message = format!(
                         "{}: rank-profile {name} of schema {} cannot run: {error}",

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 
 use stead_app::application::rank::{CompiledProfile, ModelTypes, ProfileNames, Typed};
 use stead_app::application::{Application, Phase, RankProfile, Schema, Setting};
-use stead_app::package::PackageFiles;
 use stead_expr::{Compiled, Rate, TensorType};
 use stead_store::DocumentType;
 
@@ -16,6 +15,7 @@ use super::limit::MatchLimit;
 use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
 use crate::features::Note;
+use crate::models::Loaded;
 
 /// The hits of the first phase that keep their scores (Vespa, `keep-rank-count`).
 const KEEP: usize = 10_000;
@@ -32,7 +32,7 @@ pub(super) fn plan(
     schema: &Schema,
     profile: &RankProfile,
     typed: &CompiledProfile,
-    files: &PackageFiles,
+    loaded: &Loaded<'_>,
     models: &dyn ModelTypes,
 ) -> Result<RankPlan, RankError> {
     let declared = application.query_profiles.inputs();
@@ -42,7 +42,7 @@ pub(super) fn plan(
     let mut builder = Builder {
         schema,
         profile,
-        files,
+        loaded,
         names,
         properties: properties.collect(),
         documents: DocumentType::new(schema),
@@ -66,7 +66,7 @@ pub(super) fn plan(
 pub(super) struct Builder<'b> {
     pub(super) schema: &'b Schema,
     pub(super) profile: &'b RankProfile,
-    pub(super) files: &'b PackageFiles,
+    pub(super) loaded: &'b Loaded<'b>,
     pub(super) names: ProfileNames<'b>,
     pub(super) properties: HashMap<String, String>,
     pub(super) documents: DocumentType,

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 
 use stead_app::application::rank::{CompiledProfile, FeatureName, ModelTypes};
 use stead_app::application::{Application, Schema};
-use stead_app::package::PackageFiles;
 use stead_expr::{Compiled, TensorType, Value};
 use stead_store::DocumentType;
 
@@ -17,6 +16,7 @@ use super::models::ModelPlan;
 use super::normalize::Normalizer;
 use super::query::RankQuery;
 use crate::features::{Feature, Note};
+use crate::models::Loaded;
 
 /// A rank profile that is ready to run.
 pub struct RankPlan {
@@ -117,7 +117,7 @@ impl RankPlan {
         schema: &Schema,
         profile: &str,
         compiled: &[CompiledProfile],
-        files: &PackageFiles,
+        loaded: &Loaded<'_>,
         models: &dyn ModelTypes,
     ) -> Result<RankPlan, RankError> {
         let found = schema.profile(profile);
@@ -127,7 +127,7 @@ impl RankPlan {
             let (schema, name) = (schema.name.value.clone(), profile.to_owned());
             return Err(RankError::Profile { schema, name, known: known.join(", ") });
         };
-        builder::plan(application, schema, profile, typed, files, models)
+        builder::plan(application, schema, profile, typed, loaded, models)
     }
 
     /// Whether an expression names a value from such a source.

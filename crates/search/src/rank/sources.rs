@@ -11,7 +11,6 @@ use super::models::{ModelPlan, Taken};
 use super::normalize::Normalizer;
 use super::plan::{InputPlan, Source};
 use crate::features::{self, Call};
-use crate::models::ModelFunction;
 
 impl Builder<'_> {
     /// Where a value comes from, by its name.
@@ -33,7 +32,7 @@ impl Builder<'_> {
             } else {
                 parsed.name
             };
-            return constant(self.schema, self.profile, self.files, constant_name)
+            return constant(self.schema, self.profile, self.loaded.files(), constant_name)
                 .map(Source::Constant);
         }
         if let Some((model, output)) = self.model_of(name) {
@@ -95,7 +94,7 @@ impl Builder<'_> {
             return Ok(*known);
         }
         let model = &self.phases.models[of_profile];
-        let function = ModelFunction::load(model, self.files).map_err(RankError::Model)?;
+        let function = self.loaded.function(model).map_err(RankError::Model)?;
         let names: Vec<(String, SourceType)> =
             function.query_names().map(|(n, k)| (n.to_owned(), k.clone())).collect();
         let query = self.taken(&names)?;

@@ -10,6 +10,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_search::RankPlan;
+use stead_search::models::Loaded;
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest, flatten};
 use stead_search::result::render;
@@ -46,12 +47,13 @@ impl Asked {
         let models = PackageModels::new(&files);
         let compiled = application.compile(&models, &mut report);
         assert!(!report.has_errors(), "{:?}", report.diagnostics());
+        let loaded = Loaded::new(&files);
         let mut plans = BTreeMap::new();
         for (name, ..) in types {
             let schema = application.schema(name).unwrap();
             for profile in &compiled[*name] {
                 let of = &compiled[*name];
-                let plan = RankPlan::new(&application, schema, &profile.name, of, &files, &models);
+                let plan = RankPlan::new(&application, schema, &profile.name, of, &loaded, &models);
                 plans.insert(((*name).to_owned(), profile.name.clone()), Arc::new(plan.unwrap()));
             }
         }

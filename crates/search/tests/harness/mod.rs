@@ -10,7 +10,7 @@ use stead_app::application::rank::{PackageModels, ProfileModel};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Value, compile};
-use stead_search::models::{ModelError, ModelFunction, Probe};
+use stead_search::models::{Loaded, ModelError, ModelFunction, Probe};
 use stead_search::rank::{RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::Documents;
@@ -86,7 +86,8 @@ impl Package {
             return Err(error.text.clone());
         }
         let schema = application.schema("doc").unwrap();
-        let plan = RankPlan::new(&application, schema, "p", &compiled["doc"], &files, &models)
+        let loaded = Loaded::new(&files);
+        let plan = RankPlan::new(&application, schema, "p", &compiled["doc"], &loaded, &models)
             .map_err(|e| e.to_string())?;
         let line = |(at, fields): (usize, &Json)| {
             json!({"put": format!("id:n:doc::{at}"), "fields": fields}).to_string()

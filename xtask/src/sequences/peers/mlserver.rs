@@ -1,7 +1,7 @@
 //! MLServer with `bench/peers/sequences/mlserver/runtime.py` around ONNX Runtime.
 
 use super::{Context, FIRST, Measured, load};
-use crate::sequences::server::Server;
+use crate::server::Server;
 use crate::{models, paths, process, python};
 
 /// As pinned in its requirements.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Context, FIRST, Measured, load};
-use crate::sequences::server::Server;
+use crate::server::Server;
 use crate::{models, paths, process, python};
 
 /// As pinned in its requirements.

@@ -15,7 +15,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
-use stead_search::models::Probe;
+use stead_search::models::{Loaded, Probe};
 use stead_search::rank::{Explained, RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::{Documents, ScriptContext, Scripts, Unfilled, View};
@@ -92,11 +92,12 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     }
     let schema = schema(&application, args.schema.as_deref())?;
     let profiles = compiled.get(&schema.name.value).map_or(&[][..], Vec::as_slice);
+    let loaded = Loaded::new(&files);
     let mut plans: Vec<RankPlan> = Vec::new();
     for query in &queries {
         let name = profile(args, query);
         if !plans.iter().any(|p| p.profile() == name) {
-            let plan = RankPlan::new(&application, schema, name, profiles, &files, &models);
+            let plan = RankPlan::new(&application, schema, name, profiles, &loaded, &models);
             let plan = plan.map_err(Failure::failed)?;
             plans.push(plan);
         }

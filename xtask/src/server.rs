@@ -65,6 +65,13 @@ impl Server {
     }
 }
 
+impl Server {
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+}
+
 /// The first line of a log that tells of an error, or else the last one; at most 200 characters.
 fn complaint(log: &str) -> String {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());

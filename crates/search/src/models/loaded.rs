@@ -1,0 +1,62 @@
+//! The models of a package, each loaded once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+
+use stead_app::application::rank::ProfileModel;
+use stead_app::package::PackageFiles;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::error::ModelError;
+use super::function::ModelFunction;
+
+/// The models of a package, each loaded once whichever of its profiles name it.
+pub struct Loaded<'f> {
+    files: &'f PackageFiles,
+    /// By a hash of all that is known of the model.
+    functions: RefCell<HashMap<u128, ModelFunction>>,
+}
+
+impl<'f> Loaded<'f> {
+    /// None so far.
+    #[must_use]
+    pub fn new(files: &'f PackageFiles) -> Loaded<'f> {
+        Loaded { files, functions: RefCell::default() }
+    }
+
+    /// The package.
+    #[must_use]
+    pub fn files(&self) -> &'f PackageFiles {
+        self.files
+    }
+
+    /// A model of a profile.
+    ///
+    /// # Errors
+    /// As for [`ModelFunction::load`].
+    pub fn function(&self, model: &ProfileModel) -> Result<ModelFunction, ModelError> {
+        let key = description(model);
+        if let Some(known) = self.functions.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let loaded = ModelFunction::load(model, self.files)?;
+        self.functions.borrow_mut().insert(key, loaded.clone());
+        Ok(loaded)
+    }
+}
+
+/// A hash of what a model is, what it takes and what it gives: profiles that inherit it from each other say the same.
+fn description(model: &ProfileModel) -> u128 {
+    struct Hash(Xxh3);
+    impl Write for Hash {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Xxh3::new());
+    // It takes every text.
+    let _ = write!(hash, "{model:?}");
+    hash.0.digest128()
+}

@@ -1,0 +1,52 @@
+//! `cargo xtask bench documents`: what it costs to rank documents where they are stored, and what it costs to send them to a
+//! model, in tables of `bench/RESULTS.md`.
+
+mod blog;
+mod clients;
+mod experiment;
+mod slopes;
+mod sweep;
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::results::{self, Section};
+use crate::{Outcome, bench, paths, process};
+
+/// What can be measured on its own, in the order of the tables.
+pub const PARTS: [&str; 3] = ["experiment", "sweep", "slopes"];
+
+const SECTION: Section = Section {
+    title: "Documents",
+    task: "documents",
+    about: "Written by `cargo xtask bench documents`; a part named behind it (`... documents sweep`) replaces its own table only. \
+            Servers and clients share two cores. Goals are those for a quiet machine.",
+    parts: &PARTS,
+};
+
+/// What all parts share.
+struct Context {
+    /// Less time, for a first look.
+    quick: bool,
+    /// The release binary.
+    stead: PathBuf,
+    /// The program of the clients.
+    peers: PathBuf,
+    /// For documents, specifications and logs.
+    folder: PathBuf,
+}
+
+/// Builds the programs, measures the named parts, or all, and replaces their tables. A part that cannot be measured says so
+/// in its table and does not stop the others; it is false then.
+pub fn run(parts: &[&str], quick: bool) -> Outcome {
+    let mut build = process::cargo();
+    process::run(build.args(["build", "--release", "--package", "stead"]), "cargo build")?;
+    let folder = paths::target().join("bench-documents");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let context = Context { quick, stead: paths::stead("release"), peers: bench::peers()?, folder };
+    results::each_part(&SECTION, parts, quick, |part| match part {
+        "experiment" => experiment::table(&context),
+        "sweep" => sweep::table(&context),
+        _ => slopes::table(&context),
+    })
+}
