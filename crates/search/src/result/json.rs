@@ -1,5 +1,8 @@
 //! Values as JSON.
 
+use std::fmt::Arguments;
+use std::io::Write;
+
 use super::item::Item;
 
 /// Writes a value. Numbers that JSON does not have are texts: `"NaN"`, `"Infinity"`, `"-Infinity"`.
@@ -7,9 +10,9 @@ pub(super) fn write(item: &Item, out: &mut Vec<u8>) {
     match item {
         Item::Null => out.extend(b"null"),
         Item::Bool(value) => out.extend(value.to_string().bytes()),
-        Item::Integer(number) => out.extend(number.to_string().bytes()),
-        Item::Number(number) => write_number(*number, || format!("{number:?}"), out),
-        Item::Float(number) => write_number(f64::from(*number), || format!("{number:?}"), out),
+        Item::Integer(number) => write_digits(out, format_args!("{number}")),
+        Item::Number(number) => write_number(*number, out, format_args!("{number:?}")),
+        Item::Float(number) => write_number(f64::from(*number), out, format_args!("{number:?}")),
         Item::Text(text) => write_text(text, out),
         Item::List(list) => {
             out.push(b'[');
@@ -36,9 +39,14 @@ pub(super) fn write(item: &Item, out: &mut Vec<u8>) {
     }
 }
 
-fn write_number(number: f64, digits: impl FnOnce() -> String, out: &mut Vec<u8>) {
+fn write_digits(out: &mut Vec<u8>, digits: Arguments<'_>) {
+    // Memory takes all that is written to it.
+    let _ = out.write_fmt(digits);
+}
+
+fn write_number(number: f64, out: &mut Vec<u8>, digits: Arguments<'_>) {
     match number.is_finite() {
-        true => out.extend(digits().bytes()),
+        true => write_digits(out, digits),
         false if number.is_nan() => out.extend(b"\"NaN\""),
         false if number > 0.0 => out.extend(b"\"Infinity\""),
         false => out.extend(b"\"-Infinity\""),
@@ -47,19 +55,22 @@ fn write_number(number: f64, digits: impl FnOnce() -> String, out: &mut Vec<u8>)
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.extend(b"\\\""),
-            '\\' => out.extend(b"\\\\"),
-            '\n' => out.extend(b"\\n"),
-            '\r' => out.extend(b"\\r"),
-            '\t' => out.extend(b"\\t"),
-            letter if (letter as u32) < 0x20 => {
-                out.extend(format!("\\u{:04x}", letter as u32).bytes());
-            }
-            letter => out.extend(letter.encode_utf8(&mut [0; 4]).bytes()),
+    // What stands as it is, up to the next byte that does not, is copied at once.
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..0x20)) {
+        let (plain, behind) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        match behind[0] {
+            b'"' => out.extend(b"\\\""),
+            b'\\' => out.extend(b"\\\\"),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            control => write_digits(out, format_args!("\\u{control:04x}")),
         }
+        rest = &behind[1..];
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
 }
 
