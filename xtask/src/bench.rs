@@ -11,7 +11,7 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
-       cargo xtask bench documents [--quick] [experiment|sweep ...]
+       cargo xtask bench documents [--quick] [experiment|sweep|slopes ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -40,11 +40,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     experiment  examples/blog-recommendation with 64 clients: ranked in place, by ONNX Runtime in the process that merges, and
                 by MLServer behind HTTP
     sweep       the same with 1 to 200 clients, drawn in bench/documents-*.svg
-    slopes      latency against the documents that are ranked and reranked
-    cross-encoder
-                BERT in the second phase at 1 to 64 clients, and by the length of texts
-    feed        durable puts beside fjall and SQLite
-    nodes       three stores in network namespaces, joined by 1 Gbit/s; needs root";
+    slopes      latency against the documents that are ranked and reranked";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {

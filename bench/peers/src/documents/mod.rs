@@ -212,9 +212,9 @@ async fn open(address: SocketAddr) -> Result<TcpStream> {
 
 /// A whole HTTP/1.1 request with a body of JSON.
 fn post(path: &str, body: &[u8], headers: &str) -> Bytes {
-    let kind = if headers.is_empty() { "application/json" } else { "application/octet-stream" };
+    // JSON with tensors behind it too: MLServer does not read a body of another type.
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n{headers}content-length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
         body.len()
     );
     [head.as_bytes(), body].concat().into()

@@ -2,6 +2,7 @@
 
 mod convert;
 mod joined;
+mod lengths;
 mod output;
 mod port;
 mod rows;
@@ -18,6 +19,7 @@ use stead_tensor::{AlignedBuf, DType, Tensor, TensorError, TensorView};
 
 use super::error::ModelError;
 use super::inputs::BoundInput;
+use lengths::Lengths;
 use port::Port;
 use stack::{Feed, Source, Stacking};
 
@@ -35,6 +37,8 @@ pub(super) struct Network {
     /// What each input of the session takes.
     feeds: Vec<Feed>,
     stacking: Stacking,
+    /// Whether documents run on as many tokens as they have.
+    lengths: Option<Lengths>,
     /// The outputs that expressions name, by their place among those of the session.
     outputs: Vec<(usize, TensorType)>,
     is_rounded: bool,
@@ -111,8 +115,22 @@ impl Network {
             let mut session = session(parts.rest)?;
             let mut feeds = stack::feeds(&session, &ports, &rates, parts.carried)?;
             let stacking = stack::find(&mut session, &ports, &mut feeds, &shapes, &outputs);
+            let lengths = match query {
+                None => lengths::find(&session, &ports, &feeds, &outputs),
+                Some(_) => None,
+            };
             let (name, ports, outputs) = (name.clone(), ports.clone(), outputs.clone());
-            Ok(Network { name, ports, query, session, feeds, stacking, outputs, is_rounded })
+            Ok(Network {
+                name,
+                ports,
+                query,
+                session,
+                feeds,
+                stacking,
+                lengths,
+                outputs,
+                is_rounded,
+            })
         };
         let split = network(parts(&hoist)?)?;
         if split.query.is_none() || matches!(split.stacking, Stacking::Documents(_)) {
@@ -126,6 +144,10 @@ impl Network {
     /// How documents run, for people.
     pub(super) fn explain(&self) -> Vec<String> {
         let mut lines = vec![format!("{}: {}", self.name, self.stacking)];
+        if let Some(lengths) = &self.lengths {
+            let (name, whole) = (&self.name, lengths.whole);
+            lines.push(format!("{name}: as many tokens as texts have, of {whole}"));
+        }
         if let Some(query) = &self.query {
             let steps = query.session.model().outputs().len();
             let halves = query.layers.iter().map(|layer| format!(", the query's half of {layer}"));

@@ -135,6 +135,31 @@ impl<'v> Rows<'v> {
         Ok(count * bytes)
     }
 
+    /// How many elements of a document there are up to the last one that is not 0.
+    pub(super) fn used(&self, row: usize) -> usize {
+        let Some(numbers) = self.dense(row) else { return 0 };
+        (0..numbers.len()).rev().find(|at| numbers.get(*at) != Some(0.0)).map_or(0, |at| at + 1)
+    }
+
+    /// The first elements of some documents, behind each other.
+    pub(super) fn cut(
+        &self,
+        documents: &[usize],
+        length: usize,
+        is_rounded: bool,
+        buf: &mut AlignedBuf,
+    ) -> Result<usize, Unfit> {
+        let bytes = length * self.port.dtype.bits() / 8;
+        if buf.len() < documents.len() * bytes {
+            *buf = buffer(documents.len() * bytes)?;
+        }
+        for (row, room) in documents.iter().zip(buf.chunks_exact_mut(bytes.max(1))) {
+            let numbers = self.dense(*row).and_then(|numbers| numbers.part(0..length));
+            write(numbers.ok_or_else(missing)?, self.port.dtype, is_rounded, room)?;
+        }
+        Ok(documents.len() * bytes)
+    }
+
     /// The tensor of one document.
     pub(super) fn tensor(&self, row: usize, is_rounded: bool) -> Result<Tensor, Unfit> {
         let place = self.place(row);

@@ -4,6 +4,7 @@ use stead_engine::{Outputs, RunContext, RunError};
 use stead_expr::{Attribute, Stored};
 use stead_tensor::{AlignedBuf, Shape, Tensor, TensorView};
 
+use super::lengths::in_place;
 use super::output::{Collected, Misfit};
 use super::rows::Rows;
 use super::stack::{Feed, Stacking};
@@ -48,6 +49,18 @@ impl Network {
             Stacking::Documents(count) => count,
             Stacking::One(_) => 1,
         };
+        if let Some(lengths) = self.lengths {
+            let (order, groups) = lengths.groups(&rows, documents.count, most);
+            for group in groups {
+                let documents = order.get(group.places).unwrap_or_default();
+                self.cut(&rows, documents, group.length, &mut columns, scratch)?;
+            }
+            let whole = |column: Collected| {
+                let column = in_place(column, &order);
+                column.ok_or_else(|| self.failed("an output is not what the package says"))
+            };
+            return columns.into_iter().map(whole).collect();
+        }
         let mut begin = 0;
         while begin < documents.count {
             let count = most.min(documents.count - begin);
@@ -163,6 +176,32 @@ impl Network {
             }
         }
         self.collect(&inputs, count, columns)
+    }
+
+    /// Runs for documents of about the same length, on that length.
+    fn cut(
+        &self,
+        rows: &[Option<Rows<'_>>],
+        documents: &[usize],
+        length: usize,
+        columns: &mut [Collected],
+        scratch: &mut Scratch,
+    ) -> Result<(), ModelError> {
+        while scratch.stacked.len() < rows.len() {
+            scratch.stacked.push(AlignedBuf::zeroed(0).map_err(|e| self.failed(&e.to_string()))?);
+        }
+        let mut inputs = Vec::with_capacity(rows.len());
+        for (rows, buf) in rows.iter().zip(&mut scratch.stacked) {
+            let Some(rows) = rows else {
+                inputs.push(None);
+                continue;
+            };
+            let cut = rows.cut(documents, length, self.is_rounded, buf);
+            let bytes = cut.map_err(|unfit| self.inexact(rows.port(), &unfit.number))?;
+            let bytes = buf.get(..bytes).unwrap_or_default();
+            inputs.push(Some(self.view(rows.port().dtype, &[documents.len(), length], bytes)?));
+        }
+        self.collect(&inputs, documents.len(), columns)
     }
 
     fn same_view<'v>(&self, same: &'v Same, count: usize) -> Result<TensorView<'v>, ModelError> {
