@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
     let documents = Documents::read(DocumentType::new(schema), DOCUMENTS.as_bytes(), &mut |_| {});
     let documents = documents.expect("documents of the schema");
     let plans = |_: &str, name: &str| {
-        RankPlan::new(&application, schema, name, &compiled["d"], &files, &models).map(Arc::new)
+        RankPlan::new(&application, schema, name, &compiled["d"], &stead_search::models::Loaded::new(&files), &models).map(Arc::new)
     };
     let stored = |id: &str, field: &str| field_value(documents.view(), id, field);
     let searcher = Searcher { schema, view: documents.view(), cluster: "c", stored: &stored, plans: &plans };

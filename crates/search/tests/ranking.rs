@@ -615,7 +615,7 @@ fn rank_features_come_where_the_query_asks_for_them() {
         assert_eq!(numbers(&ranked.hits[0].rank_features), expected, "{body}");
         let found = plan.notes(&RankQuery::from_json(&body).unwrap());
         assert_eq!(found.len(), notes, "{found:?}");
-        let options = "without effect here, where every document is ranked: num-threads-per-search, termwise-limit";
+        let options = "without effect here, where every document is ranked: termwise-limit";
         assert_eq!(found[0], options);
     }
 }
