@@ -205,9 +205,9 @@ fn what_cannot_be_encoded_is_told() {
             "attribute(tokens) is a tensor<int8>(d0[95]), whose cells cannot hold the token ids of component tokenizer, up to 282",
         ),
         (
-            vec![("| embed tokenizer |", "| embed tokenizer | binarize |")],
+            vec![("| embed tokenizer |", ". hostname | embed tokenizer |")],
             pair,
-            "binarize in the indexing of field tokens is not followed; known are input, texts, ., ||, lowercase, trim and embed",
+            "the indexing of field tokens has the step hostname, which does not run here",
         ),
         (
             vec![("models/tokenizer.json", "schemas/passage.sd")],

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod check;
 pub mod conformance;
 pub mod deploy;
+mod embedder;
 pub mod encode;
 mod explain;
 pub mod feed;

@@ -20,6 +20,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use stead_app::application::Schema;
 use stead_app::schema::{Argument, IndexingLiteral, Operation, Script};
 use stead_expr::{TensorType, Value};
@@ -131,6 +133,20 @@ impl Scripts {
     #[must_use]
     pub fn kind(&self) -> &DocumentType {
         &self.kind
+    }
+
+    /// The fields that they read, in the order of their numbers.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<&str> {
+        let numbers: BTreeSet<usize> = self.scripts.iter().flat_map(|s| s.inputs.clone()).collect();
+        numbers.into_iter().filter_map(|number| self.kind.field_name(number)).collect()
+    }
+
+    /// Those of some fields alone.
+    #[must_use]
+    pub fn of_fields(mut self, is_one: impl Fn(&str) -> bool) -> Scripts {
+        self.scripts.retain(|script| is_one(&script.name));
+        self
     }
 
     /// The fields that scripts cannot fill here, each with the step that does not run.

@@ -5,7 +5,6 @@ mod package;
 mod pairs;
 mod plan;
 mod rows;
-mod text;
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +92,7 @@ fn beside(output: &Path) -> PathBuf {
     output.with_extension(format!("validation{ending}"))
 }
 
-fn print(args: &EncodeArgs, plan: &Plan, all: &Rows, written: &[(PathBuf, Rows)]) {
+fn print(args: &EncodeArgs, plan: &Plan<'_>, all: &Rows, written: &[(PathBuf, Rows)]) {
     let (queries, documents) = all.cut();
     if args.json {
         let file = |(path, rows): &(PathBuf, Rows)| json!({"file": path.display().to_string(), "rows": rows.len(), "queries": rows.queries()});

@@ -1,23 +1,23 @@
 //! Pairs of queries and documents, a JSON object on each line.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use stead_store::{Action, FieldValue, Operation};
 
-use super::plan::{Part, PartSource, Plan};
+use super::plan::{PartSource, Plan};
 use super::rows::{Row, Rows};
-use super::text::Texts;
 use crate::failure::Failure;
 
 /// The longest line: a document of some million words.
 const MAX_LINE: u64 = 16 << 20;
 
 /// Reads and tokenizes all pairs.
-pub(super) fn read(path: &Path, plan: &Plan) -> Result<Rows, Failure> {
+pub(super) fn read(path: &Path, plan: &Plan<'_>) -> Result<Rows, Failure> {
     let at =
         |line: usize, text: String| Failure::failed(format!("{}:{line}: {text}", path.display()));
     let unreadable = |e: std::io::Error| Failure::failed(format!("{}: {e}", path.display()));
@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<Rows, Failure> {
             return Err(at(number, format!("the line is longer than {MAX_LINE} bytes")));
         }
         if !line.trim_ascii().is_empty() {
-            encoder.add(&line).map_err(|text| at(number, text))?;
+            encoder.add(number, &line).map_err(|text| at(number, text))?;
         }
     }
     if encoder.rows.is_empty() {
@@ -44,53 +44,38 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<Rows, Failure> {
 }
 
 struct Encoder<'p> {
-    plan: &'p Plan,
-    /// The fields that documents have.
-    fields: Vec<&'p str>,
+    plan: &'p Plan<'p>,
     /// The queries that were seen, with the tokens of each part that is a query.
     queries: HashMap<String, (usize, Vec<Arc<[i64]>>)>,
     rows: Rows,
 }
 
 impl<'p> Encoder<'p> {
-    fn new(plan: &'p Plan) -> Encoder<'p> {
-        let mut fields = Vec::new();
-        for part in &plan.parts {
-            if let PartSource::Document(source) = &part.source {
-                source.inputs(&mut fields);
-            }
-        }
-        let fields = fields.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-        Encoder { plan, fields, queries: HashMap::new(), rows: Rows::default() }
+    fn new(plan: &'p Plan<'p>) -> Encoder<'p> {
+        Encoder { plan, queries: HashMap::new(), rows: Rows::default() }
     }
 
-    fn add(&mut self, line: &[u8]) -> Result<(), String> {
+    fn add(&mut self, number: usize, line: &[u8]) -> Result<(), String> {
         let pair: Value = serde_json::from_slice(line).map_err(|e| e.to_string())?;
         let text = |name: &str| {
             let wrong = || format!("expected a text as {name}, found {}", kind_of(pair.get(name)));
             pair.get(name).and_then(Value::as_str).ok_or_else(wrong)
         };
         let query = text("query")?;
-        let document = self.document(pair.get("document"))?;
+        let id = format!("id:encode:{}::{number}", self.plan.scripts.kind().name());
+        let given = self.document(&id, pair.get("document"))?;
         let label = pair.get("label").and_then(Value::as_f64);
         let label = label.ok_or_else(|| {
             format!("expected a number as label, found {}", kind_of(pair.get("label")))
         })?;
         let (index, queries) = self.query(query)?;
         let mut queries = queries.into_iter();
-        let (mut texts, mut is_cut) = (Vec::with_capacity(self.plan.parts.len()), false);
-        for part in &self.plan.parts {
-            match &part.source {
-                PartSource::Query => texts.extend(queries.next()),
-                PartSource::Document(source) => {
-                    let text = source.text(&document).unwrap_or_default();
-                    let (tokens, more) = tokens(self.plan, part, &text)?;
-                    is_cut |= more;
-                    texts.push(tokens);
-                }
-            }
-        }
-        self.rows.push(Row { query: index, texts, label }, is_cut);
+        let (filled, is_cut) = self.plan.filled(&id, given)?;
+        let texts = self.plan.parts.iter().filter_map(|part| match part.source {
+            PartSource::Query => queries.next(),
+            PartSource::Document(field) => Some(tokens(&filled, field)),
+        });
+        self.rows.push(Row { query: index, texts: texts.collect(), label }, is_cut);
         Ok(())
     }
 
@@ -101,53 +86,65 @@ impl<'p> Encoder<'p> {
         }
         let (mut parts, mut is_cut) = (Vec::new(), false);
         for part in self.plan.parts.iter().filter(|p| matches!(p.source, PartSource::Query)) {
-            let (tokens, more) = tokens(self.plan, part, text)?;
+            let (tokens, more) = self.plan.query(part, text)?;
             is_cut |= more;
-            parts.push(tokens);
+            parts.push(tokens.into());
         }
         let index = self.rows.add_query(text, is_cut);
         self.queries.insert(text.to_owned(), (index, parts.clone()));
         Ok((index, parts))
     }
 
-    /// The texts of a document: an object, or the text of its only field.
-    fn document(&self, value: Option<&Value>) -> Result<Texts, String> {
-        let fields = self.fields.join(", ");
-        match (value, self.fields.as_slice()) {
-            (Some(Value::String(text)), [field]) => {
-                Ok(Texts::from([((*field).to_owned(), text.clone())]))
-            }
+    /// The values of a document: an object, or the text of its only field.
+    fn document(
+        &self,
+        id: &str,
+        value: Option<&Value>,
+    ) -> Result<Vec<(usize, FieldValue)>, String> {
+        let known = self.plan.scripts.inputs();
+        let expected = known.join(", ");
+        let fields = match (value, known.as_slice()) {
+            (Some(Value::String(text)), [field]) => json!({*field: text}),
             (Some(Value::Object(object)), known) => {
-                let mut texts = Texts::new();
-                for (name, value) in object {
-                    if !known.contains(&name.as_str()) {
-                        return Err(format!("the document has a field {name}; expected {fields}"));
-                    }
-                    match value {
-                        Value::String(text) => drop(texts.insert(name.clone(), text.clone())),
-                        Value::Null => {}
-                        other => {
-                            let found = kind_of(Some(other));
-                            return Err(format!("expected a text as {name}, found {found}"));
-                        }
-                    }
+                if let Some(name) = object.keys().find(|name| !known.contains(&name.as_str())) {
+                    return Err(format!("the document has a field {name}; expected {expected}"));
                 }
-                Ok(texts)
+                object
+                    .iter()
+                    .filter(|(_, v)| !v.is_null())
+                    .map(|(n, v)| (n.clone(), v.clone()))
+                    .collect()
             }
             (other, [_]) => {
-                Err(format!("expected a text or an object as document, found {}", kind_of(other)))
+                let found = kind_of(other);
+                return Err(format!("expected a text or an object as document, found {found}"));
             }
-            (other, _) => Err(format!(
-                "expected an object with {fields} as document, found {}",
-                kind_of(other)
-            )),
+            (other, _) => {
+                let found = kind_of(other);
+                return Err(format!(
+                    "expected an object with {expected} as document, found {found}"
+                ));
+            }
+        };
+        let put = json!({"put": id, "fields": fields}).to_string();
+        let put =
+            Operation::read(self.plan.scripts.kind(), put.as_bytes()).map_err(|e| e.what())?;
+        match put.action {
+            Action::Put { fields, .. } => Ok(fields),
+            _ => Ok(Vec::new()),
         }
     }
 }
 
-fn tokens(plan: &Plan, part: &Part, text: &str) -> Result<(Arc<[i64]>, bool), String> {
-    let (tokens, is_cut) = plan.tokens(part, text)?;
-    Ok((tokens.into(), is_cut))
+/// The tokens that a field has; none where its script had nothing to make them of.
+fn tokens(document: &[(usize, FieldValue)], field: usize) -> Arc<[i64]> {
+    let value = document.iter().find(|(number, _)| *number == field).map(|(_, value)| value);
+    let Some(FieldValue::Tensor(tensor)) = value else { return Arc::default() };
+    let cells = tensor.cells();
+    let mut ids: Vec<i64> =
+        (0..cells.len()).filter_map(|at| cells.get(at)).map(|id| id as i64).collect();
+    ids.truncate(ids.iter().rposition(|id| *id != 0).map_or(0, |last| last + 1));
+    ids.into()
 }
 
 fn kind_of(value: Option<&Value>) -> &'static str {

@@ -1,16 +1,18 @@
 //! What a rank profile joins: its token features, and how their texts become tokens.
 
+use std::time::{SystemTime, UNIX_EPOCH};
 use stead_app::application::rank::{FeatureName, NoModels};
-use stead_app::application::{Application, InputType, RankProfile, Schema};
+
+use stead_app::application::{Application, Field, InputType, RankProfile, Schema};
 use stead_app::package::{PackageFiles, Report};
 use stead_embed::Tokenizer;
 use stead_expr::{CellType, TensorType};
+use stead_store::{DocumentType, FieldValue, ScriptContext, Scripts};
 
 use super::EncodeArgs;
 use super::features::{Joined, token_features};
 use super::package::{find_profile, refuse_errors};
-use super::text::TextSource;
-use crate::commands::tokenizer::load_tokenizer;
+use crate::commands::embedder::Tokenizers;
 use crate::failure::Failure;
 
 /// A package that has been read.
@@ -21,7 +23,7 @@ pub(super) struct Package<'p> {
 }
 
 /// How rows are made.
-pub(super) struct Plan {
+pub(super) struct Plan<'p> {
     /// `tokenInputIds(...)` as the profile writes it.
     pub(super) feature: String,
     /// The tokens of a row.
@@ -32,8 +34,17 @@ pub(super) struct Plan {
     pub(super) end: i64,
     /// The texts in their order.
     pub(super) parts: Vec<Part>,
-    tokenizers: Vec<(String, Tokenizer)>,
+    /// Make tokens of the fields of a document.
+    pub(super) scripts: Scripts,
+    tokenizers: Tokenizers<'p>,
+    /// The component that tokenizes queries.
+    of_queries: String,
+    now: i64,
+    seed: u64,
 }
+
+/// Tokens, and whether there were more of them than there is room for.
+pub(super) type Cut<T> = (T, bool);
 
 /// A text of a row.
 pub(super) struct Part {
@@ -41,20 +52,19 @@ pub(super) struct Part {
     pub(super) source: PartSource,
     /// The size of its tensor, at which its tokens are cut.
     pub(super) size: usize,
-    tokenizer: usize,
 }
 
 /// Where the text of a part comes from.
 pub(super) enum PartSource {
     /// The query.
     Query,
-    /// What the indexing of a field makes of the document.
-    Document(TextSource),
+    /// What the indexing of a field makes of the document, by the number of the field.
+    Document(usize),
 }
 
-impl Plan {
+impl<'p> Plan<'p> {
     /// Finds the token features of the profile.
-    pub(super) fn new(package: Package<'_>, args: &EncodeArgs) -> Result<Plan, Failure> {
+    pub(super) fn new(package: Package<'p>, args: &EncodeArgs) -> Result<Plan<'p>, Failure> {
         let Package { files, application, mut report } = package;
         let compiled = application.compile(&NoModels, &mut report);
         let (schema, profile) = find_profile(application, args)?;
@@ -63,52 +73,83 @@ impl Plan {
         let features =
             token_features(schema, profile, compiled.filter(|c| c.name == profile.name.value));
         let rank = Joined::new(&features, &profile.name.value)?;
-        let mut plan = Plan {
+        let kind = DocumentType::new(schema);
+        let mut reader = Reader {
+            schema,
+            profile,
+            kind: &kind,
+            tokenizers: Tokenizers::new(application, files),
+            fields: Vec::new(),
+        };
+        let parts = rank.arguments.iter().map(|argument| reader.part(argument));
+        let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
+        let Reader { mut tokenizers, fields, .. } = reader;
+        let has_query = parts.iter().any(|p| matches!(p.source, PartSource::Query));
+        let of_queries = match (&args.query_tokenizer, fields.first()) {
+            (Some(id), _) => id.clone(),
+            (None, Some((_, id))) => id.clone(),
+            (None, None) => {
+                return failed(format!("{} has no attribute of documents", rank.feature));
+            }
+        };
+        if !has_query {
+            return failed(format!("{} has no query(name)", rank.feature));
+        }
+        tokenizers.read(&of_queries)?;
+        let scripts = Scripts::new(schema, &kind)
+            .of_fields(|name| fields.iter().any(|(field, _)| field.name.value == name));
+        if let Some(unfilled) = scripts.unfilled(&tokenizers).first() {
+            return failed(format!(
+                "the indexing of field {} has the step {}, which does not run here",
+                unfilled.field, unfilled.step
+            ));
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Plan {
             feature: rank.feature,
             length: rank.length,
             start: rank.start,
             end: rank.end,
-            parts: Vec::new(),
-            tokenizers: Vec::new(),
-        };
-        let reader = Reader { files, application, schema, profile, args };
-        for argument in &rank.arguments {
-            let part = reader.part(argument, &mut plan.tokenizers)?;
-            plan.parts.push(part);
-        }
-        reader.queries(&mut plan)?;
-        Ok(plan)
+            parts,
+            scripts,
+            tokenizers,
+            of_queries,
+            now: now.as_secs() as i64,
+            seed: args.seed,
+        })
     }
 
-    /// The tokens of a text, cut at the size of its tensor, and whether there were more.
-    pub(super) fn tokens(&self, part: &Part, text: &str) -> Result<(Vec<i64>, bool), String> {
-        let Some((id, tokenizer)) = self.tokenizers.get(part.tokenizer) else {
-            return Err("no tokenizer".to_owned());
-        };
-        let mut ids = tokenizer.encode(text).map_err(|e| format!("component {id}: {e}"))?;
-        let is_cut = ids.len() > part.size;
-        ids.truncate(part.size);
-        Ok((ids.into_iter().map(i64::from).collect(), is_cut))
+    /// The tokens of a query for one of the parts.
+    pub(super) fn query(&self, part: &Part, text: &str) -> Result<Cut<Vec<i64>>, String> {
+        let ids =
+            self.tokenizers.ids(&self.of_queries, text, part.size).unwrap_or(Ok(Vec::new()))?;
+        Ok((ids.into_iter().map(i64::from).collect(), self.tokenizers.was_cut()))
+    }
+
+    /// The values of a document behind its scripts.
+    pub(super) fn filled(
+        &self,
+        id: &str,
+        given: Vec<(usize, FieldValue)>,
+    ) -> Result<Cut<Vec<(usize, FieldValue)>>, String> {
+        let cx = ScriptContext { now: self.now, seed: self.seed, embedder: &self.tokenizers };
+        let filled = self.scripts.run(id, given, &cx);
+        let filled = filled.map_err(|e| format!("field {}: {}", e.field, e.text))?;
+        Ok((filled, self.tokenizers.was_cut()))
     }
 }
 
-struct Reader<'p> {
-    files: &'p PackageFiles,
-    application: &'p Application,
+struct Reader<'r, 'p> {
     schema: &'p Schema,
     profile: &'p RankProfile,
-    args: &'p EncodeArgs,
+    kind: &'r DocumentType,
+    tokenizers: Tokenizers<'p>,
+    /// The fields whose tokens are asked, with the components that make them.
+    fields: Vec<(&'p Field, String)>,
 }
 
-/// The tokenizer of queries is known when those of documents are.
-const OF_QUERY: usize = usize::MAX;
-
-impl Reader<'_> {
-    fn part(
-        &self,
-        argument: &str,
-        tokenizers: &mut Vec<(String, Tokenizer)>,
-    ) -> Result<Part, Failure> {
+impl Reader<'_, '_> {
+    fn part(&mut self, argument: &str) -> Result<Part, Failure> {
         let parsed = FeatureName::parse(argument);
         let name = parsed.as_ref().and_then(|p| p.argument(0)).unwrap_or_default();
         match parsed.as_ref().map(|p| p.name) {
@@ -120,7 +161,7 @@ impl Reader<'_> {
                     ));
                 };
                 let size = size(kind, argument)?;
-                Ok(Part { source: PartSource::Query, size, tokenizer: OF_QUERY })
+                Ok(Part { source: PartSource::Query, size })
             }
             Some("attribute") => {
                 let mut fields = self.schema.all_fields();
@@ -138,50 +179,21 @@ impl Reader<'_> {
                     ));
                 };
                 let size = size(kind, argument)?;
-                let (source, id) = TextSource::of_field(field).map_err(Failure::failed)?;
-                let tokenizer = self.tokenizer(&id, tokenizers)?;
-                fits(kind, argument, &tokenizers[tokenizer])?;
-                Ok(Part { source: PartSource::Document(source), size, tokenizer })
+                let Some(id) = field.components("embed").into_iter().next() else {
+                    return failed(format!(
+                        "the indexing of field {} must be input FIELD | embed TOKENIZER | attribute",
+                        field.name.value
+                    ));
+                };
+                fits(kind, argument, self.tokenizers.read(&id)?)?;
+                self.fields.push((field, id));
+                let number = self.kind.field(name).map(|(number, _)| number);
+                Ok(Part { source: PartSource::Document(number.unwrap_or(usize::MAX)), size })
             }
             _ => failed(format!(
                 "{argument} is neither query(name) nor attribute(name); its text is not known"
             )),
         }
-    }
-
-    /// Gives queries their tokenizer: the one asked for, or that of the first document field.
-    fn queries(&self, plan: &mut Plan) -> Result<(), Failure> {
-        let of_documents = plan.parts.iter().map(|p| p.tokenizer).find(|t| *t != OF_QUERY);
-        let chosen = match (&self.args.query_tokenizer, of_documents) {
-            (Some(id), _) => self.tokenizer(id, &mut plan.tokenizers)?,
-            (None, Some(tokenizer)) => tokenizer,
-            (None, None) => {
-                return failed(format!("{} has no attribute of documents", plan.feature));
-            }
-        };
-        if !plan.parts.iter().any(|p| p.tokenizer == OF_QUERY) {
-            return failed(format!("{} has no query(name)", plan.feature));
-        }
-        for part in plan.parts.iter_mut().filter(|p| p.tokenizer == OF_QUERY) {
-            part.tokenizer = chosen;
-        }
-        Ok(())
-    }
-
-    /// The place of a tokenizer among those that are read.
-    fn tokenizer(&self, id: &str, known: &mut Vec<(String, Tokenizer)>) -> Result<usize, Failure> {
-        let components = self.application.services.containers.iter().flat_map(|c| &c.components);
-        let mut embedders = components.filter(|c| c.is_embedder());
-        let component =
-            if id.is_empty() { embedders.next() } else { embedders.find(|c| c.id == id) };
-        let Some(component) = component else {
-            return failed(format!("services.xml has no tokenizer {id}"));
-        };
-        if let Some(at) = known.iter().position(|(id, _)| *id == component.id) {
-            return Ok(at);
-        }
-        known.push((component.id.clone(), load_tokenizer(component, self.files)?));
-        Ok(known.len() - 1)
     }
 }
 
@@ -196,7 +208,11 @@ fn size(kind: &TensorType, argument: &str) -> Result<usize, Failure> {
 }
 
 /// Whether cells can hold every id.
-fn fits(kind: &TensorType, argument: &str, tokenizer: &(String, Tokenizer)) -> Result<(), Failure> {
+fn fits(
+    kind: &TensorType,
+    argument: &str,
+    (id, tokenizer): (&str, &Tokenizer),
+) -> Result<(), Failure> {
     // Whole numbers up to here are exact.
     let largest: u32 = match kind.cell() {
         CellType::Double | CellType::Int64 => u32::MAX,
@@ -209,7 +225,6 @@ fn fits(kind: &TensorType, argument: &str, tokenizer: &(String, Tokenizer)) -> R
         CellType::Int8 => 127,
         CellType::Bool => 1,
     };
-    let (id, tokenizer) = tokenizer;
     if tokenizer.largest_id() <= largest {
         return Ok(());
     }

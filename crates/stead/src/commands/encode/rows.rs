@@ -91,7 +91,7 @@ impl Rows {
     }
 
     /// Writes `input_ids`, `token_type_ids`, `attention_mask` and `labels`.
-    pub(super) fn write(&self, path: &Path, plan: &Plan) -> Result<(), Failure> {
+    pub(super) fn write(&self, path: &Path, plan: &Plan<'_>) -> Result<(), Failure> {
         let named = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", path.display()));
         let arrays = self.arrays(plan).map_err(|e| named(&e))?;
         let file = BufWriter::new(File::create(path).map_err(|e| named(&e))?);
@@ -100,7 +100,7 @@ impl Rows {
         npz::write(file, views).map_err(|e| named(&e))
     }
 
-    fn arrays(&self, plan: &Plan) -> Result<[(&'static str, Tensor); 4], TensorError> {
+    fn arrays(&self, plan: &Plan<'_>) -> Result<[(&'static str, Tensor); 4], TensorError> {
         let dims = [self.rows.len(), plan.length];
         let array = |fill: &dyn Fn(&[&[i64]], &mut [i64])| {
             let mut cells = vec![0_i64; dims[0] * dims[1]];
@@ -136,7 +136,7 @@ impl Rows {
     }
 
     /// How many rows have more tokens than there is room for; they end without an end.
-    pub(super) fn too_long(&self, plan: &Plan) -> usize {
+    pub(super) fn too_long(&self, plan: &Plan<'_>) -> usize {
         let tokens = |row: &&Row| 1 + row.texts.iter().map(|t| token_count(t) + 1).sum::<usize>();
         self.rows.iter().filter(|row| tokens(row) > plan.length).count()
     }

@@ -125,7 +125,7 @@ impl Tally {
         state.latency.min = Some(state.latency.min.unwrap_or(latency).min(latency));
         state.latency.max = state.latency.max.max(latency);
         state.latency.sum += latency;
-        if state.ok % 1024 == 0 && !self.bar.is_hidden() {
+        if state.ok.is_multiple_of(1024) && !self.bar.is_hidden() {
             let rate = state.ok as f64 / self.began.elapsed().as_secs_f64();
             self.bar.set_message(format!("{} documents, {rate:.0}/s", state.ok));
         }

@@ -1,6 +1,5 @@
 //! `stead rank`: what a rank profile gives documents of a file.
 
-mod embedder;
 mod features;
 mod inputs;
 mod results;
@@ -20,6 +19,7 @@ use stead_search::rank::{Explained, RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::{Documents, ScriptContext, Scripts, Unfilled, View};
 
+use crate::commands::embedder::Tokenizers;
 use crate::failure::Failure;
 
 /// Rank the documents of a file by a rank profile of an application package
@@ -105,7 +105,8 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     let Some(first) = plans.first() else { return Err(Failure::failed("there is no query")) };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |t| t.as_secs() as f64);
     let options = RankOptions { now: args.now.unwrap_or(now), seed: args.seed };
-    let embedder = embedder::Tokenizers::new(&application, schema, &files);
+    let mut embedder = Tokenizers::new(&application, &files);
+    embedder.read_asked(schema);
     let scripts = Scripts::new(schema, first.documents());
     let cx = ScriptContext { now: options.now as i64, seed: args.seed, embedder: &embedder };
     let documents = inputs::documents(&args.docs, first.documents().clone(), (&scripts, &cx))?;
