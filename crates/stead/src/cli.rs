@@ -8,7 +8,7 @@ use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
     bench, check, conformance, deploy, encode, feed, get, inspect, query, rank, run, sequence,
-    tensor, visit,
+    tensor, test, visit,
 };
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
@@ -39,6 +39,7 @@ pub fn command() -> Command {
         .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
         .subcommand(tensor::TensorArgs::augment_args(Command::new("tensor")))
+        .subcommand(test::TestArgs::augment_args(Command::new("test")))
         .subcommand(visit::VisitArgs::augment_args(Command::new("visit")))
         .subcommand(demo::DemoArgs::augment_args(Command::new("demo")))
 }
@@ -93,6 +94,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "rank" => rank::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),
         "tensor" => tensor::run(&parsed(args)?),
+        "test" => test::run(&parsed(args)?),
         "visit" => visit::run(&parsed(args)?).map(|()| true),
         "demo" => demo::run(&parsed(args)?).map(|()| true),
         other => Err(Failure::usage(format!("no command `{other}`"))),

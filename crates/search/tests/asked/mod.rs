@@ -1,6 +1,8 @@
 //! An application whose documents are asked for as clients do.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod music;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

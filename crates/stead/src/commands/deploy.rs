@@ -40,12 +40,36 @@ pub struct DeployArgs {
 
 /// Runs the command.
 pub fn run(args: &DeployArgs) -> Result<(), Failure> {
-    let fail =
-        |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", args.package.display()));
-    let (file, kind) = match args.package.is_dir() {
-        true => (pack(&args.package)?, "application/zip"),
+    let (status, text) = send(&args.package, &args.target)?;
+    let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+    let message = json["message"].as_str().unwrap_or(&text);
+    if args.json {
+        println!("{}", text.trim_end());
+    }
+    // A session that is prepared and not activated is answered with 200.
+    if status != 200 || json["activated"] == Value::Bool(false) {
+        return Err(Failure::failed(message));
+    }
+    if !args.json {
+        for line in json["log"].as_array().into_iter().flatten() {
+            let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
+            eprintln!("{}: {}", text("level").to_lowercase(), text("message"));
+        }
+        println!("{message}");
+    }
+    Ok(())
+}
+
+/// Sends a package; the status and the text of the answer.
+///
+/// # Errors
+/// When it is no package, or nobody answers.
+pub fn send(package: &Path, target: &Target) -> Result<(u16, String), Failure> {
+    let fail = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", package.display()));
+    let (file, kind) = match package.is_dir() {
+        true => (pack(package)?, "application/zip"),
         false => {
-            let mut file = File::open(&args.package).map_err(|e| fail(&e))?;
+            let mut file = File::open(package).map_err(|e| fail(&e))?;
             let mut magic = [0; 2];
             file.read_exact(&mut magic).and_then(|()| file.rewind()).map_err(|e| fail(&e))?;
             match &magic {
@@ -62,27 +86,10 @@ pub fn run(args: &DeployArgs) -> Result<(), Failure> {
     };
     let path = "/application/v2/tenant/default/prepareandactivate";
     let mut body = bar.wrap_read(&file);
-    let answer = args.target.send_body("POST", path, kind, (&mut body, length), PATIENCE);
+    let answer = target.send_body("POST", path, kind, (&mut body, length), PATIENCE);
     bar.finish_and_clear();
     let answer = answer?;
-    let text = String::from_utf8_lossy(&answer.body).into_owned();
-    let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-    let message = json["message"].as_str().unwrap_or(&text);
-    if args.json {
-        println!("{}", text.trim_end());
-    }
-    // A session that is prepared and not activated is answered with 200.
-    if answer.status != 200 || json["activated"] == Value::Bool(false) {
-        return Err(Failure::failed(message));
-    }
-    if !args.json {
-        for line in json["log"].as_array().into_iter().flatten() {
-            let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
-            eprintln!("{}: {}", text("level").to_lowercase(), text("message"));
-        }
-        println!("{message}");
-    }
-    Ok(())
+    Ok((answer.status, String::from_utf8_lossy(&answer.body).into_owned()))
 }
 
 /// A folder as a zip in a file that is gone when it is closed. What `.vespaignore` names stays out.

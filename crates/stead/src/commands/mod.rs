@@ -15,6 +15,7 @@ pub mod rank;
 pub mod run;
 pub mod sequence;
 pub mod tensor;
+pub mod test;
 mod text;
 mod tokenizer;
 pub mod visit;

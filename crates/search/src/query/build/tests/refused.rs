@@ -1,0 +1,126 @@
+//! What queries cannot ask for.
+
+use super::{built, show};
+
+#[test]
+fn what_cannot_be_answered_is_refused_by_name() {
+    for (filter, expected) in [
+        ("z = 1", "Field 'z' does not exist."),
+        ("z in (1)", "Field 'z' does not exist."),
+        (
+            "note contains 'a'",
+            "Field 'note' is no attribute and has no index; it cannot be searched",
+        ),
+        (
+            "body contains 'a'",
+            "Field 'body' has an index of text, which is not supported yet; attributes are searched only",
+        ),
+        ("userQuery()", "userQuery is not supported yet: it needs an index of text"),
+        ("weakAnd(n = 1)", "weakAnd is not supported yet: it needs an index of text"),
+        ("predicate(n, {}, {})", "predicate is not supported yet: it needs an index of predicates"),
+        ("t contains phrase('a', 'b')", "phrase is not supported yet: it needs an index of text"),
+        ("z contains phrase('a', 'b')", "Field 'z' does not exist."),
+        (
+            "f(n)",
+            "Expected one of range, wand, weightedSet, dotProduct, geoBoundingBox, geoLocation, nearestNeighbor, rank, nonEmpty, got f.",
+        ),
+        ("t = 'a'", "Field 't' is a string; write t contains \"...\""),
+        ("n = 'a'", "Field 'n' is a int; expected a number, got a"),
+        ("n = true", "Field 'n' is a int; expected a number, got true"),
+        ("b > 1", "Field 'b' is a bool; write = true or = false"),
+        ("v = 1", "Field 'v' is a tensor<float>(x[2]), which is not compared"),
+        ("n contains 'a'", "Field 'n' is a int and has no \"a\""),
+        ("v contains 'a'", "Field 'v' is a tensor<float>(x[2]), which contains does not search"),
+        ("n matches 'a'", "Field 'n' is a int; matches and fuzzy search texts only"),
+        ("t matches '('", "( is no regular expression"),
+        ("1 = 2", "expected a field on one side of a comparison and a value on the other"),
+        ("n", "expected an operator such as =, contains or and, found a value alone"),
+        ("n = @none", "Error, missing query property: none"),
+        (
+            "range(n, cox, 8)",
+            "Expected a numerical argument (or 'Infinity') to range but got 'cox'",
+        ),
+        ("range(n, 1)", "Expected 3 arguments, got 2."),
+        ("{bounds: 'shut'}range(n, 1, 2)", "Expected open, leftOpen or rightOpen, got \"shut\"."),
+        ("{bounds: 1}range(n, 1, 2)", "expected a text for annotation 'bounds', got 1"),
+        (
+            "x in (1)",
+            "The in operator is only supported for integer and string fields. The field x is not of these types",
+        ),
+        (
+            "mixed in (1)",
+            "The in operator is not supported for fieldsets with a mix of integer and string fields. The fieldset mixed has both",
+        ),
+        ("n in ('a')", "expected whole numbers behind in, for a field of whole numbers"),
+        ("n in (1.5)", "expected whole numbers behind in, for a field of whole numbers"),
+        ("n in (@texts)", "expected whole numbers in texts, got a"),
+        ("t in (1)", "expected texts behind in, for a field of texts"),
+        (
+            "t contains ({prefix: true, suffix: true}'a')",
+            "Only one of prefix, substring and suffix can be set.",
+        ),
+        (
+            "t contains ({suffix: true}'a')",
+            "Field 't' is not matched by suffix; write match: suffix in the schema, or matches with a regular expression",
+        ),
+        ("t contains equiv('a')", "Expected 2 or more arguments, got 1."),
+        (
+            "t contains ({maxEditDistance: 99}fuzzy('a'))",
+            "expected maxEditDistance from 0 to 16 and prefixLength from 0, got 99 and 0",
+        ),
+        ("weightedSet(t)", "Expected 2 arguments, got 1."),
+        ("weightedSet(t, 12)", "Expected ARRAY or MAP, got LITERAL."),
+        (
+            "weightedSet(x, {})",
+            "Field 'x' is a double; weightedSet searches texts and whole numbers",
+        ),
+        (
+            "weightedSet(n, {a: 1})",
+            "Field 'n' is a int; expected whole numbers in weightedSet, got a",
+        ),
+        ("weightedSet(n, {'1': 9999999999})", "the weight 9999999999 is more than 32 bits"),
+        ("weightedSet(t, @texts)", "expected {token:weight} or [[number,weight]] in texts"),
+        ("weightedSet(mixed, {})", "expected one field, found the set mixed"),
+        (
+            "nearestNeighbor(v, q)",
+            "nearestNeighbor(v,q) needs targetHits from 1: {targetHits: 10}nearestNeighbor(v,q)",
+        ),
+        (
+            "{targetHits: 1}nearestNeighbor(n, q)",
+            "nearestNeighbor(n,q): field n is a int, not a tensor",
+        ),
+        (
+            "{targetHits: 1}nearestNeighbor(m, q)",
+            "nearestNeighbor(m,q): expected a tensor with one indexed dimension, field m is a tensor(k{})",
+        ),
+        ("geoLocation(p, 1, 2)", "Expected 4 arguments, got 3."),
+        ("geoLocation(n, 1, 2, '5 km')", "Field 'n' is a int, not a position"),
+        ("geoLocation(p, 91, 2, '5 km')", "there is no place at 91 north, 2 east"),
+        (
+            "geoLocation(p, 1, 2, '5')",
+            "expected a distance with m, km, miles or deg in geoLocation, got 5",
+        ),
+        (
+            "geoLocation(p, 2.0, 'N5.0', '0.5 deg')",
+            "Invalid geoLocation coordinates 2 and 5: both are latitudes or both longitudes",
+        ),
+        ("nonEmpty(t contains '')", "Searching for empty string inside nonEmpty()"),
+        ("tags[-1] = 'a'", "element id must be non-negative, got: -1"),
+        ("tags[1.5] = 'a'", "element id must be integer, not floating point number. Got: 1.5"),
+        ("tags[1] > 'a'", "an element of a field is compared by = only"),
+        (
+            "t contains sameElement('a')",
+            "Field 't' has no elements that are attributes; sameElement needs an array, a weighted set, or struct fields",
+        ),
+        ("people contains sameElement(z contains 'a')", "Field 'people.z' does not exist."),
+        (
+            "people contains sameElement({targetHits: 1}nearestNeighbor(v, q))",
+            "nearestNeighbor is not supported within sameElement",
+        ),
+    ] {
+        let error = built(filter).map(|tree| show(&tree.root, &tree)).unwrap_err();
+        assert_eq!((error.code.number(), error.code.status()), (4, 400));
+        let message = error.message.strip_prefix("Could not create query from YQL: ");
+        assert_eq!(message, Some(expected), "{filter}");
+    }
+}
