@@ -66,6 +66,6 @@ pub use log::{Log, LogStats, Pruner};
 pub use manifest::{read_manifest, write_manifest};
 pub use options::{LogOptions, SyncMode, tag};
 pub use rng::{Rng, SeededRng, SystemRng};
-pub use segments::Recovery;
+pub use segments::{Recovery, check_log};
 pub use sim::{Call, SimIo};
 pub use writer::LogWriter;

@@ -63,9 +63,46 @@ pub(crate) fn create(io: &dyn Io, header: &SegmentHeader) -> Result<Box<dyn IoFi
 pub(crate) fn recover<E: From<LogError>>(
     io: &dyn Io,
     options: &LogOptions,
+    visit: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<Recovered, E> {
+    let (found, unfinished) = list(io, &options.tag)?;
+    for name in unfinished {
+        io.remove(&name).map_err(|error| LogError::io("remove", &name, &error))?;
+    }
+    let mut recovered = read(io, options, &found, visit)?;
+    if let Some((file, header, end)) = &mut recovered.last {
+        let name = file_name(header.number);
+        if recovered.report.cut_bytes > 0 {
+            file.truncate(*end).map_err(|error| LogError::io("truncate", &name, &error))?;
+        }
+        // What was read may be in the page cache only, left there by a process that was killed.
+        file.sync_data().map_err(|error| LogError::io("sync", &name, &error))?;
+        io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
+    }
+    Ok(recovered)
+}
+
+/// Reads a log that nobody has open, as [`LogWriter::open`](crate::LogWriter::open) does, and changes nothing. What is said to be cut is
+/// what would be.
+///
+/// # Errors
+/// Those of [`LogWriter::open`](crate::LogWriter::open), but not that of the lock, which the caller holds.
+pub fn check_log<E: From<LogError>>(
+    io: &dyn Io,
+    options: &LogOptions,
+    visit: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<Recovery, E> {
+    let (found, _) = list(io, &options.tag)?;
+    Ok(read(io, options, &found, visit)?.report)
+}
+
+/// Checks that no segment is missing and hands the records to `visit` in order.
+fn read<E: From<LogError>>(
+    io: &dyn Io,
+    options: &LogOptions,
+    found: &[Found],
     mut visit: impl FnMut(u64, &[u8]) -> Result<(), E>,
 ) -> Result<Recovered, E> {
-    let found = list(io, &options.tag)?;
     let mut report = Recovery {
         segments: found.len() as u64,
         first_lsn: found.first().map_or(1, |oldest| oldest.header.first_lsn),
@@ -116,15 +153,6 @@ pub(crate) fn recover<E: From<LogError>>(
             }
         }
     }
-    if let Some((file, header, end)) = &mut open_last {
-        let name = file_name(header.number);
-        if report.cut_bytes > 0 {
-            file.truncate(*end).map_err(|error| LogError::io("truncate", &name, &error))?;
-        }
-        // What was read may be in the page cache only, left there by a process that was killed.
-        file.sync_data().map_err(|error| LogError::io("sync", &name, &error))?;
-        io.sync_dir().map_err(|error| LogError::io("sync", "the folder of the log", &error))?;
-    }
     Ok(Recovered { sealed, last: open_last, report })
 }
 
@@ -139,17 +167,16 @@ impl Found {
     }
 }
 
-/// The segments in order, without gaps, with checked headers. Unfinished files of an earlier process are
-/// removed.
-fn list(io: &dyn Io, tag: &Tag) -> Result<Vec<Found>, LogError> {
+/// The segments in order, without gaps, with checked headers, and the names of unfinished files of an earlier process.
+fn list(io: &dyn Io, tag: &Tag) -> Result<(Vec<Found>, Vec<String>), LogError> {
     let folder =
         |action| move |error: std::io::Error| LogError::io(action, "the folder of the log", &error);
-    let mut numbers = Vec::new();
+    let (mut numbers, mut unfinished) = (Vec::new(), Vec::new());
     for name in io.list().map_err(folder("list"))? {
         if let Some(number) = number_of(&name) {
             numbers.push(number);
         } else if name.strip_suffix(UNFINISHED).and_then(number_of).is_some() {
-            io.remove(&name).map_err(|error| LogError::io("remove", &name, &error))?;
+            unfinished.push(name);
         }
     }
     numbers.sort_unstable();
@@ -177,7 +204,7 @@ fn list(io: &dyn Io, tag: &Tag) -> Result<Vec<Found>, LogError> {
         }
         found.push(Found { header, len });
     }
-    Ok(found)
+    Ok((found, unfinished))
 }
 
 fn text(tag: &Tag) -> String {

@@ -64,7 +64,9 @@ mod tests;
 mod totals;
 
 pub use code::{CODES, Code, CodeRow};
-pub use deploy::{Content, Deployed, Deployments, LogLine, Prepared, SessionId, Upload};
+pub use deploy::{
+    Backup, Content, Deployed, Deployments, LogLine, Prepared, SessionId, Upload, copy_folder,
+};
 pub use embedded::{Embedded, NodeConfig};
 pub use error::{Error, ErrorKind};
 pub use info::{

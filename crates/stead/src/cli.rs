@@ -8,7 +8,7 @@ use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
     bench, check, conformance, deploy, encode, feed, get, inspect, query, rank, run, sequence,
-    tensor, test, visit,
+    store, tensor, test, visit,
 };
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
@@ -38,6 +38,7 @@ pub fn command() -> Command {
         .subcommand(query::QueryArgs::augment_args(Command::new("query")))
         .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
+        .subcommand(store::StoreArgs::augment_args(Command::new("store")))
         .subcommand(tensor::TensorArgs::augment_args(Command::new("tensor")))
         .subcommand(test::TestArgs::augment_args(Command::new("test")))
         .subcommand(visit::VisitArgs::augment_args(Command::new("visit")))
@@ -93,6 +94,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "query" => query::run(&parsed(args)?).map(|()| true),
         "rank" => rank::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),
+        "store" => store::run(&parsed(args)?),
         "tensor" => tensor::run(&parsed(args)?),
         "test" => test::run(&parsed(args)?),
         "visit" => visit::run(&parsed(args)?).map(|()| true),

@@ -1,9 +1,10 @@
 //! How fast documents become durable through the Rust API, what memory they take and how fast a store opens again.
 //!
 //!     cargo run --release -p stead-store --example feed_speed -- FOLDER [DOCUMENTS] [WAITING]
+//!     cargo run --release -p stead-store --example feed_speed -- FOLDER --reopen
 //!
 //! Documents have about 1 kB: a number, a price, a name, a tensor of 128 floats and a text. `WAITING` is how many may wait
-//! for their acknowledgement. Ends with a line of JSON; FOLDER should be empty, on the disk that is to be measured.
+//! for their acknowledgement. `--reopen` opens what is in FOLDER once more, in a process that has nothing else in memory. Ends with a line of JSON; FOLDER should be empty, on the disk that is to be measured.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -33,7 +34,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let folder =
         PathBuf::from(words.next().ok_or("usage: feed_speed FOLDER [DOCUMENTS] [WAITING]")?);
-    let count: u64 = words.next().map_or(Ok(200_000), |word| word.parse())?;
+    let second = words.next();
+    if second.as_deref() == Some("--reopen") {
+        return reopen(&folder);
+    }
+    let count: u64 = second.map_or(Ok(200_000), |word| word.parse())?;
     let waiting: usize = words.next().map_or(Ok(256), |word| word.parse())?;
     let vectors = parse_type("tensor<float>(x[128])")?;
 
@@ -58,19 +63,51 @@ fn main() -> Result<(), Box<dyn Error>> {
     let view = store.reader("post")?.view();
     let memory = view.memory() as f64 / count as f64;
     let payload = payload(&put(count / 2, &vectors)?);
+    let snapshots = store.snapshot_stats();
+    let begin = Instant::now();
     drop(store);
+    let close = begin.elapsed().as_secs_f64();
 
     let begin = Instant::now();
     let store = open(&folder)?;
     let start = begin.elapsed().as_secs_f64();
     let found = store.reader("post")?.view().len();
     println!(
-        "{{\"documents\": {count}, \"waiting\": {waiting}, \"per_second\": {:.0}, \"p50_ms\": {:.2}, \"p99_ms\": {:.2}, \"payload_bytes\": {payload}, \"memory_bytes\": {memory:.0}, \"start_s\": {start:.2}, \"found\": {found}}}",
+        "{{\"documents\": {count}, \"waiting\": {waiting}, \"per_second\": {:.0}, \"p50_ms\": {:.2}, \"p99_ms\": {:.2}, \"payload_bytes\": {payload}, \"memory_bytes\": {memory:.0}, \"snapshots\": {}, \"snapshot_bytes\": {}, \"close_s\": {close:.2}, \"start_s\": {start:.2}, \"found\": {found}}}",
         count as f64 / feed,
         latencies[latencies.len() / 2] as f64 / 1e3,
         latencies[latencies.len() * 99 / 100] as f64 / 1e3,
+        snapshots.written,
+        snapshots.written_bytes,
     );
     Ok(())
+}
+
+/// Opens a folder of documents, and what memory that takes.
+fn reopen(folder: &std::path::Path) -> Result<(), Box<dyn Error>> {
+    let before = resident()?;
+    let begin = Instant::now();
+    let store = open(folder)?;
+    let start = begin.elapsed().as_secs_f64();
+    let view = store.reader("post")?.view();
+    let found = view.len().max(1);
+    let payload = payload(&put(found as u64 / 2, &parse_type("tensor<float>(x[128])")?)?);
+    println!(
+        "{{\"found\": {}, \"replayed\": {}, \"start_s\": {start:.2}, \"payload_bytes\": {payload}, \"memory_bytes\": {}, \"resident_bytes\": {}}}",
+        view.len(),
+        store.recovery().records,
+        view.memory() / found,
+        resident()?.saturating_sub(before) / found,
+    );
+    Ok(())
+}
+
+/// The memory that the process has, in bytes; 0 where the system does not tell.
+fn resident() -> Result<usize, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()).map(str::parse::<usize>);
+    Ok(kilobytes.transpose()?.unwrap_or(0) << 10)
 }
 
 fn open(folder: &std::path::Path) -> Result<Store, Box<dyn Error>> {

@@ -56,7 +56,8 @@ pub use columns::{
 };
 pub use documents::Documents;
 pub use durable::{
-    Outcome, RecordError, RoomOptions, SnapshotOptions, SnapshotStats, Store, StoreOptions,
+    CheckedSnapshot, Outcome, RecordError, RoomOptions, SnapshotOptions, SnapshotStats, Store,
+    StoreOptions, Verified, stored_bytes, verify,
 };
 pub use error::{FeedError, StoreError};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};

@@ -11,7 +11,7 @@ use harness::{Chance, Model, all, kind, kind_of, seeds};
 use stead_log::{Call, Io, LogOptions, SeededRng, SimIo};
 use stead_store::{
     Action, DocumentType, FieldValue, Operation, Outcome, SnapshotOptions, Store, StoreError,
-    StoreOptions,
+    StoreOptions, verify,
 };
 
 fn options() -> StoreOptions {
@@ -225,6 +225,42 @@ fn what_no_snapshot_has_and_the_log_no_longer_is_a_gap() {
     files(&io, ".snapshot").iter().for_each(|name| io.remove(name).unwrap());
     let error = open(&io).err().unwrap();
     assert!(matches!(error, StoreError::Gap { from: 1, .. }), "{error}");
+}
+
+/// A copy has one snapshot and no log: when it is damaged there is nothing to fall back to, and no empty store is served.
+#[test]
+fn a_damaged_backup_is_refused() {
+    let (io, chance, mut model) = (SimIo::new(8), Chance::new(8), Model::new());
+    let store = open(&io).unwrap();
+    feed(&store, &chance, &mut model, 50);
+    let copy = SimIo::new(8);
+    store.backup(Arc::new(copy.clone())).unwrap();
+    assert!(store.backup(Arc::new(copy.clone())).is_err(), "it is not written over");
+    let found_in = |io: &SimIo| {
+        let verified = verify(io, &mut |_| {}).unwrap();
+        let documents = verified.snapshots.first().and_then(|s| s.documents.first());
+        let documents = documents.map(|(_, count)| *count);
+        (verified.opens, verified.problems().count(), documents)
+    };
+    assert_eq!(found_in(&copy), (true, 0, Some(model.len())));
+    let image = image(&copy);
+    for (name, whole) in &image {
+        let copy = SimIo::new(1);
+        image.iter().for_each(|(name, bytes)| copy.set_contents(name, bytes));
+        let mut changed = whole.clone();
+        changed[whole.len() / 2] ^= 1;
+        copy.set_contents(name, &changed);
+        let (opens, problems, _) = found_in(&copy);
+        assert_eq!((opens, problems), (false, 1), "{name}");
+        if name.ends_with(".snapshot") {
+            assert!(matches!(open(&copy), Err(StoreError::Damaged { .. })), "{name}");
+        }
+    }
+    let restored = open(&copy).unwrap();
+    assert_eq!(found(&restored), model);
+    feed(&restored, &chance, &mut model, 20);
+    die(&copy, restored);
+    assert_eq!(found(&open(&copy).unwrap()), model);
 }
 
 /// What has not changed is not written again, and what nobody needs any more is removed.

@@ -7,8 +7,8 @@ use std::sync::{Arc, RwLock, TryLockError};
 use stead_app::application::Application;
 use stead_log::{DiskIo, LogError, SystemRng};
 use stead_store::{
-    DocumentType, NoEmbedder, Operation, Outcome, Reader, RoomOptions, Scripts, Store, StoreError,
-    StoreOptions,
+    DocumentType, NoEmbedder, Operation, Outcome, Reader, RoomOptions, Scripts, SnapshotStats,
+    Store, StoreError, StoreOptions,
 };
 
 use super::upload::failed;
@@ -72,12 +72,43 @@ impl Documents {
         let scripts = types(application);
         let kinds = scripts.iter().map(|scripts| scripts.kind().clone()).collect();
         let options = StoreOptions { scripts, room: self.room, ..StoreOptions::default() };
-        Store::open(Arc::new(io), Arc::new(SystemRng), kinds, options)
-            .map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))
+        let store = Store::open(Arc::new(io), Arc::new(SystemRng), kinds, options)
+            .map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))?;
+        for error in store.damaged() {
+            tracing::warn!("documents were read from an older snapshot and the log: {error}");
+        }
+        Ok(store)
     }
 
-    /// Opens the documents with the types of an application, unless those of `before` are the same: what was fed is read again from
-    /// the log. Operations that are sent
+    /// Where backups are written: beside the documents.
+    pub(super) fn backups(&self) -> PathBuf {
+        self.folder.with_file_name("backups")
+    }
+
+    /// Writes a snapshot of all documents.
+    pub(super) fn snapshot(&self) -> Result<SnapshotStats, Error> {
+        self.with_store(|store| {
+            store.snapshot().map_err(refused)?;
+            Ok(store.snapshot_stats())
+        })
+    }
+
+    /// Copies all documents to a folder, which is made.
+    pub(super) fn backup(&self, to: &Path) -> Result<(), Error> {
+        let io = DiskIo::new(to).map_err(|e| failed("make the folder of the backup", &e))?;
+        self.with_store(|store| store.backup(Arc::new(io)).map_err(refused))
+    }
+
+    /// Does something that an activation waits for.
+    fn with_store<T>(&self, work: impl FnOnce(&Store) -> Result<T, Error>) -> Result<T, Error> {
+        // No code under the lock panics.
+        let store = self.store.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let none = || Error::new(Code::FailedPrecondition, "no application is active");
+        work(store.as_ref().ok_or_else(none)?)
+    }
+
+    /// Opens the documents with the types of an application, unless those of `before` are the same: what was fed is read again from a
+    /// snapshot. Operations that are sent
     /// meanwhile are refused with [`Code::Unavailable`]; readers of before go on. When it fails, `before` stays.
     pub(super) fn change(
         &self,

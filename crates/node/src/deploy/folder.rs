@@ -54,6 +54,11 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Where sessions are.
+    pub(super) fn path(&self) -> &Path {
+        &self.root
+    }
+
     fn session(&self, id: SessionId) -> PathBuf {
         self.root.join("sessions").join(id.to_string())
     }

@@ -4,12 +4,14 @@
 //! Preparing does everything that can fail: the package is read, its models are loaded, its expressions compiled. Activating is
 //! a switch: queries that run finish on what they began with, and a package that is broken changes nothing.
 
+mod backup;
 mod deployed;
 mod documents;
 mod folder;
 mod session;
 mod upload;
 
+pub use backup::{Backup, copy_folder};
 pub use deployed::{Deployed, LogLine};
 pub use session::{Content, SessionId};
 pub use upload::Upload;
@@ -113,6 +115,12 @@ impl Deployments {
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.sessions.is_some()
+    }
+
+    fn documents(&self) -> Result<&Documents, Error> {
+        self.documents.as_ref().ok_or_else(|| {
+            Error::new(Code::FailedPrecondition, "this server has no folder for documents")
+        })
     }
 
     fn sessions(&self) -> Result<MutexGuard<'_, Sessions>, Error> {

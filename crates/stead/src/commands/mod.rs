@@ -14,6 +14,7 @@ pub mod query;
 pub mod rank;
 pub mod run;
 pub mod sequence;
+pub mod store;
 pub mod tensor;
 pub mod test;
 mod text;

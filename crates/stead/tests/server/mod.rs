@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
 
 /// Runs the command to its end.
 pub fn stead(args: &[&str]) -> Output {
@@ -18,7 +19,7 @@ pub fn free_port() -> String {
 
 /// A server over a folder; it is killed when it is dropped.
 pub struct Server {
-    child: Child,
+    child: Mutex<Child>,
     ports: [String; 2],
     /// Where it answers queries.
     pub query: String,
@@ -52,13 +53,19 @@ impl Server {
         // Somebody must read on, or the server would stop when the pipe is full.
         std::thread::spawn(move || lines.for_each(drop));
         let query = format!("http://127.0.0.1:{}", ports[0]);
-        Server { child, ports, query, deploy }
+        Server { child: Mutex::new(child), ports, query, deploy }
+    }
+
+    /// `kill -9`.
+    pub fn kill(&self) {
+        let mut child = self.child.lock().unwrap();
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }

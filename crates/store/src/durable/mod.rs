@@ -15,10 +15,12 @@ mod resolve;
 mod room;
 mod snapshot;
 mod store;
+mod verify;
 mod writer;
 
 pub use options::{SnapshotOptions, StoreOptions};
 pub use record::RecordError;
 pub use room::RoomOptions;
-pub use snapshot::SnapshotStats;
+pub use snapshot::{CheckedSnapshot, SnapshotStats};
 pub use store::{Outcome, Store};
+pub use verify::{Verified, stored_bytes, verify};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use stead_log::{Io, Log, LogError, LogOptions, Recovery, Rng, tag};
+use stead_log::{DirLock, Io, Log, LogError, LogOptions, Recovery, Rng, tag};
 
 use super::ids::Ids;
 use super::record::begin;
@@ -29,6 +29,14 @@ pub(super) struct Opened {
     pub(super) damaged: Vec<StoreError>,
 }
 
+/// Takes the folder for this process.
+pub(super) fn lock(io: &dyn Io) -> Result<Box<dyn DirLock>, StoreError> {
+    io.lock().map_err(|error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => StoreError::Log(LogError::Locked),
+        kind => LogError::Io { action: "lock", what: FOLDER.to_owned(), kind }.into(),
+    })
+}
+
 /// Loads the newest snapshot that can be read as far as the log behind it needs it, and replays the log.
 pub(super) fn open(
     io: &Arc<dyn Io>,
@@ -37,14 +45,15 @@ pub(super) fn open(
     options: LogOptions,
 ) -> Result<Opened, StoreError> {
     // Whoever else holds the folder should be told of, not what is found while he writes.
-    drop(io.lock().map_err(|error| match error.kind() {
-        std::io::ErrorKind::WouldBlock => LogError::Locked,
-        kind => LogError::Io { action: "lock", what: FOLDER.to_owned(), kind },
-    })?);
+    drop(lock(&**io)?);
     let (mut damaged, mut below) = (Vec::new(), u64::MAX);
     loop {
         let mut loaded = load(&**io, types, below)?;
         damaged.append(&mut loaded.damaged);
+        // In a copy without a log nothing tells what an older snapshot lacks.
+        if !damaged.is_empty() && !loaded.has_log {
+            return Err(damaged.swap_remove(0));
+        }
         let newest = loaded.catalog.newest();
         let (lsn, mut collections) = (loaded.lsn, loaded.collections);
         let mut ids = Ids::default();

@@ -147,6 +147,18 @@ impl Store {
         result.recv().unwrap_or(Err(StoreError::Closed))
     }
 
+    /// Copies everything that is applied to another folder, of which a store can be opened, and waits for it. Operations and views
+    /// go on meanwhile.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`]; when the folder has documents; what the disk answers.
+    pub fn backup(&self, to: Arc<dyn Io>) -> Result<(), StoreError> {
+        self.snapshot()?;
+        let (told, result) = channel();
+        self.tell(Message::Backup(to, told))?;
+        result.recv().unwrap_or(Err(StoreError::Closed))
+    }
+
     /// What there is to tell of snapshots.
     #[must_use]
     pub fn snapshot_stats(&self) -> SnapshotStats {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-use stead_log::LogError;
+use stead_log::{Io, LogError};
 
 use super::SnapshotOptions;
 use super::ids::Ids;
 use super::record::{Fields, Record, Write};
-use super::snapshot::{Cut, Shared, Stored};
+use super::snapshot::{Cut, Job, Shared, Stored};
 use super::store::{Done, Outcome, lock};
 use crate::error::StoreError;
 use crate::live::Collection;
@@ -31,6 +31,8 @@ pub(super) enum Message {
     Durable(Durable),
     /// Somebody wants a snapshot.
     Snapshot(Told),
+    /// Somebody wants the newest snapshot in another folder.
+    Backup(Arc<dyn Io>, Told),
     /// A snapshot was written, or not, and who wants to know.
     Stored(Result<Stored, StoreError>, Vec<Told>),
     /// There will be no more snapshots.
@@ -107,7 +109,7 @@ pub(super) struct Writer {
 pub(super) struct Snapshots {
     pub(super) options: SnapshotOptions,
     /// Where they are written; none when the store is being closed.
-    pub(super) jobs: Option<Sender<(Cut, Vec<Told>)>>,
+    pub(super) jobs: Option<Sender<Job>>,
     pub(super) shared: Arc<Shared>,
     /// One is being written.
     pub(super) is_busy: bool,
@@ -138,6 +140,14 @@ impl Writer {
             match message {
                 Message::Durable(first) => group.push(first),
                 Message::Snapshot(told) => self.snapshots.waiting.push(told),
+                Message::Backup(to, told) => {
+                    let jobs = self.snapshots.jobs.as_ref();
+                    if let Some(Err(refused)) = jobs.map(|jobs| jobs.send(Job::Backup(to, told)))
+                        && let Job::Backup(_, told) = refused.0
+                    {
+                        let _ = told.send(Err(StoreError::Closed));
+                    }
+                }
                 Message::Stored(result, told) => self.stored(result, &told),
                 Message::NoSnapshots => self.snapshots.jobs = None,
                 Message::End => return,
@@ -180,7 +190,7 @@ impl Writer {
             views: self.collections.iter().map(Collection::view).collect(),
             operations: lock(&self.pending).ids.remembered(),
         };
-        self.snapshots.is_busy = jobs.send((cut, told)).is_ok();
+        self.snapshots.is_busy = jobs.send(Job::Snapshot(cut, told)).is_ok();
         (self.snapshots.operations, self.snapshots.bytes) = (0, 0);
     }
 

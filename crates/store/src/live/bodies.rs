@@ -45,16 +45,19 @@ impl Group {
     /// # Errors
     /// [`StoreError::Damaged`].
     pub(crate) fn unpack(blob: &Blob) -> Result<Pieces, StoreError> {
-        let piece = blob.bytes()?;
-        let damaged = || blob.damage("it is no group of bodies");
-        let (size, packed) = piece.split_first_chunk::<4>().ok_or_else(damaged)?;
+        Group::unpacked(&blob.bytes()?).ok_or_else(|| blob.damage("it is no group of bodies"))
+    }
+
+    /// The bodies of a piece; nothing if it is none.
+    pub(crate) fn unpacked(piece: &[u8]) -> Option<Pieces> {
+        let (size, packed) = piece.split_first_chunk::<4>()?;
         let size = u32::from_le_bytes(*size) as usize;
         if size > packed.len().saturating_mul(MAX_RATIO) {
-            return Err(damaged());
+            return None;
         }
-        let raw = lz4_flex::block::decompress(packed, size).map_err(|_| damaged())?;
-        let (count, rest) = raw.split_first().ok_or_else(damaged)?;
-        Pieces::read(usize::from(*count), rest).filter(|p| p.len() <= GROUP).ok_or_else(damaged)
+        let raw = lz4_flex::block::decompress(packed, size).ok()?;
+        let (count, rest) = raw.split_first()?;
+        Pieces::read(usize::from(*count), rest).filter(|pieces| pieces.len() <= GROUP)
     }
 
     fn body(&self, at: usize) -> Result<Cow<'_, [u8]>, StoreError> {

@@ -4,6 +4,7 @@
 mod answers;
 mod content;
 mod route;
+mod store;
 
 use crate::fault::Fault;
 use crate::http::{Body, Reply, Shared, blocking};
@@ -14,6 +15,7 @@ use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use route::{Call, SessionCall};
 use std::sync::Arc;
 use stead_node::{Code, Deployments, SessionId, Upload};
+use store::StoreCall;
 use tokio::sync::mpsc;
 
 /// Pieces of a package that may wait for the disk.
@@ -47,6 +49,9 @@ pub async fn answer(
         return Err(Fault::unimplemented("this server takes no deployments"));
     };
     let host = format!("http://{}", body.text(HOST).unwrap_or("localhost:19071"));
+    if let Some(call) = StoreCall::of(method, path)? {
+        return blocking(move || Reply::serialize(&call.answer(&deployments)?)).await?;
+    }
     let at = At { deployments, host };
     match route::route(method, path)? {
         Call::Tenants => Reply::serialize(&answers::tenants()),

@@ -27,7 +27,8 @@ impl Call {
 
     pub(super) fn get(&self, id: &str) -> Result<Reply, Failure> {
         let view = self.view(self.kind())?;
-        let fields = view.find(id).and_then(|lid| view.fields(lid));
+        let fields = view.find(id).map_or(Ok(None), |lid| view.read(lid, |_| true));
+        let fields = fields.map_err(|error| Failure::new(500, error.to_string()))?;
         let Some(fields) = fields else {
             return Ok(reply(404, &self.path_id, Some(id), Vec::new()));
         };

@@ -77,7 +77,9 @@ impl Call {
                 if !id.starts_with(&prefix) {
                     continue;
                 }
-                let Some(fields) = view.fields(lid) else { continue };
+                let fields = view.read(lid, |_| true);
+                let fields = fields.map_err(|error| Failure::new(500, error.to_string()))?;
+                let Some(fields) = fields else { continue };
                 let (kind, now) = (view.kind(), now.as_secs() as i64);
                 let document = Selected { kind, id, fields: &fields, now };
                 let selection = self.parameters.selection.as_ref();

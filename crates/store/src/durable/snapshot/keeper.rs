@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stead_log::{Io, Pruner};
 
+use super::backup;
 use super::write::{Catalog, Cut};
 use crate::durable::writer::{Message, Told};
 use crate::error::StoreError;
@@ -25,6 +26,14 @@ pub struct SnapshotStats {
     pub written_bytes: u64,
     /// Bytes of all files of columns and bodies.
     pub disk_bytes: u64,
+}
+
+/// What the thread does.
+pub(in crate::durable) enum Job {
+    /// Writes a snapshot.
+    Snapshot(Cut, Vec<Told>),
+    /// Copies the newest snapshot to another folder.
+    Backup(Arc<dyn Io>, Told),
 }
 
 /// What the store and the thread share.
@@ -72,12 +81,18 @@ impl Keeper {
     }
 
     /// Until nobody asks for snapshots any more. `applier` is told of each, and tells `told`.
-    pub(in crate::durable) fn run(
-        mut self,
-        jobs: &Receiver<(Cut, Vec<Told>)>,
-        applier: &Sender<Message>,
-    ) {
-        while let Ok((cut, told)) = jobs.recv() {
+    pub(in crate::durable) fn run(mut self, jobs: &Receiver<Job>, applier: &Sender<Message>) {
+        while let Ok(job) = jobs.recv() {
+            let (cut, told) = match job {
+                Job::Snapshot(cut, told) => (cut, told),
+                Job::Backup(to, told) => {
+                    // Here, so that nothing of the newest snapshot is removed meanwhile.
+                    let newest = self.catalog.kept.first();
+                    let _ = told
+                        .send(newest.map_or(Ok(()), |kept| backup::copy(&*self.io, kept, &*to)));
+                    continue;
+                }
+            };
             let result = self.catalog.write(&*self.io, &cut, self.pack_bytes, &self.shared.closing);
             {
                 let mut stats = self.shared.stats();

@@ -28,6 +28,8 @@ pub(in crate::durable) struct Loaded {
     pub(in crate::durable) operations: Vec<(u128, Outcome)>,
     /// What is wrong with snapshots that are newer.
     pub(in crate::durable) damaged: Vec<StoreError>,
+    /// Whether there is any segment of a log.
+    pub(in crate::durable) has_log: bool,
     pub(in crate::durable) catalog: Catalog,
 }
 
@@ -47,6 +49,7 @@ pub(in crate::durable) fn load(
     let names = io.list().map_err(folder_failed)?;
     let mut snapshots: Vec<u64> = names.iter().filter_map(|n| table::number_of(n)).collect();
     snapshots.sort_unstable_by(|a, b| b.cmp(a));
+    let has_log = names.iter().any(|name| name.ends_with(".log"));
     let last_pack = names.iter().filter_map(|name| packs::number_of(name)).max();
     let mut catalog = Catalog {
         next_snapshot: snapshots.first().map_or(1, |last| last + 1),
@@ -83,11 +86,18 @@ pub(in crate::durable) fn load(
     }
     let Some((lsn, read, operations)) = found else {
         let collections = kinds.iter().cloned().map(Collection::new).collect();
-        return Ok(Loaded { collections, lsn: 0, operations: Vec::new(), damaged, catalog });
+        return Ok(Loaded {
+            collections,
+            lsn: 0,
+            operations: Vec::new(),
+            damaged,
+            has_log,
+            catalog,
+        });
     };
     let (collections, written) = read.into_iter().unzip();
     catalog.written = written;
-    Ok(Loaded { collections, lsn, operations, damaged, catalog })
+    Ok(Loaded { collections, lsn, operations, damaged, has_log, catalog })
 }
 
 impl Kept {

@@ -8,6 +8,8 @@
 //! The table is a file that appears as a whole, when all of its pieces are durable. Two are kept, and the log from the older one on:
 //! when anything of the newer one cannot be read, the older one and the log lead to the same documents.
 
+mod backup;
+mod check;
 mod convert;
 mod keeper;
 mod layout;
@@ -16,8 +18,9 @@ mod rows;
 mod table;
 mod write;
 
+pub use check::{CheckedSnapshot, check};
 pub use keeper::SnapshotStats;
-pub(super) use keeper::{Keeper, Shared};
+pub(super) use keeper::{Job, Keeper, Shared};
 pub(super) use load::load;
 pub(super) use write::{Catalog, Cut, Stored};
 

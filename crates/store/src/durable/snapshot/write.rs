@@ -102,7 +102,7 @@ impl Catalog {
             groups.push(moved);
         }
         let new = pieces.writer.finish();
-        // Numbers of files that were begun are not used again.
+        // What is left of packs that were not finished is replaced by the next ones.
         self.next_pack = first + new.as_ref().map_or(1, |packs| packs.len() as u64);
         let new = new?;
         let bytes = new.iter().map(|(_, bytes)| bytes).sum();

@@ -1,0 +1,241 @@
+//! `kill -9` of the real binary at random moments while documents are fed over HTTP and snapshots are written: every operation that was
+//! acknowledged is there after the next start, and none is half there.
+//!
+//! `STEAD_KILLS` and `STEAD_SEED` make it longer and repeat it: `cargo xtask soak kills`.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a panic in a test is its report; a soak tells its seed
+
+mod server;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use server::{Server, stead};
+
+/// Clients at a time, and documents of each.
+const CLIENTS: u64 = 6;
+const DOCUMENTS: u64 = 12;
+
+const SERVICES: &str = r#"<services version="1.0">
+  <container id="default" version="1.0"><search/><document-api/></container>
+  <content id="c" version="1.0"><documents><document type="item" mode="index"/></documents></content>
+</services>"#;
+
+const SCHEMA: &str = "schema item {
+  document item {
+    field n type long { indexing: attribute | summary }
+    field text type string { indexing: summary }
+    field vector type tensor<float>(x[8]) { indexing: attribute | summary }
+  }
+}";
+
+/// `xorshift64*`, for choices that a seed repeats.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % end
+    }
+}
+
+/// What a client knows of a document: the number in it, if it is there, and what it may be instead since an answer did not come.
+#[derive(Default, Clone, Debug)]
+struct Known {
+    number: Option<u64>,
+    instead: Option<Option<u64>>,
+}
+
+/// A connection that is kept.
+struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    fn new(url: &str) -> Option<Connection> {
+        let address = url.strip_prefix("http://")?;
+        Some(Connection(BufReader::new(TcpStream::connect(address).ok()?)))
+    }
+
+    /// Status and body; nothing when the connection breaks.
+    fn send(&mut self, method: &str, path: &str, body: &str) -> Option<(u64, Value)> {
+        let length = body.len();
+        let kind = "Content-Type: application/json";
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: stead\r\n{kind}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        self.0.get_mut().write_all(request.as_bytes()).ok()?;
+        let mut line = String::new();
+        self.0.read_line(&mut line).ok().filter(|n| *n > 0)?;
+        let status = line.split(' ').nth(1)?.parse().ok()?;
+        let mut length = 0;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).ok().filter(|n| *n > 0)?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().ok()?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).ok()?;
+        Some((status, serde_json::from_slice(&body).ok()?))
+    }
+}
+
+fn path(client: u64, document: u64) -> String {
+    format!("/document/v1/n/item/docid/{client}-{document}")
+}
+
+/// The fields of a document with a number: each tells it.
+fn fields(number: u64) -> Value {
+    let vector: Vec<u64> = (0..8).map(|x| (number + x) % 1000).collect();
+    let text = format!("{number} ").repeat(1 + number as usize % 60);
+    json!({"n": number, "text": text, "vector": {"values": vector}})
+}
+
+/// Puts, updates and removes documents until the server is gone.
+fn feed(url: &str, client: u64, known: &mut [Known], mut chance: Chance, answered: &AtomicU64) {
+    let Some(mut connection) = Connection::new(url) else { return };
+    loop {
+        let document = chance.below(DOCUMENTS);
+        let number = chance.below(1 << 40);
+        let path = path(client, document);
+        let (next, answer) = match chance.below(5) {
+            0 => (None, connection.send("DELETE", &path, "")),
+            1 => {
+                let assigned = fields(number);
+                let assigned = assigned.as_object().unwrap().iter();
+                let edits: serde_json::Map<String, Value> = assigned
+                    .map(|(name, value)| (name.clone(), json!({"assign": value})))
+                    .collect();
+                let body = json!({"fields": edits}).to_string();
+                (Some(number), connection.send("PUT", &format!("{path}?create=true"), &body))
+            }
+            _ => {
+                let body = json!({"fields": fields(number)}).to_string();
+                (Some(number), connection.send("POST", &path, &body))
+            }
+        };
+        let known = &mut known[document as usize];
+        match answer {
+            Some((200, _)) => {
+                *known = Known { number: next, instead: None };
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+            Some((status, body)) if status < 500 => panic!("{path}: {status} {body}"),
+            _ => {
+                known.instead = Some(next);
+                return;
+            }
+        }
+    }
+}
+
+/// Compares the documents of a client with what it knows.
+fn check(url: &str, client: u64, known: &mut [Known]) {
+    let mut connection = Connection::new(url).unwrap();
+    for (document, known) in known.iter_mut().enumerate() {
+        let path = path(client, document as u64);
+        let (status, body) = connection.send("GET", &path, "").unwrap();
+        let found = match status {
+            404 => None,
+            200 => {
+                let number =
+                    body["fields"]["n"].as_u64().unwrap_or_else(|| panic!("{path}: {body}"));
+                let expected = fields(number);
+                assert_eq!(
+                    body["fields"]["text"], expected["text"],
+                    "{path} is half there: {body}"
+                );
+                let cells = body["fields"]["vector"]["values"].as_array().unwrap().iter();
+                let cells: Vec<u64> = cells.map(|cell| cell.as_f64().unwrap() as u64).collect();
+                assert_eq!(
+                    json!(cells),
+                    expected["vector"]["values"],
+                    "{path} is half there: {body}"
+                );
+                Some(number)
+            }
+            _ => panic!("{path}: {status} {body}"),
+        };
+        assert!(
+            found == known.number || known.instead == Some(found),
+            "{path}: {found:?} {known:?}"
+        );
+        *known = Known { number: found, instead: None };
+    }
+}
+
+/// Has snapshots written one after the other.
+fn snapshots(url: &str, is_over: &AtomicBool, mut chance: Chance, written: &AtomicU64) {
+    let Some(mut connection) = Connection::new(url) else { return };
+    while !is_over.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(chance.below(15)));
+        match connection.send("POST", "/stead/v1/snapshot", "") {
+            Some((200, _)) => drop(written.fetch_add(1, Ordering::Relaxed)),
+            Some((status, body)) if status < 500 => panic!("{status} {body}"),
+            _ => return,
+        }
+    }
+}
+
+fn package(folder: &Path) {
+    std::fs::create_dir_all(folder.join("schemas")).unwrap();
+    std::fs::write(folder.join("services.xml"), SERVICES).unwrap();
+    std::fs::write(folder.join("schemas/item.sd"), SCHEMA).unwrap();
+}
+
+#[test]
+fn no_acknowledged_operation_is_lost_or_half_there() {
+    let given = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let kills = given("STEAD_KILLS").unwrap_or(10);
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let seed = given("STEAD_SEED").unwrap_or(clock.as_micros() as u64);
+    println!("seed {seed}");
+    let folder = tempfile::tempdir().unwrap();
+    let (app, data) = (folder.path().join("app"), folder.path().join("data"));
+    package(&app);
+    let server = Server::start(&data);
+    let deployed = stead(&["deploy", app.to_str().unwrap(), "--target", &server.deploy]);
+    assert!(deployed.status.success(), "{deployed:?}");
+    drop(server);
+    let mut known = vec![vec![Known::default(); DOCUMENTS as usize]; CLIENTS as usize];
+    let (answered, written, mut chance) = (AtomicU64::new(0), AtomicU64::new(0), Chance(seed | 1));
+    for kill in 0..=kills {
+        let server = Server::start(&data);
+        for (client, known) in known.iter_mut().enumerate() {
+            check(&server.query, client as u64, known);
+        }
+        if kill == kills {
+            break;
+        }
+        let is_over = AtomicBool::new(false);
+        let (query, deploy, answered, written) =
+            (&server.query, &server.deploy, &answered, &written);
+        std::thread::scope(|scope| {
+            for (client, known) in known.iter_mut().enumerate() {
+                let client = client as u64;
+                let chance = Chance(seed.wrapping_mul(kill * CLIENTS + client + 2) | 1);
+                scope.spawn(move || feed(query, client, known, chance, answered));
+            }
+            let chance_of_snapshots = Chance(chance.below(1 << 30) | 1);
+            scope.spawn(|| snapshots(deploy, &is_over, chance_of_snapshots, written));
+            std::thread::sleep(Duration::from_millis(1 + chance.below(150)));
+            server.kill();
+            is_over.store(true, Ordering::SeqCst);
+        });
+        if (kill + 1) % 20 == 0 {
+            let (answered, written) =
+                (answered.load(Ordering::Relaxed), written.load(Ordering::Relaxed));
+            println!("{} kills, {answered} operations, {written} snapshots", kill + 1);
+        }
+    }
+    let (answered, written) = (answered.into_inner(), written.into_inner());
+    println!("{kills} kills, {answered} operations acknowledged, {written} snapshots");
+    assert!(answered > 5 * kills && written > 0, "{answered} operations, {written} snapshots");
+}

@@ -1,0 +1,132 @@
+//! Files that earlier versions have written: each is opened, and has what was put.
+//!
+//! `data/v1` was written by this test with `STEAD_STORE_FIXTURE` naming the folder, when version 1 of packs and of tables was the
+//! newest. A version that follows gets a folder of its own; the old ones stay as they are.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use harness::{Fields, Model, all, kind};
+use stead_expr::{Cells, Labels, Value, parse_type};
+use stead_log::{DiskIo, LogOptions, SeededRng, SimIo};
+use stead_store::{
+    Action, FieldValue as V, Operation, Outcome, Position, Store, StoreOptions, verify,
+};
+
+fn open(io: Arc<dyn stead_log::Io>) -> Store {
+    let log =
+        LogOptions { segment_bytes: 64 << 10, max_record_bytes: 32 << 10, ..LogOptions::default() };
+    let options = StoreOptions { log, ..StoreOptions::default() };
+    Store::open(io, Arc::new(SeededRng::new(1)), vec![kind()], options).unwrap()
+}
+
+/// The fields of a document; every third has only some.
+fn fields(at: i64) -> Fields {
+    let text = |text: &str| V::Text(format!("{text} {at}"));
+    let kind = kind();
+    let all = [
+        ("count", V::Integer(at - 5)),
+        ("name", text("name")),
+        ("sold", V::Bool(at % 2 == 0)),
+        ("price", V::Number(at as f64 / 3.0)),
+        (
+            "place",
+            V::Position(Position { latitude: at as i32 * 1_000_003, longitude: -(at as i32) }),
+        ),
+        ("picture", V::Bytes((0..at as u8).collect())),
+        ("tags", V::Array((0..at % 4).map(|n| text(&format!("tag {n}"))).collect())),
+        (
+            "words",
+            V::Weighted((0..at % 3).map(|n| (text(&format!("w{n}")), -(n as i32))).collect()),
+        ),
+        ("stock", V::Map(vec![(text("oslo"), V::Integer(at * at))])),
+        ("offers", V::Array(vec![V::Struct(vec![("seller".to_owned(), text("seller"))])])),
+        ("dense", {
+            let cells: Vec<f32> = (0..160).map(|x| (x + at) as f32).collect();
+            let kind = parse_type("tensor<float>(x[160])").unwrap();
+            V::Tensor(Value::new(kind, Labels::default(), Cells::Float(cells.into())).unwrap())
+        }),
+        ("mixed", {
+            let mut labels = Labels::default();
+            labels.push("7");
+            labels.push(&format!("label {at}"));
+            let kind = parse_type("tensor<int8>(k{},x[2])").unwrap();
+            let cells = Cells::Int8(vec![1, 2, 3, at as i8].into());
+            V::Tensor(Value::new(kind, labels, cells).unwrap())
+        }),
+        ("text", text("a text that is in the body")),
+        ("top", V::Struct(vec![("price".to_owned(), V::Number(at as f64))])),
+    ];
+    let taken = all.into_iter().enumerate().filter(|(n, _)| at % 3 != 0 || n % 2 == 0);
+    let mut fields: Fields =
+        taken.map(|(_, (name, value))| (kind.field(name).unwrap().0, value)).collect();
+    fields.sort_by_key(|(field, _)| *field);
+    fields
+}
+
+fn id(at: i64) -> String {
+    format!("id:n:shop::{at}")
+}
+
+/// What the files have: of 40 documents those are gone whose number can be divided by 7, and 36 to 39 are in the log alone.
+fn expected() -> Model {
+    (0..40).filter(|at| at % 7 != 0).map(|at| (id(at), fields(at))).collect()
+}
+
+fn write(folder: &Path) {
+    let store = open(Arc::new(DiskIo::new(folder).unwrap()));
+    let submit = |at: i64, action: Action| {
+        let operation =
+            Operation { operation: at as u128 + 1, document: id(at), condition: None, action };
+        assert_eq!(store.submit_wait("shop", operation), Ok(Outcome::Applied));
+    };
+    let put = |at: i64| Action::Put { fields: fields(at), create: false };
+    (0..30).for_each(|at| submit(at, put(at)));
+    store.snapshot().unwrap();
+    (30..36).for_each(|at| submit(at, put(at)));
+    (0..40).step_by(7).filter(|at| *at < 36).for_each(|at| {
+        let operation = 100 + at as u128;
+        let action = Action::Remove;
+        let operation = Operation { operation, document: id(at), condition: None, action };
+        assert_eq!(store.submit_wait("shop", operation), Ok(Outcome::Applied));
+    });
+    store.snapshot().unwrap();
+    (36..40).for_each(|at| submit(at, put(at)));
+    // As after a kill: no snapshot has the last ones.
+    std::process::exit(0);
+}
+
+#[test]
+fn files_of_each_version_are_read() {
+    if let Some(folder) = std::env::var_os("STEAD_STORE_FIXTURE") {
+        return write(Path::new(&folder));
+    }
+    for version in ["v1"] {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(version);
+        // In memory, so that they stay as they are.
+        let io = SimIo::new(1);
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let entry = entry.unwrap();
+            let bytes = std::fs::read(entry.path()).unwrap();
+            io.set_contents(&entry.file_name().into_string().unwrap(), &bytes);
+        }
+        let found = verify(&io, &mut |_| {}).unwrap();
+        assert_eq!((found.opens, found.problems().next(), found.snapshots.len()), (true, None, 2));
+        let store = open(Arc::new(io));
+        assert_eq!(store.damaged(), [], "{version}");
+        assert_eq!(store.recovery().records, 4, "{version}");
+        assert_eq!(all(&store.reader("shop").unwrap().view()), expected(), "{version}");
+        // The ids of operations are known: this one does nothing any more.
+        let again = Operation {
+            operation: 3,
+            document: id(2),
+            condition: None,
+            action: Action::Put { fields: Vec::new(), create: false },
+        };
+        assert_eq!(store.submit_wait("shop", again), Ok(Outcome::Applied));
+        assert_eq!(all(&store.reader("shop").unwrap().view()), expected(), "{version}");
+    }
+}
