@@ -37,6 +37,7 @@
 
 mod code;
 mod deploy;
+mod documents;
 mod embedded;
 mod error;
 mod evaluate;
@@ -67,6 +68,7 @@ pub use code::{CODES, Code, CodeRow};
 pub use deploy::{
     Backup, Content, Deployed, Deployments, LogLine, Prepared, SessionId, Upload, copy_folder,
 };
+pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};
 pub use error::{Error, ErrorKind};
 pub use info::{

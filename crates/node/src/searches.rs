@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
 
 use stead_pool::Priority;
 use stead_search::request::Format;
@@ -23,21 +24,50 @@ impl Embedded {
         parameters: Vec<(String, String)>,
     ) -> Result<(SearchResult, Format), Error> {
         let _inside = Inside::enter(self);
+        let (sender, receiver) = oneshot::channel();
+        self.start_search(parameters, move |found| {
+            // Whoever asked may have gone.
+            let _ = sender.send(found);
+        })?;
+        receiver.await.map_err(|_| unanswered())
+    }
+
+    /// [`Embedded::search`] for programs without a runtime: the calling thread waits.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn search_wait(
+        &self,
+        parameters: &[(&str, &str)],
+    ) -> Result<(SearchResult, Format), Error> {
+        let _inside = Inside::enter(self);
+        let (sender, receiver) = sync_channel(1);
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        self.start_search(parameters.iter().map(owned).collect(), move |found| {
+            // Whoever asked waits.
+            let _ = sender.send(found);
+        })?;
+        receiver.recv().map_err(|_| unanswered())
+    }
+
+    fn start_search(
+        &self,
+        parameters: Vec<(String, String)>,
+        answer: impl FnOnce((SearchResult, Format)) + Send + 'static,
+    ) -> Result<(), Error> {
         if self.draining.load(Ordering::SeqCst) {
             return Err(ErrorKind::ShuttingDown.into());
         }
         let active = self.deployments().and_then(|deployments| deployments.active());
         let active = active
             .ok_or_else(|| Error::new(Code::Unavailable, "no application is deployed here yet"))?;
-        let (sender, receiver) = oneshot::channel();
         let pool = Arc::clone(&self.pool);
-        let run = move |_: &_| {
-            // Whoever asked may have gone.
-            let _ = sender.send(active.search(parameters, &Lent(pool.team(usize::MAX))));
-        };
-        let closed = || Error::from(ErrorKind::ShuttingDown);
-        self.pool.spawn(Priority::Normal, None, run).map_err(|_| closed())?;
-        let failed = |_| Error::new(Code::Internal, "the search ended in an internal error");
-        receiver.await.map_err(failed)
+        let run = move |_: &_| answer(active.search(parameters, &Lent(pool.team(usize::MAX))));
+        let closed = |_| Error::from(ErrorKind::ShuttingDown);
+        self.pool.spawn(Priority::Normal, None, run).map_err(closed)
     }
+}
+
+fn unanswered() -> Error {
+    Error::new(Code::Internal, "the search ended in an internal error")
 }

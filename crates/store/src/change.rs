@@ -95,7 +95,7 @@ pub(crate) fn apply(
         let Some(of) = kind.field_type(change.field) else { continue };
         let at = fields.iter().position(|(field, _)| *field == change.field);
         let value = at.map(|at| fields.swap_remove(at).1);
-        let changed = changed(kind, of, value, &change.path, &change.edit);
+        let changed = changed((kind, change.field), of, value, &change.path, &change.edit);
         fields.extend(changed.map(|value| (change.field, value)));
     }
     fields.sort_by_key(|(field, _)| *field);
@@ -103,7 +103,7 @@ pub(crate) fn apply(
 
 /// The value behind a change of a part of it. Ways are as long as texts say, and JSON bounds these.
 fn changed(
-    kind: &DocumentType,
+    (kind, field): (&DocumentType, usize),
     of: &DataType,
     value: Option<FieldValue>,
     path: &[Step],
@@ -115,7 +115,7 @@ fn changed(
             let Some(FieldValue::Array(mut list)) = value else { return value };
             if *at < list.len() {
                 let element = list.remove(*at);
-                if let Some(element) = changed(kind, of, Some(element), rest, edit) {
+                if let Some(element) = changed((kind, field), of, Some(element), rest, edit) {
                     list.insert(*at, element);
                 }
             }
@@ -126,7 +126,7 @@ fn changed(
                 Some(FieldValue::Map(pairs)) => pairs,
                 _ => Vec::new(),
             };
-            with_key(&mut pairs, key, |value| changed(kind, of, value, rest, edit));
+            with_key(&mut pairs, key, |value| changed((kind, field), of, value, rest, edit));
             (!pairs.is_empty()).then_some(FieldValue::Map(pairs))
         }
         (DataType::WeightedSet(_), Step::Key(key)) => {
@@ -136,7 +136,10 @@ fn changed(
             };
             with_key(&mut pairs, key, |weight| {
                 let weight = weight.map(|weight| FieldValue::Integer(i64::from(weight)));
-                match changed(kind, &DataType::Int, weight, rest, edit) {
+                let weights = kind.weights(field);
+                let zero = weights.creates.then_some(FieldValue::Integer(0));
+                match changed((kind, field), &DataType::Int, weight.or(zero), rest, edit) {
+                    Some(FieldValue::Integer(0)) if weights.removes => None,
                     Some(FieldValue::Integer(weight)) => Some(weight as i32),
                     _ => None,
                 }
@@ -150,7 +153,7 @@ fn changed(
             };
             let known = kind.find_struct(name)?.members.iter().find(|(n, _)| n == member);
             let (_, of) = known?;
-            with_key(&mut members, member, |value| changed(kind, of, value, rest, edit));
+            with_key(&mut members, member, |value| changed((kind, field), of, value, rest, edit));
             // As JSON has them.
             members.sort_by(|(a, _), (b, _)| a.cmp(b));
             (!members.is_empty()).then_some(FieldValue::Struct(members))

@@ -154,6 +154,15 @@ impl fmt::Display for DataType {
     }
 }
 
+/// What updates of the weights of a field do beside what they say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Weights {
+    /// `create-if-nonexistent`: elements that are not there are made with the weight 0.
+    pub(crate) creates: bool,
+    /// `remove-if-zero`: elements whose weight becomes 0 go.
+    pub(crate) removes: bool,
+}
+
 /// A struct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StructType {
@@ -211,6 +220,8 @@ struct Inner {
     fields: Vec<(String, DataType)>,
     /// The fields before this one are those of the document.
     inside: usize,
+    /// By field.
+    weights: Vec<Weights>,
     structs: BTreeMap<String, StructType>,
     attributes: Vec<AttributeColumn>,
     /// By field: the number of the attribute whose column has its value, as it was put.
@@ -264,6 +275,11 @@ impl DocumentType {
         });
         let (name, structs) = (schema.document.name.value.clone(), structs.collect());
         let inside = schema.document.fields.len();
+        let weights = schema.all_fields().map(|field| {
+            let (creates, removes) = field.weighted_set;
+            Weights { creates, removes }
+        });
+        let weights = weights.collect();
         let column = |(field, (_, kind)): (usize, &(String, DataType))| {
             let is_it = |a: &AttributeColumn| {
                 a.field == field && a.path.is_empty() && a.kind == *kind && kind.lies_in_columns()
@@ -271,7 +287,7 @@ impl DocumentType {
             attributes.iter().position(is_it)
         };
         let columns = fields.iter().enumerate().map(column).collect();
-        let inner = Inner { name, fields, inside, structs, attributes, columns, imports };
+        let inner = Inner { name, fields, inside, weights, structs, attributes, columns, imports };
         DocumentType { inner: Arc::new(inner) }
     }
 
@@ -310,6 +326,11 @@ impl DocumentType {
     #[must_use]
     pub fn is_inside(&self, number: usize) -> bool {
         number < self.inner.inside
+    }
+
+    /// What updates of the weights of a field do beside what they say.
+    pub(crate) fn weights(&self, number: usize) -> Weights {
+        self.inner.weights.get(number).copied().unwrap_or_default()
     }
 
     /// The attribute whose column has the values of a field as they were put.

@@ -2,7 +2,7 @@
 
 use crate::change::Change;
 use crate::error::FeedError;
-use crate::json::read_operation;
+use crate::json::{document_of, read_operation};
 use crate::kind::DocumentType;
 use crate::selection::Selection;
 use crate::value::FieldValue;
@@ -42,6 +42,14 @@ pub enum Action {
 }
 
 impl Operation {
+    /// The id of the document of an operation in JSON, which tells the type that it is read with.
+    ///
+    /// # Errors
+    /// When it is no operation.
+    pub fn document_of(json: &[u8]) -> Result<String, FeedError> {
+        document_of(1, json)
+    }
+
     /// An operation from JSON as Vespa is fed with: `{"put": id, "fields": {..}}`, `{"update": id, "fields": {"f": {"assign": 1}}}`,
     /// `{"remove": id}`.
     ///

@@ -164,3 +164,21 @@ fn what_scripts_cannot_take_is_refused_and_changes_nothing() {
     }
     assert_eq!(field(&store, "number"), number(7));
 }
+
+#[test]
+fn a_store_without_files_does_the_same() {
+    let files = PackageFiles::from_texts([("schemas/song.sd", SCHEMA)]).unwrap();
+    let (application, _) = Application::read(&files, ServicesOptions::default());
+    let schema = application.schema("song").unwrap();
+    let kind = DocumentType::new(schema);
+    let options =
+        StoreOptions { scripts: vec![Scripts::new(schema, &kind)], ..StoreOptions::default() };
+    let store = Store::in_memory(&SeededRng::new(1), vec![kind], options).unwrap();
+    submit(&store, &put(&json!({"title": "7", "year": 1971}))).unwrap();
+    for _ in 0..1000 {
+        submit(&store, &update(&json!({"year": {"increment": 1}}))).unwrap();
+    }
+    assert_eq!(field(&store, "decade"), number(2970));
+    submit(&store, &json!({"remove": "id:n:song::1"})).unwrap();
+    assert_eq!(store.reader("song").unwrap().view().len(), 0);
+}

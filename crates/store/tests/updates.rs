@@ -5,7 +5,7 @@ mod harness;
 
 use std::sync::Arc;
 
-use harness::{Fields, kind};
+use harness::{Fields, kind, kind_of};
 use serde_json::{Value as Json, json};
 use stead_log::{SeededRng, SimIo};
 use stead_store::{Operation, Outcome, Store, StoreOptions};
@@ -363,4 +363,43 @@ fn what_cannot_be_done_is_named() {
         let error = Operation::read(&kind(), json.to_string().as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
+}
+
+#[test]
+fn weights_are_made_and_go_where_the_schema_says() {
+    let field = |name: &str, settings: &str| {
+        format!(
+            "field {name} type weightedset<string> {{\n indexing: summary\n weightedset {{ {settings} }}\n}}"
+        )
+    };
+    let schema = format!(
+        "schema shop {{ document shop {{ {} {} {} }} }}",
+        field("made", "create-if-nonexistent"),
+        field("gone", "remove-if-zero"),
+        field("both", "create-if-nonexistent\n remove-if-zero"),
+    );
+    let (io, rng) = (Arc::new(SimIo::new(1)), Arc::new(SeededRng::new(1)));
+    let store = Store::open(io, rng, vec![kind_of(&schema)], StoreOptions::default()).unwrap();
+    let weights = |field: &str, update: Json| {
+        let before = json!({"put": ID, "fields": {field: {"a": 1}}});
+        submit(&store, &before);
+        submit(&store, &json!({"update": ID, "fields": {field: update}}));
+        let found = fields(&store, ID).unwrap();
+        match found.into_iter().next() {
+            Some((_, stead_store::FieldValue::Weighted(pairs))) => {
+                pairs.into_iter().map(|(k, w)| (k.label().unwrap(), w)).collect::<Vec<_>>()
+            }
+            _ => Vec::new(),
+        }
+    };
+    let pair = |key: &str, weight: i32| (key.to_owned(), weight);
+    let new = || json!({"match": {"element": "b", "increment": 2}});
+    let zero = || json!({"match": {"element": "a", "decrement": 1}});
+    assert_eq!(weights("made", new()), [pair("a", 1), pair("b", 2)]);
+    assert_eq!(weights("made", zero()), [pair("a", 0)]);
+    assert_eq!(weights("gone", new()), [pair("a", 1)]);
+    assert_eq!(weights("gone", zero()), []);
+    assert_eq!(weights("both", new()), [pair("a", 1), pair("b", 2)]);
+    assert_eq!(weights("both", json!({"match": {"element": "b", "increment": 0}})), [pair("a", 1)]);
+    assert_eq!(weights("both", zero()), []);
 }

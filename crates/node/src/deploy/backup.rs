@@ -10,7 +10,7 @@ use stead_log::{DiskIo, write_manifest};
 use stead_store::{SnapshotStats, Verified, verify};
 
 use super::upload::failed;
-use super::{Deployments, no_active};
+use super::{Deployments, no_active, no_folder};
 use crate::{Code, Error};
 
 /// A backup that was written and read back.
@@ -54,7 +54,7 @@ impl Deployments {
         let documents = self.documents()?;
         let sessions = self.sessions()?;
         let id = sessions.active.ok_or_else(no_active)?;
-        let folder = documents.backups().join(name);
+        let folder = documents.backups().ok_or_else(no_folder)?.join(name);
         if folder.exists() {
             let text = format!("there is a backup {name} already");
             return Err(Error::new(Code::AlreadyExists, text));

@@ -17,9 +17,9 @@ use crate::{Code, Error};
 /// What views of the documents of each type are taken from.
 pub(super) type Readers = BTreeMap<String, Reader>;
 
-/// The documents below a folder, of the types of one application at a time.
+/// The documents below a folder or in memory, of the types of one application at a time.
 pub(super) struct Documents {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     room: RoomOptions,
     /// None before the first application, and where opening it again failed.
     store: RwLock<Option<Store>>,
@@ -62,27 +62,39 @@ pub(super) fn check_scripts(application: &Application) -> Result<(), Error> {
 }
 
 impl Documents {
+    /// Those below a folder.
     pub(super) fn new(folder: &Path, room: RoomOptions) -> Documents {
-        Documents { folder: folder.to_owned(), room, store: RwLock::new(None) }
+        Documents { folder: Some(folder.to_owned()), room, store: RwLock::new(None) }
+    }
+
+    /// Those of an application that stays, in memory.
+    pub(super) fn in_memory() -> Documents {
+        Documents { folder: None, room: RoomOptions::default(), store: RwLock::new(None) }
     }
 
     fn open(&self, application: &Application) -> Result<Store, Error> {
-        let io =
-            DiskIo::new(&self.folder).map_err(|e| failed("make the folder of documents", &e))?;
         let scripts = types(application);
         let kinds = scripts.iter().map(|scripts| scripts.kind().clone()).collect();
         let options = StoreOptions { scripts, room: self.room, ..StoreOptions::default() };
-        let store = Store::open(Arc::new(io), Arc::new(SystemRng), kinds, options)
-            .map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))?;
+        let store = match &self.folder {
+            None => Store::in_memory(&SystemRng, kinds, options),
+            Some(folder) => {
+                let io = DiskIo::new(folder);
+                let io = io.map_err(|e| failed("make the folder of documents", &e))?;
+                Store::open(Arc::new(io), Arc::new(SystemRng), kinds, options)
+            }
+        };
+        let store =
+            store.map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))?;
         for error in store.damaged() {
             tracing::warn!("documents were read from an older snapshot and the log: {error}");
         }
         Ok(store)
     }
 
-    /// Where backups are written: beside the documents.
-    pub(super) fn backups(&self) -> PathBuf {
-        self.folder.with_file_name("backups")
+    /// Where backups are written: beside the documents. There are none of what is in memory.
+    pub(super) fn backups(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.with_file_name("backups"))
     }
 
     /// Writes a snapshot of all documents.
@@ -141,6 +153,22 @@ impl Documents {
         operation: Operation,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
+        let done = move |outcome: Result<_, _>| done(outcome.map_err(refused));
+        self.try_store(|store| store.submit(name, operation, done))
+    }
+
+    /// See [`Store::feed`].
+    pub(super) fn feed(
+        &self,
+        name: &str,
+        operation: Operation,
+        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        let done = move |outcome: Result<_, _>| done(outcome.map_err(refused));
+        self.try_store(|store| store.feed(name, operation, done))
+    }
+
+    fn try_store(&self, act: impl FnOnce(&Store) -> Result<(), StoreError>) -> Result<(), Error> {
         let busy =
             || Error::new(Code::Unavailable, "an application is being activated; send this again");
         let store = match self.store.try_read() {
@@ -148,10 +176,7 @@ impl Documents {
             Err(TryLockError::WouldBlock) => return Err(busy()),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        let store = store.as_ref().ok_or_else(busy)?;
-        store
-            .submit(name, operation, move |outcome| done(outcome.map_err(refused)))
-            .map_err(refused)
+        act(store.as_ref().ok_or_else(busy)?).map_err(refused)
     }
 }
 

@@ -31,13 +31,16 @@ use documents::Documents;
 use folder::Folder;
 use session::{Session, State, day, millis};
 
+/// The largest file of a package that is copied: large models are some gigabytes.
+const MAX_FILE: u64 = 16 << 30;
+
 /// The applications of a node: at most one is active, and any number of sessions wait beside it.
 pub struct Deployments {
     /// Where sessions are kept; none for a package that is served as it is.
     sessions: Option<Mutex<Sessions>>,
     active: ArcSwapOption<Deployed>,
-    /// Where they are fed to; as sessions.
-    documents: Option<Documents>,
+    /// Where they are fed to.
+    documents: Documents,
 }
 
 struct Sessions {
@@ -88,21 +91,19 @@ impl Deployments {
         });
         sessions.ready = None;
         let active = ArcSwapOption::new(active);
-        Ok(Arc::new(Deployments {
-            sessions: Some(Mutex::new(sessions)),
-            active,
-            documents: Some(documents),
-        }))
+        Ok(Arc::new(Deployments { sessions: Some(Mutex::new(sessions)), active, documents }))
     }
 
-    /// One package, which stays what it is.
+    /// One package, which stays what it is. Its documents are in memory.
     ///
     /// # Errors
     /// Those of the package.
     pub fn of_package(files: &PackageFiles) -> Result<Arc<Deployments>, Error> {
         let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now())?;
+        let documents = Documents::in_memory();
+        deployed.read_from(documents.change(None, &deployed.application)?);
         let active = ArcSwapOption::from_pointee(deployed);
-        Ok(Arc::new(Deployments { sessions: None, active, documents: None }))
+        Ok(Arc::new(Deployments { sessions: None, active, documents }))
     }
 
     /// The application that is served.
@@ -117,10 +118,9 @@ impl Deployments {
         self.sessions.is_some()
     }
 
+    /// The documents, if they are below a folder.
     fn documents(&self) -> Result<&Documents, Error> {
-        self.documents.as_ref().ok_or_else(|| {
-            Error::new(Code::FailedPrecondition, "this server has no folder for documents")
-        })
+        self.is_open().then_some(&self.documents).ok_or_else(no_folder)
     }
 
     fn sessions(&self) -> Result<MutexGuard<'_, Sessions>, Error> {
@@ -144,6 +144,22 @@ impl Deployments {
     /// [`Code::InvalidPackage`] when it is no archive, damaged, or too large.
     pub fn create(&self, upload: Upload) -> Result<SessionId, Error> {
         self.sessions()?.create(|folder, id| folder.unpack(upload, id))
+    }
+
+    /// A session of a package that was opened.
+    ///
+    /// # Errors
+    /// When it cannot be copied.
+    pub fn create_from(&self, files: &PackageFiles) -> Result<SessionId, Error> {
+        self.sessions()?.create(|folder, id| {
+            for path in files.paths() {
+                let bytes = files.read(path, MAX_FILE).map_err(|error| {
+                    Error::new(Code::InvalidPackage, format!("{path}: {error}"))
+                })?;
+                folder.write_content(id, path, Some(&bytes))?;
+            }
+            Ok(())
+        })
     }
 
     /// A session of the files of the active application.
@@ -205,9 +221,7 @@ impl Deployments {
         let active = self.active();
         let before = active.as_deref().map(|deployed| &deployed.application);
         let change = |from: Option<&Application>, to: &Deployed| -> Result<(), Error> {
-            if let Some(documents) = &self.documents {
-                to.read_from(documents.change(from, &to.application)?);
-            }
+            to.read_from(self.documents.change(from, &to.application)?);
             Ok(())
         };
         change(before, &deployed)?;
@@ -243,7 +257,7 @@ impl Deployments {
     /// Does an operation with a document of a type. `done` is called once, when it is durable and the next search sees it.
     ///
     /// # Errors
-    /// [`Code::Overloaded`] when too many are not yet done; [`Code::Unavailable`] while an application is being activated and where documents cannot be fed; types that are not
+    /// [`Code::Overloaded`] when too many are not yet done; [`Code::Unavailable`] while an application is being activated; types that are not
     /// there; and what the disk refuses.
     pub fn submit(
         &self,
@@ -251,11 +265,20 @@ impl Deployments {
         operation: Operation,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        let Some(documents) = &self.documents else {
-            let text = "documents are fed to a server with a folder for them: stead serve --data";
-            return Err(Error::new(Code::Unimplemented, text));
-        };
-        documents.submit(kind, operation, done)
+        self.documents.submit(kind, operation, done)
+    }
+
+    /// [`Deployments::submit`] that waits where too many are not yet done, in the place of [`Code::Overloaded`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn feed(
+        &self,
+        kind: &str,
+        operation: Operation,
+        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        self.documents.feed(kind, operation, done)
     }
 
     /// Forgets a session that is not active.
@@ -309,6 +332,10 @@ impl fmt::Debug for Deployments {
         let active = self.active().map(|deployed| deployed.session);
         f.debug_struct("Deployments").field("active", &active).finish_non_exhaustive()
     }
+}
+
+fn no_folder() -> Error {
+    Error::new(Code::FailedPrecondition, "this server has no folder for documents")
 }
 
 fn no_active() -> Error {

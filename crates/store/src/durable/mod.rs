@@ -8,6 +8,7 @@
 //! [Snapshots](snapshot) of the documents are written in the background, and the log is cut behind them.
 
 mod ids;
+mod journal;
 mod open;
 mod options;
 mod record;

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::UNIX_EPOCH;
 
-use stead_log::{Clock, Io, Log, Recovery, Rng};
+use stead_log::{Clock, Io, Recovery, Rng};
 
-use super::ids::Seen;
+use super::ids::{Ids, Seen};
+use super::journal::Journal;
 use super::open::{Opened, open};
 use super::options::StoreOptions;
 use super::record::{Record, encode};
@@ -43,7 +44,7 @@ pub type Done = Box<dyn FnOnce(Result<Outcome, StoreError>) + Send>;
 pub struct Store {
     types: BTreeMap<String, Stored>,
     pending: Arc<Mutex<Pending>>,
-    log: Option<Log>,
+    journal: Option<Journal>,
     applier: Option<JoinHandle<()>>,
     keeper: Option<JoinHandle<()>>,
     snapshots: Arc<Shared>,
@@ -77,9 +78,48 @@ impl Store {
         types: Vec<DocumentType>,
         options: StoreOptions,
     ) -> Result<Store, StoreError> {
-        let seed = rng.next_u64().map_err(|e| StoreError::Randomness(e.kind()))?;
         let Opened { log, recovery, collections, ids, catalog, damaged } =
-            open(&io, &rng, &types, options.log)?;
+            open(&io, &rng, &types, options.log.clone())?;
+        let (mut keeper, shared) =
+            Keeper::new(io, catalog, log.pruner(), options.snapshots.pack_bytes);
+        if damaged.is_empty() {
+            keeper.tidy()?;
+        }
+        let (job_sender, jobs) = channel();
+        let snapshots = Snapshots::new(&options, Some(job_sender), shared, recovery);
+        let mut store = Store::assemble(&*rng, options, (collections, ids), snapshots)?;
+        (store.journal, store.recovery, store.damaged) =
+            (Some(Journal::Log(log)), recovery, damaged);
+        let to_applier = store.applier()?;
+        store.keeper = Some(start("stead-snapshots", move || keeper.run(&jobs, &to_applier))?);
+        Ok(store)
+    }
+
+    /// A store without files: its documents live as long as the process.
+    ///
+    /// # Errors
+    /// When there are no threads or random numbers to be had.
+    pub fn in_memory(
+        rng: &dyn Rng,
+        types: Vec<DocumentType>,
+        options: StoreOptions,
+    ) -> Result<Store, StoreError> {
+        let collections = types.into_iter().map(Collection::new).collect();
+        let (shared, recovery) = (Arc::default(), Recovery { next_lsn: 1, ..Recovery::default() });
+        let snapshots = Snapshots::new(&options, None, shared, recovery);
+        let mut store = Store::assemble(rng, options, (collections, Ids::default()), snapshots)?;
+        store.journal = Some(Journal::Memory(AtomicU64::new(0)));
+        Ok(store)
+    }
+
+    /// The store but for where its records go.
+    fn assemble(
+        rng: &dyn Rng,
+        options: StoreOptions,
+        (collections, ids): (Vec<Collection>, Ids),
+        snapshots: Snapshots,
+    ) -> Result<Store, StoreError> {
+        let seed = rng.next_u64().map_err(|e| StoreError::Randomness(e.kind()))?;
         let of = |(number, collection): (usize, &Collection)| {
             let (kind, reader) = (collection.kind().clone(), collection.reader());
             let scripts = options.scripts.iter().find(|s| s.kind().name() == kind.name()).cloned();
@@ -88,36 +128,18 @@ impl Store {
         let types = collections.iter().enumerate().map(of).collect();
         let (sender, receiver) = channel();
         let pending = Arc::new(Mutex::new(Pending::new(collections.len(), sender, ids)));
-        let pack_bytes = options.snapshots.pack_bytes;
-        let (mut keeper, shared) = Keeper::new(io, catalog, log.pruner(), pack_bytes);
-        if damaged.is_empty() {
-            keeper.tidy()?;
-        }
-        let (job_sender, jobs) = channel();
-        let snapshots = Snapshots {
-            options: options.snapshots,
-            jobs: Some(job_sender),
-            shared: shared.clone(),
-            is_busy: false,
-            waiting: Vec::new(),
-            lsn: recovery.next_lsn - 1,
-            // What was replayed should not be replayed again and again.
-            operations: recovery.records,
-            bytes: 0,
-        };
+        let shared = Arc::clone(&snapshots.shared);
         let mut writer = Writer { collections, pending: pending.clone(), snapshots };
-        let to_applier = lock(&pending).sender().ok_or(StoreError::Closed)?;
         let applier = start("stead-store", move || writer.run(&receiver))?;
-        let keeper = start("stead-snapshots", move || keeper.run(&jobs, &to_applier))?;
         Ok(Store {
             types,
             pending,
-            log: Some(log),
+            journal: None,
             applier: Some(applier),
-            keeper: Some(keeper),
+            keeper: None,
             snapshots: shared,
-            recovery,
-            damaged,
+            recovery: Recovery::default(),
+            damaged: Vec::new(),
             clock: options.clock,
             room: Room::new(options.room),
             seed: AtomicU64::new(seed),
@@ -245,7 +267,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let now = self.clock.wall().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs() as i64);
         let (stored, mut done): (_, Done) = (self.stored(name)?, Box::new(done));
-        let log = self.log.as_ref().ok_or(StoreError::Closed)?;
+        let journal = self.journal.as_ref().ok_or(StoreError::Closed)?;
         let seed = self.seed.fetch_add(1, Ordering::Relaxed);
         let cx = ScriptContext { now, seed, embedder: &NoEmbedder };
         let resolver = Resolver { kind: &stored.kind, scripts: stored.scripts.as_ref(), cx };
@@ -289,7 +311,7 @@ impl Store {
             drop(permit);
             done(outcome);
         });
-        let lsn = log.append(payload, move |durable| {
+        let lsn = journal.append(payload, move |durable| {
             // The applier lives as long as the log has callbacks to call.
             let _ = sender.send(Message::Durable(Durable { number, record, durable, bytes, done }));
         })?;
@@ -314,7 +336,7 @@ impl Drop for Store {
     /// Waits until everything that was submitted is done and a snapshot has it. Where the log has failed there is none: the next
     /// opening tells what is durable.
     fn drop(&mut self) {
-        if self.log.as_ref().is_some_and(|log| log.flush().is_ok()) {
+        if self.journal.as_ref().is_some_and(Journal::is_whole) {
             // The log has everything; a snapshot that fails costs nothing but time.
             let _ = self.snapshot();
         }
@@ -323,7 +345,7 @@ impl Drop for Store {
         if let Some(keeper) = self.keeper.take() {
             let _ = keeper.join();
         }
-        drop(self.log.take());
+        drop(self.journal.take());
         let _ = self.tell(Message::End);
         lock(&self.pending).close();
         if let Some(applier) = self.applier.take() {

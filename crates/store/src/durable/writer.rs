@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-use stead_log::{Io, LogError};
+use stead_log::{Io, LogError, Recovery};
 
-use super::SnapshotOptions;
 use super::ids::Ids;
 use super::record::{Fields, Record, Write};
 use super::snapshot::{Cut, Job, Shared, Stored};
 use super::store::{Done, Outcome, lock};
+use super::{SnapshotOptions, StoreOptions};
 use crate::error::StoreError;
 use crate::live::Collection;
 
@@ -123,6 +123,25 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
+    pub(super) fn new(
+        options: &StoreOptions,
+        jobs: Option<Sender<Job>>,
+        shared: Arc<Shared>,
+        recovery: Recovery,
+    ) -> Snapshots {
+        Snapshots {
+            options: options.snapshots.clone(),
+            jobs,
+            shared,
+            is_busy: false,
+            waiting: Vec::new(),
+            lsn: recovery.next_lsn - 1,
+            // What was replayed should not be replayed again and again.
+            operations: recovery.records,
+            bytes: 0,
+        }
+    }
+
     /// Whether replaying the log would take longer than it should.
     fn is_due(&self) -> bool {
         // Of many documents that change everywhere, each snapshot writes most: it should be worth it.

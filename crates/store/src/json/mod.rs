@@ -6,5 +6,5 @@ mod split;
 mod update;
 mod value;
 
-pub(crate) use operation::{Put, read_operation, read_put};
+pub(crate) use operation::{Put, document_of, read_operation, read_put};
 pub use split::Objects;

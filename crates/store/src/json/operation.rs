@@ -43,11 +43,7 @@ pub(crate) fn read_operation(
     bytes: &[u8],
 ) -> Result<Operation, FeedError> {
     let object = &object(line, bytes)?;
-    let verbs: Vec<&str> =
-        ["put", "update", "remove"].into_iter().filter(|verb| object.contains_key(*verb)).collect();
-    let [verb] = verbs[..] else {
-        return Err(FeedError::new(line, "expected one of put, update and remove with an id"));
-    };
+    let verb = verb(line, object)?;
     let document = id(kind, line, &object[verb])?;
     let fail = |field: Option<String>, text: String| {
         let document = Some(document.clone());
@@ -97,6 +93,33 @@ pub(crate) fn read_operation(
         }
     };
     Ok(Operation { operation: 0, document, condition, action })
+}
+
+/// The one thing that an operation does.
+fn verb(line: usize, object: &Map<String, Json>) -> Result<&'static str, FeedError> {
+    let verbs: Vec<&str> =
+        ["put", "update", "remove"].into_iter().filter(|verb| object.contains_key(*verb)).collect();
+    match verbs[..] {
+        [verb] => Ok(verb),
+        _ => Err(FeedError::new(line, "expected one of put, update and remove with an id")),
+    }
+}
+
+/// The id of the document of an operation, of whatever type.
+pub(crate) fn document_of(line: usize, bytes: &[u8]) -> Result<String, FeedError> {
+    /// The members that may have it.
+    #[derive(serde::Deserialize)]
+    struct Head {
+        put: Option<String>,
+        update: Option<String>,
+        remove: Option<String>,
+    }
+    let head: Head =
+        serde_json::from_slice(bytes).map_err(|e| FeedError::new(line, e.to_string()))?;
+    match (head.put, head.update, head.remove) {
+        (Some(id), None, None) | (None, Some(id), None) | (None, None, Some(id)) => Ok(id),
+        _ => Err(FeedError::new(line, "expected one of put, update and remove with an id")),
+    }
 }
 
 fn object(line: usize, bytes: &[u8]) -> Result<Map<String, Json>, FeedError> {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Comparison, Pattern};
+use super::{Comparison, Pattern, bucket};
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub(super) enum Value {
     Text(String),
     /// The elements of a field with several: true is what is true of one of them.
     Many(Vec<Value>),
+    /// A bucket, which is equal to each that has it.
+    Bucket(u64),
     /// Something that is there, and that is all that can be said of it.
     Other,
 }
@@ -21,6 +23,15 @@ pub(super) enum Value {
 /// Whether a comparison is true; nothing where it says nothing.
 pub(super) fn compare(comparison: Comparison, left: &Value, right: &Value) -> Option<bool> {
     match (left, right) {
+        (Value::Bucket(bucket), Value::Integer(other))
+        | (Value::Integer(other), Value::Bucket(bucket)) => {
+            let is_in = bucket::contains(*other as u64, *bucket);
+            return match comparison {
+                Comparison::Equal => Some(is_in),
+                Comparison::Unequal => Some(!is_in),
+                _ => None,
+            };
+        }
         (Value::Many(list), other) if *other != Value::Null => {
             return any(list, |value| compare(comparison, value, other));
         }

@@ -1,5 +1,6 @@
 //! What a selection says of a document.
 
+use super::bucket;
 use super::compare::{Value, compare, fits, number};
 use super::{Function, IdPart, Node, Selected, Way};
 use crate::value::FieldValue;
@@ -51,6 +52,9 @@ fn value(node: &Node, document: &Selected<'_>) -> Option<Value> {
         Node::Call(function, of) => match (function, value(of, document)?) {
             (Function::Abs, Value::Integer(number)) => Some(Value::Integer(number.checked_abs()?)),
             (Function::Abs, Value::Number(number)) => Some(Value::Number(number.abs())),
+            (Function::Hash, Value::Integer(number)) => hashed(&number.to_le_bytes()),
+            (Function::Hash, Value::Number(number)) => hashed(&number.to_le_bytes()),
+            (Function::Hash, Value::Text(text)) => hashed(text.as_bytes()),
             (Function::Lowercase, Value::Text(text)) => Some(Value::Text(text.to_lowercase())),
             _ => None,
         },
@@ -59,6 +63,10 @@ fn value(node: &Node, document: &Selected<'_>) -> Option<Value> {
         }
         Node::Type(_) => None,
     }
+}
+
+fn hashed(bytes: &[u8]) -> Option<Value> {
+    Some(Value::Integer(bucket::hash(bytes)))
 }
 
 fn calculate(operator: char, left: &Value, right: &Value) -> Option<Value> {
@@ -91,12 +99,15 @@ fn id(part: IdPart, id: &str) -> Option<Value> {
     if part == IdPart::Whole {
         return text(id);
     }
+    if part == IdPart::Bucket {
+        return bucket::of_document(id).map(Value::Bucket);
+    }
     let mut parts = id.strip_prefix("id:")?.splitn(4, ':');
     let (namespace, kind, keys, specific) =
         (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let key = |name: &str| keys.split(',').find_map(|pair| pair.strip_prefix(name));
     match part {
-        IdPart::Whole => text(id),
+        IdPart::Whole | IdPart::Bucket => None,
         IdPart::Namespace => text(namespace),
         IdPart::Type => text(kind),
         IdPart::Specific => text(specific),

@@ -53,7 +53,9 @@ pub(super) fn words(text: &str) -> Result<Vec<(usize, Word)>, SelectionError> {
 fn number(text: &str) -> Option<(Word, usize)> {
     if let Some(hex) = text.strip_prefix("0x") {
         let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
-        return Some((Word::Integer(i64::from_str_radix(&hex[..end], 16).ok()?), end + 2));
+        // Numbers of buckets have the first bit too.
+        let number = u64::from_str_radix(&hex[..end], 16).ok()? as i64;
+        return Some((Word::Integer(number), end + 2));
     }
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let whole = digits(text);

@@ -4,8 +4,9 @@
 //! A comparison is true, false or neither: with a field of another type of documents, an order of what has none. Neither stays neither under
 //! `not`; `and` is false where one side is, `or` true where one side is. Only what is true is selected.
 //!
-//! Not there are variables in places (`field[$x]`), `id.bucket` and `hash()`; they are refused by name.
+//! Not there are variables in places (`field[$x]`); they are refused by name.
 
+mod bucket;
 mod compare;
 mod evaluate;
 mod lexer;
@@ -96,6 +97,7 @@ enum Pattern {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Function {
     Abs,
+    Hash,
     Lowercase,
 }
 
@@ -107,6 +109,7 @@ enum IdPart {
     User,
     Group,
     Specific,
+    Bucket,
 }
 
 /// A step from a field into its value.

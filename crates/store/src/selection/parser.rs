@@ -207,8 +207,9 @@ impl Parser {
     fn function(&mut self) -> Result<Function, SelectionError> {
         let function = match self.peek() {
             Some(Word::Name(name)) if name == "abs" => Function::Abs,
+            Some(Word::Name(name)) if name == "hash" => Function::Hash,
             Some(Word::Name(name)) if name == "lowercase" => Function::Lowercase,
-            _ => return Err(self.expected("abs() or lowercase()")),
+            _ => return Err(self.expected("abs(), hash() or lowercase()")),
         };
         self.next += 1;
         self.close("(")?;
@@ -312,12 +313,14 @@ impl Parser {
                 "user" => Some(IdPart::User),
                 "group" => Some(IdPart::Group),
                 "specific" => Some(IdPart::Specific),
+                "bucket" => Some(IdPart::Bucket),
                 _ => None,
             },
             _ => None,
         };
-        let part =
-            part.ok_or_else(|| self.expected("one of namespace, type, user, group and specific"))?;
+        let part = part.ok_or_else(|| {
+            self.expected("one of namespace, type, user, group, specific and bucket")
+        })?;
         self.next += 1;
         Ok(Node::Id(part))
     }
