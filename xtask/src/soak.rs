@@ -7,9 +7,9 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, interleavings, sequences, fuzz, differential
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, fuzz, differential
 
-Usage: cargo xtask soak [kills|interleavings|sequences|fuzz|differential]
+Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differential]
                         [--seconds N] [--kills N] [--orders N] [--seed N]
 
   kills          kill -9 of a server under load, N times: with state_durability every_step no answered
@@ -19,6 +19,8 @@ Usage: cargo xtask soak [kills|interleavings|sequences|fuzz|differential]
   interleavings  threads that meet in a table of sequences, in N orders (default 20,000) for each test,
                  chosen by shuttle; a failure prints the order
   sequences      random operations on sequences against a reference for N seconds, a new seed each round
+  documents      random operations on documents, conditions, snapshots, queries and losses of power on a
+                 simulated disk against a map for N seconds, new seeds each round
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
                  needs cargo-fuzz (cargo install cargo-fuzz)
   differential   random one-node models against ONNX Runtime for N seconds, a new seed each round
@@ -55,13 +57,14 @@ pub fn run(args: &[String]) -> Outcome {
                 passed &= interleavings(number(args, "--orders")?.unwrap_or(ORDERS))?;
             }
             "sequences" => passed &= sequences(seconds)?,
-            _ => {}
+            _ => passed &= documents(seconds)?,
         }
     }
     Ok(passed)
 }
 
-const LOOPS: &[&str] = &["kills", "interleavings", "sequences", "fuzz", "differential"];
+const LOOPS: &[&str] =
+    &["kills", "interleavings", "sequences", "documents", "fuzz", "differential"];
 
 /// The tests of threads that meet in a table of sequences, with many more orders.
 fn interleavings(orders: u64) -> Outcome {
@@ -84,6 +87,31 @@ pub const INTERLEAVINGS: &[&str] = &[
     "--lib",
     "interleavings",
 ];
+
+/// Seeds of a round of the simulation of documents.
+const SEEDS: u64 = 500;
+
+/// The simulation of documents, new seeds each round.
+fn documents(seconds: u64) -> Outcome {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut seed = since_1970.as_secs() % 1_000_000_000;
+    let mut rounds = 0;
+    while Instant::now() < until {
+        let mut test = process::cargo();
+        test.args(["test", "--quiet", "--package", "stead-search", "--test", "simulation"])
+            .env("STEAD_SEED", seed.to_string())
+            .env("STEAD_SEEDS", SEEDS.to_string());
+        // The test prints the seed that fails.
+        if !process::stream(&mut test, "the simulation of documents", |_| {})? {
+            return Ok(false);
+        }
+        seed += SEEDS;
+        rounds += 1;
+    }
+    println!("documents: {} seeds", rounds * SEEDS);
+    Ok(true)
+}
 
 /// The random test of sequences against its reference, a new seed each round.
 fn sequences(seconds: u64) -> Outcome {
