@@ -39,7 +39,7 @@ use super::layout::{Layout, list};
 /// The version that this stead writes, and the only one that there has been.
 const VERSION: u8 = 1;
 
-/// The most that a table takes: 10⁸ documents of a type with 30 columns have one of half of it.
+/// The most that a table takes: a hundred million documents of a type with 30 columns have one of half of it.
 pub(super) const MAX_BYTES: usize = 1 << 30;
 
 /// The longest block, by its shift.
