@@ -62,7 +62,7 @@ pub fn text(result: &Json, took: Duration) -> String {
     out
 }
 
-/// The ways to the values that hits have, in the order in which they are met, with their names.
+/// The ways to the values that hits have, with their names: fields as they are met, then features.
 fn names(hits: &[&Json]) -> Vec<(Vec<String>, String)> {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     let mut add = |path: Vec<String>, name: &str| {
@@ -70,16 +70,14 @@ fn names(hits: &[&Json]) -> Vec<(Vec<String>, String)> {
             found.push((path, name.to_owned()));
         }
     };
-    for hit in hits {
-        let fields = hit["fields"].as_object().into_iter().flatten();
-        for (name, value) in fields.filter(|(name, _)| !SHOWN.contains(&name.as_str())) {
-            match value.as_object().filter(|_| FEATURES.contains(&name.as_str())) {
-                Some(features) => features
-                    .keys()
-                    .for_each(|feature| add(vec![name.clone(), feature.clone()], feature)),
-                None => add(vec![name.clone()], name),
-            }
+    for (name, _) in hits.iter().filter_map(|hit| hit["fields"].as_object()).flatten() {
+        if !SHOWN.contains(&name.as_str()) && !FEATURES.contains(&name.as_str()) {
+            add(vec![name.clone()], name);
         }
+    }
+    for (hit, of) in hits.iter().flat_map(|hit| FEATURES.map(|of| (hit, of))) {
+        let features = hit["fields"][of].as_object().into_iter().flatten();
+        features.for_each(|(name, _)| add(vec![of.to_owned(), name.clone()], name));
     }
     found
 }
