@@ -91,46 +91,55 @@ pub const INTERLEAVINGS: &[&str] = &[
 /// Seeds of a round of the simulation of documents.
 const SEEDS: u64 = 500;
 
+/// Rounds for so long, each with the next `step` seeds, until one fails; the number of seeds, if none did.
+fn rounds(
+    seconds: u64,
+    step: u64,
+    mut round: impl FnMut(u64) -> Outcome,
+) -> Result<Option<u64>, String> {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    // Seeds follow the clock, so that every soak sees new ones.
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let first = since_1970.as_secs() % 1_000_000_000;
+    let mut seed = first;
+    while Instant::now() < until {
+        if !round(seed)? {
+            return Ok(None);
+        }
+        seed += step;
+    }
+    Ok(Some(seed - first))
+}
+
 /// The simulation of documents, new seeds each round.
 fn documents(seconds: u64) -> Outcome {
-    let until = Instant::now() + Duration::from_secs(seconds);
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut seed = since_1970.as_secs() % 1_000_000_000;
-    let mut rounds = 0;
-    while Instant::now() < until {
+    let seeds = rounds(seconds, SEEDS, |seed| {
         let mut test = process::cargo();
         test.args(["test", "--quiet", "--package", "stead-search", "--test", "simulation"])
             .env("STEAD_SEED", seed.to_string())
             .env("STEAD_SEEDS", SEEDS.to_string());
         // The test prints the seed that fails.
-        if !process::stream(&mut test, "the simulation of documents", |_| {})? {
-            return Ok(false);
-        }
-        seed += SEEDS;
-        rounds += 1;
-    }
-    println!("documents: {} seeds", rounds * SEEDS);
+        process::stream(&mut test, "the simulation of documents", |_| {})
+    })?;
+    let Some(seeds) = seeds else { return Ok(false) };
+    println!("documents: {seeds} seeds");
     Ok(true)
 }
 
 /// The random test of sequences against its reference, a new seed each round.
 fn sequences(seconds: u64) -> Outcome {
-    let until = Instant::now() + Duration::from_secs(seconds);
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut seed = since_1970.as_secs() % 1_000_000_000;
-    let mut rounds = 0;
-    while Instant::now() < until {
+    let seeds = rounds(seconds, 1, |seed| {
         let mut test = process::cargo();
         test.args(["test", "--quiet", "--package", "stead-sequence", "--test", "model"])
             .env("STEAD_SEED", seed.to_string());
-        if !process::stream(&mut test, "the random test of sequences", |_| {})? {
+        let is_right = process::stream(&mut test, "the random test of sequences", |_| {})?;
+        if !is_right {
             println!("sequences: STEAD_SEED={seed} fails");
-            return Ok(false);
         }
-        seed += 1;
-        rounds += 1;
-    }
-    println!("sequences: {rounds} rounds of 100,000 operations");
+        Ok(is_right)
+    })?;
+    let Some(seeds) = seeds else { return Ok(false) };
+    println!("sequences: {seeds} rounds of 100,000 operations");
     Ok(true)
 }
 
@@ -156,15 +165,12 @@ fn loop_of_kills(name: &str, kills: u64, seed: Option<u64>) -> Outcome {
 fn differential(seconds: u64) -> Outcome {
     let mut build = process::cargo();
     process::run(build.args(["build", "--quiet", "--package", "stead"]), "cargo build")?;
-    let until = Instant::now() + Duration::from_secs(seconds);
-    // Seeds follow the clock, so that every soak sees new models; a failure names its seed.
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut seed = since_1970.as_secs() % 1_000_000_000;
     let mut total = Tally::default();
-    while Instant::now() < until {
+    // A failure names its seed, and the rounds go on.
+    rounds(seconds, differential::CASES, |seed| {
         total.add(differential::round(seed, differential::CASES)?);
-        seed += differential::CASES;
-    }
+        Ok(true)
+    })?;
     println!("differential: {total}");
     Ok(total.failed == 0)
 }

@@ -12,6 +12,7 @@ mod demo;
 mod failure;
 mod http_client;
 mod inputs;
+mod kept_connection;
 mod load;
 mod measure;
 mod serve;

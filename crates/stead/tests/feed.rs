@@ -26,13 +26,8 @@ const SCHEMA: &str = "schema music {
 
 /// A server with an application.
 fn start(data: &Path) -> Server {
-    let app = tempfile::tempdir().unwrap();
-    std::fs::create_dir(app.path().join("schemas")).unwrap();
-    std::fs::write(app.path().join("services.xml"), SERVICES).unwrap();
-    std::fs::write(app.path().join("schemas/music.sd"), SCHEMA).unwrap();
     let server = Server::start(data);
-    let deployed = stead(&["deploy", app.path().to_str().unwrap(), "--target", &server.deploy]);
-    assert!(deployed.status.success(), "{deployed:?}");
+    server.deploy(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]);
     server
 }
 

@@ -5,16 +5,17 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a panic in a test is its report; a soak tells its seed
 
+mod chance;
 mod server;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use chance::Chance;
 use serde_json::{Value, json};
-use server::{Server, stead};
+use server::Server;
 
 /// Clients at a time, and documents of each.
 const CLIENTS: u64 = 6;
@@ -32,18 +33,6 @@ const SCHEMA: &str = "schema item {
     field vector type tensor<float>(x[8]) { indexing: attribute | summary }
   }
 }";
-
-/// `xorshift64*`, for choices that a seed repeats.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % end
-    }
-}
 
 /// What a client knows of a document: the number in it, if it is there, and what it may be instead since an answer did not come.
 #[derive(Default, Clone, Debug)]
@@ -184,12 +173,6 @@ fn snapshots(url: &str, is_over: &AtomicBool, mut chance: Chance, written: &Atom
     }
 }
 
-fn package(folder: &Path) {
-    std::fs::create_dir_all(folder.join("schemas")).unwrap();
-    std::fs::write(folder.join("services.xml"), SERVICES).unwrap();
-    std::fs::write(folder.join("schemas/item.sd"), SCHEMA).unwrap();
-}
-
 #[test]
 fn no_acknowledged_operation_is_lost_or_half_there() {
     let given = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
@@ -198,12 +181,8 @@ fn no_acknowledged_operation_is_lost_or_half_there() {
     let seed = given("STEAD_SEED").unwrap_or(clock.as_micros() as u64);
     println!("seed {seed}");
     let folder = tempfile::tempdir().unwrap();
-    let (app, data) = (folder.path().join("app"), folder.path().join("data"));
-    package(&app);
-    let server = Server::start(&data);
-    let deployed = stead(&["deploy", app.to_str().unwrap(), "--target", &server.deploy]);
-    assert!(deployed.status.success(), "{deployed:?}");
-    drop(server);
+    let data = folder.path().join("data");
+    Server::start(&data).deploy(&[("services.xml", SERVICES), ("schemas/item.sd", SCHEMA)]);
     let mut known = vec![vec![Known::default(); DOCUMENTS as usize]; CLIENTS as usize];
     let (answered, written, mut chance) = (AtomicU64::new(0), AtomicU64::new(0), Chance(seed | 1));
     for kill in 0..=kills {

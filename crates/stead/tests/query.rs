@@ -29,12 +29,7 @@ const SCHEMA: &str = "schema music {
 /// A server with three documents.
 fn start(data: &std::path::Path) -> Server {
     let server = Server::start(data);
-    let app = tempfile::tempdir().unwrap();
-    std::fs::create_dir(app.path().join("schemas")).unwrap();
-    std::fs::write(app.path().join("services.xml"), SERVICES).unwrap();
-    std::fs::write(app.path().join("schemas/music.sd"), SCHEMA).unwrap();
-    let deployed = stead(&["deploy", app.path().to_str().unwrap(), "--target", &server.deploy]);
-    assert!(deployed.status.success(), "{deployed:?}");
+    server.deploy(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]);
     for (id, title, year) in [(1, "Blue", 1971), (2, "Hejira", 1976), (3, "Kind of Blue", 1959)] {
         let fields = json!({"title": title, "year": year, "taste": [id, 1]});
         let body = json!({"fields": fields}).to_string();

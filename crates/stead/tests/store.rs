@@ -41,16 +41,12 @@ fn file(folder: &Path, ending: &str) -> PathBuf {
 #[test]
 fn a_backup_is_verified_and_restored() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, data, new) =
-        (folder.path().join("app"), folder.path().join("data"), folder.path().join("new"));
-    std::fs::create_dir_all(app.join("schemas")).unwrap();
+    let (data, new) = (folder.path().join("data"), folder.path().join("new"));
     let services = r#"<services version="1.0"><container id="d" version="1.0"><search/><document-api/></container>
         <content id="c" version="1.0"><documents><document type="item" mode="index"/></documents></content></services>"#;
-    std::fs::write(app.join("services.xml"), services).unwrap();
     let schema = "schema item { document item {
         field n type int { indexing: attribute | summary }
         field text type string { indexing: summary } } }";
-    std::fs::write(app.join("schemas/item.sd"), schema).unwrap();
 
     let server = Server::start(&data);
     let target = ["--target", server.deploy.as_str()];
@@ -60,8 +56,7 @@ fn a_backup_is_verified_and_restored() {
         (Some(1), true),
         "{early:?}"
     );
-    let deployed = stead(&[&["deploy", app.to_str().unwrap()][..], &target].concat());
-    assert!(deployed.status.success(), "{deployed:?}");
+    server.deploy(&[("services.xml", services), ("schemas/item.sd", schema)]);
     let get = |server: &Server, n: u32| {
         let answer = request(server, "GET", &format!("/document/v1/n/item/docid/{n}"), "");
         answer["fields"]["text"].as_str().map(str::to_owned)

@@ -1,7 +1,7 @@
 //! Clusters that hold documents.
 
 use super::hosts::{Nodes, read_nodes};
-use super::{id_of, unknown, unused};
+use super::{id_of, place_of, unknown, unused};
 use crate::package::{Located, Place, Report};
 use crate::xml::XmlElement;
 
@@ -110,6 +110,10 @@ fn number(element: &XmlElement, report: &mut Report) -> Option<u32> {
 fn documents(element: &XmlElement, found: &mut ContentCluster, report: &mut Report) {
     found.selection = element.attribute("selection").map(str::to_owned);
     found.has_garbage_collection = element.attribute("garbage-collection") == Some("true");
+    if found.has_garbage_collection {
+        let text = "garbage-collection has no effect yet: documents that no selection selects stay";
+        report.warning(&place_of(element, "garbage-collection"), text.to_owned());
+    }
     for document in &element.children {
         match document.name.as_str() {
             "document" => {}

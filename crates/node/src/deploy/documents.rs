@@ -119,9 +119,9 @@ impl Documents {
         work(store.as_ref().ok_or_else(none)?)
     }
 
-    /// Opens the documents with the types of an application, unless those of `before` are the same: what was fed is read again from a
-    /// snapshot. Operations that are sent
-    /// meanwhile are refused with [`Code::Unavailable`]; readers of before go on. When it fails, `before` stays.
+    /// Opens the documents with the types of an application, unless those of `before` are the same: what was fed is read again from
+    /// a snapshot. Operations that are sent meanwhile are refused with [`Code::Unavailable`]; readers of before go on. When it
+    /// fails, `before` stays.
     pub(super) fn change(
         &self,
         before: Option<&Application>,

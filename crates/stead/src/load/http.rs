@@ -5,20 +5,16 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
 use super::carry::Carried;
 use super::signals::RawTensor;
 use super::trial::{Step, Trial};
 use crate::http_client::{Target, segment};
+use crate::kept_connection::{self, Connection};
 
 /// The length of the JSON part of a body, behind which binary tensors stand.
 const JSON_LENGTH: &str = "inference-header-content-length";
-
-type Connection = SendRequest<Full<Bytes>>;
 
 /// Connections that are kept open; there are as many as there ever were requests at a time.
 pub struct Connections {
@@ -41,12 +37,7 @@ impl Connections {
                 return Ok(kept);
             }
         }
-        let none = |e: &dyn std::fmt::Display| format!("no connection: {e}");
-        let stream = TcpStream::connect(self.target.authority()).await.map_err(|e| none(&e))?;
-        stream.set_nodelay(true).map_err(|e| none(&e))?;
-        let (connection, work) = handshake(TokioIo::new(stream)).await.map_err(|e| none(&e))?;
-        tokio::spawn(work);
-        Ok(connection)
+        kept_connection::open(&self.target).await
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {

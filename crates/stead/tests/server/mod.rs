@@ -56,6 +56,18 @@ impl Server {
         Server { child: Mutex::new(child), ports, query, deploy }
     }
 
+    /// Deploys a package of these files.
+    pub fn deploy(&self, files: &[(&str, &str)]) {
+        let app = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = app.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let deployed = stead(&["deploy", app.path().to_str().unwrap(), "--target", &self.deploy]);
+        assert!(deployed.status.success(), "{deployed:?}");
+    }
+
     /// `kill -9`.
     pub fn kill(&self) {
         let mut child = self.child.lock().unwrap();

@@ -6,15 +6,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc::Receiver;
 
 use super::operation::Operation;
 use super::tally::Tally;
 use crate::failure::Failure;
 use crate::http_client::Target;
+use crate::kept_connection::{self, Connection};
 
 /// How long an operation waits before it is sent again, at first and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(2));
@@ -31,8 +29,6 @@ pub struct Sender {
     pub patience: Duration,
     pub tally: Arc<Tally>,
 }
-
-type Connection = SendRequest<Full<Bytes>>;
 
 /// An answer: its status and body.
 type Answer = (u16, Bytes);
@@ -121,7 +117,7 @@ impl Sender {
             }
             let open = match kept {
                 Some(open) => open,
-                None => self.connect().await?,
+                None => kept_connection::open(&self.target).await?,
             };
             self.tally.sent(operation.body.len());
             let open = connection.insert(open);
@@ -134,15 +130,6 @@ impl Sender {
         let (status, body) = answer.unwrap_or_else(|_| Err("no answer in time".to_owned()))?;
         self.tally.answered(status, body.len(), is_busy(status));
         Ok((status, body))
-    }
-
-    async fn connect(&self) -> Result<Connection, String> {
-        let none = |e: &dyn std::fmt::Display| format!("no connection: {e}");
-        let stream = TcpStream::connect(self.target.authority()).await.map_err(|e| none(&e))?;
-        stream.set_nodelay(true).map_err(|e| none(&e))?;
-        let (connection, work) = handshake(TokioIo::new(stream)).await.map_err(|e| none(&e))?;
-        tokio::spawn(work);
-        Ok(connection)
     }
 }
 
