@@ -186,3 +186,34 @@ fn settings(element: &XmlElement, found: &mut ContentCluster, report: &mut Repor
         open.extend(element.children.iter().rev().map(|c| (c, format!("{path}/{}", c.name))));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::application::Application;
+    use crate::package::PackageFiles;
+    use crate::services::ServicesOptions;
+
+    #[test]
+    fn garbage_collection_that_is_not_done_is_told() {
+        for (attribute, is_told) in [
+            ("garbage-collection='true'", true),
+            ("garbage-collection='false'", false),
+            ("selection='d.n > 1'", false),
+        ] {
+            let services = format!(
+                "<content version='1.0' id='c'>\n<documents {attribute}>\
+                 <document type='d' mode='index'/></documents></content>"
+            );
+            let schema = "schema d { document d { field n type int { indexing: attribute } } }";
+            let files = [("services.xml", services.as_str()), ("schemas/d.sd", schema)];
+            let files = PackageFiles::from_texts(files).unwrap();
+            let (_, report) = Application::read(&files, ServicesOptions::default());
+            let mut lines = report.diagnostics().iter().map(ToString::to_string);
+            let found = lines.any(|line| {
+                line.starts_with("services.xml:2:")
+                    && line.contains("garbage-collection has no effect")
+            });
+            assert_eq!(found, is_told, "{attribute}");
+        }
+    }
+}
