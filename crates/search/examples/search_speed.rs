@@ -1,35 +1,30 @@
-//! How long searches take: filters over columns, ranking of what they leave, order by an attribute, the nearest vectors.
+//! How long searches take: filters over columns and by indexes, ranking of what they leave, order by an attribute, the nearest vectors.
 //!
 //!     cargo run --release -p stead-search --example search_speed -- [DOCUMENTS] [ROUNDS]
 //!
-//! Prints a line of JSON for each query; times are medians in milliseconds from the request to the result, on one thread.
+//! Prints lines of JSON, first for attributes without `fast-search` and then for the same with it: how long putting the documents
+//! took (while a search came for each 10,000 of them) and what memory they take, then each query. Times of queries are medians in milliseconds from the request
+//! to the result, on one thread.
 #![allow(clippy::print_stdout)]
 
+mod timed;
+
 use std::error::Error;
-use std::hint::black_box;
-use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use stead_app::application::Application;
-use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
-use stead_app::services::ServicesOptions;
-use stead_expr::{Cells, Labels, Value, parse_type};
-use stead_search::RankPlan;
-use stead_search::Serial;
-use stead_search::models::Loaded;
-use stead_search::rank::{RankError, RankOptions};
-use stead_search::request::{Format, SearchRequest};
-use stead_search::result::render;
-use stead_search::run::{Searcher, search};
-use stead_store::{Collection, DocumentType, FieldValue};
+use stead_expr::parse_type;
+use stead_store::FieldValue;
+use timed::{Timed, arguments, tensor};
 
 const SCHEMA: &str = "schema doc {
   document doc {
     field year type int { indexing: attribute | summary }
     field price type double { indexing: attribute }
     field genre type string { indexing: attribute | summary }
+    field maker type int { indexing: attribute }
+    field tags type array<string> { indexing: attribute }
     field vector type tensor<float>(x[64]) { indexing: attribute }
   }
   rank-profile vectors {
@@ -42,85 +37,99 @@ const SCHEMA: &str = "schema doc {
 const SERVICES: &str = "<services version='1.0'><content id='c' version='1.0'><redundancy>1</redundancy>\
     <documents><document type='doc' mode='index'/></documents></content></services>";
 
+/// Documents between two searches while they are put.
+const BETWEEN: usize = 10_000;
+
 /// Names, filters and profiles.
-const QUERIES: [(&str, &str, &str); 8] = [
+const QUERIES: [(&str, &str, &str); 13] = [
     ("range of whole numbers, 10 %", "year >= 90", "unranked"),
     ("two ranges, 1 %", "year >= 90 and price < 0.1", "unranked"),
     ("range, ordered by a number", "year >= 90 order by price", "unranked"),
+    ("a number, 0.1 %", "maker = 77", "unranked"),
+    ("five numbers, 0.5 %", "maker in (7, 77, 177, 277, 377)", "unranked"),
     ("a text, 1 %", "genre contains 'g7'", "unranked"),
+    ("an element, 0.1 %", "tags contains 't77'", "unranked"),
     ("a range, then a text", "year = 90 and genre contains 'g7'", "unranked"),
     ("all ranked by a product of 64", "true", "vectors"),
     ("1 % ranked by a product of 64", "year = 90", "vectors"),
+    ("0.1 % ranked by a product of 64", "maker = 77", "vectors"),
     ("the 100 nearest of 64 dimensions", "({targetHits: 100}nearestNeighbor(vector, v))", "close"),
+    (
+        "the 100 nearest among 0.1 %",
+        "maker = 77 and ({targetHits: 100}nearestNeighbor(vector, v))",
+        "close",
+    ),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut numbers = std::env::args().skip(1).map(|word| word.parse::<usize>());
-    let count = numbers.next().transpose()?.unwrap_or(1_000_000);
-    let rounds = numbers.next().transpose()?.unwrap_or(11);
-
-    let files = PackageFiles::from_texts([("schemas/doc.sd", SCHEMA), ("services.xml", SERVICES)])?;
-    let (application, mut report) = Application::read(&files, ServicesOptions::default());
-    let models = PackageModels::new(&files);
-    let compiled = application.compile(&models, &mut report);
-    let schema = application.schema("doc").ok_or("the schema")?;
-    let loaded = Loaded::new(&files);
-    let plan = |name: &str| {
-        RankPlan::new(&application, schema, name, &compiled["doc"], &loaded, &models).map(Arc::new)
-    };
-    let known =
-        [("unranked", plan("unranked")?), ("vectors", plan("vectors")?), ("close", plan("close")?)];
-    let plans = |_: &str, name: &str| {
-        let found = known.iter().find(|(n, _)| *n == name).map(|(_, plan)| plan.clone());
-        found.ok_or_else(|| RankError::Query(format!("no profile {name}")))
-    };
-
-    let kind = DocumentType::new(schema);
-    let field = |name: &str| kind.field(name).map(|(at, _)| at).ok_or("a field");
-    let (year, price, genre, vector) =
-        (field("year")?, field("price")?, field("genre")?, field("vector")?);
-    let tensor = parse_type("tensor<float>(x[64])")?;
-    let mut collection = Collection::new(kind.clone());
-    for n in 0..count {
-        let cells: Vec<f64> = (0..64).map(|i| ((n * 31 + i * 17) % 101) as f64 / 101.0).collect();
-        let cells = Cells::from_numbers(tensor.cell(), &cells);
-        let fields = [
-            (year, FieldValue::Integer((n % 100) as i64)),
-            (price, FieldValue::Number((n * 7 % 1000) as f64 / 1000.0)),
-            (genre, FieldValue::Text(format!("g{}", n * 13 % 97))),
-            (vector, FieldValue::Tensor(Value::new(tensor.clone(), Labels::default(), cells)?)),
-        ];
-        collection.put(&format!("id:d:doc::{n}"), &fields)?;
+    let [count, rounds] = arguments([1_000_000, 11])?;
+    for is_fast in [false, true] {
+        let fast = |line: &str| match is_fast && !line.contains("tensor") {
+            true => line.replace("{ indexing", "{\n attribute: fast-search\n indexing"),
+            false => line.to_owned(),
+        };
+        let schema: Vec<String> = SCHEMA.lines().map(fast).collect();
+        run(&schema.join("\n"), is_fast, count, rounds)?;
     }
-    collection.publish();
-    let view = collection.view();
-    let searcher =
-        Searcher { schema, view: &view, cluster: "c", stored: &|_, _| None, plans: &plans };
+    Ok(())
+}
+
+fn run(schema: &str, is_fast: bool, count: usize, rounds: usize) -> Result<(), Box<dyn Error>> {
+    let files = PackageFiles::from_texts([("schemas/doc.sd", schema), ("services.xml", SERVICES)])?;
+    let mut timed = Timed::new(&files, "doc", &["unranked", "vectors", "close"])?;
+    let names = ["year", "price", "genre", "maker", "tags", "vector"];
+    let mut fields = [0; 6];
+    for (field, name) in fields.iter_mut().zip(names) {
+        *field = timed.field(name)?;
+    }
+    let [year, price, genre, maker, tags, vector] = fields;
+    let kind = parse_type("tensor<float>(x[64])")?;
     let user: Vec<f64> = (0..64).map(|i| f64::from(i % 5)).collect();
-    for (name, filter, profile) in QUERIES {
-        let pairs = [
+    let parameters = |filter: &str, profile: &str| {
+        [
             ("yql", format!("select * from doc where {filter}")),
             ("ranking", profile.to_owned()),
             ("input.query(v)", json!(user).to_string()),
-            ("timeout", "100".to_owned()),
-        ];
-        let mut times = Vec::new();
-        let mut total = 0;
-        for _ in 0..rounds {
-            let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-            let begin = Instant::now();
-            let request = SearchRequest::new(pairs, &application.query_profiles)?;
-            let result = search(&[searcher], &request, RankOptions { now: 0.0, seed: 1 }, &Serial);
-            black_box(render(&result, Format::Json));
-            times.push(begin.elapsed().as_secs_f64() * 1000.0);
-            total = result.total;
-            if let Some(error) = result.errors.first() {
-                return Err(error.to_string().into());
-            }
+        ]
+    };
+    let (begin, mut searching) = (Instant::now(), 0.0);
+    for n in 0..count {
+        let cells: Vec<f64> = (0..64).map(|i| ((n * 31 + i * 17) % 101) as f64 / 101.0).collect();
+        let tag = |n: usize| FieldValue::Text(format!("t{}", n % 2000));
+        timed.put(
+            &format!("id:d:doc::{n}"),
+            &[
+                (year, FieldValue::Integer((n % 100) as i64)),
+                (price, FieldValue::Number((n * 7 % 1000) as f64 / 1000.0)),
+                (genre, FieldValue::Text(format!("g{}", n * 13 % 97))),
+                (maker, FieldValue::Integer((n * 7919 % 1000) as i64)),
+                (tags, FieldValue::Array(vec![tag(n * 17), tag(n * 29 + 1)])),
+                (vector, tensor(&kind, &cells)?),
+            ],
+        )?;
+        if n % BETWEEN == 0 {
+            timed.publish();
+            let from = Instant::now();
+            timed.search(&parameters("maker = 77 and genre contains 'g7'", "unranked"), 1)?;
+            searching += from.elapsed().as_secs_f64();
         }
-        times.sort_by(f64::total_cmp);
-        let median = times.get(times.len() / 2).copied().unwrap_or_default();
-        println!("{}", json!({"query": name, "documents": count, "hits": total, "ms": median}));
     }
+    timed.publish();
+    let seconds = begin.elapsed().as_secs_f64();
+    let before = timed.memory();
+    let (first, _) =
+        timed.search(&parameters("maker = 77 and genre contains 'g7'", "unranked"), 1)?;
+    for (name, filter, profile) in QUERIES {
+        let (ms, hits) = timed.search(&parameters(filter, profile), rounds)?;
+        println!(
+            "{}",
+            json!({"query": name, "fast_search": is_fast, "documents": count, "hits": hits, "ms": ms})
+        );
+    }
+    println!(
+        "{}",
+        json!({"fast_search": is_fast, "documents": count, "put_seconds": seconds - searching,
+            "search_seconds": searching, "first_search_ms": first, "bytes": before, "bytes_with_indexes": timed.memory()})
+    );
     Ok(())
 }

@@ -20,8 +20,14 @@ use stead_store::{
 
 const SCHEMA: &str = "schema item {
   document item {
-    field n type int { indexing: attribute | summary }
-    field tag type string { indexing: attribute | summary }
+    field n type int {
+      indexing: attribute | summary
+      attribute: fast-search
+    }
+    field tag type string {
+      indexing: attribute | summary
+      attribute: fast-search
+    }
     field text type string { indexing: summary }
     field vector type tensor<float>(x[4]) { indexing: attribute | summary }
   }

@@ -9,7 +9,7 @@ use stead_app::application::{Field, Schema};
 use stead_app::schema::FieldType;
 use stead_expr::TensorType;
 
-use crate::columns::Column;
+use crate::columns::{Column, Postings};
 use crate::value::FieldValue;
 
 /// The type of a value.
@@ -183,8 +183,25 @@ pub struct AttributeColumn {
     pub kind: DataType,
     /// `distance-metric` of its field.
     pub metric: Option<String>,
+    /// What `fast-search` of its field says.
+    pub index: Option<Indexed>,
     /// Where its values are, if it is imported.
     pub import: Option<Import>,
+}
+
+/// How the rows of an attribute are found by their values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Indexed {
+    /// Whether capitals make a difference between texts.
+    pub is_cased: bool,
+}
+
+impl Indexed {
+    /// That of a field whose attribute has values of a type.
+    fn of(field: &Field, kind: &DataType) -> Option<Indexed> {
+        let is_it = field.attribute.fast_search && Postings::has(kind);
+        is_it.then_some(Indexed { is_cased: field.matching.cased })
+    }
 }
 
 /// Where the values of an imported attribute are.
@@ -265,7 +282,8 @@ impl DocumentType {
                 let field = import.field.clone();
                 Import { reference, parent, field }
             });
-            attributes.push(AttributeColumn { name, field, path, kind, metric: None, import });
+            let (metric, index) = (None, None);
+            attributes.push(AttributeColumn { name, field, path, kind, metric, index, import });
         }
         let structs = schema.document.structs.iter().chain(&schema.structs);
         let structs = structs.map(|s| {
@@ -385,9 +403,10 @@ fn attributes_of(
 ) {
     for name in field.outputs("attribute") {
         let mut add = |name: String| {
-            let (path, kind, metric) =
-                (Vec::new(), kind.clone(), field.attribute.distance_metric.clone());
-            attributes.push(AttributeColumn { name, field: at, path, kind, metric, import: None });
+            let (path, kind, import) = (Vec::new(), kind.clone(), None);
+            let (metric, index) =
+                (field.attribute.distance_metric.clone(), Indexed::of(field, &kind));
+            attributes.push(AttributeColumn { name, field: at, path, kind, metric, index, import });
         };
         add(name.to_owned());
         if *field.kind.element() == FieldType::Position {
@@ -416,8 +435,8 @@ fn parts(
         if part.is_attribute() {
             let kind = DataType::Array(Box::new(inner.clone()));
             let (name, path) = (name.clone(), path.clone());
-            let (metric, import) = (None, None);
-            attributes.push(AttributeColumn { name, field: at, path, kind, metric, import });
+            let (metric, index, import) = (None, Indexed::of(part, &kind), None);
+            attributes.push(AttributeColumn { name, field: at, path, kind, metric, index, import });
         }
         parts(part, &inner, at, schema, &name, path, attributes);
         path.pop();

@@ -39,6 +39,7 @@ mod columns;
 mod documents;
 mod durable;
 mod error;
+mod fold;
 mod indexing;
 mod json;
 mod kind;
@@ -52,7 +53,8 @@ mod value;
 pub use body::BodyError;
 pub use change::{CellChange, Change, Edit, Operator, Step};
 pub use columns::{
-    Column, Elements, ManyColumn, NumberColumn, NumberList, RawColumn, TensorColumn, TextList,
+    Column, Elements, ManyColumn, NumberColumn, NumberList, Postings, RawColumn, TensorColumn,
+    TextList,
 };
 pub use documents::Documents;
 pub use durable::{
@@ -60,10 +62,11 @@ pub use durable::{
     StoreOptions, Verified, stored_bytes, verify,
 };
 pub use error::{FeedError, StoreError};
+pub use fold::{compared, fold, fold_letter};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
 pub use json::Objects;
-pub use kind::{AttributeColumn, DataType, DocumentType, Import, StructType};
-pub use live::{AttributeView, Bits, Block, Collection, Imports, Reader, View};
+pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType};
+pub use live::{AttributeView, Bits, Block, Collection, Imports, Index, Reader, View};
 pub use operation::{Action, Operation};
 pub use position::Position;
 pub use selection::{Selected, Selection, SelectionError};

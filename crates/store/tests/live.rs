@@ -3,12 +3,13 @@
 
 mod harness;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::{Chance, Fields, Model, kind, seeds};
-use stead_store::{Collection, Column, Elements, FieldValue, View};
+use stead_store::{Collection, Column, Elements, FieldValue, View, fold};
 
 fn elements(elements: &Elements, places: std::ops::Range<usize>) -> String {
     match elements {
@@ -78,13 +79,66 @@ fn check(view: &View, model: &Model) {
     assert_eq!(view.id(u32::MAX), None);
 }
 
+/// The keys that an index has for a row of a column, as texts; numbers with fractions are looked for.
+fn keys(column: &Column, row: usize) -> BTreeSet<String> {
+    match column {
+        Column::Numbers(numbers) if numbers.list().is_whole() => {
+            numbers.list().integer(row).into_iter().map(|n| n.to_string()).collect()
+        }
+        Column::Texts(texts) => texts.get(row).map(fold).into_iter().collect(),
+        Column::Many(many) => {
+            let label = |at: usize| fold(&many.elements().label(at).unwrap());
+            many.places(row).map(label).collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+/// Indexes tell of every row that they know what its column has. Returns how many rows there are that they do not know.
+fn check_indexes(view: &View) -> usize {
+    let mut unknown = 0;
+    for block in view.blocks() {
+        for number in 0..view.kind().attributes().len() {
+            let Some(index) = block.index(number) else { continue };
+            let (postings, column) = (index.postings, block.column(number).unwrap());
+            unknown += index.changed.count();
+            let mut told = vec![BTreeSet::new(); block.rows()];
+            for key in 0..postings.len() {
+                let name = postings.whole_at(key).map(|n| n.to_string());
+                let name = name.or(postings.text_at(key).map(str::to_owned));
+                let rows = postings.rows(key..key + 1);
+                assert!(rows.is_sorted() && !rows.is_empty());
+                for row in rows {
+                    told[usize::from(*row)].extend(name.clone());
+                }
+            }
+            for row in (0..block.rows()).filter(|row| !index.changed.contains(*row)) {
+                assert_eq!(
+                    told[row],
+                    keys(column, row),
+                    "{}",
+                    view.kind().attributes()[number].name
+                );
+                if let Column::Numbers(numbers) = column
+                    && let Some(n) =
+                        numbers.get(row).filter(|n| !numbers.list().is_whole() && !n.is_nan())
+                {
+                    assert!(postings.rows(postings.broken(n, n)).contains(&(row as u16)));
+                }
+            }
+        }
+    }
+    unknown
+}
+
 fn update(fields: &mut Fields, changes: &[(usize, Option<FieldValue>)]) {
     fields.retain(|(field, _)| !changes.iter().any(|(changed, _)| changed == field));
     fields.extend(changes.iter().filter_map(|(field, value)| Some((*field, value.clone()?))));
     fields.sort_by_key(|(field, _)| *field);
 }
 
-fn run(seed: u64) {
+/// Returns how many rows indexes did not know in all views together.
+fn run(seed: u64) -> usize {
     let chance = Chance::new(seed);
     let kind = kind();
     let mut collection = Collection::new(kind.clone());
@@ -109,6 +163,9 @@ fn run(seed: u64) {
             6..=8 => assert_eq!(collection.remove(&id), Ok(model.remove(&id).is_some())),
             _ => {
                 collection.publish();
+                if chance.below(2) == 0 {
+                    check_indexes(&collection.view());
+                }
                 if chance.below(20) == 0 {
                     kept.push((collection.view(), model.clone()));
                 }
@@ -121,11 +178,14 @@ fn run(seed: u64) {
     for (view, model) in &kept {
         check(view, model);
     }
+    kept.iter().map(|(view, _)| check_indexes(view)).sum()
 }
 
 #[test]
 fn a_view_has_what_was_written_before_it() {
-    seeds("live a_view", 12, run);
+    let unknown = Cell::new(0);
+    seeds("live a_view", 12, |seed| unknown.set(unknown.get() + run(seed)));
+    assert!(unknown.get() > 0, "indexes are kept while documents change");
 }
 
 #[test]

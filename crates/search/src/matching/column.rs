@@ -11,6 +11,8 @@ use crate::query::Test;
 pub(super) enum Cost {
     /// Nothing is looked at.
     Nothing,
+    /// An index tells the rows.
+    Index,
     /// A loop over numbers.
     Numbers,
     /// A step for each row.
@@ -25,6 +27,7 @@ impl Cost {
     pub(super) fn name(self) -> &'static str {
         match self {
             Cost::Nothing => "nothing",
+            Cost::Index => "an index",
             Cost::Numbers => "a loop over numbers",
             Cost::Rows => "a step for each row",
             Cost::Heavy => "many steps for each row",
@@ -44,12 +47,18 @@ pub(super) fn cost(test: &Test, column: Option<&Column>) -> Cost {
     }
 }
 
+/// A loop over numbers looks at so many rows in the time of a step for a row.
+const LOOP: usize = 16;
+
 /// The rows that pass, at least those of `among`: others may be in the result too where that costs nothing.
 pub(super) fn rows(test: &Test, column: &Column, among: &RowSet) -> RowSet {
     let Column::Numbers(numbers) = column else {
         return among.filter(|row| passes(test, column, row).is_some());
     };
     let (list, count) = (numbers.list(), among.rows());
+    if among.count() < count / LOOP {
+        return among.filter(|row| passes(test, column, row).is_some());
+    }
     match test {
         Test::Range(range) => match list {
             NumberList::F32(list) => between(list, count, range.floats()),

@@ -3,17 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use stead_store::View;
+use stead_store::{Column, View};
 
 use super::column::{Cost, cost, rows};
 use super::explain::Probe;
+use super::index::Lookup;
 use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
 use super::same_element::has_element;
 use super::segment::Segment;
 use super::value::passes;
 use crate::metric::Metric;
-use crate::query::{QueryTree, SearchError, Tree};
+use crate::query::{QueryTree, SearchError, Term, Tree};
 
 /// A query with documents.
 pub struct Matcher<'m> {
@@ -21,6 +22,8 @@ pub struct Matcher<'m> {
     pub(super) segments: Vec<Segment<'m>>,
     /// The rows of each segment but the last.
     rows: usize,
+    /// By term: the number of the attribute that it tests.
+    attributes: Vec<Option<usize>>,
     winners: Arc<Vec<Winners>>,
     /// Where somebody wants to know what becomes of the parts of the query.
     pub(super) probe: Option<Probe>,
@@ -54,7 +57,10 @@ impl<'m> Matcher<'m> {
     /// When a vector does not fit the field that it is compared with.
     pub fn new(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
         let (segments, rows) = (Segment::all(view).collect(), view.block_rows());
-        let mut matcher = Matcher { tree, segments, rows, winners: Arc::default(), probe: None };
+        let number = |term: &Term| view.kind().attribute_number(&term.attribute);
+        let attributes = tree.terms.iter().map(number).collect();
+        let (nobody, probe) = (Arc::default(), None);
+        let mut matcher = Matcher { tree, segments, rows, attributes, winners: nobody, probe };
         matcher.winners = Arc::new(winners(&matcher)?);
         Ok(matcher)
     }
@@ -62,8 +68,8 @@ impl<'m> Matcher<'m> {
     /// The same query with the same documents, watched.
     pub(super) fn watched(&self) -> Matcher<'m> {
         let (segments, winners) = (self.segments.clone(), Arc::clone(&self.winners));
-        let probe = Some(Probe::default());
-        Matcher { tree: self.tree, segments, rows: self.rows, winners, probe }
+        let (attributes, probe) = (self.attributes.clone(), Some(Probe::default()));
+        Matcher { tree: self.tree, segments, rows: self.rows, attributes, winners, probe }
     }
 
     /// The query.
@@ -154,26 +160,7 @@ impl<'m> Matcher<'m> {
                 found
             }
             Tree::Rank(first, _) => self.evaluate(first, segment, among),
-            Tree::Term(term) => {
-                let term = &self.tree.terms[*term];
-                match self.segments[segment].column(&term.attribute) {
-                    Some(column) => {
-                        let mut found = rows(&term.test, column, among);
-                        found.and(among);
-                        found
-                    }
-                    None if self.segments[segment].is_imported(&term.attribute) => {
-                        let of = &self.segments[segment];
-                        among.filter(|row| {
-                            let place = of.at(&term.attribute, row);
-                            place.is_some_and(|(column, row)| {
-                                passes(&term.test, column, row).is_some()
-                            })
-                        })
-                    }
-                    None => RowSet::none(among.rows()),
-                }
-            }
+            Tree::Term(term) => self.term_rows(tree, *term, segment, among),
             Tree::Neighbor(neighbor) => match self.winners.get(*neighbor) {
                 Some(winners) => {
                     let mut found = winners.rows(segment, among.rows());
@@ -184,37 +171,121 @@ impl<'m> Matcher<'m> {
                 None => among.clone(),
             },
             Tree::SameElement(same) => {
+                let mut among = among.clone();
+                self.narrow(&same.tree, segment, &mut among);
                 among.filter(|row| has_element(self.tree, same, &self.segments[segment], row))
             }
         }
     }
 
+    /// The rows among some that pass a test.
+    fn term_rows(&self, tree: &Tree, number: usize, segment: usize, among: &RowSet) -> RowSet {
+        let (term, of) = (&self.tree.terms[number], &self.segments[segment]);
+        let Some(column) = self.column(number, segment) else {
+            if !of.is_imported(&term.attribute) {
+                return RowSet::none(among.rows());
+            }
+            return among.filter(|row| {
+                let place = of.at(&term.attribute, row);
+                place.is_some_and(|(column, row)| passes(&term.test, column, row).is_some())
+            });
+        };
+        let lookup = self.lookup(number, segment);
+        match lookup.filter(|l| l.is_cheaper(column, among.count(), among.rows())) {
+            Some(lookup) => {
+                if let Some(probe) = &self.probe {
+                    probe.index(tree);
+                }
+                lookup.rows(&term.test, column, among)
+            }
+            None => {
+                let mut found = rows(&term.test, column, among);
+                found.and(among);
+                found
+            }
+        }
+    }
+
+    /// Takes rows away that indexes tell to have no element that passes a tree.
+    fn narrow(&self, tree: &Tree, segment: usize, among: &mut RowSet) {
+        match tree {
+            Tree::And(parts) => parts.iter().for_each(|part| self.narrow(part, segment, among)),
+            Tree::Term(number) => {
+                let lookup = self.lookup(*number, segment).zip(self.column(*number, segment));
+                if let Some((lookup, column)) = lookup
+                    && lookup.most() <= among.count()
+                {
+                    let test = &self.tree.terms[*number].test;
+                    among.and(&lookup.candidates(test, column, among.rows()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The column that a term tests.
+    fn column(&self, term: usize, segment: usize) -> Option<&'m Column> {
+        self.segments.get(segment)?.column_at((*self.attributes.get(term)?)?)
+    }
+
+    /// What an index says of a term.
+    fn lookup(&self, term: usize, segment: usize) -> Option<Lookup<'m>> {
+        let index = self.segments.get(segment)?.index_at((*self.attributes.get(term)?)?)?;
+        Lookup::new(&self.tree.terms.get(term)?.test, self.column(term, segment)?, index)
+    }
+
+    /// Parts in the order in which they are looked at: by what they cost, and of the same cost the one that leaves the fewest rows first.
     pub(super) fn by_cost<'t>(&self, parts: &'t [Tree], segment: usize) -> Vec<&'t Tree> {
         let mut sorted: Vec<&Tree> = parts.iter().collect();
-        sorted.sort_by_cached_key(|part| self.cost(part, segment));
+        sorted.sort_by_cached_key(|part| self.estimate(part, segment));
         sorted
     }
 
     pub(super) fn cost(&self, tree: &Tree, segment: usize) -> Cost {
+        self.estimate(tree, segment).0
+    }
+
+    /// What a tree costs, and the most rows that it leaves.
+    fn estimate(&self, tree: &Tree, segment: usize) -> (Cost, usize) {
+        let rows = self.segments.get(segment).map_or(0, Segment::rows);
         match tree {
-            Tree::All | Tree::None => Cost::Nothing,
+            Tree::All => (Cost::Nothing, rows),
+            Tree::None => (Cost::Nothing, 0),
             // What they cost is that of the dearest part, which may see few rows only.
-            Tree::And(parts) | Tree::Or(parts) => {
-                parts.iter().map(|part| self.cost(part, segment)).max().unwrap_or(Cost::Nothing)
+            Tree::And(parts) => {
+                let parts = parts.iter().map(|part| self.estimate(part, segment));
+                let both = parts.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
+                both.unwrap_or((Cost::Nothing, rows))
             }
-            Tree::Not(inner) | Tree::Rank(inner, _) => self.cost(inner, segment),
-            Tree::Term(term) => {
-                let term = &self.tree.terms[*term];
-                let segment = self.segments.get(segment);
-                let column = segment.and_then(|s| s.column(&term.attribute));
-                // The values of parents lie apart.
-                match segment.is_some_and(|s| s.is_imported(&term.attribute)) {
-                    true => Cost::Rows,
-                    false => cost(&term.test, column),
+            Tree::Or(parts) => {
+                let parts = parts.iter().map(|part| self.estimate(part, segment));
+                let any = parts.reduce(|a, b| (a.0.max(b.0), (a.1 + b.1).min(rows)));
+                any.unwrap_or((Cost::Nothing, 0))
+            }
+            Tree::Not(inner) => (self.estimate(inner, segment).0, rows),
+            Tree::Rank(inner, _) => self.estimate(inner, segment),
+            Tree::Term(number) => {
+                let term = &self.tree.terms[*number];
+                let column = self.column(*number, segment);
+                let lookup = self.lookup(*number, segment);
+                let most = lookup.as_ref().map_or(rows, |lookup| lookup.most().min(rows));
+                match (lookup, column) {
+                    (Some(lookup), Some(column)) if lookup.is_cheaper(column, rows, rows) => {
+                        (Cost::Index, most)
+                    }
+                    (_, Some(_)) => (cost(&term.test, column), most),
+                    // The values of parents lie apart.
+                    (_, None) => {
+                        let of = self.segments.get(segment);
+                        match of.is_some_and(|s| s.is_imported(&term.attribute)) {
+                            true => (Cost::Rows, rows),
+                            false => (Cost::Nothing, 0),
+                        }
+                    }
                 }
             }
-            Tree::Neighbor(_) => Cost::Vectors,
-            Tree::SameElement(_) => Cost::Heavy,
+            Tree::Neighbor(_) => (Cost::Vectors, rows),
+            Tree::SameElement(_) => (Cost::Heavy, rows),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::query::Tree;
 struct Seen {
     among: usize,
     found: usize,
+    indexed: usize,
     took: Duration,
 }
 
@@ -41,6 +42,12 @@ impl Probe {
         seen.found += found.count();
         seen.took += took;
         found
+    }
+
+    /// Remembers that an index answered for a block.
+    pub(super) fn index(&self, tree: &Tree) {
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(std::ptr::from_ref(tree).addr()).or_default().indexed += 1;
     }
 
     fn of(&self, tree: &Tree) -> Seen {
@@ -91,6 +98,9 @@ impl Matcher<'_> {
             "found": seen.found,
             "nanoseconds": seen.took.as_secs_f64() * 1e9,
         });
+        if seen.indexed > 0 {
+            part["indexed_blocks"] = json!(seen.indexed);
+        }
         if !parts.is_empty() {
             part["parts"] = parts.into_iter().map(|tree| self.part(tree)).collect();
         }

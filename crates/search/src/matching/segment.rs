@@ -1,6 +1,6 @@
 //! Where the values of documents are.
 
-use stead_store::{Block, Column, View};
+use stead_store::{Block, Column, Index, View};
 
 use super::rows::RowSet;
 
@@ -34,6 +34,16 @@ impl<'v> Segment<'v> {
     #[must_use]
     pub fn column(&self, attribute: &str) -> Option<&'v Column> {
         self.block.attribute(attribute)
+    }
+
+    /// The column of an attribute by its number in the type of the documents.
+    pub(super) fn column_at(&self, attribute: usize) -> Option<&'v Column> {
+        self.block.column(attribute)
+    }
+
+    /// The index of an attribute by its number; nothing if it has none.
+    pub(super) fn index_at(&self, attribute: usize) -> Option<Index<'v>> {
+        self.block.index(attribute)
     }
 
     /// Whether the values of an attribute are those of parents.

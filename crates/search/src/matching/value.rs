@@ -1,10 +1,8 @@
 //! Whether one value passes a test.
 
-use std::borrow::Cow;
+use stead_store::{Column, Elements, NumberList, Position, compared};
 
-use stead_store::{Column, Elements, NumberList, Position};
-
-use crate::query::{Sum, Test, Tokens, WeightedTokens, fold};
+use crate::query::{Sum, Test, Tokens, WeightedTokens};
 
 /// Whether the value of a row passes, of several values one; with the score that this gives.
 pub(super) fn passes(test: &Test, column: &Column, row: usize) -> Option<f64> {
@@ -70,17 +68,8 @@ pub(super) fn limits(list: &NumberList) -> (i64, i64) {
 fn text_passes(test: &Test, text: &str) -> bool {
     match test {
         Test::Text { test, is_cased } => test.has(text, *is_cased),
-        Test::Texts { any, is_cased } => any.contains_key(&*shape(text, *is_cased)),
+        Test::Texts { any, is_cased } => any.contains_key(&*compared(text, *is_cased)),
         _ => false,
-    }
-}
-
-/// A text as tables of tokens have it.
-fn shape(text: &str, is_cased: bool) -> Cow<'_, str> {
-    let is_small = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-    match is_cased || is_small {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(fold(text)),
     }
 }
 
@@ -91,7 +80,7 @@ fn token_weight(tokens: &Tokens, elements: &Elements, at: usize) -> Option<i32> 
             weights.get(&list.integer(at)?).copied()
         }
         (Tokens::Texts { weights, is_cased }, Elements::Texts(texts)) => {
-            weights.get(&*shape(texts.get(at)?, *is_cased)).copied()
+            weights.get(&*compared(texts.get(at)?, *is_cased)).copied()
         }
         _ => None,
     }
@@ -115,7 +104,7 @@ fn weight(weighted: &WeightedTokens, column: &Column, row: usize) -> Option<f64>
             add(numbers.list().integer(row).and_then(|n| weights.get(&n).copied()), 1);
         }
         (Column::Texts(texts), Tokens::Texts { weights, is_cased }) => {
-            add(texts.get(row).and_then(|t| weights.get(&*shape(t, *is_cased)).copied()), 1);
+            add(texts.get(row).and_then(|t| weights.get(&*compared(t, *is_cased)).copied()), 1);
         }
         _ => {}
     }

@@ -19,7 +19,7 @@ pub use fields::{Searched, Searches};
 pub use geo::{Box2, Circle};
 pub use numbers::NumberRange;
 pub use order::{OrderBy, SortFunction, sort_order};
-pub use texts::{Fuzzy, TextTest, fold};
+pub use texts::{Fuzzy, TextTest};
 pub use tree::{
     NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens, Tree,
     WeightedTokens,

@@ -1,6 +1,7 @@
 //! Tests of texts (Vespa, `searchlib/src/vespa/searchlib/attribute/string_search_helper.cpp`).
 
 use regex::Regex;
+use stead_store::{fold, fold_letter};
 
 /// The longest regular expression when it is compiled, in bytes: what RE2, which Vespa uses, allows too.
 const MAX_REGEX: usize = 8 << 20;
@@ -29,19 +30,6 @@ pub struct Fuzzy {
     max_edits: usize,
     prefix: usize,
     is_prefix: bool,
-}
-
-/// A text without capitals, letter by letter.
-#[must_use]
-pub fn fold(text: &str) -> String {
-    text.chars().map(fold_letter).collect()
-}
-
-fn fold_letter(letter: char) -> char {
-    match letter.is_ascii() {
-        true => letter.to_ascii_lowercase(),
-        false => letter.to_lowercase().next().unwrap_or(letter),
-    }
 }
 
 impl TextTest {

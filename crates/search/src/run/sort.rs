@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use stead_store::{Column, View};
+use stead_store::{Column, View, fold};
 
 use crate::matching::Matches;
-use crate::query::{OrderBy, SortFunction, fold};
+use crate::query::{OrderBy, SortFunction};
 use crate::result::{PartialHit, SortValue, compare};
 
 /// A candidate; the last in the order is the greatest.

@@ -4,6 +4,8 @@
 mod brute;
 mod generate;
 
+use std::cell::Cell;
+
 use brute::Ask;
 use generate::Chance;
 use serde_json::{Value as Json, json};
@@ -53,13 +55,21 @@ const SETS: u64 = 50;
 struct Asked {
     kind: DocumentType,
     application: Application,
+    /// How often an index answered for a block.
+    indexed: Cell<u64>,
 }
 
 impl Asked {
-    fn new() -> Asked {
-        let files = PackageFiles::from_texts([("schemas/d.sd", SCHEMA)]).unwrap();
+    /// With `fast-search` for all attributes, or for none.
+    fn new(is_fast: bool) -> Asked {
+        let fast =
+            SCHEMA.replace("indexing: attribute", "indexing: attribute\n attribute: fast-search\n");
+        let schema = if is_fast { &fast } else { SCHEMA };
+        let files = PackageFiles::from_texts([("schemas/d.sd", schema)]).unwrap();
         let (application, _) = Application::read(&files, ServicesOptions::default());
-        Asked { kind: DocumentType::new(application.schema("d").unwrap()), application }
+        let kind = DocumentType::new(application.schema("d").unwrap());
+        assert_eq!(kind.attributes().iter().any(|a| a.index.is_some()), is_fast);
+        Asked { kind, application, indexed: Cell::new(0) }
     }
 
     fn documents(&self, list: &[Json]) -> Documents {
@@ -82,11 +92,19 @@ impl Asked {
             neighbor.vector = Some(value);
         }
         let view = documents.view();
-        let matches = Matcher::new(&tree, view).unwrap().matches();
+        let matcher = Matcher::new(&tree, view).unwrap();
+        let matches = matcher.matches();
+        self.indexed.set(self.indexed.get() + indexed(&matcher.explain()));
         let blocks = matches.segments.iter().enumerate();
         let place = |(at, row)| view.lid(at, row) as usize;
         blocks.flat_map(|(at, rows)| rows.iter().map(move |row| (at, row))).map(place).collect()
     }
+}
+
+/// How often an index answered, as a trace tells it.
+fn indexed(part: &Json) -> u64 {
+    let parts = part["parts"].as_array().into_iter().flatten();
+    part["indexed_blocks"].as_u64().unwrap_or(0) + parts.map(indexed).sum::<u64>()
 }
 
 /// The documents nearest to a vector among some, the first of those that are as near.
@@ -105,7 +123,18 @@ fn nearest(list: &[Json], among: &[usize], vector: [f64; 2], count: usize) -> Ve
 
 #[test]
 fn every_question_has_the_answer_of_looking_at_each_document() {
-    let asked = Asked::new();
+    assert_eq!(every_question(false), 0);
+}
+
+#[test]
+fn every_question_has_the_same_answer_with_indexes() {
+    let indexed = every_question(true);
+    assert!(indexed > SETS * QUESTIONS as u64 / 4, "indexes answered {indexed} times");
+}
+
+/// Returns how often an index answered.
+fn every_question(is_fast: bool) -> u64 {
+    let asked = Asked::new(is_fast);
     let (mut some, mut all) = (0, 0);
     for seed in 1..=SETS {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -125,12 +154,36 @@ fn every_question_has_the_answer_of_looking_at_each_document() {
     }
     // Questions that everything or nothing answers would show little.
     assert!(some * 2 > all, "{some} of {all}");
+    asked.indexed.get()
+}
+
+#[test]
+fn the_test_that_leaves_the_fewest_rows_goes_first() {
+    let asked = Asked::new(true);
+    let list: Vec<Json> =
+        (0..100).map(|n| json!({"l": n, "t": format!("t{}", n % 4), "x": n % 20})).collect();
+    let documents = asked.documents(&list);
+    let statement = parse("select * from d where t contains 't3' and x = 3 and l = 43").unwrap();
+    let searches = Searches::new(asked.application.schema("d").unwrap(), &asked.kind);
+    let tree = build(&statement, searches, &|_| None).unwrap();
+    let explained = Matcher::new(&tree, documents.view()).unwrap().explain();
+    let parts = explained["parts"].as_array().unwrap().iter();
+    let parts: Vec<String> = parts
+        .map(|part| {
+            format!("{}: {} of {}", part["what"].as_str().unwrap(), part["found"], part["among"])
+        })
+        .collect();
+    assert_eq!(parts, ["l = 43: 1 of 100", "x = 3: 1 of 1", "t = \"t3\": 1 of 1"]);
+    assert_eq!(explained["parts"][0]["cost"], "an index");
 }
 
 #[test]
 fn the_nearest_are_found_among_those_that_pass_the_rest() {
-    let asked = Asked::new();
-    for seed in 1..=100_u64 {
+    for (asked, seed) in [false, true]
+        .map(Asked::new)
+        .iter()
+        .flat_map(|asked| (1..=100_u64).map(move |seed| (asked, seed)))
+    {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let count = 1 + chance.below(150);
         let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();

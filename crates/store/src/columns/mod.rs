@@ -5,6 +5,7 @@ mod many;
 mod number_column;
 mod numbers;
 mod pieces;
+mod postings;
 mod tensors;
 mod texts;
 
@@ -12,6 +13,7 @@ pub use many::{Elements, ManyColumn};
 pub use number_column::NumberColumn;
 pub use numbers::NumberList;
 pub(crate) use pieces::Pieces;
+pub use postings::Postings;
 pub use tensors::TensorColumn;
 pub use texts::{RawColumn, TextList};
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::bits::Bits;
 use super::bodies::Bodies;
+use super::index::{BlockIndex, Index};
 use crate::columns::{Column, Pieces};
 use crate::error::StoreError;
 use crate::kind::DocumentType;
@@ -17,6 +18,8 @@ pub struct Block {
     kind: DocumentType,
     /// Of the attributes of the type, in their order; nothing for those whose values ranking cannot use.
     columns: Vec<Option<Arc<Column>>>,
+    /// Of the columns in their order; nothing for those whose attributes are without `fast-search`.
+    indexes: Vec<Option<BlockIndex>>,
     ids: Arc<Pieces>,
     /// What documents have beside columns, as [bodies](crate::body).
     bodies: Arc<Bodies>,
@@ -47,9 +50,14 @@ impl Block {
 
     pub(super) fn new(kind: &DocumentType) -> Block {
         let columns = kind.attributes().iter().map(|a| kind.new_column(a).map(Arc::new));
-        let (kind, columns) = (kind.clone(), columns.collect());
-        let (ids, bodies) = (Arc::default(), Arc::default());
-        Block { kind, columns, ids, bodies, alive: Bits::default() }
+        Block {
+            kind: kind.clone(),
+            columns: columns.collect(),
+            indexes: indexes(kind),
+            ids: Arc::default(),
+            bodies: Arc::default(),
+            alive: Bits::default(),
+        }
     }
 
     /// A block of columns, ids, bodies and rows with documents that belong together: of the columns those that
@@ -62,7 +70,7 @@ impl Block {
         alive: Bits,
     ) -> Block {
         let (ids, bodies) = (Arc::new(ids), Arc::new(bodies));
-        Block { kind: kind.clone(), columns, ids, bodies, alive }
+        Block { kind: kind.clone(), columns, indexes: indexes(kind), ids, bodies, alive }
     }
 
     /// By the number of the attribute.
@@ -114,6 +122,13 @@ impl Block {
     #[must_use]
     pub fn column(&self, attribute: usize) -> Option<&Column> {
         self.columns.get(attribute)?.as_deref()
+    }
+
+    /// Where the values of an attribute with `fast-search` lie in its column; nothing if there is no such index. It is made by who
+    /// asks for it first: nobody waits for another who makes it too.
+    #[must_use]
+    pub fn index(&self, attribute: usize) -> Option<Index<'_>> {
+        self.indexes.get(attribute)?.as_ref()?.get(self.column(attribute)?)
     }
 
     /// The column of an attribute by its name.
@@ -173,6 +188,9 @@ impl Block {
             if let Some(Some(column)) = self.columns.get_mut(*attribute) {
                 own(column, rows).set(row, value.as_deref());
             }
+            if let Some(Some(index)) = self.indexes.get_mut(*attribute) {
+                index.change(row, rows);
+            }
         }
         self.bodies_mut().set(row, &body);
     }
@@ -192,6 +210,7 @@ impl Block {
             let Some(column) = column else { continue };
             own(column, rows).set(row, value.as_deref());
         }
+        self.change_all(row, rows);
         if !is_known {
             Arc::make_mut(&mut self.ids).set(row, id.as_bytes());
             self.alive.insert(row);
@@ -206,9 +225,14 @@ impl Block {
         for column in self.columns.iter_mut().flatten() {
             own(column, rows).set(row, None);
         }
+        self.change_all(row, rows);
         Arc::make_mut(&mut self.ids).set(row, b"");
         self.bodies_mut().set(row, &[]);
         self.alive.remove(row);
+    }
+
+    fn change_all(&mut self, row: usize, rows: usize) {
+        self.indexes.iter_mut().flatten().for_each(|index| index.change(row, rows));
     }
 
     /// A block to which no rows will be added.
@@ -222,12 +246,20 @@ impl Block {
     pub(super) fn memory(&self) -> usize {
         let columns = self.columns.iter().flatten().map(|c| c.memory() + size_of::<Column>());
         let alive = size_of_val(self.alive.words());
+        let indexes = self.indexes.iter().flatten().map(BlockIndex::memory);
         columns.sum::<usize>()
+            + indexes.sum::<usize>()
             + self.bodies.memory()
             + self.ids.memory()
             + alive
             + size_of::<Block>()
     }
+}
+
+/// The indexes of a block of documents of a type.
+fn indexes(kind: &DocumentType) -> Vec<Option<BlockIndex>> {
+    let index = |a: &crate::AttributeColumn| a.index.map(|index| BlockIndex::new(index.is_cased));
+    kind.attributes().iter().map(index).collect()
 }
 
 /// A column to change: a copy with room for all rows if a view has it. Where a snapshot remembers it, which it does weakly, it

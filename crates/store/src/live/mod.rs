@@ -16,6 +16,7 @@ mod chunked;
 mod collection;
 mod directory;
 mod imports;
+mod index;
 mod view;
 
 pub use bits::Bits;
@@ -25,4 +26,5 @@ pub(crate) use collection::Replaced;
 pub use collection::{Collection, Reader};
 pub(crate) use directory::Directory;
 pub use imports::Imports;
+pub use index::Index;
 pub use view::{AttributeView, View};

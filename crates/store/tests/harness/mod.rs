@@ -16,18 +16,33 @@ const SCHEMA: &str = "schema shop {
       field seller type string {}
       field price type float {}
     }
-    field count type int { indexing: attribute }
-    field name type string { indexing: attribute | summary }
+    field count type int {
+      indexing: attribute
+      attribute: fast-search
+    }
+    field name type string {
+      indexing: attribute | summary
+      attribute: fast-search
+    }
     field sold type bool { indexing: attribute }
-    field price type double { indexing: attribute }
+    field price type double {
+      indexing: attribute
+      attribute: fast-search
+    }
     field place type position { indexing: attribute }
     field picture type raw { indexing: attribute }
     field tags type array<string> { indexing: attribute }
-    field words type weightedset<string> { indexing: attribute }
+    field words type weightedset<string> {
+      indexing: attribute
+      attribute: fast-search
+    }
     field stock type map<string,int> {
       indexing: summary
       struct-field key { indexing: attribute }
-      struct-field value { indexing: attribute }
+      struct-field value {
+        indexing: attribute
+        attribute: fast-search
+      }
     }
     field offers type array<offer> {
       indexing: summary

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use stead_store::DataType;
+use stead_store::{DataType, fold};
 
 use super::super::error::SearchError;
 use super::super::numbers::NumberRange;
-use super::super::texts::fold;
 use super::super::tree::{Test, Tree};
 use super::{Builder, arguments, fail};
 use crate::yql::{Comparison, Expr, Node};

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use stead_store::DataType;
+use stead_store::{DataType, fold};
 
 use super::super::error::SearchError;
-use super::super::texts::fold;
 use super::super::tree::{Sum, Test, Tokens, Tree, WeightedTokens};
 use super::{Builder, arguments, fail};
 use crate::yql::{Expr, Node};

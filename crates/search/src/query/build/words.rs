@@ -1,11 +1,11 @@
 //! `contains` and `matches`: tests of texts.
 
-use stead_store::DataType;
+use stead_store::{DataType, fold};
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
 use super::super::numbers::NumberRange;
-use super::super::texts::{Fuzzy, TextTest, fold};
+use super::super::texts::{Fuzzy, TextTest};
 use super::super::tree::{Test, Tree};
 use super::{Builder, arguments, fail};
 use crate::yql::{Expr, Node};

@@ -1,0 +1,354 @@
+//! The rows of a column by their values: what `fast-search` adds to an attribute.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::{Column, Elements, NumberList, Pieces, TextList};
+use crate::fold::compared;
+use crate::kind::DataType;
+
+/// The most rows that are told apart.
+const MAX_ROWS: usize = 1 << 16;
+
+/// The values of a column in ascending order, each once, and the rows that have each, in ascending order. Of arrays and weighted
+/// sets every element counts.
+///
+/// It takes the bytes of each different value (of texts 4 more), 4 for where its rows begin, and 2 for each row of it.
+#[derive(Debug)]
+pub struct Postings {
+    keys: Keys,
+    /// Where the rows of each key begin, and the number of all.
+    starts: Vec<u32>,
+    rows: Vec<u16>,
+}
+
+#[derive(Debug)]
+enum Keys {
+    /// Without NaN; zero has no sign.
+    Numbers(NumberList),
+    /// As they are compared.
+    Texts(Pieces),
+}
+
+impl Postings {
+    /// Whether values of a type have any: truth values and positions have none, since nobody would look there.
+    pub(crate) fn has(kind: &DataType) -> bool {
+        match kind {
+            DataType::Array(of) | DataType::WeightedSet(of) => {
+                !matches!(**of, DataType::Array(_) | DataType::WeightedSet(_)) && Postings::has(of)
+            }
+            DataType::Byte
+            | DataType::Int
+            | DataType::Long
+            | DataType::Float16
+            | DataType::Float
+            | DataType::Double
+            | DataType::Text => true,
+            _ => false,
+        }
+    }
+
+    /// Those of a column; nothing if its values have none. Texts are [compared] with their capitals if `is_cased`.
+    pub(crate) fn of(column: &Column, is_cased: bool) -> Option<Postings> {
+        match column {
+            Column::Numbers(numbers) => {
+                let list = numbers.list();
+                Postings::of_numbers(list, rows(list.len())?)
+            }
+            Column::Texts(texts) => Postings::of_texts(texts, rows(texts.len())?, is_cased),
+            Column::Many(many) => {
+                let documents = rows(many.offsets().len().checked_sub(1)?)?;
+                let of = |row: u16| std::iter::repeat_n(row, many.places(usize::from(row)).len());
+                let rows = documents.flat_map(of);
+                match many.elements() {
+                    Elements::Numbers(list) => Postings::of_numbers(list, rows),
+                    Elements::Texts(texts) => Postings::of_texts(texts, rows, is_cased),
+                }
+            }
+            Column::Tensors(_) | Column::Raw(_) => None,
+        }
+    }
+
+    fn of_numbers(list: &NumberList, rows: impl Iterator<Item = u16>) -> Option<Postings> {
+        macro_rules! whole {
+            ($values:expr, $kind:ident) => {{
+                let pairs = $values.iter().copied().zip(rows).collect();
+                let (keys, starts, rows) = sorted(pairs, Ord::cmp);
+                (NumberList::$kind(keys), starts, rows)
+            }};
+        }
+        macro_rules! broken {
+            ($values:expr, $kind:ident) => {{
+                // The sum with zero has no sign where it is zero.
+                let pairs = $values.iter().map(|value| value + 0.0).zip(rows);
+                let pairs = pairs.filter(|(value, _)| !value.is_nan()).collect();
+                let (keys, starts, rows) = sorted(pairs, |a, b| a.total_cmp(b));
+                (NumberList::$kind(keys), starts, rows)
+            }};
+        }
+        let (keys, starts, rows) = match list {
+            NumberList::Bool(_) => return None,
+            NumberList::I8(list) => whole!(list, I8),
+            NumberList::I32(list) => whole!(list, I32),
+            NumberList::I64(list) => whole!(list, I64),
+            NumberList::F32(list) => broken!(list, F32),
+            NumberList::F64(list) => broken!(list, F64),
+        };
+        Some(Postings { keys: Keys::Numbers(keys), starts, rows })
+    }
+
+    fn of_texts(
+        texts: &TextList,
+        rows: impl Iterator<Item = u16>,
+        is_cased: bool,
+    ) -> Option<Postings> {
+        let text = |(at, row): (usize, u16)| Some((compared(texts.get(at)?, is_cased), row));
+        let pairs: Vec<(Cow<'_, str>, u16)> = rows.enumerate().map(text).collect::<Option<_>>()?;
+        let (list, starts, rows) = sorted(pairs, Ord::cmp);
+        let mut keys = Pieces::default();
+        for key in &list {
+            // Folded letters may take more bytes.
+            if !keys.has_room(key.len()) {
+                return None;
+            }
+            keys.push(key.as_bytes());
+        }
+        keys.shrink();
+        Some(Postings { keys: Keys::Texts(keys), starts, rows })
+    }
+
+    /// The keys from one whole number to another, both within; none of other values.
+    #[must_use]
+    pub fn whole(&self, low: i64, high: i64) -> Range<usize> {
+        fn of<T: Copy + Into<i64>>(keys: &[T], low: i64, high: i64) -> Range<usize> {
+            span(keys.partition_point(|key| (*key).into() < low), || {
+                keys.partition_point(|key| (*key).into() <= high)
+            })
+        }
+        match &self.keys {
+            Keys::Numbers(NumberList::I8(keys)) => of(keys, low, high),
+            Keys::Numbers(NumberList::I32(keys)) => of(keys, low, high),
+            Keys::Numbers(NumberList::I64(keys)) => of(keys, low, high),
+            _ => 0..0,
+        }
+    }
+
+    /// The keys from one number to another, both within; none of whole numbers and texts.
+    #[must_use]
+    pub fn broken(&self, low: f64, high: f64) -> Range<usize> {
+        fn of<T: Copy + Into<f64>>(keys: &[T], low: f64, high: f64) -> Range<usize> {
+            span(keys.partition_point(|key| (*key).into() < low), || {
+                keys.partition_point(|key| (*key).into() <= high)
+            })
+        }
+        match &self.keys {
+            Keys::Numbers(NumberList::F32(keys)) => of(keys, low, high),
+            Keys::Numbers(NumberList::F64(keys)) => of(keys, low, high),
+            _ => 0..0,
+        }
+    }
+
+    /// The key that is a text, as it is compared.
+    #[must_use]
+    pub fn text(&self, text: &str) -> Range<usize> {
+        let at = self.first_not(|key| key < text.as_bytes());
+        at..at + usize::from(self.text_key(at) == Some(text.as_bytes()))
+    }
+
+    /// The keys that begin with a text, as it is compared.
+    #[must_use]
+    pub fn prefix(&self, text: &str) -> Range<usize> {
+        let text = text.as_bytes();
+        span(self.first_not(|key| key < text), || {
+            self.first_not(|key| key < text || key.starts_with(text))
+        })
+    }
+
+    /// How many different values there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A key that is a whole number.
+    #[must_use]
+    pub fn whole_at(&self, key: usize) -> Option<i64> {
+        match &self.keys {
+            Keys::Numbers(list) => list.integer(key),
+            Keys::Texts(_) => None,
+        }
+    }
+
+    /// A key that is a text, as it is compared.
+    #[must_use]
+    pub fn text_at(&self, key: usize) -> Option<&str> {
+        std::str::from_utf8(self.text_key(key)?).ok()
+    }
+
+    /// The rows of some keys: those of each in ascending order, key by key. A row with several of the keys comes several times.
+    #[must_use]
+    pub fn rows(&self, keys: Range<usize>) -> &[u16] {
+        let start = |at: usize| self.starts.get(at).map(|start| *start as usize);
+        let range = start(keys.start).zip(start(keys.end)).map(|(from, to)| from..to);
+        range.and_then(|range| self.rows.get(range)).unwrap_or_default()
+    }
+
+    /// The memory that it takes, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        let keys = match &self.keys {
+            Keys::Numbers(list) => list.memory(),
+            Keys::Texts(texts) => texts.memory(),
+        };
+        keys + self.starts.capacity() * size_of::<u32>() + self.rows.capacity() * size_of::<u16>()
+    }
+
+    fn text_key(&self, at: usize) -> Option<&[u8]> {
+        match &self.keys {
+            Keys::Texts(texts) => texts.get(at),
+            Keys::Numbers(_) => None,
+        }
+    }
+
+    /// The first key of which a test does not hold; it holds of all before and of none behind.
+    fn first_not(&self, test: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match self.text_key(middle).is_some_and(&test) {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        from
+    }
+}
+
+/// The numbers of so many rows, if they can be told apart.
+fn rows(count: usize) -> Option<impl Iterator<Item = u16>> {
+    (count <= MAX_ROWS).then(|| (0..count).map(|row| row as u16))
+}
+
+fn span(from: usize, to: impl FnOnce() -> usize) -> Range<usize> {
+    from..to().max(from)
+}
+
+/// Each value once in ascending order, where its rows begin, and the rows; a row that has a value twice has it once.
+fn sorted<T>(
+    mut pairs: Vec<(T, u16)>,
+    order: impl Fn(&T, &T) -> Ordering,
+) -> (Vec<T>, Vec<u32>, Vec<u16>) {
+    let both = |a: &(T, u16), b: &(T, u16)| order(&a.0, &b.0).then(a.1.cmp(&b.1));
+    pairs.sort_unstable_by(both);
+    pairs.dedup_by(|a, b| both(a, b).is_eq());
+    let (mut keys, mut starts) = (Vec::new(), Vec::new());
+    let mut rows = Vec::with_capacity(pairs.len());
+    for (key, row) in pairs {
+        if keys.last().is_none_or(|last| order(last, &key).is_ne()) {
+            keys.push(key);
+            starts.push(rows.len() as u32);
+        }
+        rows.push(row);
+    }
+    starts.push(rows.len() as u32);
+    keys.shrink_to_fit();
+    starts.shrink_to_fit();
+    (keys, starts, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Postings;
+    use crate::columns::Column;
+    use crate::kind::DataType;
+    use crate::value::FieldValue;
+
+    fn postings(kind: &DataType, values: &[Option<FieldValue>], is_cased: bool) -> Postings {
+        let mut column = Column::new(kind).unwrap();
+        values.iter().enumerate().for_each(|(row, value)| column.set(row, value.as_ref()));
+        Postings::of(&column, is_cased).unwrap()
+    }
+
+    fn numbers(list: &[i64]) -> Vec<Option<FieldValue>> {
+        list.iter().map(|n| Some(FieldValue::Integer(*n))).collect()
+    }
+
+    #[test]
+    fn whole_numbers_are_found_by_their_ranges() {
+        for kind in [DataType::Byte, DataType::Int, DataType::Long] {
+            let mut values = numbers(&[5, -3, 5, 7]);
+            values.push(None);
+            let of = postings(&kind, &values, false);
+            for (low, high, expected) in [
+                (5, 5, &[0_u16, 2][..]),
+                (-3, 6, &[1, 0, 2]),
+                (6, 6, &[]),
+                (8, 1, &[]),
+                (-4, i64::MAX, &[1, 0, 2, 3]),
+                (i64::MIN, i64::MIN.max(kind.integers().0), &[4]),
+            ] {
+                assert_eq!(of.rows(of.whole(low, high)), expected, "{kind} {low} {high}");
+            }
+            assert_eq!((of.len(), of.whole_at(3)), (4, Some(7)));
+            assert!(of.broken(-10.0, 10.0).is_empty() && of.text("5").is_empty());
+        }
+    }
+
+    #[test]
+    fn zero_has_no_sign_and_what_is_no_number_is_nowhere() {
+        let values = [0.5, -0.0, f64::NAN, 0.0, f64::INFINITY];
+        let values = values.map(|n| Some(FieldValue::Number(n)));
+        for kind in [DataType::Float, DataType::Double] {
+            let of = postings(&kind, &values, false);
+            for (low, high, expected) in [
+                (0.0, 0.0, &[1_u16, 3][..]),
+                (-0.0, 0.5, &[1, 3, 0]),
+                (f64::NEG_INFINITY, f64::INFINITY, &[1, 3, 0, 4]),
+                (0.6, 0.5, &[]),
+            ] {
+                assert_eq!(of.rows(of.broken(low, high)), expected, "{kind} {low} {high}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_found_with_capitals_or_without() {
+        let texts = ["Ab", "ab", "B", "", "\u{c9}t\u{e9}", "abc"];
+        let values = texts.map(|text| Some(FieldValue::Text(text.to_owned())));
+        for (is_cased, text, exact, prefix) in [
+            (false, "ab", &[0_u16, 1][..], &[0_u16, 1, 5][..]),
+            (true, "ab", &[1], &[1, 5]),
+            (false, "\u{e9}t\u{e9}", &[4], &[4]),
+            (true, "\u{e9}t\u{e9}", &[], &[]),
+            (false, "", &[3], &[3, 0, 1, 5, 2, 4]),
+            (false, "x", &[], &[]),
+        ] {
+            let of = postings(&DataType::Text, &values, is_cased);
+            assert_eq!(of.rows(of.text(text)), exact, "{text}");
+            assert_eq!(of.rows(of.prefix(text)), prefix, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_element_counts_once_for_its_row() {
+        let array = |list: &[i64]| {
+            Some(FieldValue::Array(list.iter().map(|n| FieldValue::Integer(*n)).collect()))
+        };
+        let kind = DataType::Array(Box::new(DataType::Int));
+        let of = postings(&kind, &[array(&[3, 1, 3]), None, array(&[]), array(&[3])], false);
+        assert_eq!(
+            (of.rows(of.whole(3, 3)), of.rows(of.whole(1, 3))),
+            (&[0, 3][..], &[0, 0, 3][..])
+        );
+        assert!(Postings::has(&kind));
+        for kind in [DataType::Bool, DataType::Position, DataType::Raw] {
+            assert!(!Postings::has(&kind) && !Postings::has(&DataType::Array(Box::new(kind))));
+        }
+    }
+}
