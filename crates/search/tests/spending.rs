@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use asked::Asked;
 use serde_json::{Value as Json, json};
+use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_search::matching::Matcher;
-use stead_search::query::{QueryTree, Tree};
+use stead_search::query::{NearestNeighbor, QueryTree, Tree};
 use stead_search::rank::{Means, RankOptions, Wanted};
 use stead_search::{Parallel, RankQuery, Serial};
 use stead_store::{Collection, FieldValue, View};
@@ -20,9 +21,13 @@ const SCHEMA: &str = "schema d {
       attribute: fast-search
     }
     field group type int { indexing: summary | attribute }
+    field v type tensor<float>(x[2]) { indexing: attribute }
   }
   rank-profile two {
-    inputs { query(a): 3 }
+    inputs {
+      query(a): 3
+      query(v) tensor<float>(x[2])
+    }
     function odd() { expression: attribute(n) % query(a) }
     first-phase { expression: odd + attribute(n) / 1000 }
     second-phase {
@@ -49,11 +54,20 @@ const COUNT: usize = 20_000;
 fn documents() -> (Asked, View) {
     let asked = Asked::new(&[("d", false, SCHEMA)]);
     let kind = asked.kind("d");
-    let (n, group) = (kind.field("n").unwrap().0, kind.field("group").unwrap().0);
+    let [n, group, v] = ["n", "group", "v"].map(|name| kind.field(name).unwrap().0);
+    let tensor = parse_type("tensor<float>(x[2])").unwrap();
     let mut collection = Collection::new(kind);
     for at in 0..COUNT {
         let number = (at * 7919 % COUNT) as i64;
-        let fields = [(n, FieldValue::Integer(number)), (group, FieldValue::Integer(number / 4))];
+        // Many are as near as others.
+        let cells =
+            Cells::from_numbers(tensor.cell(), &[(number % 100) as f64, (number % 7) as f64]);
+        let vector = Value::new(tensor.clone(), Labels::default(), cells).unwrap();
+        let fields = [
+            (n, FieldValue::Integer(number)),
+            (group, FieldValue::Integer(number / 4)),
+            (v, FieldValue::Tensor(vector)),
+        ];
         collection.put(&format!("id:n:d::{at}"), &fields).unwrap();
     }
     collection.publish();
@@ -122,6 +136,20 @@ fn several_cores_find_what_one_does() {
             0,
         ),
         ("one thread", "narrow", "select * from d where true", json!({}), 0),
+        (
+            "the nearest, and their ranking",
+            "two",
+            "select * from d where n > 100 and ({targetHits: 300}nearestNeighbor(v, v))",
+            json!({"input.query(v)": [50, 3]}),
+            6,
+        ),
+        (
+            "the nearest on one thread",
+            "narrow",
+            "select * from d where {targetHits: 300}nearestNeighbor(v, v)",
+            json!({"input.query(v)": [50, 3]}),
+            0,
+        ),
     ] {
         let mut body = json!({"yql": yql, "ranking": profile, "hits": 400, "ranking.matching.minHitsPerThread": 1});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -167,6 +195,45 @@ fn what_there_is_no_time_for_is_left_out() {
     let worst = cut.hits[..reranked].iter().map(|hit| hit.relevance).fold(f64::MAX, f64::min);
     assert!(cut.hits[..reranked].iter().all(|hit| hit.second_phase.is_some()));
     assert!(cut.hits[reranked..].iter().all(|hit| hit.relevance <= worst));
+}
+
+#[test]
+fn vectors_that_there_is_no_time_for_are_not_compared() {
+    let (_, view) = documents();
+    let kind = parse_type("tensor<float>(x[2])").unwrap();
+    let vector =
+        Value::new(kind.clone(), Labels::default(), Cells::from_numbers(kind.cell(), &[50.0, 3.0]));
+    let neighbor = NearestNeighbor {
+        attribute: "v".to_owned(),
+        metric: None,
+        kind,
+        input: "v".to_owned(),
+        target_hits: 200,
+        distance_threshold: None,
+        label: None,
+        vector: Some(vector.unwrap()),
+    };
+    let tree =
+        QueryTree { root: Tree::Neighbor(0), neighbors: vec![neighbor], ..QueryTree::default() };
+    let blocks = view.blocks().count();
+    for (looks, threads) in [(0, 1), (3, 1), (3, 3), (usize::MAX, 3)] {
+        let left = AtomicUsize::new(looks);
+        let is_late = || {
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err()
+        };
+        let cores = Threads(threads, AtomicUsize::new(0));
+        let means = Means { is_late: &is_late, cores: &cores };
+        let matcher = Matcher::within(&tree, &view, threads, means).unwrap();
+        let late = matcher.skipped().to_vec();
+        assert_eq!(late.len(), blocks - looks.min(blocks), "{looks} {threads}");
+        assert!(late.is_sorted());
+        let matches = matcher.matches();
+        assert!(late.iter().all(|number| matches.segments[*number].is_empty()));
+        assert_eq!(matches.count(), if looks == 0 { 0 } else { 200 });
+        if threads == 1 {
+            assert_eq!(late, (looks..blocks).collect::<Vec<_>>());
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::segment::Segment;
 use super::value::passes;
 use crate::metric::Metric;
 use crate::query::{QueryTree, SearchError, Term, Tree};
+use crate::rank::Means;
 
 /// A query with documents.
 pub struct Matcher<'m> {
@@ -25,6 +26,8 @@ pub struct Matcher<'m> {
     /// By term: the number of the attribute that it tests.
     attributes: Vec<Option<usize>>,
     winners: Arc<Vec<Winners>>,
+    /// The blocks whose vectors were not compared because it was late.
+    skipped: Vec<usize>,
     /// Where somebody wants to know what becomes of the parts of the query.
     pub(super) probe: Option<Probe>,
 }
@@ -56,20 +59,48 @@ impl<'m> Matcher<'m> {
     /// # Errors
     /// When a vector does not fit the field that it is compared with.
     pub fn new(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
+        Matcher::within(tree, view, 1, Means::UNBOUNDED)
+    }
+
+    /// The same with at most so many threads, while it is not late; the result does not depend on the threads.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn within(
+        tree: &'m QueryTree,
+        view: &'m View,
+        threads: usize,
+        means: Means<'_>,
+    ) -> Result<Matcher<'m>, SearchError> {
         let (segments, rows) = (Segment::all(view).collect(), view.block_rows());
         let number = |term: &Term| view.kind().attribute_number(&term.attribute);
         let attributes = tree.terms.iter().map(number).collect();
-        let (nobody, probe) = (Arc::default(), None);
-        let mut matcher = Matcher { tree, segments, rows, attributes, winners: nobody, probe };
-        matcher.winners = Arc::new(winners(&matcher)?);
+        let mut matcher = Matcher {
+            tree,
+            segments,
+            rows,
+            attributes,
+            winners: Arc::default(),
+            skipped: Vec::new(),
+            probe: None,
+        };
+        let (winners, skipped) = winners(&matcher, threads, means)?;
+        (matcher.winners, matcher.skipped) = (Arc::new(winners), skipped);
         Ok(matcher)
     }
 
     /// The same query with the same documents, watched.
     pub(super) fn watched(&self) -> Matcher<'m> {
         let (segments, winners) = (self.segments.clone(), Arc::clone(&self.winners));
-        let (attributes, probe) = (self.attributes.clone(), Some(Probe::default()));
-        Matcher { tree: self.tree, segments, rows: self.rows, attributes, winners, probe }
+        let (attributes, skipped) = (self.attributes.clone(), self.skipped.clone());
+        let probe = Some(Probe::default());
+        Matcher { tree: self.tree, segments, rows: self.rows, attributes, winners, skipped, probe }
+    }
+
+    /// The blocks whose vectors were not compared because it was late: none of their documents is among the nearest.
+    #[must_use]
+    pub fn skipped(&self) -> &[usize] {
+        &self.skipped
     }
 
     /// The query.

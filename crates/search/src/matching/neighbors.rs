@@ -1,15 +1,17 @@
 //! The documents whose vectors are nearest.
 //!
 //! They are looked for among the documents that pass everything else that stands beside the operator in an `and`, so that as many
-//! are found as were asked for. All vectors are compared.
+//! are found as were asked for. All vectors are compared, block by block, by as many threads as there are for it, while there is time.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::{Mutex, PoisonError};
 
 use super::evaluate::Matcher;
 use super::rows::RowSet;
 use crate::metric::Metric;
-use crate::query::{SearchError, Tree};
+use crate::query::{NearestNeighbor, SearchError, Tree};
+use crate::rank::{Means, Ranges};
 use crate::vectors::Vectors;
 
 /// The nearest documents.
@@ -55,55 +57,119 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// The nearest documents of each comparison of a query.
-pub(super) fn winners(matcher: &Matcher<'_>) -> Result<Vec<Winners>, SearchError> {
+/// The blocks that a thread compares at a time: some hundred microseconds of short vectors.
+const BLOCKS: usize = 4;
+
+/// The nearest documents of each comparison of a query, and the blocks that were left out because it was late.
+pub(super) fn winners(
+    matcher: &Matcher<'_>,
+    threads: usize,
+    means: Means<'_>,
+) -> Result<(Vec<Winners>, Vec<usize>), SearchError> {
     let mut filters: Vec<Vec<&Tree>> = vec![Vec::new(); matcher.tree.neighbors.len()];
     collect(&matcher.tree.root, &mut Vec::new(), &mut filters);
-    let mut found = Vec::new();
+    let (mut found, mut late) = (Vec::new(), Vec::new());
     for (neighbor, filters) in matcher.tree.neighbors.iter().zip(filters) {
-        let mut heap: BinaryHeap<Candidate> = BinaryHeap::new();
-        let name = format!("nearestNeighbor({},{})", neighbor.attribute, neighbor.input);
-        let fail = |text: &str| SearchError::parameter(format!("{name}: {text}"));
         let metric = Metric::of_name(neighbor.metric.as_deref())
-            .ok_or_else(|| fail("the distance-metric of the field is not known"))?;
+            .ok_or_else(|| fail(neighbor, "the distance-metric of the field is not known"))?;
         let vector = neighbor.vector.as_ref();
-        let vector = vector.ok_or_else(|| fail("the query gives no vector"))?.cells().doubles();
-        let most = neighbor.distance_threshold.unwrap_or(f64::INFINITY);
-        let mut distances = Vec::new();
-        for (number, segment) in matcher.segments.iter().enumerate() {
-            let Some(column) = segment.column(&neighbor.attribute) else { continue };
-            let vectors = Vectors::new(column, metric, &vector)
-                .ok_or_else(|| fail("the field has no vectors"))?;
-            let mut among = segment.alive();
-            for filter in &filters {
-                among = matcher.evaluate(filter, number, &among);
-            }
-            for run in among.runs() {
-                distances.clear();
-                vectors.distances(run.clone(), &mut distances);
-                for (row, distance) in run.zip(distances.iter().copied()) {
-                    // Documents without a vector have no distance.
-                    if distance.is_nan() || distance > most {
-                        continue;
-                    }
-                    let candidate = Candidate { distance, segment: number, row };
-                    if heap.len() < neighbor.target_hits {
-                        heap.push(candidate);
-                    } else if heap.peek().is_some_and(|worst| candidate < *worst) {
-                        heap.pop();
-                        heap.push(candidate);
-                    }
-                }
-            }
+        let vector = vector.ok_or_else(|| fail(neighbor, "the query gives no vector"))?;
+        let vector = vector.cells().doubles();
+        let comparison = Comparison { matcher, neighbor, filters, metric, vector: &vector };
+        let done: Mutex<Vec<Result<Best, SearchError>>> = Mutex::default();
+        means.share(threads, (matcher.segments.len(), BLOCKS), &|taken| {
+            let best = comparison.best(taken, means);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push(best);
+        });
+        let mut all = Vec::new();
+        for best in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let mut best = best?;
+            all.extend(best.heap);
+            late.append(&mut best.late);
         }
+        all.sort_unstable();
         let mut segments = vec![Vec::new(); matcher.segments.len()];
-        for candidate in heap.into_sorted_vec() {
+        for candidate in all.into_iter().take(neighbor.target_hits) {
             segments[candidate.segment].push((candidate.row, candidate.distance));
         }
         segments.iter_mut().for_each(|list| list.sort_by_key(|(row, _)| *row));
         found.push(Winners { segments });
     }
-    Ok(found)
+    late.sort_unstable();
+    late.dedup();
+    Ok((found, late))
+}
+
+fn fail(neighbor: &NearestNeighbor, text: &str) -> SearchError {
+    let (attribute, input) = (&neighbor.attribute, &neighbor.input);
+    SearchError::parameter(format!("nearestNeighbor({attribute},{input}): {text}"))
+}
+
+/// The vectors of documents against one of a query.
+struct Comparison<'c> {
+    matcher: &'c Matcher<'c>,
+    neighbor: &'c NearestNeighbor,
+    filters: Vec<&'c Tree>,
+    metric: Metric,
+    vector: &'c [f64],
+}
+
+/// What a thread has found.
+#[derive(Default)]
+struct Best {
+    heap: BinaryHeap<Candidate>,
+    /// Blocks that were left out because it was late.
+    late: Vec<usize>,
+}
+
+impl Comparison<'_> {
+    /// The nearest of some blocks, as many as are wanted.
+    fn best(&self, taken: Ranges<'_>, means: Means<'_>) -> Result<Best, SearchError> {
+        let (mut best, mut distances) = (Best::default(), Vec::new());
+        for number in taken.flatten() {
+            match (means.is_late)() {
+                true => best.late.push(number),
+                false => self.block(number, &mut distances, &mut best.heap)?,
+            }
+        }
+        Ok(best)
+    }
+
+    fn block(
+        &self,
+        number: usize,
+        distances: &mut Vec<f64>,
+        heap: &mut BinaryHeap<Candidate>,
+    ) -> Result<(), SearchError> {
+        let neighbor = self.neighbor;
+        let segment = &self.matcher.segments[number];
+        let Some(column) = segment.column(&neighbor.attribute) else { return Ok(()) };
+        let vectors = Vectors::new(column, self.metric, self.vector)
+            .ok_or_else(|| fail(neighbor, "the field has no vectors"))?;
+        let most = neighbor.distance_threshold.unwrap_or(f64::INFINITY);
+        let mut among = segment.alive();
+        for filter in &self.filters {
+            among = self.matcher.evaluate(filter, number, &among);
+        }
+        for run in among.runs() {
+            distances.clear();
+            vectors.distances(run.clone(), distances);
+            for (row, distance) in run.zip(distances.iter().copied()) {
+                // Documents without a vector have no distance.
+                if distance.is_nan() || distance > most {
+                    continue;
+                }
+                let candidate = Candidate { distance, segment: number, row };
+                if heap.len() < neighbor.target_hits {
+                    heap.push(candidate);
+                } else if heap.peek().is_some_and(|worst| candidate < *worst) {
+                    heap.pop();
+                    heap.push(candidate);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What documents must pass beside each comparison: parts of the same `and` that compare no vectors themselves.

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::error::RankError;
@@ -98,10 +97,8 @@ impl Ranking<'_> {
         let done: Vec<OnceLock<Result<Done, RankError>>> =
             parts.iter().map(|_| OnceLock::new()).collect();
         // At most so many threads take the parts, one after the other each.
-        let next = AtomicUsize::new(0);
-        means.cores.for_each(threads, &|_| {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
+        means.share(threads, (parts.len(), 1), &|taken| {
+            for at in taken.flatten() {
                 let (Some(part), Some(place)) = (parts.get(at), done.get(at)) else { return };
                 let mut ranking = Ranking::new(plan, query, view, options).with_seed(&seed);
                 (ranking.matcher, ranking.matches) = (matcher, matches);

@@ -1,6 +1,8 @@
 //! What ranking may spend: time and cores.
 
 use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stead_kernels::Parallel;
 
@@ -23,4 +25,36 @@ impl Means<'_> {
     /// One core and all the time there is.
     pub const UNBOUNDED: Means<'static> =
         Means { is_late: &|| false, cores: &stead_kernels::Serial };
+
+    /// Shares the numbers below `count` among at most so many threads: each calls `work`, which takes ranges of at most `size` of them until
+    /// none is left.
+    pub(crate) fn share(
+        &self,
+        threads: usize,
+        (count, size): (usize, usize),
+        work: &(dyn Fn(Ranges<'_>) + Sync),
+    ) {
+        let (next, size) = (AtomicUsize::new(0), size.max(1));
+        let work = |_: usize| work(Ranges { next: &next, count, size });
+        match threads {
+            0 | 1 => work(0),
+            threads => self.cores.for_each(threads, &work),
+        }
+    }
+}
+
+/// What is left of numbers that threads share.
+pub(crate) struct Ranges<'r> {
+    next: &'r AtomicUsize,
+    count: usize,
+    size: usize,
+}
+
+impl Iterator for Ranges<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let from = self.next.fetch_add(self.size, Ordering::Relaxed);
+        (from < self.count).then(|| from..self.count.min(from + self.size))
+    }
 }

@@ -29,6 +29,7 @@ pub use hits::RankedHit;
 pub(crate) use hits::descending;
 pub use limit::{LimitOverride, MatchLimit};
 pub use means::Means;
+pub(crate) use means::Ranges;
 pub use phases::{Lists, Wanted};
 pub use plan::RankPlan;
 pub use query::{PhaseOverride, RankQuery};

@@ -1,7 +1,6 @@
 //! Matching and ranking.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use stead_expr::Value;
@@ -19,6 +18,33 @@ use crate::result::{Coverage, Degraded, FeatureValue, HitKind, Partial, PartialH
 
 const MATCH: Lists = Lists { of_match: true, of_summary: false };
 
+/// The part of the time for matching that comparisons of all vectors may take: the nearest are still to be ranked.
+const COMPARING: f64 = 0.9;
+
+/// When matching and ranking must have ended; the time counts from `begin`.
+fn deadline(prepared: &Prepared, begin: Instant) -> Instant {
+    let part = prepared.soft.unwrap_or(1.0).clamp(0.0, 1.0);
+    begin + prepared.timeout.mul_f64(part)
+}
+
+/// A query with the documents that it is about, and the nearest to its vectors among them.
+///
+/// # Errors
+/// When a vector does not fit the field that it is compared with.
+pub fn matcher<'m>(
+    searcher: Searcher<'m>,
+    prepared: &'m Prepared,
+    (begin, cores): (Instant, &dyn Parallel),
+) -> Result<Matcher<'m>, SearchError> {
+    let mut deadline = deadline(prepared, begin);
+    if prepared.soft.is_some() {
+        deadline = begin + deadline.saturating_duration_since(begin).mul_f64(COMPARING);
+    }
+    let means = Means { is_late: &|| Instant::now() >= deadline, cores };
+    let threads = prepared.plan.threads(&prepared.rank, searcher.view.len(), means);
+    Matcher::within(&prepared.tree, searcher.view, threads, means)
+}
+
 /// The best hits of a query, as many as it wants and leaves out together, and, if that is wanted, what ranking computed. The time
 /// counts from `begin`.
 ///
@@ -32,8 +58,7 @@ pub fn find(
     (begin, cores): (Instant, &dyn Parallel),
 ) -> Result<(Partial, Option<Explained>), SearchError> {
     let (view, plan) = (searcher.view, &prepared.plan);
-    let part = prepared.soft.unwrap_or(1.0).clamp(0.0, 1.0);
-    let deadline = begin + prepared.timeout.mul_f64(part);
+    let deadline = deadline(prepared, begin);
     let means = Means { is_late: &|| Instant::now() >= deadline, cores };
     let count = prepared.offset.saturating_add(prepared.hits);
     let features = plan.match_features().into_iter().map(str::to_owned).collect();
@@ -41,11 +66,11 @@ pub fn find(
     let by_score =
         prepared.order.is_empty() || prepared.order.iter().any(|by| by.attribute.is_none());
     let limit = plan.match_limit(&prepared.rank).filter(|_| by_score);
-    let (mut skipped, mut chosen) = (Vec::new(), None);
+    let (mut skipped, mut chosen) = (matcher.skipped().to_vec(), None);
     if !by_score || limit.is_some() {
         let threads = plan.threads(&prepared.rank, view.len(), means);
-        let (mut matches, late) = matched(view, matcher, threads, means);
-        skipped = late;
+        let (mut matches, mut late) = matched(view, matcher, threads, means);
+        skipped.append(&mut late);
         let total = matches.count();
         let kept = limit.map(|limit| limit.choose(view, &mut matches).map_err(ranking_error));
         chosen = Some((matches, total, kept.transpose()?.unwrap_or(total)));
@@ -128,23 +153,11 @@ fn matched(
 ) -> (Matches, Vec<usize>) {
     let blocks: Vec<&Block> = view.blocks().collect();
     let found: Vec<OnceLock<RowSet>> = blocks.iter().map(|_| OnceLock::new()).collect();
-    let next = AtomicUsize::new(0);
-    let work = |_: usize| {
-        loop {
-            let from = next.fetch_add(BLOCKS, Ordering::Relaxed);
-            let Some(part) = found.get(from..found.len().min(from + BLOCKS)) else { return };
-            for (at, place) in part.iter().enumerate().filter(|_| !(means.is_late)()) {
-                let _ = place.set(matcher.segment(from + at));
-            }
-            if part.len() < BLOCKS {
-                return;
-            }
+    means.share(threads, (found.len(), BLOCKS), &|taken| {
+        for at in taken.flatten().filter(|_| !(means.is_late)()) {
+            let _ = found[at].set(matcher.segment(at));
         }
-    };
-    match threads {
-        1 => work(0),
-        threads => means.cores.for_each(threads, &work),
-    }
+    });
     let mut skipped = Vec::new();
     let found = found.into_iter().zip(blocks).enumerate().map(|(number, (found, block))| {
         found.into_inner().unwrap_or_else(|| {

@@ -20,7 +20,7 @@ use stead_kernels::Parallel;
 use stead_store::View;
 
 pub use fill::fill;
-pub use find::find;
+pub use find::{find, matcher};
 pub use prepare::{Prepared, prepare};
 pub use stored::field_value;
 
@@ -98,7 +98,7 @@ fn run(
     let (hits, offset, timeout) = (first.hits, first.offset, first.timeout);
     let (mut parts, mut partials) = (Vec::new(), Vec::new());
     for (searcher, prepared) in &asked {
-        let found = Matcher::new(&prepared.tree, searcher.view).and_then(|matcher| {
+        let found = matcher(*searcher, prepared, (begin, cores)).and_then(|matcher| {
             let (partial, explained) =
                 find(*searcher, prepared, &matcher, options, (begin, cores))?;
             Ok((Part { searcher: *searcher, prepared, matcher, explained }, partial))
