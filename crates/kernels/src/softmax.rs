@@ -16,11 +16,13 @@ use crate::par::{Output, for_ranges};
 use crate::simd::{Simd, SimdOp, dispatch};
 use crate::{Isa, Parallel};
 
-/// Which of the two.
+/// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Softmax {
-    /// e^x / sum of e^x
+    /// e^x / sum of e^x, the largest subtracted first so that no power is too large.
     Normal,
+    /// e^x / sum of e^x as it stands: no numbers where powers or their sum are too large or all are too small.
+    Unshifted,
     /// Its logarithm, without the loss of computing it as one
     Log,
 }
@@ -122,13 +124,13 @@ impl SimdOp for Blocks {
 unsafe fn row<S: Simd>(s: S, form: Softmax, src: *const f32, dst: *mut f32, n: usize) {
     // SAFETY: all offsets are below n.
     unsafe {
-        let max = row_max(s, src, n);
+        let max = if form == Softmax::Unshifted { 0.0 } else { row_max(s, src, n) };
         let sum = match form {
-            Softmax::Normal => exp_sum::<S, true>(s, src, dst, n, max),
+            Softmax::Normal | Softmax::Unshifted => exp_sum::<S, true>(s, src, dst, n, max),
             Softmax::Log => exp_sum::<S, false>(s, src, dst, n, max),
         };
         match form {
-            Softmax::Normal => scale(s, dst, n, 1.0 / sum),
+            Softmax::Normal | Softmax::Unshifted => scale(s, dst, n, 1.0 / sum),
             Softmax::Log => {
                 // Subtracting one after the other: max + ln(sum) would lose ln(sum) beside a
                 // large max.
@@ -259,25 +261,28 @@ unsafe fn columns<S: Simd>(
 ) {
     // SAFETY: row i < axis, columns below n.
     unsafe {
-        let mut max = s.splat(f32::NEG_INFINITY);
-        for i in 0..axis {
-            max = s.max(s.load_part_ptr(src.add(i * stride), n), max);
+        let mut max = s.zero();
+        if form != Softmax::Unshifted {
+            max = s.splat(f32::NEG_INFINITY);
+            for i in 0..axis {
+                max = s.max(s.load_part_ptr(src.add(i * stride), n), max);
+            }
         }
         let mut sum = s.zero();
         for i in 0..axis {
             let x = s.sub(s.load_part_ptr(src.add(i * stride), n), max);
             let y = math::exp(s, x);
             sum = s.add(sum, y);
-            let keep = if form == Softmax::Normal { y } else { x };
+            let keep = if form == Softmax::Log { x } else { y };
             s.store_part_ptr(dst.add(i * stride), keep, n);
         }
         let factor = match form {
-            Softmax::Normal => s.div(s.splat(1.0), sum),
+            Softmax::Normal | Softmax::Unshifted => s.div(s.splat(1.0), sum),
             Softmax::Log => math::log(s, sum),
         };
         for i in 0..axis {
             let x = s.load_part_ptr(dst.add(i * stride), n);
-            let y = if form == Softmax::Normal { s.mul(x, factor) } else { s.sub(x, factor) };
+            let y = if form == Softmax::Log { s.sub(x, factor) } else { s.mul(x, factor) };
             s.store_part_ptr(dst.add(i * stride), y, n);
         }
     }
@@ -304,7 +309,7 @@ mod tests {
                 for i in 0..axis {
                     let z = f64::from(x[at(i)]) - max;
                     y[at(i)] = match form {
-                        Softmax::Normal => z.exp() / sum,
+                        Softmax::Normal | Softmax::Unshifted => z.exp() / sum,
                         Softmax::Log => z - sum.ln(),
                     };
                 }
@@ -342,6 +347,26 @@ mod tests {
                         assert_eq!(z, y, "{isa:?} {shape:?} {form:?}");
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn unshifted_powers_are_those_of_the_numbers() {
+        for isa in Isa::available() {
+            for shape in [(3, 1, 1), (2, 37, 1), (2, 9, 20)] {
+                let (outer, axis, inner) = shape;
+                let n = outer * axis * inner;
+                let x: Vec<f32> =
+                    (0..n).map(|i| ((i * 7919) % 1000) as f32 * 0.12 - 60.0).collect();
+                let mut y = std::vec![f32::NAN; n];
+                softmax(isa, &Serial, Softmax::Unshifted, shape, &x, &mut y);
+                for (y, want) in y.iter().zip(reference(Softmax::Unshifted, shape, &x)) {
+                    let error = (f64::from(*y) - want).abs();
+                    assert!(error <= 1e-6 * want + 1e-38, "{isa:?} {shape:?}: {y} {want}");
+                }
+                softmax(isa, &Serial, Softmax::Unshifted, shape, &std::vec![100.0; n], &mut y);
+                assert!(y.iter().all(|y| y.is_nan()), "{isa:?} {shape:?}: powers are infinite");
             }
         }
     }

@@ -12,7 +12,7 @@ mod places;
 mod steps;
 
 pub(crate) use builder::Builder;
-pub(crate) use fuse::{Best, Fused, Measure, Product, Term, fuse};
+pub(crate) use fuse::{Best, Fused, Measure, Product, Softmax, Term, fuse};
 pub(crate) use lower::lower;
 pub use names::{Function, MAX_CALLS, Scope};
 

@@ -2,6 +2,7 @@
 
 mod pairwise;
 mod product;
+mod softmax;
 mod sums;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use super::{Binary, Op, Program, Step, Unary};
 use crate::functions::{Aggregator, Fn1, Fn2};
 pub(crate) use pairwise::Measure;
 pub(crate) use product::Product;
+pub(crate) use softmax::Softmax;
 
 /// A step that stands for several. The names are in the table [`FUSIONS`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,6 +24,8 @@ pub(crate) enum Fused {
     BestMatch { measure: Measure, best: Best, length: usize, gathered: Option<Aggregator> },
     /// A product of matrices.
     Product(Product),
+    /// Powers of e over their sum along dimensions of each block.
+    Softmax(Softmax),
     /// The sum of the products of the cells that both operands have.
     SparseDot,
     /// A sum of numbers from the first to the last.
@@ -54,6 +58,7 @@ impl Fused {
             Fused::Vectors(measure) => measure.name(),
             Fused::BestMatch { measure, .. } => measure.best_name(),
             Fused::Product(_) => "matrix product",
+            Fused::Softmax(_) => "softmax",
             Fused::SparseDot => "sparse dot product",
             Fused::WeightedSum(_) => "weighted sum",
         }
@@ -69,9 +74,10 @@ struct Fusion {
 }
 
 /// All of them, those of more steps first.
-const FUSIONS: [Fusion; 5] = [
+const FUSIONS: [Fusion; 6] = [
     Fusion { example: "sum(reduce(sum(qt*dt, x), max, d))", find: pairwise::best_match },
     Fusion { example: "sum(w*matrix, x)", find: product::product },
+    Fusion { example: "softmax(dm, x)", find: softmax::softmax },
     Fusion { example: "sum(v*w)", find: pairwise::vectors },
     Fusion { example: "sum(s*t)", find: sums::sparse_dot },
     Fusion { example: "2*n + a*m + k", find: sums::weighted_sum },

@@ -19,9 +19,9 @@ pub(crate) struct Product {
 
 /// Some dimensions as one: how many places, and the cells from one to the next in two tensors.
 #[derive(Debug, Clone, Copy)]
-struct Run {
-    len: usize,
-    steps: [usize; 2],
+pub(super) struct Run {
+    pub(super) len: usize,
+    pub(super) steps: [usize; 2],
 }
 
 /// `reduce(a*b, sum, k)` of floats without labels, where only dimensions that both have are gone, and no others are common.
@@ -76,7 +76,11 @@ pub(super) fn product(steps: &Steps<'_>, at: usize) -> Option<(Fused, Vec<usize>
 }
 
 /// The dimensions of a type that are wanted as one, if they go on in both types from one to the next.
-fn run(of: &TensorType, other: &TensorType, is_wanted: impl Fn(&str) -> bool) -> Option<Run> {
+pub(super) fn run(
+    of: &TensorType,
+    other: &TensorType,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Option<Run> {
     let steps = |kind: &TensorType, name: &str| {
         let place = kind.indexed().position(|(d, _)| &*d.name == name);
         place.map_or(0, |at| kind.strides()[at])

@@ -2,16 +2,17 @@
 
 mod best_match;
 mod product;
+mod softmax;
 mod sums;
 mod vectors;
 
 use super::column::Column;
-use super::operand::Operand;
+use super::operand::{Blocks, Operand};
 use super::pool::Pool;
-use super::size::TooLarge;
+use super::size::{TooLarge, check};
 use crate::ir::{Fused, Measure, Op, Step};
-use crate::types::CellType;
-use crate::value::Cells;
+use crate::types::{CellType, TensorType};
+use crate::value::{Cells, Label};
 
 /// Runs the same expression on the array of cells of the types that kernels read, which are Vespa's.
 macro_rules! each_kernel_cell {
@@ -29,6 +30,19 @@ macro_rules! each_kernel_cell {
     };
 }
 use each_kernel_cell;
+
+/// Runs the same expression on the array of cells that f32 holds exactly.
+macro_rules! each_float {
+    ($cells:expr, $array:ident => $body:expr) => {
+        match $cells {
+            crate::Cells::Float($array) => $body,
+            crate::Cells::BFloat16($array) => $body,
+            crate::Cells::Int8($array) => $body,
+            _ => debug_assert!(false, "doubles are computed as doubles, and others are not fused"),
+        }
+    };
+}
+use each_float;
 
 /// What a fused step makes of an operand that is the same for all documents, once for the query.
 #[derive(Debug)]
@@ -95,8 +109,44 @@ pub(super) fn compute(
             let operands = (&blocks(0)?, &blocks(1)?);
             product::compute(product, out, operands, rows, prepared, pool)
         }
+        Fused::Softmax(form) => softmax::compute(*form, out, &blocks(0)?, rows, pool),
         Fused::SparseDot => Ok(sums::sparse_dot(&blocks(0)?, &blocks(1)?, rows, pool)),
         Fused::WeightedSum(terms) => Ok(sums::weighted(terms, operands, rows, pool)),
+    }
+}
+
+/// Where the blocks of each row of a result begin, and their labels.
+type Places = (Option<Vec<u32>>, Vec<Label>);
+
+/// The places of a result that has a block for each of `list`, with `size` cells of its own, and the number of all cells.
+fn places(
+    out: &TensorType,
+    list: &Blocks<'_>,
+    rows: usize,
+    size: usize,
+    pool: &mut Pool,
+) -> Result<(Places, usize), TooLarge> {
+    let mut labels = pool.labels();
+    if out.is_dense() {
+        return Ok(((None, labels), check(rows, size)?));
+    }
+    let (mut offsets, mut count) = (pool.offsets(), 0);
+    offsets.push(0);
+    for row in 0..rows {
+        let blocks = list.of_row(row);
+        count += blocks.len();
+        check(count, size)?;
+        labels.extend_from_slice(list.labels(&blocks));
+        offsets.push(count as u32);
+    }
+    Ok(((Some(offsets), labels), count * size))
+}
+
+/// A result of cells at their places.
+fn placed((offsets, labels): Places, rows: usize, cells: Cells<'static>) -> Column<'static> {
+    match offsets {
+        Some(offsets) => Column::sparse(offsets, labels, cells),
+        None => Column::dense(rows, cells),
     }
 }
 

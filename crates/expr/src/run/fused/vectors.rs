@@ -9,11 +9,11 @@ use super::super::column::Column;
 use super::super::numbers::isa;
 use super::super::operand::Blocks;
 use super::super::pool::Pool;
-use super::super::size::{TooLarge, check};
-use super::{Prepared, cells_of, each_kernel_cell};
+use super::super::size::TooLarge;
+use super::{Prepared, cells_of, each_float, each_kernel_cell, placed, places};
 use crate::ir::Measure;
 use crate::types::{CellType, TensorType};
-use crate::value::{Cells, Label};
+use crate::value::Cells;
 
 /// The longest vectors of int8 cells whose dot product is exact in f32: 2^14 each, and whole numbers to 2^24.
 const MAX_EXACT: usize = 1 << 10;
@@ -33,7 +33,7 @@ pub(super) fn compute(
         _ => vector.size,
     };
     let work = Work { list, vector, length, rows };
-    let (offsets, labels, count) = work.frame(out, pool)?;
+    let (at, count) = places(out, list, rows, list.size / length, pool)?;
     let is_double = |blocks: &Blocks<'_>| blocks.cells.cell_type() == CellType::Double;
     let cells = match measure {
         Measure::Hamming => work.hamming(count, out.cell(), pool),
@@ -58,22 +58,7 @@ pub(super) fn compute(
             }
         }
     };
-    Ok(match offsets {
-        Some(offsets) => Column::sparse(offsets, labels, cells),
-        None => Column::dense(rows, cells),
-    })
-}
-
-/// Runs the same expression on the array of cells that f32 holds exactly.
-macro_rules! each_float {
-    ($cells:expr, $array:ident => $body:expr) => {
-        match $cells {
-            Cells::Float($array) => $body,
-            Cells::BFloat16($array) => $body,
-            Cells::Int8($array) => $body,
-            _ => debug_assert!(false, "doubles are measured as doubles, and others not at all"),
-        }
-    };
+    Ok(placed(at, rows, cells))
 }
 
 struct Work<'w> {
@@ -85,29 +70,6 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    /// Offsets and labels of the result, and the number of its cells.
-    fn frame(
-        &self,
-        out: &TensorType,
-        pool: &mut Pool,
-    ) -> Result<(Option<Vec<u32>>, Vec<Label>, usize), TooLarge> {
-        let vectors = self.list.size / self.length;
-        let mut labels = pool.labels();
-        if out.is_dense() {
-            return Ok((None, labels, check(self.rows, vectors)?));
-        }
-        let (mut offsets, mut count) = (pool.offsets(), 0);
-        offsets.push(0);
-        for row in 0..self.rows {
-            let blocks = self.list.of_row(row);
-            count += blocks.len();
-            check(count, vectors)?;
-            labels.extend_from_slice(self.list.labels(&blocks));
-            offsets.push(count as u32);
-        }
-        Ok((Some(offsets), labels, count * vectors))
-    }
-
     /// Calls with the cells of vectors of the list, where the cell of their vector begins, and where their results begin; once
     /// if all lie behind each other and have the same.
     fn each(&self, mut call: impl FnMut(Range<usize>, usize, Range<usize>)) {
