@@ -1,5 +1,7 @@
 //! Values as CBOR (RFC 8949).
 
+use stead_expr::codec::json::to_json;
+
 use super::item::Item;
 
 /// The types of items, in the highest three bits of their first byte.
@@ -28,6 +30,7 @@ pub(super) fn write(item: &Item, out: &mut Vec<u8>) {
             out.extend(number.to_be_bytes());
         }
         Item::Text(text) => write_text(text, out),
+        Item::Tensor(value, form) => write(&Item::from(to_json(value, *form)), out),
         Item::List(list) => {
             head(LIST, list.len() as u64, out);
             list.iter().for_each(|item| write(item, out));

@@ -1,6 +1,8 @@
 //! A tree of values that JSON and CBOR both have.
 
 use serde_json::Value as Json;
+use stead_expr::Value;
+use stead_expr::codec::json::Form;
 
 /// A value. Members of maps stay in their order.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +15,8 @@ pub enum Item {
     /// A number of 32 bits, which is written with as few digits as it needs.
     Float(f32),
     Text(String),
+    /// A tensor in a form of JSON.
+    Tensor(Value, Form),
     List(Vec<Item>),
     Map(Vec<(String, Item)>),
 }

@@ -1,7 +1,6 @@
 //! Values as JSON.
 
-use std::fmt::Arguments;
-use std::io::Write;
+use stead_expr::codec::json::{write_f32, write_f64, write_json, write_text, write_whole};
 
 use super::item::Item;
 
@@ -10,9 +9,12 @@ pub(super) fn write(item: &Item, out: &mut Vec<u8>) {
     match item {
         Item::Null => out.extend(b"null"),
         Item::Bool(value) => out.extend(value.to_string().bytes()),
-        Item::Integer(number) => write_digits(out, format_args!("{number}")),
-        Item::Number(number) => write_number(*number, out, format_args!("{number:?}")),
-        Item::Float(number) => write_number(f64::from(*number), out, format_args!("{number:?}")),
+        Item::Integer(number) => write_whole(number, out),
+        Item::Number(number) => write_number(*number, out, |out| write_f64(*number, out)),
+        Item::Float(number) => {
+            write_number(f64::from(*number), out, |out| write_f32(*number, out));
+        }
+        Item::Tensor(value, form) => write_json(value, *form, out),
         Item::Text(text) => write_text(text, out),
         Item::List(list) => {
             out.push(b'[');
@@ -39,39 +41,14 @@ pub(super) fn write(item: &Item, out: &mut Vec<u8>) {
     }
 }
 
-fn write_digits(out: &mut Vec<u8>, digits: Arguments<'_>) {
-    // Memory takes all that is written to it.
-    let _ = out.write_fmt(digits);
-}
-
-fn write_number(number: f64, out: &mut Vec<u8>, digits: Arguments<'_>) {
+/// A number of which JSON has the digits, or the text for it.
+fn write_number(number: f64, out: &mut Vec<u8>, digits: impl FnOnce(&mut Vec<u8>)) {
     match number.is_finite() {
-        true => write_digits(out, digits),
+        true => digits(out),
         false if number.is_nan() => out.extend(b"\"NaN\""),
         false if number > 0.0 => out.extend(b"\"Infinity\""),
         false => out.extend(b"\"-Infinity\""),
     }
-}
-
-fn write_text(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    // What stands as it is, up to the next byte that does not, is copied at once.
-    let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..0x20)) {
-        let (plain, behind) = rest.split_at(at);
-        out.extend_from_slice(plain);
-        match behind[0] {
-            b'"' => out.extend(b"\\\""),
-            b'\\' => out.extend(b"\\\\"),
-            b'\n' => out.extend(b"\\n"),
-            b'\r' => out.extend(b"\\r"),
-            b'\t' => out.extend(b"\\t"),
-            control => write_digits(out, format_args!("\\u{control:04x}")),
-        }
-        rest = &behind[1..];
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use stead_expr::codec::json::{Form, to_json};
+use stead_expr::codec::json::Form;
 use stead_store::{DataType, DocumentType, FieldValue, Position};
 
 use super::item::Item;
@@ -49,7 +49,7 @@ pub fn item_of(
             (!value.is_empty()).then(|| Item::Text(STANDARD.encode(value)))
         }
         (FieldValue::Position(place), _) => Some(position(*place)),
-        (FieldValue::Tensor(value), _) => Some(Item::from(to_json(value, form))),
+        (FieldValue::Tensor(value), _) => Some(Item::Tensor(value.clone(), form)),
         (FieldValue::Array(list), DataType::Array(of)) if !list.is_empty() => {
             Some(Item::List(list.iter().map(|value| inner(value, of)).collect()))
         }

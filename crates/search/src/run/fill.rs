@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use stead_expr::Value;
 use stead_expr::codec::binary::decode;
-use stead_expr::codec::json::{Form, to_json};
+use stead_expr::codec::json::Form;
 use stead_store::{AttributeView, DataType};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -113,6 +113,6 @@ fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[&str], hit: &Partia
 fn feature_item(value: &Value, form: Form) -> Item {
     match value.as_double() {
         Some(number) => Item::Number(number),
-        None => Item::from(to_json(value, form)),
+        None => Item::Tensor(value.clone(), form),
     }
 }

@@ -12,9 +12,11 @@
 mod blocks;
 mod read;
 mod sizes;
+mod text;
 mod write;
 
 pub use read::{JsonError, from_json};
+pub use text::{write_f32, write_f64, write_json, write_text, write_whole};
 pub use write::{Form, to_json};
 
 #[cfg(test)]

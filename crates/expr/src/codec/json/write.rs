@@ -42,8 +42,9 @@ impl Form {
 #[must_use]
 pub fn to_json(value: &Value, form: Form) -> Json {
     let kind = value.kind();
-    let (key, cells) = match form {
-        Form::Long | Form::LongValue => ("cells", addressed_cells(value)),
+    let key = named(value, form);
+    let cells = match form {
+        Form::Long | Form::LongValue => addressed_cells(value),
         _ => short(value, matches!(form, Form::Hex | Form::HexValue)),
     };
     if matches!(form, Form::ShortValue | Form::LongValue | Form::HexValue) {
@@ -53,39 +54,45 @@ pub fn to_json(value: &Value, form: Form) -> Json {
     json!({"type": name, key: cells})
 }
 
-/// The shortest form and the word for it.
-fn short(value: &Value, is_hex: bool) -> (&'static str, Json) {
+/// The word for the form of a tensor.
+pub(super) fn named(value: &Value, form: Form) -> &'static str {
+    let is_mixed = value.kind().indexed().next().is_some();
+    match (form, value.kind().mapped_count()) {
+        (Form::Long | Form::LongValue, _) => "cells",
+        (_, 0) => "values",
+        (_, _) if is_mixed => "blocks",
+        _ => "cells",
+    }
+}
+
+/// The shortest form.
+fn short(value: &Value, is_hex: bool) -> Json {
     let kind = value.kind();
     let mapped = kind.mapped_count();
     let is_mixed = kind.indexed().next().is_some();
-    let cells = |at: usize| if is_hex { digits(value, at) } else { block(value, at) };
+    let cells = |at: usize| if is_hex { digits(value, at).into() } else { block(value, at) };
     if mapped == 0 {
-        return ("values", cells(0));
+        return cells(0);
     }
     let label = |at: usize| value.labels()[at].text();
     match (mapped, is_mixed) {
-        (1, false) => (
-            "cells",
-            value
-                .in_order_of_texts()
-                .into_iter()
-                .map(|at| (label(at), cell(value, at)))
-                .collect::<Map<_, _>>()
-                .into(),
-        ),
-        (1, true) => (
-            "blocks",
-            value
-                .in_order_of_texts()
-                .into_iter()
-                .map(|at| (label(at), cells(at)))
-                .collect::<Map<_, _>>()
-                .into(),
-        ),
-        (_, false) => ("cells", addressed_cells(value)),
+        (1, false) => value
+            .in_order_of_texts()
+            .into_iter()
+            .map(|at| (label(at), cell(value, at)))
+            .collect::<Map<_, _>>()
+            .into(),
+        (1, true) => value
+            .in_order_of_texts()
+            .into_iter()
+            .map(|at| (label(at), cells(at)))
+            .collect::<Map<_, _>>()
+            .into(),
+        (_, false) => addressed_cells(value),
         (_, true) => {
-            let one = |at: usize| json!({"address": address(value, at, None), "values": cells(at)});
-            ("blocks", value.in_order_of_texts().into_iter().map(one).collect::<Vec<_>>().into())
+            let place = |at: usize| object(address(value, at, None));
+            let one = |at: usize| json!({"address": place(at), "values": cells(at)});
+            value.in_order_of_texts().into_iter().map(one).collect::<Vec<_>>().into()
         }
     }
 }
@@ -120,7 +127,8 @@ fn block(value: &Value, at: usize) -> Json {
     list.into()
 }
 
-fn digits(value: &Value, at: usize) -> Json {
+/// The cells of a block as hexadecimal digits.
+pub(super) fn digits(value: &Value, at: usize) -> String {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
     let size = value.kind().block_size();
@@ -132,22 +140,31 @@ fn digits(value: &Value, at: usize) -> Json {
             text.push(DIGITS[usize::from(byte & 15)]);
         }
     });
-    text.into()
+    text
 }
 
 fn addressed_cells(value: &Value) -> Json {
     let size = value.kind().block_size();
-    let one = |at: usize| json!({"address": address(value, at / size, Some(at % size)), "value": cell(value, at)});
+    let place = |at: usize| object(address(value, at / size, Some(at % size)));
+    let one = |at: usize| json!({"address": place(at), "value": cell(value, at)});
     let cells = |block: usize| block * size..(block + 1) * size;
     value.in_order_of_texts().into_iter().flat_map(cells).map(one).collect::<Vec<_>>().into()
 }
 
-/// The labels of a block, and the indices of a cell in it.
-fn address(value: &Value, block: usize, cell: Option<usize>) -> Json {
+fn object(address: Vec<(&str, String)>) -> Json {
+    address
+        .into_iter()
+        .map(|(name, place)| (name.to_owned(), place.into()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// The labels of a block, and the indices of a cell in it, by the names of the dimensions.
+pub(super) fn address(value: &Value, block: usize, cell: Option<usize>) -> Vec<(&str, String)> {
     let kind = value.kind();
     let mut labels = value.labels()[block * kind.mapped_count()..].iter().copied().map(Label::text);
     let mut strides = kind.strides().into_iter();
-    let mut map = Map::new();
+    let mut places = Vec::new();
     for dimension in kind.dimensions() {
         let place = match dimension.size() {
             None => labels.next(),
@@ -157,8 +174,8 @@ fn address(value: &Value, block: usize, cell: Option<usize>) -> Json {
             }
         };
         if let Some(place) = place {
-            map.insert(dimension.name.to_string(), place.into());
+            places.push((&*dimension.name, place));
         }
     }
-    map.into()
+    places
 }
