@@ -32,5 +32,6 @@ pub use means::Means;
 pub(crate) use means::Ranges;
 pub use phases::{Lists, Wanted};
 pub use plan::RankPlan;
+pub(crate) use query::parameter_text;
 pub use query::{PhaseOverride, RankQuery};
 pub use ranking::{RankOptions, Ranked};

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use stead_expr::codec::json::{Form, from_json, to_json};
 use stead_expr::{Reason, TensorType, Value, compile, text_number};
 
 use super::error::RankError;
 use super::limit::LimitOverride;
-use crate::yql::{self, Neighbor};
-
-/// The deepest that parameters nest: `ranking.features.query(x)` has three levels.
-const MAX_DEPTH: usize = 8;
+use crate::yql::Neighbor;
 
 /// The parameters of a query that ranking reads.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,102 +56,12 @@ pub struct PhaseOverride {
     pub drop_limit: Option<f64>,
 }
 
-/// The objects whose members are values of `query(name)`; `inputs` is a name of our own.
-const INPUTS: [&str; 4] = ["input", "inputs", "ranking.features", "rankfeature"];
-
 impl RankQuery {
-    /// A query from JSON: parameters by their names, with dots or as objects within objects.
-    ///
-    /// # Errors
-    /// When it is no object, or a parameter is not what it should be.
-    pub fn from_json(json: &Json) -> Result<RankQuery, RankError> {
-        let Json::Object(object) = json else {
-            return Err(RankError::Query(format!("expected a query as an object, found {json}")));
-        };
-        let mut query = RankQuery::default();
-        query.object("", object, 0)?;
-        Ok(query)
-    }
-
-    fn object(
-        &mut self,
-        prefix: &str,
-        object: &Map<String, Json>,
-        depth: usize,
-    ) -> Result<(), RankError> {
-        if depth == MAX_DEPTH {
-            return Err(RankError::Query(format!("{prefix}: parameters nest too deep")));
-        }
-        for (key, json) in object {
-            let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-            self.parameter(&name, json, depth)?;
-        }
-        Ok(())
-    }
-
-    fn parameter(&mut self, name: &str, json: &Json, depth: usize) -> Result<(), RankError> {
-        for group in INPUTS {
-            if let Some(rest) = name.strip_prefix(group).and_then(|r| r.strip_prefix('.')) {
-                let rest =
-                    rest.strip_prefix("query(").and_then(|r| r.strip_suffix(')')).unwrap_or(rest);
-                self.inputs.insert(rest.to_owned(), json.clone());
-                return Ok(());
-            }
-        }
-        for group in ["ranking.properties.", "rankproperty."] {
-            if let Some(rest) = name.strip_prefix(group) {
-                self.properties.insert(rest.to_owned(), json.clone());
-                return Ok(());
-            }
-        }
-        if let Json::Object(object) = json {
-            return self.object(name, object, depth + 1);
-        }
-        match name {
-            "id" => self.id = Some(text(json)),
-            "ranking" | "ranking.profile" => self.profile = Some(text(json)),
-            "yql" => {
-                let statement = yql::parse(&text(json));
-                let statement = statement.map_err(|e| RankError::Query(format!("yql {e}")))?;
-                self.neighbors = statement.neighbors();
-                if self.neighbors.is_empty() {
-                    self.unread.push(name.to_owned());
-                }
-            }
-            "hits" | "count" => self.hits = Some(count(name, json)?),
-            "ranking.keepRankCount" => self.keep_rank_count = Some(count(name, json)?),
-            "ranking.rankScoreDropLimit" => self.drop_limit = Some(number(name, json)?),
-            "ranking.listFeatures" | "rankfeatures" => {
-                self.list_features = match json {
-                    Json::Bool(value) => *value,
-                    Json::String(text) => text == "true" || text == "1",
-                    other => {
-                        let text = format!("{name}: expected true or false, found {other}");
-                        return Err(RankError::Query(text));
-                    }
-                };
-            }
-            "ranking.rerankCount" | "ranking.secondPhase.rerankCount" => {
-                self.second_phase.rerank_count = Some(count(name, json)?);
-            }
-            "ranking.secondPhase.rankScoreDropLimit" => {
-                self.second_phase.drop_limit = Some(number(name, json)?);
-            }
-            "ranking.globalPhase.rerankCount" => {
-                self.global_phase.rerank_count = Some(count(name, json)?);
-            }
-            "ranking.globalPhase.rankScoreDropLimit" => {
-                self.global_phase.drop_limit = Some(number(name, json)?);
-            }
-            other => self.unread.push(other.to_owned()),
-        }
-        Ok(())
-    }
-
     /// A value as a text, as it would stand in the parameters of a request: a property of this name, or an input.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
-        let found = || self.properties.get(name).or_else(|| self.inputs.get(name)).map(text);
+        let found =
+            || self.properties.get(name).or_else(|| self.inputs.get(name)).map(parameter_text);
         self.values.get(name).map(ToString::to_string).or_else(found)
     }
 
@@ -175,29 +82,12 @@ impl RankQuery {
     }
 }
 
-fn text(json: &Json) -> String {
+/// A value as it would stand in the parameters of a request.
+pub(crate) fn parameter_text(json: &Json) -> String {
     match json {
         Json::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn count(name: &str, json: &Json) -> Result<usize, RankError> {
-    let found = match json {
-        Json::Number(number) => number.as_u64().and_then(|n| usize::try_from(n).ok()),
-        Json::String(text) => text.parse().ok(),
-        _ => None,
-    };
-    found.ok_or_else(|| RankError::Query(format!("{name}: expected a whole number, found {json}")))
-}
-
-fn number(name: &str, json: &Json) -> Result<f64, RankError> {
-    let found = match json {
-        Json::Number(number) => number.as_f64(),
-        Json::String(text) => text.parse().ok(),
-        _ => None,
-    };
-    found.ok_or_else(|| RankError::Query(format!("{name}: expected a number, found {json}")))
 }
 
 /// The value of an input: a number, a tensor in one of the forms of JSON, or a literal in a text.

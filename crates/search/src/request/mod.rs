@@ -4,6 +4,7 @@
 //! against it.
 
 mod body;
+mod offline;
 mod profiles;
 mod read;
 mod table;

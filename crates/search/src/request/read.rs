@@ -1,6 +1,7 @@
 //! What the parameters of a request say.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -87,7 +88,7 @@ impl SearchRequest {
         for (name, value) in values.iter() {
             check(name, value, &mut warnings)?;
         }
-        let read = Read { values: &values };
+        let read = Read::new(&values);
         let Some(yql) = read.text("yql") else {
             return Err(SearchError {
                 code: crate::query::SearchCode::NullQuery,
@@ -158,15 +159,7 @@ fn check(name: &str, value: &str, warnings: &mut Vec<String>) -> Result<(), Sear
     if !row.default.is_empty() && value.eq_ignore_ascii_case(row.default) {
         return Ok(());
     }
-    let fits = match row.kind {
-        Kind::Text => true,
-        Kind::Count => value.trim().parse::<u32>().is_ok(),
-        Kind::Number => value.trim().parse().is_ok_and(|n: f64| n.is_finite()),
-        Kind::Bool => matches!(value, "true" | "false" | "1" | "0"),
-        Kind::Time => milliseconds(value).is_some(),
-        Kind::Choice(words) => words.contains(&value),
-    };
-    if !fits {
+    if !fits(row.kind, value) {
         let expected = match row.kind {
             Kind::Count if matches!(row.name, "hits" | "offset") && value.starts_with('-') => {
                 let text = format!("'{}' must be a positive number, not {value:.40}", row.name);
@@ -195,6 +188,18 @@ fn check(name: &str, value: &str, warnings: &mut Vec<String>) -> Result<(), Sear
     }
 }
 
+/// Whether a value is of a type.
+pub(super) fn fits(kind: Kind, value: &str) -> bool {
+    match kind {
+        Kind::Text => true,
+        Kind::Count => value.trim().parse::<u32>().is_ok(),
+        Kind::Number => value.trim().parse().is_ok_and(|n: f64| n.is_finite()),
+        Kind::Bool => matches!(value, "true" | "false" | "1" | "0"),
+        Kind::Time => milliseconds(value).is_some(),
+        Kind::Choice(words) => words.contains(&value),
+    }
+}
+
 fn wrong(name: &str, value: &str, expected: &str) -> SearchError {
     SearchError::parameter(format!("Could not set '{name}' to '{value:.60}': expected {expected}"))
 }
@@ -212,38 +217,56 @@ fn milliseconds(text: &str) -> Option<f64> {
 }
 
 /// Values by their types; that they fit is known.
-struct Read<'r> {
+pub(super) struct Read<'r> {
     values: &'r Values,
+    /// The names that were asked for.
+    asked: RefCell<BTreeSet<&'static str>>,
 }
 
-impl Read<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        self.values.get(name).map(str::to_owned)
+impl<'r> Read<'r> {
+    pub(super) fn new(values: &'r Values) -> Read<'r> {
+        Read { values, asked: RefCell::default() }
     }
 
-    fn list(&self, name: &str) -> Vec<String> {
-        let text = self.values.get(name).unwrap_or_default();
+    /// The names of values that nobody has asked for.
+    pub(super) fn unread(&self) -> impl Iterator<Item = &'r str> {
+        let asked = self.asked.borrow().clone();
+        self.values.iter().map(|(name, _)| name).filter(move |name| !asked.contains(name))
+    }
+
+    fn get(&self, name: &'static str) -> Option<&'r str> {
+        self.asked.borrow_mut().insert(name);
+        self.values.get(name)
+    }
+
+    fn text(&self, name: &'static str) -> Option<String> {
+        self.get(name).map(str::to_owned)
+    }
+
+    fn list(&self, name: &'static str) -> Vec<String> {
+        let text = self.get(name).unwrap_or_default();
         text.split([',', ' ']).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect()
     }
 
-    fn count(&self, name: &str) -> Result<Option<usize>, SearchError> {
-        let Some(text) = self.values.get(name) else { return Ok(None) };
+    pub(super) fn count(&self, name: &'static str) -> Result<Option<usize>, SearchError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
         let number = text.trim().parse().map_err(|_| wrong(name, text, "a whole number from 0"));
         number.map(Some)
     }
 
-    fn number(&self, name: &str) -> Result<Option<f64>, SearchError> {
-        let Some(text) = self.values.get(name) else { return Ok(None) };
+    fn number(&self, name: &'static str) -> Result<Option<f64>, SearchError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
         text.trim().parse().map(Some).map_err(|_| wrong(name, text, "a number"))
     }
 
-    fn time(&self, name: &str) -> Result<Duration, SearchError> {
-        let text = self.values.get(name).unwrap_or("0.5");
+    fn time(&self, name: &'static str) -> Result<Duration, SearchError> {
+        let text = self.get(name).unwrap_or("0.5");
         let time = milliseconds(text).map(|ms| Duration::from_secs_f64(ms / 1000.0));
         time.ok_or_else(|| wrong(name, text, "a time such as 0.5, 500ms or 2s"))
     }
 
-    fn rank(&self) -> Result<RankQuery, SearchError> {
+    /// What ranking reads.
+    pub(super) fn rank(&self) -> Result<RankQuery, SearchError> {
         let (mut inputs, mut properties) = (BTreeMap::new(), BTreeMap::new());
         for (name, value) in self.values.iter() {
             if let Some(name) = name.strip_prefix("ranking.features.") {

@@ -11,6 +11,7 @@ fn parameters_are_found_in_every_form() {
         json!({"inputs": {"a": 1}, "ranking": {"profile": "p"}, "hits": 3}),
         json!({"ranking": {"profile": "p", "features": {"query(a)": 1}}, "hits": 3}),
         json!({"ranking.features.query(a)": 1, "ranking": {"profile": "p"}, "count": 3}),
+        json!({"RankFeature": {"query(a)": 1}, "Ranking.Profile": "p", "HITS": 3}),
     ] {
         let query = RankQuery::from_json(&body).unwrap();
         assert_eq!(query.inputs.get("a"), Some(&json!(1)), "{body}");
@@ -18,7 +19,7 @@ fn parameters_are_found_in_every_form() {
         assert!(query.unread.is_empty(), "{body}");
     }
     let query = RankQuery::from_json(&json!({
-        "id": 7, "yql": "select * from d where true", "model": {"locale": "en"},
+        "id": 7, "yql": "select * from d where true", "model": {"locale": "en"}, "rankfeatures": true,
         "ranking": {"keepRankCount": 5, "rankScoreDropLimit": -1.5, "properties": {"x.y": "[a b]"},
                     "secondPhase": {"rerankCount": 2, "rankScoreDropLimit": 0},
                     "globalPhase": {"rerankCount": 1}},
@@ -29,7 +30,13 @@ fn parameters_are_found_in_every_form() {
         (query.second_phase.rerank_count, query.second_phase.drop_limit),
         (Some(2), Some(0.0))
     );
-    assert_eq!(query.global_phase.rerank_count, Some(1));
+    assert_eq!((query.global_phase.rerank_count, query.list_features), (Some(1), true));
+    // What is about finding documents has no effect here, and is told.
+    let unread =
+        json!({"ranking": {"matchPhase": {"maxHits": 7}, "totalKeepRankCount": 3}, "offset": 1});
+    let unread = RankQuery::from_json(&unread).unwrap();
+    assert_eq!(unread.keep_rank_count, Some(3));
+    assert_eq!(unread.unread, ["offset", "ranking.matchPhase.maxHits"]);
     assert_eq!(query.text("x.y").as_deref(), Some("[a b]"));
     assert_eq!(
         (query.id.as_deref(), query.unread),
