@@ -186,7 +186,7 @@ fn texts(document: &Json, field: &str) -> Vec<String> {
         Json::Array(list) => list.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
         Json::Object(set) => set.keys().cloned().collect(),
         Json::String(text) => vec![text.clone()],
-        _ if ["t", "c"].contains(&field) => vec![String::new()],
+        _ if ["t", "c", "pt"].contains(&field) => vec![String::new()],
         _ => Vec::new(),
     }
 }

@@ -70,6 +70,37 @@ impl Chance {
         Json::Object(fields)
     }
 
+    /// A parent of documents.
+    pub fn parent(&mut self) -> Json {
+        let mut fields = serde_json::Map::new();
+        for field in ["n", "t", "nums"] {
+            let value = match field {
+                _ if self.below(5) == 0 => continue,
+                "n" => json!(self.number()),
+                "t" => json!(self.word()),
+                _ => json!(self.list(3, Chance::number)),
+            };
+            fields.insert(field.to_owned(), value);
+        }
+        Json::Object(fields)
+    }
+
+    /// A document as it is fed, with one of some parents, one that is not there, or none; and with what it imports.
+    pub fn child(&mut self, parents: &[Json]) -> (Json, Json) {
+        let mut fed = self.document();
+        let number = self.below(parents.len() + 4);
+        if number < parents.len() + 2 {
+            fed["parent"] = json!(format!("id:m:g::{number}"));
+        }
+        let mut whole = fed.clone();
+        for field in ["n", "t", "nums"] {
+            if let Some(value) = parents.get(number).and_then(|parent| parent.get(field)) {
+                whole[format!("p{field}")] = value.clone();
+            }
+        }
+        (fed, whole)
+    }
+
     /// A question with so many levels at most.
     pub fn ask(&mut self, depth: usize) -> Ask {
         if depth > 0 && self.below(2) == 0 {
@@ -82,7 +113,7 @@ impl Chance {
                 _ => Ask::Not(Box::new(self.ask(depth - 1))),
             };
         }
-        const NUMBERS: [&str; 6] = ["n", "y", "l", "x", "f", "nums"];
+        const NUMBERS: [&str; 8] = ["n", "y", "l", "x", "f", "nums", "pn", "pnums"];
         match self.below(14) {
             0 => self.of(&[Ask::All, Ask::Nothing].each_ref()).clone(),
             1 => Ask::Rank(Box::new(self.ask(0)), Box::new(self.ask(0))),
@@ -104,23 +135,23 @@ impl Chance {
             6 => Ask::Flag(self.below(2) == 0),
             7 => {
                 let count = self.of(&[1, 3, 12]);
-                let field = self.of(&["n", "y", "l", "nums"]);
+                let field = self.of(&["n", "y", "l", "nums", "pn", "pnums"]);
                 Ask::OneOfNumbers(field, (0..count).map(|_| self.number()).collect())
             }
             8 => {
-                let field = self.of(&["t", "c", "tags", "w"]);
+                let field = self.of(&["t", "c", "tags", "w", "pt"]);
                 Ask::OneOfTexts(field, vec![self.word(), self.word()])
             }
             9 => {
                 let (field, how) =
-                    (self.of(&["t", "c", "tags", "w"]), self.of(&["is", "prefix", "fuzzy"]));
+                    (self.of(&["t", "c", "tags", "w", "pt"]), self.of(&["is", "prefix", "fuzzy"]));
                 Ask::Text(field, how, self.word())
             }
             10 => match self.below(2) {
                 0 => Ask::Text("c", "substring", self.word()),
                 _ => Ask::Text("t", "regex", format!("{}.*", self.word())),
             },
-            11 => Ask::Set(self.of(&["t", "tags", "w"]), vec![self.word(), self.word()]),
+            11 => Ask::Set(self.of(&["t", "tags", "w", "pt"]), vec![self.word(), self.word()]),
             12 => {
                 let tokens =
                     vec![("a".to_owned(), self.number()), ("ba".to_owned(), self.number())];
