@@ -1,12 +1,13 @@
 //! A program that stores documents and ranks them, without a server: `cargo run -p stead-node --example documents [FOLDER]`.
 #![allow(clippy::print_stdout)] // an example speaks on stdout
 
-use stead_app::package::PackageFiles;
-use stead_node::{Embedded, Error};
+use stead_app::package::{PackageError, PackageFiles};
+use stead_node::Embedded;
 use stead_search::result::render;
 use stead_store::{FieldValue, Selection};
 
-const SERVICES: &str = r#"<services version="1.0">
+/// A container that is asked, and a content cluster of one type of documents.
+pub const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0"><search/></container>
   <content id="music" version="1.0"><documents><document type="music" mode="index"/></documents></content>
 </services>"#;
@@ -23,8 +24,7 @@ const SCHEMA: &str = "schema music {
 }";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let package =
-        PackageFiles::from_texts([("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)])?;
+    let package = package()?;
     let node = match std::env::args().nth(1) {
         // What was fed before is there again.
         Some(folder) => {
@@ -34,7 +34,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         None => Embedded::in_memory(&package)?,
     };
+    println!("{}", run(&node)?);
+    Ok(())
+}
 
+/// The application.
+pub fn package() -> Result<PackageFiles, PackageError> {
+    PackageFiles::from_texts([("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)])
+}
+
+/// Feeds, reads, visits and ranks; returns the result of the search.
+pub fn run(node: &Embedded) -> Result<String, Box<dyn std::error::Error>> {
     // Each is durable, and in the next search, when the call returns.
     for (name, title, taste) in [("1", "Blue", [1, 0]), ("2", "Hejira", [0, 1])] {
         let put = format!(
@@ -54,17 +64,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         true
     })?;
 
-    let (result, format) = search(&node)?;
-    println!("{}", String::from_utf8_lossy(&render(&result, format)));
-    Ok(())
-}
-
-fn search(
-    node: &Embedded,
-) -> Result<(stead_search::result::SearchResult, stead_search::request::Format), Error> {
-    node.search_wait(&[
+    let (result, format) = node.search_wait(&[
         ("yql", "select * from music where true"),
         ("ranking", "taste"),
         ("input.query(user)", "[0.2, 0.8]"),
-    ])
+    ])?;
+    Ok(String::from_utf8_lossy(&render(&result, format)).into_owned())
 }

@@ -1,14 +1,13 @@
 //! Documents through the Rust API, in memory and below a folder.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
+#[allow(dead_code)] // it is a program
+#[path = "../examples/documents.rs"]
+mod example;
+
 use stead_app::package::PackageFiles;
 use stead_node::{Code, Embedded};
 use stead_store::{FieldValue, Outcome, Selection};
-
-const SERVICES: &str = r#"<services version="1.0">
-  <container id="front" version="1.0"><search/></container>
-  <content id="music" version="1.0"><documents><document type="music" mode="index"/></documents></content>
-</services>"#;
 
 const SCHEMA: &str = "schema music {
   document music {
@@ -18,7 +17,8 @@ const SCHEMA: &str = "schema music {
 }";
 
 fn package(schema: &str) -> PackageFiles {
-    PackageFiles::from_texts([("services.xml", SERVICES), ("schemas/music.sd", schema)]).unwrap()
+    PackageFiles::from_texts([("services.xml", example::SERVICES), ("schemas/music.sd", schema)])
+        .unwrap()
 }
 
 fn put(at: usize) -> String {
@@ -87,4 +87,12 @@ fn documents_below_a_folder_are_there_again() {
     let node = Embedded::open(folder.path()).unwrap();
     let found = node.document("id:ns:music::1").unwrap().unwrap();
     assert_eq!(found.field("year"), Some(&FieldValue::Integer(101)));
+}
+
+#[test]
+fn the_example_ranks_what_it_fed() {
+    let node = Embedded::in_memory(&example::package().unwrap()).unwrap();
+    let result = example::run(&node).unwrap();
+    let places = ["Hejira", "Ladies"].map(|title| result.find(title).unwrap());
+    assert!(places[0] < places[1], "{result}");
 }
