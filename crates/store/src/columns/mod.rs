@@ -6,6 +6,7 @@ mod number_column;
 mod numbers;
 mod pieces;
 mod postings;
+mod stamps;
 mod tensors;
 mod texts;
 

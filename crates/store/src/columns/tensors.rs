@@ -6,6 +6,7 @@ use std::sync::Arc;
 use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value, each_cell};
 
 use super::bytes::{copy, list};
+use super::stamps::Stamps;
 use crate::body;
 use crate::live::Bits;
 
@@ -19,6 +20,8 @@ pub struct TensorColumn {
     mapped: Option<Mapped>,
     /// The rows without a tensor, of dense types: their cells are zeros, which are values too.
     absent: Bits,
+    /// Of dense types.
+    stamps: Stamps,
 }
 
 /// What tensors with labels have beside their cells.
@@ -37,7 +40,7 @@ impl TensorColumn {
         let none = || Mapped { offsets: vec![0], labels: Vec::new(), held: Vec::new() };
         let mapped = (!kind.is_dense()).then(none);
         let (cells, absent) = (Cells::zeros(kind.cell(), 0), Bits::default());
-        TensorColumn { cells, kind, rows: 0, mapped, absent }
+        TensorColumn { cells, kind, rows: 0, mapped, absent, stamps: Stamps::default() }
     }
 
     /// So many tensors of a dense type from their `len` [bytes](TensorColumn::write), which `fill` writes. `None` if they are none.
@@ -59,7 +62,8 @@ impl TensorColumn {
             cells.to_mut().truncate(count);
         });
         let Some(absent) = Bits::from_words(words, rows) else { return Ok(None) };
-        Ok(Some(TensorColumn { kind: kind.clone(), rows, cells, mapped: None, absent }))
+        let (kind, stamps) = (kind.clone(), Stamps::new(rows));
+        Ok(Some(TensorColumn { kind, rows, cells, mapped: None, absent, stamps }))
     }
 
     /// Tensors of a type with mapped dimensions: the block with which each begins, and the number of all; the labels of all blocks; the
@@ -88,8 +92,8 @@ impl TensorColumn {
         };
         let held = (0..rows).map(of).collect();
         let mapped = Some(Mapped { labels: all.to_vec(), held, offsets });
-        let absent = Bits::default();
-        Some(TensorColumn { kind: kind.clone(), rows, cells, mapped, absent })
+        let (absent, stamps) = (Bits::default(), Stamps::default());
+        Some(TensorColumn { kind: kind.clone(), rows, cells, mapped, absent, stamps })
     }
 
     /// Adds the bytes of the [column](super::bytes).
@@ -129,6 +133,7 @@ impl TensorColumn {
                 Some(_) => self.absent.remove(row),
                 None => self.absent.insert(row),
             };
+            self.stamps.renew(row);
         }
         let (blocks, count) = match &mut self.mapped {
             None if is_new => (row..row, 1),
@@ -152,14 +157,16 @@ impl TensorColumn {
 
     /// The same column in memory for at least `room` tensors.
     pub(super) fn copied(&self, room: usize) -> TensorColumn {
-        let room = if self.mapped.is_none() { room * self.kind.block_size() } else { 0 };
-        let (kind, cells) = (self.kind.clone(), self.cells.copied(room));
+        let room = if self.mapped.is_none() { room } else { 0 };
+        let cells = self.cells.copied(room * self.kind.block_size());
+        let (kind, rows, stamps) = (self.kind.clone(), self.rows, self.stamps.copied(room));
         let (mapped, absent) = (self.mapped.clone(), self.absent.clone());
-        TensorColumn { kind, rows: self.rows, cells, mapped, absent }
+        TensorColumn { kind, rows, cells, mapped, absent, stamps }
     }
 
     pub(super) fn shrink(&mut self) {
         self.cells.shrink();
+        self.stamps.shrink();
         if let Some(mapped) = &mut self.mapped {
             mapped.offsets.shrink_to_fit();
             mapped.labels.shrink_to_fit();
@@ -174,13 +181,21 @@ impl TensorColumn {
                 + size_of::<usize>() * mapped.held.capacity()
                 + held.sum::<usize>()
         });
-        self.cells.len() * self.kind.cell().size() + mapped + size_of_val(self.absent.words())
+        let beside = mapped + size_of_val(self.absent.words()) + self.stamps.memory();
+        self.cells.len() * self.kind.cell().size() + beside
     }
 
     /// The documents without a tensor, of dense types; tensors of others have no labels then.
     #[must_use]
     pub fn absent(&self) -> &Bits {
         &self.absent
+    }
+
+    /// A number that the tensor of a document has of all tensors that were ever put, and keeps until another is put in its place;
+    /// so what was computed of one is known to be that of this one. Nothing for types with mapped dimensions.
+    #[must_use]
+    pub fn stamp(&self, row: usize) -> Option<u64> {
+        self.stamps.get(row)
     }
 
     /// The tensor of a document; zeros where a dense one is absent.
@@ -300,7 +315,10 @@ mod tests {
         assert_eq!(column.value(1), Some(values[2].clone()));
         assert_eq!(column.value(2), None);
         // Zeros that were put are a value.
+        let stamp = column.stamp(0);
         column.set(0, Some(&values[2]));
+        assert!(column.stamp(0).is_some() && column.stamp(0) != stamp);
+        assert_eq!((column.copied(9).stamp(0), column.stamp(2)), (column.stamp(0), None));
         assert_eq!(column.absent().iter().collect::<Vec<_>>(), [1]);
         assert_eq!(column.copied(9).absent(), column.absent());
     }
