@@ -1,7 +1,7 @@
 //! A model: a graph after the passes that do not depend on shapes.
 
 use crate::error::LoadError;
-use crate::hoist::{self, Hoist};
+use crate::hoist::{self, Hoist, Piece};
 use crate::ir::{Ir, ValueId, lower};
 use crate::lift::{self, Lift, Lifted, LiftedState, Unlifted};
 use crate::passes::{self, PassReport};
@@ -77,16 +77,17 @@ pub struct Model {
     lifted: Lifted,
 }
 
-/// A model in two parts.
+/// A model in parts.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// What depends on the inputs of the query only; nothing if that would be no work. Its outputs are the last
-    /// [`Parts::carried`] inputs of the rest, in the same order.
+    /// What depends on the inputs of the query only; nothing if that would be no work. The rest has an input for each of its
+    /// outputs, behind those of the model.
     pub query: Option<Model>,
-    /// The rest, with all outputs. Without a part of the query it is the whole model.
+    /// What depends on the [inputs of documents](Hoist::documents) only, with an input of the rest for each output, the last
+    /// ones.
+    pub documents: Option<Model>,
+    /// The rest, with all outputs. Without other parts it is the whole model.
     pub rest: Model,
-    /// How many values the rest takes of the query's part.
-    pub carried: usize,
     /// Layers of which one half belongs to the query, as messages call them.
     pub layers: Vec<String>,
 }
@@ -104,7 +105,7 @@ pub struct ModelInfo {
     pub metadata: Vec<(String, String)>,
     /// How often each operator occurs in the file, bodies included, by name.
     pub op_counts: Vec<(String, usize)>,
-    /// Number of constant elements in the file.
+    /// Number of constant elements in the file, or of those that one of [`Parts`] reads.
     pub parameters: usize,
     /// Bytes of constants in the file.
     pub parameter_bytes: usize,
@@ -134,7 +135,7 @@ impl Model {
         Model::prepare(model, options)
     }
 
-    /// Prepares a model in two parts: what depends on the inputs of a query only, and the rest.
+    /// Prepares a model in parts: what depends on the inputs of a query or of documents only, and the rest.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -149,7 +150,7 @@ impl Model {
         Model::parts(model, options, hoist)
     }
 
-    /// Prepares a model in two parts; files of external data are those that `find` gives.
+    /// Prepares a model in parts; files of external data are those that `find` gives.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -175,34 +176,28 @@ impl Model {
             model.ir.body.inputs.iter().copied().zip(model.inputs.iter().cloned()).collect();
         let hoisted = hoist::run(&mut model.ir, &model.inputs, hoist, isa)?;
         let spec_of = |id: &ValueId| before.iter().find(|(known, _)| known == id);
-        let carried: Vec<IoSpec> = hoisted
-            .carried
-            .iter()
-            .enumerate()
-            .map(|(at, id)| IoSpec {
-                name: format!("carried/{at}"),
-                dtype: model.ir.value(*id).dtype,
-                dims: None,
-                optional: false,
-            })
-            .collect();
         let kept = model.ir.body.inputs.iter().filter_map(spec_of);
-        model.inputs = kept.map(|(_, spec)| spec.clone()).chain(carried.iter().cloned()).collect();
-        let query = match hoisted.query {
-            None => None,
-            Some(ir) => {
-                let given = hoisted.query_inputs.iter().filter_map(spec_of);
-                let inputs = given.map(|(_, spec)| spec.clone()).collect();
-                let reports = vec![PassReport::new("file", &ir)];
-                let info = ModelInfo::default();
-                let lifted = Lifted::default();
-                let part = Model { ir, inputs, outputs: carried, reports, info, lifted };
-                Some(part.optimized(options, isa)?)
-            }
+        model.inputs = kept.map(|(_, spec)| spec.clone()).collect();
+        let mut part = |piece: Option<Piece>, name: &str| -> Result<Option<Model>, LoadError> {
+            let Some(Piece { ir, carried, inputs, parameters }) = piece else { return Ok(None) };
+            let output = |(at, id): (usize, &ValueId)| {
+                let (name, dtype) = (format!("{name}/{at}"), ir.value(*id).dtype);
+                IoSpec { name, dtype, dims: None, optional: false }
+            };
+            let outputs: Vec<IoSpec> = carried.iter().enumerate().map(output).collect();
+            model.inputs.extend(outputs.iter().cloned());
+            let inputs = inputs.iter().filter_map(spec_of);
+            let inputs = inputs.map(|(_, spec)| spec.clone()).collect();
+            let reports = vec![PassReport::new("file", &ir)];
+            let info = ModelInfo { parameters, ..ModelInfo::default() };
+            let lifted = Lifted::default();
+            let part = Model { ir, inputs, outputs, reports, info, lifted };
+            Ok(Some(part.optimized(options, isa)?))
         };
-        let carried = hoisted.carried.len();
+        let query = part(hoisted.query, "carried")?;
+        let documents = part(hoisted.documents, "kept")?;
         let rest = model.optimized(options, isa)?;
-        Ok(Parts { query, rest, carried, layers: hoisted.layers })
+        Ok(Parts { query, documents, rest, layers: hoisted.layers })
     }
 
     fn prepare(model: stead_onnx::Model, options: &LoadOptions) -> Result<Model, LoadError> {

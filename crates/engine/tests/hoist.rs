@@ -106,16 +106,16 @@ fn session(model: Model) -> Session {
 
 struct InParts {
     query: Option<Session>,
+    documents: Option<Session>,
     rest: Session,
     layers: Vec<String>,
 }
 
 fn in_parts(bytes: &[u8], hoist: &Hoist) -> InParts {
     let parts = Model::parts_from_bytes(bytes, None, &LoadOptions::default(), hoist).unwrap();
-    let Parts { query, rest, carried, layers } = parts;
-    let outputs = query.as_ref().map_or(0, |query| query.outputs().len());
-    assert_eq!(outputs, carried);
-    InParts { query: query.map(session), rest: session(rest), layers }
+    let Parts { query, documents, rest, layers } = parts;
+    let (query, documents) = (query.map(session), documents.map(session));
+    InParts { query, documents, rest: session(rest), layers }
 }
 
 impl InParts {
@@ -135,9 +135,9 @@ impl InParts {
             session.run(&inputs, &[]).unwrap()
         };
         let mut inputs = views(&self.rest);
-        if let Some(query) = &self.query {
-            let carried = run(query, &views(query));
-            let names = query.model().outputs().iter().map(|o| o.name.clone());
+        for part in self.query.iter().chain(&self.documents) {
+            let carried = run(part, &views(part));
+            let names = part.model().outputs().iter().map(|o| o.name.clone());
             inputs.extend(names.zip(carried));
         }
         run(&self.rest, &inputs).remove(0)
@@ -145,7 +145,7 @@ impl InParts {
 }
 
 fn query_only(names: &[&str]) -> Hoist {
-    Hoist { inputs: names.iter().map(|n| (*n).to_owned()).collect(), joined: Vec::new() }
+    Hoist { inputs: names.iter().map(|n| (*n).to_owned()).collect(), ..Hoist::default() }
 }
 
 /// The same rows of a query for each document.
@@ -171,7 +171,7 @@ fn assert_near(found: &Tensor, expected: &Tensor, label: &str) {
 
 #[test]
 fn layers_over_query_and_documents() {
-    let mut split = 0;
+    let (mut split, mut kept) = (0, 0);
     for seed in 0..150 {
         let mut random = Numbers(seed);
         let sizes = [random.below(9) + 1, random.below(9) + 1, random.below(5) + 1];
@@ -214,6 +214,11 @@ fn layers_over_query_and_documents() {
         let whole = session(Model::from_bytes(&bytes, None, &LoadOptions::default()).unwrap());
         let parts = in_parts(&bytes, &query_only(&["q"]));
         split += parts.layers.len();
+        let documents = ["d".to_owned(), "e".to_owned()];
+        let documents = documents[graph.random.below(2)..].to_vec();
+        let thrice = in_parts(&bytes, &Hoist { documents, ..query_only(&["q"]) });
+        assert_eq!(thrice.layers, parts.layers, "seed {seed}");
+        kept += usize::from(thrice.documents.is_some());
         let mut tensor = |rows, columns| graph.random.tensor(&[rows, columns]);
         let (q, d, e) = (tensor(1, sizes[0]), tensor(5, sizes[1]), tensor(5, sizes[2]));
         let rows = repeated(&q, 5);
@@ -223,6 +228,8 @@ fn layers_over_query_and_documents() {
             let (d, e) = (row(&d, at), row(&e, at));
             let found = parts.run(&[("q", &q), ("d", &d), ("e", &e)]);
             assert_near(&found, &row(&all[0], at), &label);
+            let again = thrice.run(&[("q", &q), ("d", &d), ("e", &e)]);
+            assert_near(&again, &row(&all[0], at), &label);
             if parts.layers.is_empty() {
                 let inputs = [("q", q.view()), ("d", d.view()), ("e", e.view())];
                 let expected = whole.run(&inputs, &[]).unwrap().remove(0);
@@ -236,6 +243,7 @@ fn layers_over_query_and_documents() {
         }
     }
     assert!(split > 100, "{split} layers were split");
+    assert!(kept > 75, "{kept} networks have a part of documents only");
 }
 
 fn session_of(bytes: &[u8]) -> Session {
@@ -290,6 +298,25 @@ fn the_rest_of_a_ranker_is_one_product() {
         let plan = parts.rest.plan_view(&[Some(d.view()), Some(carried.view())]).unwrap();
         let kernels: Vec<&str> = plan.steps.iter().map(|s| s.kernel).collect();
         assert_eq!(kernels, ["gemm packed"], "{label}");
+    }
+}
+
+#[test]
+fn what_documents_alone_give_is_the_same_bit_for_bit() {
+    let documents = vec!["d".to_owned()];
+    let hoist = Hoist { documents, ..query_only(&["q"]) };
+    let bytes = ranker(|b| (b, "q"));
+    let (twice, thrice) = (in_parts(&bytes, &query_only(&["q"])), in_parts(&bytes, &hoist));
+    let part = thrice.documents.as_ref().unwrap().model();
+    let names =
+        |list: &[stead_engine::IoSpec]| list.iter().map(|i| i.name.clone()).collect::<Vec<_>>();
+    assert_eq!((names(part.inputs()), part.info().parameters), (vec!["d".to_owned()], 5 * 4));
+    assert_eq!(names(thrice.rest.model().inputs()), ["carried/0", "kept/0"]);
+    let mut random = Numbers(11);
+    for count in [1, 3, 7, 40] {
+        let (q, d) = (random.tensor(&[1, 3]), random.tensor(&[count, 5]));
+        let given = [("q", &q), ("d", &d)];
+        assert_eq!(thrice.run(&given), twice.run(&given), "{count}");
     }
 }
 

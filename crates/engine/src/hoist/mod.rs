@@ -8,7 +8,8 @@
 //! [q d] W + b  =  d W_d + (q W_q + b)
 //! ```
 //!
-//! and the half in brackets belongs to the query. It happens behind constant folding, by which weights are found, and
+//! and the half in brackets belongs to the query. The other half is the same for all queries: what depends on inputs of
+//! documents only can become a third model, whose results are kept as long as the document stays what it is. It happens behind constant folding, by which weights are found, and
 //! before all other passes, which know no sums of products.
 
 mod join;
@@ -32,6 +33,8 @@ pub struct Hoist {
     pub inputs: Vec<String>,
     /// Inputs that are concatenations of others.
     pub joined: Vec<JoinedInput>,
+    /// Names of inputs of documents: what depends on nothing else becomes a part of its own.
+    pub documents: Vec<String>,
 }
 
 /// An input whose value is a concatenation; its parts become inputs in its stead, behind all others.
@@ -48,14 +51,24 @@ pub struct JoinedInput {
 /// What a split came to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hoisted {
-    /// What runs once, if that is anything.
-    pub(crate) query: Option<Ir>,
-    /// The values that it gives to the rest, in the order of its outputs and of the last inputs of the rest.
-    pub(crate) carried: Vec<ValueId>,
-    /// The inputs of the query that it takes, and those that the rest goes on taking.
-    pub(crate) query_inputs: Vec<ValueId>,
+    /// What runs once for a query, if that is anything.
+    pub(crate) query: Option<Piece>,
+    /// What runs once for a document, if that is anything. What it gives stands behind what the query's part gives.
+    pub(crate) documents: Option<Piece>,
     /// Layers whose weight has been split, as messages call them.
     pub(crate) layers: Vec<String>,
+}
+
+/// A part of a graph that depends on some inputs only.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) ir: Ir,
+    /// The values that it gives to the rest, in the order of its outputs and of the last inputs of the rest.
+    pub(crate) carried: Vec<ValueId>,
+    /// The inputs that it takes.
+    pub(crate) inputs: Vec<ValueId>,
+    /// The elements of the constants that it reads.
+    pub(crate) parameters: usize,
 }
 
 /// Splits a graph, which becomes the rest.
@@ -65,19 +78,23 @@ pub(crate) fn run(
     options: &Hoist,
     isa: Isa,
 ) -> Result<Hoisted, LoadError> {
-    let of_query: Vec<ValueId> = inputs
-        .iter()
-        .zip(&ir.body.inputs)
-        .filter(|(spec, _)| options.inputs.contains(&spec.name) && !spec.optional)
-        .map(|(_, id)| *id)
-        .collect();
-    if of_query.is_empty() || of_query.len() == ir.body.inputs.len() {
-        return Ok(Hoisted::default());
+    let ids_of = |names: &[String]| -> Vec<ValueId> {
+        let inputs = inputs.iter().zip(&ir.body.inputs);
+        let named = inputs.filter(|(spec, _)| names.contains(&spec.name) && !spec.optional);
+        named.map(|(_, id)| *id).collect()
+    };
+    let (of_query, of_documents) = (ids_of(&options.inputs), ids_of(&options.documents));
+    let mut hoisted = Hoisted::default();
+    if !of_query.is_empty() && of_query.len() < ir.body.inputs.len() {
+        hoisted.layers = products::split(ir, &of_query)?;
+        if !hoisted.layers.is_empty() {
+            // A concatenation that nobody reads any more must not ask for the inputs of the query.
+            passes::remove_dead(ir, isa)?;
+        }
+        hoisted.query = split::run(ir, &of_query);
     }
-    let layers = products::split(ir, &of_query)?;
-    if !layers.is_empty() {
-        // A concatenation that nobody reads any more must not ask for the inputs of the query.
-        passes::remove_dead(ir, isa)?;
+    if !of_documents.is_empty() {
+        hoisted.documents = split::run(ir, &of_documents);
     }
-    Ok(Hoisted { layers, ..split::run(ir, &of_query) })
+    Ok(hoisted)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stead_app::application::rank::{ModelKind, ModelOutput, ProfileModel, SourceType};
+use stead_app::application::rank::{KeptOption, ModelKind, ModelOutput, ProfileModel, SourceType};
 use stead_app::package::PackageFiles;
 use stead_app::schema::FieldType;
 use stead_expr::{Attribute, Rate, Stored, Value};
@@ -11,7 +11,8 @@ use super::body::{Body, BoundBody};
 use super::columns::{Column, Documents, Given};
 use super::error::ModelError;
 use super::inputs::{BoundInput, Input, Name, names};
-use super::onnx::{self, BoundNetwork, Network};
+use super::kept::{CellStamps, KeptStats, KeptValues};
+use super::onnx::{self, BoundNetwork, Known, Network};
 use super::trees::{self, Trees};
 
 /// A model of a profile. Clones share.
@@ -27,8 +28,19 @@ struct Inner {
     inputs: Vec<Input>,
     query: Vec<Name>,
     documents: Vec<Name>,
+    /// What is kept of documents depends on these.
+    kept: Vec<KeptName>,
     outputs: Vec<ModelOutput>,
     rate: Rate,
+}
+
+/// A name of documents whose cells tell what is kept of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptName {
+    /// Its number among [`ModelFunction::document_names`].
+    pub name: usize,
+    /// Whether nothing else is computed of it, so that documents that are known need no value.
+    pub is_only: bool,
 }
 
 enum Kind {
@@ -68,6 +80,18 @@ impl ModelFunction {
     /// # Errors
     /// When the file cannot be read or is no model that runs.
     pub fn load(model: &ProfileModel, files: &PackageFiles) -> Result<ModelFunction, ModelError> {
+        ModelFunction::load_with(model, files, &Arc::default())
+    }
+
+    /// The same where models share what they keep of documents.
+    ///
+    /// # Errors
+    /// As for [`ModelFunction::load`].
+    pub fn load_with(
+        model: &ProfileModel,
+        files: &PackageFiles,
+        kept: &Arc<KeptValues>,
+    ) -> Result<ModelFunction, ModelError> {
         let mut inputs = model.inputs.clone();
         let (name, kind) = match &model.kind {
             ModelKind::Trees { library, file } => {
@@ -87,7 +111,9 @@ impl ModelFunction {
                 let failed = |text| ModelError::Load { model: name.clone(), text };
                 let path = &onnx.file.value;
                 let bytes = files.read(path, MAX_MODEL).map_err(|e| failed(e.to_string()))?;
-                let is_rounded = model.options.is_rounded;
+                if let KeptOption::Megabytes(most) = model.options.kept {
+                    kept.allow((most as usize) << 20);
+                }
                 let (parts, joined) = onnx::parts(&inputs);
                 inputs = parts;
                 let beside = |location: &str| {
@@ -95,15 +121,20 @@ impl ModelFunction {
                     found.map_err(|e| e.to_string())
                 };
                 let file = onnx::ModelBytes { bytes: &bytes, beside: &beside };
+                let takes = (&inputs[..], &joined[..]);
                 let network =
-                    Network::load(&name, file, &inputs, &joined, &model.outputs, is_rounded);
+                    Network::load(&name, file, takes, &model.outputs, model.options, kept);
                 let network = network.map_err(|text| failed(format!("{path}: {text}")))?;
                 (name, Kind::Onnx(Box::new(network)))
             }
         };
         let (inputs, query, documents) = names(inputs);
+        let kept = match &kind {
+            Kind::Onnx(network) => kept_names(network, &inputs),
+            _ => Vec::new(),
+        };
         let (outputs, rate) = (model.outputs.clone(), model.rate);
-        let inner = Inner { name, kind, inputs, query, documents, outputs, rate };
+        let inner = Inner { name, kind, inputs, query, documents, kept, outputs, rate };
         Ok(ModelFunction { inner: Arc::new(inner) })
     }
 
@@ -121,6 +152,31 @@ impl ModelFunction {
     /// The names of values of documents, in the order of [`Documents::columns`].
     pub fn document_names(&self) -> impl Iterator<Item = (&str, &SourceType)> {
         self.inner.documents.iter().map(|n| (n.name.as_str(), &n.kind))
+    }
+
+    /// The names of documents whose cells tell what is kept of them; none if nothing is kept.
+    #[must_use]
+    pub fn kept_names(&self) -> &[KeptName] {
+        &self.inner.kept
+    }
+
+    /// What the models of the application keep; nothing if this one keeps nothing.
+    #[must_use]
+    pub fn kept_stats(&self) -> Option<KeptStats> {
+        match &self.inner.kind {
+            Kind::Onnx(network) => network.kept_stats(),
+            _ => None,
+        }
+    }
+
+    /// What is known of documents by the stamps of their cells, a number for each of [`ModelFunction::kept_names`]; nothing if
+    /// nothing is kept.
+    #[must_use]
+    pub fn known(&self, stamps: &[CellStamps]) -> Option<Known> {
+        let Kind::Onnx(network) = &self.inner.kind else { return None };
+        let only = |name: &usize| self.inner.kept.iter().any(|k| k.name == *name && k.is_only);
+        let is_partial = |input: &Input| input.documents().iter().any(only);
+        network.known(stamps, self.inner.inputs.iter().map(is_partial).collect())
     }
 
     /// The outputs that expressions name, in the order in which [`BoundModel::run`] gives them.
@@ -202,8 +258,22 @@ impl BoundModel {
         documents: &Documents<'_>,
         scratch: &mut Scratch,
     ) -> Result<Vec<Stored>, ModelError> {
+        self.run_known(documents, None, scratch)
+    }
+
+    /// The same for documents of which something is [known](ModelFunction::known), and keeps what was not. The columns
+    /// of names that [nothing else](KeptName::is_only) takes then have the missing documents only; there is no index.
+    ///
+    /// # Errors
+    /// As for [`BoundModel::run`].
+    pub fn run_known(
+        &self,
+        documents: &Documents<'_>,
+        known: Option<Known>,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Stored>, ModelError> {
         let Inner { name, kind, inputs, outputs, .. } = &*self.function.inner;
-        self.check(documents)?;
+        self.check(documents, known.as_ref())?;
         let mut values = Vec::with_capacity(inputs.len());
         for (input, bound) in inputs.iter().zip(&self.inputs) {
             values.push(input.values(name, bound, documents, &mut scratch.expressions)?);
@@ -211,7 +281,7 @@ impl BoundModel {
         let failed = |text| ModelError::Run { model: name.clone(), text };
         match (kind, &self.kind) {
             (Kind::Onnx(network), BoundKind::Onnx(bound)) => {
-                network.run(bound, &values, documents, &mut scratch.onnx)
+                network.run(bound, &values, documents, known, &mut scratch.onnx)
             }
             (Kind::Body(_), BoundKind::Body(bound)) => {
                 let column = bound.run(&values, documents.count, &mut scratch.expressions);
@@ -251,8 +321,8 @@ impl BoundModel {
     }
 
     /// Checks that there is a column of the right form for each name.
-    fn check(&self, documents: &Documents<'_>) -> Result<(), ModelError> {
-        let Inner { name: model, documents: names, .. } = &*self.function.inner;
+    fn check(&self, documents: &Documents<'_>, known: Option<&Known>) -> Result<(), ModelError> {
+        let Inner { name: model, documents: names, kept, .. } = &*self.function.inner;
         let (expected, found) = (names.len(), documents.columns.len());
         if expected != found {
             return Err(self.function.count("columns of documents", expected, found));
@@ -266,7 +336,18 @@ impl BoundModel {
             None => documents.count,
             Some(index) => index.iter().max().map_or(0, |m| *m as usize + 1),
         };
-        for (name, column) in names.iter().zip(documents.columns) {
+        if let Some(known) = known
+            && (known.documents() != documents.count || documents.index.is_some())
+        {
+            let found = known.documents();
+            return Err(self.function.count("documents that are known", documents.count, found));
+        }
+        for (at, (name, column)) in names.iter().zip(documents.columns).enumerate() {
+            let is_partial = kept.iter().any(|k| k.name == at && k.is_only);
+            let behind = match known {
+                Some(known) if is_partial => known.missing.len(),
+                _ => behind,
+            };
             let wrong = |expected: String, found: String| {
                 let (model, name) = (model.clone(), name.name.clone());
                 Err(ModelError::Kind { model, name, expected, found })
@@ -281,6 +362,18 @@ impl BoundModel {
         }
         Ok(())
     }
+}
+
+/// The names that kept values depend on, in the order in which the network takes them.
+fn kept_names(network: &Network, inputs: &[Input]) -> Vec<KeptName> {
+    let kept = network.kept_inputs();
+    let is_kept = |port: usize| kept.iter().any(|(known, is_only)| *known == port && *is_only);
+    let name = |(port, _): &(usize, bool)| {
+        let name = *inputs.get(*port)?.documents().first()?;
+        let mut readers = inputs.iter().enumerate().filter(|(_, i)| i.documents().contains(&name));
+        Some(KeptName { name, is_only: readers.all(|(port, _)| is_kept(port)) })
+    };
+    kept.iter().map(name).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Whether a column is of the form that a name needs.

@@ -87,6 +87,11 @@ pub(super) fn names(inputs: Vec<ModelInput>) -> (Vec<Input>, Vec<Name>, Vec<Name
 }
 
 impl Input {
+    /// The names of documents that it needs, by number.
+    pub(super) fn documents(&self) -> &[usize] {
+        &self.documents
+    }
+
     /// The input with the values of a query, which have been checked.
     pub(super) fn bind(
         &self,

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use stead_app::application::rank::ProfileModel;
 use stead_app::package::PackageFiles;
@@ -10,25 +11,33 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::error::ModelError;
 use super::function::ModelFunction;
+use super::kept::KeptValues;
 
 /// The models of a package, each loaded once whichever of its profiles name it.
 pub struct Loaded<'f> {
     files: &'f PackageFiles,
     /// By a hash of all that is known of the model.
     functions: RefCell<HashMap<u128, ModelFunction>>,
+    kept: Arc<KeptValues>,
 }
 
 impl<'f> Loaded<'f> {
     /// None so far.
     #[must_use]
     pub fn new(files: &'f PackageFiles) -> Loaded<'f> {
-        Loaded { files, functions: RefCell::default() }
+        Loaded { files, functions: RefCell::default(), kept: Arc::default() }
     }
 
     /// The package.
     #[must_use]
     pub fn files(&self) -> &'f PackageFiles {
         self.files
+    }
+
+    /// What its models keep of documents.
+    #[must_use]
+    pub fn kept(&self) -> &Arc<KeptValues> {
+        &self.kept
     }
 
     /// A model of a profile.
@@ -40,7 +49,7 @@ impl<'f> Loaded<'f> {
         if let Some(known) = self.functions.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let loaded = ModelFunction::load(model, self.files)?;
+        let loaded = ModelFunction::load_with(model, self.files, &self.kept)?;
         self.functions.borrow_mut().insert(key, loaded.clone());
         Ok(loaded)
     }

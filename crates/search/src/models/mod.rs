@@ -10,6 +10,7 @@ mod columns;
 mod error;
 mod function;
 mod inputs;
+mod kept;
 mod loaded;
 mod onnx;
 mod probe;
@@ -17,6 +18,8 @@ mod trees;
 
 pub use columns::{Column, Documents, Given, Texts};
 pub use error::ModelError;
-pub use function::{BoundModel, ModelFunction, Scratch};
+pub use function::{BoundModel, KeptName, ModelFunction, Scratch};
+pub use kept::{CellStamps, KeptStats, KeptValues, MAX_COLUMNS};
 pub use loaded::Loaded;
+pub use onnx::Known;
 pub use probe::Probe;

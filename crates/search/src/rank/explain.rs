@@ -142,7 +142,7 @@ impl Ranking<'_> {
         let mut values: Vec<Computation> = Vec::new();
         for (number, node) in self.plan.nodes.iter().enumerate() {
             let notes = match &node.source {
-                Source::Model { model, .. } => self.plan.models[*model].function.explain(),
+                Source::Model { model, .. } => self.notes(*model),
                 Source::Feature(..) => Vec::new(),
                 _ => continue,
             };
@@ -150,6 +150,24 @@ impl Ranking<'_> {
             values.push(Computation { name: node.name.clone(), documents, took, notes });
         }
         Ok(Explained { stages, values })
+    }
+
+    /// What there is to say of a model.
+    fn notes(&self, model: usize) -> Vec<String> {
+        let function = &self.plan.models[model].function;
+        let mut notes = function.explain();
+        if let (Some((found, asked)), Some(stats)) =
+            (self.known.borrow().get(&model), function.kept_stats())
+        {
+            let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+            notes.push(format!(
+                "{}: kept of {found} of {asked} documents; {:.1} of {:.0} MiB in use by the application",
+                function.name(),
+                mebibytes(stats.bytes),
+                mebibytes(stats.limit)
+            ));
+        }
+        notes
     }
 
     /// Remembers what a phase has computed, if somebody wants to know.

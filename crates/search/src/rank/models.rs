@@ -7,9 +7,12 @@ use stead_expr::{Numbers, Value};
 use stead_store::{Column as Stored, DataType, Elements, NumberList};
 
 use super::error::RankError;
+use super::plan::Source;
 use super::ranking::{ColumnOf, Frame, Ranking};
 use crate::columns::{Computed, Rows};
-use crate::models::{BoundModel, Column, Documents, Given, ModelError, ModelFunction, Texts};
+use crate::models::{
+    BoundModel, CellStamps, Column, Documents, Given, ModelError, ModelFunction, Texts,
+};
 
 /// A model of a plan.
 pub(super) struct ModelPlan {
@@ -102,19 +105,55 @@ impl Ranking<'_> {
     ) -> Result<Vec<Arc<Computed>>, RankError> {
         let model = &self.plan.models[number];
         let bound = self.bound_model(number)?;
-        let sources: Vec<ModelSource<'_>> = model
-            .of_documents
-            .iter()
-            .map(|taken| match taken {
-                Taken::Node(node) => self.column(*node, frame).map(ModelSource::Column),
-                Taken::Field(name) | Taken::Text(name) => self.field(name, &frame.rows),
-            })
-            .collect::<Result<_, _>>()?;
+        let stamps = self.stamps(model, frame);
+        let known = stamps.and_then(|stamps| model.function.known(&stamps));
+        let missing = known.as_ref().map(|known| {
+            let (asked, found) = (known.documents(), known.documents() - known.missing.len());
+            let mut all = self.known.borrow_mut();
+            let sums = all.entry(number).or_default();
+            *sums = (sums.0 + found, sums.1 + asked);
+            let lids: Vec<u32> = frame.rows.iter().collect();
+            let lid = |row: &u32| lids.get(*row as usize).copied();
+            known.missing.iter().filter_map(lid).collect::<Vec<u32>>()
+        });
+        // Where all are missing they may be read where they lie.
+        let missing = missing.filter(|missing| missing.len() < frame.rows.len());
+        let missing = missing.as_ref().map(|missing| Frame::new(Rows::List(missing)));
+        let source = |(at, taken): (usize, &Taken)| match taken {
+            Taken::Node(node) => {
+                let is_only = model.function.kept_names().iter().any(|k| k.name == at && k.is_only);
+                let frame = missing.as_ref().filter(|_| is_only).unwrap_or(frame);
+                self.column(*node, frame).map(ModelSource::Column)
+            }
+            Taken::Field(name) | Taken::Text(name) => self.field(name, &frame.rows),
+        };
+        let sources: Vec<ModelSource<'_>> =
+            model.of_documents.iter().enumerate().map(source).collect::<Result<_, _>>()?;
         let columns: Vec<Column<'_>> = sources.iter().map(ModelSource::column).collect();
         let documents = Documents { count: frame.rows.len(), index: None, columns: &columns };
-        let outputs =
-            bound.run(&documents, &mut self.model_scratch.borrow_mut()).map_err(failed)?;
+        let outputs = bound.run_known(&documents, known, &mut self.model_scratch.borrow_mut());
+        let outputs = outputs.map_err(failed)?;
         Ok(outputs.into_iter().map(|o| Arc::new(Computed::Tensors(o))).collect())
+    }
+
+    /// The stamps of the cells that tell what a model keeps of documents; nothing if it keeps nothing, or takes something
+    /// else than columns under their names.
+    fn stamps(&self, model: &ModelPlan, frame: &Frame<'_>) -> Option<Vec<CellStamps>> {
+        let names = model.function.kept_names();
+        if names.is_empty() {
+            return None;
+        }
+        let mut stamps = vec![CellStamps::default(); frame.rows.len()];
+        for (column, kept) in names.iter().enumerate() {
+            let Taken::Node(node) = model.of_documents.get(kept.name)? else { return None };
+            let Source::Attribute(name) = &self.plan.nodes.get(*node)?.source else { return None };
+            let attribute = self.view.attribute(name)?;
+            for (stamps, document) in stamps.iter_mut().zip(frame.rows.iter()) {
+                let (Stored::Tensors(tensors), row) = attribute.at(document)? else { return None };
+                *stamps.get_mut(column)? = tensors.stamp(row)?;
+            }
+        }
+        Some(stamps)
     }
 
     /// A field as it is stored, for some documents.

@@ -63,6 +63,8 @@ pub(super) struct Ranking<'r> {
     pub(super) first_ranks: OnceCell<FirstRanks>,
     /// What computing each feature took, by node, with the documents.
     pub(super) costs: RefCell<HashMap<usize, (Duration, usize)>>,
+    /// By model, for how many documents values of their own were known, and for how many they were asked.
+    pub(super) known: RefCell<HashMap<usize, (usize, usize)>>,
     /// What the phases computed, where somebody wants to know.
     pub(super) records: RefCell<Option<Vec<Record>>>,
 }
@@ -136,6 +138,7 @@ impl<'r> Ranking<'r> {
             first_scores: RefCell::default(),
             first_ranks: OnceCell::new(),
             costs: RefCell::default(),
+            known: RefCell::default(),
             records: RefCell::default(),
         }
     }

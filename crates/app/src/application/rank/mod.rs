@@ -17,5 +17,6 @@ pub use models::{ExpressionModel, ModelBytes, ModelProbe, PackageModels, cell_ty
 pub use names::ProfileNames;
 pub use table::RANK_FEATURES;
 pub use uses::{
-    ModelInput, ModelKind, ModelOptions, ModelOutput, ProfileModel, Source, SourceType, TreeLibrary,
+    KeptOption, ModelInput, ModelKind, ModelOptions, ModelOutput, ProfileModel, Source, SourceType,
+    TreeLibrary,
 };

@@ -1,17 +1,24 @@
 //! What rank properties say of conversions and models.
 
 use super::compile::Compiler;
-use super::uses::ModelOptions;
+use super::uses::{KeptOption, ModelOptions};
 use crate::application::profile::RankProfile;
 
 /// The property by which a package lets numbers be rounded that would be cells exactly or not at all.
 const CONVERSIONS: &str = "stead.inexact-conversions";
+
+/// What the models of a profile keep.
+const KEPT: &str = "stead.kept-values";
+
+/// The most MiB that are kept.
+const MAX_KEPT: u32 = 1 << 20;
 
 /// The options of a profile.
 #[derive(Debug, Default)]
 pub(super) struct RankOptions {
     /// Whether numbers are rounded that would be cells exactly or not at all.
     pub(super) is_rounded: bool,
+    kept: KeptOption,
     /// What is said of models, by what they are called: `xgboost(file)`, `onnx(name)`.
     models: Vec<(String, ModelOption)>,
 }
@@ -22,6 +29,14 @@ enum ModelOption {
     Exact(bool),
     Rounded(bool),
     OwnCells(bool),
+    Kept(KeptOption),
+}
+
+fn kept(text: &str) -> Option<KeptOption> {
+    match text {
+        "off" => Some(KeptOption::Off),
+        _ => text.parse().ok().filter(|n| (1..=MAX_KEPT).contains(n)).map(KeptOption::Megabytes),
+    }
 }
 
 impl RankOptions {
@@ -30,6 +45,22 @@ impl RankOptions {
         let (mut options, mut wrong) = (RankOptions::default(), Vec::new());
         for (at, (key, value)) in profile.properties.iter().enumerate() {
             let key = key.replace('"', "");
+            if key == KEPT || (key.starts_with("onnx(") && key.ends_with(").kept-values")) {
+                match (kept(value.value.trim_matches('"')), key.strip_suffix(".kept-values")) {
+                    (Some(kept), Some(of)) if key != KEPT => {
+                        options.models.push((of.to_owned(), ModelOption::Kept(kept)));
+                    }
+                    (Some(kept), _) => options.kept = kept,
+                    (None, _) => {
+                        let found = &value.value;
+                        wrong.push((
+                            at,
+                            format!("expected off or a number of MiB from 1 to {MAX_KEPT} for {key}, found {found}"),
+                        ));
+                    }
+                }
+                continue;
+            }
             let mut choice = |usual: &str, other: &str| match value.value.trim_matches('"') {
                 found if found == usual => Some(false),
                 found if found == other => Some(true),
@@ -61,12 +92,14 @@ impl RankOptions {
 
     /// Those of a model; a later one counts.
     pub(super) fn of_model(&self, of: &str) -> ModelOptions {
-        let mut found = ModelOptions { is_rounded: self.is_rounded, ..ModelOptions::default() };
+        let (is_rounded, kept) = (self.is_rounded, self.kept);
+        let mut found = ModelOptions { is_rounded, kept, ..ModelOptions::default() };
         for (_, said) in self.models.iter().filter(|(name, _)| name == of) {
             match *said {
                 ModelOption::Exact(is_exact) => found.is_exact = is_exact,
                 ModelOption::Rounded(is_rounded) => found.is_rounded = is_rounded,
                 ModelOption::OwnCells(has_own_cells) => found.has_own_cells = has_own_cells,
+                ModelOption::Kept(kept) => found.kept = kept,
             }
         }
         found

@@ -101,6 +101,20 @@ pub struct ModelOptions {
     pub is_rounded: bool,
     /// `onnx(name).cells: own`: outputs have the type of their elements and not the one that Vespa has for these.
     pub has_own_cells: bool,
+    /// `onnx(name).kept-values`: what is kept of documents for queries that come.
+    pub kept: KeptOption,
+}
+
+/// What a model keeps of values that depend on documents alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeptOption {
+    /// As much as there is room for.
+    #[default]
+    Usual,
+    /// `off`: nothing.
+    Off,
+    /// The room is so many MiB for all models of the application; the most that any of them says counts.
+    Megabytes(u32),
 }
 
 /// The type of what an input takes.

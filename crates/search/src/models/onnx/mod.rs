@@ -1,6 +1,7 @@
 //! Networks as functions: documents are stacked to one run where the network computes each row for itself.
 
 mod convert;
+mod halves;
 mod joined;
 mod lengths;
 mod output;
@@ -9,7 +10,9 @@ mod rows;
 mod run;
 mod stack;
 
-use stead_app::application::rank::{ModelInput, ModelOutput};
+use std::sync::Arc;
+
+use stead_app::application::rank::{KeptOption, ModelInput, ModelOptions, ModelOutput};
 use stead_engine::{
     FindFile, Hoist, JoinedInput, LoadOptions, Model, Parts, RunContext, RunError, Session,
     SessionOptions,
@@ -19,10 +22,13 @@ use stead_tensor::{AlignedBuf, DType, Tensor, TensorError, TensorView};
 
 use super::error::ModelError;
 use super::inputs::BoundInput;
+use super::kept::{CellStamps, KeptStats, KeptValues};
+use halves::Halves;
 use lengths::Lengths;
 use port::Port;
 use stack::{Feed, Source, Stacking};
 
+pub use halves::Known;
 pub(super) use joined::parts;
 pub(super) use run::Scratch;
 
@@ -33,6 +39,8 @@ pub(super) struct Network {
     ports: Vec<Port>,
     /// What runs once for a query, if anything does.
     query: Option<Query>,
+    /// What runs once for a document, if anything does.
+    halves: Option<Halves>,
     session: Session,
     /// What each input of the session takes.
     feeds: Vec<Feed>,
@@ -77,16 +85,17 @@ impl Network {
     pub(super) fn load(
         name: &str,
         file: ModelBytes<'_>,
-        inputs: &[ModelInput],
-        joined: &[JoinedInput],
+        (inputs, joined): (&[ModelInput], &[JoinedInput]),
         outputs: &[ModelOutput],
-        is_rounded: bool,
+        options: ModelOptions,
+        kept: &Arc<KeptValues>,
     ) -> Result<Network, String> {
         let rates: Vec<Rate> = inputs.iter().map(ModelInput::rate).collect();
         let of_query = |input: &&ModelInput| input.rate() != Rate::Document;
         let hoist = Hoist {
             inputs: inputs.iter().filter(of_query).map(|input| input.name.clone()).collect(),
             joined: joined.to_vec(),
+            documents: Vec::new(),
         };
         let parts = |hoist: &Hoist| {
             let (bytes, options) = (file.bytes, LoadOptions::default());
@@ -104,41 +113,74 @@ impl Network {
         let outputs: Vec<_> = outputs.iter().map(place).collect::<Result<_, String>>()?;
         let name = name.to_owned();
         let network = |parts: Parts| -> Result<Network, String> {
-            let mut shapes = Vec::new();
-            let mut query = None;
+            let (mut shapes, mut query, mut halves) = (Vec::new(), None, None);
+            let carried = parts.query.as_ref().map_or(0, |query| query.outputs().len());
+            let kept_values = parts.documents.as_ref().map_or(0, |part| part.outputs().len());
             if let Some(model) = parts.query {
                 let session = session(model)?;
-                let feeds = stack::feeds(&session, &ports, &rates, 0)?;
+                let feeds = stack::feeds(&session, &ports, &rates, (0, 0))?;
                 shapes = stack::shapes(&session, &ports, &feeds);
                 query = Some(Query { session, feeds, layers: parts.layers });
             }
+            if let Some(model) = parts.documents {
+                let found = Halves::new(model, &ports, &rates, kept)?;
+                halves = Some(found.ok_or("what documents give is not worth keeping")?);
+            }
+            let of_documents = halves.as_ref().map_or_else(Vec::new, Halves::shapes);
             let mut session = session(parts.rest)?;
-            let mut feeds = stack::feeds(&session, &ports, &rates, parts.carried)?;
-            let stacking = stack::find(&mut session, &ports, &mut feeds, &shapes, &outputs);
-            let lengths = match query {
-                None => lengths::find(&session, &ports, &feeds, &outputs),
-                Some(_) => None,
+            let mut feeds = stack::feeds(&session, &ports, &rates, (carried, kept_values))?;
+            let shapes = (&shapes[..], &of_documents[..]);
+            let stacking = stack::find(&mut session, &ports, &mut feeds, shapes, &outputs);
+            let lengths = match (&query, &halves) {
+                (None, None) => lengths::find(&session, &ports, &feeds, &outputs),
+                _ => None,
             };
             let (name, ports, outputs) = (name.clone(), ports.clone(), outputs.clone());
             Ok(Network {
                 name,
                 ports,
                 query,
+                halves,
                 session,
                 feeds,
                 stacking,
                 lengths,
                 outputs,
-                is_rounded,
+                is_rounded: options.is_rounded,
             })
         };
-        let split = network(parts(&hoist)?)?;
-        if split.query.is_none() || matches!(split.stacking, Stacking::Documents(_)) {
-            return Ok(split);
+        let shares = |network: &Network| matches!(network.stacking, Stacking::Documents(_));
+        let mut best = network(parts(&hoist)?)?;
+        if best.query.is_some() && !shares(&best) {
+            // Sharing runs is worth more than what is computed once.
+            let whole = Parts { query: None, documents: None, rest: whole, layers: Vec::new() };
+            let whole = network(whole)?;
+            best = if shares(&whole) { whole } else { best };
         }
-        // Sharing runs is worth more than what is computed once.
-        let whole = network(Parts { query: None, rest: whole, carried: 0, layers: Vec::new() })?;
-        Ok(if matches!(whole.stacking, Stacking::Documents(_)) { whole } else { split })
+        let documents = halves::stored(inputs);
+        let is_off = options.kept == KeptOption::Off;
+        if is_off || documents.is_empty() || !shares(&best) || best.lengths.is_some() {
+            return Ok(best);
+        }
+        let of_query = if best.query.is_some() { hoist.inputs } else { Vec::new() };
+        let thrice = parts(&Hoist { inputs: of_query, documents, joined: hoist.joined })?;
+        if thrice.documents.is_none() {
+            return Ok(best);
+        }
+        Ok(network(thrice).ok().filter(|thrice| shares(thrice)).unwrap_or(best))
+    }
+
+    /// The inputs that are taken of documents alone, and whether for nothing else.
+    pub(super) fn kept_inputs(&self) -> Vec<(usize, bool)> {
+        let is_elsewhere = |port: usize| self.feeds.contains(&Feed::Documents(port));
+        let ports = self.halves.iter().flat_map(Halves::ports);
+        ports.map(|port| (port, !is_elsewhere(port))).collect()
+    }
+
+    /// What is known of documents by the stamps of the cells that these inputs are; `is_partial` tells by input whether its column will
+    /// have the missing documents only. Nothing if nothing is kept.
+    pub(super) fn known(&self, stamps: &[CellStamps], is_partial: Vec<bool>) -> Option<Known> {
+        self.halves.as_ref().map(|halves| halves.known(stamps, is_partial))
     }
 
     /// How documents run, for people.
@@ -155,7 +197,18 @@ impl Network {
             let values = if steps == 1 { "value" } else { "values" };
             lines.push(format!("{}: {steps} {values} once for the query{halves}", self.name));
         }
+        if let Some(halves) = &self.halves {
+            let (name, bytes) = (&self.name, halves.row_bytes());
+            lines.push(format!(
+                "{name}: {bytes} bytes once for each document, kept while there is room"
+            ));
+        }
         lines
+    }
+
+    /// What is kept, by all networks of the application, if this one keeps anything.
+    pub(super) fn kept_stats(&self) -> Option<KeptStats> {
+        self.halves.as_ref().map(|halves| halves.kept.stats())
     }
 
     /// The network with what is the same for all documents of a query.

@@ -1,9 +1,13 @@
 //! Runs of a network over documents.
 
-use stead_engine::{Outputs, RunContext, RunError};
+use std::ops::Range;
+use std::sync::Arc;
+
+use stead_engine::{Outputs, RunContext, RunError, Session};
 use stead_expr::{Attribute, Stored};
 use stead_tensor::{AlignedBuf, Shape, Tensor, TensorView};
 
+use super::halves::{self, Halves, Known};
 use super::lengths::in_place;
 use super::output::{Collected, Misfit};
 use super::rows::Rows;
@@ -12,21 +16,36 @@ use super::{BoundNetwork, Network, Same};
 use crate::models::columns::Documents;
 use crate::models::error::ModelError;
 use crate::models::inputs::Values;
+use crate::models::kept::{Piece, Place, Places};
 
 /// Memory that runs use again.
 #[derive(Debug, Default)]
 pub(in crate::models) struct Scratch {
     /// The elements of stacked documents, by input.
     stacked: Vec<AlignedBuf>,
+    /// What was kept of the documents of a run, by value.
+    gathered: Vec<AlignedBuf>,
+}
+
+/// What an input of a session takes in a run.
+enum Taken<'t> {
+    Nothing,
+    /// A value for each document.
+    Rows(&'t Rows<'t>),
+    /// The same for all of them.
+    Same(&'t Same),
+    /// A value for each document of this run, as it is.
+    View(TensorView<'t>),
 }
 
 impl Network {
-    /// The outputs for documents, a column for each.
+    /// The outputs for documents, a column for each. `known` tells what is known of them, if that was asked.
     pub(in crate::models) fn run(
         &self,
         bound: &BoundNetwork,
         values: &[Values<'_>],
         documents: &Documents<'_>,
+        known: Option<Known>,
         scratch: &mut Scratch,
     ) -> Result<Vec<Stored>, ModelError> {
         let computed: Vec<Option<Attribute<'_>>> = values
@@ -36,6 +55,11 @@ impl Network {
                 _ => None,
             })
             .collect();
+        let mut places = Places::default();
+        if let Some(halves) = &self.halves {
+            let known = known.unwrap_or_else(|| Known::nothing(documents.count));
+            places = self.halves(halves, (values, &computed), documents, known, scratch)?;
+        }
         let mut rows = Vec::with_capacity(self.feeds.len());
         for feed in &self.feeds {
             rows.push(match feed {
@@ -61,20 +85,120 @@ impl Network {
             };
             return columns.into_iter().map(whole).collect();
         }
+        let mut gathered = std::mem::take(&mut scratch.gathered);
         let mut begin = 0;
         while begin < documents.count {
-            let count = most.min(documents.count - begin);
-            if count == 1 {
-                self.one(bound, &rows, begin, &mut columns)?;
-            } else {
-                self.several(bound, &rows, begin..begin + count, &mut columns, scratch)?;
+            let range = begin..documents.count.min(begin + most);
+            begin = range.end;
+            let kept = self.kept(&places, &range, &mut gathered)?;
+            let mut taken = Vec::with_capacity(self.feeds.len());
+            for ((feed, rows), same) in self.feeds.iter().zip(&rows).zip(&bound.same) {
+                taken.push(match (feed, rows, same) {
+                    (Feed::Kept(at), ..) => {
+                        kept.get(*at).map_or(Taken::Nothing, |view| Taken::View(*view))
+                    }
+                    (_, Some(rows), _) => Taken::Rows(rows),
+                    (_, None, Some(same)) => Taken::Same(same),
+                    (_, None, None) => Taken::Nothing,
+                });
             }
-            begin += count;
+            let count = range.len();
+            let collect = |outputs: Outputs<'_>| self.collect(&outputs, count, &mut columns);
+            self.together(&self.session, &taken, range, scratch, collect)?;
         }
+        scratch.gathered = gathered;
         let whole = |column: Collected| {
             column.finish().ok_or_else(|| self.failed("an output is not what the package says"))
         };
         columns.into_iter().map(whole).collect()
+    }
+
+    /// Computes what the network takes of documents alone, of those of which it is not known, and keeps it.
+    fn halves(
+        &self,
+        halves: &Halves,
+        (values, computed): (&[Values<'_>], &[Option<Attribute<'_>>]),
+        documents: &Documents<'_>,
+        known: Known,
+        scratch: &mut Scratch,
+    ) -> Result<Places, ModelError> {
+        let (count, columns, is_asked) =
+            (known.missing.len(), documents.columns, !known.keys.is_empty());
+        let partial: Vec<bool> = halves.ports().map(|port| known.is_partial(port)).collect();
+        let Known { keys, mut places, missing, .. } = known;
+        let mut rows = Vec::with_capacity(partial.len());
+        for (port, is_partial) in halves.ports().zip(partial) {
+            let index = match is_asked {
+                true if is_partial => None,
+                true => Some(&missing[..]),
+                false => documents.index,
+            };
+            rows.push(self.rows(port, values, computed, &Documents { count, index, columns })?);
+        }
+        let taken: Vec<Taken<'_>> = rows.iter().map(Taken::Rows).collect();
+        let mut begin = 0;
+        while begin < count {
+            let range = begin..count.min(begin + halves.most);
+            begin = range.end;
+            let copy = |outputs: Outputs<'_>| -> Result<Vec<Tensor>, ModelError> {
+                let copied = (0..outputs.len()).map(|at| Ok(outputs.get(at)?.to_tensor()?));
+                copied.collect::<Result<_, RunError>>().map_err(|e| self.failed(&e.to_string()))
+            };
+            let values = self.together(&halves.session, &taken, range.clone(), scratch, copy)?;
+            let missing = missing.get(range).unwrap_or_default();
+            let keys = missing.iter().filter_map(|row| keys.get(*row as usize).copied());
+            let (piece, number) =
+                (Arc::new(Piece::new(keys.collect(), values)), places.pieces.len());
+            if is_asked {
+                halves.kept.keep(&piece);
+            }
+            places.pieces.push(piece);
+            for (at, row) in missing.iter().enumerate() {
+                if let Some(place) = places.rows.get_mut(*row as usize) {
+                    *place = Some(Place { piece: number as u32, row: at as u32 });
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    /// What is kept of the documents of a run, a view for each value.
+    fn kept<'k>(
+        &self,
+        places: &'k Places,
+        range: &Range<usize>,
+        gathered: &'k mut Vec<AlignedBuf>,
+    ) -> Result<Vec<TensorView<'k>>, ModelError> {
+        let Some(halves) = &self.halves else { return Ok(Vec::new()) };
+        let (begin, count) = (range.start, range.len());
+        self.rooms(gathered, halves.values.len())?;
+        let mut views = Vec::with_capacity(halves.values.len());
+        for (at, ((dtype, shape), buf)) in halves.values.iter().zip(gathered).enumerate() {
+            let size = halves::row_bytes(*dtype, shape);
+            let bytes = match places.borrowed(at, begin, count, size) {
+                Some(bytes) => bytes,
+                None => {
+                    if buf.len() < count * size {
+                        *buf = AlignedBuf::zeroed(count * size)
+                            .map_err(|e| self.failed(&e.to_string()))?;
+                    }
+                    let room = buf.get_mut(..count * size).unwrap_or_default();
+                    let found = places.gather(at, begin, size, room);
+                    found.ok_or_else(|| self.failed("a value of a document is missing"))?;
+                    room
+                }
+            };
+            let view = self.view(*dtype, &halves::rows(shape, count), bytes)?;
+            views.push(view);
+        }
+        Ok(views)
+    }
+
+    fn rooms(&self, list: &mut Vec<AlignedBuf>, count: usize) -> Result<(), ModelError> {
+        while list.len() < count {
+            list.push(AlignedBuf::zeroed(0).map_err(|e| self.failed(&e.to_string()))?);
+        }
+        Ok(())
     }
 
     fn rows<'v>(
@@ -92,90 +216,88 @@ impl Network {
         rows.ok_or_else(|| self.failed("an input has values of another form"))
     }
 
-    /// Runs for one document.
-    fn one(
+    /// Runs for documents at once, and shows the outputs.
+    fn together<R>(
         &self,
-        bound: &BoundNetwork,
-        rows: &[Option<Rows<'_>>],
+        session: &Session,
+        taken: &[Taken<'_>],
+        range: Range<usize>,
+        scratch: &mut Scratch,
+        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
+    ) -> Result<R, ModelError> {
+        match range.len() {
+            1 => self.one(session, taken, range.start, show),
+            _ => self.several(session, taken, range, scratch, show),
+        }
+    }
+
+    /// Runs for one document.
+    fn one<R>(
+        &self,
+        session: &Session,
+        taken: &[Taken<'_>],
         row: usize,
-        columns: &mut [Collected],
-    ) -> Result<(), ModelError> {
-        let mut own = Vec::with_capacity(rows.len());
-        for rows in rows {
-            own.push(match rows {
-                Some(rows) => Some(
+        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
+    ) -> Result<R, ModelError> {
+        let mut own = Vec::with_capacity(taken.len());
+        for taken in taken {
+            own.push(match taken {
+                Taken::Rows(rows) => Some(
                     rows.tensor(row, self.is_rounded)
                         .map_err(|unfit| self.inexact(rows.port(), &unfit.number))?,
                 ),
-                None => None,
+                _ => None,
             });
         }
-        let mut inputs = Vec::with_capacity(rows.len());
-        for (own, same) in own.iter().zip(&bound.same) {
-            inputs.push(match (own, same) {
+        let mut inputs = Vec::with_capacity(taken.len());
+        for (own, taken) in own.iter().zip(taken) {
+            inputs.push(match (own, taken) {
                 (Some(tensor), _) => Some(tensor.view()),
-                (None, Some(same)) => Some(self.same_view(same, 1)?),
-                (None, None) => None,
+                (None, Taken::Same(same)) => Some(self.same_view(same, 1)?),
+                (None, Taken::View(view)) => Some(*view),
+                (None, _) => None,
             });
         }
-        self.collect(&inputs, 1, columns)
+        self.show(session, &inputs, show)
     }
 
     /// Runs for several documents at once.
-    fn several(
+    fn several<R>(
         &self,
-        bound: &BoundNetwork,
-        rows: &[Option<Rows<'_>>],
-        range: std::ops::Range<usize>,
-        columns: &mut [Collected],
+        session: &Session,
+        taken: &[Taken<'_>],
+        range: Range<usize>,
         scratch: &mut Scratch,
-    ) -> Result<(), ModelError> {
+        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
+    ) -> Result<R, ModelError> {
         let (begin, count) = (range.start, range.len());
-        while scratch.stacked.len() < rows.len() {
-            scratch.stacked.push(AlignedBuf::zeroed(0).map_err(|e| self.failed(&e.to_string()))?);
-        }
-        let mut lengths = Vec::with_capacity(rows.len());
-        for (rows, buf) in rows.iter().zip(&mut scratch.stacked) {
-            lengths.push(match rows {
-                Some(rows) if rows.borrowed(begin, count).is_none() => {
+        self.rooms(&mut scratch.stacked, taken.len())?;
+        let mut lengths = Vec::with_capacity(taken.len());
+        for (taken, buf) in taken.iter().zip(&mut scratch.stacked) {
+            lengths.push(match taken {
+                Taken::Rows(rows) if rows.borrowed(begin, count).is_none() => {
                     let stacked = rows.stacked(begin, count, self.is_rounded, buf);
                     stacked.map_err(|unfit| self.inexact(rows.port(), &unfit.number))?
                 }
                 _ => 0,
             });
         }
-        let mut inputs = Vec::with_capacity(rows.len());
-        for (at, rows) in rows.iter().enumerate() {
-            inputs.push(match (rows, bound.same.get(at)) {
-                (Some(rows), _) => {
+        let mut inputs = Vec::with_capacity(taken.len());
+        for (at, taken) in taken.iter().enumerate() {
+            inputs.push(match taken {
+                Taken::Rows(rows) => {
                     let port = rows.port();
-                    let mut shape = port.shape().unwrap_or_default();
-                    if let Some(first) = shape.first_mut() {
-                        *first = count;
-                    }
+                    let shape = halves::rows(&port.shape().unwrap_or_default(), count);
                     let own = scratch.stacked.get(at).and_then(|buf| buf.get(..lengths[at]));
                     let bytes = rows.borrowed(begin, count).or(own).unwrap_or_default();
                     Some(self.view(port.dtype, &shape, bytes)?)
                 }
-                (None, Some(Some(same))) => Some(self.same_view(same, count)?),
-                (None, _) => None,
+                Taken::Same(same) => Some(self.same_view(same, count)?),
+                Taken::View(view) => Some(*view),
+                Taken::Nothing => None,
             });
         }
-        // A borrowed column may begin where no kernel reads from.
-        let copies: Vec<Option<Tensor>> = inputs
-            .iter()
-            .map(|view: &Option<TensorView<'_>>| {
-                let view = view.as_ref().filter(|view| !view.is_aligned());
-                view.map(TensorView::to_tensor).transpose()
-            })
-            .collect::<Result<_, _>>()
-            .map_err(|e| self.failed(&e.to_string()))?;
-        for (view, copy) in inputs.iter_mut().zip(&copies) {
-            if let Some(copy) = copy {
-                *view = Some(copy.view());
-            }
-        }
-        self.collect(&inputs, count, columns)
+        self.show(session, &inputs, show)
     }
 
     /// Runs for documents of about the same length, on that length.
@@ -187,9 +309,7 @@ impl Network {
         columns: &mut [Collected],
         scratch: &mut Scratch,
     ) -> Result<(), ModelError> {
-        while scratch.stacked.len() < rows.len() {
-            scratch.stacked.push(AlignedBuf::zeroed(0).map_err(|e| self.failed(&e.to_string()))?);
-        }
+        self.rooms(&mut scratch.stacked, rows.len())?;
         let mut inputs = Vec::with_capacity(rows.len());
         for (rows, buf) in rows.iter().zip(&mut scratch.stacked) {
             let Some(rows) = rows else {
@@ -201,7 +321,8 @@ impl Network {
             let bytes = buf.get(..bytes).unwrap_or_default();
             inputs.push(Some(self.view(rows.port().dtype, &[documents.len(), length], bytes)?));
         }
-        self.collect(&inputs, documents.len(), columns)
+        let collect = |outputs: Outputs<'_>| self.collect(&outputs, documents.len(), columns);
+        self.show(&self.session, &inputs, collect)
     }
 
     fn same_view<'v>(&self, same: &'v Same, count: usize) -> Result<TensorView<'v>, ModelError> {
@@ -219,36 +340,54 @@ impl Network {
             .map_err(|e| self.failed(&e.to_string()))
     }
 
-    /// Runs and takes the outputs.
+    /// Runs, and shows the outputs where they lie.
+    fn show<R>(
+        &self,
+        session: &Session,
+        inputs: &[Option<TensorView<'_>>],
+        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
+    ) -> Result<R, ModelError> {
+        let failed = |text: &dyn std::fmt::Display| self.failed(&text.to_string());
+        // A borrowed column may begin where no kernel reads from.
+        let copies: Vec<Option<Tensor>> = inputs
+            .iter()
+            .map(|view| {
+                let view = view.as_ref().filter(|view| !view.is_aligned());
+                view.map(TensorView::to_tensor).transpose()
+            })
+            .collect::<Result<_, _>>()
+            .map_err(|e| failed(&e))?;
+        let copies = copies.iter().map(|copy| copy.as_ref().map(Tensor::view));
+        let inputs: Vec<_> = copies.zip(inputs).map(|(copy, view)| copy.or(*view)).collect();
+        session.run_with(&inputs, &RunContext::default(), show).map_err(|e| failed(&e))?
+    }
+
+    /// Takes the outputs of a run for documents.
     fn collect(
         &self,
-        inputs: &[Option<TensorView<'_>>],
+        outputs: &Outputs<'_>,
         rows: usize,
         columns: &mut [Collected],
     ) -> Result<(), ModelError> {
-        let take = |outputs: Outputs<'_>| -> Result<(), ModelError> {
-            for ((at, kind), column) in self.outputs.iter().zip(columns) {
-                let view = outputs.get(*at).map_err(|e| self.failed(&e.to_string()))?;
-                column.add(&view, rows, self.is_rounded).map_err(|misfit| {
-                    let spec = self.session.model().outputs().get(*at);
-                    let name = spec.map_or("", |spec| spec.name.as_str());
-                    match misfit {
-                        Misfit::Number(number) => ModelError::Inexact {
-                            model: self.name.clone(),
-                            what: format!("output {name}"),
-                            number,
-                            dtype: kind.cell().name(),
-                        },
-                        Misfit::Shape => self.failed(&format!(
-                            "output {name} should be a {kind} for each document, and {rows} gave {}",
-                            view.shape()
-                        )),
-                    }
-                })?;
-            }
-            Ok(())
-        };
-        let ran = self.session.run_with(inputs, &RunContext::default(), take);
-        ran.map_err(|e: RunError| self.failed(&e.to_string()))?
+        for ((at, kind), column) in self.outputs.iter().zip(columns) {
+            let view = outputs.get(*at).map_err(|e| self.failed(&e.to_string()))?;
+            column.add(&view, rows, self.is_rounded).map_err(|misfit| {
+                let spec = self.session.model().outputs().get(*at);
+                let name = spec.map_or("", |spec| spec.name.as_str());
+                match misfit {
+                    Misfit::Number(number) => ModelError::Inexact {
+                        model: self.name.clone(),
+                        what: format!("output {name}"),
+                        number,
+                        dtype: kind.cell().name(),
+                    },
+                    Misfit::Shape => self.failed(&format!(
+                        "output {name} should be a {kind} for each document, and {rows} gave {}",
+                        view.shape()
+                    )),
+                }
+            })?;
+        }
+        Ok(())
     }
 }

@@ -23,6 +23,8 @@ pub(super) enum Feed {
     Documents(usize),
     /// The same value for all documents of a query.
     Query(Same),
+    /// A value of the part that runs once for a document.
+    Kept(usize),
 }
 
 /// A value that is the same for all documents of a query.
@@ -60,17 +62,20 @@ impl fmt::Display for Stacking {
     }
 }
 
-/// What each input of a session takes, of which the last take what the part of the query gives.
+/// What each input of a session takes, of which the last take what the part of the query gives, and that of documents.
 pub(super) fn feeds(
     session: &Session,
     ports: &[Port],
     rates: &[Rate],
-    carried: usize,
+    (carried, kept): (usize, usize),
 ) -> Result<Vec<Feed>, String> {
     let inputs = session.model().inputs();
-    let own = inputs.len().saturating_sub(carried);
+    let own = inputs.len().saturating_sub(carried + kept);
     let same = |source| Feed::Query(Same { source, is_repeated: false });
     let feed = |(at, spec): (usize, &stead_engine::IoSpec)| {
+        if at >= own + carried {
+            return Ok(Feed::Kept(at - own - carried));
+        }
         if at >= own {
             return Ok(same(Source::Carried(at - own)));
         }
@@ -88,15 +93,16 @@ pub(super) fn feeds(
     inputs.iter().enumerate().map(feed).collect()
 }
 
-/// Finds out how many documents can share a run, and whether values of the query are repeated for each of them.
+/// Finds out how many documents can share a run, and whether values of the query are repeated for each of them. `carried` and
+/// `kept` have the shapes of what the parts of the query and of documents give, for one document.
 pub(super) fn find(
     session: &mut Session,
     ports: &[Port],
     feeds: &mut [Feed],
-    carried: &[Vec<usize>],
+    (carried, kept): (&[Vec<usize>], &[Vec<usize>]),
     outputs: &[(usize, TensorType)],
 ) -> Stacking {
-    match stacked(session, ports, feeds, carried, outputs) {
+    match stacked(session, ports, feeds, (carried, kept), outputs) {
         Ok(count) => Stacking::Documents(count),
         Err(why) => Stacking::One(why),
     }
@@ -106,7 +112,7 @@ fn stacked(
     session: &mut Session,
     ports: &[Port],
     feeds: &mut [Feed],
-    carried: &[Vec<usize>],
+    (carried, kept): (&[Vec<usize>], &[Vec<usize>]),
     outputs: &[(usize, TensorType)],
 ) -> Result<usize, String> {
     let mut shapes = Vec::with_capacity(feeds.len());
@@ -123,6 +129,11 @@ fn stacked(
                     query.push((at, 0));
                 }
                 shapes.push(shape);
+                continue;
+            }
+            Feed::Kept(of) => {
+                documents.push((at, 0));
+                shapes.push(kept.get(*of).cloned().unwrap_or_default());
                 continue;
             }
             Feed::Documents(port) | Feed::Query(Same { source: Source::Port(port), .. }) => {
@@ -187,7 +198,7 @@ fn may_repeat(dim: &Dim) -> bool {
 }
 
 /// How many documents share a run: the memory of one tells.
-fn count(session: &Session, shapes: &[Vec<usize>]) -> usize {
+pub(super) fn count(session: &Session, shapes: &[Vec<usize>]) -> usize {
     let tensors = zeros(session, shapes);
     let views: Vec<_> = tensors.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
     let plan = session.plan_view(&views);
@@ -214,7 +225,7 @@ pub(super) fn shapes(session: &Session, ports: &[Port], feeds: &[Feed]) -> Vec<V
 }
 
 /// Zeros for each input that needs a value.
-fn zeros(session: &Session, shapes: &[Vec<usize>]) -> Vec<Option<Tensor>> {
+pub(super) fn zeros(session: &Session, shapes: &[Vec<usize>]) -> Vec<Option<Tensor>> {
     let zeros = |(spec, shape): (&stead_engine::IoSpec, &Vec<usize>)| {
         let shape = Shape::new(shape).ok()?;
         if spec.optional { None } else { Tensor::zeros(spec.dtype, shape).ok() }
