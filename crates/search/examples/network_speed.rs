@@ -5,7 +5,8 @@
 //!         target/ranking-bench [--rounds N] python bench/peers/ranking/rankers.py
 //!
 //! The network takes a concatenation of a vector of the query and one of the document. It is measured as the model
-//! function of a profile, the query's half included. Scores are compared before anything is measured. Without the peer's
+//! function of a profile, the query's half included: with the documents' halves computed, and with those kept, whose
+//! documents come in another order than they were kept in. Scores are compared before anything is measured. Without the peer's
 //! command only stead is measured. Ends with a line of JSON; times are medians in milliseconds.
 #![allow(clippy::print_stdout)]
 
@@ -24,15 +25,15 @@ use std::time::Instant;
 use median::median;
 use peer::Peer;
 use stead_app::application::Application;
-use stead_app::application::rank::PackageModels;
+use stead_app::application::rank::{KeptOption, PackageModels};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_engine::{Isa, Serial};
-use stead_expr::{Attribute, Cells, Labels, Value, parse_type};
+use stead_expr::{Attribute, Cells, Labels, Stored, Value, parse_type};
 use stead_kernels::gemm::{
     Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
 };
-use stead_search::models::{Column, Documents, Given, ModelFunction, Scratch};
+use stead_search::models::{CellStamps, Column, Documents, Given, ModelFunction, Scratch};
 use stead_tensor::{AlignedBuf, Tensor, npy};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -46,8 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: network_speed FOLDER [--rounds N] [PYTHON rankers.py]".into());
     };
     let folder = Path::new(folder);
-    let model = load(&folder.join("package"))?;
-    for line in model.explain() {
+    let model = load(&folder.join("package"), KeptOption::Off)?;
+    let keeps = load(&folder.join("package"), KeptOption::Usual)?;
+    for line in keeps.explain() {
         println!("{line}");
     }
     let user = array(&folder.join("user.npy"))?;
@@ -64,19 +66,33 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut score = || -> Result<Vec<f32>, Box<dyn Error>> {
         let bound = model.for_query(&[Given::Value(&user)])?;
         let scores = bound.run(&documents, &mut scratch)?;
-        match scores.first().map(stead_expr::Stored::attribute) {
-            Some(Attribute::Dense { cells, .. }) => Ok(cells.floats().into_owned()),
-            _ => Err("scores are tensors of one number".into()),
-        }
+        numbers(scores.first())
     };
-    compare(&score()?, array(&folder.join("scores.npy"))?.as_slice()?)?;
+    let expected = array(&folder.join("scores.npy"))?;
+    compare(&score()?, expected.as_slice()?)?;
+    // The best documents of a query come in any order.
+    let order: Vec<usize> = (0..count).map(|at| at * 77 % count).collect();
+    let stamps: Vec<CellStamps> = (1..=count as u64).map(|stamp| [stamp, 0]).collect();
+    let shuffled: Vec<CellStamps> = order.iter().map(|at| stamps[*at]).collect();
+    let mut scratch = Scratch::default();
+    let mut kept = |stamps: &[CellStamps]| -> Result<Vec<f32>, Box<dyn Error>> {
+        let bound = keeps.for_query(&[Given::Value(&user)])?;
+        let known = keeps.known(stamps);
+        let scores = bound.run_known(&documents, known, &mut scratch)?;
+        numbers(scores.first())
+    };
+    kept(&stamps)?;
+    let found = kept(&shuffled)?;
+    let expected = expected.as_slice::<f32>()?;
+    compare(&found, &order.iter().map(|at| expected[*at]).collect::<Vec<_>>())?;
 
     let mut peer = Peer::start(command, folder)?;
     let mut products = products(count, size)?;
-    let (mut own, mut floor) = (Vec::new(), Vec::new());
+    let (mut own, mut known, mut floor) = (Vec::new(), Vec::new(), Vec::new());
     let (mut batch, mut one) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         own.push(time(|| score().map(black_box).map(|_| ()))?);
+        known.push(time(|| kept(&shuffled).map(black_box).map(|_| ()))?);
         floor.push(time(|| {
             products();
             Ok(())
@@ -86,12 +102,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             one.extend(peer.milliseconds("network-one")?);
         }
     }
-    let [own, floor, batch, one] = [own, floor, batch, one].map(|mut times| median(&mut times));
+    let [own, known, floor, batch, one] =
+        [own, known, floor, batch, one].map(|mut times| median(&mut times));
     let number = |x: f64| if x.is_nan() { "null".to_owned() } else { format!("{x:.4}") };
     println!(
-        "{{\"documents\": {count}, \"isa\": \"{}\", \"network_ms\": {}, \"products_ms\": {}, \"peer_ms\": {}, \"peer_one_by_one_ms\": {}}}",
+        "{{\"documents\": {count}, \"isa\": \"{}\", \"network_ms\": {}, \"kept_ms\": {}, \"products_ms\": {}, \"peer_ms\": {}, \"peer_one_by_one_ms\": {}}}",
         Isa::detect().name(),
         number(own),
+        number(known),
         number(floor),
         number(batch),
         number(one)
@@ -99,8 +117,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Scores that are tensors of one number.
+fn numbers(scores: Option<&Stored>) -> Result<Vec<f32>, Box<dyn Error>> {
+    match scores.map(Stored::attribute) {
+        Some(Attribute::Dense { cells, .. }) => Ok(cells.floats().into_owned()),
+        _ => Err("scores are tensors of one number".into()),
+    }
+}
+
 /// The model that the profile of a package names.
-fn load(folder: &Path) -> Result<ModelFunction, Box<dyn Error>> {
+fn load(folder: &Path, kept: KeptOption) -> Result<ModelFunction, Box<dyn Error>> {
     let files = PackageFiles::open(folder)?;
     let (application, mut report) = Application::read(&files, ServicesOptions::default());
     let compiled = application.compile(&PackageModels::new(&files), &mut report);
@@ -108,7 +134,9 @@ fn load(folder: &Path) -> Result<ModelFunction, Box<dyn Error>> {
         return Err(wrong.to_string().into());
     }
     let model = compiled.values().flatten().flat_map(|profile| &profile.models).next();
-    Ok(ModelFunction::load(model.ok_or("the package names no model")?, &files)?)
+    let mut model = model.ok_or("the package names no model")?.clone();
+    model.options.kept = kept;
+    Ok(ModelFunction::load(&model, &files)?)
 }
 
 /// The two large products of the documents alone, with nothing around them: what the machine can do.
