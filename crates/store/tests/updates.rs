@@ -373,7 +373,7 @@ fn weights_are_made_and_go_where_the_schema_says() {
         )
     };
     let schema = format!(
-        "schema shop {{ document shop {{ {} {} {} }} }}",
+        "schema shop {{ document shop {{ {} {} {} field tags type tag {{ indexing: summary }} }} }}",
         field("made", "create-if-nonexistent"),
         field("gone", "remove-if-zero"),
         field("both", "create-if-nonexistent\n remove-if-zero"),
@@ -402,4 +402,6 @@ fn weights_are_made_and_go_where_the_schema_says() {
     assert_eq!(weights("both", new()), [pair("a", 1), pair("b", 2)]);
     assert_eq!(weights("both", json!({"match": {"element": "b", "increment": 0}})), [pair("a", 1)]);
     assert_eq!(weights("both", zero()), []);
+    assert_eq!(weights("tags", new()), [pair("a", 1), pair("b", 2)]);
+    assert_eq!(weights("tags", zero()), []);
 }

@@ -29,6 +29,8 @@ pub struct Element {
     pub is_inline: bool,
     /// The type behind `type`, or of an input or constant.
     pub kind: Option<Located<FieldType>>,
+    /// Whether that is written `tag`: a weighted set of texts whose elements come and go with their weights.
+    pub is_tag: bool,
     /// What stands behind the colon or raw between braces.
     pub value: Option<Value>,
     /// The elements between its braces.
@@ -61,7 +63,18 @@ impl Element {
     pub(crate) fn new(spec: &'static Spec, place: Place) -> Element {
         let (inherits, parameters, body) = (Vec::new(), Vec::new(), Vec::new());
         let (name, kind, value) = (None, None, None);
-        Element { spec, place, name, inherits, parameters, is_inline: false, kind, value, body }
+        Element {
+            spec,
+            place,
+            name,
+            inherits,
+            parameters,
+            is_inline: false,
+            kind,
+            is_tag: false,
+            value,
+            body,
+        }
     }
 
     /// Its keyword.

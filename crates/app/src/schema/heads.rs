@@ -34,7 +34,11 @@ impl Parser<'_> {
                 if self.reader.word().is_none_or(|w| w.value != "type") {
                     return Err(self.reader.unexpected("type and the type of the field"));
                 }
-                element.kind = Some(self.kind()?);
+                self.reader.spaces();
+                let may_be_tag = self.reader.rest().starts_with("tag");
+                let kind = self.kind()?;
+                element.is_tag = may_be_tag && matches!(*kind, FieldType::WeightedSet(_));
+                element.kind = Some(kind);
             }
             Head::MayBeTyped => {
                 element.name = self.any_name();

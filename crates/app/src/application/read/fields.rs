@@ -62,6 +62,8 @@ fn fill(field: &mut Field, element: &Element, report: &mut Report) {
     field.normalizing = text(body, "normalizing", report);
     field.linguistics = one(body, "linguistics", report).and_then(|e| linguistics(&e.body, report));
     field.weight = one(body, "weight", report).and_then(Element::integer);
+    // Vespa, `DataType.TAG`.
+    field.weighted_set = (element.is_tag, element.is_tag);
     for set in all(body, "weightedset") {
         let has = |word: &str| set.body.iter().any(|e| e.keyword() == word);
         field.weighted_set.0 |= has("create-if-nonexistent");
