@@ -1,23 +1,21 @@
 //! The fields of hits.
 
-use std::borrow::Cow;
-
 use stead_expr::Value;
 use stead_expr::codec::binary::decode;
 use stead_expr::codec::json::Form;
-use stead_store::{AttributeView, DataType};
+use stead_store::{AttributeView, FieldValue, StoreError, View};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::prepare::ranking_error;
 use super::{Prepared, Searcher};
 use crate::matching::Matcher;
-use crate::query::SearchError;
+use crate::query::{SearchCode, SearchError};
 use crate::rank::{Lists, RankOptions};
 use crate::result::{FeatureValue, Hit, Item, PartialHit, SummaryColumn, item_of};
 
 const SUMMARY: Lists = Lists { of_match: false, of_summary: true };
 
-/// Hits of one type with their fields, in their order.
+/// Hits of one type with their fields, in their order, and what is wrong with those that have none as their documents cannot be read.
 ///
 /// # Errors
 /// When a feature cannot be computed.
@@ -27,7 +25,7 @@ pub fn fill(
     matcher: &Matcher<'_>,
     hits: &[&PartialHit],
     options: RankOptions,
-) -> Result<Vec<Hit>, SearchError> {
+) -> Result<(Vec<Hit>, Option<SearchError>), SearchError> {
     let names = prepared.plan.summary_features();
     let match_features = prepared.plan.match_features();
     let mut features = Vec::new();
@@ -48,17 +46,64 @@ pub fn fill(
         }
     }
     let mut features = features.into_iter();
-    Ok(hits
-        .iter()
-        .map(|hit| {
-            let mut filled = one(searcher, prepared, &match_features, hit);
-            filled.fields.extend(features.next().map(|item| ("summaryfeatures".to_owned(), item)));
-            filled
-        })
-        .collect())
+    let mut filled = Vec::with_capacity(hits.len());
+    let mut unread: Option<(usize, StoreError)> = None;
+    for hit in hits {
+        let values = Values::read(searcher.view, &prepared.summary.columns, hit.lid);
+        let values = values.unwrap_or_else(|error| {
+            unread = Some((unread.as_ref().map_or(1, |(count, _)| count + 1), error));
+            Values::default()
+        });
+        let mut hit = one(searcher, prepared, &match_features, (hit, &values));
+        hit.fields.extend(features.next().map(|item| ("summaryfeatures".to_owned(), item)));
+        filled.push(hit);
+    }
+    Ok((filled, unread.map(|(count, error)| missing(count, &error))))
 }
 
-fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[&str], hit: &PartialHit) -> Hit {
+/// Of hits without fields (Vespa's text, `RpcProtobufFillInvoker`).
+fn missing(count: usize, error: &StoreError) -> SearchError {
+    let message = format!("Missing hit summary data for {count} hits: {error}");
+    SearchError { code: SearchCode::EmptyDocuments, message }
+}
+
+/// The values of a document that its summary has.
+#[derive(Default)]
+struct Values {
+    /// By the number of the field.
+    own: Vec<(usize, FieldValue)>,
+    /// By the place of the column in the summary: what is imported is no field of the document.
+    imported: Vec<(usize, FieldValue)>,
+}
+
+impl Values {
+    fn read(view: &View, columns: &[SummaryColumn], lid: u32) -> Result<Values, StoreError> {
+        let number = |column: &SummaryColumn| view.kind().field(&column.source).map(|(at, _)| at);
+        let numbers: Vec<usize> = columns.iter().filter_map(number).collect();
+        let own = view.read(lid, |field| numbers.contains(&field))?.unwrap_or_default();
+        let mut imported = Vec::new();
+        for (place, column) in columns.iter().enumerate() {
+            let of = view.attribute(&column.source).filter(AttributeView::is_imported);
+            if let Some(of) = of {
+                imported.extend(of.value(lid)?.map(|value| (place, value)));
+            }
+        }
+        Ok(Values { own, imported })
+    }
+
+    fn get(&self, field: usize, place: usize) -> Option<&FieldValue> {
+        let own = self.own.iter().find(|(at, _)| *at == field);
+        let found = own.or_else(|| self.imported.iter().find(|(at, _)| *at == place));
+        found.map(|(_, value)| value)
+    }
+}
+
+fn one(
+    searcher: Searcher<'_>,
+    prepared: &Prepared,
+    names: &[&str],
+    (hit, values): (&PartialHit, &Values),
+) -> Hit {
     let (summary, view) = (&prepared.summary, searcher.view);
     let document = view.id(hit.lid).unwrap_or_default();
     let mut fields = Vec::new();
@@ -69,21 +114,10 @@ fn one(searcher: Searcher<'_>, prepared: &Prepared, names: &[&str], hit: &Partia
         fields.push(("documentid".to_owned(), Item::text(document)));
     }
     let kind = view.kind();
-    let source = |column: &SummaryColumn| kind.field(&column.source);
-    let sources: Vec<Option<(usize, &DataType)>> = summary.columns.iter().map(source).collect();
-    let is_wanted = |field: usize| sources.iter().flatten().any(|(at, _)| *at == field);
-    let values = view.some_fields(hit.lid, is_wanted).unwrap_or_default();
-    for (column, source) in summary.columns.iter().zip(&sources) {
-        let Some((at, of)) = source else { continue };
-        let own =
-            values.iter().find(|(field, _)| field == at).map(|(_, value)| Cow::Borrowed(value));
-        // What is imported is no field of the document.
-        let imported = || {
-            let of = view.attribute(&column.source).filter(AttributeView::is_imported)?;
-            of.value(hit.lid).map(Cow::Owned)
-        };
-        let value = own.or_else(imported);
-        let item = value.and_then(|value| item_of(&value, of, kind, prepared.tensors));
+    for (place, column) in summary.columns.iter().enumerate() {
+        let Some((at, of)) = kind.field(&column.source) else { continue };
+        let value = values.get(at, place);
+        let item = value.and_then(|value| item_of(value, of, kind, prepared.tensors));
         fields.extend(item.map(|item| (column.name.clone(), item)));
     }
     if !names.is_empty() {

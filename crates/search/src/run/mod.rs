@@ -119,7 +119,7 @@ fn run(
     partial.coverage.results = parts.len() as u32;
     let query = begin.elapsed();
     partial.hits.drain(..offset.min(partial.hits.len()));
-    let hits = filled(&parts, &partial, options)?;
+    let hits = filled(&parts, &partial, options, &mut errors)?;
     let all = begin.elapsed();
     let timing = Timing {
         query: query.as_secs_f64(),
@@ -137,11 +137,12 @@ fn run(
     })
 }
 
-/// The hits of all types with their fields.
+/// The hits of all types with their fields; what cannot be read is told.
 fn filled(
     parts: &[Part<'_>],
     partial: &Partial,
     options: RankOptions,
+    errors: &mut Vec<SearchError>,
 ) -> Result<Vec<Hit>, SearchError> {
     let mut filled: Vec<(usize, Hit)> = Vec::new();
     for (kind, of) in partial.kinds.iter().enumerate() {
@@ -149,7 +150,8 @@ fn filled(
         let Some(part) = parts.iter().find(is_it) else { continue };
         let own = partial.hits.iter().enumerate().filter(|(_, hit)| hit.kind as usize == kind);
         let (places, hits): (Vec<usize>, Vec<&PartialHit>) = own.unzip();
-        let hits = fill(part.searcher, part.prepared, &part.matcher, &hits, options)?;
+        let (hits, unread) = fill(part.searcher, part.prepared, &part.matcher, &hits, options)?;
+        errors.extend(unread);
         filled.extend(places.into_iter().zip(hits));
     }
     filled.sort_by_key(|(place, _)| *place);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::view::{AttributeView, View};
 use crate::columns::Column;
+use crate::error::StoreError;
 use crate::kind::{DocumentType, Import};
 use crate::value::FieldValue;
 
@@ -131,10 +132,18 @@ impl Joins {
     }
 
     /// The value of an imported field as the parent has it.
-    pub(super) fn value(&self, view: &View, attribute: usize, lid: u32) -> Option<FieldValue> {
-        let imported = self.attributes.get(attribute)?.as_ref()?;
-        let (parents, parent) = self.parent(view, imported, lid)?;
-        parents.attribute(&imported.field)?.value(parent)
+    pub(super) fn value(
+        &self,
+        view: &View,
+        attribute: usize,
+        lid: u32,
+    ) -> Result<Option<FieldValue>, StoreError> {
+        let of_parent = || {
+            let imported = self.attributes.get(attribute)?.as_ref()?;
+            let (parents, parent) = self.parent(view, imported, lid)?;
+            Some((parents.attribute(&imported.field)?, parent))
+        };
+        of_parent().map_or(Ok(None), |(values, parent)| values.value(parent))
     }
 
     /// The parents, and the number of that of a document.
@@ -189,14 +198,16 @@ impl<'v> AttributeView<'v> {
     }
 
     /// The value that was put, of an attribute that is a field.
-    #[must_use]
-    pub fn value(&self, lid: u32) -> Option<FieldValue> {
+    ///
+    /// # Errors
+    /// As [`View::read`].
+    pub fn value(&self, lid: u32) -> Result<Option<FieldValue>, StoreError> {
         let (view, about) = (self.view(), self.about());
         match &view.joins {
             Some(joins) if about.import.is_some() => joins.value(view, self.number(), lid),
             _ => {
-                let fields = view.some_fields(lid, |field| field == about.field)?;
-                fields.into_iter().next().map(|(_, value)| value)
+                let fields = view.read(lid, |field| field == about.field)?;
+                Ok(fields.into_iter().flatten().next().map(|(_, value)| value))
             }
         }
     }

@@ -111,6 +111,16 @@ impl View {
         blocks.flat_map(move |(at, block)| block.alive().iter().map(move |row| self.lid(at, row)))
     }
 
+    /// The numbers of all documents from one on, in ascending order.
+    pub(crate) fn lids_from(&self, from: u32) -> impl Iterator<Item = u32> {
+        let (first, row) = self.split(from);
+        let blocks = self.blocks().enumerate().skip(first);
+        blocks.flat_map(move |(at, block)| {
+            let rows = if at == first { row } else { 0 };
+            block.alive().iter().skip_while(move |at| *at < rows).map(move |row| self.lid(at, row))
+        })
+    }
+
     /// The number of a document.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<u32> {
@@ -127,17 +137,7 @@ impl View {
     /// [reading](View::read) them fails.
     #[must_use]
     pub fn fields(&self, lid: u32) -> Option<Vec<(usize, FieldValue)>> {
-        self.some_fields(lid, |_| true)
-    }
-
-    /// [The fields](View::fields) of a document among those that are wanted.
-    #[must_use]
-    pub fn some_fields(
-        &self,
-        lid: u32,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> Option<Vec<(usize, FieldValue)>> {
-        self.read(lid, is_wanted).ok().flatten()
+        self.read(lid, |_| true).ok().flatten()
     }
 
     /// The fields of a document among those that are wanted; nothing if there is no document of this number.
@@ -152,6 +152,18 @@ impl View {
         let (block, row) = self.split(lid);
         let Some(block) = self.block(block) else { return Ok(None) };
         let Some(body) = block.body(row)? else { return Ok(None) };
+        Ok(self.fields_of(lid, &body, is_wanted))
+    }
+
+    /// The fields of a document whose body is known, among those that are wanted.
+    pub(super) fn fields_of(
+        &self,
+        lid: u32,
+        body: &[u8],
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Option<Vec<(usize, FieldValue)>> {
+        let (block, row) = self.split(lid);
+        let block = self.block(block)?;
         let value = |(field, bytes): (usize, &[u8])| {
             if !bytes.is_empty() {
                 return Some((field, body::value(bytes).ok()?));
@@ -160,8 +172,8 @@ impl View {
             Some((field, column.value(row, self.kind().field_type(field)?)?))
         };
         // A store has no bodies but those that it has written.
-        let Ok(fields) = body::fields(&body) else { return Ok(None) };
-        Ok(fields.into_iter().filter(|(field, _)| is_wanted(*field)).map(value).collect())
+        let fields = body::fields(body).ok()?;
+        fields.into_iter().filter(|(field, _)| is_wanted(*field)).map(value).collect()
     }
 
     /// The values of an attribute; nothing if the type has no such attribute, or its values have no column.
