@@ -7,10 +7,10 @@ use std::time::SystemTime;
 
 use stead_app::Source;
 use stead_app::package::PackageFiles;
-use stead_store::{FieldValue, Operation, Outcome, Selected, Selection, View};
+use stead_store::{FieldValue, Operation, Outcome, Selected, Selection, StoreError, View};
 
 use crate::embedded::{Embedded, NodeConfig};
-use crate::{Code, Deployed, Deployments, Error, Prepared};
+use crate::{Code, Deployed, Deployments, Error, Prepared, WhenBusy};
 
 /// A document as it was when it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,17 +73,16 @@ impl Embedded {
     }
 
     /// Does an operation with a document and waits until it is durable and the next search sees it. Threads that feed at the same time
-    /// share syncs of the disk; one that has many to feed uses [`Deployments::feed`].
+    /// share syncs of the disk; one that has many to feed uses [`Deployments::submit`].
     ///
     /// # Errors
     /// [`Code::InvalidArgument`] for ids without a type that is stored and for values that scripts cannot take; what the disk refuses.
     pub fn feed(&self, operation: Operation) -> Result<Outcome, Error> {
         let kind = kind_of(&operation.document)?.to_owned();
         let (sender, receiver) = sync_channel(1);
-        self.applications()?.feed(&kind, operation, move |outcome| {
-            // Whoever asked waits for it.
-            let _ = sender.send(outcome);
-        })?;
+        // Whoever asked waits for it.
+        let done = move |outcome| drop(sender.send(outcome));
+        self.applications()?.submit(&kind, operation, WhenBusy::Wait, done)?;
         let ended = || Error::new(Code::Internal, "the operation ended without an answer");
         receiver.recv().map_err(|_| ended())?
     }
@@ -103,10 +102,12 @@ impl Embedded {
     /// A document; nothing if there is none with this id.
     ///
     /// # Errors
-    /// [`Code::InvalidArgument`] for ids without a type that is stored; [`Code::Unavailable`] before anything is deployed.
+    /// [`Code::InvalidArgument`] for ids without a type that is stored; [`Code::Unavailable`] before anything is deployed;
+    /// [`Code::Internal`] for documents that cannot be read.
     pub fn document(&self, id: &str) -> Result<Option<Document>, Error> {
         let view = self.view(kind_of(id)?)?;
-        let fields = view.find(id).and_then(|lid| view.fields(lid));
+        let fields = view.find(id).map_or(Ok(None), |lid| view.read(lid, |_| true));
+        let fields = fields.map_err(unreadable)?;
         Ok(fields.map(|fields| Document::new(&view, id, fields)))
     }
 
@@ -123,7 +124,8 @@ impl Embedded {
         let view = self.view(kind)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         for lid in view.lids() {
-            let (Some(id), Some(fields)) = (view.id(lid), view.fields(lid)) else { continue };
+            let fields = view.read(lid, |_| true).map_err(unreadable)?;
+            let (Some(id), Some(fields)) = (view.id(lid), fields) else { continue };
             let (kind, now) = (view.kind(), now.as_secs() as i64);
             let document = Selected { kind, id, fields: &fields, now };
             let is_selected = selection.is_none_or(|selection| selection.selects(&document));
@@ -149,6 +151,10 @@ impl Embedded {
             || Error::new(Code::InvalidArgument, format!("document type {kind} does not exist"));
         self.active()?.view(kind).ok_or_else(none)
     }
+}
+
+fn unreadable(error: StoreError) -> Error {
+    Error::new(Code::Internal, error.to_string())
 }
 
 /// The type that an id `id:namespace:type:..:name` names.

@@ -66,7 +66,8 @@ mod totals;
 
 pub use code::{CODES, Code, CodeRow};
 pub use deploy::{
-    Backup, Content, Deployed, Deployments, LogLine, Prepared, SessionId, Upload, copy_folder,
+    Backup, Content, Deployed, Deployments, DocumentOptions, LogLine, Prepared, SessionId, Upload,
+    WhenBusy, copy_folder,
 };
 pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};

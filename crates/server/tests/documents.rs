@@ -25,9 +25,13 @@ const SCHEMA: &str = "schema music {
 }";
 
 fn deploy(fixture: &Fixture, schema: &str) {
+    deploy_with(fixture, SERVICES, schema);
+}
+
+fn deploy_with(fixture: &Fixture, services: &str, schema: &str) {
     let path = "/application/v2/tenant/default/prepareandactivate";
     let kind = [("Content-Type", "application/zip")];
-    let package = zip(&[("services.xml", SERVICES), ("schemas/music.sd", schema)]);
+    let package = zip(&[("services.xml", services), ("schemas/music.sd", schema)]);
     let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &package);
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
@@ -47,6 +51,46 @@ fn put(fixture: &Fixture, id: &str, title: &str, year: i32, taste: [f32; 2]) {
     let fields = json!({"title": title, "year": year, "taste": taste});
     let answer = send(fixture, "POST", &format!("ns/music/docid/{id}"), &json!({"fields": fields}));
     assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+#[test]
+fn operations_with_documents_that_are_not_selected_are_ignored() {
+    let fixture = start();
+    put(&fixture, "old", "a", 1950, [0.0, 0.0]);
+    let selected = SERVICES.replace(
+        r#"mode="index"/>"#,
+        r#"mode="index" selection="music.year &gt; 2000 and id.specific != 'never'"/>"#,
+    );
+    deploy_with(&fixture, &selected, SCHEMA);
+    let year = |year: i32| json!({"fields": {"year": year}});
+    let assign = json!({"fields": {"year": {"assign": 1990}}});
+    for (label, method, id, body, is_ignored, found) in [
+        ("a put that is not selected", "POST", "a", year(1999), true, None),
+        ("a put without a value", "POST", "a", json!({"fields": {}}), true, None),
+        ("a put that is selected", "POST", "a", year(2001), false, Some(2001)),
+        ("what is there stays", "POST", "a", year(1998), true, Some(2001)),
+        ("an update", "PUT", "a", assign.clone(), false, Some(1990)),
+        ("an update of a document that cannot be", "PUT", "never", assign, true, None),
+        ("a removal of a document that cannot be", "DELETE", "never", Value::Null, true, None),
+        ("what was there before", "GET", "old", Value::Null, false, Some(1950)),
+        ("a removal", "DELETE", "old", Value::Null, false, None),
+    ] {
+        let path = format!("ns/music/docid/{id}");
+        let answer = send(&fixture, method, &path, &body);
+        assert_eq!(answer.status, 200, "{label}: {}", answer.text());
+        let header = answer.header("x-vespa-ignored-operation");
+        assert_eq!(header, is_ignored.then_some("true"), "{label}");
+        let answer = send(&fixture, "GET", &path, &Value::Null).json();
+        assert_eq!(answer["fields"]["year"].as_i64(), found, "{label}");
+    }
+    let broken = SERVICES.replace(r#"mode="index"/>"#, r#"mode="index" selection="music.yeer"/>"#);
+    let package = zip(&[("services.xml", &broken), ("schemas/music.sd", SCHEMA)]);
+    let path = "/application/v2/tenant/default/prepareandactivate";
+    let kind = [("Content-Type", "application/zip")];
+    let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &package);
+    assert_eq!(answer.status, 400);
+    let told = "document type music has no field yeer that a selection can look at";
+    assert!(answer.text().contains(told), "{}", answer.text());
 }
 
 fn search(fixture: &Fixture, request: &Value) -> Answer {

@@ -210,3 +210,31 @@ fn a_server_that_comes_back_gets_what_it_missed() {
     assert_eq!(json_of(&output)["feeder.ok.count"], 2000);
     assert_eq!(visited(&server, &[]).len(), 2000);
 }
+
+#[test]
+fn documents_that_are_not_selected_any_more_are_removed() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path());
+    let file = data.path().join("docs.jsonl");
+    std::fs::write(&file, lines((0..20).map(put))).unwrap();
+    let fed = stead(&["feed", file.to_str().unwrap(), "--target", &server.query]);
+    assert!(fed.status.success(), "{fed:?}");
+    let services = SERVICES
+        .replace(
+            "<documents>",
+            r#"<documents garbage-collection="true" garbage-collection-interval="1">"#,
+        )
+        .replace(r#"mode="index"/>"#, r#"mode="index" selection="music.year &gt;= 1915"/>"#);
+    server.deploy(&[("services.xml", &services), ("schemas/music.sd", SCHEMA)]);
+    // The server has its own pace: this asks until it has come to it, and at last gives up.
+    let _ = (0..10_000).find(|_| visited(&server, &["--field-set", "[id]"]).len() == 5);
+    let years: Vec<Value> =
+        visited(&server, &[]).iter().map(|found| found["fields"]["year"].clone()).collect();
+    assert_eq!(years, [1915, 1916, 1917, 1918, 1919]);
+    // What is gone is gone after a crash too, and cannot be put again.
+    let server = server.again(data.path());
+    assert_eq!(visited(&server, &[]).len(), 5);
+    let fed = stead(&["feed", file.to_str().unwrap(), "--target", &server.query]);
+    assert!(fed.status.success(), "{fed:?}");
+    assert_eq!(visited(&server, &[]).len(), 5);
+}

@@ -58,8 +58,8 @@ pub use columns::{
 };
 pub use documents::Documents;
 pub use durable::{
-    CheckedSnapshot, Outcome, RecordError, RoomOptions, SnapshotOptions, SnapshotStats, Store,
-    StoreOptions, Verified, stored_bytes, verify,
+    CheckedSnapshot, Expired, Outcome, RecordError, RoomOptions, SnapshotOptions, SnapshotStats,
+    Store, StoreOptions, Verified, stored_bytes, verify,
 };
 pub use error::{FeedError, StoreError};
 pub use fold::{compared, fold, fold_letter};

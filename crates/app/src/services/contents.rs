@@ -21,9 +21,9 @@ pub struct ContentCluster {
     /// The document types that it holds.
     pub documents: Vec<ContentDocument>,
     /// Which documents it holds.
-    pub selection: Option<String>,
-    /// Whether documents that are not selected any more are removed.
-    pub has_garbage_collection: bool,
+    pub selection: Option<Located<String>>,
+    /// Seconds after which documents are looked for again that are not selected any more, to be removed; nothing if they stay.
+    pub garbage_collection: Option<u32>,
     /// Its nodes; several lists where there are groups.
     pub nodes: Vec<Nodes>,
     /// Settings of `tuning` and `engine` as paths with texts, such as `engine/proton/tuning/searchnode/requestthreads/persearch`.
@@ -40,7 +40,7 @@ pub struct ContentDocument {
     /// Whether each node has all of its documents.
     pub is_global: bool,
     /// Which documents are held.
-    pub selection: Option<String>,
+    pub selection: Option<Located<String>>,
 }
 
 /// How documents are held.
@@ -63,7 +63,7 @@ pub(super) fn read(cluster: &XmlElement, report: &mut Report) -> ContentCluster 
         searchable_copies: None,
         documents: Vec::new(),
         selection: None,
-        has_garbage_collection: false,
+        garbage_collection: None,
         nodes: Vec::new(),
         settings: Vec::new(),
     };
@@ -107,13 +107,39 @@ fn number(element: &XmlElement, report: &mut Report) -> Option<u32> {
     number
 }
 
-fn documents(element: &XmlElement, found: &mut ContentCluster, report: &mut Report) {
-    found.selection = element.attribute("selection").map(str::to_owned);
-    found.has_garbage_collection = element.attribute("garbage-collection") == Some("true");
-    if found.has_garbage_collection {
-        let text = "garbage-collection has no effect yet: documents that no selection selects stay";
-        report.warning(&place_of(element, "garbage-collection"), text.to_owned());
+/// Seconds between two cycles of garbage collection where nothing else is said (Vespa, `DistributorCluster`).
+const COLLECTION_SECONDS: u32 = 3600;
+
+fn garbage_collection(element: &XmlElement, report: &mut Report) -> Option<u32> {
+    const INTERVAL: &str = "garbage-collection-interval";
+    let seconds = match element.attribute(INTERVAL) {
+        None => COLLECTION_SECONDS,
+        Some(text) => text.parse().ok().filter(|n| *n >= 1).unwrap_or_else(|| {
+            let text = format!("expected whole seconds above 0 in {INTERVAL}, found {text:?}");
+            report.error(&place_of(element, INTERVAL), text);
+            COLLECTION_SECONDS
+        }),
+    };
+    match element.attribute("garbage-collection") {
+        Some("true") => Some(seconds),
+        None | Some("false") => {
+            if element.located(INTERVAL).is_some() {
+                let text = format!("{INTERVAL} has no effect without garbage-collection=\"true\"");
+                report.warning(&place_of(element, INTERVAL), text);
+            }
+            None
+        }
+        Some(other) => {
+            let text = format!("expected true or false in garbage-collection, found {other:?}");
+            report.error(&place_of(element, "garbage-collection"), text);
+            None
+        }
     }
+}
+
+fn documents(element: &XmlElement, found: &mut ContentCluster, report: &mut Report) {
+    found.selection = element.located("selection").cloned();
+    found.garbage_collection = garbage_collection(element, report);
     for document in &element.children {
         match document.name.as_str() {
             "document" => {}
@@ -155,7 +181,7 @@ fn documents(element: &XmlElement, found: &mut ContentCluster, report: &mut Repo
             kind: kind.clone(),
             mode,
             is_global: document.attribute("global") == Some("true"),
-            selection: document.attribute("selection").map(str::to_owned),
+            selection: document.located("selection").cloned(),
         });
     }
 }
@@ -194,26 +220,56 @@ mod tests {
     use crate::services::ServicesOptions;
 
     #[test]
-    fn garbage_collection_that_is_not_done_is_told() {
-        for (attribute, is_told) in [
-            ("garbage-collection='true'", true),
-            ("garbage-collection='false'", false),
-            ("selection='d.n > 1'", false),
+    fn garbage_collection_is_read_and_what_is_wrong_with_it_is_told() {
+        for (attributes, interval, told) in [
+            ("garbage-collection='true'", Some(3600), None),
+            ("garbage-collection='true' garbage-collection-interval='60'", Some(60), None),
+            ("garbage-collection='false'", None, None),
+            ("selection='true'", None, None),
+            (
+                "garbage-collection-interval='60'",
+                None,
+                Some(
+                    "garbage-collection-interval has no effect without garbage-collection=\"true\"",
+                ),
+            ),
+            (
+                "garbage-collection='true' garbage-collection-interval='0'",
+                Some(3600),
+                Some("expected whole seconds above 0 in garbage-collection-interval, found \"0\""),
+            ),
+            (
+                "garbage-collection='true' garbage-collection-interval='1h'",
+                Some(3600),
+                Some("expected whole seconds above 0 in garbage-collection-interval, found \"1h\""),
+            ),
+            (
+                "garbage-collection='yes'",
+                None,
+                Some("expected true or false in garbage-collection, found \"yes\""),
+            ),
         ] {
             let services = format!(
-                "<content version='1.0' id='c'>\n<documents {attribute}>\
+                "<content version='1.0' id='c'>\n<documents {attributes}>\
                  <document type='d' mode='index'/></documents></content>"
             );
             let schema = "schema d { document d { field n type int { indexing: attribute } } }";
             let files = [("services.xml", services.as_str()), ("schemas/d.sd", schema)];
             let files = PackageFiles::from_texts(files).unwrap();
-            let (_, report) = Application::read(&files, ServicesOptions::default());
-            let mut lines = report.diagnostics().iter().map(ToString::to_string);
-            let found = lines.any(|line| {
-                line.starts_with("services.xml:2:")
-                    && line.contains("garbage-collection has no effect")
-            });
-            assert_eq!(found, is_told, "{attribute}");
+            let (application, report) = Application::read(&files, ServicesOptions::default());
+            let found = application.services.contents[0].garbage_collection;
+            assert_eq!(found, interval, "{attributes}");
+            let lines = report.diagnostics().iter().map(ToString::to_string);
+            let lines: Vec<String> =
+                lines.filter(|line| line.contains("garbage-collection")).collect();
+            match told {
+                None => assert!(lines.is_empty(), "{attributes}: {lines:?}"),
+                Some(text) => {
+                    assert_eq!(lines.len(), 1, "{attributes}: {lines:?}");
+                    assert!(lines[0].starts_with("services.xml:2:"), "{attributes}: {lines:?}");
+                    assert!(lines[0].contains(text), "{attributes}: {lines:?}");
+                }
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest};
 use stead_search::result::SearchResult;
 use stead_search::run::{Searcher, field_value, search};
-use stead_store::{DocumentType, Imports, Reader, View};
+use stead_store::{DocumentType, Imports, Reader, Selection, View};
 
 use super::documents::{Readers, check_scripts, clusters};
 use super::session::{SessionId, millis};
@@ -74,6 +74,8 @@ impl Deployed {
         let (application, mut report) = Application::read(files, ServicesOptions::default());
         let models = PackageModels::new(files).with_probe(&Probe);
         let mut compiled = application.compile(&models, &mut report);
+        // Read for what is wrong with them; they are read again where documents are opened.
+        let _ = Selection::of_application(&application, &mut report);
         report.sort();
         if report.has_errors() {
             return Err(Error::new(Code::InvalidPackage, errors(&report)));

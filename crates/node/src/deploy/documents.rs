@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, RwLock, TryLockError};
 
 use stead_app::application::Application;
-use stead_log::{DiskIo, LogError, SystemRng};
+use stead_app::package::Report;
+use stead_log::{Clock, DiskIo, LogError, SystemClock, SystemRng};
 use stead_store::{
-    DocumentType, NoEmbedder, Operation, Outcome, Reader, RoomOptions, Scripts, SnapshotStats,
-    Store, StoreError, StoreOptions,
+    DocumentType, Expired, NoEmbedder, Operation, Outcome, Reader, RoomOptions, Scripts, Selection,
+    SnapshotStats, Store, StoreError, StoreOptions,
 };
 
 use super::upload::failed;
@@ -17,10 +19,50 @@ use crate::{Code, Error};
 /// What views of the documents of each type are taken from.
 pub(super) type Readers = BTreeMap<String, Reader>;
 
+/// How documents are kept.
+#[derive(Clone)]
+pub struct DocumentOptions {
+    /// What operations that are not yet done may come to.
+    pub room: RoomOptions,
+    /// What `now()` of selections, and the intervals of garbage collection, are told by.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for DocumentOptions {
+    fn default() -> DocumentOptions {
+        DocumentOptions { room: RoomOptions::default(), clock: Arc::new(SystemClock::default()) }
+    }
+}
+
+/// What becomes of an operation while too many are not yet done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenBusy {
+    /// It is refused with [`Code::Overloaded`].
+    Refuse,
+    /// Who submits it waits.
+    Wait,
+}
+
+/// Documents that are looked at in one go for those that are to be removed: a few milliseconds, and one group of the log.
+pub(super) const BATCH: usize = 1024;
+
+/// What has become of some documents of a type.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Batch {
+    /// How many were removed.
+    pub(super) removed: usize,
+    /// The number of the document with which to go on.
+    pub(super) next: Option<u32>,
+    /// How many could not be read.
+    pub(super) unread: usize,
+    /// What is wrong with the first of these.
+    pub(super) error: Option<StoreError>,
+}
+
 /// The documents below a folder or in memory, of the types of one application at a time.
 pub(super) struct Documents {
     folder: Option<PathBuf>,
-    room: RoomOptions,
+    options: DocumentOptions,
     /// None before the first application, and where opening it again failed.
     store: RwLock<Option<Store>>,
 }
@@ -39,6 +81,11 @@ fn types(application: &Application) -> Vec<Scripts> {
     let names = clusters(application).into_keys();
     let schemas = names.filter_map(|name| application.schema(&name));
     schemas.map(|schema| Scripts::new(schema, &DocumentType::stored(schema))).collect()
+}
+
+/// Which documents of an application are kept. What is wrong with selections was told when it was prepared.
+fn selections(application: &Application) -> BTreeMap<String, Selection> {
+    Selection::of_application(application, &mut Report::default())
 }
 
 /// Each field that no script can fill here, by the name of what its script asks for.
@@ -63,19 +110,24 @@ pub(super) fn check_scripts(application: &Application) -> Result<(), Error> {
 
 impl Documents {
     /// Those below a folder.
-    pub(super) fn new(folder: &Path, room: RoomOptions) -> Documents {
-        Documents { folder: Some(folder.to_owned()), room, store: RwLock::new(None) }
+    pub(super) fn new(folder: &Path, options: DocumentOptions) -> Documents {
+        Documents { folder: Some(folder.to_owned()), options, store: RwLock::new(None) }
     }
 
     /// Those of an application that stays, in memory.
-    pub(super) fn in_memory() -> Documents {
-        Documents { folder: None, room: RoomOptions::default(), store: RwLock::new(None) }
+    pub(super) fn in_memory(options: DocumentOptions) -> Documents {
+        Documents { folder: None, options, store: RwLock::new(None) }
+    }
+
+    pub(super) fn clock(&self) -> &dyn Clock {
+        &*self.options.clock
     }
 
     fn open(&self, application: &Application) -> Result<Store, Error> {
         let scripts = types(application);
         let kinds = scripts.iter().map(|scripts| scripts.kind().clone()).collect();
-        let options = StoreOptions { scripts, room: self.room, ..StoreOptions::default() };
+        let DocumentOptions { room, clock } = self.options.clone();
+        let options = StoreOptions { scripts, room, clock, ..StoreOptions::default() };
         let store = match &self.folder {
             None => Store::in_memory(&SystemRng, kinds, options),
             Some(folder) => {
@@ -84,8 +136,9 @@ impl Documents {
                 Store::open(Arc::new(io), Arc::new(SystemRng), kinds, options)
             }
         };
-        let store =
+        let mut store =
             store.map_err(|error| Error::new(Code::Internal, format!("the documents: {error}")))?;
+        store.keep(selections(application));
         for error in store.damaged() {
             tracing::warn!("documents were read from an older snapshot and the log: {error}");
         }
@@ -111,6 +164,12 @@ impl Documents {
         self.with_store(|store| store.backup(Arc::new(io)).map_err(refused))
     }
 
+    /// What views are taken from.
+    #[cfg(test)]
+    pub(super) fn readers(&self) -> Result<Readers, Error> {
+        self.with_store(|store| Ok(readers(store)))
+    }
+
     /// Does something that an activation waits for.
     fn with_store<T>(&self, work: impl FnOnce(&Store) -> Result<T, Error>) -> Result<T, Error> {
         // No code under the lock panics.
@@ -132,7 +191,8 @@ impl Documents {
         let is_same = |before: &Application| {
             before.schemas == application.schemas && clusters(before) == clusters(application)
         };
-        if let Some(store) = store.as_ref().filter(|_| before.is_some_and(is_same)) {
+        if let Some(store) = store.as_mut().filter(|_| before.is_some_and(is_same)) {
+            store.keep(selections(application));
             return Ok(readers(store));
         }
         // The folder is held until everything that was submitted is done.
@@ -146,26 +206,41 @@ impl Documents {
         }
     }
 
-    /// See [`Store::submit`].
+    /// See [`Store::submit`] and [`Store::feed`].
     pub(super) fn submit(
         &self,
         name: &str,
         operation: Operation,
+        when_busy: WhenBusy,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
         let done = move |outcome: Result<_, _>| done(outcome.map_err(refused));
-        self.try_store(|store| store.submit(name, operation, done))
+        self.try_store(|store| match when_busy {
+            WhenBusy::Refuse => store.submit(name, operation, done),
+            WhenBusy::Wait => store.feed(name, operation, done),
+        })
     }
 
-    /// See [`Store::feed`].
-    pub(super) fn feed(
-        &self,
-        name: &str,
-        operation: Operation,
-        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
-    ) -> Result<(), Error> {
-        let done = move |outcome: Result<_, _>| done(outcome.map_err(refused));
-        self.try_store(|store| store.feed(name, operation, done))
+    /// Removes what is not kept of the documents of a type, among the next ones from a number on, and waits until that is durable.
+    pub(super) fn expire(&self, name: &str, from: u32) -> Result<Batch, Error> {
+        let (sender, outcomes) = channel();
+        let found = self.with_store(|store| {
+            let found = store.expired(name, from, BATCH).map_err(refused)?;
+            for id in &found.ids {
+                let sender = sender.clone();
+                let done = move |outcome| drop(sender.send(outcome));
+                store.expire(name, id.clone(), done).map_err(refused)?;
+            }
+            Ok(found)
+        });
+        drop(sender);
+        let found = found?;
+        let mut removed = 0;
+        for outcome in outcomes {
+            removed += usize::from(outcome.map_err(refused)? == Outcome::Applied);
+        }
+        let Expired { next, unread, error, .. } = found;
+        Ok(Batch { removed, next, unread, error })
     }
 
     fn try_store(&self, act: impl FnOnce(&Store) -> Result<(), StoreError>) -> Result<(), Error> {

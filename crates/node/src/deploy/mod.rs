@@ -7,12 +7,14 @@
 mod backup;
 mod deployed;
 mod documents;
+mod expiry;
 mod folder;
 mod session;
 mod upload;
 
 pub use backup::{Backup, copy_folder};
 pub use deployed::{Deployed, LogLine};
+pub use documents::{DocumentOptions, WhenBusy};
 pub use session::{Content, SessionId};
 pub use upload::Upload;
 
@@ -24,10 +26,11 @@ use std::time::SystemTime;
 use arc_swap::ArcSwapOption;
 use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
-use stead_store::{Operation, Outcome, RoomOptions};
+use stead_store::{Operation, Outcome};
 
 use crate::{Code, Error};
 use documents::Documents;
+use expiry::Expiry;
 use folder::Folder;
 use session::{Session, State, day, millis};
 
@@ -39,8 +42,10 @@ pub struct Deployments {
     /// Where sessions are kept; none for a package that is served as it is.
     sessions: Option<Mutex<Sessions>>,
     active: ArcSwapOption<Deployed>,
+    /// Ends before what it works on.
+    expiry: Expiry,
     /// Where they are fed to.
-    documents: Documents,
+    documents: Arc<Documents>,
 }
 
 struct Sessions {
@@ -70,15 +75,15 @@ impl Deployments {
     /// # Errors
     /// When another process holds the folder, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Arc<Deployments>, Error> {
-        Deployments::open_with(folder, RoomOptions::default())
+        Deployments::open_with(folder, DocumentOptions::default())
     }
 
-    /// [`Deployments::open`] with a bound of its own for operations that are not yet done.
+    /// [`Deployments::open`] with documents that are kept in another way.
     ///
     /// # Errors
     /// As there.
-    pub fn open_with(folder: &Path, room: RoomOptions) -> Result<Arc<Deployments>, Error> {
-        let documents = Documents::new(&folder.join("documents"), room);
+    pub fn open_with(folder: &Path, options: DocumentOptions) -> Result<Arc<Deployments>, Error> {
+        let documents = Documents::new(&folder.join("documents"), options);
         let folder = Folder::open(&folder.join("applications"))?;
         let mut sessions =
             Sessions { list: folder.sessions()?, active: folder.active()?, folder, ready: None };
@@ -90,8 +95,7 @@ impl Deployments {
             found.inspect_err(|e| tracing::error!(session = id.0, "not activated: {e}")).ok()
         });
         sessions.ready = None;
-        let active = ArcSwapOption::new(active);
-        Ok(Arc::new(Deployments { sessions: Some(Mutex::new(sessions)), active, documents }))
+        Ok(Deployments::begin(Some(Mutex::new(sessions)), active, documents))
     }
 
     /// One package, which stays what it is. Its documents are in memory.
@@ -100,10 +104,20 @@ impl Deployments {
     /// Those of the package.
     pub fn of_package(files: &PackageFiles) -> Result<Arc<Deployments>, Error> {
         let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now())?;
-        let documents = Documents::in_memory();
+        let documents = Documents::in_memory(DocumentOptions::default());
         deployed.read_from(documents.change(None, &deployed.application)?);
-        let active = ArcSwapOption::from_pointee(deployed);
-        Ok(Arc::new(Deployments { sessions: None, active, documents }))
+        Ok(Deployments::begin(None, Some(Arc::new(deployed)), documents))
+    }
+
+    fn begin(
+        sessions: Option<Mutex<Sessions>>,
+        active: Option<Arc<Deployed>>,
+        documents: Documents,
+    ) -> Arc<Deployments> {
+        let (expiry, documents) = (Expiry::default(), Arc::new(documents));
+        expiry.plan(&documents, active.as_ref().map(|deployed| &deployed.application));
+        let active = ArcSwapOption::new(active);
+        Arc::new(Deployments { sessions, active, expiry, documents })
     }
 
     /// The application that is served.
@@ -120,7 +134,7 @@ impl Deployments {
 
     /// The documents, if they are below a folder.
     fn documents(&self) -> Result<&Documents, Error> {
-        self.is_open().then_some(&self.documents).ok_or_else(no_folder)
+        self.is_open().then_some(&*self.documents).ok_or_else(no_folder)
     }
 
     fn sessions(&self) -> Result<MutexGuard<'_, Sessions>, Error> {
@@ -232,6 +246,7 @@ impl Deployments {
         }
         // From here on a restart finds the new application.
         self.active.store(Some(Arc::clone(&deployed)));
+        self.expiry.plan(&self.documents, Some(&deployed.application));
         let before = sessions.active.replace(id);
         sessions.ready = None;
         sessions.set(id, State::Activated)?;
@@ -249,6 +264,7 @@ impl Deployments {
         let id = sessions.active.ok_or_else(no_active)?;
         sessions.folder.set_active(None)?;
         self.active.store(None);
+        self.expiry.plan(&self.documents, None);
         sessions.active = None;
         sessions.remove(|session| session.id == id);
         Ok(())
@@ -257,28 +273,16 @@ impl Deployments {
     /// Does an operation with a document of a type. `done` is called once, when it is durable and the next search sees it.
     ///
     /// # Errors
-    /// [`Code::Overloaded`] when too many are not yet done; [`Code::Unavailable`] while an application is being activated; types that are not
-    /// there; and what the disk refuses.
+    /// [`Code::Overloaded`] when too many are not yet done, unless the operation [waits](WhenBusy::Wait); [`Code::Unavailable`] while an
+    /// application is being activated; types that are not there; and what the disk refuses.
     pub fn submit(
         &self,
         kind: &str,
         operation: Operation,
+        when_busy: WhenBusy,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        self.documents.submit(kind, operation, done)
-    }
-
-    /// [`Deployments::submit`] that waits where too many are not yet done, in the place of [`Code::Overloaded`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn feed(
-        &self,
-        kind: &str,
-        operation: Operation,
-        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
-    ) -> Result<(), Error> {
-        self.documents.feed(kind, operation, done)
+        self.documents.submit(kind, operation, when_busy, done)
     }
 
     /// Forgets a session that is not active.

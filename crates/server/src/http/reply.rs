@@ -59,8 +59,8 @@ pub struct Reply {
     pub content_type: HeaderValue,
     /// The body.
     pub body: Bytes,
-    /// Bytes of JSON in the body, when binary tensors follow.
-    pub json_len: Option<usize>,
+    /// A header beside those that tell of the body.
+    pub header: Option<(HeaderName, HeaderValue)>,
     /// What the body is in the place of `body`, if it is made while it is sent; it is not compressed.
     pub stream: Option<Stream>,
 }
@@ -69,7 +69,7 @@ impl Reply {
     /// 200 without a body.
     pub fn empty() -> Reply {
         let (body, content_type) = (Bytes::new(), TEXT);
-        Reply { status: StatusCode::OK, content_type, body, json_len: None, stream: None }
+        Reply { status: StatusCode::OK, content_type, body, header: None, stream: None }
     }
 
     /// 200 with JSON text.
@@ -102,7 +102,8 @@ impl Reply {
     /// 200 with tensors: JSON, and raw bytes behind it when `json_len` is given.
     pub fn tensors(body: Vec<u8>, json_len: Option<usize>) -> Reply {
         let content_type = if json_len.is_some() { OCTETS } else { JSON };
-        Reply { content_type, body: body.into(), json_len, ..Reply::empty() }
+        let header = json_len.map(|length| (INFERENCE_HEADER, HeaderValue::from(length)));
+        Reply { content_type, body: body.into(), header, ..Reply::empty() }
     }
 
     /// `{"error": "..."}`, or `{"error-code": "...", "message": "..."}`, with the status of the dialect.
@@ -152,8 +153,8 @@ impl Reply {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.content_type);
-        if let Some(length) = self.json_len {
-            headers.insert(INFERENCE_HEADER, HeaderValue::from(length));
+        if let Some((name, value)) = self.header {
+            headers.insert(name, value);
         }
         if let Some(encoding) = encoding {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));

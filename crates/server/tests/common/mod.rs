@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use stead_app::Source;
-use stead_node::{Deployments, Embedded, NodeConfig};
+use stead_node::{Deployments, DocumentOptions, Embedded, NodeConfig};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, serve};
 use stead_store::RoomOptions;
@@ -166,7 +166,8 @@ impl Fixture {
 
     /// [`Fixture::deploying`] with room for so many operations that are not yet done.
     pub fn deploying_with(folder: TempDir, room: RoomOptions) -> Fixture {
-        let deployments = Deployments::open_with(folder.path(), room).unwrap();
+        let options = DocumentOptions { room, ..DocumentOptions::default() };
+        let deployments = Deployments::open_with(folder.path(), options).unwrap();
         let config =
             NodeConfig { deployments: Some(deployments), ..NodeConfig::new(Source::Nothing) };
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 
 use serde_json::{Value, json};
-use stead_node::Deployments;
+use stead_node::{Deployments, WhenBusy};
 use stead_store::{Operation, View};
 
 use super::{post, shortened};
@@ -69,7 +69,8 @@ pub fn deploy(folder: &Path) -> Result<Arc<Deployments>, Failure> {
         let operation = Operation::read(kind, line.as_bytes()).map_err(Failure::failed)?;
         let sender = sender.clone();
         let done = move |outcome: Result<_, _>| drop(sender.send(outcome.map(|_| ())));
-        deployments.submit(kind.name(), operation, done).map_err(Failure::failed)?;
+        let submitted = deployments.submit(kind.name(), operation, WhenBusy::Refuse, done);
+        submitted.map_err(Failure::failed)?;
         count += 1;
     }
     for outcome in receiver.iter().take(count) {

@@ -7,6 +7,7 @@
 //! operation. Applying a record knows no clock and no chance: the same log leads to the same documents.
 //! [Snapshots](snapshot) of the documents are written in the background, and the log is cut behind them.
 
+mod expiry;
 mod ids;
 mod journal;
 mod open;
@@ -16,9 +17,11 @@ mod resolve;
 mod room;
 mod snapshot;
 mod store;
+mod submit;
 mod verify;
 mod writer;
 
+pub use expiry::Expired;
 pub use options::{SnapshotOptions, StoreOptions};
 pub use record::RecordError;
 pub use room::RoomOptions;

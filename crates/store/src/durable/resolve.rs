@@ -15,6 +15,26 @@ use crate::selection::Selected;
 /// The fields of a document, if it is there.
 pub(super) type Known = Option<Arc<Fields>>;
 
+/// What must be known of a document for an operation with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// A put without a condition does not care what is there.
+    Nothing,
+    /// Whether it is there.
+    Presence,
+    Fields,
+}
+
+impl Need {
+    pub(super) fn of(operation: &Operation) -> Need {
+        match (&operation.condition, &operation.action) {
+            (None, Action::Put { .. }) => Need::Nothing,
+            (None, Action::Remove) => Need::Presence,
+            _ => Need::Fields,
+        }
+    }
+}
+
 /// Why nothing is written.
 pub(super) enum Refusal {
     /// Nothing is to be done.
@@ -70,19 +90,19 @@ impl Resolver<'_> {
     }
 
     /// What an operation that was prepared does with a document, and what the document is then; or that nothing is to be done.
+    /// `known` tells of it what the operation [needs](Need).
     pub(super) fn resolve(
         &self,
         operation: Operation,
         known: impl FnOnce() -> Result<Known, StoreError>,
     ) -> Result<(Write, Known), Refusal> {
+        let need = Need::of(&operation);
         let Operation { document, condition, action, .. } = operation;
         let create = match &action {
             Action::Put { create, .. } | Action::Update { create, .. } => *create,
             Action::Remove => false,
         };
-        // A put without a condition does not care what is there.
-        let is_needed = condition.is_some() || !matches!(action, Action::Put { .. });
-        let known = if is_needed { known()? } else { None };
+        let known = if need == Need::Nothing { None } else { known()? };
         match (&condition, &known) {
             (Some(condition), Some(fields)) => {
                 let (kind, now) = (self.kind, self.cx.now);

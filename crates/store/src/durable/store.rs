@@ -9,20 +9,18 @@ use std::time::UNIX_EPOCH;
 
 use stead_log::{Clock, Io, Recovery, Rng};
 
-use super::ids::{Ids, Seen};
+use super::expiry::Keeps;
+use super::ids::Ids;
 use super::journal::Journal;
 use super::open::{Opened, open};
 use super::options::StoreOptions;
-use super::record::{Record, encode};
-use super::resolve::{Refusal, Resolver};
-use super::room::{Permit, Room};
+use super::room::Room;
 use super::snapshot::{Keeper, Shared, SnapshotStats};
-use super::writer::{Durable, Message, Pending, Snapshots, Writer};
+use super::writer::{Message, Pending, Snapshots, Writer};
 use crate::error::StoreError;
-use crate::indexing::{NoEmbedder, ScriptContext, Scripts};
+use crate::indexing::Scripts;
 use crate::kind::DocumentType;
 use crate::live::{Collection, Reader};
-use crate::operation::Operation;
 
 /// What has become of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +31,8 @@ pub enum Outcome {
     Absent,
     /// The document, or that there is none, is not what the condition wants; nothing was changed.
     ConditionFailed,
+    /// The document is none of those that the store [keeps](Store::keep); nothing was changed.
+    Ignored,
 }
 
 /// Called once with what has become of an operation.
@@ -42,27 +42,29 @@ pub type Done = Box<dyn FnOnce(Result<Outcome, StoreError>) + Send>;
 ///
 /// When writing the log has failed, every operation fails from then on; views are still there.
 pub struct Store {
-    types: BTreeMap<String, Stored>,
-    pending: Arc<Mutex<Pending>>,
-    journal: Option<Journal>,
+    pub(super) types: BTreeMap<String, Stored>,
+    pub(super) pending: Arc<Mutex<Pending>>,
+    pub(super) journal: Option<Journal>,
     applier: Option<JoinHandle<()>>,
     keeper: Option<JoinHandle<()>>,
     snapshots: Arc<Shared>,
     recovery: Recovery,
     damaged: Vec<StoreError>,
     clock: Arc<dyn Clock>,
-    room: Arc<Room>,
+    pub(super) room: Arc<Room>,
     /// What the chance of the next operation's scripts begins with.
-    seed: AtomicU64,
+    pub(super) seed: AtomicU64,
 }
 
 /// What is known of a type where operations are submitted.
-struct Stored {
-    kind: DocumentType,
-    reader: Reader,
-    scripts: Option<Scripts>,
+pub(super) struct Stored {
+    pub(super) kind: DocumentType,
+    pub(super) reader: Reader,
+    pub(super) scripts: Option<Scripts>,
+    /// Which documents are kept; all where nothing says.
+    pub(super) keeps: Option<Keeps>,
     /// Its number among the types.
-    number: usize,
+    pub(super) number: usize,
 }
 
 impl Store {
@@ -123,7 +125,7 @@ impl Store {
         let of = |(number, collection): (usize, &Collection)| {
             let (kind, reader) = (collection.kind().clone(), collection.reader());
             let scripts = options.scripts.iter().find(|s| s.kind().name() == kind.name()).cloned();
-            (kind.name().to_owned(), Stored { kind, reader, scripts, number })
+            (kind.name().to_owned(), Stored { kind, reader, scripts, keeps: None, number })
         };
         let types = collections.iter().enumerate().map(of).collect();
         let (sender, receiver) = channel();
@@ -216,119 +218,19 @@ impl Store {
         self.stored(name).map(|stored| stored.reader.clone())
     }
 
-    fn stored(&self, name: &str) -> Result<&Stored, StoreError> {
+    /// Seconds since 1970, as `now()` of selections has them.
+    pub(super) fn now(&self) -> i64 {
+        self.clock.wall().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs() as i64)
+    }
+
+    pub(super) fn stored(&self, name: &str) -> Result<&Stored, StoreError> {
         self.types.get(name).ok_or_else(|| StoreError::Type(name.to_owned()))
-    }
-
-    /// Does an operation with a document of a type. `done` is called once with what became of it: when it is durable and every view that
-    /// is taken from then on has it, or at once where nothing is to be done. Operations of one caller are done in their order. `done` must be quick, since all
-    /// others wait for it.
-    ///
-    /// An operation with an id that was done before, among the last so many, is not done again; its outcome is the one
-    /// that it had.
-    ///
-    /// # Errors
-    /// [`StoreError::Busy`] where [`StoreOptions::room`] is taken, [`StoreError::Type`], [`StoreError::Input`], and what the log
-    /// answers; `done` is not called then.
-    pub fn submit(
-        &self,
-        name: &str,
-        operation: Operation,
-        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
-    ) -> Result<(), StoreError> {
-        self.enter(name, operation, self.room.try_enter()?, done)
-    }
-
-    /// [`Store::submit`] that waits while there is no room. Not for `done` of another operation, which all others wait for.
-    ///
-    /// # Errors
-    /// As [`Store::submit`], but for [`StoreError::Busy`].
-    pub fn feed(
-        &self,
-        name: &str,
-        operation: Operation,
-        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
-    ) -> Result<(), StoreError> {
-        self.enter(name, operation, self.room.enter(), done)
     }
 
     /// Operations that were submitted and are not yet done.
     #[must_use]
     pub fn operations_in_flight(&self) -> usize {
         self.room.operations()
-    }
-
-    fn enter(
-        &self,
-        name: &str,
-        mut operation: Operation,
-        mut permit: Permit,
-        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
-    ) -> Result<(), StoreError> {
-        let now = self.clock.wall().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs() as i64);
-        let (stored, mut done): (_, Done) = (self.stored(name)?, Box::new(done));
-        let journal = self.journal.as_ref().ok_or(StoreError::Closed)?;
-        let seed = self.seed.fetch_add(1, Ordering::Relaxed);
-        let cx = ScriptContext { now, seed, embedder: &NoEmbedder };
-        let resolver = Resolver { kind: &stored.kind, scripts: stored.scripts.as_ref(), cx };
-        resolver.prepare(&mut operation)?;
-        let mut pending = lock(&self.pending);
-        match pending.ids.seen(operation.operation, done) {
-            Seen::New(given) => done = given,
-            Seen::Waits => return Ok(()),
-            Seen::Done(done, outcome) => {
-                drop(pending);
-                done(Ok(outcome));
-                return Ok(());
-            }
-        }
-        let (id, number_of_operation) = (operation.document.clone(), operation.operation);
-        // A view that is taken behind this has what no longer waits.
-        let known = || match pending.document(stored.number, &id) {
-            Some(waiting) => Ok(waiting.clone()),
-            None => {
-                let view = stored.reader.view();
-                let fields = view.find(&id).map_or(Ok(None), |lid| view.read(lid, |_| true))?;
-                Ok(fields.map(Arc::new))
-            }
-        };
-        let (write, fields) = match resolver.resolve(operation, known) {
-            Ok(resolved) => resolved,
-            Err(Refusal::Fails(error)) => return Err(error),
-            Err(Refusal::Ends(outcome)) => {
-                drop(pending);
-                done(Ok(outcome));
-                return Ok(());
-            }
-        };
-        let record = Record { operation: number_of_operation, id: id.clone(), write };
-        let payload = encode(&stored.kind, &record);
-        let bytes = payload.len();
-        let (number, sender) = (stored.number, pending.sender().ok_or(StoreError::Closed)?);
-        permit.add(payload.len());
-        // Whoever is told finds room for what follows.
-        let done: Done = Box::new(move |outcome| {
-            drop(permit);
-            done(outcome);
-        });
-        let lsn = journal.append(payload, move |durable| {
-            // The applier lives as long as the log has callbacks to call.
-            let _ = sender.send(Message::Durable(Durable { number, record, durable, bytes, done }));
-        })?;
-        pending.add(number, id, lsn, fields, number_of_operation);
-        Ok(())
-    }
-
-    /// [`Store::submit`] that waits.
-    ///
-    /// # Errors
-    /// As [`Store::submit`], and what `done` would have got.
-    pub fn submit_wait(&self, name: &str, operation: Operation) -> Result<Outcome, StoreError> {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        self.feed(name, operation, move |outcome| {
-            let _ = sender.send(outcome);
-        })?;
-        receiver.recv().unwrap_or(Err(StoreError::Closed))
     }
 }
 

@@ -2,11 +2,21 @@
 
 use super::bucket;
 use super::compare::{Value, compare, fits, number};
-use super::{Function, IdPart, Node, Selected, Way};
+use super::{Function, IdPart, Node, Way};
+use crate::kind::DocumentType;
 use crate::value::FieldValue;
 
+/// What is known of a document.
+pub(super) struct Subject<'d> {
+    pub(super) kind: &'d DocumentType,
+    pub(super) id: &'d str,
+    /// Nothing where they are not known: comparisons with them are neither true nor false then.
+    pub(super) fields: Option<&'d [(usize, FieldValue)]>,
+    pub(super) now: i64,
+}
+
 /// Whether a part is true of a document; nothing where it says nothing. Parts nest no deeper than the parser lets them.
-pub(super) fn truth(node: &Node, document: &Selected<'_>) -> Option<bool> {
+pub(super) fn truth(node: &Node, document: &Subject<'_>) -> Option<bool> {
     match node {
         Node::And(parts) => joined(parts, false, document),
         Node::Or(parts) => joined(parts, true, document),
@@ -23,7 +33,7 @@ pub(super) fn truth(node: &Node, document: &Selected<'_>) -> Option<bool> {
 }
 
 /// What one part decides for all, or else what all others say together.
-fn joined(parts: &[Node], decides: bool, document: &Selected<'_>) -> Option<bool> {
+fn joined(parts: &[Node], decides: bool, document: &Subject<'_>) -> Option<bool> {
     let mut all = Some(!decides);
     for part in parts {
         match truth(part, document) {
@@ -36,7 +46,7 @@ fn joined(parts: &[Node], decides: bool, document: &Selected<'_>) -> Option<bool
 }
 
 /// The value of a part; nothing where there can be none.
-fn value(node: &Node, document: &Selected<'_>) -> Option<Value> {
+fn value(node: &Node, document: &Subject<'_>) -> Option<Value> {
     match node {
         Node::Null => Some(Value::Null),
         Node::Integer(number) => Some(Value::Integer(*number)),
@@ -116,13 +126,13 @@ fn id(part: IdPart, id: &str) -> Option<Value> {
     }
 }
 
-fn field(kind: &str, ways: &[Way], document: &Selected<'_>) -> Option<Value> {
+fn field(kind: &str, ways: &[Way], document: &Subject<'_>) -> Option<Value> {
     if kind != document.kind.name() {
         return None;
     }
     let (Way::Member(name), ways) = ways.split_first()? else { return None };
     let (number, _) = document.kind.field(name)?;
-    let found = document.fields.iter().find(|(field, _)| *field == number);
+    let found = document.fields?.iter().find(|(field, _)| *field == number);
     Some(found.map_or(Value::Null, |(_, value)| inner(value, ways)))
 }
 

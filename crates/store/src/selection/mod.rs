@@ -9,14 +9,19 @@
 mod bucket;
 mod compare;
 mod evaluate;
+mod kept;
 mod lexer;
 mod parser;
+mod references;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use crate::kind::DocumentType;
 use crate::value::FieldValue;
 
+use evaluate::{Subject, truth};
 pub use parser::SelectionError;
 
 /// The longest selection in bytes.
@@ -25,11 +30,11 @@ const MAX_TEXT: usize = 64 << 10;
 /// The deepest that selections nest.
 const MAX_DEPTH: usize = 100;
 
-/// A selection of documents.
+/// A selection of documents. Clones share.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    root: Node,
-    text: String,
+    root: Arc<Node>,
+    text: Arc<str>,
 }
 
 /// Two selections are equal if their texts are.
@@ -126,7 +131,22 @@ impl Selection {
     /// # Errors
     /// When it is none, with the place in the text and what was expected there.
     pub fn parse(text: &str) -> Result<Selection, SelectionError> {
-        Ok(Selection { root: parser::parse(text)?, text: text.to_owned() })
+        Ok(Selection { root: Arc::new(parser::parse(text)?), text: text.into() })
+    }
+
+    /// What both select.
+    #[must_use]
+    pub fn and(&self, other: &Selection) -> Selection {
+        let parts = [self, other].map(|of| Node::clone(&of.root)).to_vec();
+        let text = format!("({}) and ({})", self.text, other.text).into();
+        Selection { root: Arc::new(Node::And(parts)), text }
+    }
+
+    /// What this says no of. That of which it says neither yes nor no is selected by none of the two.
+    #[must_use]
+    pub fn negated(&self) -> Selection {
+        let root = Arc::new(Node::Not(Box::new(Node::clone(&self.root))));
+        Selection { root, text: format!("not ({})", self.text).into() }
     }
 
     /// The text.
@@ -138,6 +158,12 @@ impl Selection {
     /// Whether a document is selected.
     #[must_use]
     pub fn selects(&self, document: &Selected<'_>) -> bool {
-        evaluate::truth(&self.root, document) == Some(true)
+        let Selected { kind, id, fields, now } = *document;
+        truth(&self.root, &Subject { kind, id, fields: Some(fields), now }) == Some(true)
+    }
+
+    /// Whether the id of a document alone, whatever its fields are, tells that it is not selected.
+    pub(crate) fn rejects_id(&self, kind: &DocumentType, id: &str, now: i64) -> bool {
+        truth(&self.root, &Subject { kind, id, fields: None, now }) == Some(false)
     }
 }

@@ -134,3 +134,45 @@ fn what_is_no_selection_is_refused() {
         assert_eq!(found, format!("selection, {expected}"), "{text:.60}");
     }
 }
+
+#[test]
+fn selections_are_joined_and_negated_and_neither_stays_neither() {
+    let kind = kind();
+    let json = br#"{"put": "id:n:music:n=7:a", "fields": {"year": 1999}}"#;
+    let put = read_put(&kind, 1, json).unwrap();
+    let document = Selected { kind: &kind, id: &put.id, fields: &put.fields, now: 100 };
+    let parse = |text: &str| Selection::parse(text).unwrap();
+    for (first, second, both, neither_of_both, rejects_id) in [
+        ("true", "music.year > 1990", true, false, false),
+        ("music", "music.year > 2000", false, true, false),
+        ("music.nothing > 5", "true", false, false, false),
+        ("music.nothing > 5", "false", false, true, true),
+        ("id.user == 8", "music.year > 1990", false, true, true),
+        ("id.user == 7", "music.year > 1990", true, false, false),
+        ("now() > 99", "now() > 100", false, true, true),
+        ("book", "music.year == 1999", false, true, true),
+    ] {
+        let all = parse(first).and(&parse(second));
+        let label = all.text().to_owned();
+        assert_eq!(all.selects(&document), both, "{label}");
+        assert_eq!(all.negated().selects(&document), neither_of_both, "not {label}");
+        assert_eq!(all.rejects_id(&kind, &put.id, 100), rejects_id, "{label}");
+        // The text says the same as what was joined.
+        assert_eq!(parse(all.text()).selects(&document), both, "{label}");
+        assert_eq!(parse(all.negated().text()).selects(&document), neither_of_both, "{label}");
+    }
+}
+
+#[test]
+fn a_selection_tells_what_it_names() {
+    let text = "music.year.abs() > 3 and not (book or id.user + now() == music.tracks[0].seconds) \
+                and music.year =~ 'x' and music.stock{a} == null";
+    let selection = Selection::parse(text).unwrap();
+    let found: Vec<_> = selection.references().into_iter().collect();
+    let music = |field| ("music", Some(field));
+    assert_eq!(found, [("book", None), music("stock"), music("tracks"), music("year")]);
+    let kind = kind();
+    let numbers = ["year", "stock", "tracks"].map(|name| kind.field(name).unwrap().0);
+    assert_eq!(selection.fields_of(&kind), numbers.into_iter().collect());
+    assert!(Selection::parse("now() > 5 and true").unwrap().references().is_empty());
+}

@@ -2,11 +2,15 @@
 
 use crate::fault::Fault;
 use crate::http::Reply;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 use stead_search::result::Item;
 
 /// The media type of answers.
 pub const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json; charset=UTF-8");
+
+/// The header of an answer to an operation that was not done as no content cluster keeps the document (Vespa, `Headers`).
+pub const IGNORED_OPERATION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-vespa-ignored-operation"), HeaderValue::from_static("true"));
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]

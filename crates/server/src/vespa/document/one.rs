@@ -1,12 +1,13 @@
 //! One document: get, put, update, remove.
 
 use super::Call;
-use super::answer::{Failure, reply};
+use super::answer::{Failure, IGNORED_OPERATION, reply};
 use super::parameters::Parameters;
 use crate::http::Reply;
 use http::Method;
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
+use stead_node::WhenBusy;
 use stead_search::result::{Item, item_of};
 use stead_store::{Action, DocumentType, FieldValue, Operation, Outcome, View};
 use tokio::sync::oneshot;
@@ -88,14 +89,19 @@ impl Call {
         let fail = |failure: Failure| failure.of(&id);
         let view = self.view(self.kind())?;
         let operation = self.operation(view.kind(), method, &id, body).map_err(fail)?;
+        let mut answer = reply(200, &self.path_id, Some(&id), Vec::new());
         if !self.parameters.dry_run {
-            let outcome = self.apply(operation).await.map_err(fail)?;
-            if outcome == Outcome::ConditionFailed {
-                let text = format!("Condition did not match document nr 0 with id {id}");
-                return Err(fail(Failure::new(412, text)));
+            match self.apply(operation).await.map_err(fail)? {
+                Outcome::ConditionFailed => {
+                    let text = format!("Condition did not match document nr 0 with id {id}");
+                    return Err(fail(Failure::new(412, text)));
+                }
+                // A success, as the document is none of those that are to be here.
+                Outcome::Ignored => answer.header = Some(IGNORED_OPERATION),
+                Outcome::Applied | Outcome::Absent => {}
             }
         }
-        Ok(reply(200, &self.path_id, Some(&id), Vec::new()))
+        Ok(answer)
     }
 
     /// Does an operation, and waits until it is durable and searches see it.
@@ -103,10 +109,9 @@ impl Call {
         let (sender, receiver) = oneshot::channel();
         // The id names its type, which was found to be there.
         let kind = operation.document.split(':').nth(2).unwrap_or_default().to_owned();
-        self.deployments.submit(&kind, operation, move |outcome| {
-            // The client may have gone.
-            let _ = sender.send(outcome);
-        })?;
+        // The client may have gone.
+        let done = move |outcome| drop(sender.send(outcome));
+        self.deployments.submit(&kind, operation, WhenBusy::Refuse, done)?;
         match tokio::time::timeout(self.parameters.timeout, receiver).await {
             Ok(Ok(outcome)) => Ok(outcome?),
             Ok(Err(_)) => Err(Failure::new(500, "the operation ended without an answer")),

@@ -11,6 +11,7 @@ use stead_app::application::rank::{CompiledProfile, PackageModels};
 use stead_app::package::{PackageFiles, Report};
 use stead_app::services::ServicesOptions;
 use stead_search::models::Probe;
+use stead_store::Selection;
 
 use crate::failure::Failure;
 
@@ -49,6 +50,7 @@ pub fn run(args: &CheckArgs) -> Result<bool, Failure> {
     let options = ServicesOptions { ignore_components: args.ignore_components };
     let (application, mut report) = Application::read(&files, options);
     let profiles = application.compile(&PackageModels::new(&files).with_probe(&Probe), &mut report);
+    let _ = Selection::of_application(&application, &mut report);
     report.sort();
     let checked = Checked { application, profiles, report };
     let is_right = !checked.report.has_errors();

@@ -85,12 +85,15 @@ impl Catalog {
         };
         let mut operations = Vec::new();
         for (id, outcome) in &cut.operations {
-            operations.extend_from_slice(&id.to_le_bytes());
-            operations.push(match outcome {
+            let outcome = match outcome {
                 Outcome::Applied => 0,
                 Outcome::Absent => 1,
                 Outcome::ConditionFailed => 2,
-            });
+                // Nothing was done that must not be done again.
+                Outcome::Ignored => continue,
+            };
+            operations.extend_from_slice(&id.to_le_bytes());
+            operations.push(outcome);
         }
         let operations = pieces.add(|out| out.extend_from_slice(&operations))?;
         let (mut types, mut written, mut groups) = (Vec::new(), Vec::new(), Vec::new());
@@ -199,7 +202,7 @@ fn column_then(
     then?.columns.get(at)?.as_ref()
 }
 
-pub(super) fn folder_failed(error: std::io::Error) -> StoreError {
+pub(in crate::durable) fn folder_failed(error: std::io::Error) -> StoreError {
     let what = "the folder of the documents".to_owned();
     StoreError::Log(LogError::Io { action: "sync", what, kind: error.kind() })
 }

@@ -1,0 +1,130 @@
+//! Documents that are kept as long as a selection selects them.
+//!
+//! What no longer is kept is not there for the moment only, but removed: by operations of the log like those of clients, each on the
+//! condition that the document still is what the selection says no of. The clock is read when they are submitted; the log has removals
+//! and no selections.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::store::{Outcome, Store, Stored};
+use super::submit::By;
+use crate::error::StoreError;
+use crate::kind::DocumentType;
+use crate::live::{Fetched, View};
+use crate::operation::{Action, Operation};
+use crate::selection::{Selected, Selection};
+
+/// Which documents of a type are kept.
+pub(super) struct Keeps {
+    selection: Selection,
+    /// What it says no of.
+    rejects: Selection,
+    /// The fields that it looks at.
+    fields: BTreeSet<usize>,
+}
+
+/// Some of the documents of a type that are not kept.
+#[derive(Debug)]
+pub struct Expired {
+    /// Their ids.
+    pub ids: Vec<String>,
+    /// The number of the document to go on with; nothing when all were looked at.
+    pub next: Option<u32>,
+    /// Documents that cannot be read, which stay.
+    pub unread: usize,
+    /// What is wrong with the first of these.
+    pub error: Option<StoreError>,
+}
+
+impl Stored {
+    /// Whether an operation is none that this store is for: what is put is not selected, or the id of the document tells that it
+    /// cannot be.
+    pub(super) fn ignores(&self, operation: &Operation, now: i64) -> bool {
+        let Some(keeps) = &self.keeps else { return false };
+        let (kind, id) = (&self.kind, operation.document.as_str());
+        match &operation.action {
+            Action::Put { fields, .. } => {
+                !keeps.selection.selects(&Selected { kind, id, fields, now })
+            }
+            Action::Update { .. } | Action::Remove => keeps.selection.rejects_id(kind, id, now),
+        }
+    }
+}
+
+impl Keeps {
+    fn new(selection: Selection, kind: &DocumentType) -> Keeps {
+        Keeps { rejects: selection.negated(), fields: selection.fields_of(kind), selection }
+    }
+}
+
+impl Store {
+    /// Keeps from now on the documents of each type that its selection selects, and of types without one all. What is put
+    /// beside them is [ignored](Outcome::Ignored); what is there already stays until it is [expired](Store::expire).
+    pub fn keep(&mut self, mut selections: BTreeMap<String, Selection>) {
+        for (name, stored) in &mut self.types {
+            let selection = selections.remove(name);
+            stored.keeps = selection.map(|selection| Keeps::new(selection, &stored.kind));
+        }
+    }
+
+    /// The documents of a type that the selection says no of now, among the next `rows` from a number on.
+    ///
+    /// # Errors
+    /// [`StoreError::Type`].
+    pub fn expired(&self, name: &str, from: u32, rows: usize) -> Result<Expired, StoreError> {
+        let stored = self.stored(name)?;
+        let mut found = Expired { ids: Vec::new(), next: None, unread: 0, error: None };
+        let Some(keeps) = &stored.keeps else { return Ok(found) };
+        let (view, now) = (stored.reader.view(), self.now());
+        let read = |view: &View, lid: u32, fetched: Option<&Fetched>| {
+            view.read_fetched(lid, fetched, |field| keeps.fields.contains(&field))
+        };
+        let (mut lids, mut fetched) = (view.lids_from(from), None);
+        for lid in lids.by_ref().take(rows) {
+            let Some(id) = view.id(lid) else { continue };
+            let fields = match (keeps.fields.is_empty(), view.is_at_hand(lid, fetched.as_ref())) {
+                (true, _) => Ok(Some(Vec::new())),
+                (false, true) => read(&view, lid, fetched.as_ref()),
+                (false, false) => view.fetch(lid).and_then(|of| {
+                    fetched = of;
+                    read(&view, lid, fetched.as_ref())
+                }),
+            };
+            let fields = match fields {
+                Ok(Some(fields)) => fields,
+                Ok(None) => continue,
+                Err(error) => {
+                    found.unread += 1;
+                    found.error.get_or_insert(error);
+                    continue;
+                }
+            };
+            let document = Selected { kind: &stored.kind, id, fields: &fields, now };
+            if keeps.rejects.selects(&document) {
+                found.ids.push(id.to_owned());
+            }
+        }
+        found.next = lids.next();
+        Ok(found)
+    }
+
+    /// Removes a document if the selection of its type says no of it, waiting while there is no room. `done` gets
+    /// [`Outcome::ConditionFailed`] where it is not so any more.
+    ///
+    /// # Errors
+    /// As [`Store::feed`].
+    pub fn expire(
+        &self,
+        name: &str,
+        document: String,
+        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let Some(keeps) = &self.stored(name)?.keeps else {
+            done(Ok(Outcome::ConditionFailed));
+            return Ok(());
+        };
+        let condition = Some(keeps.rejects.clone());
+        let operation = Operation { operation: 0, document, condition, action: Action::Remove };
+        self.enter(name, operation, By::Expiry, self.room.enter(), done)
+    }
+}
