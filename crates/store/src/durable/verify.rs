@@ -4,7 +4,7 @@ use stead_log::{Io, LogError, LogOptions, Recovery, check_log, tag};
 
 use super::open::lock;
 use super::record::begin;
-use super::snapshot::{CheckedSnapshot, check};
+use super::snapshot::{CheckedSnapshot, check, folder_failed, unfinished_copy};
 use crate::error::StoreError;
 
 /// What was found in the folder of a store.
@@ -51,7 +51,9 @@ pub fn stored_bytes(io: &dyn Io) -> Result<u64, StoreError> {
 pub fn verify(io: &dyn Io, progress: &mut dyn FnMut(u64)) -> Result<Verified, StoreError> {
     let _lock = lock(io)?;
     let snapshots = check(io, progress)?;
-    let mut problems = Vec::new();
+    let names = io.list().map_err(folder_failed)?;
+    let mut problems = Vec::from_iter(unfinished_copy(&names));
+    let is_finished = problems.is_empty();
     let options = LogOptions { tag: tag("stead-documents"), ..LogOptions::default() };
     let visit = |lsn: u64, payload: &[u8]| {
         progress(payload.len() as u64);
@@ -65,7 +67,7 @@ pub fn verify(io: &dyn Io, progress: &mut dyn FnMut(u64)) -> Result<Verified, St
     // A log that has no segment does not tell that there was nothing behind an older snapshot.
     let is_newest = snapshots.first().is_none_or(|newest| newest.problems.is_empty());
     let has_log = log.is_some_and(|log| log.segments > 0);
-    let opens = reaches(from) && (is_newest || has_log);
+    let opens = is_finished && reaches(from) && (is_newest || has_log);
     if let (false, true, Some(log)) = (opens, has_log, log) {
         problems.push(StoreError::Gap { from: from + 1, to: log.first_lsn.max(2) - 1 });
     }

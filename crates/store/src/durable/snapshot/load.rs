@@ -58,7 +58,7 @@ pub(in crate::durable) fn load(
         written: Vec::new(),
         packs: BTreeMap::new(),
     };
-    let (mut damaged, mut found) = (Vec::new(), None);
+    let (mut damaged, mut found) = (Vec::from_iter(unfinished_copy(&names)), None);
     for number in snapshots.into_iter().filter(|number| *number < below) {
         let read = read_table(io, number);
         if found.is_some() {
@@ -98,6 +98,21 @@ pub(in crate::durable) fn load(
     let (collections, written) = read.into_iter().unzip();
     catalog.written = written;
     Ok(Loaded { collections, lsn, operations, damaged, has_log, catalog })
+}
+
+/// What is wrong with a folder that has packs and nothing that names them, no log either: a store has a log before it has packs, so
+/// that this is a backup that broke off.
+pub(in crate::durable) fn unfinished_copy(names: &[String]) -> Option<StoreError> {
+    let is_named = |name: &String| table::number_of(name).is_some() || name.ends_with(".log");
+    if names.iter().any(is_named) {
+        return None;
+    }
+    let pack = names.iter().find(|name| packs::number_of(name).is_some())?;
+    Some(damage(
+        pack,
+        0,
+        "there is no snapshot that has it, and no log: the backup was not finished",
+    ))
 }
 
 impl Kept {

@@ -21,8 +21,8 @@ mod write;
 pub use check::{CheckedSnapshot, check};
 pub use keeper::SnapshotStats;
 pub(super) use keeper::{Job, Keeper, Shared};
-pub(super) use load::load;
-pub(super) use write::{Catalog, Cut, Stored};
+pub(super) use load::{load, unfinished_copy};
+pub(super) use write::{Catalog, Cut, Stored, folder_failed};
 
 use std::sync::{Arc, Weak};
 
