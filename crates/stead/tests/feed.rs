@@ -77,6 +77,8 @@ fn files_of_every_form_are_fed_and_visited_again() {
     assert_eq!(told["feeder.operation.count"], 500);
     assert_eq!(told["feeder.ok.count"], 500);
     assert_eq!(told["http.response.code.counts"], json!({"200": 500}));
+    let quantile = |name: &str| told[format!("http.response.latency.millis.{name}")].as_f64();
+    assert!(quantile("p50") > Some(0.0) && quantile("p50") <= quantile("p99"), "{told}");
 
     let mut child = Command::new(env!("CARGO_BIN_EXE_stead"))
         .args(["feed", "-", "--target", &server.query])

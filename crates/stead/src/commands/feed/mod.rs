@@ -1,5 +1,6 @@
 //! `stead feed`: sends the documents of files to a server, and goes on where it was interrupted.
 
+mod latency;
 mod operation;
 mod position;
 mod send;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::latency::Latency;
 use super::position::Position;
 
 /// The counts of a feed, its bar and how far it came. All connections share it.
@@ -36,13 +37,6 @@ struct State {
     latency: Latency,
     /// When a server last said something else than that it is busy.
     answered: Option<Instant>,
-}
-
-#[derive(Default)]
-struct Latency {
-    min: Option<Duration>,
-    max: Duration,
-    sum: Duration,
 }
 
 impl Tally {
@@ -122,9 +116,7 @@ impl Tally {
         let mut state = self.state();
         state.position.done(number);
         state.ok += 1;
-        state.latency.min = Some(state.latency.min.unwrap_or(latency).min(latency));
-        state.latency.max = state.latency.max.max(latency);
-        state.latency.sum += latency;
+        state.latency.add(latency);
         if state.ok.is_multiple_of(1024) && !self.bar.is_hidden() {
             let rate = state.ok as f64 / self.began.elapsed().as_secs_f64();
             self.bar.set_message(format!("{} documents, {rate:.0}/s", state.ok));
@@ -151,19 +143,20 @@ impl Tally {
         let rate = state.ok as f64 / seconds.max(1e-9);
         let again = state.requests.saturating_sub(state.ok + state.codes_of_refused());
         format!(
-            "{} operations done in {seconds:.2} s, {rate:.0} a second; {} refused; {again} requests sent again",
-            state.ok, state.refused
+            "{} operations done in {seconds:.2} s, {rate:.0} a second, 99 % of them within {:.1} ms; {} refused; {again} requests sent again",
+            state.ok,
+            state.latency.quantile_ms(0.99),
+            state.refused
         )
     }
 
-    /// With the keys of `vespa feed`.
+    /// With the keys of `vespa feed`, and quantiles, which it does not have.
     pub fn json(&self) -> Value {
         let state = self.state();
         let seconds = self.began.elapsed().as_secs_f64();
         let rate = |count: f64| (count / seconds.max(1e-9) * 1000.0).round() / 1000.0;
         let millis = |time: Duration| time.as_millis() as u64;
         let responses: u64 = state.codes.values().sum();
-        let mean = state.latency.sum.checked_div(u32::try_from(state.ok).unwrap_or(u32::MAX));
         let codes = state.codes.iter().map(|(code, count)| (code.to_string(), json!(count)));
         json!({
             "feeder.operation.count": state.operations,
@@ -180,9 +173,11 @@ impl Tally {
             "http.response.bytes": state.response_bytes,
             "http.response.MBps": rate(state.response_bytes as f64 / 1e6),
             "http.response.error.count": responses - state.codes.get(&200).copied().unwrap_or(0),
-            "http.response.latency.millis.min": millis(state.latency.min.unwrap_or_default()),
-            "http.response.latency.millis.avg": millis(mean.unwrap_or_default()),
-            "http.response.latency.millis.max": millis(state.latency.max),
+            "http.response.latency.millis.min": millis(state.latency.min()),
+            "http.response.latency.millis.avg": millis(state.latency.mean()),
+            "http.response.latency.millis.max": millis(state.latency.max()),
+            "http.response.latency.millis.p50": state.latency.quantile_ms(0.5),
+            "http.response.latency.millis.p99": state.latency.quantile_ms(0.99),
             "http.response.code.counts": codes.collect::<serde_json::Map<_, _>>(),
         })
     }
