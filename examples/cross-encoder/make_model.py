@@ -69,7 +69,7 @@ def attention(g, x, bias, hidden, heads):
     return g.linear(g.node("Reshape", joined, g.constant(np.array([0, 0, hidden], np.int64))), hidden, hidden)
 
 
-def bert(hidden, layers, heads, vocabulary):
+def bert(hidden, layers, heads, vocabulary, fixed=None):
     g = Graph()
     rows = lambda count, ids: g.node("Gather", g.random(count, hidden), ids, axis=0)
     # As long as the texts of a batch are: 0, 1, 2 ..
@@ -90,7 +90,7 @@ def bert(hidden, layers, heads, vocabulary):
     first = g.node("Gather", x, g.constant(np.int64(0)), axis=1)
     pooled = g.node("Tanh", g.linear(first, hidden, hidden))
     g.nodes.append(helper.make_node("Identity", [g.linear(pooled, hidden, 1)], ["score"]))
-    ids = lambda name: helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
+    ids = lambda name: helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", fixed or "sequence"])
     score = helper.make_tensor_value_info("score", TensorProto.FLOAT, ["batch", 1])
     inputs = [ids(name) for name in ["input_ids", "token_type_ids", "attention_mask"]]
     graph = helper.make_graph(g.nodes, "cross_encoder", inputs, [score], g.weights)
@@ -132,10 +132,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in [("hidden", 64), ("layers", 2), ("heads", 4), ("vocabulary", data.VOCABULARY)]:
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--length", type=int, help="of all texts, which are padded to it; without it as long as they are")
     own = os.path.join(HERE, "app", "models", "cross_encoder.onnx")
     parser.add_argument("-o", "--output", default=own)
     args = parser.parse_args()
-    onnx.save(bert(args.hidden, args.layers, args.heads, args.vocabulary), args.output)
+    onnx.save(bert(args.hidden, args.layers, args.heads, args.vocabulary, args.length), args.output)
     print(f"{args.output}: {os.path.getsize(args.output)} bytes")
     if args.output == own:
         with open(os.path.join(HERE, "best.jsonl"), "w") as file:

@@ -56,14 +56,14 @@ def padded(tokens, size):
     return (tokens + [0] * size)[:size]
 
 
-def passages(count, words):
+def passages(count, words, size=PASSAGE_TOKENS):
     rng = random.Random(4)
     for number in range(count):
         tokens = text(rng, rng.randint(*words))
         fields = {
             "text": " ".join(word(t) for t in tokens),
             "embedding": {"values": embedding(tokens)},
-            "tokens": {"values": padded(tokens, PASSAGE_TOKENS)},
+            "tokens": {"values": padded(tokens, size)},
         }
         yield {"put": f"id:p:passage::{number}", "fields": fields}
 
@@ -89,13 +89,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--passages", type=int, default=PASSAGES)
     parser.add_argument("--words", type=int, nargs=2, default=[8, 90], help="of the shortest and the longest")
+    parser.add_argument("--tokens", type=int, default=PASSAGE_TOKENS, help="that a passage has room for")
     parser.add_argument("-o", "--output", default=os.path.join(HERE, "passages.jsonl"), help="- is standard output")
     args = parser.parse_args()
     if args.output == "-":
-        write(sys.stdout, passages(args.passages, args.words))
+        write(sys.stdout, passages(args.passages, args.words, args.tokens))
         return
     with open(args.output, "w") as file:
-        write(file, passages(args.passages, args.words))
+        write(file, passages(args.passages, args.words, args.tokens))
     with open(os.path.join(HERE, "queries.jsonl"), "w") as file:
         write(file, queries(QUERIES))
 

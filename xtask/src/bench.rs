@@ -11,7 +11,7 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
-       cargo xtask bench documents [--quick] [experiment|sweep|slopes ...]
+       cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -38,9 +38,14 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
 
   documents what it costs to rank documents where they are stored, and only if it is named; a part replaces its own table:
     experiment  examples/blog-recommendation with 64 clients: ranked in place, by ONNX Runtime in the process that merges, and
-                by MLServer behind HTTP
+                by MLServer behind gRPC and HTTP
     sweep       the same with 1 to 200 clients, drawn in bench/documents-*.svg
-    slopes      latency against the documents that are ranked and reranked";
+    link        the same with three stores in network namespaces, joined by links of 1 Gbit/s (Linux, as root, ip and tc)
+    slopes      latency against the documents that are ranked and reranked, drawn in bench/documents-slopes-*.svg
+    feed        documents made durable a second, by the Rust API and over HTTP, beside fjall and SQLite; what queries see of them
+    cross-encoder  examples/cross-encoder with 1 to 64 clients and different numbers of threads, beside ONNX Runtime
+    tokens      the same with passages of 32 to 512 tokens, padded and not
+    footprint   start with a million documents, memory of documents and of an empty application, size of the binary";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
@@ -77,7 +82,7 @@ pub fn run(args: &[String]) -> Outcome {
         process::cargo().args(["build", "--release", "--package", "stead"]),
         "cargo build",
     )?;
-    let mut command = peers_command(&peers()?)?;
+    let mut command = peers_command(&peers(true)?)?;
     command
         .args(args)
         .arg("--results")
@@ -90,8 +95,8 @@ pub fn run(args: &[String]) -> Outcome {
     Ok(true)
 }
 
-/// Builds the program of `bench/peers`.
-pub fn peers() -> Result<PathBuf, String> {
+/// Builds the program of `bench/peers`, with the engines that it measures stead's against or without.
+pub fn peers(with_engines: bool) -> Result<PathBuf, String> {
     let peers = paths::root().join("bench/peers");
     if !peers.exists() {
         return Err("bench/peers is missing".to_owned());
@@ -102,6 +107,9 @@ pub fn peers() -> Result<PathBuf, String> {
         .args(["build", "--release"])
         .arg("--target-dir")
         .arg(paths::target().join("peers"));
+    if !with_engines {
+        build.arg("--no-default-features");
+    }
     process::run(&mut build, "cargo build of bench/peers")?;
     Ok(paths::target().join("peers/release/peers"))
 }

@@ -1,4 +1,4 @@
-//! Charts of lines as SVG, without a library: axes that begin at 0, a legend, nothing that moves.
+//! Charts of lines as SVG, without a library: axes that begin at 0 or have powers of ten, a legend, nothing that moves.
 
 use std::fmt::Write as _;
 
@@ -8,6 +8,8 @@ pub struct Chart {
     pub title: String,
     /// The names of the axes.
     pub axes: [String; 2],
+    /// Whether the vertical axis has powers of ten, because lines are far from each other; values are positive then.
+    pub is_logarithmic: bool,
     /// The names of lines and their points.
     pub lines: Vec<(String, Vec<(f64, f64)>)>,
 }
@@ -29,9 +31,10 @@ impl Chart {
     pub fn svg(&self) -> String {
         let points = || self.lines.iter().flat_map(|(_, points)| points);
         let right = ceiling(points().map(|p| p.0).fold(0.0, f64::max));
-        let top = ceiling(points().map(|p| p.1).fold(0.0, f64::max));
+        let heights = || points().map(|p| p.1);
+        let vertical = Vertical::new(self.is_logarithmic, heights());
         let x = |value: f64| LEFT + value / right * WIDTH;
-        let y = |value: f64| TOP + HEIGHT - value / top * HEIGHT;
+        let y = |value: f64| TOP + HEIGHT - vertical.part(value) * HEIGHT;
         let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
@@ -39,19 +42,23 @@ impl Chart {
              <text x=\"{LEFT}\" y=\"22\" font-size=\"16\">{}</text>\n",
             escaped(&self.title)
         );
-        for step in 0..=5 {
-            let (at_x, at_y) = (right / 5.0 * f64::from(step), top / 5.0 * f64::from(step));
+        for value in vertical.marks() {
             let _ = writeln!(
                 svg,
                 "<line x1=\"{LEFT}\" y1=\"{0:.1}\" x2=\"{1}\" y2=\"{0:.1}\" stroke=\"#dddddd\"/>\n\
-                 <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{at_y}</text>\n\
-                 <text x=\"{4:.1}\" y=\"{5}\" text-anchor=\"middle\">{at_x}</text>",
-                y(at_y),
+                 <text x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{value}</text>",
+                y(value),
                 LEFT + WIDTH,
                 LEFT - 8.0,
-                y(at_y) + 4.0,
-                x(at_x),
-                TOP + HEIGHT + 18.0,
+                y(value) + 4.0,
+            );
+        }
+        for step in 0..=5 {
+            let value = right / 5.0 * f64::from(step);
+            let (at, below) = (x(value), TOP + HEIGHT + 18.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{value}</text>"
             );
         }
         let _ = writeln!(
@@ -86,6 +93,44 @@ impl Chart {
     }
 }
 
+/// The vertical axis.
+enum Vertical {
+    /// From 0 to this.
+    Linear(f64),
+    /// From a power of ten to another.
+    Powers(i32, i32),
+}
+
+impl Vertical {
+    fn new(is_logarithmic: bool, heights: impl Iterator<Item = f64> + Clone) -> Vertical {
+        let top = heights.clone().fold(0.0, f64::max);
+        if !is_logarithmic {
+            return Vertical::Linear(ceiling(top));
+        }
+        let low = heights.filter(|h| *h > 0.0).fold(f64::INFINITY, f64::min).min(top.max(1e-9));
+        let (low, high) = (low.log10().floor() as i32, top.max(1e-9).log10().ceil() as i32);
+        Vertical::Powers(low, high.max(low + 1))
+    }
+
+    /// Where a value stands, from 0 to 1.
+    fn part(&self, value: f64) -> f64 {
+        match *self {
+            Vertical::Linear(top) => value / top,
+            Vertical::Powers(low, high) => {
+                ((value.log10() - f64::from(low)) / f64::from(high - low)).max(0.0)
+            }
+        }
+    }
+
+    /// Values with a line.
+    fn marks(&self) -> Vec<f64> {
+        match *self {
+            Vertical::Linear(top) => (0..=5).map(|step| top / 5.0 * f64::from(step)).collect(),
+            Vertical::Powers(low, high) => (low..=high).map(|power| 10f64.powi(power)).collect(),
+        }
+    }
+}
+
 /// A round number that is not less: 1, 2, 2.5 or 5 of a power of ten.
 fn ceiling(value: f64) -> f64 {
     let power = 10f64.powf(value.max(1e-9).log10().floor());
@@ -112,7 +157,13 @@ mod tests {
     fn lines_stand_in_the_drawing_with_their_names() {
         let lines = vec![("a < b".to_owned(), vec![(0.0, 0.0), (1.0, 5.0)])];
         let axes = ["clients".to_owned(), "ms".to_owned()];
-        let svg = Chart { title: "t".to_owned(), axes, lines }.svg();
+        let mut chart = Chart { title: "t".to_owned(), axes, is_logarithmic: false, lines };
+        let svg = chart.svg();
         assert!(svg.contains("a &lt; b") && svg.contains("70.0,400.0 710.0,40.0"), "{svg}");
+        chart.is_logarithmic = true;
+        chart.lines[0].1 = vec![(0.0, 0.1), (1.0, 10.0)];
+        let svg = chart.svg();
+        let has_marks = [">0.1<", ">1<", ">10<"].iter().all(|mark| svg.contains(mark));
+        assert!(has_marks && svg.contains("70.0,400.0 710.0,40.0"), "{svg}");
     }
 }

@@ -79,14 +79,15 @@ pub fn ask(address: SocketAddr, call: &Call) -> Result<Vec<u8>> {
     runtime.block_on(async { Client::connect(address, call).await?.once().await })
 }
 
-enum Client {
+/// A connection.
+pub enum Client {
     Echo { stream: TcpStream, request: Bytes, answer: Vec<u8> },
     Http { stream: TcpStream, request: Bytes, buffer: Vec<u8> },
     Grpc { send: SendRequest<Bytes>, uri: String, message: Bytes },
 }
 
 impl Client {
-    async fn connect(address: SocketAddr, call: &Call) -> Result<Client> {
+    pub async fn connect(address: SocketAddr, call: &Call) -> Result<Client> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(match call.clone() {
@@ -102,7 +103,16 @@ impl Client {
         })
     }
 
-    async fn once(&mut self) -> Result<Vec<u8>> {
+    /// Sends something else from now on: a whole HTTP/1.1 request, or a framed message.
+    pub fn set_request(&mut self, bytes: Bytes) {
+        match self {
+            Client::Echo { request, .. } | Client::Http { request, .. } => *request = bytes,
+            Client::Grpc { message, .. } => *message = bytes,
+        }
+    }
+
+    /// One request, for its answer: the body or the message.
+    pub async fn once(&mut self) -> Result<Vec<u8>> {
         match self {
             Client::Echo { stream, request, answer } => {
                 stream.write_all(request).await?;

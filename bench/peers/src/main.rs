@@ -3,18 +3,41 @@
 //! ```text
 //! peers [engine|server] [--quick] --results FILE
 //! peers documents SPEC.json                             (clients of a search, a line of JSON for each number of them)
+//! peers feed fjall|sqlite FOLDER DOCUMENTS WAITING         (documents made durable, a line of JSON)
+//! peers visible ADDRESS CLIENTS SECONDS FIRST              (puts, each searched for when it is acknowledged, a line of JSON)
 //! peers batch [--quick]                                    (silero at batch 32, a line of JSON)
 //! peers echo|http|grpc PORT REQUEST_BYTES ANSWER_BYTES     (the bare servers, as child processes)
 //! ```
 
 mod bare;
 mod documents;
+#[cfg(feature = "engines")]
 mod engine;
+mod feed;
 mod load;
 mod payload;
 mod report;
+#[cfg(feature = "engines")]
 mod rust_peers;
 mod server;
+mod visible;
+
+/// In the place of what is left out.
+#[cfg(not(feature = "engines"))]
+mod engine {
+    use std::time::Duration;
+
+    use crate::Result;
+    use crate::report::Report;
+
+    pub fn batch(_: Duration) -> Result<String> {
+        Err("built without the feature `engines`".into())
+    }
+
+    pub fn run(_: &mut Report, _: Duration) -> Result<()> {
+        batch(Duration::ZERO).map(drop)
+    }
+}
 
 use std::time::Duration;
 
@@ -23,15 +46,19 @@ pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [kind @ ("echo" | "http" | "grpc"), port, request, answer] =
-        args.iter().map(String::as_str).collect::<Vec<_>>()[..]
-    {
-        return bare::serve(kind, port.parse()?, request.parse()?, answer.parse()?);
-    }
-    if let [task, spec] = &args[..]
-        && task == "documents"
-    {
-        return documents::run(spec.as_ref());
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [kind @ ("echo" | "http" | "grpc"), port, request, answer] => {
+            return bare::serve(kind, port.parse()?, request.parse()?, answer.parse()?);
+        }
+        ["documents", spec] => return documents::run(spec.as_ref()),
+        ["feed", engine, folder, count, waiting] => {
+            return feed::run(engine, folder.as_ref(), count.parse()?, waiting.parse()?);
+        }
+        ["visible", address, clients, seconds, first] => {
+            let (clients, seconds) = (clients.parse()?, seconds.parse()?);
+            return visible::run(address.parse()?, clients, seconds, first.parse()?);
+        }
+        _ => {}
     }
     let has = |name: &str| args.iter().any(|a| a == name);
     let seconds = if has("--quick") { 0.5 } else { 5.0 };

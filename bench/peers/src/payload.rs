@@ -10,23 +10,24 @@ const WIDTH: usize = 256;
 
 /// The fields of KServe's `ModelInferRequest` that one tensor needs.
 #[derive(Clone, PartialEq, Message)]
-struct InferRequest {
+pub struct InferRequest {
     #[prost(string, tag = "1")]
-    model_name: String,
+    pub model_name: String,
     #[prost(message, repeated, tag = "5")]
-    inputs: Vec<InferTensor>,
+    pub inputs: Vec<InferTensor>,
     #[prost(bytes = "vec", repeated, tag = "7")]
-    raw: Vec<Vec<u8>>,
+    pub raw: Vec<Vec<u8>>,
 }
 
+/// A tensor without its contents.
 #[derive(Clone, PartialEq, Message)]
-struct InferTensor {
+pub struct InferTensor {
     #[prost(string, tag = "1")]
-    name: String,
+    pub name: String,
     #[prost(string, tag = "2")]
-    datatype: String,
+    pub datatype: String,
     #[prost(int64, repeated, tag = "3")]
-    shape: Vec<i64>,
+    pub shape: Vec<i64>,
 }
 
 fn row() -> impl Iterator<Item = f32> {
@@ -42,7 +43,8 @@ fn row_json() -> String {
     row().map(|v| v.to_string()).collect::<Vec<_>>().join(",")
 }
 
-fn post_json(path: &str, body: &str) -> Bytes {
+/// A whole HTTP/1.1 request with a body of JSON.
+pub fn post_json(path: &str, body: &str) -> Bytes {
     format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()

@@ -20,15 +20,8 @@ use stead_expr::{Cells, Labels, TensorType, Value, parse_type};
 use stead_log::{DiskIo, SystemRng};
 use stead_store::{Action, DocumentType, FieldValue, Operation, Store, StoreOptions};
 
-const SCHEMA: &str = "schema post {
-  document post {
-    field number type int { indexing: attribute }
-    field price type double { indexing: attribute }
-    field name type string { indexing: attribute | summary }
-    field vector type tensor<float>(x[128]) { indexing: attribute }
-    field text type string { indexing: index | summary }
-  }
-}";
+/// The same that `cargo xtask bench documents feed` deploys to a server.
+const SCHEMA: &str = include_str!("../../../bench/feed/schemas/post.sd");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);

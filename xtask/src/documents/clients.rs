@@ -5,20 +5,25 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::Context;
-use super::blog::{self, Blog};
-use crate::server::Server;
+use super::store::Store;
 use crate::{bench, process};
 
-/// How answers are made.
-pub enum Kind<'a> {
-    /// The store ranks: what is asked for.
-    InPlace(Value),
-    /// Vectors in a form, and nothing is done with them.
-    Vectors(&'a str),
-    /// ONNX Runtime in the process that merges: the form of vectors, and whether posts are ranked one by one.
-    Merging(&'a str, bool),
-    /// The same behind HTTP.
-    Served(&'a str, bool, &'a Server),
+/// What clients do.
+pub struct Work {
+    /// Bodies of searches, which clients send in turn to all stores.
+    pub searches: Vec<String>,
+    /// The vector or the tokens of each search.
+    pub users: Vec<Value>,
+    /// What is done with the answers, as `peers documents` reads it; null if they are ranked already.
+    pub rank: Value,
+}
+
+/// How long it is done for.
+#[derive(Debug, Clone, Copy)]
+pub struct Time {
+    pub seconds: f64,
+    /// Queries of all clients together before, for half a second at most.
+    pub warm_up: usize,
 }
 
 /// What came of it for a number of clients.
@@ -28,44 +33,28 @@ pub struct Load {
     pub qps: f64,
     pub mean_ms: f64,
     pub p95_ms: f64,
-    /// Of the store alone, for a query.
+    /// Of the stores alone, for a query.
     pub cpu_ms: f64,
-    /// Of answers of the store.
+    /// Of answers of the stores.
     pub bytes: f64,
 }
 
 /// Measures with some numbers of clients, one after the other.
+///
+/// # Errors
+/// When an answer is not as it should be.
 pub fn run(
     context: &Context,
-    blog: &Blog,
-    kind: &Kind<'_>,
+    stores: &[&Store],
+    work: &Work,
     clients: &[usize],
-    seconds: f64,
+    time: Time,
 ) -> Result<Vec<Load>, String> {
-    let asked = match kind {
-        Kind::InPlace(parameters) => parameters.clone(),
-        Kind::Vectors(form) | Kind::Merging(form, _) | Kind::Served(form, ..) => {
-            blog::candidates(form)
-        }
-    };
-    let rank = |single: &bool| json!({"single": single, "candidates": blog::CANDIDATES, "hits": blog::HITS});
-    let rank = match kind {
-        Kind::InPlace(_) | Kind::Vectors(_) => Value::Null,
-        Kind::Merging(_, single) => {
-            let mut rank = rank(single);
-            rank["model"] = json!(blog::network());
-            rank
-        }
-        Kind::Served(_, single, server) => {
-            let mut rank = rank(single);
-            rank["server"] = json!(address(server));
-            rank
-        }
-    };
-    let (searches, users) = blog.searches(&asked);
+    let addresses: Vec<String> = stores.iter().map(|store| store.address()).collect();
+    let pids: Vec<u32> = stores.iter().map(|store| store.server.id()).collect();
     let spec = json!({
-        "addresses": [address(&blog.server)], "pids": [blog.server.id()], "seconds": seconds, "clients": clients,
-        "searches": searches, "users": users, "rank": rank,
+        "addresses": addresses, "pids": pids, "seconds": time.seconds, "warm_up": time.warm_up, "clients": clients,
+        "searches": work.searches, "users": work.users, "rank": work.rank,
     });
     let file = context.folder.join("clients.json");
     fs::write(&file, spec.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -77,9 +66,47 @@ pub fn run(
         .ok_or_else(|| "peers documents gave no numbers".to_owned())
 }
 
-/// Host and port.
-fn address(server: &Server) -> &str {
-    server.rest.trim_start_matches("http://")
+/// The same work turn by turn, so that all sides meet the same weather: the loads of each side, one for each round.
+/// One that cannot be measured is missing and does not take the others with it.
+pub fn rounds(
+    context: &Context,
+    sides: &[(&str, &[&Store], &Work)],
+    clients: usize,
+    time: Time,
+    rounds: usize,
+) -> Vec<Vec<Option<Load>>> {
+    let mut loads = vec![Vec::new(); sides.len()];
+    for _ in 0..rounds {
+        for ((name, stores, work), of_side) in sides.iter().zip(&mut loads) {
+            let load = run(context, stores, work, &[clients], time);
+            match &load {
+                Ok(load) => println!("{name}: {:.0} QPS, {:.1} ms", load[0].qps, load[0].mean_ms),
+                Err(reason) => println!("{name}: {reason}"),
+            }
+            of_side.push(load.ok().and_then(|load| load.first().copied()));
+        }
+    }
+    loads
+}
+
+/// The load of the median round.
+pub fn median(loads: &[Option<Load>]) -> Option<Load> {
+    let mut loads: Vec<Load> = loads.iter().copied().flatten().collect();
+    loads.sort_by(|a, b| a.qps.total_cmp(&b.qps));
+    loads.get(loads.len() / 2).copied()
+}
+
+/// How many times as many queries the one had as the other: the median of what it was in each round.
+pub fn times(one: &[Option<Load>], other: &[Option<Load>]) -> Option<f64> {
+    let pairs = one.iter().zip(other);
+    let ratio = |(one, other): (&Option<Load>, &Option<Load>)| Some((*one)?.qps / (*other)?.qps);
+    middle(pairs.filter_map(ratio).collect())
+}
+
+/// The median of some numbers; of an even count the greater of the two in the middle.
+pub fn middle(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied()
 }
 
 fn read(line: &str) -> Option<Load> {
@@ -97,7 +124,7 @@ fn read(line: &str) -> Option<Load> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Load, read};
+    use super::{Load, median, read, times};
 
     #[test]
     fn lines_are_read() {
@@ -105,5 +132,15 @@ mod tests {
         let (clients, qps, mean_ms, p95_ms, cpu_ms, bytes) = (64, 100.5, 1.0, 2.5, 0.5, 10.0);
         assert_eq!(read(line), Some(Load { clients, qps, mean_ms, p95_ms, cpu_ms, bytes }));
         assert_eq!(read("Error: broken"), None);
+    }
+
+    #[test]
+    fn ratios_are_of_rounds() {
+        let load = |qps| (qps > 0.0).then(|| Load { qps, ..Load::default() });
+        let (one, other) = ([10.0, 40.0, 90.0].map(load), [10.0, 10.0, 30.0].map(load));
+        assert_eq!(times(&one, &other), Some(3.0));
+        assert_eq!(times(&one, &[0.0, 20.0, 0.0].map(load)), Some(2.0));
+        assert_eq!(times(&one, &[]), None);
+        assert_eq!(median(&one), load(40.0));
     }
 }

@@ -3,18 +3,27 @@
 
 mod blog;
 mod clients;
+mod cross_encoder;
 mod experiment;
+mod feed;
+mod footprint;
+mod link;
+mod network;
+mod passages;
 mod slopes;
+mod store;
 mod sweep;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::results::{self, Section};
 use crate::{Outcome, bench, paths, process};
 
 /// What can be measured on its own, in the order of the tables.
-pub const PARTS: [&str; 3] = ["experiment", "sweep", "slopes"];
+pub const PARTS: [&str; 8] =
+    ["experiment", "sweep", "link", "slopes", "feed", "cross-encoder", "tokens", "footprint"];
 
 const SECTION: Section = Section {
     title: "Documents",
@@ -43,10 +52,23 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     process::run(build.args(["build", "--release", "--package", "stead"]), "cargo build")?;
     let folder = paths::target().join("bench-documents");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let context = Context { quick, stead: paths::stead("release"), peers: bench::peers()?, folder };
+    let context =
+        Context { quick, stead: paths::stead("release"), peers: bench::peers(false)?, folder };
     results::each_part(&SECTION, parts, quick, |part| match part {
         "experiment" => experiment::table(&context),
         "sweep" => sweep::table(&context),
-        _ => slopes::table(&context),
+        "link" => link::table(&context),
+        "slopes" => slopes::table(&context),
+        "feed" => feed::table(&context),
+        "cross-encoder" => cross_encoder::threads(&context),
+        "tokens" => cross_encoder::tokens(&context),
+        _ => footprint::table(&context),
     })
+}
+
+/// An example program of a package, built for release when it runs; its arguments follow.
+fn example(package: &str, name: &str) -> Command {
+    let mut cargo = process::cargo();
+    cargo.args(["run", "--release", "--quiet", "--package", package, "--example", name, "--"]);
+    cargo
 }

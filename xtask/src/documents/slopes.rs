@@ -1,8 +1,11 @@
 //! Latency against the number of documents that are ranked and reranked.
 
+use std::fs;
+
 use serde_json::Value;
 
-use super::Context;
+use super::{Context, example};
+use crate::chart::Chart;
 use crate::results::Table;
 use crate::{paths, process};
 
@@ -12,20 +15,9 @@ const WHOLE: [&str; 2] = ["1000000", "31"];
 
 /// The table.
 pub fn table(context: &Context) -> Result<Table, String> {
-    let mut cargo = process::cargo();
-    cargo.current_dir(paths::root());
-    cargo.args([
-        "run",
-        "--release",
-        "--quiet",
-        "--package",
-        "stead-search",
-        "--example",
-        "document_speed",
-        "--",
-    ]);
-    cargo.args(if context.quick { QUICK } else { WHOLE });
-    let told = process::capture(&mut cargo, "document_speed")?;
+    let mut command = example("stead-search", "document_speed");
+    command.args(if context.quick { QUICK } else { WHOLE });
+    let told = process::capture(&mut command, "document_speed")?;
     let points: Vec<(f64, f64, f64)> = told.lines().filter_map(point).collect();
     let of = |is_reranked: bool| points.iter().filter(move |p| (p.1 > 0.0) == is_reranked);
     let first: Vec<(f64, f64)> = of(false).map(|p| (p.0, p.2)).collect();
@@ -33,6 +25,8 @@ pub fn table(context: &Context) -> Result<Table, String> {
     let (Some(ranked), Some(reranked)) = (fitted(&first), fitted(&second)) else {
         return Err("document_speed gave too few numbers".to_owned());
     };
+    draw("ranked", "first phase: a dot product of 128", &first)?;
+    draw("reranked", "second phase: 256-512-128-1", &second)?;
     let rows = |what: &str, points: &[(f64, f64)], line: &Fitted| -> Vec<Vec<String>> {
         let row = |(x, y): &(f64, f64)| {
             vec![
@@ -51,7 +45,8 @@ pub fn table(context: &Context) -> Result<Table, String> {
         note: format!(
             "The profiles of `examples/blog-recommendation` in one process on one thread, from the request to its JSON, medians, \
              `--example document_speed` of stead-search. Straight lines through the points: {:.1} ns for each document that is ranked (dot product \
-             of 128; R2 {:.4}), {:.2} us for each that is reranked (256-512-128-1; R2 {:.4}).",
+             of 128; R2 {:.4}), {:.2} us for each that is reranked (256-512-128-1; R2 {:.4}). Drawn in [ranked](documents-slopes-ranked.svg) and \
+             [reranked](documents-slopes-reranked.svg).",
             ranked.slope * 1e6,
             ranked.fit,
             reranked.slope * 1e3,
@@ -60,6 +55,18 @@ pub fn table(context: &Context) -> Result<Table, String> {
         header: vec!["what", "documents", "ms", "ms on the line"],
         rows: all,
     })
+}
+
+/// Draws points in `bench/`.
+fn draw(file: &str, title: &str, points: &[(f64, f64)]) -> Result<(), String> {
+    let chart = Chart {
+        title: format!("Latency of a query on one thread, {title}"),
+        axes: [format!("documents {file}"), "ms".to_owned()],
+        is_logarithmic: false,
+        lines: vec![("measured".to_owned(), points.to_vec())],
+    };
+    let path = paths::root().join(format!("bench/documents-slopes-{file}.svg"));
+    fs::write(&path, chart.svg()).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn point(line: &str) -> Option<(f64, f64, f64)> {

@@ -13,7 +13,7 @@ const GOAL: f64 = 20.0;
 
 /// The table.
 pub fn table(context: &Context) -> Result<Table, String> {
-    let program = bench::peers()?;
+    let program = bench::peers(true)?;
     let mut command: Command = bench::peers_command(&program)?;
     command.arg("batch").env("STEAD_SILERO_BATCH", models::silero_batch()?);
     if context.quick {

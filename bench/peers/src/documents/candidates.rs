@@ -1,11 +1,8 @@
-//! The candidates of a search, with their vectors.
+//! The candidates of a search, with the tensor of each.
 
 use serde::Deserialize;
 
 use crate::Result;
-
-/// Numbers of a vector.
-const SIZE: usize = 128;
 
 /// A result as far as it is read; texts are borrowed.
 #[derive(Deserialize)]
@@ -28,53 +25,51 @@ struct Hit<'a> {
     fields: Fields<'a>,
 }
 
+/// The vector of a post, or the tokens of a passage.
 #[derive(Deserialize)]
 struct Fields<'a> {
-    #[serde(borrow)]
-    embedding: Embedding<'a>,
+    #[serde(borrow, alias = "embedding", alias = "tokens")]
+    tensor: Tensor<'a>,
 }
 
-/// A tensor in the forms `hex-value` and `short-value`.
+/// A tensor in the forms `hex-value` and `short-value`, this with one dimension or with one of size 1 before it.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Embedding<'a> {
+enum Tensor<'a> {
     Hex(#[serde(borrow)] &'a str),
+    Flat(Vec<f32>),
     Nested(Vec<Vec<f32>>),
 }
 
-/// The rows that a network takes: the reader's vector, then that of a post.
-pub struct Rows<'u> {
-    user: &'u [f32],
+/// Candidates of all stores.
+#[derive(Default)]
+pub struct Candidates {
     ids: Vec<String>,
-    features: Vec<f32>,
+    /// Their tensors, one behind the other.
+    values: Vec<f32>,
 }
 
-impl<'u> Rows<'u> {
-    pub fn new(user: &'u [f32]) -> Rows<'u> {
-        Rows { user, ids: Vec::new(), features: Vec::new() }
-    }
-
-    /// The hits of an answer.
+impl Candidates {
+    /// Adds the hits of an answer.
     pub fn add(&mut self, answer: &[u8]) -> Result<()> {
         let answer: Answer<'_> = serde_json::from_slice(answer)?;
         for hit in &answer.root.children {
             self.ids.push(hit.id.to_owned());
-            self.features.extend(self.user);
-            let before = self.features.len();
-            match &hit.fields.embedding {
+            match &hit.fields.tensor {
                 // The bits of each number, the highest first.
-                Embedding::Hex(text) => {
+                Tensor::Hex(text) => {
                     for digits in text.as_bytes().as_chunks::<8>().0 {
                         let bits = digits.iter().try_fold(0u32, |bits, digit| {
                             Some(bits << 4 | (*digit as char).to_digit(16)?)
                         });
-                        self.features.push(f32::from_bits(bits.ok_or("no hexadecimal digits")?));
+                        self.values.push(f32::from_bits(bits.ok_or("no hexadecimal digits")?));
                     }
                 }
-                Embedding::Nested(rows) => self.features.extend(rows.iter().flatten()),
+                Tensor::Flat(values) => self.values.extend(values),
+                Tensor::Nested(rows) => self.values.extend(rows.iter().flatten()),
             }
-            if self.features.len() != before + SIZE {
-                return Err("a vector of another size".into());
+            if self.values.len() % self.ids.len() != 0 {
+                return Err("tensors of different sizes".into());
             }
         }
         Ok(())
@@ -84,14 +79,14 @@ impl<'u> Rows<'u> {
         self.ids.len()
     }
 
-    /// Rows from one on.
-    pub fn features(&self, first: usize, count: usize) -> &[f32] {
-        &self.features[first * 2 * SIZE..][..count * 2 * SIZE]
+    /// Their tensors.
+    pub fn tensors(&self) -> impl Iterator<Item = &[f32]> {
+        self.values.chunks((self.values.len() / self.ids.len().max(1)).max(1))
     }
 
     /// The ids of the best.
     pub fn best(&self, scores: &[f32], hits: usize) -> Vec<&str> {
-        let mut order: Vec<usize> = (0..scores.len()).collect();
+        let mut order: Vec<usize> = (0..scores.len().min(self.ids.len())).collect();
         order.sort_unstable_by(|a, b| scores[*b].total_cmp(&scores[*a]));
         order.iter().take(hits).map(|at| self.ids[*at].as_str()).collect()
     }

@@ -1,11 +1,13 @@
-//! Clients of a search over stored documents: those that get ranked posts, and those that fetch the best posts with their
-//! vectors to rank them with ONNX Runtime, in the process that merges or behind HTTP.
+//! Clients of a search over stored documents: those that get ranked documents, and those that fetch the best with their tensors to
+//! rank them with ONNX Runtime, in the process that merges or behind a server.
 //!
 //! A closed loop: each client sends its next query when the last one is answered. What is measured, and by how many clients, is
 //! read from a file of JSON.
 
 mod candidates;
+mod cross_encoder;
 mod network;
+mod sessions;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -19,23 +21,28 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::Result;
-use crate::load::http_answer;
+use crate::load::{self, http_answer};
+use crate::payload::post_json;
 use crate::report::quantile_us;
-use network::Networks;
+use candidates::Candidates;
+use network::{Protocol, Rows};
+use sessions::Sessions;
 
 /// What is measured.
 #[derive(Debug, Deserialize)]
 struct Spec {
-    /// Where searches go.
+    /// Where searches go: to all of them, and the answers are merged.
     addresses: Vec<SocketAddr>,
     /// The processes whose time is counted.
     pids: Vec<u32>,
     seconds: f64,
+    /// Queries of all clients together before the clock starts, if there is time for them.
+    warm_up: usize,
     /// Numbers of clients, one after the other.
     clients: Vec<usize>,
     /// Bodies of searches, which clients send in turn.
     searches: Vec<String>,
-    /// The vector of the reader of each search.
+    /// The vector or the tokens of each search.
     users: Vec<Vec<f32>>,
     /// What is done with the answers; nothing if they are ranked already.
     rank: Option<Rank>,
@@ -44,11 +51,8 @@ struct Spec {
 /// Ranking outside of the store.
 #[derive(Debug, Deserialize)]
 struct Rank {
-    /// The network, run in this process.
-    model: Option<PathBuf>,
-    /// Or a server of it.
-    server: Option<SocketAddr>,
-    /// One post at a time, and not all at once.
+    ranker: Ranker,
+    /// One document at a time, and not all at once.
     single: bool,
     /// How many candidates each address gives.
     candidates: usize,
@@ -56,41 +60,59 @@ struct Rank {
     hits: usize,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ranker {
+    /// The network over two vectors, run in this process.
+    Network { model: PathBuf },
+    /// A server of it.
+    Server { address: SocketAddr, protocol: Protocol },
+    /// The cross encoder, run in this process by so many threads for a query; padded to a length, or else to the longest.
+    CrossEncoder { model: PathBuf, threads: usize, length: Option<usize> },
+}
+
 /// Where a client sends to, and what it does with the answers.
 struct Shared {
     spec: Spec,
     requests: Vec<Bytes>,
-    networks: Option<Networks>,
+    sessions: Option<Sessions>,
 }
 
 /// Measures what a file says and prints a line of JSON for each number of clients.
 pub fn run(file: &Path) -> Result<()> {
     let spec: Spec = serde_json::from_slice(&std::fs::read(file)?)?;
-    let requests = spec.searches.iter().map(|body| post("/search/", body.as_bytes(), "")).collect();
-    let model = spec.rank.as_ref().and_then(|rank| rank.model.clone());
-    let networks = model.map(|model| Networks::new(&model)).transpose()?;
+    let requests = spec.searches.iter().map(|body| post_json("/search/", body)).collect();
+    let sessions = match spec.rank.as_ref().map(|rank| &rank.ranker) {
+        Some(Ranker::Network { model }) => Some(Sessions::new(model, 1)?),
+        Some(Ranker::CrossEncoder { model, threads, .. }) => Some(Sessions::new(model, *threads)?),
+        Some(Ranker::Server { .. }) | None => None,
+    };
     // Ranking takes all cores; a client that only reads answers leaves them to the server.
-    let workers = if spec.rank.is_some() { 2 } else { 1 };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build()?;
-    let shared = Arc::new(Shared { spec, requests, networks });
+    let workers = if spec.rank.is_some() { sessions::RANKING } else { 1 };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let shared = Arc::new(Shared { spec, requests, sessions });
     for clients in shared.spec.clients.clone() {
-        let line = runtime.block_on(load(shared.clone(), clients))?;
+        let line = runtime.block_on(measure(shared.clone(), clients))?;
         println!("{line}");
     }
     Ok(())
 }
 
-async fn load(shared: Arc<Shared>, count: usize) -> Result<serde_json::Value> {
+/// The longest time before the clock starts.
+const WARM: Duration = Duration::from_millis(500);
+
+async fn measure(shared: Arc<Shared>, count: usize) -> Result<serde_json::Value> {
     let mut clients = Vec::new();
     for number in 0..count {
-        let mut client = Client::connect(shared.clone(), number).await?;
-        for _ in 0..WARM_UP {
-            client.once().await?;
+        clients.push(Client::connect(shared.clone(), number).await?);
+    }
+    let warm = Instant::now() + WARM;
+    for number in 0..shared.spec.warm_up {
+        clients[number % count].once().await?;
+        if Instant::now() > warm {
+            break;
         }
-        clients.push(client);
     }
     let before = cpu_ms(&shared.spec.pids);
     let started = Instant::now();
@@ -128,9 +150,6 @@ async fn load(shared: Arc<Shared>, count: usize) -> Result<serde_json::Value> {
     }))
 }
 
-/// Queries of each client before the clock starts.
-const WARM_UP: usize = 5;
-
 /// The time that processes have computed, in milliseconds (`proc_pid_stat(5)`).
 fn cpu_ms(pids: &[u32]) -> f64 {
     let ticks = |pid: &u32| -> Option<f64> {
@@ -147,7 +166,7 @@ fn cpu_ms(pids: &[u32]) -> f64 {
 struct Client {
     shared: Arc<Shared>,
     stores: Vec<TcpStream>,
-    server: Option<TcpStream>,
+    server: Option<load::Client>,
     buffer: Vec<u8>,
     next: usize,
     received: usize,
@@ -159,9 +178,11 @@ impl Client {
         for address in &shared.spec.addresses {
             stores.push(open(*address).await?);
         }
-        let server = match shared.spec.rank.as_ref().and_then(|rank| rank.server) {
-            Some(address) => Some(open(address).await?),
-            None => None,
+        let server = match shared.spec.rank.as_ref().map(|rank| &rank.ranker) {
+            Some(Ranker::Server { address, protocol }) => {
+                Some(network::connect(*address, *protocol).await?)
+            }
+            _ => None,
         };
         Ok(Client { shared, stores, server, buffer: Vec::new(), next: number, received: 0 })
     }
@@ -180,27 +201,41 @@ impl Client {
         }
         self.received += answers.iter().map(Vec::len).sum::<usize>();
         let Some(rank) = &shared.spec.rank else { return Ok(()) };
-        let mut rows = candidates::Rows::new(&shared.spec.users[at]);
+        let mut candidates = Candidates::default();
         for answer in &answers {
-            rows.add(answer)?;
+            candidates.add(answer)?;
         }
-        if rows.count() != rank.candidates * answers.len() {
-            return Err(format!("{} candidates", rows.count()).into());
+        if candidates.count() != rank.candidates * answers.len() {
+            return Err(format!("{} candidates", candidates.count()).into());
         }
-        let step = if rank.single { 1 } else { rows.count() };
-        let mut scores = Vec::with_capacity(rows.count());
-        for first in (0..rows.count()).step_by(step) {
-            let features = rows.features(first, step);
-            match (&shared.networks, &mut self.server) {
-                (Some(networks), _) => scores.extend(networks.run(features, step)?),
-                (None, Some(server)) => {
-                    scores.extend(network::ask(server, &mut self.buffer, features, step).await?);
-                }
-                (None, None) => return Err("neither a model nor a server of it".into()),
-            }
-        }
-        let best = rows.best(&scores, rank.hits);
+        let scores = self.scores(rank, &shared.spec.users[at], &candidates).await?;
+        let best = candidates.best(&scores, rank.hits);
         if best.len() != rank.hits { Err("too few hits".into()) } else { Ok(()) }
+    }
+
+    async fn scores(
+        &mut self,
+        rank: &Rank,
+        user: &[f32],
+        candidates: &Candidates,
+    ) -> Result<Vec<f32>> {
+        let sessions = self.shared.sessions.as_ref();
+        if let Ranker::CrossEncoder { length, .. } = &rank.ranker {
+            let sessions = sessions.ok_or("no sessions")?;
+            return cross_encoder::run(sessions, user, candidates, *length);
+        }
+        let rows = Rows::new(user, candidates);
+        let mut scores = Vec::with_capacity(candidates.count());
+        for some in rows.steps(rank.single) {
+            scores.extend(match (&rank.ranker, sessions, &mut self.server) {
+                (Ranker::Server { protocol, .. }, _, Some(server)) => {
+                    rows.ask(server, *protocol, some).await?
+                }
+                (_, Some(sessions), _) => rows.run(sessions, some)?,
+                _ => return Err("neither a model nor a server of it".into()),
+            });
+        }
+        Ok(scores)
     }
 }
 
@@ -208,14 +243,4 @@ async fn open(address: SocketAddr) -> Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     Ok(stream)
-}
-
-/// A whole HTTP/1.1 request with a body of JSON.
-fn post(path: &str, body: &[u8], headers: &str) -> Bytes {
-    // JSON with tensors behind it too: MLServer does not read a body of another type.
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
-        body.len()
-    );
-    [head.as_bytes(), body].concat().into()
 }
