@@ -28,6 +28,7 @@ pub mod ops;
 mod passes;
 mod plan;
 mod session;
+mod untie;
 
 pub use error::{BuildError, LoadError, PlanError, RunError};
 pub use hoist::{Hoist, JoinedInput};
@@ -41,3 +42,4 @@ pub use session::{
 pub use stead_kernels::Isa;
 pub use stead_kernels::{Parallel, Serial};
 pub use stead_onnx::FindFile;
+pub use untie::Tied;

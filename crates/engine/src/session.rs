@@ -3,10 +3,12 @@
 mod cache;
 mod free;
 mod outputs;
+mod trial;
 
 pub use cache::PlanStats;
 pub use free::{FREED, FreeError};
 pub use outputs::{OutputBuf, Outputs};
+pub(crate) use trial::Trial;
 
 use crate::compile::{Program, compile};
 use crate::error::{LoadError, RunError};

@@ -271,7 +271,8 @@ fn rows_that_look_at_each_other_run_alone() {
     assert_eq!(
         model.explain(),
         [
-            "onnx(m): one document a run: output \"y\" is another for two rows than for each of them alone"
+            "onnx(m): one document a run: output \"y\" is another for two rows than for each of them alone; \
+             Softmax node of \"y\" works along the axis of the rows"
         ]
     );
     let stored = dense(kind, &flat(&case["x"]));
@@ -482,4 +483,49 @@ fn texts_come_in_from_queries_and_documents() {
     let columns: Vec<Column<'_>> = names.iter().map(column).collect();
     let found = run(&model, &[Given::Text("hello")], &columns, 3).unwrap();
     assert_eq!(cells(&found[0]), flat(&case["y"]));
+}
+
+/// The file says 1 in its shapes: a row becomes a vector, then two rows of heads, and one row again.
+#[test]
+fn a_network_of_one_row_is_made_to_take_several() {
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::{DType, Tensor};
+    let ints = |list: &[i64]| Tensor::from_slice(list, &[list.len()]).unwrap();
+    let weights: Vec<f32> = (0..18).map(|n| (n % 7) as f32 - 3.0).collect();
+    let bytes = ModelBuilder::new(17)
+        .input("x", DType::F32, &["1", "6"])
+        .init("flat", ints(&[6]))
+        .init("heads", ints(&[1, 2, 3]))
+        .init("row", ints(&[1, 6]))
+        .init("half", Tensor::scalar(0.5f32).unwrap())
+        .init("w", Tensor::from_slice(&weights, &[6, 3]).unwrap())
+        .node("Reshape", &["x", "flat"], &["vector"])
+        .node("Mul", &["vector", "half"], &["scaled"])
+        .node("Reshape", &["scaled", "heads"], &["of_heads"])
+        .node("Softmax", &["of_heads"], &["soft"])
+        .attr("axis", -1)
+        .node("Reshape", &["soft", "row"], &["again"])
+        .node("MatMul", &["again", "w"], &["y"])
+        .output_of(
+            "y",
+            stead_onnx::ValueType::tensor(DType::F32, Some(stead_onnx::dims_of(&["1", "3"]))),
+        )
+        .bytes();
+    let kind = "tensor<float>(d0[1],d1[6])";
+    let profile = "onnx-model m {\n file: files/m.onnx\n input x: attribute(x)\n}\n\
+        first-phase { expression: sum(onnx(m)) }";
+    let package = Package::new(&[("x", kind)], profile, &[("files/m.onnx", &bytes)]);
+    let model = package.model().unwrap();
+    assert_eq!(model.explain(), ["onnx(m): up to 256 documents a run"]);
+    assert_eq!(model.singly(), None);
+    let numbers: Vec<f64> = (0..60).map(|n| f64::from(n * 37 % 19) / 4.0).collect();
+    let stored = dense(kind, &numbers);
+    let all = run(&model, &[], &[Column::Cells(stored.attribute())], 10).unwrap();
+    for (at, (row, together)) in numbers.chunks(6).zip(cells(&all[0]).chunks(3)).enumerate() {
+        let one = dense(kind, row);
+        let alone = run(&model, &[], &[Column::Cells(one.attribute())], 1).unwrap();
+        for (alone, together) in cells(&alone[0]).iter().zip(together) {
+            assert!((alone - together).abs() < 1e-6, "document {at}: {alone} {together}");
+        }
+    }
 }

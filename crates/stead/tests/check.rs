@@ -96,3 +96,35 @@ fn what_is_no_package_fails() {
         "error: expected a zip or a tar.gz, found a file that is neither\n"
     );
 }
+
+#[test]
+fn a_network_that_runs_for_one_document_at_a_time_is_told_with_its_node() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("schemas")).unwrap();
+    let model = "  rank-profile net {
+    onnx-model net {
+      file: mixing.onnx
+      input x: attribute(vector)
+    }
+    first-phase { expression: sum(onnx(net)) }
+  }
+}
+";
+    let schema = SCHEMA.replace("(x[2]) { indexing", "(d0[1],d1[2]) { indexing");
+    let near = schema.find("  rank-profile near").unwrap();
+    let schema = format!("{}{model}", &schema[..near]);
+    fs::write(folder.path().join("schemas/music.sd"), schema).unwrap();
+    let services =
+        SERVICES.replace("<component id='rewriter' class='ai.example.Rewriter' bundle='app'/>", "");
+    fs::write(folder.path().join("services.xml"), services).unwrap();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/data/onnx/mixing.onnx");
+    fs::copy(data, folder.path().join("mixing.onnx")).unwrap();
+    let checked = check(&["--quiet", folder.path().to_str().unwrap()]);
+    assert_eq!(checked.status.code(), Some(0));
+    assert_eq!(
+        text(&checked.stderr),
+        "schemas/music.sd:7:16: onnx-model net runs for one document at a time: \
+         output \"y\" is another for two rows than for each of them alone; \
+         Softmax node of \"y\" works along the axis of the rows\n0 errors, 1 warning\n"
+    );
+}

@@ -61,6 +61,11 @@ pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     own.chain(movement::TABLES).chain(nn::TABLES)
 }
 
+/// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.
+pub fn is_elementwise(op: &str) -> bool {
+    elementwise::TABLES.iter().copied().flatten().any(|def| def.domain.is_empty() && def.name == op)
+}
+
 /// The definition for an operator of this opset version, or the end of an error message that says what is
 /// supported instead.
 pub fn find(domain: &str, op: &str, opset: i64) -> Result<&'static OpDef, String> {

@@ -5,19 +5,14 @@
 //! run alone and together, and must give the same.
 
 use super::Session;
+use super::trial::{Below, Trial, joined};
 use crate::error::RunError;
 use crate::model::IoSpec;
 use stead_onnx::Dim;
-use stead_tensor::{DType, Tensor, TensorError};
+use stead_tensor::{Tensor, TensorError};
 
 /// The name of the freed dimension.
 pub const FREED: &str = "batch";
-
-/// What dimensions that were free before are in the trial.
-const OTHER: usize = 16;
-
-/// The most elements of an input of the trial.
-const MAX_SAMPLE: usize = 1 << 28;
 
 /// Absolute up to 1, relative above: a batch may be summed up in another order than a row.
 const TOLERANCE: f64 = 1e-3;
@@ -57,12 +52,12 @@ impl Session {
     /// # Errors
     /// [`FreeError`]; the session is as it was.
     pub fn free_batch(&mut self, axes: &[(usize, usize)]) -> Result<(), FreeError> {
-        self.free_batch_of(axes, &[])
+        self.free_batch_of(axes, &[]).map(|_| ())
     }
 
     /// As [`Session::free_batch`], where the sizes of inputs are known: `shapes` has one for each input, which the trial
     /// takes instead of guessing. The axes may be free already, so that it is only found out whether rows are
-    /// computed alone.
+    /// computed alone. Gives the axis of each output along which its rows stand.
     ///
     /// # Errors
     /// [`FreeError`]; the session is as it was.
@@ -70,7 +65,7 @@ impl Session {
         &mut self,
         axes: &[(usize, usize)],
         shapes: &[Vec<usize>],
-    ) -> Result<(), FreeError> {
+    ) -> Result<Vec<usize>, FreeError> {
         let before = (self.model.inputs.clone(), self.model.outputs.clone());
         let freed = self.freed(axes, shapes);
         if freed.is_err() {
@@ -79,7 +74,11 @@ impl Session {
         freed
     }
 
-    fn freed(&mut self, axes: &[(usize, usize)], shapes: &[Vec<usize>]) -> Result<(), FreeError> {
+    fn freed(
+        &mut self,
+        axes: &[(usize, usize)],
+        shapes: &[Vec<usize>],
+    ) -> Result<Vec<usize>, FreeError> {
         for &(input, axis) in axes {
             let name = self.model.inputs.get(input).map_or("", |i| &*i.name).to_owned();
             let Some(IoSpec { dims: Some(dims), .. }) = self.model.inputs.get_mut(input) else {
@@ -94,87 +93,50 @@ impl Session {
                 None => return Err(FreeError::Axis { input: name, axis }),
             }
         }
-        let axis_of = |input: usize| axes.iter().find(|(i, _)| *i == input).map(|(_, axis)| *axis);
-        let mut rows: [Vec<Option<Tensor>>; 3] = Default::default();
-        for (i, spec) in self.model.inputs.iter().enumerate() {
-            let (first, second) = (
-                sample(spec, shapes.get(i), axis_of(i), i, 0)?,
-                sample(spec, shapes.get(i), axis_of(i), i, 1)?,
-            );
-            let both = match (&first, &second, axis_of(i)) {
-                (Some(first), Some(second), Some(axis)) => Some(joined(first, second, axis)?),
-                _ => first.clone(),
-            };
-            rows.iter_mut().zip([first, second, both]).for_each(|(list, value)| list.push(value));
+        let trial = Trial { axes, shapes };
+        let mut found = Vec::new();
+        for below in trial.accepted(self)? {
+            found = self.proved(&trial, &below)?;
         }
-        let [first, second, both] = rows.map(|inputs| {
+        for (spec, axis) in self.model.outputs.iter_mut().zip(&found) {
+            if let Some(dim) = spec.dims.as_mut().and_then(|dims| dims.get_mut(*axis)) {
+                *dim = Dim::Symbol(FREED.to_owned());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Runs two rows alone and together; gives the axes along which the outputs have them.
+    fn proved(&self, trial: &Trial<'_>, below: &Below) -> Result<Vec<usize>, FreeError> {
+        let first = trial.row(&self.model.inputs, 0, below)?;
+        let second = trial.row(&self.model.inputs, 1, below)?;
+        let mut both = Vec::with_capacity(first.len());
+        for (i, values) in first.iter().zip(&second).enumerate() {
+            both.push(match (values, trial.axis_of(i)) {
+                ((Some(first), Some(second)), Some(axis)) => Some(joined(first, second, axis)?),
+                ((first, _), _) => first.clone(),
+            });
+        }
+        let [first, second, both] = [first, second, both].map(|inputs| {
             let named = self.model.inputs.iter().zip(&inputs);
             let named: Vec<_> =
                 named.filter_map(|(i, t)| Some((&*i.name, t.as_ref()?.view()))).collect();
             self.run(&named, &[])
         });
         let (first, second, both) = (first?, second?, both?);
-        for (i, spec) in self.model.outputs.iter_mut().enumerate() {
-            let name = || spec.name.clone();
+        let axis = |(i, spec): (usize, &IoSpec)| {
+            let missing = || FreeError::Output(spec.name.clone());
             let (Some(a), Some(b), Some(both)) = (first.get(i), second.get(i), both.get(i)) else {
-                return Err(FreeError::Output(name()));
+                return Err(missing());
             };
-            let axis = grown(a, both).ok_or_else(|| FreeError::Output(name()))?;
-            if !is_near(&joined(a, b, axis)?, both) {
-                return Err(FreeError::Differs(name()));
+            let axis = grown(a, both).ok_or_else(missing)?;
+            match is_near(&joined(a, b, axis)?, both) {
+                true => Ok(axis),
+                false => Err(FreeError::Differs(spec.name.clone())),
             }
-            if let Some(dim) = spec.dims.as_mut().and_then(|dims| dims.get_mut(axis)) {
-                *dim = Dim::Symbol(FREED.to_owned());
-            }
-        }
-        Ok(())
+        };
+        self.model.outputs.iter().enumerate().map(axis).collect()
     }
-}
-
-/// A value for the trial, another for each `row` where the input has one; none for an optional input.
-fn sample(
-    spec: &IoSpec,
-    shape: Option<&Vec<usize>>,
-    axis: Option<usize>,
-    input: usize,
-    row: usize,
-) -> Result<Option<Tensor>, TensorError> {
-    if spec.optional {
-        return Ok(None);
-    }
-    let size = |(i, d): (usize, &Dim)| if Some(i) == axis { 1 } else { d.known().unwrap_or(OTHER) };
-    let dims: Vec<usize> = match shape {
-        Some(shape) => shape.clone(),
-        None => spec.dims.iter().flatten().enumerate().map(size).collect(),
-    };
-    let shape = stead_tensor::Shape::new(&dims)?;
-    if shape.elements() > MAX_SAMPLE {
-        return Err(TensorError::OutOfMemory(shape.byte_len(spec.dtype)));
-    }
-    if spec.dtype != DType::F32 {
-        return Tensor::zeros(spec.dtype, shape).map(Some);
-    }
-    let seed = 131 * input + if axis.is_some() { 7919 * row } else { 0 };
-    let value = |i: usize| ((i * 37 + seed) % 251) as f32 / 251.0 - 0.5;
-    Tensor::from_slice(&(0..shape.elements()).map(value).collect::<Vec<_>>(), &dims).map(Some)
-}
-
-/// Two tensors of one type, one behind the other along an axis of size 1.
-fn joined(a: &Tensor, b: &Tensor, axis: usize) -> Result<Tensor, TensorError> {
-    let mut shape = a.shape().to_vec();
-    let inner: usize = shape.iter().skip(axis + 1).product();
-    if let Some(dim) = shape.get_mut(axis) {
-        *dim *= 2;
-    }
-    let block = (inner * a.dtype().size()).max(1);
-    let mut buf = stead_tensor::AlignedBuf::zeroed(a.bytes().len() + b.bytes().len())?;
-    let sources = a.bytes().chunks_exact(block).zip(b.bytes().chunks_exact(block));
-    for (both, (a, b)) in buf.chunks_exact_mut(2 * block).zip(sources) {
-        let (first, second) = both.split_at_mut(block);
-        first.copy_from_slice(a);
-        second.copy_from_slice(b);
-    }
-    Tensor::from_buffer(a.dtype(), stead_tensor::Shape::new(&shape)?, buf)
 }
 
 /// The axis along which an output of two rows is longer than one of one row; `None` unless it is 2 instead of 1.
@@ -207,6 +169,7 @@ mod tests {
     use super::*;
     use crate::{LoadOptions, Model, SessionOptions};
     use stead_onnx::{ModelBuilder, ValueType, dims_of};
+    use stead_tensor::DType;
 
     /// `y = x + s`, of one row by the file, with the state's batch on axis 1; `then` goes on from `sum`.
     fn session(then: impl FnOnce(ModelBuilder) -> ModelBuilder) -> Session {
@@ -288,5 +251,41 @@ mod tests {
             let after = (session.model().inputs().to_vec(), session.model().outputs().to_vec());
             assert_eq!(before, after, "{label}");
         }
+    }
+
+    /// `y = x * sum of all rows of x` is 0 for zeros, however many rows there are.
+    #[test]
+    fn whole_numbers_are_tried_that_are_not_zero() {
+        for (label, dtype) in [("ids", DType::I64), ("bytes", DType::U8), ("truths", DType::Bool)] {
+            let bytes = ModelBuilder::new(13)
+                .input("x", dtype, &["1", "3"])
+                .init("rows", Tensor::from_slice(&[0i64], &[1]).unwrap())
+                .node("Cast", &["x"], &["real"])
+                .attr("to", DType::F32)
+                .node("ReduceSum", &["real", "rows"], &["sum"])
+                .node("Mul", &["real", "sum"], &["y"])
+                .output("y", DType::F32)
+                .bytes();
+            let model = Model::from_bytes(&bytes, None, &LoadOptions::default()).unwrap();
+            let mut session = Session::new(model, &SessionOptions::default()).unwrap();
+            let error = session.free_batch(&[(0, 0)]);
+            assert_eq!(error, Err(FreeError::Differs("y".to_owned())), "{label}");
+        }
+    }
+
+    /// A table of 12 rows takes no id of 12, and is tried with ids that it takes.
+    #[test]
+    fn ids_of_a_trial_are_those_that_a_model_accepts() {
+        let table: Vec<f32> = (0..12).map(|n| n as f32).collect();
+        let bytes = ModelBuilder::new(13)
+            .input("ids", DType::I64, &["1", "40"])
+            .init("table", Tensor::from_slice(&table, &[12, 1]).unwrap())
+            .node("Gather", &["table", "ids"], &["y"])
+            .output("y", DType::F32)
+            .bytes();
+        let model = Model::from_bytes(&bytes, None, &LoadOptions::default()).unwrap();
+        let session = Session::new(model, &SessionOptions::default()).unwrap();
+        let trial = Trial { axes: &[(0, 0)], shapes: &[] };
+        assert_eq!(trial.accepted(&session), Ok(vec![vec![2], vec![10]]));
     }
 }

@@ -12,7 +12,7 @@ use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
 use stead_search::Parallel;
 use stead_search::RankPlan;
-use stead_search::models::{Loaded, Probe};
+use stead_search::models::{Loaded, Probe, notes};
 use stead_search::query::{SearchCode, SearchError};
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest};
@@ -87,6 +87,10 @@ impl Deployed {
         let mut plans = BTreeMap::new();
         for schema in &application.schemas {
             let compiled = compiled.remove(&schema.name.value).unwrap_or_default();
+            for (place, text) in notes(&loaded, &compiled) {
+                let message = format!("{place}: {text}");
+                log.push(LogLine { time: prepared, level: "WARNING", message });
+            }
             let mut of_schema = BTreeMap::new();
             for profile in &schema.profiles {
                 let name = &profile.name.value;

@@ -195,6 +195,15 @@ impl ModelFunction {
         }
     }
 
+    /// Why each document runs alone, for a network that takes something of documents and cannot take several.
+    #[must_use]
+    pub fn singly(&self) -> Option<&str> {
+        match &self.inner.kind {
+            Kind::Onnx(network) if self.inner.rate == Rate::Document => network.singly(),
+            _ => None,
+        }
+    }
+
     /// [`Rate::Query`] for a model that takes nothing of documents: [`BoundModel::once`] runs it.
     #[must_use]
     pub fn rate(&self) -> Rate {

@@ -97,13 +97,14 @@ impl Network {
             joined: joined.to_vec(),
             documents: Vec::new(),
         };
-        let parts = |hoist: &Hoist| {
+        let parts_of = |hoist: &Hoist| {
             let (bytes, options) = (file.bytes, LoadOptions::default());
             let parts = Model::parts_from_files(bytes, file.beside, &options, hoist);
             parts.map_err(|e| e.to_string())
         };
         // Whatever is hoisted, the whole has all inputs.
-        let whole = parts(&Hoist { inputs: Vec::new(), ..hoist.clone() })?.rest;
+        let nothing = Hoist { inputs: Vec::new(), ..hoist.clone() };
+        let whole = parts_of(&nothing)?.rest;
         let ports = ports(&whole, inputs)?;
         let place = |output: &ModelOutput| {
             let found = whole.outputs().iter().position(|o| o.name == output.name);
@@ -112,7 +113,7 @@ impl Network {
         };
         let outputs: Vec<_> = outputs.iter().map(place).collect::<Result<_, String>>()?;
         let name = name.to_owned();
-        let network = |parts: Parts| -> Result<Network, String> {
+        let network = |parts: Parts, hoist: &Hoist| -> Result<Network, String> {
             let (mut shapes, mut query, mut halves) = (Vec::new(), None, None);
             let carried = parts.query.as_ref().map_or(0, |query| query.outputs().len());
             let kept_values = parts.documents.as_ref().map_or(0, |part| part.outputs().len());
@@ -130,7 +131,8 @@ impl Network {
             let mut session = session(parts.rest)?;
             let mut feeds = stack::feeds(&session, &ports, &rates, (carried, kept_values))?;
             let shapes = (&shapes[..], &of_documents[..]);
-            let stacking = stack::find(&mut session, &ports, &mut feeds, shapes, &outputs);
+            let again = || parts_of(hoist).map(|parts| parts.rest);
+            let stacking = stack::find(&mut session, &ports, &mut feeds, shapes, &outputs, &again);
             let lengths = match (&query, &halves) {
                 (None, None) => lengths::find(&session, &ports, &feeds, &outputs),
                 _ => None,
@@ -150,11 +152,11 @@ impl Network {
             })
         };
         let shares = |network: &Network| matches!(network.stacking, Stacking::Documents(_));
-        let mut best = network(parts(&hoist)?)?;
+        let mut best = network(parts_of(&hoist)?, &hoist)?;
         if best.query.is_some() && !shares(&best) {
             // Sharing runs is worth more than what is computed once.
             let whole = Parts { query: None, documents: None, rest: whole, layers: Vec::new() };
-            let whole = network(whole)?;
+            let whole = network(whole, &nothing)?;
             best = if shares(&whole) { whole } else { best };
         }
         let documents = halves::stored(inputs);
@@ -163,11 +165,12 @@ impl Network {
             return Ok(best);
         }
         let of_query = if best.query.is_some() { hoist.inputs } else { Vec::new() };
-        let thrice = parts(&Hoist { inputs: of_query, documents, joined: hoist.joined })?;
+        let hoist = Hoist { inputs: of_query, documents, joined: hoist.joined };
+        let thrice = parts_of(&hoist)?;
         if thrice.documents.is_none() {
             return Ok(best);
         }
-        Ok(network(thrice).ok().filter(|thrice| shares(thrice)).unwrap_or(best))
+        Ok(network(thrice, &hoist).ok().filter(|thrice| shares(thrice)).unwrap_or(best))
     }
 
     /// The inputs that are taken of documents alone, and whether for nothing else.
@@ -181,6 +184,14 @@ impl Network {
     /// have the missing documents only. Nothing if nothing is kept.
     pub(super) fn known(&self, stamps: &[CellStamps], is_partial: Vec<bool>) -> Option<Known> {
         self.halves.as_ref().map(|halves| halves.known(stamps, is_partial))
+    }
+
+    /// Why each document runs alone, if it does.
+    pub(super) fn singly(&self) -> Option<&str> {
+        match &self.stacking {
+            Stacking::One(why) => Some(why),
+            Stacking::Documents(_) => None,
+        }
     }
 
     /// How documents run, for people.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_engine::{Dim, RunContext, Session};
+use stead_engine::{Dim, Model, RunContext, Session, SessionOptions};
 use stead_expr::{Rate, TensorType};
 use stead_tensor::{DType, Shape, Tensor};
 
@@ -94,15 +94,17 @@ pub(super) fn feeds(
 }
 
 /// Finds out how many documents can share a run, and whether values of the query are repeated for each of them. `carried` and
-/// `kept` have the shapes of what the parts of the query and of documents give, for one document.
+/// `kept` have the shapes of what the parts of the query and of documents give, for one document. A model whose file ties
+/// it to one row is rewritten, if its operators allow it: `again` is the model of the session once more.
 pub(super) fn find(
     session: &mut Session,
     ports: &[Port],
     feeds: &mut [Feed],
     (carried, kept): (&[Vec<usize>], &[Vec<usize>]),
     outputs: &[(usize, TensorType)],
+    again: &dyn Fn() -> Result<Model, String>,
 ) -> Stacking {
-    match stacked(session, ports, feeds, (carried, kept), outputs) {
+    match stacked(session, ports, feeds, (carried, kept), outputs, again) {
         Ok(count) => Stacking::Documents(count),
         Err(why) => Stacking::One(why),
     }
@@ -114,6 +116,7 @@ fn stacked(
     feeds: &mut [Feed],
     (carried, kept): (&[Vec<usize>], &[Vec<usize>]),
     outputs: &[(usize, TensorType)],
+    again: &dyn Fn() -> Result<Model, String>,
 ) -> Result<usize, String> {
     let mut shapes = Vec::with_capacity(feeds.len());
     let (mut documents, mut query) = (Vec::new(), Vec::new());
@@ -168,28 +171,57 @@ fn stacked(
         return Err(format!("an output is a {kind}, whose first dimension has no size 1"));
     }
     // Values of the query stay one row where the network broadcasts them, else they are repeated.
+    let with_query = documents.iter().chain(&query).copied().collect();
+    let ways = [(documents, false), (with_query, true)];
+    let ways = if query.is_empty() { &ways[..1] } else { &ways[..] };
     let mut why = String::new();
-    for is_repeated in [false, true] {
-        let mut axes = documents.clone();
-        if is_repeated {
-            if query.is_empty() {
-                break;
-            }
-            axes.extend(&query);
-        }
-        match session.free_batch_of(&axes, &shapes) {
-            Ok(()) => {
-                for (at, _) in query.iter().filter(|_| is_repeated) {
-                    if let Some(Feed::Query(same)) = feeds.get_mut(*at) {
-                        same.is_repeated = true;
+    for is_rewritten in [false, true] {
+        for (axes, is_repeated) in ways {
+            let freed = match is_rewritten {
+                false => freed(session, axes, &shapes, outputs),
+                true => again().and_then(|model| {
+                    let untied = model.untied(axes, &shapes).map_err(|e| e.to_string())?;
+                    let mut own = Session::new(untied, &SessionOptions::default())
+                        .map_err(|e| e.to_string())?;
+                    freed(&mut own, axes, &shapes, outputs)?;
+                    *session = own;
+                    Ok(())
+                }),
+            };
+            match freed {
+                Ok(()) => {
+                    for (at, _) in query.iter().filter(|_| *is_repeated) {
+                        if let Some(Feed::Query(same)) = feeds.get_mut(*at) {
+                            same.is_repeated = true;
+                        }
                     }
+                    return Ok(count(session, &shapes));
                 }
-                return Ok(count(session, &shapes));
+                // Why it does not run with more rows as it is, and why it cannot be made to.
+                Err(text) if is_rewritten && !*is_repeated => why = format!("{why}; {text}"),
+                Err(text) if !is_rewritten => why = text,
+                Err(_) => {}
             }
-            Err(error) => why = error.to_string(),
         }
     }
     Err(why)
+}
+
+/// Frees axes, and checks that outputs have the rows along the first of theirs.
+fn freed(
+    session: &mut Session,
+    axes: &[(usize, usize)],
+    shapes: &[Vec<usize>],
+    outputs: &[(usize, TensorType)],
+) -> Result<(), String> {
+    let found = session.free_batch_of(axes, shapes).map_err(|e| e.to_string())?;
+    match outputs.iter().find(|(at, _)| found.get(*at) != Some(&0)) {
+        None => Ok(()),
+        Some((at, _)) => {
+            let name = session.model().outputs().get(*at).map_or("", |spec| spec.name.as_str());
+            Err(format!("output {name} does not have the rows along its first dimension"))
+        }
+    }
 }
 
 /// Whether a dimension of a value of the query may be that of the documents.

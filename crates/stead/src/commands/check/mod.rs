@@ -10,7 +10,7 @@ use stead_app::application::Application;
 use stead_app::application::rank::{CompiledProfile, PackageModels};
 use stead_app::package::{PackageFiles, Report};
 use stead_app::services::ServicesOptions;
-use stead_search::models::Probe;
+use stead_search::models::{Loaded, Probe, notes};
 use stead_store::Selection;
 
 use crate::failure::Failure;
@@ -51,6 +51,12 @@ pub fn run(args: &CheckArgs) -> Result<bool, Failure> {
     let (application, mut report) = Application::read(&files, options);
     let profiles = application.compile(&PackageModels::new(&files).with_probe(&Probe), &mut report);
     let _ = Selection::of_application(&application, &mut report);
+    if !report.has_errors() {
+        let loaded = Loaded::new(&files);
+        for (place, text) in profiles.values().flat_map(|profiles| notes(&loaded, profiles)) {
+            report.warning(&place, text);
+        }
+    }
     report.sort();
     let checked = Checked { application, profiles, report };
     let is_right = !checked.report.has_errors();
