@@ -224,7 +224,7 @@ mod tests {
             },
             Json::String(string) => write_text(string, out),
             Json::Array(list) => {
-                super::write_list(b"[]", list, out, |json, out| text(json, out));
+                super::write_list(b"[]", list, out, text);
             }
             Json::Object(members) => super::write_list(b"{}", members, out, |(name, json), out| {
                 super::write_member(name, out);
@@ -291,7 +291,7 @@ mod tests {
             }
             assert_eq!(String::from_utf8(found).unwrap(), expected);
         }
-        for number in [0.0, -0.0, 1e-4, 9.999e-5, 1e9, 999_999_999.0, 1.0, -3.0, 18091.3125] {
+        for number in [0.0, -0.0, 1e-4, 9.999e-5, 1e9, 999_999_999.0, 1.0, -3.0, 18_091.313] {
             let mut found = Vec::new();
             write_f32(number, &mut found);
             assert_eq!(String::from_utf8(found).unwrap(), format!("{number:?}"));
