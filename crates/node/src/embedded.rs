@@ -475,6 +475,7 @@ impl Embedded {
             models: self.repository.metrics(),
             pool_threads: pool.threads as u64,
             pool_queued: pool.queued as u64,
+            documents: self.deployments().map(|deployments| deployments.metrics()),
         }
     }
 

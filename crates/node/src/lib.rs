@@ -46,6 +46,7 @@ mod info;
 mod instance;
 mod literal;
 mod memory;
+mod meters;
 mod metrics;
 mod parameters;
 mod pipeline;
@@ -66,8 +67,8 @@ mod totals;
 
 pub use code::{CODES, Code, CodeRow};
 pub use deploy::{
-    Backup, Content, Deployed, Deployments, DocumentOptions, LogLine, Prepared, SessionId, Upload,
-    WhenBusy, copy_folder,
+    Backup, Content, Deployed, Deployments, DocumentMetrics, DocumentOptions, KindMetrics, LogLine,
+    Prepared, SessionId, Upload, WhenBusy, copy_folder,
 };
 pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};
@@ -77,6 +78,7 @@ pub use info::{
     SequenceBatching, StateBegins, StateInfo, TensorInfo, VersionPolicyInfo, VersionState,
     VersionStatus, WindowInfo,
 };
+pub use meters::{Lately, Meter, Meters, Summary};
 pub use metrics::{
     CallKey, Histogram, Method, MetricsSnapshot, ModelMetrics, RequestTimes, SequenceMetrics,
     VersionMetrics,

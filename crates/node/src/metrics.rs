@@ -1,6 +1,6 @@
 //! Values of the metrics, as plain data; the server renders them.
 
-use crate::{Protocol, SequenceCounters};
+use crate::{DocumentMetrics, Protocol, SequenceCounters};
 
 /// A call as OpenVINO Model Server labels it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -165,4 +165,6 @@ pub struct MetricsSnapshot {
     pub pool_threads: u64,
     /// Tasks that wait for a thread of the pool.
     pub pool_queued: u64,
+    /// Documents and searches, where applications are served.
+    pub documents: Option<DocumentMetrics>,
 }

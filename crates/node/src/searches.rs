@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
+use std::time::Instant;
 
 use stead_pool::Priority;
 use stead_search::request::Format;
@@ -58,11 +59,15 @@ impl Embedded {
         if self.draining.load(Ordering::SeqCst) {
             return Err(ErrorKind::ShuttingDown.into());
         }
-        let active = self.deployments().and_then(|deployments| deployments.active());
-        let active = active
+        let found = self.deployments().and_then(|all| Some((Arc::clone(all), all.active()?)));
+        let (deployments, active) = found
             .ok_or_else(|| Error::new(Code::Unavailable, "no application is deployed here yet"))?;
-        let pool = Arc::clone(&self.pool);
-        let run = move |_: &_| answer(active.search(parameters, &Lent(pool.team(usize::MAX))));
+        let (pool, begin) = (Arc::clone(&self.pool), Instant::now());
+        let run = move |_: &_| {
+            let found = active.search(parameters, &Lent(pool.team(usize::MAX)));
+            deployments.count_search(&found.0, begin.elapsed());
+            answer(found);
+        };
         let closed = |_| Error::from(ErrorKind::ShuttingDown);
         self.pool.spawn(Priority::Normal, None, run).map_err(closed)
     }

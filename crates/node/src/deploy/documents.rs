@@ -170,6 +170,17 @@ impl Documents {
         self.with_store(|store| Ok(readers(store)))
     }
 
+    /// What there is to tell of snapshots, and how many operations are not yet done; nothing while an application is being activated.
+    pub(super) fn stats(&self) -> (SnapshotStats, usize) {
+        let store = match self.store.try_read() {
+            Ok(store) => store,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Default::default(),
+        };
+        let stats = |store: &Store| (store.snapshot_stats(), store.operations_in_flight());
+        store.as_ref().map(stats).unwrap_or_default()
+    }
+
     /// Does something that an activation waits for.
     fn with_store<T>(&self, work: impl FnOnce(&Store) -> Result<T, Error>) -> Result<T, Error> {
         // No code under the lock panics.

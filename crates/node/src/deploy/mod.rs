@@ -9,12 +9,14 @@ mod deployed;
 mod documents;
 mod expiry;
 mod folder;
+mod metrics;
 mod session;
 mod upload;
 
 pub use backup::{Backup, copy_folder};
 pub use deployed::{Deployed, LogLine};
 pub use documents::{DocumentOptions, WhenBusy};
+pub use metrics::{DocumentMetrics, KindMetrics};
 pub use session::{Content, SessionId};
 pub use upload::Upload;
 
@@ -28,6 +30,7 @@ use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
 use stead_store::{Operation, Outcome};
 
+use crate::meters::Meters;
 use crate::{Code, Error};
 use documents::Documents;
 use expiry::Expiry;
@@ -46,6 +49,7 @@ pub struct Deployments {
     expiry: Expiry,
     /// Where they are fed to.
     documents: Arc<Documents>,
+    meters: Arc<Meters>,
 }
 
 struct Sessions {
@@ -117,7 +121,7 @@ impl Deployments {
         let (expiry, documents) = (Expiry::default(), Arc::new(documents));
         expiry.plan(&documents, active.as_ref().map(|deployed| &deployed.application));
         let active = ArcSwapOption::new(active);
-        Arc::new(Deployments { sessions, active, expiry, documents })
+        Arc::new(Deployments { sessions, active, expiry, documents, meters: Arc::default() })
     }
 
     /// The application that is served.
@@ -282,7 +286,7 @@ impl Deployments {
         when_busy: WhenBusy,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        self.documents.submit(kind, operation, when_busy, done)
+        self.documents.submit(kind, operation, when_busy, self.counted(done))
     }
 
     /// Forgets a session that is not active.

@@ -194,6 +194,11 @@ pub async fn handle(
         }
     };
     let status = reply.status.as_u16();
+    if port == Port::Query
+        && let Some(deployments) = shared.node.deployments()
+    {
+        vespa::metrics::count_answer(deployments.meters(), status, started.elapsed());
+    }
     if status >= 500 || tracing::enabled!(tracing::Level::DEBUG) {
         let number = shared.request_number();
         let request_id = client_id.as_ref().and_then(|v| v.to_str().ok());
@@ -222,6 +227,7 @@ async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Repl
         Route::Application(call) => vespa::status::answer(shared, call),
         Route::Search(method) => vespa::search::answer(shared, &method, body).await,
         Route::Metrics => metrics::answer(shared, body.accept()),
+        Route::Values(call) => vespa::metrics::answer(shared, call),
         Route::WrongMethod => Err(Fault::new(Code::MethodNotAllowed, "Unsupported method")),
         Route::NotServed(what) => Err(Fault::unimplemented(format!("{what} is not served"))),
         Route::Unknown => Err(Fault::new(Code::UnknownUrl, "Invalid request URL")),

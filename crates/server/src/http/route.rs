@@ -1,6 +1,7 @@
 //! Paths. Routed by hand: a dozen patterns, two of them (`:predict`, digits only) that routers cannot say.
 
 use crate::admin::{SequenceCall, sequence_route};
+use crate::vespa::metrics::MetricsCall;
 use crate::vespa::status::StatusCall;
 use http::Method;
 use std::borrow::Cow;
@@ -18,6 +19,8 @@ pub enum Route {
     Search(Method),
     /// `GET /metrics`
     Metrics,
+    /// A call below `/metrics/v2`.
+    Values(MetricsCall),
     /// The path exists, the method does not.
     WrongMethod,
     /// A path of Triton's that is deliberately not served, by name.
@@ -122,6 +125,9 @@ pub fn route(method: &Method, path: &str) -> Route {
     }
     if path == "/metrics" {
         return on(method, Method::GET, Route::Metrics);
+    }
+    if let Some(call) = MetricsCall::of(path) {
+        return on(method, Method::GET, Route::Values(call));
     }
     if let Some(rest) = path.strip_prefix("/v1/") {
         return v1_route(method, rest);

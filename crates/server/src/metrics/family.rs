@@ -1,6 +1,9 @@
 //! The one table of metric families.
 
-use stead_node::{Histogram, MetricsSnapshot, SequenceCounters, SequenceMetrics, VersionMetrics};
+use stead_node::{
+    DocumentMetrics, Histogram, KindMetrics, Meter, MetricsSnapshot, SequenceCounters,
+    SequenceMetrics, VersionMetrics,
+};
 
 /// What a family measures and where its values are.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +24,16 @@ pub enum Kind {
     SequenceGauge(fn(&SequenceMetrics) -> u64),
     /// A distribution of a stateful model version.
     SequenceHistogram(fn(&VersionMetrics) -> &Histogram),
+    /// How often something came to the documents that are served.
+    Count(Meter),
+    /// The sum and number of times, which the meter has in milliseconds, in microseconds.
+    Times(Meter),
+    /// A value of the store of documents that only grows.
+    StoreCounter(fn(&DocumentMetrics) -> u64),
+    /// A value of the store of documents.
+    StoreGauge(fn(&DocumentMetrics) -> u64),
+    /// A value of a type of documents.
+    Documents(fn(&KindMetrics) -> u64),
     /// A value of the process.
     Process(fn(&MetricsSnapshot) -> u64),
 }
@@ -217,6 +230,74 @@ pub const FAMILIES: &[Family] = &[
         "Steps joined in each execution.",
         Kind::SequenceHistogram(|v| &v.joined),
     ),
+    family("stead_documents", true, "Documents of a type.", Kind::Documents(|d| d.documents)),
+    family(
+        "stead_document_bytes",
+        true,
+        "Bytes of documents in memory.",
+        Kind::Documents(|d| d.bytes),
+    ),
+    family(
+        "stead_document_operations",
+        true,
+        "Operations with documents that were done.",
+        Kind::Count(Meter::FeedOperations),
+    ),
+    family(
+        "stead_document_operation_time_us",
+        true,
+        "Time until an operation is durable and the next search sees it.",
+        Kind::Times(Meter::FeedLatency),
+    ),
+    family(
+        "stead_document_operations_pending",
+        true,
+        "Operations with documents that are not yet done.",
+        Kind::StoreGauge(|d| d.pending),
+    ),
+    family("stead_queries", true, "Searches.", Kind::Count(Meter::Queries)),
+    family(
+        "stead_queries_failed",
+        true,
+        "Searches with an error.",
+        Kind::Count(Meter::FailedQueries),
+    ),
+    family(
+        "stead_queries_degraded",
+        true,
+        "Searches that did not come to all documents.",
+        Kind::Count(Meter::DegradedQueries),
+    ),
+    family(
+        "stead_query_time_us",
+        true,
+        "Time of a search, without HTTP and the text of the result.",
+        Kind::Times(Meter::QueryLatency),
+    ),
+    family(
+        "stead_snapshots_written",
+        true,
+        "Snapshots of documents that were written.",
+        Kind::StoreCounter(|d| d.snapshots.written),
+    ),
+    family(
+        "stead_snapshots_failed",
+        true,
+        "Snapshots of documents that could not be written.",
+        Kind::StoreCounter(|d| d.snapshots.failed),
+    ),
+    family(
+        "stead_snapshot_written_bytes",
+        true,
+        "Bytes that were written for snapshots.",
+        Kind::StoreCounter(|d| d.snapshots.written_bytes),
+    ),
+    family(
+        "stead_snapshot_disk_bytes",
+        true,
+        "Bytes of snapshots on disk.",
+        Kind::StoreGauge(|d| d.snapshots.disk_bytes),
+    ),
     family(
         "stead_pool_threads",
         true,
@@ -248,6 +329,10 @@ mod tests {
                 Kind::SequenceCounter(_) => ("counter", "stateful model, version"),
                 Kind::SequenceGauge(_) => ("gauge", "stateful model, version"),
                 Kind::SequenceHistogram(_) => ("histogram", "stateful model, version"),
+                Kind::Count(_) | Kind::StoreCounter(_) => ("counter", "documents"),
+                Kind::Times(_) => ("summary", "documents"),
+                Kind::StoreGauge(_) => ("gauge", "documents"),
+                Kind::Documents(_) => ("gauge", "type of documents"),
                 Kind::Process(_) => ("gauge", "server"),
             };
             let listed = if f.default { "" } else { " Only when it is listed." };
@@ -256,19 +341,9 @@ mod tests {
         text
     }
 
-    /// The table in the page is generated: `STEAD_UPDATE_DOCS=1 cargo test -p stead-server family` rewrites it.
+    /// The table in the page is generated: `STEAD_UPDATE_DOCS=1 cargo test -p stead-server up_to_date` rewrites it.
     #[test]
     fn the_page_is_up_to_date() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
-        let page = std::fs::read_to_string(path).unwrap();
-        let (start, end) = ("<!-- metrics: generated -->\n", "<!-- metrics: end -->");
-        let (head, rest) = page.split_once(start).unwrap();
-        let (_, tail) = rest.split_once(end).unwrap();
-        let wanted = format!("{head}{start}{}{end}{tail}", markdown());
-        if std::env::var_os("STEAD_UPDATE_DOCS").is_some() {
-            std::fs::write(path, wanted).unwrap();
-        } else {
-            assert_eq!(page, wanted);
-        }
+        crate::metrics::check_page("metrics", &markdown());
     }
 }

@@ -35,3 +35,19 @@ pub fn answer(shared: &Shared, accept: Option<&str>) -> Result<Reply, Fault> {
     let text = render(&shared.node.metrics(), dialect, shown);
     Ok(Reply::text(text, if open { OPEN_METRICS } else { PROMETHEUS }))
 }
+
+/// Checks the table of a page that is generated, or writes it with `STEAD_UPDATE_DOCS`.
+#[cfg(test)]
+pub fn check_page(mark: &str, table: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (start, end) = (format!("<!-- {mark}: generated -->\n"), format!("<!-- {mark}: end -->"));
+    let (head, rest) = page.split_once(&start).unwrap();
+    let (_, tail) = rest.split_once(&end).unwrap();
+    let wanted = format!("{head}{start}{table}{end}{tail}");
+    if std::env::var_os("STEAD_UPDATE_DOCS").is_some() {
+        std::fs::write(path, wanted).unwrap();
+    } else {
+        assert_eq!(page, wanted);
+    }
+}

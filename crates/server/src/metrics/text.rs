@@ -2,7 +2,7 @@
 
 use super::family::{FAMILIES, Family, Kind};
 use std::fmt::Write;
-use stead_node::{CallKey, Histogram, MetricsSnapshot};
+use stead_node::{CallKey, DocumentMetrics, Histogram, MetricsSnapshot};
 
 /// Which format is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +61,19 @@ impl Writer {
         let name = family.name;
         let kind = match family.kind {
             Kind::Calls(_) | Kind::Counter(_) | Kind::SequenceCounter(_) => "counter",
+            Kind::Count(_) | Kind::StoreCounter(_) => "counter",
             Kind::Gauge(_) | Kind::SequenceGauge(_) | Kind::Process(_) => "gauge",
+            Kind::StoreGauge(_) | Kind::Documents(_) => "gauge",
+            Kind::Times(_) => "summary",
             Kind::RequestTimes | Kind::Histogram(_) | Kind::SequenceHistogram(_) => "histogram",
         };
         let _ = writeln!(self.out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
         if let Kind::Process(value) = family.kind {
             self.sample(name, "", value(snapshot));
             return;
+        }
+        if let Some(documents) = &snapshot.documents {
+            self.documents(family, documents);
         }
         for model in &snapshot.models {
             if let Kind::Calls(which) = family.kind {
@@ -106,9 +112,32 @@ impl Writer {
                             self.histogram(name, &of_version, value(v));
                         }
                     }
-                    Kind::Process(_) => {}
+                    _ => {}
                 }
             }
+        }
+    }
+
+    /// What is known of documents.
+    fn documents(&mut self, family: &Family, documents: &DocumentMetrics) {
+        let name = family.name;
+        let of = |meter| documents.all.as_ref().map(|all| all.of(meter)).unwrap_or_default();
+        match family.kind {
+            Kind::Count(meter) => self.counter(name, "", of(meter).count),
+            Kind::Times(meter) => {
+                let values = of(meter);
+                let _ = writeln!(self.out, "{name}_sum {}", values.sum * 1000.0);
+                let _ = writeln!(self.out, "{name}_count {}", values.count);
+            }
+            Kind::StoreCounter(value) => self.counter(name, "", value(documents)),
+            Kind::StoreGauge(value) => self.sample(name, "", value(documents)),
+            Kind::Documents(value) => {
+                for kind in &documents.kinds {
+                    let of = labels(&[("cluster", &kind.cluster), ("type", &kind.name)]);
+                    self.sample(name, &of, value(kind));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -170,7 +199,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stead_node::{Method, ModelMetrics, Protocol, RequestTimes, VersionMetrics};
+    use stead_node::{KindMetrics, Method, ModelMetrics, Protocol, RequestTimes, VersionMetrics};
 
     fn snapshot() -> MetricsSnapshot {
         let histogram = Histogram { bounds: vec![10.0, 18.0], counts: vec![1, 0, 2], sum: 99.5 };
@@ -189,6 +218,16 @@ mod tests {
                 calls: vec![(ready, 2, 0)],
                 versions: vec![version],
             }],
+            documents: Some(DocumentMetrics {
+                kinds: vec![KindMetrics {
+                    name: "music".into(),
+                    cluster: "c".into(),
+                    documents: 7,
+                    bytes: 100,
+                }],
+                pending: 2,
+                ..DocumentMetrics::default()
+            }),
             ..MetricsSnapshot::default()
         }
     }
@@ -206,6 +245,10 @@ mod tests {
             r#"ovms_request_time_us_sum{interface="REST",name="a\"b",version="3"} 99.5"#,
             r#"stead_plan_hits{name="a\"b",version="3"} 4"#,
             "stead_pool_threads 0",
+            r#"stead_documents{cluster="c",type="music"} 7"#,
+            "stead_document_operations_pending 2",
+            "stead_queries 0",
+            "stead_query_time_us_count 0",
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\nin\n{text}");
         }

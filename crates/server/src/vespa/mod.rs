@@ -3,6 +3,7 @@
 
 pub mod deploy;
 pub mod document;
+pub mod metrics;
 mod parameters;
 pub mod search;
 pub mod status;

@@ -17,6 +17,8 @@ pub enum StatusCall {
     Index,
     /// `/state/v1/health`
     Health,
+    /// `/state/v1/metrics`
+    Metrics,
     /// `/state/v1/version`
     Version,
     /// `/state/v1/config`
@@ -32,6 +34,7 @@ impl StatusCall {
             "/ApplicationStatus" => StatusCall::Application,
             "/state/v1" | "/state/v1/" => StatusCall::Index,
             "/state/v1/health" => StatusCall::Health,
+            "/state/v1/metrics" => StatusCall::Metrics,
             "/state/v1/version" => StatusCall::Version,
             "/state/v1/config" => StatusCall::Config,
             "/status.html" => StatusCall::Page,
@@ -85,10 +88,12 @@ fn reply(shared: &Shared, call: StatusCall, meta: Option<Meta>) -> Result<Reply,
         StatusCall::Application => application(version, meta),
         StatusCall::Index => {
             let url = |name: &str| json!({"url": format!("/state/v1/{name}")});
-            let resources: Value = ["config", "health", "version"].map(url).into_iter().collect();
+            let resources: Value =
+                ["config", "health", "metrics", "version"].map(url).into_iter().collect();
             json!({"resources": resources})
         }
         StatusCall::Health => health(meta.is_some()),
+        StatusCall::Metrics => return super::metrics::state(shared, meta.is_some()),
         StatusCall::Version => json!({"version": version}),
         StatusCall::Config => json!({"config": {"generation": generation}}),
         StatusCall::Page => return Ok(Reply::text("OK\n".to_owned(), "text/plain")),

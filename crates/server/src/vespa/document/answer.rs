@@ -30,6 +30,10 @@ impl Failure {
         self.status == 429
     }
 
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod many;
+mod measure;
 mod one;
 mod parameters;
 mod path;

@@ -2,6 +2,7 @@
 
 use super::Call;
 use super::answer::{Failure, IGNORED_OPERATION, reply};
+use super::measure::verb;
 use super::parameters::Parameters;
 use crate::http::Reply;
 use http::Method;
@@ -88,7 +89,8 @@ impl Call {
     ) -> Result<Reply, Failure> {
         let fail = |failure: Failure| failure.of(&id);
         let view = self.view(self.kind())?;
-        let operation = self.operation(view.kind(), method, &id, body).map_err(fail)?;
+        let operation = self.operation(view.kind(), method, &id, body);
+        let operation = operation.inspect_err(|_| self.count_unread()).map_err(fail)?;
         let mut answer = reply(200, &self.path_id, Some(&id), Vec::new());
         if !self.parameters.dry_run {
             match self.apply(operation).await.map_err(fail)? {
@@ -106,6 +108,13 @@ impl Call {
 
     /// Does an operation, and waits until it is durable and searches see it.
     pub(super) async fn apply(&self, operation: Operation) -> Result<Outcome, Failure> {
+        let (verb, begin) = (verb(&operation.action), Instant::now());
+        let result = self.submit(operation).await;
+        self.count(verb, &result, begin.elapsed());
+        result
+    }
+
+    async fn submit(&self, operation: Operation) -> Result<Outcome, Failure> {
         let (sender, receiver) = oneshot::channel();
         // The id names its type, which was found to be there.
         let kind = operation.document.split(':').nth(2).unwrap_or_default().to_owned();
@@ -121,15 +130,18 @@ impl Call {
 
     /// [`Call::apply`] that tries again while there is too much to do: who asks for many at once cannot ask for some of them again.
     pub(super) async fn apply_when_free(&self, operation: Operation) -> Result<Outcome, Failure> {
-        let begin = Instant::now();
+        let (verb, begin) = (verb(&operation.action), Instant::now());
         loop {
-            match self.apply(operation.clone()).await {
+            match self.submit(operation.clone()).await {
                 Err(failure)
                     if failure.is_overload() && begin.elapsed() < self.parameters.timeout =>
                 {
                     tokio::time::sleep(PAUSE).await;
                 }
-                answer => return answer,
+                answer => {
+                    self.count(verb, &answer, begin.elapsed());
+                    return answer;
+                }
             }
         }
     }
