@@ -107,10 +107,8 @@ impl Writer {
                     Kind::SequenceGauge(value) => {
                         v.sequences.iter().for_each(|s| self.sample(name, &of_version, value(s)));
                     }
-                    Kind::SequenceHistogram(value) => {
-                        if v.sequences.is_some() {
-                            self.histogram(name, &of_version, value(v));
-                        }
+                    Kind::SequenceHistogram(value) if v.sequences.is_some() => {
+                        self.histogram(name, &of_version, value(v));
                     }
                     _ => {}
                 }
