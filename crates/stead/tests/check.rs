@@ -123,7 +123,7 @@ fn a_network_that_runs_for_one_document_at_a_time_is_told_with_its_node() {
     assert_eq!(checked.status.code(), Some(0));
     assert_eq!(
         text(&checked.stderr),
-        "schemas/music.sd:7:16: onnx-model net runs for one document at a time: \
+        "schemas/music.sd:7:16: warning: onnx-model net runs for one document at a time: \
          output \"y\" is another for two rows than for each of them alone; \
          Softmax node of \"y\" works along the axis of the rows\n0 errors, 1 warning\n"
     );
