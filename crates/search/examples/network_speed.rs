@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut kept = |stamps: &[CellStamps]| -> Result<Vec<f32>, Box<dyn Error>> {
         let bound = keeps.for_query(&[Given::Value(&user)])?;
         let known = keeps.known(stamps);
-        let scores = bound.run_known(&documents, known, &mut scratch)?;
+        let scores = bound.run_known(&documents, known, &Serial, &mut scratch)?;
         numbers(scores.first())
     };
     kept(&stamps)?;

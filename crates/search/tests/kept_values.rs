@@ -6,16 +6,18 @@ mod harness;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::Package;
+use harness::{Package, Threads};
 use serde_json::{Value as Json, json};
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_onnx::ModelBuilder;
+use stead_search::matching::Matcher;
 use stead_search::models::{KeptValues, Loaded, Probe};
-use stead_search::rank::RankOptions;
-use stead_search::{RankPlan, RankQuery};
+use stead_search::query::{QueryTree, Tree};
+use stead_search::rank::{Means, RankOptions, Ranked, Wanted};
+use stead_search::{Parallel, RankPlan, RankQuery, Serial};
 use stead_store::{Collection, DocumentType, FieldValue, View};
 use stead_tensor::{DType, Tensor};
 
@@ -100,6 +102,11 @@ const PROFILE: &str = "
 
 /// A package with the models that chance has made, and a profile that keeps what `p` does not.
 fn package(chance: &mut Chance) -> Package {
+    package_with(chance, "")
+}
+
+/// The same, with this said of the threads of each model.
+fn package_with(chance: &mut Chance, threads: &str) -> Package {
     let (two, joined, alone) = (two(chance), joined(chance), alone(chance));
     let schema = format!(
         "schema doc {{
@@ -109,6 +116,7 @@ fn package(chance: &mut Chance) -> Package {
   }}
   onnx-model two {{
     file: files/two.onnx
+    {threads}
     input q: query(user)
     input a: attribute(a)
     input b: attribute(b)
@@ -116,12 +124,14 @@ fn package(chance: &mut Chance) -> Package {
   }}
   onnx-model joined {{
     file: files/joined.onnx
+    {threads}
     input x: concat(query(user), attribute(a), d1)
     input again: attribute(a)
     output y: y
   }}
   onnx-model alone {{
     file: files/alone.onnx
+    {threads}
     input b: attribute(b)
     output y: y
   }}
@@ -167,7 +177,24 @@ fn query(chance: &mut Chance) -> RankQuery {
 /// Documents with their scores and features, bit by bit.
 fn scores(plan: &RankPlan, query: &RankQuery, view: &View) -> Vec<(u32, u64, String)> {
     let options = RankOptions { now: 0.0, seed: 1 };
-    let ranked = plan.rank(query, view, options, usize::MAX).unwrap();
+    bits(&plan.rank(query, view, options, usize::MAX).unwrap())
+}
+
+/// The same on some cores.
+fn scores_on(
+    plan: &RankPlan,
+    query: &RankQuery,
+    view: &View,
+    cores: &dyn Parallel,
+) -> Vec<(u32, u64, String)> {
+    let tree = QueryTree { root: Tree::All, ..QueryTree::default() };
+    let matcher = Matcher::new(&tree, view).unwrap();
+    let asked = (Wanted { hits: usize::MAX, explains: false }, Means { is_late: &|| false, cores });
+    let options = RankOptions { now: 0.0, seed: 1 };
+    bits(&plan.rank_matches(query, view, (&matcher, None), options, asked).unwrap().0)
+}
+
+fn bits(ranked: &Ranked) -> Vec<(u32, u64, String)> {
     let hit = |hit: &stead_search::rank::RankedHit| {
         (hit.document, hit.relevance.to_bits(), format!("{:?}", hit.match_features))
     };
@@ -274,6 +301,45 @@ fn readers_and_a_writer_at_once() {
         is_done.store(true, Ordering::Relaxed);
     });
     assert_same(&deployed, &queries[0], &collection.view(), "at the end");
+}
+
+/// Several runs at a time: those for documents of which nothing is known, and those that take what is known of them.
+#[test]
+fn runs_at_a_time_keep_and_take_what_one_after_the_other_does() {
+    for threads in ["", "execution-mode: parallel", "execution-mode: parallel\nintraop-threads: 1"]
+    {
+        let mut chance = Chance(31);
+        let (deployed, kind) = deployed(&package_with(&mut chance, threads));
+        let mut collection = Collection::new(kind.clone());
+        let [a, b] = ["a", "b"].map(|name| kind.field(name).unwrap().0);
+        let mut known = 0;
+        // Each round puts every other document of those before once more, and as many new ones.
+        for round in 1..=4 {
+            for id in (0..100 * round).step_by(if round == 1 { 1 } else { 2 }) {
+                let fields = [
+                    (a, tensor(&mut chance, "tensor<float>(d0[1],d1[32])", 32)),
+                    (b, tensor(&mut chance, "tensor<int8>(d0[1],d1[24])", 24)),
+                ];
+                collection.put(&format!("id:n:doc::{id}"), &fields).unwrap();
+            }
+            collection.publish();
+            let (asked, view) = (query(&mut chance), collection.view());
+            let expected = scores_on(&deployed.plain, &asked, &view, &Serial);
+            let before = deployed.kept.stats();
+            let cores = Threads::new(3);
+            let found = scores_on(&deployed.keeps, &asked, &view, &cores);
+            assert_eq!(found, expected, "{threads:?}, round {round}");
+            let after = deployed.kept.stats();
+            let (asked, found) = (after.asked - before.asked, after.found - before.found);
+            assert!(found < asked, "{threads:?}, round {round}: {found} of {asked}");
+            known += found;
+            assert!(
+                threads.is_empty() || cores.worked() > 0,
+                "{threads:?}, round {round}: no other threads worked"
+            );
+        }
+        assert!(known > 0, "{threads:?}: nothing was known");
+    }
 }
 
 #[test]

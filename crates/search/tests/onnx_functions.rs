@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use harness::{Package, value};
 use serde_json::Value as Json;
 use stead_expr::{Attribute, Cells, Numbers, Stored, Value, parse_type};
+use stead_search::Serial;
 use stead_search::models::{Column, Documents, Given, ModelError, ModelFunction, Scratch, Texts};
 
 fn recorded(name: &str) -> Json {
@@ -258,7 +259,7 @@ fn a_model_of_the_query_only_runs_once() {
     let items = flat(&case["items"]);
     let item = value(&format!("tensor<float>(d0[1],d1[5]):[[{}]]", list(&items[..5])));
     let bound = model.for_query(&[Given::Value(&user), Given::Value(&item)]).unwrap();
-    let score = bound.once(&mut Scratch::default()).unwrap()[0].cells().get(0).unwrap();
+    let score = bound.once(&Serial, &mut Scratch::default()).unwrap()[0].cells().get(0).unwrap();
     assert!((score - flat(&case["scores"])[0]).abs() < 1e-6, "{score}");
 }
 

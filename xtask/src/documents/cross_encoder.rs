@@ -19,10 +19,6 @@ const NOISE: f64 = 0.05;
 /// Questions and passages of the example.
 const EXAMPLE: Lengths = Lengths { shortest: 23, longest: 105, room: 128 };
 
-/// To be taken away with the first table that has it otherwise.
-const INACTIVE: &str =
-    "`intraop-threads` does not act in rank phases yet: the rows of stead differ by noise.";
-
 const TOKENS: [usize; 5] = [32, 64, 128, 256, 512];
 
 /// Clients by the threads of a run.
@@ -80,7 +76,7 @@ pub fn threads(context: &Context) -> Result<Table, String> {
         note: format!(
             "`examples/cross-encoder` with a network of {}: 200 passages of 8 to 90 tokens, the ten nearest read with the question, padded to the \
              longest of them. ONNX Runtime gets the same ten from the store and runs in the clients' process, two questions at a time. \
-             {cores} cores for all of them; {rounds} turns of {seconds} s, medians; ratios are the medians of the turns' ratios. {INACTIVE}",
+             {cores} cores for all of them; {rounds} turns of {seconds} s, medians; ratios are the medians of the turns' ratios.",
             size(context)
         ),
         header: vec![

@@ -194,6 +194,14 @@ pub struct OnnxModel {
     pub is_parallel: bool,
 }
 
+impl OnnxModel {
+    /// A number such as `intraop-threads` by its keyword.
+    #[must_use]
+    pub fn setting(&self, keyword: &str) -> Option<i64> {
+        self.settings.iter().find(|(known, _)| *known == keyword).map(|(_, number)| *number)
+    }
+}
+
 impl RankProfile {
     /// A profile without anything.
     pub(crate) fn new(name: Name) -> RankProfile {

@@ -6,6 +6,7 @@ use stead_app::application::rank::{KeptOption, ModelKind, ModelOutput, ProfileMo
 use stead_app::package::PackageFiles;
 use stead_app::schema::FieldType;
 use stead_expr::{Attribute, Rate, Stored, Value};
+use stead_kernels::{Parallel, Serial};
 
 use super::body::{Body, BoundBody};
 use super::columns::{Column, Documents, Given};
@@ -122,8 +123,9 @@ impl ModelFunction {
                 };
                 let file = onnx::ModelBytes { bytes: &bytes, beside: &beside };
                 let takes = (&inputs[..], &joined[..]);
+                let named = (&name[..], onnx);
                 let network =
-                    Network::load(&name, file, takes, &model.outputs, model.options, kept);
+                    Network::load(named, file, takes, &model.outputs, model.options, kept);
                 let network = network.map_err(|text| failed(format!("{path}: {text}")))?;
                 (name, Kind::Onnx(Box::new(network)))
             }
@@ -215,6 +217,18 @@ impl ModelFunction {
     /// # Errors
     /// When a value is missing or has another type, or an expression or the model fails.
     pub fn for_query(&self, given: &[Given<'_>]) -> Result<BoundModel, ModelError> {
+        self.for_query_on(given, &Serial)
+    }
+
+    /// As [`ModelFunction::for_query`], on some cores.
+    ///
+    /// # Errors
+    /// As for [`ModelFunction::for_query`].
+    pub fn for_query_on(
+        &self,
+        given: &[Given<'_>],
+        cores: &dyn Parallel,
+    ) -> Result<BoundModel, ModelError> {
         let expected = self.inner.query.len();
         if given.len() != expected {
             return Err(self.count("values of the query", expected, given.len()));
@@ -238,7 +252,7 @@ impl ModelFunction {
             self.inner.inputs.iter().map(bind).collect::<Result<_, _>>()?;
         let kind = match &self.inner.kind {
             Kind::Trees(_) => BoundKind::Trees,
-            Kind::Onnx(network) => BoundKind::Onnx(network.bind(&inputs)?),
+            Kind::Onnx(network) => BoundKind::Onnx(network.bind(&inputs, cores)?),
             Kind::Body(body) => {
                 let bound = body.bind(&inputs).map_err(|e| self.body_failed(e))?;
                 BoundKind::Body(bound)
@@ -267,11 +281,12 @@ impl BoundModel {
         documents: &Documents<'_>,
         scratch: &mut Scratch,
     ) -> Result<Vec<Stored>, ModelError> {
-        self.run_known(documents, None, scratch)
+        self.run_known(documents, None, &Serial, scratch)
     }
 
-    /// The same for documents of which something is [known](ModelFunction::known), and keeps what was not. The columns
-    /// of names that [nothing else](KeptName::is_only) takes then have the missing documents only; there is no index.
+    /// The same on some cores, for documents of which something is [known](ModelFunction::known), and keeps what was not. The
+    /// columns of names that [nothing else](KeptName::is_only) takes then have the missing documents only; there is no index.
+    /// The values do not depend on how many cores there are.
     ///
     /// # Errors
     /// As for [`BoundModel::run`].
@@ -279,6 +294,7 @@ impl BoundModel {
         &self,
         documents: &Documents<'_>,
         known: Option<Known>,
+        cores: &dyn Parallel,
         scratch: &mut Scratch,
     ) -> Result<Vec<Stored>, ModelError> {
         let Inner { name, kind, inputs, outputs, .. } = &*self.function.inner;
@@ -290,7 +306,7 @@ impl BoundModel {
         let failed = |text| ModelError::Run { model: name.clone(), text };
         match (kind, &self.kind) {
             (Kind::Onnx(network), BoundKind::Onnx(bound)) => {
-                network.run(bound, &values, documents, known, &mut scratch.onnx)
+                network.run(bound, &values, documents, known, cores, &mut scratch.onnx)
             }
             (Kind::Body(_), BoundKind::Body(bound)) => {
                 let column = bound.run(&values, documents.count, &mut scratch.expressions);
@@ -315,9 +331,13 @@ impl BoundModel {
     ///
     /// # Errors
     /// When an expression or the model fails, or the model needs documents.
-    pub fn once(&self, scratch: &mut Scratch) -> Result<Vec<Value>, ModelError> {
+    pub fn once(
+        &self,
+        cores: &dyn Parallel,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Value>, ModelError> {
         let documents = Documents { count: 1, index: None, columns: &[] };
-        let columns = self.run(&documents, scratch)?;
+        let columns = self.run_known(&documents, None, cores, scratch)?;
         let value = |column: &Stored| {
             let values = column.values();
             let failed = || ModelError::Run {

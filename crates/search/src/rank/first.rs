@@ -102,6 +102,7 @@ impl Ranking<'_> {
                 let (Some(part), Some(place)) = (parts.get(at), done.get(at)) else { return };
                 let mut ranking = Ranking::new(plan, query, view, options).with_seed(&seed);
                 (ranking.matcher, ranking.matches) = (matcher, matches);
+                ranking.cores = means.cores;
                 let mut scored = Scored::default();
                 let result = ranking.some(part, means, &mut scored).map(|()| Done {
                     scored,

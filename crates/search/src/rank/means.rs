@@ -11,7 +11,7 @@ use stead_kernels::Parallel;
 pub struct Means<'m> {
     /// Whether it is late: what is not begun by then is left out.
     pub is_late: &'m (dyn Fn() -> bool + Sync),
-    /// The cores that may take part in the first phase.
+    /// The cores that may take part in the first phase, and in runs of models in every phase.
     pub cores: &'m dyn Parallel,
 }
 

@@ -73,7 +73,7 @@ impl Ranking<'_> {
                 OwnedGiven::Text(text) => Given::Text(text),
             })
             .collect();
-        let bound = model.function.for_query(&given).map_err(failed)?;
+        let bound = model.function.for_query_on(&given, self.cores).map_err(failed)?;
         Ok(cell.get_or_init(|| Arc::new(bound)))
     }
 
@@ -81,7 +81,8 @@ impl Ranking<'_> {
     pub(super) fn model_value(&self, number: usize, output: usize) -> Result<Value, RankError> {
         let model = &self.plan.models[number];
         let bound = self.bound_model(number)?;
-        let values = bound.once(&mut self.model_scratch.borrow_mut()).map_err(failed)?;
+        let values =
+            bound.once(self.cores, &mut self.model_scratch.borrow_mut()).map_err(failed)?;
         let mut found = None;
         for (at, (node, value)) in model.outputs.iter().zip(values).enumerate() {
             match node {
@@ -131,8 +132,9 @@ impl Ranking<'_> {
             model.of_documents.iter().enumerate().map(source).collect::<Result<_, _>>()?;
         let columns: Vec<Column<'_>> = sources.iter().map(ModelSource::column).collect();
         let documents = Documents { count: frame.rows.len(), index: None, columns: &columns };
-        let outputs = bound.run_known(&documents, known, &mut self.model_scratch.borrow_mut());
-        let outputs = outputs.map_err(failed)?;
+        let mut scratch = self.model_scratch.borrow_mut();
+        let outputs =
+            bound.run_known(&documents, known, self.cores, &mut scratch).map_err(failed)?;
         Ok(outputs.into_iter().map(|o| Arc::new(Computed::Tensors(o))).collect())
     }
 

@@ -56,6 +56,7 @@ impl RankPlan {
         let lists = Lists { of_match: true, of_summary: false };
         let mut ranking = Ranking::new(self, query, documents, options);
         (ranking.matcher, ranking.matches) = (Some(matcher), matches);
+        ranking.cores = means.cores;
         ranking.records.replace(wanted.explains.then(Vec::new));
         let ranked = ranking.rank(lists, wanted.hits, means)?;
         let explained = wanted.explains.then(|| ranking.explained()).transpose()?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stead_expr::{Attribute, Bound, Scratch, Value};
+use stead_kernels::{Parallel, Serial};
 use stead_store::View;
 
 use super::error::RankError;
@@ -50,6 +51,8 @@ pub(super) struct Ranking<'r> {
     /// The documents to rank, where they were chosen among the matches.
     pub(super) matches: Option<&'r Matches>,
     pub(super) options: RankOptions,
+    /// The cores that models may run on.
+    pub(super) cores: &'r dyn Parallel,
     /// By node, of the query.
     pub(super) values: Vec<OnceCell<Value>>,
     /// By expression.
@@ -129,6 +132,7 @@ impl<'r> Ranking<'r> {
             matcher: None,
             matches: None,
             options,
+            cores: &Serial,
             values: plan.nodes.iter().map(|_| OnceCell::new()).collect(),
             bound: plan.expressions.iter().map(|_| OnceCell::new()).collect(),
             bound_models: plan.models.iter().map(|_| OnceCell::new()).collect(),

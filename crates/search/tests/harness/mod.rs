@@ -1,8 +1,11 @@
 //! Packages of a schema with one profile, and the models that it names.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread::ThreadId;
 
 use serde_json::{Value as Json, json};
 use stead_app::application::Application;
@@ -10,9 +13,11 @@ use stead_app::application::rank::{PackageModels, ProfileModel};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_expr::{Value, compile};
+use stead_search::matching::Matcher;
 use stead_search::models::{Loaded, ModelError, ModelFunction, Probe};
-use stead_search::rank::{RankOptions, Ranked};
-use stead_search::{RankPlan, RankQuery};
+use stead_search::query::{QueryTree, Tree};
+use stead_search::rank::{Means, RankOptions, Ranked, Wanted};
+use stead_search::{Parallel, RankPlan, RankQuery};
 use stead_store::Documents;
 
 /// The models of tests of `stead-trees`, which are Vespa's.
@@ -76,8 +81,8 @@ impl Package {
 }
 
 impl Package {
-    /// The hits of a query among documents, each an object of fields; what is wrong with the package is an error too.
-    pub fn rank(&self, query: &Json, documents: &[Json]) -> Result<Ranked, String> {
+    /// The profile, ready to run, and documents, each an object of fields; what is wrong with the package is an error too.
+    fn prepared(&self, documents: &[Json]) -> Result<(RankPlan, Documents), String> {
         let files = self.files();
         let (application, mut report) = Application::read(&files, ServicesOptions::default());
         let models = PackageModels::new(&files);
@@ -95,10 +100,58 @@ impl Package {
         let lines: Vec<String> = documents.iter().enumerate().map(line).collect();
         let lines = lines.join("\n");
         let documents = Documents::read(plan.documents().clone(), lines.as_bytes(), &mut |_| {});
-        let documents = documents.map_err(|e| e.to_string())?;
+        Ok((plan, documents.map_err(|e| e.to_string())?))
+    }
+
+    /// The hits of a query among documents.
+    pub fn rank(&self, query: &Json, documents: &[Json]) -> Result<Ranked, String> {
+        let (plan, documents) = self.prepared(documents)?;
         let query = RankQuery::from_json(query).map_err(|e| e.to_string())?;
         let options = RankOptions { now: 0.0, seed: 1 };
         plan.rank(&query, documents.view(), options, usize::MAX).map_err(|e| e.to_string())
+    }
+
+    /// The same of all documents as matches, on some cores.
+    pub fn rank_on(&self, documents: &[Json], cores: &dyn Parallel) -> Ranked {
+        let (plan, documents) = self.prepared(documents).unwrap();
+        let tree = QueryTree { root: Tree::All, ..QueryTree::default() };
+        let matcher = Matcher::new(&tree, documents.view()).unwrap();
+        let means = Means { is_late: &|| false, cores };
+        let wanted = Wanted { hits: usize::MAX, explains: false };
+        let (query, options) = (RankQuery::default(), RankOptions { now: 0.0, seed: 1 });
+        let view = documents.view();
+        plan.rank_matches(&query, view, (&matcher, None), options, (wanted, means)).unwrap().0
+    }
+}
+
+/// Threads that begin in any order; remembers those that worked, the caller's own left out.
+pub struct Threads(usize, Mutex<HashSet<ThreadId>>);
+
+impl Threads {
+    pub fn new(count: usize) -> Threads {
+        Threads(count, Mutex::default())
+    }
+
+    /// How many threads have worked.
+    pub fn worked(&self) -> usize {
+        self.1.lock().unwrap().len()
+    }
+}
+
+impl Parallel for Threads {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
+    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
+        std::thread::scope(|scope| {
+            for at in (0..n).rev() {
+                scope.spawn(move || {
+                    self.1.lock().unwrap().insert(std::thread::current().id());
+                    f(at);
+                });
+            }
+        });
     }
 }
 

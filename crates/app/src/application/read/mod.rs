@@ -2,6 +2,7 @@
 
 mod fields;
 mod literal;
+mod onnx;
 mod profiles;
 mod schemas;
 

@@ -2,11 +2,12 @@
 
 use stead_expr::TensorType;
 
+use super::onnx::onnx_model;
 use super::schemas::constant as constant_file;
 use super::{all, one, tensor, unique};
 use crate::application::profile::{
     Constant, ConstantValue, Diversity, Features, FieldRank, Function, Input, InputType,
-    MatchPhase, OnnxModel, Phase, RankProfile, Setting,
+    MatchPhase, Phase, RankProfile, Setting,
 };
 use crate::package::{Located, Report};
 use crate::schema::{Element, Expression, FieldType, Name, Value};
@@ -337,29 +338,4 @@ fn settings(body: &[Element]) -> Vec<(&'static str, Setting)> {
         Some((e.keyword(), setting))
     })
     .collect()
-}
-
-/// An ONNX model.
-pub(super) fn onnx_model(element: &Element, report: &mut Report) -> Option<OnnxModel> {
-    let name = element.name.clone()?;
-    let file = match one(&element.body, "file", report).and_then(|e| e.value.clone()) {
-        Some(Value::Text(file)) => file,
-        _ => {
-            report.error(&name.place, format!("onnx-model {} must have a file", name.value));
-            return None;
-        }
-    };
-    let bound = |keyword: &'static str| -> Vec<(Name, Expression)> {
-        all(&element.body, keyword)
-            .filter_map(|e| Some((e.name.clone()?, e.raw()?.clone())))
-            .collect()
-    };
-    let (inputs, outputs) = (bound("input"), bound("output"));
-    unique("input", inputs.iter().map(|(name, _)| name), report);
-    unique("output", outputs.iter().map(|(name, _)| name), report);
-    let numbers = element.body.iter().filter_map(|e| Some((e.keyword(), e.integer()?)));
-    let settings = numbers.collect();
-    let mode = one(&element.body, "execution-mode", report);
-    let is_parallel = mode.is_some_and(|e| e.text() == "parallel");
-    Some(OnnxModel { name, file, inputs, outputs, settings, is_parallel })
 }

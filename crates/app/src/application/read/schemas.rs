@@ -1,7 +1,8 @@
 //! Schemas and documents.
 
 use super::fields::{field, matching, summary_field};
-use super::profiles::{onnx_model, profiles};
+use super::onnx::onnx_model;
+use super::profiles::profiles;
 use super::{all, one, unique};
 use crate::application::field::Field;
 use crate::application::schema::{

@@ -1,5 +1,6 @@
 //! Networks as functions: documents are stacked to one run where the network computes each row for itself.
 
+mod batch;
 mod convert;
 mod halves;
 mod joined;
@@ -9,15 +10,18 @@ mod port;
 mod rows;
 mod run;
 mod stack;
+mod threads;
 
 use std::sync::Arc;
 
+use stead_app::application::OnnxModel;
 use stead_app::application::rank::{KeptOption, ModelInput, ModelOptions, ModelOutput};
 use stead_engine::{
     FindFile, Hoist, JoinedInput, LoadOptions, Model, Parts, RunContext, RunError, Session,
     SessionOptions,
 };
 use stead_expr::{Rate, TensorType};
+use stead_kernels::Parallel;
 use stead_tensor::{AlignedBuf, DType, Tensor, TensorError, TensorView};
 
 use super::error::ModelError;
@@ -27,10 +31,11 @@ use halves::Halves;
 use lengths::Lengths;
 use port::Port;
 use stack::{Feed, Source, Stacking};
+use threads::{AtMost, Threads};
 
+pub(super) use batch::Scratch;
 pub use halves::Known;
 pub(super) use joined::parts;
-pub(super) use run::Scratch;
 
 /// A loaded network.
 pub(super) struct Network {
@@ -50,6 +55,7 @@ pub(super) struct Network {
     /// The outputs that expressions name, by their place among those of the session.
     outputs: Vec<(usize, TensorType)>,
     is_rounded: bool,
+    threads: Threads,
 }
 
 /// The part of a network that runs once for a query.
@@ -83,7 +89,7 @@ pub(super) struct ModelBytes<'f> {
 
 impl Network {
     pub(super) fn load(
-        name: &str,
+        (name, model): (&str, &OnnxModel),
         file: ModelBytes<'_>,
         (inputs, joined): (&[ModelInput], &[JoinedInput]),
         outputs: &[ModelOutput],
@@ -112,7 +118,7 @@ impl Network {
             Ok((found, output.kind.clone()))
         };
         let outputs: Vec<_> = outputs.iter().map(place).collect::<Result<_, String>>()?;
-        let name = name.to_owned();
+        let (name, threads) = (name.to_owned(), Threads::new(model));
         let network = |parts: Parts, hoist: &Hoist| -> Result<Network, String> {
             let (mut shapes, mut query, mut halves) = (Vec::new(), None, None);
             let carried = parts.query.as_ref().map_or(0, |query| query.outputs().len());
@@ -149,6 +155,7 @@ impl Network {
                 lengths,
                 outputs,
                 is_rounded: options.is_rounded,
+                threads,
             })
         };
         let shares = |network: &Network| matches!(network.stacking, Stacking::Documents(_));
@@ -197,6 +204,7 @@ impl Network {
     /// How documents run, for people.
     pub(super) fn explain(&self) -> Vec<String> {
         let mut lines = vec![format!("{}: {}", self.name, self.stacking)];
+        lines.extend(self.threads.explain().map(|text| format!("{}: {text}", self.name)));
         if let Some(lengths) = &self.lengths {
             let (name, whole) = (&self.name, lengths.whole);
             lines.push(format!("{name}: as many tokens as texts have, of {whole}"));
@@ -223,7 +231,11 @@ impl Network {
     }
 
     /// The network with what is the same for all documents of a query.
-    pub(super) fn bind(&self, inputs: &[BoundInput]) -> Result<BoundNetwork, ModelError> {
+    pub(super) fn bind(
+        &self,
+        inputs: &[BoundInput],
+        cores: &dyn Parallel,
+    ) -> Result<BoundNetwork, ModelError> {
         let mut carried = Vec::new();
         if let Some(query) = &self.query {
             let mut given = Vec::with_capacity(query.feeds.len());
@@ -237,7 +249,9 @@ impl Network {
             }
             let views: Vec<_> = given.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
             let failed = |e: RunError| self.failed(&e.to_string());
-            let ran = query.session.run_with(&views, &RunContext::default(), |outputs| {
+            let cores = self.of_a_run(cores);
+            let cx = RunContext { parallel: &cores, ..RunContext::default() };
+            let ran = query.session.run_with(&views, &cx, |outputs| {
                 (0..outputs.len()).map(|at| Ok(outputs.get(at)?.to_tensor()?)).collect()
             });
             carried = ran.and_then(|outputs: Result<Vec<_>, RunError>| outputs).map_err(failed)?;
@@ -273,6 +287,11 @@ impl Network {
             _ => return Err(self.failed("an input of the query has no value")),
         };
         tensor.map_err(|unfit| self.inexact(port, &unfit.number))
+    }
+
+    /// The threads that work on one run.
+    fn of_a_run<'p>(&self, cores: &'p dyn Parallel) -> AtMost<'p> {
+        AtMost { threads: self.threads.of_a_run, of: cores }
     }
 
     fn failed(&self, text: &str) -> ModelError {

@@ -69,6 +69,17 @@ impl Collected {
         }
     }
 
+    /// Puts the outputs of other runs behind these. False if they are of another kind.
+    pub(super) fn append(&mut self, other: Collected) -> bool {
+        match (self, other) {
+            (Collected::Dense(_, cells), Collected::Dense(_, more)) => cells.extend(&more),
+            (Collected::Mixed(stored), Collected::Mixed(more)) => {
+                more.values().iter().all(|value| stored.push(value))
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn finish(self) -> Option<Stored> {
         match self {
             Collected::Dense(kind, cells) => Stored::dense(kind, cells),

@@ -1,41 +1,44 @@
 //! Runs of a network over documents.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use stead_engine::{Outputs, RunContext, RunError, Session};
+use stead_engine::{Outputs, RunError};
 use stead_expr::{Attribute, Stored};
-use stead_tensor::{AlignedBuf, Shape, Tensor, TensorView};
+use stead_kernels::Parallel;
+use stead_tensor::{AlignedBuf, Tensor, TensorView};
 
+use super::batch::{On, Scratch, Taken};
 use super::halves::{self, Halves, Known};
-use super::lengths::in_place;
+use super::lengths::{Group, in_place};
 use super::output::{Collected, Misfit};
 use super::rows::Rows;
 use super::stack::{Feed, Stacking};
-use super::{BoundNetwork, Network, Same};
+use super::threads::AtMost;
+use super::{BoundNetwork, Network};
 use crate::models::columns::Documents;
 use crate::models::error::ModelError;
 use crate::models::inputs::Values;
 use crate::models::kept::{Piece, Place, Places};
 
-/// Memory that runs use again.
-#[derive(Debug, Default)]
-pub(in crate::models) struct Scratch {
-    /// The elements of stacked documents, by input.
-    stacked: Vec<AlignedBuf>,
-    /// What was kept of the documents of a run, by value.
-    gathered: Vec<AlignedBuf>,
+/// Documents of one run.
+enum Part {
+    /// Those that stand here in the order of lengths, on as many tokens as they have.
+    Cut(Group),
+    /// These rows.
+    Whole(Range<usize>),
 }
 
-/// What an input of a session takes in a run.
-enum Taken<'t> {
-    Nothing,
-    /// A value for each document.
-    Rows(&'t Rows<'t>),
-    /// The same for all of them.
-    Same(&'t Same),
-    /// A value for each document of this run, as it is.
-    View(TensorView<'t>),
+/// What all runs for some documents have in common.
+struct Job<'j> {
+    bound: &'j BoundNetwork,
+    /// The values of each input of the session, if they are those of documents.
+    rows: &'j [Option<Rows<'j>>],
+    /// What is known of the documents, or was computed of them alone.
+    places: &'j Places,
+    /// The documents in the order of their lengths, if they are run so.
+    order: &'j [usize],
+    cores: &'j dyn Parallel,
 }
 
 impl Network {
@@ -46,6 +49,7 @@ impl Network {
         values: &[Values<'_>],
         documents: &Documents<'_>,
         known: Option<Known>,
+        cores: &dyn Parallel,
         scratch: &mut Scratch,
     ) -> Result<Vec<Stored>, ModelError> {
         let computed: Vec<Option<Attribute<'_>>> = values
@@ -58,7 +62,7 @@ impl Network {
         let mut places = Places::default();
         if let Some(halves) = &self.halves {
             let known = known.unwrap_or_else(|| Known::nothing(documents.count));
-            places = self.halves(halves, (values, &computed), documents, known, scratch)?;
+            places = self.halves(halves, (values, &computed), documents, known, cores, scratch)?;
         }
         let mut rows = Vec::with_capacity(self.feeds.len());
         for feed in &self.feeds {
@@ -67,50 +71,130 @@ impl Network {
                 _ => None,
             });
         }
-        let mut columns: Vec<Collected> =
-            self.outputs.iter().map(|(_, kind)| Collected::new(kind)).collect();
         let most = match self.stacking {
-            Stacking::Documents(count) => count,
+            Stacking::Documents(count) => self.threads.documents(count),
             Stacking::One(_) => 1,
         };
-        if let Some(lengths) = self.lengths {
-            let (order, groups) = lengths.groups(&rows, documents.count, most);
-            for group in groups {
-                let documents = order.get(group.places).unwrap_or_default();
-                self.cut(&rows, documents, group.length, &mut columns, scratch)?;
+        let (order, parts) = match self.lengths {
+            Some(lengths) => {
+                let (order, groups) = lengths.groups(&rows, documents.count, most);
+                (Some(order), groups.into_iter().map(Part::Cut).collect())
             }
-            let whole = |column: Collected| {
-                let column = in_place(column, &order);
-                column.ok_or_else(|| self.failed("an output is not what the package says"))
-            };
-            return columns.into_iter().map(whole).collect();
-        }
-        let mut gathered = std::mem::take(&mut scratch.gathered);
-        let mut begin = 0;
-        while begin < documents.count {
-            let range = begin..documents.count.min(begin + most);
-            begin = range.end;
-            let kept = self.kept(&places, &range, &mut gathered)?;
-            let mut taken = Vec::with_capacity(self.feeds.len());
-            for ((feed, rows), same) in self.feeds.iter().zip(&rows).zip(&bound.same) {
-                taken.push(match (feed, rows, same) {
-                    (Feed::Kept(at), ..) => {
-                        kept.get(*at).map_or(Taken::Nothing, |view| Taken::View(*view))
-                    }
-                    (_, Some(rows), _) => Taken::Rows(rows),
-                    (_, None, Some(same)) => Taken::Same(same),
-                    (_, None, None) => Taken::Nothing,
-                });
+            None => {
+                let whole = ranges(documents.count, most).into_iter().map(Part::Whole);
+                (None, whole.collect::<Vec<_>>())
             }
-            let count = range.len();
-            let collect = |outputs: Outputs<'_>| self.collect(&outputs, count, &mut columns);
-            self.together(&self.session, &taken, range, scratch, collect)?;
-        }
-        scratch.gathered = gathered;
+        };
+        let places = &places;
+        let order_of = order.as_deref().unwrap_or_default();
+        let job = Job { bound, rows: &rows, places, order: order_of, cores };
+        let columns = self.all(&job, &parts, scratch)?;
         let whole = |column: Collected| {
-            column.finish().ok_or_else(|| self.failed("an output is not what the package says"))
+            let column = match &order {
+                Some(order) => in_place(column, order),
+                None => column.finish(),
+            };
+            column.ok_or_else(|| self.failed("an output is not what the package says"))
         };
         columns.into_iter().map(whole).collect()
+    }
+
+    /// How many runs there may be at a time.
+    fn runs<'p>(&self, cores: &'p dyn Parallel) -> AtMost<'p> {
+        AtMost { threads: self.threads.runs, of: cores }
+    }
+
+    fn columns(&self) -> Vec<Collected> {
+        self.outputs.iter().map(|(_, kind)| Collected::new(kind)).collect()
+    }
+
+    /// The outputs of all runs, which are the same however many there are at a time.
+    fn all(
+        &self,
+        job: &Job<'_>,
+        parts: &[Part],
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Collected>, ModelError> {
+        let mut columns = self.columns();
+        if self.runs(job.cores).threads() <= 1 {
+            for part in parts {
+                self.part(job, part, &mut columns, scratch)?;
+            }
+            return Ok(columns);
+        }
+        let done = self.each(parts, job.cores, scratch, |part, scratch| {
+            let mut own = self.columns();
+            self.part(job, part, &mut own, scratch).map(|()| own)
+        })?;
+        for own in done {
+            for (column, own) in columns.iter_mut().zip(own) {
+                if !column.append(own) {
+                    return Err(self.failed("an output is not what the package says"));
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    /// What runs give, in their order. Several may be at work at a time, and then each has its own memory.
+    fn each<P: Sync, R: Send + Sync>(
+        &self,
+        parts: &[P],
+        cores: &dyn Parallel,
+        scratch: &mut Scratch,
+        run: impl Fn(&P, &mut Scratch) -> Result<R, ModelError> + Sync,
+    ) -> Result<Vec<R>, ModelError> {
+        let runs = self.runs(cores);
+        if runs.threads() <= 1 || parts.len() <= 1 {
+            return parts.iter().map(|part| run(part, scratch)).collect();
+        }
+        let done: Vec<OnceLock<Result<R, ModelError>>> =
+            parts.iter().map(|_| OnceLock::new()).collect();
+        runs.for_each(parts.len(), &|at| {
+            let (Some(part), Some(place)) = (parts.get(at), done.get(at)) else { return };
+            let _ = place.set(run(part, &mut Scratch::default()));
+        });
+        let failed = || Err(self.failed("a run was left out"));
+        done.into_iter().map(|place| place.into_inner().unwrap_or_else(failed)).collect()
+    }
+
+    /// One run.
+    fn part(
+        &self,
+        job: &Job<'_>,
+        part: &Part,
+        columns: &mut [Collected],
+        scratch: &mut Scratch,
+    ) -> Result<(), ModelError> {
+        let on = On { session: &self.session, cores: job.cores };
+        match part {
+            Part::Cut(Group { places, length }) => {
+                let documents = job.order.get(places.clone()).unwrap_or_default();
+                let collect =
+                    |outputs: Outputs<'_>| self.collect(&outputs, documents.len(), columns);
+                self.cut(on, job.rows, documents, *length, scratch, collect)
+            }
+            Part::Whole(range) => {
+                let mut gathered = std::mem::take(&mut scratch.gathered);
+                let kept = self.kept(job.places, range, &mut gathered)?;
+                let mut taken = Vec::with_capacity(self.feeds.len());
+                for ((feed, rows), same) in self.feeds.iter().zip(job.rows).zip(&job.bound.same) {
+                    taken.push(match (feed, rows, same) {
+                        (Feed::Kept(at), ..) => {
+                            kept.get(*at).map_or(Taken::Nothing, |view| Taken::View(*view))
+                        }
+                        (_, Some(rows), _) => Taken::Rows(rows),
+                        (_, None, Some(same)) => Taken::Same(same),
+                        (_, None, None) => Taken::Nothing,
+                    });
+                }
+                let count = range.len();
+                let collect = |outputs: Outputs<'_>| self.collect(&outputs, count, columns);
+                self.together(on, &taken, range.clone(), scratch, collect)?;
+                scratch.gathered = gathered;
+                Ok(())
+            }
+        }
     }
 
     /// Computes what the network takes of documents alone, of those of which it is not known, and keeps it.
@@ -120,6 +204,7 @@ impl Network {
         (values, computed): (&[Values<'_>], &[Option<Attribute<'_>>]),
         documents: &Documents<'_>,
         known: Known,
+        cores: &dyn Parallel,
         scratch: &mut Scratch,
     ) -> Result<Places, ModelError> {
         let (count, columns, is_asked) =
@@ -136,15 +221,16 @@ impl Network {
             rows.push(self.rows(port, values, computed, &Documents { count, index, columns })?);
         }
         let taken: Vec<Taken<'_>> = rows.iter().map(Taken::Rows).collect();
-        let mut begin = 0;
-        while begin < count {
-            let range = begin..count.min(begin + halves.most);
-            begin = range.end;
-            let copy = |outputs: Outputs<'_>| -> Result<Vec<Tensor>, ModelError> {
-                let copied = (0..outputs.len()).map(|at| Ok(outputs.get(at)?.to_tensor()?));
-                copied.collect::<Result<_, RunError>>().map_err(|e| self.failed(&e.to_string()))
-            };
-            let values = self.together(&halves.session, &taken, range.clone(), scratch, copy)?;
+        let on = On { session: &halves.session, cores };
+        let copy = |outputs: Outputs<'_>| -> Result<Vec<Tensor>, ModelError> {
+            let copied = (0..outputs.len()).map(|at| Ok(outputs.get(at)?.to_tensor()?));
+            copied.collect::<Result<_, RunError>>().map_err(|e| self.failed(&e.to_string()))
+        };
+        let parts = ranges(count, self.threads.documents(halves.most));
+        let computed = self.each(&parts, cores, scratch, |range, scratch| {
+            self.together(on, &taken, range.clone(), scratch, copy)
+        })?;
+        for (range, values) in parts.into_iter().zip(computed) {
             let missing = missing.get(range).unwrap_or_default();
             let keys = missing.iter().filter_map(|row| keys.get(*row as usize).copied());
             let (piece, number) =
@@ -194,13 +280,6 @@ impl Network {
         Ok(views)
     }
 
-    fn rooms(&self, list: &mut Vec<AlignedBuf>, count: usize) -> Result<(), ModelError> {
-        while list.len() < count {
-            list.push(AlignedBuf::zeroed(0).map_err(|e| self.failed(&e.to_string()))?);
-        }
-        Ok(())
-    }
-
     fn rows<'v>(
         &'v self,
         at: usize,
@@ -214,152 +293,6 @@ impl Network {
             _ => None,
         };
         rows.ok_or_else(|| self.failed("an input has values of another form"))
-    }
-
-    /// Runs for documents at once, and shows the outputs.
-    fn together<R>(
-        &self,
-        session: &Session,
-        taken: &[Taken<'_>],
-        range: Range<usize>,
-        scratch: &mut Scratch,
-        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
-    ) -> Result<R, ModelError> {
-        match range.len() {
-            1 => self.one(session, taken, range.start, show),
-            _ => self.several(session, taken, range, scratch, show),
-        }
-    }
-
-    /// Runs for one document.
-    fn one<R>(
-        &self,
-        session: &Session,
-        taken: &[Taken<'_>],
-        row: usize,
-        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
-    ) -> Result<R, ModelError> {
-        let mut own = Vec::with_capacity(taken.len());
-        for taken in taken {
-            own.push(match taken {
-                Taken::Rows(rows) => Some(
-                    rows.tensor(row, self.is_rounded)
-                        .map_err(|unfit| self.inexact(rows.port(), &unfit.number))?,
-                ),
-                _ => None,
-            });
-        }
-        let mut inputs = Vec::with_capacity(taken.len());
-        for (own, taken) in own.iter().zip(taken) {
-            inputs.push(match (own, taken) {
-                (Some(tensor), _) => Some(tensor.view()),
-                (None, Taken::Same(same)) => Some(self.same_view(same, 1)?),
-                (None, Taken::View(view)) => Some(*view),
-                (None, _) => None,
-            });
-        }
-        self.show(session, &inputs, show)
-    }
-
-    /// Runs for several documents at once.
-    fn several<R>(
-        &self,
-        session: &Session,
-        taken: &[Taken<'_>],
-        range: Range<usize>,
-        scratch: &mut Scratch,
-        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
-    ) -> Result<R, ModelError> {
-        let (begin, count) = (range.start, range.len());
-        self.rooms(&mut scratch.stacked, taken.len())?;
-        let mut lengths = Vec::with_capacity(taken.len());
-        for (taken, buf) in taken.iter().zip(&mut scratch.stacked) {
-            lengths.push(match taken {
-                Taken::Rows(rows) if rows.borrowed(begin, count).is_none() => {
-                    let stacked = rows.stacked(begin, count, self.is_rounded, buf);
-                    stacked.map_err(|unfit| self.inexact(rows.port(), &unfit.number))?
-                }
-                _ => 0,
-            });
-        }
-        let mut inputs = Vec::with_capacity(taken.len());
-        for (at, taken) in taken.iter().enumerate() {
-            inputs.push(match taken {
-                Taken::Rows(rows) => {
-                    let port = rows.port();
-                    let shape = halves::rows(&port.shape().unwrap_or_default(), count);
-                    let own = scratch.stacked.get(at).and_then(|buf| buf.get(..lengths[at]));
-                    let bytes = rows.borrowed(begin, count).or(own).unwrap_or_default();
-                    Some(self.view(port.dtype, &shape, bytes)?)
-                }
-                Taken::Same(same) => Some(self.same_view(same, count)?),
-                Taken::View(view) => Some(*view),
-                Taken::Nothing => None,
-            });
-        }
-        self.show(session, &inputs, show)
-    }
-
-    /// Runs for documents of about the same length, on that length.
-    fn cut(
-        &self,
-        rows: &[Option<Rows<'_>>],
-        documents: &[usize],
-        length: usize,
-        columns: &mut [Collected],
-        scratch: &mut Scratch,
-    ) -> Result<(), ModelError> {
-        self.rooms(&mut scratch.stacked, rows.len())?;
-        let mut inputs = Vec::with_capacity(rows.len());
-        for (rows, buf) in rows.iter().zip(&mut scratch.stacked) {
-            let Some(rows) = rows else {
-                inputs.push(None);
-                continue;
-            };
-            let cut = rows.cut(documents, length, self.is_rounded, buf);
-            let bytes = cut.map_err(|unfit| self.inexact(rows.port(), &unfit.number))?;
-            let bytes = buf.get(..bytes).unwrap_or_default();
-            inputs.push(Some(self.view(rows.port().dtype, &[documents.len(), length], bytes)?));
-        }
-        let collect = |outputs: Outputs<'_>| self.collect(&outputs, documents.len(), columns);
-        self.show(&self.session, &inputs, collect)
-    }
-
-    fn same_view<'v>(&self, same: &'v Same, count: usize) -> Result<TensorView<'v>, ModelError> {
-        same.for_documents(count).map_err(|e| self.failed(&e.to_string()))
-    }
-
-    fn view<'v>(
-        &self,
-        dtype: stead_tensor::DType,
-        shape: &[usize],
-        bytes: &'v [u8],
-    ) -> Result<TensorView<'v>, ModelError> {
-        Shape::new(shape)
-            .and_then(|shape| TensorView::from_bytes(dtype, shape, bytes))
-            .map_err(|e| self.failed(&e.to_string()))
-    }
-
-    /// Runs, and shows the outputs where they lie.
-    fn show<R>(
-        &self,
-        session: &Session,
-        inputs: &[Option<TensorView<'_>>],
-        show: impl FnOnce(Outputs<'_>) -> Result<R, ModelError>,
-    ) -> Result<R, ModelError> {
-        let failed = |text: &dyn std::fmt::Display| self.failed(&text.to_string());
-        // A borrowed column may begin where no kernel reads from.
-        let copies: Vec<Option<Tensor>> = inputs
-            .iter()
-            .map(|view| {
-                let view = view.as_ref().filter(|view| !view.is_aligned());
-                view.map(TensorView::to_tensor).transpose()
-            })
-            .collect::<Result<_, _>>()
-            .map_err(|e| failed(&e))?;
-        let copies = copies.iter().map(|copy| copy.as_ref().map(Tensor::view));
-        let inputs: Vec<_> = copies.zip(inputs).map(|(copy, view)| copy.or(*view)).collect();
-        session.run_with(&inputs, &RunContext::default(), show).map_err(|e| failed(&e))?
     }
 
     /// Takes the outputs of a run for documents.
@@ -390,4 +323,10 @@ impl Network {
         }
         Ok(())
     }
+}
+
+/// Rows in ranges of at most `most`.
+fn ranges(count: usize, most: usize) -> Vec<Range<usize>> {
+    let most = most.max(1);
+    (0..count).step_by(most).map(|begin| begin..count.min(begin + most)).collect()
 }
