@@ -13,9 +13,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use chance::Chance;
+use chance::{Chance, kills_and_seed};
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
 
@@ -236,11 +236,7 @@ fn client(mut client: Client<'_>, first_id: u64, mut chance: Chance) {
 
 #[test]
 fn no_answered_step_is_lost_or_repeated() {
-    let given = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let kills = given("STEAD_KILLS").unwrap_or(10);
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let seed = given("STEAD_SEED").unwrap_or(clock.as_micros() as u64);
-    println!("seed {seed}");
+    let (kills, seed) = kills_and_seed();
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
     let place = Place {

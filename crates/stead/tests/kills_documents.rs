@@ -11,9 +11,9 @@ mod server;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use chance::Chance;
+use chance::{Chance, kills_and_seed};
 use serde_json::{Value, json};
 use server::Server;
 
@@ -175,11 +175,7 @@ fn snapshots(url: &str, is_over: &AtomicBool, mut chance: Chance, written: &Atom
 
 #[test]
 fn no_acknowledged_operation_is_lost_or_half_there() {
-    let given = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let kills = given("STEAD_KILLS").unwrap_or(10);
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let seed = given("STEAD_SEED").unwrap_or(clock.as_micros() as u64);
-    println!("seed {seed}");
+    let (kills, seed) = kills_and_seed();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     Server::start(&data).deploy(&[("services.xml", SERVICES), ("schemas/item.sd", SCHEMA)]);

@@ -114,7 +114,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// No code under the lock panics.
+    /// Held over a batch: an activation waits for one at most, and finds none of an application before it under way. No code under
+    /// the lock panics.
     fn lock(&self) -> MutexGuard<'_, Schedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -166,7 +167,6 @@ impl Drop for Expiry {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::path::Path;
     use std::sync::mpsc::{Receiver, channel};

@@ -1,5 +1,17 @@
 //! Choices that a seed repeats.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How often a test kills, and the seed of its choices, which it tells: those of `STEAD_KILLS` and `STEAD_SEED`, or ten, and a seed
+/// of the clock.
+pub fn kills_and_seed() -> (u64, u64) {
+    let given = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let seed = given("STEAD_SEED").unwrap_or(clock.as_micros() as u64);
+    println!("seed {seed}");
+    (given("STEAD_KILLS").unwrap_or(10), seed)
+}
+
 /// `xorshift64*` (Marsaglia, 2003; Vigna, 2016).
 pub struct Chance(pub u64);
 
