@@ -1,0 +1,36 @@
+"""`python -m stead_package inspect FILE`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from .errors import PackageError
+from .inspection import describe, inspect
+
+
+def main() -> int:
+    """Runs the command line; 1 for a package that cannot be read."""
+    parser = argparse.ArgumentParser(prog="python -m stead_package", description="Tools for packages.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser(
+        "inspect",
+        help="say what is in a package, without running anything of it",
+        epilog="example: python -m stead_package inspect --json --verify shop.pkg",
+    )
+    command.add_argument("file", help="a package, or the folder into which one was unpacked")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--verify", action="store_true", help="read everything and compare with the recorded digests")
+    arguments = parser.parse_args()
+    try:
+        found = inspect(arguments.file, verify=arguments.verify)
+    except (PackageError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(found, indent=1) if arguments.json else describe(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

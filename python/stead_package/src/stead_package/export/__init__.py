@@ -1,0 +1,1 @@
+"""Writing packages. The importing half of the library never needs this one."""
