@@ -1,0 +1,182 @@
+"""What stead needs inside every interpreter, in process and in a worker alike, so that both give the same answers."""
+import importlib
+import linecache
+import os
+import signal
+import sys
+import threading
+import traceback
+import types
+
+
+class DeadlineExceeded(BaseException):
+    """Raised in code whose caller has stopped waiting. Not an Exception, so that code which tries again does not."""
+
+
+_modules = {}
+_pid = os.getpid()
+_end = os._exit
+_runner = None
+
+_CODES = {
+    "bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
+    "int64": "q", "uint64": "Q", "float32": "f", "float64": "d",
+}
+
+
+def load(name, source):
+    """Executes a module and keeps it under its name."""
+    known = sys.modules.get(name)
+    if known is not None and _modules.get(name) is not known:
+        raise ImportError(f"a module named {name} is imported already; choose another name", name=name)
+    file = f"<{name}>"
+    module = types.ModuleType(name)
+    module.__file__ = file
+    # Tracebacks show lines of it.
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    sys.modules[name] = module
+    try:
+        exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
+    except BaseException:
+        if known is None:
+            del sys.modules[name]
+            linecache.cache.pop(file, None)
+        else:
+            sys.modules[name] = known
+        raise
+    _modules[name] = module
+
+
+def find(module, name):
+    """The global of a module that was loaded, or else of one that can be imported."""
+    found = _modules.get(module)
+    if found is None:
+        found = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def forget():
+    """Drops everything that was loaded."""
+    for name in list(_modules):
+        module = _modules.pop(name)
+        linecache.cache.pop(module.__file__, None)
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+    import gc
+    gc.collect()
+
+
+def tensor(buffer, dtype, shape):
+    """A read-only array over a buffer: of numpy, or a memoryview where there is no numpy."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        try:
+            import numpy
+        except ImportError:
+            return _view(buffer, dtype, shape)
+    return numpy.ndarray(shape, dtype, buffer)
+
+
+def _view(buffer, dtype, shape):
+    code = _CODES.get(dtype)
+    if code is None or 0 in shape:
+        raise ImportError(f"an array of {dtype} with shape {list(shape)} needs numpy, which is not installed")
+    return memoryview(buffer).cast("B").cast(code, shape)
+
+
+def _references(held):
+    """The count of references to what only `held` has, as seen here."""
+    base = held.base
+    return sys.getrefcount(base)
+
+
+_SOLE = _references(types.SimpleNamespace(base=object()))
+
+
+def owns(array):
+    """Whether an array is one of numpy whose memory belongs to it, or to one that nothing else has."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(array) is not numpy.ndarray:
+        return False
+    if array.flags.owndata:
+        return True
+    return type(array.base) is numpy.ndarray and array.base.flags.owndata and _references(array) == _SOLE
+
+
+def is_coroutine(value):
+    return isinstance(value, types.CoroutineType)
+
+
+def run(coroutine):
+    """Runs a coroutine to its end on the loop of this interpreter."""
+    global _runner
+    import asyncio
+    if _runner is None:
+        _runner = asyncio.new_event_loop()
+    try:
+        return _runner.run_until_complete(coroutine)
+    except DeadlineExceeded:
+        # What else runs on it belongs to a caller that is gone.
+        loop, _runner = _runner, None
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        raise
+
+
+def describe(error):
+    """Class, message and the whole text of an exception."""
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        message = str(error)
+    except Exception:
+        message = "(an exception whose text cannot be had)"
+    trace = error.__traceback__
+    # The frames of stead itself tell nobody anything.
+    while trace is not None and trace.tb_frame.f_code.co_filename == "<stead>":
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(kind, error, trace))
+    return tuple(part.encode("utf-8", "replace").decode() for part in (name, message, text))
+
+
+def nothing():
+    """Does nothing; what is pending for this thread is raised here at the latest."""
+
+
+def _install():
+    """Code that ends its process or takes its signals must not end the process of others."""
+    def _exit(status):
+        if os.getpid() != _pid:
+            _end(status)
+        raise SystemExit(status)
+
+    def abort():
+        if os.getpid() != _pid:
+            _end(134)
+        raise SystemExit("abort")
+
+    os._exit, os.abort = _exit, abort
+    handlers = {}
+
+    def set_handler(number, handler):
+        if os.getpid() != _pid:
+            return _set(number, handler)
+        number = signal.Signals(number)
+        before, handlers[number] = handlers.get(number, signal.SIG_DFL), handler
+        return before
+
+    def get_handler(number):
+        return handlers.get(signal.Signals(number), signal.SIG_DFL) if os.getpid() == _pid else _get(number)
+
+    _set, _get = signal.signal, signal.getsignal
+    signal.signal, signal.getsignal = set_handler, get_handler
+    import faulthandler
+    # It would take the handlers of the whole process.
+    faulthandler.enable = lambda *args, **keywords: None
+    faulthandler.register = lambda *args, **keywords: None
+
+
+_install()
+assert threading.main_thread() is threading.current_thread()

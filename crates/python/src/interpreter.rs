@@ -1,0 +1,113 @@
+//! The one face of an interpreter, wherever it runs.
+
+use std::time::{Duration, Instant};
+
+use crate::{CallError, Value, Version};
+
+/// Where an interpreter runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// In a namespace of the loader inside this process, on a thread of its own.
+    InProcess,
+    /// In a process of its own.
+    Worker,
+}
+
+impl Mode {
+    /// The name on the command line and in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::InProcess => "in process",
+            Mode::Worker => "worker process",
+        }
+    }
+}
+
+/// When a caller stops waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// Waits for ever.
+    pub const NEVER: Deadline = Deadline(None);
+
+    /// So long from now.
+    pub fn after(time: Duration) -> Deadline {
+        Deadline(Instant::now().checked_add(time))
+    }
+
+    /// At this time.
+    pub const fn at(time: Instant) -> Deadline {
+        Deadline(Some(time))
+    }
+
+    /// The time that is left: `None` without an end, zero when it has passed.
+    pub fn left(self) -> Option<Duration> {
+        self.0.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// A module given by its source text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleSource {
+    /// The name under which it is imported and called.
+    pub name: String,
+    /// Python source.
+    pub source: String,
+}
+
+/// What is called: a global of a module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// A module that was loaded, or else one that can be imported.
+    pub module: String,
+    /// The name of a global, with dots for attributes of it.
+    pub name: String,
+    /// Positional arguments.
+    pub arguments: Vec<Value>,
+    /// Keyword arguments.
+    pub keywords: Vec<(String, Value)>,
+}
+
+impl Call {
+    /// A call with positional arguments.
+    pub fn new(module: &str, name: &str, arguments: Vec<Value>) -> Call {
+        Call { module: module.into(), name: name.into(), arguments, keywords: Vec::new() }
+    }
+}
+
+/// An interpreter that can load code and be called, by one caller at a time. Each call runs on the interpreter's own
+/// thread, which is the main thread to Python; the caller's thread waits for it, at most until the deadline.
+///
+/// A call that misses its deadline leaves the interpreter [busy](Interpreter::is_free): in process until the code has
+/// returned (it gets an exception, which it may never see while it is in C), in a worker until the process is replaced.
+/// Such an exception never reaches a later call.
+pub trait Interpreter: Send {
+    /// Where it runs.
+    fn mode(&self) -> Mode;
+
+    /// The version of Python.
+    fn version(&self) -> Version;
+
+    /// Executes a module and keeps it under its name, in place of one that was loaded under this name before. A module
+    /// that raised is not there afterwards.
+    ///
+    /// # Errors
+    /// All of [`CallError`] but those of values.
+    fn load(&mut self, module: &ModuleSource, deadline: Deadline) -> Result<(), CallError>;
+
+    /// Calls a global and gives what it returned. Coroutines are run to their end.
+    ///
+    /// # Errors
+    /// All of [`CallError`].
+    fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError>;
+
+    /// Whether a call would start at once.
+    fn is_free(&self) -> bool;
+
+    /// Waits until it [is free](Interpreter::is_free) or has died.
+    fn wait_free(&self);
+
+    /// Why it can never be called again, if so. Worker processes are replaced instead.
+    fn died(&self) -> Option<String>;
+}

@@ -1,0 +1,46 @@
+//! Private Python interpreters: several of them inside one process, each with its own lock, or in worker processes
+//! behind the same [trait](Interpreter).
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use stead_python::{Call, Deadline, InProcess, Installation, Interpreter, ModuleSource, StartOptions};
+//!
+//! let python = Installation::of("python3".as_ref())?;
+//! let mut interpreter = InProcess::start(&python, &StartOptions::default())?;
+//! let source = "def twice(x): return 2 * x".to_owned();
+//! interpreter.load(&ModuleSource { name: "net".into(), source }, Deadline::NEVER)?;
+//! let call = Call::new("net", "twice", vec![21.into()]);
+//! assert_eq!(interpreter.call(call, Deadline::after(Duration::from_secs(1)))?, 42.into());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! libpython is never linked: an [`Installation`] is found and opened at run time, and a machine without Python runs
+//! everything else. Nothing here knows a protocol or a package format.
+
+mod doctor;
+mod error;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+mod inside;
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
+#[path = "refused.rs"]
+mod inside;
+mod installation;
+mod interpreter;
+mod manager;
+mod options;
+mod search;
+mod tunables;
+mod value;
+mod worker;
+
+pub use doctor::{Choice, PythonReport, Report, SelfTest, choose, doctor};
+pub use error::{CallError, Exception, StartError};
+pub use inside::{InProcess, namespaces_open, self_test_here};
+pub use installation::{Installation, NotInProcess, ProbeError, Version};
+pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource};
+pub use manager::{AcquireError, Counts, InterpreterManager, Isolation, ManagerOptions, Session};
+pub use options::StartOptions;
+pub use search::{find_all, find_default};
+pub use tunables::{REEXEC_GUARD, Reexec, reexec_wanted};
+pub use value::{MAX_DEPTH, Value};
+pub use worker::{Worker, WorkerLimits};

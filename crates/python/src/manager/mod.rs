@@ -1,0 +1,302 @@
+//! Interpreters for many callers: each caller gets one to itself, for several threads in one interpreter are slower
+//! than one.
+
+mod options;
+mod queue;
+mod session;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use options::{Isolation, ManagerOptions};
+pub use session::Session;
+
+use queue::Queue;
+use session::Held;
+
+use crate::{
+    CallError, Choice, Deadline, InProcess, Installation, Interpreter, Mode, ModuleSource,
+    StartError, Worker,
+};
+
+/// Hands out interpreters of one Python, each to one caller at a time.
+///
+/// Interpreters are started when they are first needed. Where this process has no room for more, the others are worker
+/// processes behind the same calls. A caller waits in the queue of its package, and the packages take turns. An
+/// interpreter whose call missed its deadline is set aside until it is back; another one takes its place.
+#[derive(Clone)]
+pub struct InterpreterManager {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    python: Installation,
+    options: ManagerOptions,
+    choice: Choice,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    packages: HashMap<String, Arc<Package>>,
+    /// Counts versions of packages.
+    versions: u64,
+    free: Vec<Held>,
+    /// Free, handed out, or being started; those set aside are not among them.
+    interpreters: usize,
+    queue: Queue,
+    counts: Counts,
+}
+
+/// What interpreters load for a package.
+struct Package {
+    version: u64,
+    modules: Vec<ModuleSource>,
+}
+
+/// How many interpreters there are, and what has become of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Inside this process.
+    pub in_process: usize,
+    /// Worker processes.
+    pub workers: usize,
+    /// Those among the workers that would have been inside if there had been room.
+    pub filled: usize,
+    /// Set aside until the code of a call that missed its deadline has ended.
+    pub busy: usize,
+    /// Died and were replaced.
+    pub died: usize,
+}
+
+/// Why there is no interpreter for a caller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AcquireError {
+    /// No package has this name.
+    #[error("no package {0} is registered")]
+    NoPackage(String),
+    /// All interpreters were in use until the deadline.
+    #[error("the deadline passed before an interpreter was free")]
+    TimedOut,
+    /// A new interpreter did not start, neither inside this process nor as a worker.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The package does not load.
+    #[error("package {package} does not load: {error}")]
+    Load {
+        /// The package.
+        package: String,
+        /// What is wrong.
+        error: CallError,
+    },
+}
+
+/// What a caller in the queue is given.
+enum Grant {
+    Free(Held),
+    /// Leave to start one.
+    Start,
+}
+
+impl InterpreterManager {
+    /// A manager of interpreters of `python`, of which none is started yet. `choice` says where they run.
+    pub fn new(
+        python: Installation,
+        choice: Choice,
+        options: ManagerOptions,
+    ) -> InterpreterManager {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        InterpreterManager { inner: Arc::new(Inner { python, options, choice, state, changed }) }
+    }
+
+    /// Registers a package by its modules, in place of one of this name before: sessions that run keep the old one, and
+    /// each interpreter loads the new one when it is next used for it.
+    pub fn register(&self, name: &str, modules: Vec<ModuleSource>) {
+        let mut state = self.inner.lock();
+        state.versions += 1;
+        let version = state.versions;
+        state.packages.insert(name.to_owned(), Arc::new(Package { version, modules }));
+    }
+
+    /// An interpreter that has loaded `package`, for the caller alone.
+    ///
+    /// # Errors
+    /// [`AcquireError`].
+    pub fn acquire(&self, package: &str, deadline: Deadline) -> Result<Session, AcquireError> {
+        let (loaded, grant) = self.wait(package, deadline)?;
+        let held = match grant {
+            Grant::Free(held) => held,
+            Grant::Start => self.inner.start()?,
+        };
+        let mut session = Session::new(self.inner.clone(), held);
+        session.load(package, &loaded, deadline).map_err(|error| match error {
+            CallError::Busy | CallError::TimedOut => AcquireError::TimedOut,
+            error => AcquireError::Load { package: package.to_owned(), error },
+        })?;
+        Ok(session)
+    }
+
+    fn wait(
+        &self,
+        package: &str,
+        deadline: Deadline,
+    ) -> Result<(Arc<Package>, Grant), AcquireError> {
+        let inner = &self.inner;
+        let mut state = inner.lock();
+        let found = state.packages.get(package).cloned();
+        let found = found.ok_or_else(|| AcquireError::NoPackage(package.to_owned()))?;
+        let ticket = state.queue.join(package);
+        state.hand_out(inner.options.interpreters);
+        inner.changed.notify_all();
+        loop {
+            if let Some(grant) = state.queue.take(ticket) {
+                return Ok((found, grant));
+            }
+            state = match deadline.left() {
+                None => inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => {
+                    state.queue.leave(package, ticket);
+                    return Err(AcquireError::TimedOut);
+                }
+                Some(left) => {
+                    let waited = inner.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// What there is now.
+    pub fn counts(&self) -> Counts {
+        self.inner.lock().counts
+    }
+
+    /// Where interpreters run, and why.
+    pub fn choice(&self) -> &Choice {
+        &self.inner.choice
+    }
+}
+
+impl State {
+    /// Gives free interpreters, and leave to start others while there are fewer than `most`, to those who wait.
+    fn hand_out(&mut self, most: usize) {
+        while !self.free.is_empty() || self.interpreters < most {
+            let Some((ticket, package)) = self.queue.next() else { return };
+            let version = self.packages.get(&package).map(|package| package.version);
+            let has = |held: &Held| version.is_some_and(|version| held.has(&package, version));
+            // One that has the package, else the one used last, whose memory is the warmest; a new one only when none
+            // is free.
+            let best = self.free.iter().rposition(has).or(self.free.len().checked_sub(1));
+            let grant = match best {
+                Some(at) => Grant::Free(self.free.remove(at)),
+                None => {
+                    self.interpreters += 1;
+                    Grant::Start
+                }
+            };
+            self.queue.grant(ticket, grant);
+        }
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts an interpreter that was counted already.
+    fn start(&self) -> Result<Held, StartError> {
+        let started = self.start_one();
+        let mut state = self.lock();
+        match &started {
+            Ok((interpreter, filled)) => {
+                match interpreter.mode() {
+                    Mode::InProcess => state.counts.in_process += 1,
+                    Mode::Worker => state.counts.workers += 1,
+                }
+                state.counts.filled += usize::from(*filled);
+            }
+            Err(_) => {
+                state.interpreters -= 1;
+                state.hand_out(self.options.interpreters);
+                self.changed.notify_all();
+            }
+        }
+        drop(state);
+        started.map(|(interpreter, filled)| Held::new(interpreter, filled))
+    }
+
+    /// An interpreter, and whether it is a worker for want of room.
+    fn start_one(&self) -> Result<(Box<dyn Interpreter>, bool), StartError> {
+        let inside =
+            self.choice.mode == Mode::InProcess && self.options.isolation == Isolation::InProcess;
+        let mut filled = false;
+        if inside {
+            match InProcess::start(&self.python, &self.options.start) {
+                Ok(interpreter) => return Ok((Box::new(interpreter), false)),
+                Err(StartError::Namespaces { .. } | StartError::Keys { .. }) => filled = true,
+                Err(error) => return Err(error),
+            }
+        }
+        let worker = Worker::start(&self.python, &self.options.start, self.options.worker_limits)?;
+        Ok((Box::new(worker), filled))
+    }
+
+    /// Takes an interpreter back from a session.
+    fn give_back(self: &Arc<Inner>, held: Held) {
+        let mut state = self.lock();
+        if held.interpreter.died().is_some() {
+            state.counts.died += 1;
+            state.counts.lose((held.interpreter.mode(), held.filled));
+            state.interpreters -= 1;
+        } else if held.interpreter.is_free() {
+            state.free.push(held);
+        } else {
+            state.interpreters -= 1;
+            self.set_aside(held, &mut state);
+        }
+        state.hand_out(self.options.interpreters);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits for a busy interpreter on a thread of its own, which ends when it is back. That is rare: a thread each.
+    fn set_aside(self: &Arc<Inner>, held: Held, state: &mut State) {
+        let inner = self.clone();
+        let kind = (held.interpreter.mode(), held.filled);
+        let wait = move || {
+            held.interpreter.wait_free();
+            let mut state = inner.lock();
+            state.counts.busy -= 1;
+            // Its place was free for another, which may have taken it.
+            if held.interpreter.died().is_none() && state.interpreters < inner.options.interpreters
+            {
+                state.interpreters += 1;
+                state.free.push(held);
+                state.hand_out(inner.options.interpreters);
+            } else {
+                state.counts.lose(kind);
+            }
+            drop(state);
+            inner.changed.notify_all();
+        };
+        let thread = std::thread::Builder::new().name("python-set-aside".to_owned());
+        match thread.spawn(wait) {
+            Ok(_) => state.counts.busy += 1,
+            // It is dropped, and waits among those that can be used again.
+            Err(_) => state.counts.lose(kind),
+        }
+    }
+}
+
+impl Counts {
+    fn lose(&mut self, (mode, filled): (Mode, bool)) {
+        match mode {
+            Mode::InProcess => self.in_process -= 1,
+            Mode::Worker => self.workers -= 1,
+        }
+        self.filled -= usize::from(filled);
+    }
+}

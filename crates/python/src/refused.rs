@@ -1,0 +1,64 @@
+//! Where there are no interpreters in process: each start is refused by name, and worker processes do the work.
+
+use crate::{
+    Call, CallError, Deadline, Installation, Interpreter, Mode, ModuleSource, NotInProcess,
+    StartError, StartOptions, Value, Version,
+};
+
+/// An interpreter inside this process, of which there is none on this machine.
+pub enum InProcess {}
+
+impl InProcess {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// [`StartError::NotInProcess`].
+    pub fn start(python: &Installation, _: &StartOptions) -> Result<InProcess, StartError> {
+        let here = NotInProcess::Platform(std::env::consts::ARCH);
+        Err(python.library.clone().err().unwrap_or(here).into())
+    }
+}
+
+impl Interpreter for InProcess {
+    fn mode(&self) -> Mode {
+        match *self {}
+    }
+
+    fn version(&self) -> Version {
+        match *self {}
+    }
+
+    fn load(&mut self, _: &ModuleSource, _: Deadline) -> Result<(), CallError> {
+        match *self {}
+    }
+
+    fn call(&mut self, _: Call, _: Deadline) -> Result<Value, CallError> {
+        match *self {}
+    }
+
+    fn is_free(&self) -> bool {
+        match *self {}
+    }
+
+    fn wait_free(&self) {
+        match *self {}
+    }
+
+    fn died(&self) -> Option<String> {
+        match *self {}
+    }
+}
+
+/// None.
+pub fn namespaces_open() -> usize {
+    0
+}
+
+/// Refuses.
+///
+/// # Errors
+/// Why there are none.
+pub fn self_test_here(python: &Installation) -> Result<(), String> {
+    let started = InProcess::start(python, &StartOptions::default());
+    started.map(drop).map_err(|e| e.to_string())
+}

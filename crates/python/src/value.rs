@@ -1,0 +1,94 @@
+//! Values that pass between stead and Python.
+
+use stead_tensor::{DType, Tensor};
+
+/// How deep lists and dicts may be nested. A list that holds itself ends here too.
+pub const MAX_DEPTH: usize = 64;
+
+/// A plain value. What Python code returns is one of these or an error: a tuple becomes a list, `bytearray` becomes
+/// bytes, and what has the buffer protocol (arrays and scalars of numpy, `array.array`, `memoryview`) becomes a tensor.
+///
+/// A tensor reaches Python as a read-only numpy array over the same memory, or as a `memoryview` where there is no numpy.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `None`.
+    None,
+    /// `bool`.
+    Bool(bool),
+    /// `int`, of those that fit 64 bits.
+    Int(i64),
+    /// `float`.
+    Float(f64),
+    /// `str`.
+    Str(String),
+    /// `bytes`.
+    Bytes(Vec<u8>),
+    /// `list`.
+    List(Vec<Value>),
+    /// `dict` with keys of type `str`, in its order.
+    Dict(Vec<(String, Value)>),
+    /// An array.
+    Tensor(Tensor),
+}
+
+macro_rules! from {
+    ($($rust:ty => $variant:ident),*) => {
+        $(impl From<$rust> for Value {
+            fn from(value: $rust) -> Value { Value::$variant(value.into()) }
+        })*
+    };
+}
+
+from! {
+    bool => Bool, i64 => Int, i32 => Int, f64 => Float, &str => Str, String => Str, &[u8] => Bytes, Vec<Value> => List,
+    Tensor => Tensor
+}
+
+/// The name of an element type in numpy; `None` of those that numpy does not have.
+pub(crate) const fn numpy_name(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        DType::F16 => "float16",
+        DType::I8 => "int8",
+        DType::I16 => "int16",
+        DType::I32 => "int32",
+        DType::I64 => "int64",
+        DType::U8 => "uint8",
+        DType::U16 => "uint16",
+        DType::U32 => "uint32",
+        DType::U64 => "uint64",
+        DType::Bool => "bool",
+        DType::C64 => "complex64",
+        DType::C128 => "complex128",
+        _ => return None,
+    })
+}
+
+/// The element type with this name in numpy.
+pub(crate) fn from_numpy_name(name: &str) -> Option<DType> {
+    DType::ALL.iter().copied().find(|&dtype| numpy_name(dtype) == Some(name))
+}
+
+/// The text of an error about a tensor whose type Python has no arrays of.
+pub(crate) fn no_numpy_type(place: &str, dtype: DType) -> String {
+    format!("{place}: numpy has no arrays of {dtype}; cast the tensor or pass a list")
+}
+
+/// What code may return, for errors.
+pub(crate) const RETURNABLE: &str = "return None, bool, int, float, str, bytes, list, tuple, dict with keys of type str, or an array";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_numpy_lead_back() {
+        for &dtype in DType::ALL {
+            if let Some(name) = numpy_name(dtype) {
+                assert_eq!(from_numpy_name(name), Some(dtype), "{name}");
+            }
+        }
+        assert_eq!(from_numpy_name("object"), None);
+    }
+}

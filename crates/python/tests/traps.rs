@@ -1,0 +1,273 @@
+//! What crashes with plain `dlmopen` of libpython, each cause as a test.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod common;
+
+use common::{call, load, on_every_python};
+use stead_python::{
+    Call, CallError, Deadline, InProcess, Installation, Interpreter, ModuleSource, StartError,
+    StartOptions, Value, namespaces_open, self_test_here,
+};
+
+fn start(python: &Installation) -> InProcess {
+    InProcess::start(python, &StartOptions::default()).unwrap()
+}
+
+/// Code compiles on threads that did not open the namespace, and a thread that enters two interpreters finds its own
+/// state in each, though their libraries number thread-specific keys alike.
+#[test]
+fn threads_of_others_compile_and_find_their_own_state() {
+    on_every_python("threads_of_others_compile_and_find_their_own_state", &[], |python| {
+        self_test_here(python).unwrap();
+    });
+}
+
+const LOADER: &str = "
+import ctypes, threading, sys
+
+def global_scope():
+    # Of a library that nothing has loaded yet: the loader crashes for RTLD_GLOBAL in a namespace.
+    return bool(ctypes.CDLL('libm.so.6', mode=ctypes.RTLD_GLOBAL).cos) and bool(
+        ctypes.CDLL('libutil.so.1', mode=ctypes.RTLD_GLOBAL))
+
+def own_handle():
+    me = ctypes.CDLL(None)
+    version = me.Py_GetVersion
+    version.restype = ctypes.c_char_p
+    return version().decode().split()[0] == sys.version.split()[0]
+
+def python_api():
+    ctypes.pythonapi.PyLong_FromLong.restype = ctypes.py_object
+    return ctypes.pythonapi.PyLong_FromLong(7)
+
+def errors_of_the_loader():
+    try:
+        ctypes.CDLL('/nowhere/none.so')
+    except OSError as error:
+        return str(error)
+
+def table_of_the_locale():
+    libc = ctypes.CDLL('libc.so.6')
+    libc.__ctype_b_loc.restype = ctypes.POINTER(ctypes.c_void_p)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(bool(libc.__ctype_b_loc()[0])))
+    thread.start(); thread.join()
+    return found + [bool(libc.__ctype_b_loc()[0])]
+
+def key():
+    libc = ctypes.CDLL(None)
+    number = ctypes.c_uint()
+    assert libc.pthread_key_create(ctypes.byref(number), None) == 0
+    return number.value
+";
+
+#[test]
+fn the_loader_and_libc_are_those_of_the_namespace_but_for_keys_and_threads() {
+    let name = "the_loader_and_libc_are_those_of_the_namespace_but_for_keys_and_threads";
+    on_every_python(name, &[], |python| {
+        let mut interpreter = start(python);
+        load(&mut interpreter, LOADER);
+        let mut ask = |name: &str| call(&mut interpreter, name, vec![]);
+        for name in ["global_scope", "own_handle"] {
+            assert_eq!(ask(name), true.into(), "{name}");
+        }
+        assert_eq!(ask("python_api"), 7.into());
+        let Value::Str(error) = ask("errors_of_the_loader") else { panic!() };
+        assert!(error.contains("/nowhere/none.so"), "{error}");
+        assert_eq!(ask("table_of_the_locale"), vec![true.into(), true.into()].into());
+        let first = ask("key");
+        let mut other = start(python);
+        load(&mut other, LOADER);
+        assert_ne!(call(&mut other, "key", vec![]), first, "one space of keys");
+    });
+}
+
+const ENVIRONMENT: &str = "
+import os, sys, threading, locale
+
+def encodings():
+    return [sys.getdefaultencoding(), sys.getfilesystemencoding(), locale.getpreferredencoding(False).lower()]
+
+def variable(name):
+    import ctypes
+    libc = ctypes.CDLL(None)
+    libc.getenv.restype = ctypes.c_char_p
+    found = libc.getenv(name.encode())
+    return [os.environ.get(name), found and found.decode()]
+
+def set_variable(name, value):
+    os.environ[name] = value
+
+def main_thread():
+    return threading.main_thread() is threading.current_thread()
+
+def prefix():
+    return sys.prefix
+";
+
+#[test]
+fn each_has_its_own_environment_in_utf_8() {
+    let variables = [("LANG", "C"), ("LC_ALL", "C"), ("STEAD_SEEN", "as given")];
+    on_every_python("each_has_its_own_environment_in_utf_8", &variables, |python| {
+        let variables = vec![("OPENBLAS_NUM_THREADS".to_owned(), "1".to_owned())];
+        let options = StartOptions { variables, ..StartOptions::default() };
+        let mut first = InProcess::start(python, &options).unwrap();
+        let mut second = start(python);
+        load(&mut first, ENVIRONMENT);
+        load(&mut second, ENVIRONMENT);
+        let utf8: Value = vec!["utf-8".into(), "utf-8".into(), "utf-8".into()].into();
+        assert_eq!(call(&mut first, "encodings", vec![]), utf8);
+        assert_eq!(call(&mut first, "main_thread", vec![]), true.into());
+        let prefix = python.prefix.display().to_string();
+        assert_eq!(call(&mut first, "prefix", vec![]), prefix.as_str().into());
+        let both = |text: &str| Value::List(vec![text.into(), text.into()]);
+        let none = Value::List(vec![Value::None, Value::None]);
+        let variable = |of: &mut InProcess, name: &str| call(of, "variable", vec![name.into()]);
+        assert_eq!(variable(&mut first, "STEAD_SEEN"), both("as given"));
+        assert_eq!(variable(&mut first, "OPENBLAS_NUM_THREADS"), both("1"));
+        assert_eq!(variable(&mut second, "OPENBLAS_NUM_THREADS"), none);
+        call(&mut first, "set_variable", vec!["STEAD_OWN".into(), "here".into()]);
+        assert_eq!(variable(&mut first, "STEAD_OWN"), both("here"));
+        assert_eq!(variable(&mut second, "STEAD_OWN"), none);
+        assert_eq!(std::env::var_os("STEAD_OWN"), None);
+    });
+}
+
+const ENDS: &str = "
+import ctypes, faulthandler, os, signal, subprocess, sys
+
+def leave(how):
+    {'sys.exit': sys.exit, 'os._exit': os._exit}[how](5)
+
+def give_up():
+    os.abort()
+
+def exit_in_c(name):
+    getattr(ctypes.CDLL(None), name)(*([] if name == 'abort' else [5]))
+
+def children():
+    child = os.fork()
+    if child == 0:
+        os._exit(7)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return [status, subprocess.run([sys.executable, '-c', 'import os; os._exit(3)']).returncode]
+
+def handlers():
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append(1))
+    faulthandler.enable()
+    return [before == signal.SIG_DFL, callable(signal.getsignal(signal.SIGTERM))]
+";
+
+#[test]
+fn code_that_ends_its_process_ends_nothing_else() {
+    on_every_python("code_that_ends_its_process_ends_nothing_else", &[], |python| {
+        let mut interpreter = start(python);
+        load(&mut interpreter, ENDS);
+        let mut ask = |name: &str, arguments: Vec<Value>| {
+            interpreter.call(Call::new("m", name, arguments), Deadline::NEVER)
+        };
+        for (name, arguments, message) in [
+            ("leave", vec!["sys.exit".into()], "SystemExit: 5"),
+            ("leave", vec!["os._exit".into()], "SystemExit: 5"),
+            ("give_up", vec![], "SystemExit: abort"),
+        ] {
+            assert_eq!(ask(name, arguments).unwrap_err().to_string(), message);
+        }
+        assert_eq!(ask("children", vec![]), Ok(vec![7.into(), 3.into()].into()));
+        let before = signal_handler();
+        assert_eq!(ask("handlers", vec![]), Ok(vec![true.into(), true.into()].into()));
+        assert_eq!(signal_handler(), before, "those of this process stay");
+        for (name, text) in [("exit", "exit(5)"), ("_exit", "exit(5)"), ("abort", "abort()")] {
+            let mut dying = start(python);
+            load(&mut dying, ENDS);
+            let call = || Call::new("m", "exit_in_c", vec![name.into()]);
+            let Err(CallError::Died(why)) = dying.call(call(), Deadline::NEVER) else { panic!() };
+            assert!(why.contains(text), "{why}");
+            assert_eq!(dying.died(), Some(why.clone()));
+            assert_eq!(dying.call(call(), Deadline::NEVER), Err(CallError::Died(why)));
+        }
+        assert_eq!(ask("children", vec![]), Ok(vec![7.into(), 3.into()].into()), "still there");
+    });
+}
+
+/// What `kill -TERM` would do to this process, as the kernel shows it: the mask of signals that are caught.
+fn signal_handler() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    status.lines().find(|line| line.starts_with("SigCgt")).unwrap().to_owned()
+}
+
+const STANDARD: &str = "
+import asyncio, concurrent.futures, hashlib, mmap, pickle, socket, sqlite3, ssl, subprocess, tempfile, threading, time
+
+async def later(x):
+    await asyncio.sleep(0.001)
+    return x
+
+def library():
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(lambda x: x * x, range(100))) == 328350
+    assert asyncio.run(later(5)) == 5
+    assert subprocess.run(['echo', 'hi'], capture_output=True).stdout == b'hi\\n'
+    socket.getaddrinfo('localhost', 80)
+    ssl.create_default_context()
+    assert sqlite3.connect(':memory:').execute('select 1 + 1').fetchone() == (2,)
+    with tempfile.TemporaryFile() as file:
+        file.write(b'x' * 8192); file.flush()
+        assert mmap.mmap(file.fileno(), 0)[5] == 120
+    deep = []
+    for _ in range(300): deep = [deep]
+    pickle.loads(pickle.dumps(deep))
+    assert time.strptime('2024-01-02', '%Y-%m-%d').tm_year == 2024
+    hashlib.sha256(b'').hexdigest()
+    return 'done'
+";
+
+/// Six interpreters at once use most of the standard library, from threads of ours, and their threads end.
+#[test]
+fn the_standard_library_works_in_six_at_once() {
+    on_every_python("the_standard_library_works_in_six_at_once", &[], |python| {
+        std::thread::scope(|scope| {
+            let interpreters: Vec<_> = (0..6)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut interpreter = start(python);
+                        load(&mut interpreter, STANDARD);
+                        assert_eq!(call(&mut interpreter, "library", vec![]), "done".into());
+                        let later = call(&mut interpreter, "later", vec![3.into()]);
+                        assert_eq!(later, 3.into(), "a coroutine is run");
+                        interpreter
+                    })
+                })
+                .collect();
+            let interpreters: Vec<_> =
+                interpreters.into_iter().map(|thread| thread.join().unwrap()).collect();
+            assert_eq!(namespaces_open(), 6);
+            let refused = InProcess::start(python, &StartOptions::default()).err();
+            assert_eq!(refused, Some(StartError::Namespaces { open: 6, limit: 6 }));
+            drop(interpreters);
+        });
+    });
+}
+
+/// Hundred starts of two interpreters take two namespaces, and nothing that one had loaded is there for the next.
+#[test]
+fn interpreters_that_were_dropped_are_used_again() {
+    on_every_python("interpreters_that_were_dropped_are_used_again", &[], |python| {
+        let wait = Deadline::NEVER;
+        for round in 0..100 {
+            let mut pair = [start(python), start(python)];
+            for interpreter in &mut pair {
+                let source = format!("value = {round}\ndef get(): return value");
+                let gone = interpreter.call(Call::new("net", "get", vec![]), wait);
+                let Err(CallError::Raised(gone)) = gone else { panic!("{gone:?}") };
+                assert_eq!(gone.kind, "ModuleNotFoundError");
+                interpreter.load(&ModuleSource { name: "net".into(), source }, wait).unwrap();
+                let got = interpreter.call(Call::new("net", "get", vec![]), wait);
+                assert_eq!(got, Ok(round.into()));
+            }
+        }
+        assert_eq!(namespaces_open(), 2);
+    });
+}
