@@ -10,6 +10,7 @@ mod explain;
 pub mod feed;
 pub mod get;
 pub mod inspect;
+pub mod python;
 pub mod query;
 pub mod rank;
 pub mod run;
