@@ -1,6 +1,7 @@
-"""Runs one file of unittest cases and ends with the line that `cargo xtask test` counts.
+"""Runs one file of unittest cases, or all of a folder, and ends with the line that `cargo xtask test` counts.
 
     python run.py clients/triton_http.py
+    python run.py ../../python/stead_package
 """
 
 import importlib.util
@@ -9,16 +10,21 @@ import sys
 import unittest
 
 
-def main():
-    path = sys.argv[1]
+def cases(path):
+    """The test cases of a file, or of the files `test*.py` in the packages of a folder."""
+    if os.path.isdir(path):
+        return unittest.defaultTestLoader.discover(path)
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(suite)
+    return unittest.defaultTestLoader.loadTestsFromModule(module)
+
+
+def main():
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(cases(sys.argv[1]))
     for test, reason in result.skipped:
         print(f"skipped {test}: {reason}")
     failed = len(result.failures) + len(result.errors)

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every test there is.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::tally::Tally;
@@ -17,6 +17,7 @@ Steps, in this order, all of them if none is named:
   rust          cargo test --workspace (silero and MiniLM accuracy included)
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
+  packages      python/stead_package: packages of Python code
   conformance   the ONNX node tests, with a floor on the count of tier A
   differential  600 random one-node models against ONNX Runtime
   demo          stead demo --once
@@ -32,6 +33,7 @@ const STEPS: &[Step] = &[
     ("rust", rust),
     ("clients", clients),
     ("trees", trees),
+    ("packages", packages),
     ("conformance", node_tests),
     ("differential", random_models),
     ("demo", demo),
@@ -42,6 +44,9 @@ const FAMILIES: &[&str] = &["triton", "tfs", "vespa"];
 
 /// The environment of the libraries that fit tree models.
 const TREES: &str = "trees";
+
+/// The environment in which stead_package is tested.
+const PACKAGES: &str = "packages";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
@@ -77,6 +82,7 @@ fn data() -> Result<Tally, String> {
         python::environment(family)?;
     }
     python::environment(TREES)?;
+    python::environment(PACKAGES)?;
     models::silero()?;
     models::minilm()?;
     models::satellite()?;
@@ -126,6 +132,11 @@ fn trees() -> Result<Tally, String> {
     python_files("trees", TREES, &[("STEAD_TREES_PREDICT", predict)])
 }
 
+fn packages() -> Result<Tally, String> {
+    let python = python::environment(PACKAGES)?;
+    python_cases(&python, &paths::root().join("python/stead_package"), &[])
+}
+
 /// Runs the test files of a family in `tests/python/<folder>` in its environment.
 fn python_files(
     folder: &str,
@@ -133,30 +144,40 @@ fn python_files(
     variables: &[(&str, PathBuf)],
 ) -> Result<Tally, String> {
     let python = python::environment(family)?;
-    let tests = paths::root().join("tests/python");
     let mut total = Tally::default();
-    for file in scripts(&tests.join(folder), family)? {
+    for file in scripts(&paths::root().join("tests/python").join(folder), family)? {
         println!("-- {}", file.file_name().unwrap_or_default().to_string_lossy());
-        let mut command = Command::new(&python);
-        command.arg(tests.join("run.py")).arg(&file);
-        command.env("STEAD_TEST_DATA", paths::target());
-        command.envs(variables.iter().map(|(name, value)| (name, value)));
-        let mut counted = false;
-        let passed = process::stream(&mut command, "python", |line| {
-            if let Some(tally) = Tally::parse(line) {
-                counted = true;
-                total.add(tally);
-            }
-        })?;
-        if !counted && !passed {
-            total.step(false);
+        total.add(python_cases(&python, &file, variables)?);
+    }
+    Ok(total)
+}
+
+/// Runs the test cases of a file or folder.
+fn python_cases(
+    python: &Path,
+    path: &Path,
+    variables: &[(&str, PathBuf)],
+) -> Result<Tally, String> {
+    let mut total = Tally::default();
+    let mut command = Command::new(python);
+    command.arg(paths::root().join("tests/python/run.py")).arg(path);
+    command.env("STEAD_TEST_DATA", paths::target());
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    let mut counted = false;
+    let passed = process::stream(&mut command, "python", |line| {
+        if let Some(tally) = Tally::parse(line) {
+            counted = true;
+            total.add(tally);
         }
+    })?;
+    if !counted && !passed {
+        total.step(false);
     }
     Ok(total)
 }
 
 /// The test files of a family, in alphabetical order.
-fn scripts(folder: &std::path::Path, family: &str) -> Result<Vec<PathBuf>, String> {
+fn scripts(folder: &Path, family: &str) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let belongs = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -79,11 +79,33 @@ mod tests {
     }
 
     #[test]
-    fn rust_sources_are_ascii() {
+    fn sources_are_ascii() {
         let ascii = |path: &PathBuf| fs::read(path).unwrap().is_ascii();
         let other: Vec<String> =
-            files(&[".rs"]).iter().filter(|p| !ascii(p)).map(|p| shown(p)).collect();
+            files(&[".rs", ".py"]).iter().filter(|p| !ascii(p)).map(|p| shown(p)).collect();
         assert!(other.is_empty(), "{other:#?}");
+    }
+
+    /// Interpreters inside the server are given the half of stead_package that opens packages, without `export`.
+    #[test]
+    fn the_opening_half_of_stead_package_imports_nothing_of_the_other() {
+        let root = paths::root().join("python/stead_package/src/stead_package");
+        let mut opening = 0;
+        for path in fs::read_dir(&root).unwrap().filter_map(Result::ok).map(|e| e.path()) {
+            // The table of names in `__init__.py` loads what it lists when it is asked for.
+            if path.is_dir() || path.ends_with("__init__.py") {
+                continue;
+            }
+            opening += 1;
+            let text = fs::read_to_string(&path).unwrap();
+            let across = text.lines().find(|line| {
+                let line = line.trim_start();
+                (line.starts_with("from ") || line.starts_with("import "))
+                    && line.contains("export")
+            });
+            assert_eq!(across, None, "{}", shown(&path));
+        }
+        assert!(opening > 20, "{opening}");
     }
 
     #[test]

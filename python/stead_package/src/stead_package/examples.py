@@ -60,7 +60,9 @@ def compare(found: Any, expected: Any, path: str, rtol: float, atol: float, diff
     elif hasattr(expected, "shape") and hasattr(expected, "dtype"):
         _compare_arrays(found, expected, path, rtol, atol, differences)
     elif isinstance(expected, float) and isinstance(found, (int, float)):
-        close = abs(found - expected) <= atol + rtol * abs(expected) or found == expected
+        # Any tolerance around infinity is infinite.
+        finite = math.isfinite(found) and math.isfinite(expected)
+        close = abs(found - expected) <= atol + rtol * abs(expected) if finite else found == expected
         if not close and not (math.isnan(found) and math.isnan(expected)):
             differences.append(f"{path} is {found!r} instead of {expected!r}")
     elif type(found) is not type(expected) or found != expected:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from typing import Dict, Iterable, List
+from typing import Dict, Iterable, List, Set
 
 from ..manifest import Extern
 from ..standard_library import is_standard
@@ -11,15 +11,22 @@ from ..standard_library import is_standard
 
 def extern_versions(modules: Iterable[str]) -> List[Extern]:
     """Each module with its distribution and that one's version; without where nothing installed has it."""
-    providers: Dict[str, str] = {}
-    for distribution in importlib.metadata.distributions():
-        name = distribution.metadata["Name"]
-        for root in _roots(distribution):
-            providers.setdefault(root, name)
+    modules = list(modules)
+    wanted = {module.partition(".")[0] for module in modules if not is_standard(module)}
+    # Reading what every installed distribution holds takes long, so it is done for a reason only.
+    providers = _providers(wanted) if wanted else {}
     found = []
     for module in modules:
-        name = None if is_standard(module) else providers.get(module.partition(".")[0])
+        name = providers.get(module.partition(".")[0])
         found.append(Extern(module, name, importlib.metadata.version(name) if name else None))
+    return found
+
+
+def _providers(wanted: Set[str]) -> Dict[str, str]:
+    found: Dict[str, str] = {}
+    for distribution in importlib.metadata.distributions():
+        for root in wanted.intersection(_roots(distribution)):
+            found.setdefault(root, distribution.metadata["Name"])
     return found
 
 
