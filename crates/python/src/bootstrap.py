@@ -1,5 +1,7 @@
 """What stead needs inside every interpreter, in process and in a worker alike, so that both give the same answers."""
 import importlib
+import importlib.abc
+import importlib.machinery
 import linecache
 import os
 import signal
@@ -14,6 +16,8 @@ class DeadlineExceeded(BaseException):
 
 
 _modules = {}
+_packages = {}
+_library = {}
 _pid = os.getpid()
 _end = os._exit
 _runner = None
@@ -47,11 +51,44 @@ def load(name, source):
     _modules[name] = module
 
 
-def find(module, name):
-    """The global of a module that was loaded, or else of one that can be imported."""
-    found = _modules.get(module)
-    if found is None:
-        found = importlib.import_module(module)
+class _Library(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds the importer of packages among the sources that stead brings along."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _library:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package=name == "stead_package")
+
+    def get_source(self, name):
+        return _library[name]
+
+    def get_code(self, name):
+        return compile(_library[name], f"<{name}>", "exec", dont_inherit=True)
+
+    def exec_module(self, module):
+        exec(self.get_code(module.__name__), module.__dict__)
+
+
+def open_package(name, path, library):
+    """Opens a package under a name, in place of one that was opened under it before."""
+    if not _library:
+        sys.meta_path.insert(0, _Library())
+    _library.update(library)
+    from stead_package import PackageImporter
+    _packages[name] = PackageImporter(path, name=name)
+
+
+def find(package, module, name):
+    """The global of a module of a package; without a package, of one that was loaded or that can be imported."""
+    if package:
+        opened = _packages.get(package)
+        if opened is None:
+            raise LookupError(f"no package {package} is open")
+        found = opened.import_module(module)
+    else:
+        found = _modules.get(module)
+        if found is None:
+            found = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
     return found
@@ -59,6 +96,7 @@ def find(module, name):
 
 def forget():
     """Drops everything that was loaded."""
+    _packages.clear()
     for name in list(_modules):
         module = _modules.pop(name)
         linecache.cache.pop(module.__file__, None)
@@ -179,4 +217,6 @@ def _install():
 
 
 _install()
+# By this name calls find what is above, also in a worker, where it is `__main__`.
+sys.modules["_stead_runtime"] = sys.modules[__name__]
 assert threading.main_thread() is threading.current_thread()

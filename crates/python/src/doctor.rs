@@ -123,3 +123,46 @@ fn glibc_version() -> Option<String> {
 fn glibc_version() -> Option<String> {
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NotInProcess, Version};
+
+    #[test]
+    fn what_fails_the_self_test_runs_as_a_worker() {
+        let version = Version { major: 3, minor: 11, micro: 2 };
+        let with = |library| Installation {
+            executable: "/usr/bin/python3".into(),
+            prefix: "/usr".into(),
+            version,
+            library,
+        };
+        let there = with(Ok("/lib/libpython3.11.so".into()));
+        let test = |program: &str, arguments: &[&str]| SelfTest {
+            program: program.into(),
+            arguments: arguments.iter().map(OsString::from).collect(),
+        };
+        let says = ["-c", "echo first >&2; echo 'it is wrong' >&2; kill -SEGV $$"];
+        let cases = [
+            ("succeeds", &there, test("/bin/true", &[]), None),
+            ("fails", &there, test("/bin/false", &[]), Some("(exit status: 1)")),
+            ("crashes", &there, test("/bin/sh", &says), Some("SIGSEGV)")),
+            ("tells", &there, test("/bin/sh", &says), Some(": it is wrong)")),
+            ("is not there", &there, test("/nowhere", &[]), Some("/nowhere: No such file")),
+            (
+                "is not asked",
+                &with(Err(NotInProcess::NotShared)),
+                test("/bin/true", &[]),
+                Some("--enable-shared"),
+            ),
+        ];
+        for (label, python, self_test, expected) in cases {
+            let choice = choose(python, Some(&self_test));
+            let mode = if expected.is_some() { Mode::Worker } else { Mode::InProcess };
+            assert_eq!(choice.mode, mode, "{label}");
+            let reason = choice.reason.unwrap_or_default();
+            assert!(reason.contains(expected.unwrap_or_default()), "{label}: {reason}");
+        }
+    }
+}

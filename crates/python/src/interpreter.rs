@@ -1,8 +1,9 @@
 //! The one face of an interpreter, wherever it runs.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::{CallError, Value, Version};
+use crate::{CallError, Value, Version, library};
 
 /// Where an interpreter runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,10 +57,33 @@ pub struct ModuleSource {
     pub source: String,
 }
 
+/// A package of `stead_package` in a file, or in a folder into which one was unpacked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageFile {
+    /// The name under which it is called, and by which errors call it.
+    pub name: String,
+    /// Where it lies. Files are mapped: tensors of it share their memory with all other interpreters.
+    pub path: PathBuf,
+}
+
+impl PackageFile {
+    /// The call that opens it, with the library for an interpreter that does not have it.
+    pub(crate) fn opening(&self, with_library: bool) -> Result<Call, CallError> {
+        let path = self.path.to_str().ok_or_else(|| {
+            CallError::Argument(format!("the path of package {} is not UTF-8", self.name))
+        })?;
+        let library = if with_library { library::sources() } else { Value::Dict(Vec::new()) };
+        let arguments = vec![self.name.as_str().into(), path.into(), library];
+        Ok(Call::new("_stead_runtime", "open_package", arguments))
+    }
+}
+
 /// What is called: a global of a module.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// A module that was loaded, or else one that can be imported.
+    /// The package that the module is of; none for modules that were loaded or can be imported.
+    pub package: Option<String>,
+    /// A module of the package, or else one that was loaded, or else one that can be imported.
     pub module: String,
     /// The name of a global, with dots for attributes of it.
     pub name: String,
@@ -72,7 +96,14 @@ pub struct Call {
 impl Call {
     /// A call with positional arguments.
     pub fn new(module: &str, name: &str, arguments: Vec<Value>) -> Call {
-        Call { module: module.into(), name: name.into(), arguments, keywords: Vec::new() }
+        let (module, name) = (module.into(), name.into());
+        Call { package: None, module, name, arguments, keywords: Vec::new() }
+    }
+
+    /// The same of a module of a package.
+    #[must_use]
+    pub fn of_package(self, package: &str) -> Call {
+        Call { package: Some(package.into()), ..self }
     }
 }
 
@@ -95,6 +126,14 @@ pub trait Interpreter: Send {
     /// # Errors
     /// All of [`CallError`] but those of values.
     fn load(&mut self, module: &ModuleSource, deadline: Deadline) -> Result<(), CallError>;
+
+    /// Opens a package under its name, in place of one that was opened under this name before.
+    ///
+    /// # Errors
+    /// All of [`CallError`] but those of values.
+    fn open(&mut self, package: &PackageFile, deadline: Deadline) -> Result<(), CallError> {
+        self.call(package.opening(true)?, deadline).map(drop)
+    }
 
     /// Calls a global and gives what it returned. Coroutines are run to their end.
     ///

@@ -26,6 +26,7 @@ mod inside;
 mod inside;
 mod installation;
 mod interpreter;
+mod library;
 mod manager;
 mod options;
 mod search;
@@ -37,8 +38,10 @@ pub use doctor::{Choice, PythonReport, Report, SelfTest, choose, doctor};
 pub use error::{CallError, Exception, StartError};
 pub use inside::{InProcess, namespaces_open, self_test_here};
 pub use installation::{Installation, NotInProcess, ProbeError, Version};
-pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource};
-pub use manager::{AcquireError, Counts, InterpreterManager, Isolation, ManagerOptions, Session};
+pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource, PackageFile};
+pub use manager::{
+    AcquireError, Counts, InterpreterManager, Isolation, ManagerOptions, PackageSource, Session,
+};
 pub use options::StartOptions;
 pub use search::{find_all, find_default};
 pub use tunables::{REEXEC_GUARD, Reexec, reexec_wanted};

@@ -11,7 +11,8 @@ use std::time::Duration;
 use common::{on_every_python, on_one_python, on_one_worker};
 use stead_python::{
     AcquireError, Call, CallError, Choice, Counts, Deadline, Installation, InterpreterManager,
-    Isolation, ManagerOptions, Mode, ModuleSource, StartOptions, Value, namespaces_open,
+    Isolation, ManagerOptions, Mode, ModuleSource, PackageSource, StartOptions, Value,
+    namespaces_open,
 };
 
 fn manager(
@@ -28,7 +29,7 @@ fn manager(
     manager
 }
 
-fn modules(name: &str, more: &str) -> Vec<ModuleSource> {
+fn modules(name: &str, more: &str) -> PackageSource {
     let source = format!(
         "{more}
 used = 0
@@ -41,7 +42,7 @@ def stuck(n): return sum(range(n))
 def identity(): return id(add)
 "
     );
-    vec![ModuleSource { name: format!("net_{name}"), source }]
+    PackageSource::Modules(vec![ModuleSource { name: format!("net_{name}"), source }])
 }
 
 fn call(name: &str, arguments: Vec<Value>) -> Call {
@@ -83,7 +84,7 @@ fn six_where_two_fit_are_filled_up_with_workers() {
 /// Many threads over few interpreters: no answer is another's, and no interpreter has two callers.
 #[test]
 fn callers_have_interpreters_to_themselves() {
-    on_one_python("callers_have_interpreters_to_themselves", |python| {
+    on_one_python("callers_have_interpreters_to_themselves", &[], |python| {
         let manager = manager(python, 4, None, Isolation::InProcess);
         manager.register("b", modules("b", "import os"));
         let begin = Barrier::new(16);
@@ -120,7 +121,7 @@ fn callers_have_interpreters_to_themselves() {
 /// A call that never ends takes its interpreter out; another one takes its place.
 #[test]
 fn stuck_interpreters_are_replaced() {
-    on_one_python("stuck_interpreters_are_replaced", |python| {
+    on_one_python("stuck_interpreters_are_replaced", &[], |python| {
         let manager = manager(python, 1, None, Isolation::InProcess);
         for busy in 1..=2 {
             let mut session = manager.acquire("a", Deadline::NEVER).unwrap();
@@ -154,10 +155,10 @@ fn packages_are_loaded_once_for_each_interpreter_and_replaced() {
             assert!(identity.is_ok() && ask(&manager, "identity") == identity, "loaded once");
             let source = "def add(x): return 'the new one'".to_owned();
             let module = ModuleSource { name: "net_a".into(), source };
-            manager.register("a", vec![module]);
+            manager.register("a", PackageSource::Modules(vec![module]));
             assert_eq!(ask(&manager, "add"), Ok("the new one".into()));
-            manager
-                .register("a", vec![ModuleSource { name: "net_a".into(), source: "1/0".into() }]);
+            let broken = ModuleSource { name: "net_a".into(), source: "1/0".into() };
+            manager.register("a", PackageSource::Modules(vec![broken]));
             let failed = manager.acquire("a", Deadline::NEVER).err().unwrap();
             let text = "package a does not load: ZeroDivisionError: division by zero";
             assert_eq!(failed.to_string(), text);

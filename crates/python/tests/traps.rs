@@ -4,10 +4,10 @@
 
 mod common;
 
-use common::{call, load, on_every_python};
+use common::{call, load, on_every_python, on_one_python};
 use stead_python::{
     Call, CallError, Deadline, InProcess, Installation, Interpreter, ModuleSource, StartError,
-    StartOptions, Value, namespaces_open, self_test_here,
+    StartOptions, Value, namespaces_open, reexec_wanted, self_test_here,
 };
 
 fn start(python: &Installation) -> InProcess {
@@ -248,6 +248,53 @@ fn the_standard_library_works_in_six_at_once() {
             assert_eq!(refused, Some(StartError::Namespaces { open: 6, limit: 6 }));
             drop(interpreters);
         });
+    });
+}
+
+/// With the tunable that a program starts itself anew with there is room for fifteen.
+#[test]
+fn the_tunable_makes_room_for_fifteen() {
+    assert!(reexec_wanted().is_none_or(|reexec| !reexec.variables.is_empty()));
+    let variables = [("GLIBC_TUNABLES", "glibc.rtld.nns=16")];
+    on_one_python("the_tunable_makes_room_for_fifteen", &variables, |python| {
+        assert_eq!(reexec_wanted(), None, "this process has the room");
+        let mut all: Vec<_> = (0..15).map(|_| start(python)).collect();
+        for interpreter in &mut all {
+            load(interpreter, STANDARD);
+            assert_eq!(call(interpreter, "library", vec![]), "done".into());
+        }
+        let refused = InProcess::start(python, &StartOptions::default()).err();
+        assert_eq!(refused, Some(StartError::Namespaces { open: 15, limit: 15 }));
+    });
+}
+
+/// Python ends the process when there is no key left, so the next start is refused before that.
+#[test]
+fn too_few_keys_are_a_refusal_and_the_process_lives() {
+    on_one_python("too_few_keys_are_a_refusal_and_the_process_lives", &[], |python| {
+        let mut interpreter = start(python);
+        load(
+            &mut interpreter,
+            &format!("{LOADER}\ndef keys(n): return len([key() for _ in range(n)])"),
+        );
+        let mut taken = 0;
+        let refusal = loop {
+            assert_eq!(call(&mut interpreter, "keys", vec![100.into()]), 100.into());
+            taken += 100;
+            let started = InProcess::start(
+                python,
+                &StartOptions { limit: Some(4), ..StartOptions::default() },
+            );
+            match started {
+                Err(error @ StartError::Keys { .. }) => break error,
+                Err(StartError::Namespaces { .. }) => {}
+                Ok(other) => std::mem::forget(other),
+                Err(other) => panic!("{other}"),
+            }
+        };
+        let StartError::Keys { free, needed } = refusal else { panic!("{refusal}") };
+        assert!(free < needed && taken + free < 1024, "{taken} taken, {free} free");
+        assert_eq!(call(&mut interpreter, "python_api", vec![]), 7.into());
     });
 }
 

@@ -30,12 +30,12 @@ impl Slot {
         let most = tunables::namespace_limit();
         let limit = limit.map_or(most, |limit| limit.min(most));
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if *open >= limit {
-            return Err(StartError::Namespaces { open: *open, limit });
-        }
         let free = ALL_KEYS.saturating_sub(keys_taken());
         if free < NEEDED_KEYS {
             return Err(StartError::Keys { free, needed: NEEDED_KEYS });
+        }
+        if *open >= limit {
+            return Err(StartError::Namespaces { open: *open, limit });
         }
         *open += 1;
         Ok(Slot { kept: false })

@@ -141,7 +141,8 @@ fn raised(exception: Exception) -> CallError {
 fn run(at: &Attached, call: &Call) -> Result<Value, CallError> {
     let runtime = at.python.runtime().ok_or_else(buffer::not_loaded)?;
     let text = |text: &str| object::text(at, text).map_err(raised);
-    let names = vec![text(&call.module)?, text(&call.name)?];
+    let package = call.package.as_deref().unwrap_or_default();
+    let names = vec![text(package)?, text(&call.module)?, text(&call.name)?];
     let function = runtime.find.get(at).call(names, None).map_err(raised)?;
     let positional = call.arguments.iter().enumerate();
     let positional = positional.map(|(i, value)| convert::to_python(at, value, &i.to_string(), 0));

@@ -6,6 +6,7 @@ mod queue;
 mod session;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -53,7 +54,16 @@ struct State {
 /// What interpreters load for a package.
 struct Package {
     version: u64,
-    modules: Vec<ModuleSource>,
+    source: PackageSource,
+}
+
+/// Where the code of a package is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackageSource {
+    /// Modules that calls name without a package.
+    Modules(Vec<ModuleSource>),
+    /// A package of `stead_package` in a file or a folder, which calls name by the name that it is registered under.
+    File(PathBuf),
 }
 
 /// How many interpreters there are, and what has become of others.
@@ -111,13 +121,13 @@ impl InterpreterManager {
         InterpreterManager { inner: Arc::new(Inner { python, options, choice, state, changed }) }
     }
 
-    /// Registers a package by its modules, in place of one of this name before: sessions that run keep the old one, and
+    /// Registers a package, in place of one of this name before: sessions that run keep the old one, and
     /// each interpreter loads the new one when it is next used for it.
-    pub fn register(&self, name: &str, modules: Vec<ModuleSource>) {
+    pub fn register(&self, name: &str, source: PackageSource) {
         let mut state = self.inner.lock();
         state.versions += 1;
         let version = state.versions;
-        state.packages.insert(name.to_owned(), Arc::new(Package { version, modules }));
+        state.packages.insert(name.to_owned(), Arc::new(Package { version, source }));
     }
 
     /// An interpreter that has loaded `package`, for the caller alone.

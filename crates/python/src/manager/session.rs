@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Inner, Package};
-use crate::{Call, CallError, Deadline, Interpreter, Mode, Value};
+use super::{Inner, Package, PackageSource};
+use crate::{Call, CallError, Deadline, Interpreter, Mode, PackageFile, Value};
 
 /// An interpreter and what it has loaded.
 pub(super) struct Held {
@@ -48,8 +48,14 @@ impl Session {
         if held.has(name, package.version) {
             return Ok(());
         }
-        for module in &package.modules {
-            held.interpreter.load(module, deadline)?;
+        match &package.source {
+            PackageSource::Modules(modules) => {
+                modules.iter().try_for_each(|module| held.interpreter.load(module, deadline))?;
+            }
+            PackageSource::File(path) => {
+                let file = PackageFile { name: name.to_owned(), path: path.clone() };
+                held.interpreter.open(&file, deadline)?;
+            }
         }
         held.loaded.insert(name.to_owned(), package.version);
         Ok(())

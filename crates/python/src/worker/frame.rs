@@ -15,7 +15,7 @@ use crate::Deadline;
 pub(super) enum Kind {
     /// To the worker: two texts, the name and the source of a module.
     Load = 1,
-    /// To the worker: two texts, module and name, a list of arguments and a dict of keywords.
+    /// To the worker: three texts, package, module and name, a list of arguments and a dict of keywords.
     Call = 2,
     /// It is there.
     Ready = 10,

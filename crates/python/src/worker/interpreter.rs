@@ -8,7 +8,7 @@ use super::process::Process;
 use super::segment::Builder;
 use crate::{
     Call, CallError, Deadline, Exception, Installation, Interpreter, Mode, ModuleSource,
-    StartError, StartOptions, Value, Version,
+    PackageFile, StartError, StartOptions, Value, Version,
 };
 
 pub use super::frame::WorkerLimits;
@@ -23,10 +23,27 @@ pub struct Worker {
     options: StartOptions,
     limits: WorkerLimits,
     process: Option<Process>,
-    /// Modules in the order in which they were loaded.
-    loaded: Vec<ModuleSource>,
+    /// In the order in which it was loaded.
+    loaded: Vec<Loaded>,
     /// Answers of a new process that nobody has read: that it is there, then one for each module.
     expected: usize,
+}
+
+/// What a new process has to load.
+#[derive(PartialEq, Eq)]
+enum Loaded {
+    Module(ModuleSource),
+    Package(PackageFile),
+}
+
+impl Loaded {
+    fn is_in_place_of(&self, other: &Loaded) -> bool {
+        match (self, other) {
+            (Loaded::Module(one), Loaded::Module(other)) => one.name == other.name,
+            (Loaded::Package(one), Loaded::Package(other)) => one.name == other.name,
+            _ => false,
+        }
+    }
 }
 
 impl Worker {
@@ -65,18 +82,24 @@ impl Worker {
         let process = Process::start(&self.python, &self.options)?;
         self.expected = 1;
         let process = self.process.insert(process);
-        for module in &self.loaded {
-            let deadline = Deadline::after(START);
-            let body = load_body(module)?;
-            frame::send(
-                &process.socket,
-                Kind::Load,
-                &body,
-                &Builder::default(),
-                self.limits,
-                deadline,
-            )
-            .map_err(|e| CallError::Died(format!("{e:?}")))?;
+        let mut with_library = true;
+        for loaded in &self.loaded {
+            let mut body = Vec::new();
+            let kind = match loaded {
+                Loaded::Module(module) => {
+                    write_load(&mut body, module)?;
+                    Kind::Load
+                }
+                Loaded::Package(package) => {
+                    let open = package.opening(std::mem::take(&mut with_library))?;
+                    write_call(&mut body, &mut Builder::default(), &open)?;
+                    Kind::Call
+                }
+            };
+            let (none, deadline) = (Builder::default(), Deadline::after(START));
+            frame::send(&process.socket, kind, &body, &none, self.limits, deadline).map_err(
+                |e| CallError::Died(format!("it did not take what it should load: {e:?}")),
+            )?;
             self.expected += 1;
         }
         Ok(process)
@@ -104,6 +127,12 @@ impl Worker {
             }
         }
         Ok(())
+    }
+
+    /// A new process loads it too.
+    fn keep(&mut self, loaded: Loaded) {
+        self.loaded.retain(|other| !loaded.is_in_place_of(other));
+        self.loaded.push(loaded);
     }
 
     fn send(
@@ -169,11 +198,29 @@ impl Worker {
     }
 }
 
-fn load_body(module: &ModuleSource) -> Result<Vec<u8>, CallError> {
-    let mut body = Vec::new();
-    codec::bytes(&mut body, module.name.as_bytes())?;
-    codec::bytes(&mut body, module.source.as_bytes())?;
-    Ok(body)
+fn write_load(body: &mut Vec<u8>, module: &ModuleSource) -> Result<(), CallError> {
+    codec::bytes(body, module.name.as_bytes())?;
+    codec::bytes(body, module.source.as_bytes())
+}
+
+fn write_call<'c>(
+    body: &mut Vec<u8>,
+    tensors: &mut Builder<'c>,
+    call: &'c Call,
+) -> Result<(), CallError> {
+    for text in [call.package.as_deref().unwrap_or_default(), &call.module, &call.name] {
+        codec::bytes(body, text.as_bytes())?;
+    }
+    codec::count(body, call.arguments.len())?;
+    for (i, value) in call.arguments.iter().enumerate() {
+        codec::write(body, tensors, value, &i.to_string(), 0)?;
+    }
+    codec::count(body, call.keywords.len())?;
+    for (name, value) in &call.keywords {
+        codec::bytes(body, name.as_bytes())?;
+        codec::write(body, tensors, value, name, 0)?;
+    }
+    Ok(())
 }
 
 /// What an answer says.
@@ -204,28 +251,23 @@ impl Interpreter for Worker {
 
     fn load(&mut self, module: &ModuleSource, deadline: Deadline) -> Result<(), CallError> {
         self.ready(deadline)?;
-        let body = load_body(module)?;
+        let mut body = Vec::new();
+        write_load(&mut body, module)?;
         self.ask(Kind::Load, &body, &Builder::default(), deadline)?;
-        self.loaded.retain(|other| other.name != module.name);
-        self.loaded.push(module.clone());
+        self.keep(Loaded::Module(module.clone()));
+        Ok(())
+    }
+
+    fn open(&mut self, package: &PackageFile, deadline: Deadline) -> Result<(), CallError> {
+        self.call(package.opening(true)?, deadline)?;
+        self.keep(Loaded::Package(package.clone()));
         Ok(())
     }
 
     fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
         self.ready(deadline)?;
-        let mut body = Vec::new();
-        let mut tensors = Builder::default();
-        codec::bytes(&mut body, call.module.as_bytes())?;
-        codec::bytes(&mut body, call.name.as_bytes())?;
-        codec::count(&mut body, call.arguments.len())?;
-        for (i, value) in call.arguments.iter().enumerate() {
-            codec::write(&mut body, &mut tensors, value, &i.to_string(), 0)?;
-        }
-        codec::count(&mut body, call.keywords.len())?;
-        for (name, value) in &call.keywords {
-            codec::bytes(&mut body, name.as_bytes())?;
-            codec::write(&mut body, &mut tensors, value, name, 0)?;
-        }
+        let (mut body, mut tensors) = (Vec::new(), Builder::default());
+        write_call(&mut body, &mut tensors, &call)?;
         self.ask(Kind::Call, &body, &tensors, deadline)
     }
 

@@ -224,7 +224,7 @@ def _execute(kind, body, segment):
             load(reader.text(), reader.text())
             writer.value(None)
         else:
-            function = find(reader.text(), reader.text())
+            function = find(reader.text(), reader.text(), reader.text())
             arguments, keywords = reader.list(), reader.dict()
             result = function(*arguments, **keywords)
             del arguments, keywords

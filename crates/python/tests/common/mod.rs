@@ -61,9 +61,9 @@ pub fn has_numpy(python: &Installation) -> bool {
 }
 
 /// As [`on_every_python`], for what does not depend on the version: the first Python only.
-pub fn on_one_python(name: &str, test: impl Fn(&Installation)) {
+pub fn on_one_python(name: &str, variables: &[(&str, &str)], test: impl Fn(&Installation)) {
     let first = pythons().into_iter().filter(|python| python.library.is_ok()).take(1).collect();
-    on(name, &[], first, |_| true, test);
+    on(name, variables, first, |_| true, test);
 }
 
 /// As [`on_every_worker`], for what does not depend on the version: the first Python only.
