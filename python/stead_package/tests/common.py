@@ -49,7 +49,7 @@ class PackageTestCase(unittest.TestCase):
 
     def unzipped(self, package):
         """The folder into which a package in memory was unpacked."""
-        target = self.folder / "unzipped"
+        target = Path(tempfile.mkdtemp(prefix="unzipped-", dir=self.folder))
         with zipfile.ZipFile(package) as archive:
             archive.extractall(target)
         return target

@@ -54,6 +54,87 @@ def message(obj):
     raise AssertionError("it should not have been pickled")
 
 
+class GoodPickle:
+    pass
+
+
+class BadPickle:
+    def __reduce__(self):
+        raise pickle.PicklingError("I can't be pickled!")
+
+
+def good(**attributes):
+    made = GoodPickle()
+    made.__dict__.update(attributes)
+    return made
+
+
+class TestDebugPickler(PackageTestCase):
+    """torch.package's scenarios: one bad object among good ones."""
+
+    def check(self, obj, path):
+        expected = f"\n  {path} (tests.test_culprits.BadPickle): PicklingError: I can't be pickled!"
+        self.assertEqual(message(obj), "a/b.pkl cannot be pickled:" + expected)
+
+    def test_basic_msg(self):
+        self.check(good(b=good(c=good(d=BadPickle()))), "obj.b.c.d")
+
+    def test_set(self):
+        obj = [good(), {good(), good(), BadPickle()}]
+        bad = next(member for member in obj[1] if isinstance(member, BadPickle))
+        self.check(obj, f"obj[1] member {repr(bad)[:57] + '...' if len(repr(bad)) > 60 else repr(bad)}")
+
+    def test_frozenset(self):
+        bad = Hashable(BadPickle())
+        self.check([good(), frozenset([good(), bad])], "obj[1] member Hashable.value")
+
+    def test_tuple(self):
+        self.check([good(), (good(), good(), BadPickle())], "obj[1][2]")
+        self.check([good(), (good(), good(), good(), BadPickle(), good())], "obj[1][3]")
+
+    def test_nested_lists(self):
+        self.check([good(), [good(), good(), [good(), [BadPickle()]]]], "obj[1][2][1][0]")
+
+    def test_nested_list_obj(self):
+        inner = good(b=good(c=good(d=BadPickle())))
+        self.check([good(), [good(), good(), [good(), [inner]]]], "obj[1][2][1][0].b.c.d")
+
+    def test_in_list_msg(self):
+        self.check(good(bad_list=[good(), good(), BadPickle()]), "obj.bad_list[2]")
+
+    def test_dict(self):
+        self.check({"foo": good(), "bar": BadPickle()}, "obj['bar']")
+
+    def test_nested_list_dict(self):
+        inner = good(b=good(c=good(d=BadPickle())))
+        obj = {"foo": good(), "bar": [good(), [good(), good(), [good(), [inner]]]]}
+        self.check(obj, "obj['bar'][1][2][1][0].b.c.d")
+
+    def test_good_pickle(self):
+        """Nothing is found in an object that can be pickled."""
+        from stead_package import sys_importer
+        from stead_package.export.culprits import find_culprits
+        from stead_package.export.package_pickler import ReducedObjects
+        from stead_package.export.tensor_writer import TensorWriter
+
+        def make(file, kind):
+            return kind(file, 4, None, sys_importer, TensorWriter(lambda name, data: ""), ReducedObjects())
+
+        self.assertEqual(find_culprits([good(x={1, 2}), (good(),), {"k": frozenset([3])}], make), [])
+
+    def test_save_bad_pickle(self):
+        """The package can go on without the bad object."""
+        buffer = io.BytesIO()
+        with PackageExporter(buffer) as exporter:
+            with self.assertRaisesRegex(pickle.PicklingError, r"obj\.b\.c"):
+                exporter.save_pickle("foo", "foo.pkl", good(b=good(c=BadPickle())))
+            exporter.save_text("foo", "foo.txt", "x")
+        from stead_package import PackageImporter
+
+        self.assertEqual(PackageImporter(buffer).load_text("foo", "foo.txt"), "x")
+        self.assertFalse(PackageImporter(buffer).file_structure().has_file("foo/foo.pkl"))
+
+
 class TestCulprits(PackageTestCase):
     def test_paths(self):
         lock = threading.Lock()
@@ -92,8 +173,8 @@ class TestCulprits(PackageTestCase):
 
     def test_good_objects_are_not_blamed(self):
         lock = threading.Lock()
-        good = Holder(x=[1, 2], y=Hashable("v"))
-        found = message({"first": good, "bad": Holder(lock=lock, also=good), "last": good})
+        fine = Holder(x=[1, 2], y=Hashable("v"))
+        found = message({"first": fine, "bad": Holder(lock=lock, also=fine), "last": fine})
         self.assertEqual(found, f"a/b.pkl cannot be pickled:\n  obj['bad'].lock (_thread.lock): {found.split(': ', 1)[1]}")
 
     def test_cycles(self):

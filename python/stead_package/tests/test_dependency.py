@@ -6,10 +6,12 @@ import sys
 import types
 import unittest
 import warnings
+from textwrap import dedent
 
 from .common import PackageTestCase, exported, imported, synthetic_module
 from stead_package import (
     EmptyMatchError,
+    Importer,
     PackageExporter,
     PackageImporter,
     PackagingError,
@@ -200,8 +202,7 @@ class TestActions(PackageTestCase):
 
         exported(fill)
 
-    def test_mocked_module_stays_out_of_pickles(self):
-        """(`pickle_mocked`)"""
+    def test_pickle_mocked(self):
         from package_a.subpackage import PackageASubpackageObject
 
         def fill(exporter):
@@ -241,8 +242,7 @@ class TestActions(PackageTestCase):
 
 
 class TestImplicit(PackageTestCase):
-    def test_implicit_intern(self):
-        """The class of the object that is saved, and what its module imports, need a rule as everything else."""
+    def test_the_class_of_an_object_needs_a_rule(self):
         import package_a
 
         def fill(exporter):
@@ -250,7 +250,8 @@ class TestImplicit(PackageTestCase):
 
         self.assertEqual(failure(fill).broken(), {PackagingErrorReason.NO_ACTION: ["package_a"]})
 
-    def test_save_module_interns_without_a_rule(self):
+    def test_implicit_intern(self):
+        """What is saved by name needs no rule."""
         importer = imported(lambda e: e.save_module("module_a"))
         self.assertEqual(importer.import_module("module_a").result, "module_a")
 
@@ -320,8 +321,9 @@ class TestErrors(PackageTestCase):
         def fill(exporter):
             exporter.deny("module_a")
             exporter.extern("package_a")
-            exporter.intern(["made_by_hand", "unreadable", "nowhere.**", "package_a.subpackage", "bad_syntax"])
-            text = "import nowhere.deep, made_by_hand, unreadable, module_a, module_b, package_a, package_a.subpackage"
+            exporter.intern(["made_by_hand", "unreadable", "package_a.subpackage", "bad_syntax"])
+            exporter.save_module("nowhere.deep")
+            text = "import made_by_hand, unreadable, module_a, module_b, package_a, package_a.subpackage"
             exporter.save_source_string("foo", text)
             exporter.save_source_string("bad_syntax", "def :")
 
@@ -342,7 +344,7 @@ class TestErrors(PackageTestCase):
         for reason in error.broken():
             self.assertIn(f"* {reason.value}:", str(error))
 
-    def test_externing_c_extension(self):
+    def test_broken_dependency(self):
         """All C extensions that would be packaged are listed."""
         suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
         folder = self.temp("extensions")
@@ -366,6 +368,31 @@ class TestErrors(PackageTestCase):
             fill(exporter)
 
         exported(mended)
+
+    def test_broken_dependency_of_an_importer_that_only_imports(self):
+        class Modules(Importer):
+            def import_module(self, module_name):
+                try:
+                    return {"foo": synthetic_module("foo", __file__="foo.so"), "bar": plain}[module_name]
+                except KeyError:
+                    raise ModuleNotFoundError(module_name, name=module_name) from None
+
+        path = self.temp("bar_source.py")
+        path.write_text("result = 'read from its file'")
+        plain = synthetic_module("bar", __file__=str(path))
+
+        def fill(exporter):
+            exporter.intern(["foo", "bar"])
+            exporter.save_source_string("my_module", "import bar")
+
+        self.assertEqual(imported(fill, importer=Modules()).import_module("my_module").bar.result, "read from its file")
+
+        def broken(exporter):
+            fill(exporter)
+            exporter.save_source_string("other", "import foo")
+
+        error = failure(broken, importer=Modules())
+        self.assertEqual(error.broken(), {PackagingErrorReason.IS_EXTENSION_MODULE: ["foo"]})
 
     def test_invalid_import(self):
         """A relative import that leaves the outermost package."""
@@ -395,12 +422,63 @@ class TestErrors(PackageTestCase):
 
     def test_the_way_from_the_root_is_told(self):
         def fill(exporter):
-            exporter.intern(["package_b.**"])
-            exporter.extern("module_a")
             exporter.save_source_string("foo", "import bar")
-            exporter.save_source_string("bar", "import nowhere_to_be_found")
+            exporter.save_source_string("bar", "import module_a")
 
-        self.assertIn("needed by: foo -> bar -> nowhere_to_be_found", str(failure(fill)))
+        self.assertIn("needed by: foo -> bar -> module_a", str(failure(fill)))
+
+    def test_modules_that_are_not_installed(self):
+        """What code imports and nobody has is left out with a warning; rules that need no source act on it."""
+
+        def fill(exporter):
+            exporter.intern("**", exclude=["absent_*"])
+            exporter.mock("absent_mocked")
+            exporter.extern("absent_extern")
+            text = """\
+                import absent_mocked, absent_extern, saved_later, files_only, folder
+                try:
+                    import absent_optional
+                except (ValueError, ImportError):
+                    absent_optional = None
+                try:
+                    import absent_needed
+                except ValueError:
+                    pass
+            """
+            exporter.save_source_string("foo", dedent(text))
+            exporter.save_source_string("saved_later", "x = 1")
+            exporter.save_source_string("folder.inner", "")
+            exporter.save_text("files_only", "a.txt", "x")
+            self.assertEqual(exporter.mocked_modules(), ["absent_mocked"])
+            self.assertEqual(exporter.externed_modules(), ["absent_extern"])
+            self.assertEqual(exporter.get_rdeps("saved_later"), ["foo"])
+
+        with self.assertWarns(PackagingWarning) as caught:
+            exported(fill)
+        self.assertEqual([str(warning.message).split(",")[1] for warning in caught.warnings], [" line 7: imports absent_needed"])
+
+    def test_modules_that_are_not_installed_are_denied(self):
+        def fill(exporter):
+            exporter.deny("absent_*")
+            exporter.save_source_string("foo", "import absent_one")
+
+        self.assertEqual(failure(fill).broken(), {PackagingErrorReason.DENIED: ["absent_one"]})
+
+    def test_dependencies_that_are_named_must_be_there(self):
+        error = failure(lambda e: e.add_dependency("absent_one") or e.intern("x"))
+        self.assertEqual(error.broken(), {PackagingErrorReason.NO_ACTION: ["absent_one"]})
+        error = failure(lambda e: e.intern("absent_*") or e.add_dependency("absent_one"))
+        self.assertEqual(error.broken(), {PackagingErrorReason.NOT_FOUND: ["absent_one"]})
+
+    def test_an_exporter_that_is_dropped_leaves_no_file(self):
+        import gc
+
+        exporters = [PackageExporter(self.temp()) for _ in range(2)]
+        exporters[0].save_text("a", "b.txt", "x")
+        self.assertEqual(len(list(self.folder.iterdir())), 2)
+        del exporters[:]
+        gc.collect()
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_nothing_is_imported_to_find_sources(self):
         with self.module("never_again", "import module_b\n") as module:
@@ -512,8 +590,7 @@ class TestPickleDependencies(unittest.TestCase):
 
 
 class TestQueries(PackageTestCase):
-    def test_lists_and_reverse_dependencies(self):
-        """(`exporter_content_lists`)"""
+    def test_exporter_content_lists(self):
         from package_b import PackageBObject
 
         def fill(exporter):
@@ -541,8 +618,7 @@ class TestQueries(PackageTestCase):
             self.assertEqual(exporter.denied_modules(), ["package_b"])
             exporter._abandon()
 
-    def test_broken_dependency(self):
-        """(`find_first_use`) a module that is broken deep below is found by its error in the graph."""
+    def test_the_graph_of_an_error_holds_its_reasons(self):
 
         def fill(exporter):
             exporter.intern("package_b.**")

@@ -22,7 +22,7 @@ class TestDiGraph(unittest.TestCase):
         self.assertEqual(list(made.successors("foo")), ["bar", "baz"])
         self.assertEqual(list(made.successors("qux")), [])
 
-    def test_successors_not_in_graph(self):
+    def test_successor_not_in_graph(self):
         with self.assertRaisesRegex(ValueError, "'not in graph'"):
             graph().successors("not in graph")
 
@@ -32,7 +32,7 @@ class TestDiGraph(unittest.TestCase):
         self.assertEqual(list(made.predecessors("bar")), ["foo", "baz"])
         self.assertEqual(list(made.predecessors("qux")), [])
 
-    def test_predecessors_not_in_graph(self):
+    def test_predecessor_not_in_graph(self):
         with self.assertRaises(ValueError):
             graph().predecessors("not in graph")
 

@@ -5,6 +5,7 @@ import os
 import unittest
 from textwrap import dedent
 
+from . import test_resources
 from .common import PackageTestCase, exported, imported, needs_numpy, numpy
 from stead_package import ArchiveError, PackageImporter
 
@@ -80,6 +81,13 @@ class TestDirectoryReader(PackageTestCase):
         (folder / "__pycache__").mkdir()
         (folder / "__pycache__" / "m.cpython-39.pyc").write_bytes(b"junk")
         PackageImporter(folder).verify()
+
+
+class TestResourcesOfFolders(test_resources.TestResources):
+    """All that packaged code does with its files, in a package that was unpacked."""
+
+    def open(self, fill):
+        return PackageImporter(self.unzipped(exported(fill)))
 
 
 class TestFileStructure(PackageTestCase):

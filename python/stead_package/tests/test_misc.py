@@ -71,7 +71,7 @@ class TestMisc(PackageTestCase):
                 raise OSError
 
         class Finder(importlib.abc.MetaPathFinder):
-            def find_spec(self, fullname, path, target=None):
+            def find_spec(self, fullname, path, target):
                 if fullname != "remapped_module":
                     return None
                 return importlib.util.spec_from_loader(fullname, Loader(), origin="not/here.py")

@@ -20,8 +20,13 @@ def files(exporter):
 
 
 class TestResources(PackageTestCase):
+    """Of archives; test_directory runs the same on packages that were unpacked."""
+
+    def open(self, fill):
+        return imported(fill)
+
     def test_resource_reader(self):
-        importer = imported(files)
+        importer = self.open(files)
         reader = importer.get_resource_reader("one")
         self.assertEqual(sorted(reader.contents()), ["a.txt", "b.txt", "c.txt", "two"])
         self.assertTrue(reader.is_resource("a.txt"))
@@ -30,19 +35,9 @@ class TestResources(PackageTestCase):
         self.assertFalse(reader.is_resource("two"))
         with self.assertRaises(FileNotFoundError):
             reader.open_resource("missing.txt")
-        with self.assertRaisesRegex(FileNotFoundError, "is an archive"):
-            reader.resource_path("a.txt")
         inner = importer.get_resource_reader("one.two")
         self.assertEqual(sorted(inner.contents()), ["a.txt", "b.txt", "three"])
         self.assertIsNone(importer.get_resource_reader("nonexistent_package"))
-
-    def test_path_only_for_directories(self):
-        importer = PackageImporter(self.unzipped(exported(files)))
-        path = importer.get_resource_reader("one.two").resource_path("a.txt")
-        with open(path) as file:
-            self.assertEqual(file.read(), "hello, two a!")
-        with self.assertRaises(FileNotFoundError):
-            importer.get_resource_reader("one").resource_path("missing.txt")
 
     def test_package_resource_access(self):
         """Packaged code reaches its files by importlib.resources."""
@@ -55,11 +50,11 @@ class TestResources(PackageTestCase):
         """
 
         def fill(exporter):
-            exporter.save_source_string("my_cool_resources", "", is_package=True)
-            exporter.save_text("my_cool_resources", "sekrit.txt", "my sekrit plays")
+            # A folder of files is a package for importlib, saved here after the code that uses it.
             exporter.save_source_string("foo.bar", dedent(text))
+            exporter.save_text("my_cool_resources", "sekrit.txt", "my sekrit plays")
 
-        self.assertEqual(imported(fill).import_module("foo.bar").secret_message(), "my sekrit plays")
+        self.assertEqual(self.open(fill).import_module("foo.bar").secret_message(), "my sekrit plays")
 
     def test_every_function_of_importlib_resources(self):
         text = """\
@@ -87,18 +82,34 @@ class TestResources(PackageTestCase):
             exporter.save_text("pack", "a.txt", "A")
             exporter.save_text("pack", "sub/b.txt", "B")
 
-        module = imported(fill).import_module("pack")
+        module = self.open(fill).import_module("pack")
         expected = ["A", b"A", "A", b"A", "A", b"B", "A", True, False, ["__init__.py", "a.txt", "sub"]]
         for anchor in (module, "pack", module.__name__):
             self.assertEqual(module.all_of_them(anchor), expected)
 
     def test_importlib_resources_from_outside(self):
-        importer = imported(lambda e: files(e) or e.save_source_string("one", "", is_package=True))
+        importer = self.open(lambda e: files(e) or e.save_source_string("one", "", is_package=True))
         module = importer.import_module("one")
         if sys.version_info >= (3, 10):
             self.assertEqual(importlib.resources.files(module).joinpath("a.txt").read_text(), "hello, a!")
         else:
             self.assertEqual(importlib.resources.read_text(module, "a.txt"), "hello, a!")
+
+    def test_resource_access_by_path(self):
+        text = """\
+            import importlib.resources
+            import string_module
+
+            with importlib.resources.path(string_module, "my_string") as path:
+                with open(path) as file:
+                    s = file.read()
+        """
+
+        def fill(exporter):
+            exporter.save_binary("string_module", "my_string", b"my string")
+            exporter.save_source_string("main", dedent(text), is_package=True)
+
+        self.assertEqual(self.open(fill).import_module("main").s, "my string")
 
     def test_importer_access(self):
         """Packaged code asks its importer, by its name here and in torch.package."""
@@ -118,7 +129,7 @@ class TestResources(PackageTestCase):
                 exporter.save_pickle("my_cool_resources", "sekrit.pkl", {"plays": 7})
                 exporter.save_source_string("main", dedent(text))
 
-            main = imported(fill).import_module("main")
+            main = self.open(fill).import_module("main")
             self.assertEqual((main.a, main.b, main.c), ("my sekrit plays", b"my sekrit plays", {"plays": 7}))
             self.assertEqual(main.d, main.a)
 
@@ -129,7 +140,7 @@ class TestResources(PackageTestCase):
             exporter.save_binary("", "top.bin", bytearray(b"top"))
             exporter.save_binary("a", "view.bin", memoryview(b"xyz"))
 
-        importer = imported(fill)
+        importer = self.open(fill)
         self.assertEqual(importer.load_text("a.b", "text.txt"), "gr\u00fc\u00dfe")
         self.assertEqual(importer.load_text("a.b", "text.txt", "ascii", "ignore"), "gre")
         self.assertEqual(importer.load_binary("a.b", "deep/er/model.onnx"), bytes(range(256)))
@@ -149,7 +160,7 @@ class TestResources(PackageTestCase):
                 exported(wrong)
 
     def test_walking_folders(self):
-        folder = imported(files).get_resource_reader("one").files()
+        folder = self.open(files).get_resource_reader("one").files()
         self.assertTrue(folder.is_dir())
         self.assertEqual(sorted(child.name for child in folder.iterdir()), ["a.txt", "b.txt", "c.txt", "two"])
         self.assertEqual((folder / "two" / ".." / "a.txt").read_text(), "hello, a!")
@@ -160,6 +171,16 @@ class TestResources(PackageTestCase):
 
 
 class TestSources(PackageTestCase):
+    def test_path_only_for_directories(self):
+        with self.assertRaisesRegex(FileNotFoundError, "is an archive"):
+            imported(files).get_resource_reader("one").resource_path("a.txt")
+        importer = PackageImporter(self.unzipped(exported(files)))
+        path = importer.get_resource_reader("one.two").resource_path("a.txt")
+        with open(path) as file:
+            self.assertEqual(file.read(), "hello, two a!")
+        with self.assertRaises(FileNotFoundError):
+            importer.get_resource_reader("one").resource_path("missing.txt")
+
     def test_a_file_object_a_buffer_a_path_and_a_folder_hold_the_same(self):
         import mmap
 

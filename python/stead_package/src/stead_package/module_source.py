@@ -68,7 +68,8 @@ def _ask_finders(name: str, path: Any) -> Optional[Any]:
             continue
         # Asked for a full name, this finder needs the package around it in `sys.modules`.
         by_path = path is not None and finder is importlib.machinery.PathFinder
-        spec = find(name.rpartition(".")[2] if by_path else name, path)
+        # With all three arguments, as the import system does: not every finder has defaults.
+        spec = find(name.rpartition(".")[2] if by_path else name, path, None)
         if spec is not None:
             return spec
     return None

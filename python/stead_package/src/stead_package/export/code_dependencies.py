@@ -19,6 +19,8 @@ class Dependency:
     module: str
     name: Optional[str]
     line: int
+    optional: bool = False
+    """Whether the code does without it: an import whose failure it catches."""
 
 
 @dataclass
@@ -68,12 +70,22 @@ class _Imports(ast.NodeVisitor):
         self._package = package
         self._aliases = aliases
         self._seen: Set[Tuple[str, Optional[str]]] = set()
+        self._catching = 0
         self.result = CodeDependencies()
 
     def _add(self, module: str, name: Optional[str], line: int) -> None:
         if module and (module, name) not in self._seen:
             self._seen.add((module, name))
-            self.result.found.append(Dependency(module, name, line))
+            self.result.found.append(Dependency(module, name, line, self._catching > 0))
+
+    def visit_Try(self, node: ast.Try) -> None:
+        catches = any(_catches_import_errors(handler.type) for handler in node.handlers)
+        self._catching += catches
+        for statement in node.body:
+            self.visit(statement)
+        self._catching -= catches
+        for statement in [*node.handlers, *node.orelse, *node.finalbody]:
+            self.visit(statement)
 
     def visit_If(self, node: ast.If) -> None:
         test = node.test
@@ -135,6 +147,15 @@ class _Imports(ast.NodeVisitor):
             self.result.unfollowed.append((node.lineno, "importlib.import_module with arguments that are not constants"))
             return
         self._add(_absolute(base, name[level:], level, node.lineno), None, node.lineno)
+
+
+def _catches_import_errors(caught: Optional[ast.expr]) -> bool:
+    if isinstance(caught, ast.Tuple):
+        return any(_catches_import_errors(one) for one in caught.elts)
+    return caught is None or (
+        isinstance(caught, ast.Name)
+        and caught.id in ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+    )
 
 
 def _absolute(package: str, name: str, level: int, line: int) -> str:

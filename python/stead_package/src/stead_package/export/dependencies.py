@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Optional
+from typing import Callable, List, Optional, Tuple
 
 from ..importer import Importer
 from ..mangling import demangle
@@ -36,6 +36,8 @@ class Dependencies:
         self._importer = importer
         self._rules = rules
         self._warn = warn
+        self.absent: List[Tuple[str, int, str]] = []
+        """Imports of modules that the exporting process does not have: user, line, module."""
 
     def add_pickle(self, title: str) -> None:
         """A pickle as a node from which edges lead."""
@@ -43,7 +45,10 @@ class Dependencies:
 
     def need(self, module: str, needed_by: Optional[str] = None) -> None:
         """A module that must be there when the package is loaded; its rule decides how."""
-        pending = [(needed_by, module)]
+        self._follow([(needed_by, module)])
+
+    def _follow(self, pending: List[Tuple[Optional[str], str]]) -> None:
+        pending.reverse()
         while pending:
             user, name = pending.pop()
             if user is not None:
@@ -54,15 +59,13 @@ class Dependencies:
 
     def save(self, module: str, follow: bool = True) -> None:
         """A module that is packaged whatever the rules say."""
-        for other in self._intern(module, follow):
-            self.need(other, module)
+        self._follow([(module, other) for other in self._intern(module, follow)])
 
     def add_source(
         self, module: str, text: str, is_package: bool, follow: bool = True, filename: Optional[str] = None
     ) -> None:
         """A module with the source that it has in the package."""
-        for other in self._add_source(module, text, is_package, follow, filename):
-            self.need(other, module)
+        self._follow([(module, other) for other in self._add_source(module, text, is_package, follow, filename)])
 
     def check_externs(self) -> None:
         """Marks modules that are packaged below an extern package."""
@@ -117,6 +120,9 @@ class Dependencies:
         found = {"source": text, "is_package": is_package, "filename": filename}
         # A source that is given settles what was missing when something imported it earlier.
         self.graph.add_node(module, action=Action.INTERN, provided=True, error=None, error_context=None, **found)
+        for user in [user for user, _, name in self.absent if name == module]:
+            self.graph.add_edge(user, module)
+        self.absent = [one for one in self.absent if one[2] != module]
         if not follow:
             return []
         try:
@@ -126,20 +132,33 @@ class Dependencies:
             return []
         for line, what in dependencies.unfollowed:
             self._warn(f"{module}, line {line}: {what} cannot be followed; name the modules with add_dependency()")
-        return [self._module_of(dependency) for dependency in dependencies.found]
+        return [name for name in (self._module_of(one, module) for one in dependencies.found) if name is not None]
 
-    def _module_of(self, dependency: Dependency) -> str:
-        """`from a import b` needs `a.b` where that is a module: then `a` itself is not needed, nor what it imports."""
-        if dependency.name is None:
-            return dependency.module
-        submodule = f"{dependency.module}.{dependency.name}"
-        if submodule in self.graph and self.graph.nodes[submodule].get("provided"):
-            return submodule
+    def _module_of(self, dependency: Dependency, user: str) -> Optional[str]:
+        """The module that an import needs; None for one that the exporting process does not have.
+
+        `from a import b` needs `a.b` where that is a module: then `a` itself is not needed, nor what it imports.
+        """
+        if dependency.name is not None:
+            submodule = f"{dependency.module}.{dependency.name}"
+            if self._exists(submodule):
+                return submodule
+        name = dependency.module
+        if self._exists(name) or is_implicit_extern(name) or self._rules.takes_missing(name):
+            return name
+        # Code often imports what it can do without. What is meant to be in the package may be saved after its user.
+        if not dependency.optional:
+            self.absent.append((user, dependency.line, name))
+        return None
+
+    def _exists(self, module: str) -> bool:
+        if module in PSEUDO_MODULES or (module in self.graph and self.graph.nodes[module].get("provided")):
+            return True
         try:
-            self._importer.find_source(submodule)
+            self._importer.find_source(module)
         except ImportError:
-            return dependency.module
-        return submodule
+            return False
+        return True
 
     def _break(self, module: str, reason: PackagingErrorReason, context: Optional[str] = None) -> None:
         self.graph.add_node(demangle(module), error=reason, error_context=context)

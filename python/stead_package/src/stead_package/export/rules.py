@@ -55,6 +55,13 @@ class Rules:
                 return rule.action
         return None
 
+    def takes_missing(self, module: str) -> bool:
+        """Whether the rule for a module is one that needs no source."""
+        for rule in self._rules:
+            if rule.group.matches(module):
+                return rule.action is not Action.INTERN
+        return False
+
     def unused(self) -> List[Rule]:
         """Rules that must match something and did not."""
         return [rule for rule in self._rules if not rule.allow_empty and not rule.was_used]

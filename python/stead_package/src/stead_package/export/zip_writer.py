@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Set, Tuple
 
 from ..errors import PackageError
 from ..names import check_entry_name
@@ -42,7 +42,8 @@ class ZipWriter:
         self._entries: List[Tuple[bytes, int, int, int]] = []
         self.digests: Dict[str, Tuple[int, str]] = {}
         """Size and SHA-256 of what was written, by name."""
-        self._folders = set()
+        self.folders: Set[str] = set()
+        """Folders in which something was written."""
 
     def write(self, name: str, data: Any) -> None:
         """Adds an entry.
@@ -51,14 +52,14 @@ class ZipWriter:
             PackageError: an entry of that name was written before, or is a folder.
         """
         check_entry_name(name, "package")
-        if name in self.digests or name in self._folders:
+        if name in self.digests or name in self.folders:
             raise PackageError(f"{name!r} was saved before; a package has every file once")
         parts = name.split("/")
         folders = {"/".join(parts[:i]) for i in range(1, len(parts))}
         for folder in folders:
             if folder in self.digests:
                 raise PackageError(f"{folder!r} was saved as a file and cannot be a folder of {name!r}")
-        self._folders |= folders
+        self.folders |= folders
         view = memoryview(data).cast("B")
         crc, size, encoded = zlib.crc32(view), len(view), name.encode("utf-8")
         wide = size >= _WIDE_FROM
