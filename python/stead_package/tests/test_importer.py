@@ -405,6 +405,24 @@ class TestInterpreterTables(PackageTestCase):
         module = imported(lambda e: e.save_source_string("m", self.SOURCE)).import_module("m")
         self.assertEqual(pickle.loads(pickle.dumps(module.Config(8))), module.Config(8))
 
+    def test_what_the_table_of_modules_holds(self):
+        """Programs walk over `sys.modules`, put modules into sets, and ask what they find for attributes."""
+        importer = imported(lambda e: e.mock("module_a") or e.save_source_string("m", "import module_a\nx = 1"))
+        module = importer.import_module("m")
+        alias = sys.modules[module.__name__]
+        self.assertEqual(len(set(sys.modules.values()) & {alias}), 1)
+        self.assertIs(alias.__dict__, module.__dict__)
+        self.assertEqual((repr(alias), dir(alias), alias.x), (repr(module), dir(module), 1))
+        alias.__warningregistry__ = {}
+        self.assertEqual(module.__warningregistry__, {})
+        for found in list(sys.modules.values()):
+            getattr(found, "__file__", None)
+        del importer, module
+        gc.collect()
+        self.assertFalse(hasattr(alias, "x"))
+        self.assertEqual((dir(alias), repr(alias)), ([], "<module of a package that was closed>"))
+        alias.x = 2
+
     def test_everything_goes_with_the_importer(self):
         """Reloading packages must not leak: modules, aliases in `sys.modules`, lines for tracebacks."""
         importer = imported(lambda e: e.save_source_string("m", self.SOURCE))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import importlib
 import linecache
-import sys
 import threading
 import types
 import weakref
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Set
 from .importlib_facade import facade
 from .mangling import demangle
 from .mock_module import MockedModule
+from .module_alias import make_visible, remove
 from .names import module_entry, parents
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ModuleTable:
         # Around all mangled names, for what imports the first part of a name before the whole.
         self._root = types.ModuleType(mangler.parent_name())
         self._root.__path__ = []
-        self._make_visible(self._root)
+        self._show(self._root)
         weakref.finalize(self, _forget, self._traces).atexit = False
 
     def import_name(self, name: str) -> Any:
@@ -155,7 +155,7 @@ class ModuleTable:
         except BaseException:
             # A module that failed half-way must be tried again, not be found.
             self.modules.pop(name, None)
-            sys.modules.pop(module.__name__, None)
+            remove([module.__name__])
             if parent is not None and parent.__dict__.get(child) is module:
                 delattr(parent, child)
             raise
@@ -163,7 +163,8 @@ class ModuleTable:
     def _made(self, name: str, kind: str) -> types.ModuleType:
         mangled = self._mangler.mangle(name)
         module = (MockedModule if kind == "mock" else types.ModuleType)(mangled)
-        is_package = kind in ("package", "folder")
+        # Of a mock nobody knows whether it was a package; others may be mocked below it.
+        is_package = kind in ("package", "folder", "mock")
         entry = module_entry(name, is_package)
         origin = f"{self._mangler.parent_name()}/{entry}"
         has_source = kind in ("module", "package")
@@ -180,13 +181,12 @@ class ModuleTable:
         module.__dict__["__builtins__"] = self._builtins
         module.__dict__["__torch_package__"] = True
         module.__dict__["__stead_package__"] = True
-        self._make_visible(module)
+        self._show(module)
         return module
 
-    def _make_visible(self, module: types.ModuleType) -> None:
-        name = module.__name__
-        self._traces.add(name)
-        sys.modules[name] = weakref.proxy(module, lambda _: _forget({name}))  # type: ignore[assignment]
+    def _show(self, module: types.ModuleType) -> None:
+        self._traces.add(module.__name__)
+        make_visible(module)
 
     def _run(self, name: str, module: types.ModuleType) -> None:
         source = self._contents.source(name)
@@ -222,6 +222,4 @@ def _lines(contents: Any, name: str) -> Optional[str]:
 def _forget(names: Set[str]) -> None:
     for name in names:
         linecache.cache.pop(name, None)
-        alias = sys.modules.get(name)
-        if alias is not None and type(alias) is weakref.ProxyType:
-            sys.modules.pop(name, None)
+    remove(names)

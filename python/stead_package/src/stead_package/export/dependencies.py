@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Optional, Tuple
+from typing import Callable, Iterable, List, Optional, Tuple
 
 from ..importer import Importer
 from ..mangling import demangle
@@ -36,8 +36,8 @@ class Dependencies:
         self._importer = importer
         self._rules = rules
         self._warn = warn
-        self.absent: List[Tuple[str, int, str]] = []
-        """Imports of modules that the exporting process does not have: user, line, module."""
+        # Imports of modules that the exporting process does not have: user, line, module.
+        self._absent: List[Tuple[str, int, str]] = []
 
     def add_pickle(self, title: str) -> None:
         """A pickle as a node from which edges lead."""
@@ -53,7 +53,7 @@ class Dependencies:
             user, name = pending.pop()
             if user is not None:
                 self.graph.add_edge(user, name)
-            if name in self.graph and self.graph.nodes[name].get("provided"):
+            if self._is_provided(name):
                 continue
             pending.extend((name, other) for other in reversed(self._decide(name)))
 
@@ -75,6 +75,20 @@ class Dependencies:
                 above = [parent for parent in parents(str(name)) if parent in externs]
                 if above:
                     self._break(str(name), PackagingErrorReason.UNDER_EXTERN, f"{above[0]} is extern")
+
+    def tell_absent(self, folders: Iterable[str]) -> None:
+        """Warns of imports that nothing will satisfy: no module or folder of the package, and no extern."""
+        there = {folder.replace("/", ".") for folder in folders}
+        there.update(parent for name in self.graph for parent in parents(str(name)))
+        for user, line, module in self._absent:
+            if module not in there and not self._is_provided(module):
+                self._warn(
+                    f"{user}, line {line}: imports {module}, which the exporting process does not have; "
+                    "it is left out, and importing it will fail"
+                )
+
+    def _is_provided(self, module: str) -> bool:
+        return module in self.graph and bool(self.graph.nodes[module].get("provided"))
 
     def _decide(self, module: str) -> List[str]:
         if module in PSEUDO_MODULES:
@@ -120,9 +134,9 @@ class Dependencies:
         found = {"source": text, "is_package": is_package, "filename": filename}
         # A source that is given settles what was missing when something imported it earlier.
         self.graph.add_node(module, action=Action.INTERN, provided=True, error=None, error_context=None, **found)
-        for user in [user for user, _, name in self.absent if name == module]:
+        for user in [user for user, _, name in self._absent if name == module]:
             self.graph.add_edge(user, module)
-        self.absent = [one for one in self.absent if one[2] != module]
+        self._absent = [one for one in self._absent if one[2] != module]
         if not follow:
             return []
         try:
@@ -148,11 +162,11 @@ class Dependencies:
             return name
         # Code often imports what it can do without. What is meant to be in the package may be saved after its user.
         if not dependency.optional:
-            self.absent.append((user, dependency.line, name))
+            self._absent.append((user, dependency.line, name))
         return None
 
     def _exists(self, module: str) -> bool:
-        if module in PSEUDO_MODULES or (module in self.graph and self.graph.nodes[module].get("provided")):
+        if module in PSEUDO_MODULES or self._is_provided(module):
             return True
         try:
             self._importer.find_source(module)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import itertools
 import os
 import pickle
 import platform
 import warnings
-import weakref
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Union
 
@@ -20,18 +18,18 @@ from ..importer import Importer, OrderedImporter, sys_importer
 from ..bundles import digest
 from ..mangling import demangle, is_mangled
 from ..manifest import Bundle, EntryPoint, Example, FileEntry, Manifest
-from ..names import DATA, module_entry, parents, resource_entry
+from ..names import DATA, module_entry, resource_entry
 from .bundled_files import bundled_files
 from .culprits import find_culprits
 from .dependencies import Dependencies
 from .dependency_report import EmptyMatchError, PackagingError, PackagingErrorReason, broken_modules
 from .extern_versions import extern_versions
 from .graph_svg import graph_svg
+from .output import Output
 from .package_pickler import PackagePickler, ReducedObjects
 from .pickle_dependencies import pickle_dependencies
 from .rules import Action, Hook, HookHandle, Hooks, Rule, Rules
 from .tensor_writer import TensorWriter
-from .zip_writer import ZipWriter
 
 
 class PackagingWarning(UserWarning):
@@ -56,11 +54,8 @@ class PackageExporter:
         self.importer = importer if isinstance(importer, Importer) else OrderedImporter(*importer)
         self.debug = debug
         self.warnings: List[str] = []
-        self._path = Path(os.fspath(f)) if isinstance(f, (str, os.PathLike)) else None
-        self._partial = _partial_path(self._path) if self._path else None
-        self._stream = open(self._partial, "xb") if self._partial else f
-        self._discard = weakref.finalize(self, _discard, self._stream, self._partial)
-        self._zip = ZipWriter(self._stream)
+        self._output = Output(f)
+        self._zip = self._output.zip
         self._rules = Rules()
         self._hooks = {action: Hooks() for action in (Action.INTERN, Action.EXTERN, Action.MOCK)}
         self._dependencies = Dependencies(self.importer, self._rules, self._warned)
@@ -354,30 +349,14 @@ class PackageExporter:
             if unused:
                 listed = "; ".join(f"{rule.action.value}({rule.group})" for rule in unused)
                 raise EmptyMatchError(f"no module of the package matched {listed}, and allow_empty is False")
-            self._tell_absent()
+            self._dependencies.tell_absent(self._zip.folders)
             self._write_modules()
             self._write_manifest()
         except BaseException:
             self._abandon()
             raise
         self._closed = True
-        self._zip.finish()
-        self._discard.detach()
-        if self._path and self._partial:
-            self._stream.close()
-            os.replace(self._partial, self._path)
-
-    def _tell_absent(self) -> None:
-        """Warns of imports that nothing in the package and none of its externs will satisfy."""
-        graph = self._dependencies.graph
-        folders = {folder.replace("/", ".") for folder in self._zip.folders}
-        folders.update(parent for name in graph for parent in parents(str(name)))
-        for user, line, module in self._dependencies.absent:
-            if module not in folders and not (module in graph and graph.nodes[module].get("provided")):
-                self._warned(
-                    f"{user}, line {line}: imports {module}, which the exporting process does not have; "
-                    "it is left out, and importing it will fail"
-                )
+        self._output.commit()
 
     def _write_modules(self) -> None:
         nodes = self._dependencies.graph.nodes
@@ -406,31 +385,13 @@ class PackageExporter:
         self._zip.write(manifests.ENTRY, manifest.to_json())
 
     def _abandon(self) -> None:
-        """Leaves nothing at a path, and a readable zip file without a manifest in a stream."""
-        if self._closed:
-            return
-        self._closed = True
-        if not self._partial:
-            self._zip.finish()
-        self._discard()
+        if not self._closed:
+            self._closed = True
+            self._output.abandon()
 
     def _warned(self, text: str) -> None:
         self.warnings.append(text)
         warnings.warn(text, PackagingWarning, stacklevel=2)
-
-
-_partials = itertools.count()
-
-
-def _partial_path(path: Path) -> Path:
-    """Where a package is written until it is complete; several exporters may write to one path."""
-    return path.with_name(f"{path.name}.{os.getpid()}-{next(_partials)}.partial")
-
-
-def _discard(stream: Any, partial: Optional[Path]) -> None:
-    if partial is not None:
-        stream.close()
-        partial.unlink()
 
 
 def _text_of(path: Path) -> str:
