@@ -273,6 +273,25 @@ class TestHermetic(PackageTestCase):
         with self.assertRaisesRegex(ModuleNotFoundError, "needs the extern module 'not_installed_anywhere'"):
             importer.import_module("m")
 
+    def test_externs_that_another_version_has_elsewhere(self):
+        """As pickles of numpy 2 name `numpy._core`, which numpy 1 has as `numpy.core`."""
+        from stead_package import module_table
+
+        module_table._MOVED["package_b._core"] = "package_b.subpackage_0"
+        self.addCleanup(module_table._MOVED.pop, "package_b._core")
+
+        def fill(exporter):
+            exporter.extern(["package_b._core.**", "package_a._core"])
+            exporter.add_dependency("package_b._core.subpackage_0_0")
+            exporter.add_dependency("package_a._core")
+
+        importer = imported(fill)
+        import package_b.subpackage_0.subpackage_0_0 as moved
+
+        self.assertIs(importer.import_module("package_b._core.subpackage_0_0"), moved)
+        with self.assertRaisesRegex(ModuleNotFoundError, "needs the extern module 'package_a._core'"):
+            importer.import_module("package_a._core")
+
     def test_module_allowed(self):
         def fill(exporter):
             exporter.save_source_string("m", "import subprocess, json")

@@ -10,13 +10,14 @@ from stead_package import ArchiveError, PackageExporter, PackageImporter, Unsupp
 from stead_package.tensors import has_torch
 
 HAS_TORCH = has_torch()
-PLAIN = FIXTURES / "torch_archives" / "plain_1_12.pt"
-TENSORS = FIXTURES / "torch_archives" / "tensors_1_12.pt"
-EXPECTED = json.loads((FIXTURES / "torch_archives" / "tensors_1_12.json").read_text())
+FOLDER = FIXTURES / "torch_archives"
+PYTHONS = {"1_12": "3.10.13", "2_15": "3.11.7"}
+"""Versions of torch that wrote the archives, with that of Python."""
+EXPECTED = json.loads((FOLDER / "tensors.json").read_text())
 
 
 class TestPlain(PackageTestCase):
-    def check(self, importer):
+    def check(self, importer, version):
         self.assertEqual(importer.load_text("texts", "greeting.txt"), "hello ")
         self.assertEqual(importer.load_binary("texts", "bytes.bin"), bytes(range(256)))
         self.assertEqual(importer.load_pickle("texts", "plain.pkl"), {"a": [1, 2.5, None], "b": ("x", {"y"})})
@@ -24,25 +25,27 @@ class TestPlain(PackageTestCase):
         self.assertTrue(is_from_package(settings))
         self.assertEqual(settings.greeting(), "hello you")
         self.assertEqual(importer.import_module("pack").inner.value, 5)
-        self.assertEqual(importer.python_version(), "3.10.13")
+        self.assertEqual(importer.python_version(), PYTHONS[version])
         self.assertIn("json", importer.extern_modules)
         with self.assertRaises(ModuleNotFoundError):
             importer.import_module("package_a")
         importer.verify()
 
     def test_from_a_path_and_a_buffer(self):
-        self.check(PackageImporter(PLAIN))
-        self.check(PackageImporter(io.BytesIO(PLAIN.read_bytes())))
+        for version in PYTHONS:
+            path = FOLDER / f"plain_{version}.pt"
+            self.check(PackageImporter(path), version)
+            self.check(PackageImporter(io.BytesIO(path.read_bytes())), version)
 
     def test_load_bc_packages(self):
         """(`directory_reader`) unpacked, with and without the folder that is named after the file."""
-        with zipfile.ZipFile(PLAIN) as archive:
-            archive.extractall(self.folder)
-        self.check(PackageImporter(self.folder / "plain_1_12"))
-        self.check(PackageImporter(self.folder))
+        for version in PYTHONS:
+            unzipped = self.unzipped(FOLDER / f"plain_{version}.pt")
+            self.check(PackageImporter(unzipped / f"plain_{version}"), version)
+            self.check(PackageImporter(unzipped), version)
 
     def test_packaged_again_as_ours(self):
-        first = PackageImporter(PLAIN)
+        first = PackageImporter(FOLDER / "plain_2_15.pt")
         settings = first.import_module("helpers").Settings({"name": "again"})
 
         def fill(exporter):
@@ -67,7 +70,10 @@ class TestPlain(PackageTestCase):
 class TestTensors(PackageTestCase):
     @needs_numpy
     def test_values(self):
-        holder = PackageImporter(TENSORS).load_pickle("model", "holder.pkl")
+        for version in PYTHONS:
+            self.check_values(PackageImporter(FOLDER / f"tensors_{version}.pt").load_pickle("model", "holder.pkl"))
+
+    def check_values(self, holder):
         self.assertEqual(set(vars(holder)), set(EXPECTED["tensors"]))
         for name, expected in EXPECTED["tensors"].items():
             found = getattr(holder, name)
@@ -82,7 +88,7 @@ class TestTensors(PackageTestCase):
 
     @needs_numpy
     def test_shared_memory_stays_shared(self):
-        importer = PackageImporter(TENSORS)
+        importer = PackageImporter(FOLDER / "tensors_2_15.pt")
         holder, other = (importer.load_pickle("model", "holder.pkl") for _ in range(2))
         self.assertIs(holder.same, holder.weight)
         arrays = [numpy.asarray(tensor) for tensor in (holder.weight, holder.transposed, holder.row, other.weight)]
@@ -92,15 +98,16 @@ class TestTensors(PackageTestCase):
             self.assertFalse(any(array.flags.writeable for array in arrays))
 
     def test_modules_of_torch_need_torch(self):
-        importer = PackageImporter(TENSORS)
-        if not HAS_TORCH:
-            with self.assertRaisesRegex(ModuleNotFoundError, "needs the extern module 'torch"):
-                importer.load_pickle("model", "net.pkl")
-            return
-        import torch
+        for version in PYTHONS:
+            importer = PackageImporter(FOLDER / f"tensors_{version}.pt")
+            if not HAS_TORCH:
+                with self.assertRaisesRegex(ModuleNotFoundError, "needs the extern module 'torch"):
+                    importer.load_pickle("model", "net.pkl")
+                continue
+            import torch
 
-        net = importer.load_pickle("model", "net.pkl")
-        self.assertEqual(net(torch.tensor([1.0, 2.0])).tolist(), EXPECTED["net([1, 2])"])
+            net = importer.load_pickle("model", "net.pkl")
+            self.assertEqual(net(torch.tensor([1.0, 2.0])).tolist(), EXPECTED["net([1, 2])"])
 
     def test_hostile_persistent_ids(self):
         import pickle

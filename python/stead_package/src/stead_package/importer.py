@@ -11,6 +11,7 @@ from typing import Any, Optional, Tuple
 from .errors import PackageError
 from .mangling import demangle, get_mangle_prefix, is_mangled
 from .module_source import ModuleSource, find_system_source, source_of_module
+from .names import is_missing
 
 
 class ObjNotFoundError(PackageError, LookupError):
@@ -102,7 +103,7 @@ class OrderedImporter(Importer):
             try:
                 module = importer.import_module(module_name)
             except ModuleNotFoundError as error:
-                if not _means(error, module_name):
+                if not is_missing(error, module_name):
                     raise
                 continue
             if _is_placeholder(module):
@@ -119,7 +120,7 @@ class OrderedImporter(Importer):
             try:
                 source = importer.find_source(module_name)
             except ModuleNotFoundError as error:
-                if not _means(error, module_name):
+                if not is_missing(error, module_name):
                     raise
                 continue
             if source.kind == "folder":
@@ -178,11 +179,6 @@ def _is_placeholder(module: types.ModuleType) -> bool:
     """A folder without `__init__.py` may hold nothing of what is looked for."""
     name = getattr(module, "__name__", "")
     return is_mangled(name) and getattr(module, "__file__", None) is None and not getattr(module, "_is_mock", False)
-
-
-def _means(error: ModuleNotFoundError, module_name: str) -> bool:
-    """Whether it is this module or a package around it that is missing, not one that it imports."""
-    return error.name is None or module_name == error.name or module_name.startswith(f"{error.name}.")
 
 
 def _advice(found_in: str) -> str:

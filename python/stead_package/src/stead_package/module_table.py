@@ -15,13 +15,17 @@ from .importlib_facade import facade
 from .mangling import demangle
 from .mock_module import MockedModule
 from .module_alias import make_visible, remove
-from .names import module_entry, parents
+from .names import is_missing, module_entry, parents
 
 if TYPE_CHECKING:
     from .contents import Contents
 
 PSEUDO_MODULES = ("stead_package_importer", "torch_package_importer")
 """Names under which packaged code imports the importer that it came from."""
+
+
+_MOVED = {"numpy._core": "numpy.core", "numpy.core": "numpy._core"}
+"""Externs that other versions of their library have under another name; pickles of numpy name them."""
 
 
 class ModuleTable:
@@ -201,9 +205,12 @@ class ModuleTable:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
+            if not is_missing(error, name):
                 raise
-            raise ModuleNotFoundError(self._contents.missing_extern(name), name=name) from error
+            moved = _imported_as_moved(name)
+            if moved is None:
+                raise ModuleNotFoundError(self._contents.missing_extern(name), name=name) from error
+            return moved
         if name in ("importlib", "importlib.resources"):
             if name not in self._facades:
                 self._facades[name] = facade(module, self)
@@ -212,6 +219,19 @@ class ModuleTable:
 
     def _missing(self, name: str) -> ModuleNotFoundError:
         return ModuleNotFoundError(self._contents.missing(name), name=name)
+
+
+def _imported_as_moved(name: str) -> Optional[types.ModuleType]:
+    root = ".".join(name.split(".")[:2])
+    if root not in _MOVED:
+        return None
+    other = _MOVED[root] + name[len(root) :]
+    try:
+        return importlib.import_module(other)
+    except ModuleNotFoundError as error:
+        if not is_missing(error, other):
+            raise
+        return None
 
 
 def _lines(contents: Any, name: str) -> Optional[str]:

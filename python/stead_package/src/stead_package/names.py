@@ -68,3 +68,8 @@ def parents(module: str) -> Tuple[str, ...]:
     """Enclosing packages, outermost first: `a.b.c` gives `a`, `a.b`."""
     parts = module.split(".")
     return tuple(".".join(parts[:i]) for i in range(1, len(parts)))
+
+
+def is_missing(error: ModuleNotFoundError, module: str) -> bool:
+    """Whether it is this module or a package around it that is missing, not one that it imports."""
+    return error.name is None or module == error.name or module.startswith(f"{error.name}.")

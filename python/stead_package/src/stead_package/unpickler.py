@@ -21,9 +21,6 @@ GETTER = "stead.getter"
 REDUCED = "stead.reduced"
 """Persistent id `(REDUCED, id, function, arguments...)`: what `__reduce_package__` said."""
 
-_MOVED = {"numpy._core": "numpy.core", "numpy.core": "numpy._core"}
-"""Modules that other versions of their library have under another name."""
-
 
 class PackageUnpickler(pickle.Unpickler):
     """Unpickles one file.
@@ -55,17 +52,7 @@ class PackageUnpickler(pickle.Unpickler):
 
     def find_class(self, module_name: str, name: str) -> Any:
         """The object of that name in a module of the package or one of its externs."""
-        try:
-            module = self._import(module_name)
-        except ModuleNotFoundError as error:
-            root = ".".join(module_name.split(".")[:2])
-            if root not in _MOVED:
-                raise
-            try:
-                module = self._import(_MOVED[root] + module_name[len(root) :])
-            except ModuleNotFoundError:
-                raise error from None
-        return attribute_of(module, name)
+        return attribute_of(self._import(module_name), name)
 
     def persistent_load(self, pid: Any) -> Any:
         """What pickle itself does not carry."""

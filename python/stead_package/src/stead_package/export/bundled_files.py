@@ -8,7 +8,7 @@ import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from ..errors import PackageError
 from ..names import check_entry_name
@@ -21,7 +21,8 @@ class BundledFiles:
     name: str
     version: str
     tags: Tuple[str, ...]
-    files: Dict[str, bytes]
+    files: Dict[str, Callable[[], bytes]]
+    """Each is read when it is asked for: some distributions are larger than memory."""
 
     def modules(self) -> Tuple[str, ...]:
         """Top-level modules and packages."""
@@ -52,8 +53,9 @@ def bundled_files(requirement: str) -> BundledFiles:
 
 
 def _of_wheel(path: Path) -> BundledFiles:
-    with zipfile.ZipFile(path) as wheel:
-        files = {info.filename: wheel.read(info) for info in wheel.infolist() if not info.is_dir()}
+    wheel = zipfile.ZipFile(path)
+    names = [info.filename for info in wheel.infolist() if not info.is_dir()]
+    files: Dict[str, Callable[[], bytes]] = {name: (lambda n=name: wheel.read(n)) for name in names}
     for name in files:
         check_entry_name(name, str(path))
         if ".data/" in name.partition("/")[0] + "/":
@@ -61,13 +63,14 @@ def _of_wheel(path: Path) -> BundledFiles:
     metadata = [name for name in files if name.endswith(".dist-info/METADATA") and name.count("/") == 1]
     if len(metadata) != 1:
         raise PackageError(f"bundle: {path.name} is not a wheel (no METADATA)")
-    headers = _headers(files[metadata[0]])
+    headers = _headers(files[metadata[0]]())
     wheel_file = metadata[0].replace("/METADATA", "/WHEEL")
-    return BundledFiles(headers["Name"], headers["Version"], _tags(files.get(wheel_file, b""), path.name), files)
+    tags = _tags(files[wheel_file]() if wheel_file in files else b"", path.name)
+    return BundledFiles(headers["Name"], headers["Version"], tags, files)
 
 
 def _of_distribution(distribution: Any, requirement: str) -> BundledFiles:
-    files: Dict[str, bytes] = {}
+    files: Dict[str, Callable[[], bytes]] = {}
     for file in distribution.files or []:
         name = file.as_posix()
         if name.startswith("..") or "__pycache__/" in name or name.endswith(".pyc"):
@@ -75,7 +78,7 @@ def _of_distribution(distribution: Any, requirement: str) -> BundledFiles:
         check_entry_name(name, requirement)
         if name.startswith("__editable__"):
             raise PackageError(f"bundle: {requirement} is installed in editable form; build a wheel of it")
-        files[name] = Path(str(distribution.locate_file(file))).read_bytes()
+        files[name] = Path(str(distribution.locate_file(file))).read_bytes
     if not files:
         raise PackageError(f"bundle: the installation of {requirement!r} does not list its files")
     wheel = distribution.read_text("WHEEL") or ""

@@ -271,8 +271,8 @@ class PackageExporter:
         for the rest of the package; the importer's `unpack_bundles` makes them importable."""
         found = bundled_files(requirement)
         folder = f"{DATA}bundles/{len(self._manifest.bundles)}"
-        for path, data in sorted(found.files.items()):
-            self._zip.write(f"{folder}/{path}", data)
+        for path in sorted(found.files):
+            self._zip.write(f"{folder}/{path}", found.files[path]())
         sha256 = digest((path, self._zip.digests[f"{folder}/{path}"][1]) for path in found.files)
         bundle = Bundle(found.name, found.version, found.tags, folder, sha256, found.modules())
         self._manifest.bundles.append(bundle)
