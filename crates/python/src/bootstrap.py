@@ -30,6 +30,7 @@ _CODES = {
 
 def load(name, source):
     """Executes a module and keeps it under its name."""
+    _called(name)
     known = sys.modules.get(name)
     if known is not None and _modules.get(name) is not known:
         raise ImportError(f"a module named {name} is imported already; choose another name", name=name)
@@ -49,6 +50,30 @@ def load(name, source):
             sys.modules[name] = known
         raise
     _modules[name] = module
+
+
+_name, _outputs = "", None
+
+
+def capture(fd):
+    """Has what is printed go to a pipe, by lines."""
+    global _outputs
+    streams = [
+        open(fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False) for _ in range(2)
+    ]
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams
+    _outputs = fd, streams
+
+
+def _called(name):
+    """What is printed from here on is of this name."""
+    global _name
+    if name != _name:
+        _name = name
+        fd, streams = _outputs
+        for stream in streams:
+            stream.flush()
+        os.write(fd, f"\x1f{name}\n".encode())
 
 
 class _Library(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -71,6 +96,7 @@ class _Library(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 def open_package(name, path, library):
     """Opens a package under a name, in place of one that was opened under it before."""
+    _called(name)
     if not _library:
         sys.meta_path.insert(0, _Library())
     _library.update(library)
@@ -80,6 +106,7 @@ def open_package(name, path, library):
 
 def find(package, module, name):
     """The global of a module of a package; without a package, of one that was loaded or that can be imported."""
+    _called(package or module)
     if package:
         opened = _packages.get(package)
         if opened is None:
@@ -208,8 +235,18 @@ def _install():
     def get_handler(number):
         return handlers.get(signal.Signals(number), signal.SIG_DFL) if os.getpid() == _pid else _get(number)
 
+    def refused(name, function):
+        def call(*args):
+            if os.getpid() == _pid:
+                # Nothing here would handle it, and the default of most signals ends the process.
+                raise RuntimeError(f"signal.{name} would send a signal to the whole server; use a timer of asyncio or threading")
+            return function(*args)
+        return call
+
     _set, _get = signal.signal, signal.getsignal
     signal.signal, signal.getsignal = set_handler, get_handler
+    for name in ("alarm", "setitimer", "raise_signal"):
+        setattr(signal, name, refused(name, getattr(signal, name)))
     import faulthandler
     # It would take the handlers of the whole process.
     faulthandler.enable = lambda *args, **keywords: None

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::{CallError, Value, Version, library};
+use crate::{CallError, OutputLine, Value, Version, library};
 
 /// Where an interpreter runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -140,6 +140,9 @@ pub trait Interpreter: Send {
     /// # Errors
     /// All of [`CallError`].
     fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError>;
+
+    /// The last lines that its code printed, so far as they have arrived. All of them are events of `tracing` too.
+    fn output(&self) -> Vec<OutputLine>;
 
     /// Whether a call would start at once.
     fn is_free(&self) -> bool;

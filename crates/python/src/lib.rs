@@ -29,6 +29,7 @@ mod interpreter;
 mod library;
 mod manager;
 mod options;
+mod output;
 mod search;
 mod tunables;
 mod value;
@@ -43,6 +44,7 @@ pub use manager::{
     AcquireError, Counts, InterpreterManager, Isolation, ManagerOptions, PackageSource, Session,
 };
 pub use options::StartOptions;
+pub use output::OutputLine;
 pub use search::{find_all, find_default};
 pub use tunables::{REEXEC_GUARD, Reexec, reexec_wanted};
 pub use value::{MAX_DEPTH, Value};

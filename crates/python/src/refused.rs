@@ -36,6 +36,10 @@ impl Interpreter for InProcess {
         match *self {}
     }
 
+    fn output(&self) -> Vec<crate::OutputLine> {
+        match *self {}
+    }
+
     fn is_free(&self) -> bool {
         match *self {}
     }

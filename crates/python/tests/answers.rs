@@ -223,6 +223,43 @@ fn exceptions_are_values() {
     });
 }
 
+/// What is printed is a line with a name, and nothing of it reaches the outputs of this process.
+#[test]
+fn prints_are_lines_with_a_name() {
+    on_every_worker("prints_are_lines_with_a_name", |python| {
+        let source = "
+import sys
+print('loading')
+def hello(x):
+    print('hello', x)
+    print('no end', end='', file=sys.stderr)
+";
+        for mut interpreter in both(python) {
+            for name in ["first", "second"] {
+                let module = ModuleSource { name: name.into(), source: source.into() };
+                interpreter.load(&module, Deadline::NEVER).unwrap();
+            }
+            let hello = Call::new("second", "hello", vec!["\u{fc}".into()]);
+            interpreter.call(hello, Deadline::NEVER).unwrap();
+            // The name of another call ends the last line.
+            interpreter.call(Call::new("math", "sqrt", vec![1.into()]), Deadline::NEVER).unwrap();
+            let expected = [
+                ("first", "loading"),
+                ("second", "loading"),
+                ("second", "hello \u{fc}"),
+                ("second", "no end"),
+            ];
+            // They come by a pipe.
+            while interpreter.output().len() < expected.len() {
+                std::thread::yield_now();
+            }
+            let found = interpreter.output().into_iter().map(|line| (line.of, line.text));
+            let expected = expected.map(|(of, text)| (of.to_owned(), text.to_owned()));
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
+    });
+}
+
 #[test]
 fn modules_that_fail_are_not_there() {
     on_every_worker("modules_that_fail_are_not_there", |python| {

@@ -158,6 +158,16 @@ def handlers():
     before = signal.signal(signal.SIGTERM, lambda *_: seen.append(1))
     faulthandler.enable()
     return [before == signal.SIG_DFL, callable(signal.getsignal(signal.SIGTERM))]
+
+def timers():
+    refused = 0
+    for send in (lambda: signal.alarm(1), lambda: signal.setitimer(signal.ITIMER_REAL, 1),
+                 lambda: signal.raise_signal(signal.SIGTERM)):
+        try:
+            send()
+        except RuntimeError:
+            refused += 1
+    return refused
 ";
 
 #[test]
@@ -179,6 +189,7 @@ fn code_that_ends_its_process_ends_nothing_else() {
         let before = signal_handler();
         assert_eq!(ask("handlers", vec![]), Ok(vec![true.into(), true.into()].into()));
         assert_eq!(signal_handler(), before, "those of this process stay");
+        assert_eq!(ask("timers", vec![]), Ok(3.into()));
         for (name, text) in [("exit", "exit(5)"), ("_exit", "exit(5)"), ("abort", "abort()")] {
             let mut dying = start(python);
             load(&mut dying, ENDS);

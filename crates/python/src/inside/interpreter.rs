@@ -11,7 +11,7 @@ use super::thread::Resident;
 use super::{buffer, self_test};
 use crate::{
     Call, CallError, Deadline, Exception, Installation, Interpreter, Mode, ModuleSource,
-    StartError, StartOptions, Value, Version,
+    OutputLine, StartError, StartOptions, Value, Version,
 };
 
 /// An interpreter inside this process. Dropped, it forgets what it loaded and waits for the next start with the same
@@ -119,6 +119,10 @@ impl Interpreter for InProcess {
 
     fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
         self.resident.run(deadline, move |at| run(at, &call))
+    }
+
+    fn output(&self) -> Vec<OutputLine> {
+        self.resident.python().map(|python| python.output.lines()).unwrap_or_default()
     }
 
     fn is_free(&self) -> bool {

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // thread states of Python
 
 use std::marker::PhantomData;
+use std::os::fd::{IntoRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,6 +14,7 @@ use super::namespace::Namespace;
 use super::runtime::Runtime;
 use super::thread::Message;
 use super::variables;
+use crate::output::Output;
 use crate::{Installation, StartError};
 
 /// A started Python. It lives as long as the process: neither the namespace nor what extension modules keep in it can
@@ -26,6 +28,8 @@ pub(super) struct Python {
     returned: Mutex<Vec<Returned>>,
     /// To the resident thread.
     wake: Sender<Message>,
+    /// What its code prints.
+    pub(super) output: Output,
 }
 
 // SAFETY: the interpreter's pointer is only used by functions that may be called from any thread, or under its lock.
@@ -60,11 +64,15 @@ impl Python {
         // SAFETY: the calling thread has just initialised Python and holds its lock.
         let (interpreter, state) =
             unsafe { ((api.PyInterpreterState_Get)(), (api.PyEval_SaveThread)()) };
+        let (reader, writer) = std::io::pipe().map_err(StartError::system("a pipe"))?;
+        let output = Output::of(reader).map_err(StartError::system("a thread for outputs"))?;
         let (runtime, returned) = (OnceLock::new(), Mutex::default());
-        let python: &'static Python =
-            Box::leak(Box::new(Python { namespace, api, interpreter, runtime, returned, wake }));
+        let python = Python { namespace, api, interpreter, runtime, returned, wake, output };
+        let python: &'static Python = Box::leak(Box::new(python));
         let mut main = ThreadState { python, state, is_main: true, of_thread: PhantomData };
-        let runtime = main.attach(Runtime::load)?;
+        // Python has this end as long as it lives.
+        let writer = OwnedFd::from(writer).into_raw_fd();
+        let runtime = main.attach(|at| Runtime::load(at, writer))?;
         debug_assert!(python.runtime.get().is_none());
         python.runtime.get_or_init(|| runtime);
         Ok((python, main))

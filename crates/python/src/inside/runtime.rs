@@ -1,5 +1,7 @@
 //! stead's own Python code inside an interpreter.
 
+use std::os::fd::RawFd;
+
 use super::buffer;
 use super::object::{self, Kept, Object};
 use super::python::Attached;
@@ -24,13 +26,19 @@ pub(super) struct Runtime {
 }
 
 impl Runtime {
-    /// Executes it on the thread that is Python's main thread: what imports `threading` first says which that is.
+    /// Executes it on the thread that is Python's main thread: what imports `threading` first says which that is. What
+    /// code prints goes to `output`, a descriptor.
     ///
     /// # Errors
     /// [`StartError::Bootstrap`].
-    pub(super) fn load(at: &Attached) -> Result<Runtime, StartError> {
+    pub(super) fn load(at: &Attached, output: RawFd) -> Result<Runtime, StartError> {
         let failed = |e: crate::Exception| StartError::Bootstrap(e.traceback);
         let globals = object::execute(at, c"_stead_runtime", c"<stead>", SOURCE).map_err(failed)?;
+        let capture = object::entry(&globals, c"capture");
+        let capture =
+            capture.ok_or_else(|| StartError::Bootstrap("capture is not there".into()))?;
+        let output = object::int(at, output.into()).map_err(failed)?;
+        capture.call(vec![output], None).map_err(failed)?;
         let find = |name| {
             let missing = || StartError::Bootstrap(format!("{name:?} is not there"));
             object::entry(&globals, name).map(Object::keep).ok_or_else(missing)

@@ -8,7 +8,7 @@ use super::process::Process;
 use super::segment::Builder;
 use crate::{
     Call, CallError, Deadline, Exception, Installation, Interpreter, Mode, ModuleSource,
-    PackageFile, StartError, StartOptions, Value, Version,
+    OutputLine, PackageFile, StartError, StartOptions, Value, Version,
 };
 
 pub use super::frame::WorkerLimits;
@@ -269,6 +269,10 @@ impl Interpreter for Worker {
         let (mut body, mut tensors) = (Vec::new(), Builder::default());
         write_call(&mut body, &mut tensors, &call)?;
         self.ask(Kind::Call, &body, &tensors, deadline)
+    }
+
+    fn output(&self) -> Vec<OutputLine> {
+        self.process.as_ref().map(Process::output).unwrap_or_default()
     }
 
     /// A process that is being replaced counts as free: the call waits for it.

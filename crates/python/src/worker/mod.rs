@@ -8,7 +8,6 @@
 mod codec;
 mod frame;
 mod interpreter;
-mod output;
 mod process;
 mod segment;
 

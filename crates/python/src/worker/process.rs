@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Sender};
 
-use super::output::Output;
+use crate::output::{Output, OutputLine};
 use crate::{Installation, StartError, StartOptions};
 
 /// The descriptors of a worker.
@@ -62,6 +62,11 @@ impl Process {
     /// Its number.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What it wrote last.
+    pub(super) fn output(&self) -> Vec<OutputLine> {
+        self.output.lines()
     }
 
     /// Ends it, and says how it ended and what it wrote last.

@@ -244,6 +244,7 @@ def _execute(kind, body, segment):
 
 def _serve():
     link = socket.socket(fileno=3)
+    capture(2)
     # Of children of the code, none is a worker.
     os.set_inheritable(3, False)
     _answer(link, _READY, b"")
