@@ -133,6 +133,31 @@ class TestTensors(PackageTestCase):
             with self.assertRaises(error, msg=str(pid)):
                 PackageImporter(buffer).load_pickle("a", "b.pkl")
 
+    def test_code_of_torchscript_is_passed_over(self):
+        """torch compresses it; elsewhere in an archive nothing may be compressed."""
+        for folder, error in [("r/.data/ts_code/code", None), ("r/code", ArchiveError)]:
+            buffer = io.BytesIO()
+            with zipfile.ZipFile(buffer, "w") as archive:
+                archive.writestr("r/.data/version", "6")
+                archive.writestr("r/.data/extern_modules", "")
+                archive.writestr("r/a/b.txt", "x")
+                archive.writestr(f"{folder}/linear.py", "def forward" * 100, zipfile.ZIP_DEFLATED)
+            if error is None:
+                importer = PackageImporter(buffer)
+                self.assertEqual(importer.load_text("a", "b.txt"), "x")
+                importer.verify()
+            else:
+                with self.assertRaisesRegex(error, "'r/code/linear.py' is compressed"):
+                    PackageImporter(buffer)
+
+    @unittest.skipUnless(HAS_TORCH, "torch is not installed")
+    def test_scriptobject_failure_message(self):
+        import pickle
+        import torch
+
+        with self.assertRaisesRegex(pickle.PicklingError, r"obj\['net'\].*TorchScript objects cannot be packaged"):
+            exported(lambda e: e.save_pickle("m", "m.pkl", {"net": torch.jit.script(torch.nn.Linear(1, 1))}))
+
     def test_files_outside_the_root_are_refused(self):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:

@@ -24,6 +24,9 @@ _ZIP64_EXTRA = 0x0001
 _ENCRYPTED = 0x0001
 _SIZES_FOLLOW = 0x0008
 _STORED = 0
+_TORCHSCRIPT = "/.data/ts_code/"
+"""Below this folder torch.package puts what TorchScript needs, some of it compressed. Nobody reads it here, so what is
+compressed there is left out instead of making the whole archive unreadable."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ def read_zip_entries(data: memoryview, where: str) -> Dict[str, ZipEntry]:
         header, name, extra, at = _central_header(data, at, end, where)
         is_folder = name.endswith("/")
         check_entry_name(name[:-1] if is_folder else name, where)
+        if header[4] != _STORED and _TORCHSCRIPT in f"/{name}":
+            continue
         entry, header_offset = _checked(data, header, name, extra, directory.offset, where)
         spans.append((header_offset, entry.offset + entry.size, name))
         if is_folder:

@@ -45,6 +45,8 @@ class ReducedObjects:
             pickle.PicklingError: the method returned something else than a tuple.
         """
         if id(obj) not in self._pids:
+            if type(obj).__module__.startswith("torch.jit"):
+                raise pickle.PicklingError("TorchScript objects cannot be packaged; save the module they were made of")
             value = obj.__reduce_package__(exporter)
             if not isinstance(value, tuple) or not value:
                 raise pickle.PicklingError(f"{type(obj).__name__}.__reduce_package__ must return (function, ...)")
