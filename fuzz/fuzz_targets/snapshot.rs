@@ -14,7 +14,10 @@ use stead_store::{DocumentType, Store, StoreOptions, verify};
 
 const SCHEMA: &str = "schema shop { document shop {
     field count type int { indexing: attribute }
-    field tags type array<string> { indexing: attribute }
+    field tags type array<string> {
+      indexing: attribute
+      attribute: paged
+    }
     field mixed type tensor<int8>(k{},x[2]) { indexing: attribute }
     field text type string { indexing: summary }
 } }";

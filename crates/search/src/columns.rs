@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use stead_expr::{Attribute, Cells, Labels, Numbers, Stored, TensorType, Value, map_cells};
-use stead_store::AttributeView;
+use stead_store::{AttributeView, StoreError};
 
 /// Some documents of a view by their numbers.
 #[derive(Debug, Clone)]
@@ -125,45 +125,77 @@ pub fn gather<'a>(
     kind: &TensorType,
     mut rows: impl Iterator<Item = Option<(Attribute<'a>, usize)>>,
 ) -> Option<Computed> {
-    if kind.is_double() {
-        let number = |place: Option<(Attribute<'a>, usize)>| match place? {
-            (Attribute::Numbers(numbers), row) => numbers.get(row),
-            _ => None,
-        };
-        return rows.map(number).collect::<Option<_>>().map(Computed::Numbers);
-    }
-    if !kind.is_dense() {
-        let mut computed = Computed::new(kind);
-        let is_whole = rows.all(|place| {
-            let found = place.and_then(|(attribute, row)| value(&attribute, kind, row));
-            found.is_some_and(|value| computed.push(&value))
-        });
-        return is_whole.then_some(computed);
-    }
-    let size = kind.block_size();
-    let mut all = Cells::with_room(kind.cell(), rows.size_hint().0 * size);
-    for place in rows {
-        let (Attribute::Dense { cells, stride }, row) = place? else { return None };
-        let behind = all.len();
-        if !all.splice(behind..behind, &cells.part(row * stride..row * stride + size)?) {
-            return None;
-        }
-    }
-    Stored::dense(kind.clone(), all).map(Computed::Tensors)
+    let mut gathered = Gathered::new(kind, rows.size_hint().0);
+    let is_whole = rows.all(|place| place.is_some_and(|(of, row)| gathered.push(&of, row)));
+    if is_whole { gathered.finish() } else { None }
 }
 
-/// The values of an attribute for documents of any blocks, copied; nothing if one of them is not there.
-#[must_use]
+/// Copies of values of a type.
+enum Gathered<'k> {
+    Numbers(Vec<f64>),
+    Dense(&'k TensorType, Cells<'static>),
+    Mixed(&'k TensorType, Computed),
+}
+
+impl Gathered<'_> {
+    fn new(kind: &TensorType, room: usize) -> Gathered<'_> {
+        match (kind.is_double(), kind.is_dense()) {
+            (true, _) => Gathered::Numbers(Vec::with_capacity(room)),
+            (_, true) => {
+                Gathered::Dense(kind, Cells::with_room(kind.cell(), room * kind.block_size()))
+            }
+            _ => Gathered::Mixed(kind, Computed::new(kind)),
+        }
+    }
+
+    /// Adds the value of a row of a column; false if it is not there.
+    fn push(&mut self, from: &Attribute<'_>, row: usize) -> bool {
+        match (self, from) {
+            (Gathered::Numbers(all), Attribute::Numbers(numbers)) => {
+                let number = numbers.get(row);
+                all.extend(number);
+                number.is_some()
+            }
+            (Gathered::Dense(kind, all), Attribute::Dense { cells, stride }) => {
+                let (size, behind) = (kind.block_size(), all.len());
+                let part = cells.part(row * stride..row * stride + size);
+                part.is_some_and(|part| all.splice(behind..behind, &part))
+            }
+            (Gathered::Mixed(kind, all), from) => {
+                value(from, kind, row).is_some_and(|value| all.push(&value))
+            }
+            _ => false,
+        }
+    }
+
+    fn finish(self) -> Option<Computed> {
+        match self {
+            Gathered::Numbers(numbers) => Some(Computed::Numbers(numbers)),
+            Gathered::Dense(kind, all) => Stored::dense(kind.clone(), all).map(Computed::Tensors),
+            Gathered::Mixed(_, computed) => Some(computed),
+        }
+    }
+}
+
+/// The values of an attribute for documents of any blocks, copied; nothing if one of them is not there. A column that lies on disk is in
+/// memory while its documents are copied.
+///
+/// # Errors
+/// When it cannot be read.
 pub fn gather_documents(
     attribute: AttributeView<'_>,
     kind: &TensorType,
     documents: impl Iterator<Item = u32>,
-) -> Option<Computed> {
-    let place = |lid: u32| {
-        let (column, row) = attribute.at(lid)?;
-        Some((column.attribute()?, row))
-    };
-    gather(kind, documents.map(place))
+) -> Result<Option<Computed>, StoreError> {
+    let mut gathered = Gathered::new(kind, documents.size_hint().0);
+    let mut values = attribute.cursor();
+    for lid in documents {
+        let place = values.at(lid)?.and_then(|(column, row)| Some((column.attribute()?, row)));
+        if !place.is_some_and(|(of, row)| gathered.push(&of, row)) {
+            return Ok(None);
+        }
+    }
+    Ok(gathered.finish())
 }
 
 /// The value of a document.

@@ -150,9 +150,10 @@ mod tests {
         for name in ["euclidean", "angular", "dotproduct", "prenormalized-angular", "hamming"] {
             let metric = Metric::of_name(Some(name)).unwrap();
             for (field, expected) in &rows {
-                let (column, _) = documents.view().attribute(field).unwrap().at(0).unwrap();
+                let values = documents.view().attribute(field).unwrap();
+                let column = values.column(0).unwrap().unwrap();
                 let mut found = vec![7.0];
-                Vectors::new(column, metric, &query).unwrap().distances(0..3, &mut found);
+                Vectors::new(&column, metric, &query).unwrap().distances(0..3, &mut found);
                 assert_eq!(found.remove(0), 7.0);
                 for (found, vectors) in found.iter().zip(expected) {
                     let distances = vectors.iter().map(|v| metric.distance(&query, v));

@@ -26,10 +26,13 @@ const SCHEMA: &str = "schema item {
     }
     field tag type string {
       indexing: attribute | summary
-      attribute: fast-search
+      attribute { fast-search paged }
     }
     field text type string { indexing: summary }
-    field vector type tensor<float>(x[4]) { indexing: attribute | summary }
+    field vector type tensor<float>(x[4]) {
+      indexing: attribute | summary
+      attribute: paged
+    }
   }
   rank-profile near {
     inputs { query(user) tensor<float>(x[4]) }
@@ -88,7 +91,9 @@ impl World {
         let snapshots =
             SnapshotOptions { log_bytes: u64::MAX, operations: u64::MAX, pack_bytes: 4 << 10 };
         let clock: Arc<dyn Clock> = self.clock.clone();
-        let options = StoreOptions { log, snapshots, clock, ..StoreOptions::default() };
+        // Room for one of the columns on disk, so that each pushes the other out.
+        let page_bytes = 2500;
+        let options = StoreOptions { log, snapshots, clock, page_bytes, ..StoreOptions::default() };
         let (io, rng) = (Arc::new(self.io.clone()), Arc::new(SeededRng::new(7)));
         Store::open(io, rng, vec![self.kind.clone()], options).unwrap()
     }

@@ -30,7 +30,10 @@ const SCHEMA: &str = "schema item {
   document item {
     field n type long { indexing: attribute | summary }
     field text type string { indexing: summary }
-    field vector type tensor<float>(x[8]) { indexing: attribute | summary }
+    field vector type tensor<float>(x[8]) {
+      indexing: attribute | summary
+      attribute: paged
+    }
   }
 }";
 

@@ -95,6 +95,16 @@ pub enum StoreError {
         /// What is wrong there.
         reason: String,
     },
+    /// The values of a field of many documents, which lie on disk, are not as they were written, or cannot be read.
+    #[error("document type {document}: field {field}: {error}")]
+    Column {
+        /// The type of the documents.
+        document: String,
+        /// The attribute.
+        field: String,
+        /// What is wrong.
+        error: Box<StoreError>,
+    },
     /// Records that are in no snapshot and no longer in the log.
     #[error("records {from} to {to} of the log are missing: no snapshot that can be read has them")]
     Gap {
@@ -112,4 +122,16 @@ pub enum StoreError {
     /// The store is being closed.
     #[error("the store is closed")]
     Closed,
+}
+
+impl StoreError {
+    /// Whether a file of a snapshot is not as it was written.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            StoreError::Damaged { .. } => true,
+            StoreError::Column { error, .. } => error.is_damage(),
+            _ => false,
+        }
+    }
 }

@@ -185,6 +185,8 @@ pub struct AttributeColumn {
     pub metric: Option<String>,
     /// What `fast-search` of its field says.
     pub index: Option<Indexed>,
+    /// Whether its values lie on disk once a snapshot has them.
+    pub is_paged: bool,
     /// Where its values are, if it is imported.
     pub import: Option<Import>,
 }
@@ -282,8 +284,18 @@ impl DocumentType {
                 let field = import.field.clone();
                 Import { reference, parent, field }
             });
-            let (metric, index) = (None, None);
-            attributes.push(AttributeColumn { name, field, path, kind, metric, index, import });
+            // Those of parents lie where the parents say.
+            let (metric, index, is_paged) = (None, None, false);
+            attributes.push(AttributeColumn {
+                name,
+                field,
+                path,
+                kind,
+                metric,
+                index,
+                is_paged,
+                import,
+            });
         }
         let structs = schema.document.structs.iter().chain(&schema.structs);
         let structs = structs.map(|s| {
@@ -378,6 +390,11 @@ impl DocumentType {
         &self.inner.attributes
     }
 
+    /// Whether the values of any attribute may lie on disk.
+    pub(crate) fn has_paged(&self) -> bool {
+        self.inner.attributes.iter().any(|attribute| attribute.is_paged)
+    }
+
     /// An empty column for an attribute; nothing if its values have none here.
     pub(crate) fn new_column(&self, attribute: &AttributeColumn) -> Option<Column> {
         match self.inner.imports && attribute.import.is_some() {
@@ -406,7 +423,17 @@ fn attributes_of(
             let (path, kind, import) = (Vec::new(), kind.clone(), None);
             let (metric, index) =
                 (field.attribute.distance_metric.clone(), Indexed::of(field, &kind));
-            attributes.push(AttributeColumn { name, field: at, path, kind, metric, index, import });
+            let (field, is_paged) = (at, field.attribute.paged);
+            attributes.push(AttributeColumn {
+                name,
+                field,
+                path,
+                kind,
+                metric,
+                index,
+                is_paged,
+                import,
+            });
         };
         add(name.to_owned());
         if *field.kind.element() == FieldType::Position {
@@ -436,7 +463,17 @@ fn parts(
             let kind = DataType::Array(Box::new(inner.clone()));
             let (name, path) = (name.clone(), path.clone());
             let (metric, index, import) = (None, Indexed::of(part, &kind), None);
-            attributes.push(AttributeColumn { name, field: at, path, kind, metric, index, import });
+            let (field, is_paged) = (at, part.attribute.paged);
+            attributes.push(AttributeColumn {
+                name,
+                field,
+                path,
+                kind,
+                metric,
+                index,
+                is_paged,
+                import,
+            });
         }
         parts(part, &inner, at, schema, &name, path, attributes);
         path.pop();

@@ -48,7 +48,7 @@ fn kind() -> DocumentType {
 
 /// The column of an attribute in the first block, which is the only one.
 fn column<'d>(documents: &'d Documents, name: &str) -> Option<&'d Column> {
-    documents.view().attribute(name)?.column(0)
+    documents.view().attribute(name)?.column(0).unwrap()?.in_block()
 }
 
 fn attribute<'d>(documents: &'d Documents, name: &str) -> Option<Attribute<'d>> {

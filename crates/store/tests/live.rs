@@ -58,8 +58,8 @@ fn expected(fields: &Fields) -> Vec<String> {
 fn columns(view: &View, lid: u32) -> Vec<String> {
     let attributes = view.kind().attributes().iter().filter_map(|a| view.attribute(&a.name));
     let of = |attribute: stead_store::AttributeView<'_>| {
-        let (column, row) = attribute.at(lid).unwrap();
-        stored(column, row)
+        let (column, row) = attribute.at(lid).unwrap().unwrap();
+        stored(&column, row)
     };
     attributes.map(of).collect()
 }
@@ -99,8 +99,9 @@ fn check_indexes(view: &View) -> usize {
     let mut unknown = 0;
     for block in view.blocks() {
         for number in 0..view.kind().attributes().len() {
-            let Some(index) = block.index(number) else { continue };
-            let (postings, column) = (index.postings, block.column(number).unwrap());
+            let Some(index) = block.index(number, &block.hold()).unwrap() else { continue };
+            let (postings, column) = (index.postings, block.column(number).unwrap().unwrap());
+            let column = &*column;
             unknown += index.changed.count();
             let mut told = vec![BTreeSet::new(); block.rows()];
             for key in 0..postings.len() {
@@ -239,9 +240,10 @@ fn readers_see_prefixes_of_what_was_written() {
                     while !done.load(Ordering::Acquire) || last < 1500 {
                         let view = reader.view();
                         let counts = view.attribute("count").unwrap();
-                        let number = |lid: u32| match counts.at(lid).unwrap() {
-                            (Column::Numbers(numbers), row) => numbers.integer(row).unwrap(),
-                            _ => panic!(),
+                        let number = |lid: u32| {
+                            let (column, row) = counts.at(lid).unwrap().unwrap();
+                            let Column::Numbers(numbers) = &*column else { panic!() };
+                            numbers.integer(row).unwrap()
                         };
                         let at = view.find("at").map_or(0, number);
                         let others =

@@ -4,6 +4,7 @@
 
 mod harness;
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ fn options() -> StoreOptions {
     let log =
         LogOptions { segment_bytes: 64 << 10, max_record_bytes: 32 << 10, ..LogOptions::default() };
     let never = SnapshotOptions { log_bytes: u64::MAX, operations: u64::MAX, pack_bytes: 32 << 10 };
-    StoreOptions { log, snapshots: never, ..StoreOptions::default() }
+    // Room for a page of vectors and some others.
+    StoreOptions { log, snapshots: never, page_bytes: 200 << 10, ..StoreOptions::default() }
 }
 
 fn open_with(io: &SimIo, kind: DocumentType) -> Result<Store, StoreError> {
@@ -169,6 +171,7 @@ fn damage_is_told_and_never_served() {
     let ends = |ending: &str| files.iter().filter(|(name, _)| name.ends_with(ending)).count();
     assert_eq!(ends(".snapshot"), 2);
     let (mut fallen_back, mut refused, mut unread) = (0, 0, 0);
+    let mut fields = BTreeMap::new();
     for (name, whole) in files.iter().filter(|(name, _)| !name.ends_with(".log")) {
         for round in 0..12 {
             let io = SimIo::new(round);
@@ -193,8 +196,13 @@ fn damage_is_told_and_never_served() {
             assert_eq!(view.len(), model.len());
             for lid in view.lids() {
                 match view.read(lid, |_| true) {
-                    Ok(fields) => assert_eq!(fields.as_ref(), model.get(view.id(lid).unwrap())),
+                    Ok(found) => assert_eq!(found.as_ref(), model.get(view.id(lid).unwrap())),
                     Err(StoreError::Damaged { file, .. }) => assert_eq!(&file, name),
+                    Err(StoreError::Column { document, field, error }) => {
+                        let StoreError::Damaged { file, .. } = *error else { panic!("{error}") };
+                        assert_eq!((document.as_str(), &file), ("shop", name));
+                        *fields.entry(field).or_insert(0) += 1;
+                    }
                     Err(other) => panic!("{other}"),
                 }
             }
@@ -210,6 +218,11 @@ fn damage_is_told_and_never_served() {
         }
     }
     assert!(fallen_back > 10 && refused > 3 && unread > 3, "{fallen_back} {refused} {unread}");
+    // Of columns that lie on disk, the field is told.
+    assert!(
+        fields.keys().all(|field| ["words", "sold", "dense", "mixed"].contains(&field.as_str()))
+    );
+    assert!(fields.contains_key("dense"), "{fields:?}");
 }
 
 #[test]

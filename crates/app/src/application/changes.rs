@@ -118,6 +118,22 @@ impl Collector<'_> {
         }
     }
 
+    /// Attributes that are read from disk no longer may need more memory than there is.
+    fn unpaged(&mut self, document: &str, old: &Field, new: &Field) {
+        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+        paged(old, "", &mut before);
+        paged(new, "", &mut after);
+        for (name, _) in before.iter().filter(|(_, is_paged)| **is_paged) {
+            if after.get(name) == Some(&false) {
+                let message = format!(
+                    "Document type '{document}': attribute '{name}' has setting 'paged' removed. This may cause \
+                     content nodes to run out of memory as the entire attribute is loaded into memory"
+                );
+                self.loses("paged-setting-removal", message);
+            }
+        }
+    }
+
     fn schema(&mut self, cluster: &str, old: &Schema, new: &Schema) {
         let document = &old.document.name.value;
         for field in old.all_fields() {
@@ -139,6 +155,7 @@ impl Collector<'_> {
                 }
                 continue;
             }
+            self.unpaged(document, field, next);
             let aspects = aspects(field, next);
             if !aspects.is_empty() {
                 let aspects = aspects.join(", ");
@@ -152,6 +169,16 @@ impl Collector<'_> {
             let name = &field.name.value;
             self.changes.live.push(format!("Document type '{document}': Field '{name}' added"));
         }
+    }
+}
+
+/// The attributes of a field and its parts, and whether they lie on disk.
+fn paged(field: &Field, around: &str, found: &mut BTreeMap<String, bool>) {
+    let name = format!("{around}{}", field.name.value);
+    // Struct fields stand in the schema, which nests them as deep as it may be nested itself.
+    field.struct_fields.iter().for_each(|part| paged(part, &format!("{name}."), found));
+    if field.is_attribute() {
+        found.insert(name, field.attribute.paged);
     }
 }
 
@@ -304,6 +331,54 @@ mod tests {
             how.contains("\nTo allow this add <allow until='yyyy-mm-dd'>field-type-change</allow>"),
             "{how}"
         );
+    }
+
+    #[test]
+    fn attributes_on_disk_are_not_brought_to_memory_by_accident() {
+        let music = content("<document type='music' mode='index'/>");
+        let map = |paged: &str| {
+            format!(
+                "{FIELDS} field stock type map<string,int> {{ struct-field value {{ indexing: attribute\n {paged} }} }}"
+            )
+        };
+        let year = |paged: &str| format!("field year type int {{ indexing: attribute\n {paged} }}");
+        let message = |name: &str| {
+            format!(
+                "Document type 'music': attribute '{name}' has setting 'paged' removed. This may cause content nodes \
+                 to run out of memory as the entire attribute is loaded into memory"
+            )
+        };
+        let paged = "attribute: paged";
+        for (label, before, after, name) in [
+            ("a field", year(paged), year(""), Some("year")),
+            (
+                "other settings",
+                year("attribute: paged"),
+                year("attribute: fast-search"),
+                Some("year"),
+            ),
+            ("a part of one", map(paged), map(""), Some("stock.value")),
+            ("it is added", year(""), year(paged), None),
+            ("it stays", year(paged), year("attribute { paged fast-search }"), None),
+            (
+                "no attribute",
+                year(paged),
+                "field year type int { indexing: summary }".to_owned(),
+                None,
+            ),
+            ("the field goes", map(paged), FIELDS.to_owned(), None),
+        ] {
+            let before = application(&music, &before, "");
+            let id = "paged-setting-removal";
+            let allow = format!("<allow until='2026-01-31'>{id}</allow>");
+            for (overrides, refused) in [("", name.map(message)), (&allow, None)] {
+                let after = application(&music, &after, overrides);
+                let changes = Changes::between(&before, &after, "2026-01-31");
+                let found = changes.refused.get(id).cloned().unwrap_or_default();
+                assert_eq!(found, Vec::from_iter(refused), "{label}");
+                assert_eq!(changes.refeed, [], "{label}");
+            }
+        }
     }
 
     #[test]

@@ -181,8 +181,8 @@ impl Deployed {
         cores: &dyn Parallel,
     ) -> Result<SearchResult, SearchError> {
         let stored = |id: &str, field: &str| {
-            let kind = id.split(':').nth(2)?;
-            field_value(&self.view(kind)?, id, field)
+            let view = id.split(':').nth(2).and_then(|kind| self.view(kind));
+            view.map_or(Ok(None), |view| field_value(&view, id, field))
         };
         let plans = |schema: &str, profile: &str| self.rank_plan(schema, profile);
         let kinds = self.kinds().filter_map(|(kind, cluster)| {

@@ -9,8 +9,8 @@ use stead_app::application::Application;
 use stead_app::package::Report;
 use stead_log::{Clock, DiskIo, LogError, SystemClock, SystemRng};
 use stead_store::{
-    DocumentType, Expired, NoEmbedder, Operation, Outcome, Reader, RoomOptions, Scripts, Selection,
-    SnapshotStats, Store, StoreError, StoreOptions,
+    DocumentType, Expired, NoEmbedder, Operation, Outcome, PageStats, Reader, RoomOptions, Scripts,
+    Selection, SnapshotStats, Store, StoreError, StoreOptions,
 };
 
 use super::upload::failed;
@@ -170,14 +170,17 @@ impl Documents {
         self.with_store(|store| Ok(readers(store)))
     }
 
-    /// What there is to tell of snapshots, and how many operations are not yet done; nothing while an application is being activated.
-    pub(super) fn stats(&self) -> (SnapshotStats, usize) {
+    /// What there is to tell of snapshots and of columns on disk, and how many operations are not yet done; nothing while an application
+    /// is being activated.
+    pub(super) fn stats(&self) -> (SnapshotStats, PageStats, usize) {
         let store = match self.store.try_read() {
             Ok(store) => store,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Default::default(),
         };
-        let stats = |store: &Store| (store.snapshot_stats(), store.operations_in_flight());
+        let stats = |store: &Store| {
+            (store.snapshot_stats(), store.page_stats(), store.operations_in_flight())
+        };
         store.as_ref().map(stats).unwrap_or_default()
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stead_search::result::SearchResult;
-use stead_store::{Outcome, SnapshotStats};
+use stead_store::{Outcome, PageStats, SnapshotStats};
 
 use super::Deployments;
 use crate::Error;
@@ -17,6 +17,8 @@ pub struct DocumentMetrics {
     pub kinds: Vec<KindMetrics>,
     /// What there is to tell of snapshots; nothing of documents in memory.
     pub snapshots: SnapshotStats,
+    /// What there is to tell of the columns of `paged` attributes that lie on disk; nothing of documents in memory.
+    pub pages: PageStats,
     /// Operations that are not yet done.
     pub pending: u64,
     /// What requests came to since the process began.
@@ -32,7 +34,7 @@ pub struct KindMetrics {
     pub cluster: String,
     /// How many there are.
     pub documents: u64,
-    /// Bytes of them in memory.
+    /// Bytes of them in memory, without what was read of columns that lie on disk.
     pub bytes: u64,
 }
 
@@ -43,7 +45,7 @@ impl Deployments {
         &self.meters
     }
 
-    /// The documents now, and what came to them. While an application is being activated nothing is told of snapshots.
+    /// The documents now, and what came to them. While an application is being activated nothing is told of files.
     #[must_use]
     pub fn metrics(&self) -> DocumentMetrics {
         let active = self.active();
@@ -59,8 +61,9 @@ impl Deployments {
             })
         });
         let kinds = kinds.collect();
-        let (snapshots, pending) = self.documents.stats();
-        DocumentMetrics { kinds, snapshots, pending: pending as u64, all: Some(self.meters.all()) }
+        let (snapshots, pages, pending) = self.documents.stats();
+        let (pending, all) = (pending as u64, Some(self.meters.all()));
+        DocumentMetrics { kinds, snapshots, pages, pending, all }
     }
 
     /// Counts a search.

@@ -87,7 +87,7 @@ impl Timed {
             found.ok_or_else(|| RankError::Query(format!("no profile {name}")))
         };
         let view = self.collection.view();
-        let stored = |_: &str, _: &str| None;
+        let stored = |_: &str, _: &str| Ok(None);
         let searcher =
             Searcher { schema, view: &view, cluster: "c", stored: &stored, plans: &plans };
         let (mut times, mut total) = (Vec::new(), 0);

@@ -71,11 +71,11 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     };
     Ok(Feature::documents(move |cx| {
         let column = cx.column(&name)?;
-        Ok(cx.numbers(|document| match column.at(document) {
+        cx.numbers_of(column, |place| match place {
             Some((Column::Many(many), row)) => of_many(many, row, &key, wanted),
             Some((single, row)) => of_single(single, row, &key, wanted),
             None => f64::NAN,
-        }))
+        })
     }))
 }
 

@@ -27,26 +27,26 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     Ok(Feature::documents(move |cx| {
         let written = cx.query.query.text(&format!("dotProduct.{vector}"));
         let written = written.or_else(|| cx.query.query.text(&vector)).unwrap_or_default();
-        let keys = cx.elements(&keys)?;
-        let values = values.as_ref().map(|name| cx.elements(name)).transpose()?;
+        let mut keys = cx.elements(&keys)?;
+        let mut values = values.as_ref().map(|name| cx.elements(name)).transpose()?;
         if is_array {
             let vector = positions(&written)?;
-            return Ok(cx.numbers(|document| {
-                let Some((numbers, places)) = keys.at(document) else { return 0.0 };
+            return cx.try_numbers(|document| {
+                let Some((numbers, places)) = keys.at(document)? else { return Ok(0.0) };
                 let product = |(at, place): (usize, usize)| {
                     let number = numbers.elements().number(place).unwrap_or(0.0);
                     vector.get(&at).map_or(0.0, |weight| weight * number)
                 };
-                places.enumerate().map(product).sum()
-            }));
+                Ok(places.enumerate().map(product).sum())
+            });
         }
         let vector: HashMap<String, f64> = match written.is_empty() {
             true => HashMap::new(),
             false => text::weights(&written)?.into_iter().collect(),
         };
-        Ok(cx.numbers(|document| {
-            let Some((keys, places)) = keys.at(document) else { return 0.0 };
-            let values = values.as_ref().and_then(|values| values.at(document));
+        cx.try_numbers(|document| {
+            let Some((keys, places)) = keys.at(document)? else { return Ok(0.0) };
+            let values = values.as_mut().map_or(Ok(None), |values| values.at(document))?;
             let product = |(at, place): (usize, usize)| {
                 let label = keys.elements().label(place).unwrap_or_default();
                 let number = match &values {
@@ -55,8 +55,8 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
                 };
                 vector.get(&label).map_or(0.0, |weight| weight * number.unwrap_or(0.0))
             };
-            places.enumerate().map(product).sum()
-        }))
+            Ok(places.enumerate().map(product).sum())
+        })
     }))
 }
 

@@ -33,7 +33,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         let label = kind.mapped().position(|d| *d.name == *call.argument(1)).unwrap_or(0);
         return Ok(Feature::documents(move |cx| {
             let column = cx.column(&name)?;
-            cx.tensors(&kind, |document| with_places(column.at(document), &kind, label))
+            cx.tensors_of(&kind, column, |place| with_places(place, &kind, label))
         }));
     }
     match source {
@@ -41,7 +41,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
             check(call, &name, is_weighted)?;
             Ok(Feature::documents(move |cx| {
                 let column = cx.column(&name)?;
-                cx.tensors(&kind, |document| one(column.at(document), &kind))
+                cx.tensors_of(&kind, column, |place| one(place, &kind))
             }))
         }
         Source::Query(name) => Ok(Feature::query(move |cx| {

@@ -1,6 +1,8 @@
 //! `matches`, `rawScore` and `itemRawScore`: what of a query a document has
 //! (Vespa, documentation, `reference/ranking/rank-features.html`).
 
+use stead_store::StoreError;
+
 use super::{Call, Feature, Note, default};
 use crate::matching::Matcher;
 use crate::query::{Sum, Test};
@@ -21,11 +23,16 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     };
     let is_score = call.name.name != "matches";
     let feature = Feature::documents(move |cx| {
-        Ok(cx.numbers(|document| match cx.query.matcher {
-            Some(matcher) if is_score => about.score(matcher, document),
-            Some(matcher) => f64::from(u8::from(about.is_matched(matcher, document))),
-            None => 0.0,
-        }))
+        cx.try_numbers(|document| {
+            let found = match cx.query.matcher {
+                Some(matcher) if is_score => about.score(matcher, document),
+                Some(matcher) => {
+                    about.is_matched(matcher, document).map(|is| f64::from(u8::from(is)))
+                }
+                None => Ok(0.0),
+            };
+            found.map_err(|error| error.to_string())
+        })
     });
     let note = usual.note.map(|note| Note { text: note.text, without_neighbors: false });
     Ok(Feature { note, ..feature })
@@ -37,21 +44,24 @@ impl About {
             && (self.label.is_none() || self.label.as_deref() == label)
     }
 
-    fn is_matched(&self, matcher: &Matcher<'_>, document: u32) -> bool {
+    fn is_matched(&self, matcher: &Matcher<'_>, document: u32) -> Result<bool, StoreError> {
         let tree = matcher.tree();
         let (segment, row) = matcher.split(document);
         let terms = tree.terms.iter().enumerate();
-        let mut terms =
-            terms.filter(|(_, t)| self.concerns(&t.attribute, t.style.label.as_deref()));
+        let terms = terms.filter(|(_, t)| self.concerns(&t.attribute, t.style.label.as_deref()));
         let neighbors = tree.neighbors.iter().enumerate();
         let mut neighbors =
             neighbors.filter(|(_, n)| self.concerns(&n.attribute, n.label.as_deref()));
-        terms.any(|(at, _)| matcher.term(at, segment, row).is_some())
-            || neighbors.any(|(at, _)| matcher.distance(at, segment, row).is_some())
+        for (at, _) in terms {
+            if matcher.term(at, segment, row)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(neighbors.any(|(at, _)| matcher.distance(at, segment, row).is_some()))
     }
 
     /// The sum of the scores that operators give: sums of products, and how close vectors are.
-    fn score(&self, matcher: &Matcher<'_>, document: u32) -> f64 {
+    fn score(&self, matcher: &Matcher<'_>, document: u32) -> Result<f64, StoreError> {
         let tree = matcher.tree();
         let (segment, row) = matcher.split(document);
         let mut sum = 0.0;
@@ -59,7 +69,7 @@ impl About {
             let gives_score =
                 matches!(&term.test, Test::Weighted(weighted) if weighted.sum != Sum::Any);
             if gives_score && self.concerns(&term.attribute, term.style.label.as_deref()) {
-                sum += matcher.term(at, segment, row).unwrap_or(0.0);
+                sum += matcher.term(at, segment, row)?.unwrap_or(0.0);
             }
         }
         for (at, neighbor) in tree.neighbors.iter().enumerate() {
@@ -67,6 +77,6 @@ impl About {
                 sum += matcher.closeness(at, segment, row).unwrap_or(0.0);
             }
         }
-        sum
+        Ok(sum)
     }
 }

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use stead_app::application::rank::FeatureName;
 use stead_expr::{Attribute, TensorType, Value};
-use stead_store::{AttributeView, Column, DataType, DocumentType, ManyColumn, View};
+use stead_store::{AttributeView, Column, Cursor, DataType, DocumentType, ManyColumn, View};
 
 use crate::columns::{Computed, Rows};
 use crate::matching::Matcher;
@@ -153,18 +153,18 @@ impl Call<'_> {
     }
 }
 
-/// The elements of an attribute of several values.
+/// The elements of an attribute of several values, for documents one after the other.
 struct ElementsOf<'c> {
-    values: AttributeView<'c>,
+    values: Cursor<'c>,
 }
 
-impl<'c> ElementsOf<'c> {
+impl ElementsOf<'_> {
     /// The column that has the elements of a document, and their places there.
-    fn at(&self, document: u32) -> Option<(&'c ManyColumn, Range<usize>)> {
-        match self.values.at(document)? {
-            (Column::Many(many), row) => Some((many, many.places(row))),
+    fn at(&mut self, document: u32) -> Result<Option<(&ManyColumn, Range<usize>)>, String> {
+        Ok(match self.values.at(document).map_err(|e| e.to_string())? {
+            Some((Column::Many(many), row)) => Some((many, many.places(row))),
             _ => None,
-        }
+        })
     }
 }
 
@@ -179,7 +179,9 @@ impl<'c> DocumentContext<'c> {
     fn elements(&self, name: &str) -> Result<ElementsOf<'c>, String> {
         let values = self.column(name)?;
         match values.about().kind {
-            DataType::Array(_) | DataType::WeightedSet(_) => Ok(ElementsOf { values }),
+            DataType::Array(_) | DataType::WeightedSet(_) => {
+                Ok(ElementsOf { values: values.cursor() })
+            }
             _ => Err(format!("attribute {name} has no elements")),
         }
     }
@@ -189,11 +191,40 @@ impl<'c> DocumentContext<'c> {
         Computed::Numbers(self.rows.iter().map(number).collect())
     }
 
+    /// The same of what may fail.
+    fn try_numbers(
+        &self,
+        number: impl FnMut(u32) -> Result<f64, String>,
+    ) -> Result<Computed, String> {
+        self.rows.iter().map(number).collect::<Result<_, _>>().map(Computed::Numbers)
+    }
+
+    /// A number for each document, by the column that has its value and the row in it.
+    fn numbers_of(
+        &self,
+        values: AttributeView<'_>,
+        number: impl Fn(Option<(&Column, usize)>) -> f64,
+    ) -> Result<Computed, String> {
+        let mut values = values.cursor();
+        self.try_numbers(|document| Ok(number(values.at(document).map_err(|e| e.to_string())?)))
+    }
+
+    /// A tensor for each document, by the column that has its value and the row in it.
+    fn tensors_of(
+        &self,
+        kind: &TensorType,
+        values: AttributeView<'_>,
+        tensor: impl Fn(Option<(&Column, usize)>) -> Result<Value, String>,
+    ) -> Result<Computed, String> {
+        let mut values = values.cursor();
+        self.tensors(kind, |document| tensor(values.at(document).map_err(|e| e.to_string())?))
+    }
+
     /// A tensor for each document.
     fn tensors(
         &self,
         kind: &TensorType,
-        tensor: impl Fn(u32) -> Result<Value, String>,
+        mut tensor: impl FnMut(u32) -> Result<Value, String>,
     ) -> Result<Computed, String> {
         let mut computed = Computed::new(kind);
         for document in self.rows.iter() {

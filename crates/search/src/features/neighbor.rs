@@ -2,7 +2,7 @@
 //! (Vespa, documentation, `reference/schemas/schemas.html#distance-metric`). Every document is compared, none approximately.
 
 use stead_expr::{Attribute, Cells, Labels, TensorType, Value, parse_type};
-use stead_store::{AttributeColumn, AttributeView, DataType};
+use stead_store::{AttributeColumn, AttributeView, Column, DataType};
 
 use super::{Call, DocumentContext, Feature, Note, default};
 use crate::columns::{Computed, value};
@@ -82,15 +82,15 @@ fn nearest(
     let DataType::Tensor(of) = &column.kind else { return Err("vectors are tensors".to_owned()) };
     let vector = query_vector(cx, query, of)?;
     let vectors = cx.column(&column.name)?;
-    let best = |document: u32| {
-        let (column, row) = vectors.at(document)?;
+    let best = |place: Option<(&Column, usize)>| {
+        let (column, row) = place?;
         best(&column.attribute()?, of, row, &vector, metric)
     };
     match wanted {
         Wanted::Distance => distances(cx, vectors, metric, &vector, f64::MAX, |d| d),
         Wanted::Closeness => distances(cx, vectors, metric, &vector, 0.0, |d| metric.closeness(d)),
-        Wanted::Label => cx.tensors(kind, |row| {
-            let Some((_, labels)) = best(row).filter(|_| kind.mapped_count() > 0) else {
+        Wanted::Label => cx.tensors_of(kind, vectors, |place| {
+            let Some((_, labels)) = best(place).filter(|_| kind.mapped_count() > 0) else {
                 return empty(kind);
             };
             let cells = Cells::from_numbers(kind.cell(), &[1.0]);
@@ -111,11 +111,11 @@ fn distances(
     let documents: Vec<u32> = cx.rows.iter().collect();
     let mut found = Vec::with_capacity(documents.len());
     // Documents that lie behind each other in a block are compared together.
-    let view = vectors.view();
+    let (view, mut columns) = (vectors.view(), vectors.cursor());
     let lie_together =
         |a: &u32, b: &u32| a.checked_add(1) == Some(*b) && view.split(*a).0 == view.split(*b).0;
     for run in documents.chunk_by(lie_together) {
-        let column = vectors.at(run[0]);
+        let column = columns.at(run[0]).map_err(|e| e.to_string())?;
         let known =
             column.and_then(|(column, row)| Some((Vectors::new(column, metric, query)?, row)));
         let (of_block, row) = known.ok_or("documents have no vectors")?;

@@ -30,11 +30,12 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let keys = keys.map(|at| member(at.unwrap_or(1))).collect::<Result<Vec<_>, _>>()?;
     let (value, kind) = (member(count.saturating_sub(2))?, call.kind.clone());
     Ok(Feature::documents(move |cx| {
-        let keys = keys.iter().map(|name| cx.elements(name)).collect::<Result<Vec<_>, _>>()?;
-        let values = cx.elements(&value)?;
+        let mut keys = keys.iter().map(|name| cx.elements(name)).collect::<Result<Vec<_>, _>>()?;
+        let mut values = cx.elements(&value)?;
         cx.tensors(&kind, |document| {
-            let of_keys = keys.iter().filter_map(|key| key.at(document)).collect::<Vec<_>>();
-            let Some((values, places)) = values.at(document) else {
+            let of_keys = keys.iter_mut().filter_map(|key| key.at(document).transpose());
+            let of_keys = of_keys.collect::<Result<Vec<_>, _>>()?;
+            let Some((values, places)) = values.at(document)? else {
                 return rows(&kind, [].into_iter());
             };
             let count = of_keys.iter().map(|(_, k)| k.len()).fold(places.len(), usize::min);

@@ -43,8 +43,8 @@ fn ages(cx: &DocumentContext<'_>, name: &str) -> Result<Computed, String> {
         }
         _ => {}
     }
-    Ok(cx.numbers(|document| {
-        let time = match column.at(document) {
+    cx.numbers_of(column, |place| {
+        let time = match place {
             Some((Column::Numbers(numbers), row)) => time(numbers.list(), row),
             Some((Column::Many(many), row)) => match many.elements() {
                 Elements::Numbers(list) => many.places(row).next().and_then(|at| time(list, at)),
@@ -53,7 +53,7 @@ fn ages(cx: &DocumentContext<'_>, name: &str) -> Result<Computed, String> {
             _ => None,
         };
         time.map_or(NO_TIME, age)
-    }))
+    })
 }
 
 pub(super) fn freshness(call: &Call<'_>) -> Result<Feature, String> {

@@ -36,12 +36,11 @@ impl Cost {
     }
 }
 
-/// What a test of an attribute costs.
-pub(super) fn cost(test: &Test, column: Option<&Column>) -> Cost {
+/// What a test of an attribute costs, by whether that has one number for each document.
+pub(super) fn cost(test: &Test, is_number: bool) -> Cost {
     use crate::query::TextTest;
-    match (test, column) {
-        (_, None) => Cost::Nothing,
-        (Test::Range(_) | Test::Numbers(_), Some(Column::Numbers(_))) => Cost::Numbers,
+    match (test, is_number) {
+        (Test::Range(_) | Test::Numbers(_), true) => Cost::Numbers,
         (Test::Text { test: TextTest::Regex(_) | TextTest::Fuzzy(_), .. }, _) => Cost::Heavy,
         _ => Cost::Rows,
     }

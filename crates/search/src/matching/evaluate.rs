@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use stead_store::{Column, View};
+use stead_store::{AttributeColumn, Column, DataType, StoreError, View};
 
 use super::column::{Cost, cost, rows};
 use super::explain::Probe;
@@ -11,7 +11,7 @@ use super::index::Lookup;
 use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
 use super::same_element::has_element;
-use super::segment::Segment;
+use super::segment::{Segment, Tested, Work};
 use super::value::passes;
 use crate::metric::Metric;
 use crate::query::{QueryTree, SearchError, Term, Tree};
@@ -23,8 +23,8 @@ pub struct Matcher<'m> {
     pub(super) segments: Vec<Segment<'m>>,
     /// The rows of each segment but the last.
     rows: usize,
-    /// By term: the number of the attribute that it tests.
-    attributes: Vec<Option<usize>>,
+    /// By term: the attribute that it tests.
+    attributes: Vec<Option<Tested>>,
     winners: Arc<Vec<Winners>>,
     /// The blocks whose vectors were not compared because it was late.
     skipped: Vec<usize>,
@@ -57,7 +57,7 @@ impl<'m> Matcher<'m> {
     /// A query with the documents of a view. Vectors of the query are known.
     ///
     /// # Errors
-    /// When a vector does not fit the field that it is compared with.
+    /// When a vector does not fit the field that it is compared with, and when values that lie on disk cannot be read.
     pub fn new(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
         Matcher::within(tree, view, 1, Means::UNBOUNDED)
     }
@@ -73,8 +73,12 @@ impl<'m> Matcher<'m> {
         means: Means<'_>,
     ) -> Result<Matcher<'m>, SearchError> {
         let (segments, rows) = (Segment::all(view).collect(), view.block_rows());
-        let number = |term: &Term| view.kind().attribute_number(&term.attribute);
-        let attributes = tree.terms.iter().map(number).collect();
+        let tested = |term: &Term| {
+            let number = view.kind().attribute_number(&term.attribute)?;
+            let is_number = view.kind().attributes().get(number).is_some_and(is_number);
+            Some(Tested { number, is_number })
+        };
+        let attributes = tree.terms.iter().map(tested).collect();
         let mut matcher = Matcher {
             tree,
             segments,
@@ -84,7 +88,7 @@ impl<'m> Matcher<'m> {
             skipped: Vec::new(),
             probe: None,
         };
-        let (winners, skipped) = winners(&matcher, threads, means)?;
+        let (winners, skipped) = winners(&matcher, view, threads, means)?;
         (matcher.winners, matcher.skipped) = (Arc::new(winners), skipped);
         Ok(matcher)
     }
@@ -116,26 +120,45 @@ impl<'m> Matcher<'m> {
     }
 
     /// All documents that the query asks for.
-    #[must_use]
-    pub fn matches(&self) -> Matches {
-        Matches { segments: (0..self.segments.len()).map(|at| self.segment(at)).collect() }
+    ///
+    /// # Errors
+    /// When values that lie on disk cannot be read.
+    pub fn matches(&self) -> Result<Matches, StoreError> {
+        let segments = (0..self.segments.len()).map(|at| self.segment(at));
+        Ok(Matches { segments: segments.collect::<Result<_, _>>()? })
     }
 
     /// Those of one block.
-    #[must_use]
-    pub fn segment(&self, number: usize) -> RowSet {
-        match self.segments.get(number) {
-            Some(segment) => self.evaluate(&self.tree.root, number, &segment.alive()),
-            None => RowSet::none(0),
+    ///
+    /// # Errors
+    /// As [`Matcher::matches`].
+    pub fn segment(&self, number: usize) -> Result<RowSet, StoreError> {
+        match self.work(number) {
+            Some(work) => self.evaluate(&self.tree.root, &work, &work.segment().alive()),
+            None => Ok(RowSet::none(0)),
         }
     }
 
+    /// A block to work on.
+    pub(super) fn work(&self, number: usize) -> Option<Work<'m>> {
+        self.segments.get(number).map(|segment| segment.work())
+    }
+
+    /// The attribute of a term, and its name.
+    pub(super) fn tested(&self, term: usize) -> (Option<Tested>, &'m str) {
+        let name = self.tree.terms.get(term).map_or("", |term| &term.attribute);
+        (self.attributes.get(term).copied().flatten(), name)
+    }
+
     /// The score of a term for a document, if the document has what it asks for: the sum of weights, or else 1.
-    #[must_use]
-    pub fn term(&self, term: usize, segment: usize, row: usize) -> Option<f64> {
-        let term = self.tree.terms.get(term)?;
-        let (column, row) = self.segments.get(segment)?.at(&term.attribute, row)?;
-        passes(&term.test, column, row)
+    ///
+    /// # Errors
+    /// As [`Matcher::matches`].
+    pub fn term(&self, term: usize, segment: usize, row: usize) -> Result<Option<f64>, StoreError> {
+        let (tested, of) = (self.tested(term), self.segments.get(segment));
+        let place = of.map_or(Ok(None), |segment| segment.at(tested, row))?;
+        let test = self.tree.terms.get(term).map(|term| &term.test);
+        Ok(test.zip(place).and_then(|(test, (column, row))| passes(test, &column, row)))
     }
 
     /// The distance of a document that is among the nearest of a comparison of vectors.
@@ -152,34 +175,39 @@ impl<'m> Matcher<'m> {
     }
 
     /// The rows among some that a tree asks for. Trees are as deep as texts may nest.
-    pub(super) fn evaluate(&self, tree: &Tree, segment: usize, among: &RowSet) -> RowSet {
+    pub(super) fn evaluate(
+        &self,
+        tree: &Tree,
+        work: &Work<'_>,
+        among: &RowSet,
+    ) -> Result<RowSet, StoreError> {
         match &self.probe {
-            Some(probe) => probe.watch(tree, among, || self.rows_of(tree, segment, among)),
-            None => self.rows_of(tree, segment, among),
+            Some(probe) => probe.watch(tree, among, || self.rows_of(tree, work, among)),
+            None => self.rows_of(tree, work, among),
         }
     }
 
-    fn rows_of(&self, tree: &Tree, segment: usize, among: &RowSet) -> RowSet {
-        match tree {
+    fn rows_of(&self, tree: &Tree, work: &Work<'_>, among: &RowSet) -> Result<RowSet, StoreError> {
+        Ok(match tree {
             Tree::All => among.clone(),
             Tree::None => RowSet::none(among.rows()),
             Tree::And(parts) => {
                 let mut found = among.clone();
-                for part in self.by_cost(parts, segment) {
+                for part in self.by_cost(parts, Some(work))? {
                     if found.is_empty() {
                         break;
                     }
-                    found = self.evaluate(part, segment, &found);
+                    found = self.evaluate(part, work, &found)?;
                 }
                 found
             }
             Tree::Or(parts) => {
                 let (mut found, mut rest) = (RowSet::none(among.rows()), among.clone());
-                for part in self.by_cost(parts, segment) {
+                for part in self.by_cost(parts, Some(work))? {
                     if rest.is_empty() {
                         break;
                     }
-                    let more = self.evaluate(part, segment, &rest);
+                    let more = self.evaluate(part, work, &rest)?;
                     rest.without(&more);
                     found.or(&more);
                 }
@@ -187,14 +215,14 @@ impl<'m> Matcher<'m> {
             }
             Tree::Not(inner) => {
                 let mut found = among.clone();
-                found.without(&self.evaluate(inner, segment, among));
+                found.without(&self.evaluate(inner, work, among)?);
                 found
             }
-            Tree::Rank(first, _) => self.evaluate(first, segment, among),
-            Tree::Term(term) => self.term_rows(tree, *term, segment, among),
+            Tree::Rank(first, _) => self.evaluate(first, work, among)?,
+            Tree::Term(term) => self.term_rows(tree, *term, work, among)?,
             Tree::Neighbor(neighbor) => match self.winners.get(*neighbor) {
                 Some(winners) => {
-                    let mut found = winners.rows(segment, among.rows());
+                    let mut found = winners.rows(work.number(), among.rows());
                     found.and(among);
                     found
                 }
@@ -203,120 +231,150 @@ impl<'m> Matcher<'m> {
             },
             Tree::SameElement(same) => {
                 let mut among = among.clone();
-                self.narrow(&same.tree, segment, &mut among);
-                among.filter(|row| has_element(self.tree, same, &self.segments[segment], row))
+                self.narrow(&same.tree, work, &mut among)?;
+                among.try_filter(|row| has_element(self, same, work, row))?
             }
-        }
+        })
     }
 
     /// The rows among some that pass a test.
-    fn term_rows(&self, tree: &Tree, number: usize, segment: usize, among: &RowSet) -> RowSet {
-        let (term, of) = (&self.tree.terms[number], &self.segments[segment]);
-        let Some(column) = self.column(number, segment) else {
-            if !of.is_imported(&term.attribute) {
-                return RowSet::none(among.rows());
-            }
-            return among.filter(|row| {
-                let place = of.at(&term.attribute, row);
-                place.is_some_and(|(column, row)| passes(&term.test, column, row).is_some())
-            });
+    fn term_rows(
+        &self,
+        tree: &Tree,
+        number: usize,
+        work: &Work<'_>,
+        among: &RowSet,
+    ) -> Result<RowSet, StoreError> {
+        let term = &self.tree.terms[number];
+        let Some(of) = self.own(number, work) else {
+            let passes = |column: &Column, row| passes(&term.test, column, row).is_some();
+            return work.imported(&term.attribute, among, passes);
         };
-        let lookup = self.lookup(number, segment);
-        match lookup.filter(|l| l.is_cheaper(column, among.count(), among.rows())) {
+        let lookup = self.lookup(number, work)?;
+        match lookup.filter(|l| l.is_cheaper(of.is_number, among.count(), among.rows())) {
             Some(lookup) => {
                 if let Some(probe) = &self.probe {
                     probe.index(tree);
                 }
-                lookup.rows(&term.test, column, among)
+                lookup.rows(&term.test, &|| work.column(of.number), among)
             }
             None => {
+                let Some(column) = work.column(of.number)? else {
+                    return Ok(RowSet::none(among.rows()));
+                };
                 let mut found = rows(&term.test, column, among);
                 found.and(among);
-                found
+                Ok(found)
             }
         }
     }
 
     /// Takes rows away that indexes tell to have no element that passes a tree.
-    fn narrow(&self, tree: &Tree, segment: usize, among: &mut RowSet) {
+    fn narrow(&self, tree: &Tree, work: &Work<'_>, among: &mut RowSet) -> Result<(), StoreError> {
         match tree {
-            Tree::And(parts) => parts.iter().for_each(|part| self.narrow(part, segment, among)),
+            Tree::And(parts) => parts.iter().try_for_each(|part| self.narrow(part, work, among)),
             Tree::Term(number) => {
-                let lookup = self.lookup(*number, segment).zip(self.column(*number, segment));
-                if let Some((lookup, column)) = lookup
+                let lookup = self.lookup(*number, work)?.zip(self.own(*number, work));
+                if let Some((lookup, of)) = lookup
                     && lookup.most() <= among.count()
                 {
                     let test = &self.tree.terms[*number].test;
-                    among.and(&lookup.candidates(test, column, among.rows()));
+                    let column = || work.column(of.number);
+                    among.and(&lookup.candidates(test, &column, among.rows())?);
                 }
+                Ok(())
             }
-            _ => {}
+            _ => Ok(()),
         }
     }
 
-    /// The column that a term tests.
-    fn column(&self, term: usize, segment: usize) -> Option<&'m Column> {
-        self.segments.get(segment)?.column_at((*self.attributes.get(term)?)?)
+    /// The attribute that a term tests, if it has a column of its own.
+    fn own(&self, term: usize, work: &Work<'_>) -> Option<Tested> {
+        self.attributes.get(term).copied().flatten().filter(|of| work.has(of.number))
     }
 
     /// What an index says of a term.
-    fn lookup(&self, term: usize, segment: usize) -> Option<Lookup<'m>> {
-        let index = self.segments.get(segment)?.index_at((*self.attributes.get(term)?)?)?;
-        Lookup::new(&self.tree.terms.get(term)?.test, self.column(term, segment)?, index)
+    fn lookup<'i>(&self, term: usize, work: &Work<'i>) -> Result<Option<Lookup<'i>>, StoreError> {
+        let Some(of) = self.own(term, work) else { return Ok(None) };
+        let index = work.index(of.number)?;
+        let test = self.tree.terms.get(term).map(|term| &term.test);
+        Ok(test.zip(index).and_then(|(test, index)| Lookup::new(test, index)))
     }
 
     /// Parts in the order in which they are looked at: by what they cost, and of the same cost the one that leaves the fewest rows first.
-    pub(super) fn by_cost<'t>(&self, parts: &'t [Tree], segment: usize) -> Vec<&'t Tree> {
-        let mut sorted: Vec<&Tree> = parts.iter().collect();
-        sorted.sort_by_cached_key(|part| self.estimate(part, segment));
-        sorted
+    pub(super) fn by_cost<'t>(
+        &self,
+        parts: &'t [Tree],
+        work: Option<&Work<'_>>,
+    ) -> Result<Vec<&'t Tree>, StoreError> {
+        let estimated = parts.iter().map(|part| Ok((self.estimate(part, work)?, part)));
+        let mut sorted = estimated.collect::<Result<Vec<_>, StoreError>>()?;
+        sorted.sort_by_key(|(estimate, _)| *estimate);
+        Ok(sorted.into_iter().map(|(_, part)| part).collect())
     }
 
-    pub(super) fn cost(&self, tree: &Tree, segment: usize) -> Cost {
-        self.estimate(tree, segment).0
+    pub(super) fn cost(&self, tree: &Tree, work: Option<&Work<'_>>) -> Result<Cost, StoreError> {
+        self.estimate(tree, work).map(|(cost, _)| cost)
     }
 
-    /// What a tree costs, and the most rows that it leaves.
-    fn estimate(&self, tree: &Tree, segment: usize) -> (Cost, usize) {
-        let rows = self.segments.get(segment).map_or(0, Segment::rows);
-        match tree {
+    /// What a tree costs, and the most rows that it leaves. Columns are read only where there is no index yet that there should be.
+    fn estimate(&self, tree: &Tree, work: Option<&Work<'_>>) -> Result<(Cost, usize), StoreError> {
+        let rows = work.map_or(0, |work| work.segment().rows());
+        let all = |parts: &[Tree]| {
+            let parts = parts.iter().map(|part| self.estimate(part, work));
+            parts.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(match tree {
             Tree::All => (Cost::Nothing, rows),
             Tree::None => (Cost::Nothing, 0),
             // What they cost is that of the dearest part, which may see few rows only.
             Tree::And(parts) => {
-                let parts = parts.iter().map(|part| self.estimate(part, segment));
-                let both = parts.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
+                let both = all(parts)?.into_iter().reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
                 both.unwrap_or((Cost::Nothing, rows))
             }
             Tree::Or(parts) => {
-                let parts = parts.iter().map(|part| self.estimate(part, segment));
-                let any = parts.reduce(|a, b| (a.0.max(b.0), (a.1 + b.1).min(rows)));
+                let any = all(parts)?.into_iter();
+                let any = any.reduce(|a, b| (a.0.max(b.0), (a.1 + b.1).min(rows)));
                 any.unwrap_or((Cost::Nothing, 0))
             }
-            Tree::Not(inner) => (self.estimate(inner, segment).0, rows),
-            Tree::Rank(inner, _) => self.estimate(inner, segment),
+            Tree::Not(inner) => (self.estimate(inner, work)?.0, rows),
+            Tree::Rank(inner, _) => self.estimate(inner, work)?,
             Tree::Term(number) => {
                 let term = &self.tree.terms[*number];
-                let column = self.column(*number, segment);
-                let lookup = self.lookup(*number, segment);
+                let Some((work, of)) = work.and_then(|work| Some((work, self.own(*number, work)?)))
+                else {
+                    // The values of parents lie apart.
+                    return Ok(match work.is_some_and(|work| work.is_imported(&term.attribute)) {
+                        true => (Cost::Rows, rows),
+                        false => (Cost::Nothing, 0),
+                    });
+                };
+                let lookup = self.lookup(*number, work)?;
                 let most = lookup.as_ref().map_or(rows, |lookup| lookup.most().min(rows));
-                match (lookup, column) {
-                    (Some(lookup), Some(column)) if lookup.is_cheaper(column, rows, rows) => {
+                match lookup {
+                    Some(lookup) if lookup.is_cheaper(of.is_number, rows, rows) => {
                         (Cost::Index, most)
                     }
-                    (_, Some(_)) => (cost(&term.test, column), most),
-                    // The values of parents lie apart.
-                    (_, None) => {
-                        let of = self.segments.get(segment);
-                        match of.is_some_and(|s| s.is_imported(&term.attribute)) {
-                            true => (Cost::Rows, rows),
-                            false => (Cost::Nothing, 0),
-                        }
-                    }
+                    _ => (cost(&term.test, of.is_number), most),
                 }
             }
             Tree::Neighbor(_) => (Cost::Vectors, rows),
             Tree::SameElement(_) => (Cost::Heavy, rows),
-        }
+        })
     }
+}
+
+/// Whether each document has one number of an attribute.
+fn is_number(attribute: &AttributeColumn) -> bool {
+    matches!(
+        attribute.kind,
+        DataType::Bool
+            | DataType::Byte
+            | DataType::Int
+            | DataType::Long
+            | DataType::Float16
+            | DataType::Float
+            | DataType::Double
+            | DataType::Position
+    )
 }

@@ -5,9 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
+use stead_store::StoreError;
 
 use super::evaluate::Matcher;
 use super::rows::RowSet;
+use super::segment::Work;
 use crate::query::Tree;
 
 /// What became of one part of a query.
@@ -31,17 +33,17 @@ impl Probe {
         &self,
         tree: &Tree,
         among: &RowSet,
-        run: impl FnOnce() -> RowSet,
-    ) -> RowSet {
+        run: impl FnOnce() -> Result<RowSet, StoreError>,
+    ) -> Result<RowSet, StoreError> {
         let begin = Instant::now();
-        let found = run();
+        let found = run()?;
         let took = begin.elapsed();
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = all.entry(std::ptr::from_ref(tree).addr()).or_default();
         seen.among += among.count();
         seen.found += found.count();
         seen.took += took;
-        found
+        Ok(found)
     }
 
     /// Remembers that an index answered for a block.
@@ -61,18 +63,19 @@ impl Matcher<'_> {
     #[must_use]
     pub fn explain(&self) -> Json {
         let watched = self.watched();
-        let _ = watched.matches();
-        watched.part(&self.tree.root)
+        let told = watched.matches();
+        let told = told.and_then(|_| watched.part(&self.tree.root, watched.work(0).as_ref()));
+        told.unwrap_or_else(|error| json!({"error": error.to_string()}))
     }
 
     /// A part with those within. Trees are as deep as texts may nest.
-    fn part(&self, tree: &Tree) -> Json {
-        let Some(probe) = &self.probe else { return Json::Null };
+    fn part(&self, tree: &Tree, first: Option<&Work<'_>>) -> Result<Json, StoreError> {
+        let Some(probe) = &self.probe else { return Ok(Json::Null) };
         let (what, parts): (String, Vec<&Tree>) = match tree {
             Tree::All => ("true".to_owned(), Vec::new()),
             Tree::None => ("false".to_owned(), Vec::new()),
-            Tree::And(parts) => ("and".to_owned(), self.by_cost(parts, 0)),
-            Tree::Or(parts) => ("or".to_owned(), self.by_cost(parts, 0)),
+            Tree::And(parts) => ("and".to_owned(), self.by_cost(parts, first)?),
+            Tree::Or(parts) => ("or".to_owned(), self.by_cost(parts, first)?),
             Tree::Not(inner) => ("not".to_owned(), vec![inner]),
             // What stands behind the first is looked at when a feature asks for it.
             Tree::Rank(first, _) => ("rank".to_owned(), vec![first]),
@@ -93,7 +96,7 @@ impl Matcher<'_> {
         let seen = probe.of(tree);
         let mut part = json!({
             "what": what,
-            "cost": self.cost(tree, 0).name(),
+            "cost": self.cost(tree, first)?.name(),
             "among": seen.among,
             "found": seen.found,
             "nanoseconds": seen.took.as_secs_f64() * 1e9,
@@ -102,8 +105,9 @@ impl Matcher<'_> {
             part["indexed_blocks"] = json!(seen.indexed);
         }
         if !parts.is_empty() {
-            part["parts"] = parts.into_iter().map(|tree| self.part(tree)).collect();
+            let parts = parts.into_iter().map(|tree| self.part(tree, first));
+            part["parts"] = parts.collect::<Result<_, _>>()?;
         }
-        part
+        Ok(part)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use stead_store::{Column, Elements, Index, NumberList};
+use stead_store::{Column, Index, NumberList, StoreError};
 
 use super::rows::RowSet;
 use super::value::{limits, passes};
@@ -14,6 +14,9 @@ const LOOP: usize = 16;
 
 /// Of fewer values than one of so many keys each is looked for; else each key is looked for among the values.
 const SEARCHED: usize = 8;
+
+/// Gives the column of an index to who must look at it.
+type Get<'c> = dyn Fn() -> Result<Option<&'c Column>, StoreError> + 'c;
 
 /// The rows with values that pass a test, before they are written down.
 pub(super) struct Lookup<'i> {
@@ -26,8 +29,8 @@ pub(super) struct Lookup<'i> {
 
 impl<'i> Lookup<'i> {
     /// What an index says of a test; nothing if such tests are not for it.
-    pub(super) fn new(test: &Test, column: &Column, index: Index<'i>) -> Option<Lookup<'i>> {
-        let keys = keys(test, column, index)?;
+    pub(super) fn new(test: &Test, index: Index<'i>) -> Option<Lookup<'i>> {
+        let keys = keys(test, index)?;
         let told: usize = keys.iter().map(|keys| index.postings.rows(keys.clone()).len()).sum();
         Some(Lookup { index, keys, most: told + index.changed.count() })
     }
@@ -37,16 +40,21 @@ impl<'i> Lookup<'i> {
         self.most
     }
 
-    /// Whether writing the rows down is less than looking at `among` rows of a column of `rows`.
-    pub(super) fn is_cheaper(&self, column: &Column, among: usize, rows: usize) -> bool {
-        match column {
-            Column::Numbers(_) => self.most <= among.min(rows / LOOP),
-            _ => self.most <= among,
+    /// Whether writing the rows down is less than looking at `among` rows of a column of `rows`, each of which may have one number.
+    pub(super) fn is_cheaper(&self, is_number: bool, among: usize, rows: usize) -> bool {
+        match is_number {
+            true => self.most <= among.min(rows / LOOP),
+            false => self.most <= among,
         }
     }
 
     /// The rows that have a value that passes: of tests that sum weights up there may be others.
-    pub(super) fn candidates(&self, test: &Test, column: &Column, rows: usize) -> RowSet {
+    pub(super) fn candidates(
+        &self,
+        test: &Test,
+        column: &Get<'_>,
+        rows: usize,
+    ) -> Result<RowSet, StoreError> {
         let (postings, changed) = (self.index.postings, self.index.changed);
         let mut found = RowSet::none(rows);
         for keys in &self.keys {
@@ -56,22 +64,37 @@ impl<'i> Lookup<'i> {
             let mut changed = RowSet::from_words(changed.words(), rows);
             found.without(&changed);
             if !sums(test) {
-                changed = changed.filter(|row| passes(test, column, row).is_some());
+                changed = passing(test, column, &changed)?;
             }
             found.or(&changed);
         }
-        found
+        Ok(found)
     }
 
     /// The rows among some that pass.
-    pub(super) fn rows(&self, test: &Test, column: &Column, among: &RowSet) -> RowSet {
-        let mut found = self.candidates(test, column, among.rows());
+    pub(super) fn rows(
+        &self,
+        test: &Test,
+        column: &Get<'_>,
+        among: &RowSet,
+    ) -> Result<RowSet, StoreError> {
+        let mut found = self.candidates(test, column, among.rows())?;
         found.and(among);
         match sums(test) {
-            true => found.filter(|row| passes(test, column, row).is_some()),
-            false => found,
+            true => passing(test, column, &found),
+            false => Ok(found),
         }
     }
+}
+
+/// The rows among some that pass a test. Where there are none the column is not read.
+fn passing(test: &Test, column: &Get<'_>, among: &RowSet) -> Result<RowSet, StoreError> {
+    if among.is_empty() {
+        return Ok(among.clone());
+    }
+    let column = column()?;
+    let passes = |row: usize| column.is_some_and(|column| passes(test, column, row).is_some());
+    Ok(among.filter(passes))
 }
 
 /// Whether a row with a value that passes may not pass itself.
@@ -80,11 +103,11 @@ fn sums(test: &Test) -> bool {
 }
 
 /// The keys that pass a test.
-fn keys(test: &Test, column: &Column, index: Index<'_>) -> Option<Vec<Range<usize>>> {
+fn keys(test: &Test, index: Index<'_>) -> Option<Vec<Range<usize>>> {
     let postings = index.postings;
     let is_same = |is_cased: &bool| *is_cased == index.is_cased;
     Some(match test {
-        Test::Range(range) => vec![between(range, numbers(column)?, index)],
+        Test::Range(range) => vec![between(range, postings.numbers()?, index)],
         Test::Numbers(list) => {
             whole(list.len(), list.iter(), |n| list.binary_search(&n).is_ok(), index)
         }
@@ -102,18 +125,6 @@ fn keys(test: &Test, column: &Column, index: Index<'_>) -> Option<Vec<Range<usiz
         },
         Test::Text { .. } | Test::Texts { .. } | Test::Circle(_) | Test::Box(_) => return None,
     })
-}
-
-/// The numbers of a column, one for each document or several.
-fn numbers(column: &Column) -> Option<&NumberList> {
-    match column {
-        Column::Numbers(numbers) => Some(numbers.list()),
-        Column::Many(many) => match many.elements() {
-            Elements::Numbers(list) => Some(list),
-            Elements::Texts(_) => None,
-        },
-        _ => None,
-    }
 }
 
 fn between(range: &NumberRange, list: &NumberList, index: Index<'_>) -> Range<usize> {

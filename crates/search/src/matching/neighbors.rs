@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
+use stead_store::View;
+
 use super::evaluate::Matcher;
 use super::rows::RowSet;
 use crate::metric::Metric;
@@ -63,6 +65,7 @@ const BLOCKS: usize = 4;
 /// The nearest documents of each comparison of a query, and the blocks that were left out because it was late.
 pub(super) fn winners(
     matcher: &Matcher<'_>,
+    view: &View,
     threads: usize,
     means: Means<'_>,
 ) -> Result<(Vec<Winners>, Vec<usize>), SearchError> {
@@ -75,7 +78,9 @@ pub(super) fn winners(
         let vector = neighbor.vector.as_ref();
         let vector = vector.ok_or_else(|| fail(neighbor, "the query gives no vector"))?;
         let vector = vector.cells().doubles();
-        let comparison = Comparison { matcher, neighbor, filters, metric, vector: &vector };
+        let attribute = view.kind().attribute_number(&neighbor.attribute);
+        let comparison =
+            Comparison { matcher, neighbor, attribute, filters, metric, vector: &vector };
         let done: Mutex<Vec<Result<Best, SearchError>>> = Mutex::default();
         means.share(threads, (matcher.segments.len(), BLOCKS), &|taken| {
             let best = comparison.best(taken, means);
@@ -109,6 +114,8 @@ fn fail(neighbor: &NearestNeighbor, text: &str) -> SearchError {
 struct Comparison<'c> {
     matcher: &'c Matcher<'c>,
     neighbor: &'c NearestNeighbor,
+    /// The number of its attribute.
+    attribute: Option<usize>,
     filters: Vec<&'c Tree>,
     metric: Metric,
     vector: &'c [f64],
@@ -142,15 +149,20 @@ impl Comparison<'_> {
         heap: &mut BinaryHeap<Candidate>,
     ) -> Result<(), SearchError> {
         let neighbor = self.neighbor;
-        let segment = &self.matcher.segments[number];
-        let Some(column) = segment.column(&neighbor.attribute) else { return Ok(()) };
+        let Some(work) = self.matcher.work(number) else { return Ok(()) };
+        let Some(attribute) = self.attribute else { return Ok(()) };
+        let mut among = work.segment().alive();
+        for filter in &self.filters {
+            among = self.matcher.evaluate(filter, &work, &among)?;
+        }
+        // What is not compared is not read.
+        if among.is_empty() {
+            return Ok(());
+        }
+        let Some(column) = work.column(attribute)? else { return Ok(()) };
         let vectors = Vectors::new(column, self.metric, self.vector)
             .ok_or_else(|| fail(neighbor, "the field has no vectors"))?;
         let most = neighbor.distance_threshold.unwrap_or(f64::INFINITY);
-        let mut among = segment.alive();
-        for filter in &self.filters {
-            among = self.matcher.evaluate(filter, number, &among);
-        }
         for run in among.runs() {
             distances.clear();
             vectors.distances(run.clone(), distances);

@@ -135,6 +135,23 @@ impl RowSet {
         found
     }
 
+    /// The same of a test that may fail.
+    ///
+    /// # Errors
+    /// The first that the test has.
+    pub fn try_filter<E>(
+        &self,
+        mut test: impl FnMut(usize) -> Result<bool, E>,
+    ) -> Result<RowSet, E> {
+        let mut found = RowSet::none(self.rows);
+        for row in self.iter() {
+            if test(row)? {
+                found.insert(row);
+            }
+        }
+        Ok(found)
+    }
+
     /// No bits behind the last row.
     fn trim(&mut self) {
         if let (Some(last), over @ 1..) = (self.words.last_mut(), self.rows % 64) {

@@ -1,66 +1,83 @@
 //! Tests that one element must pass together.
 
-use stead_store::Column;
+use stead_store::{Column, StoreError};
 
-use super::segment::Segment;
+use super::evaluate::Matcher;
+use super::segment::Work;
 use super::value::element_passes;
-use crate::query::{QueryTree, SameElement, Tree};
+use crate::query::{SameElement, Tree};
 
 /// Whether a document has an element that passes.
 pub(super) fn has_element(
-    tree: &QueryTree,
+    matcher: &Matcher<'_>,
     same: &SameElement,
-    segment: &Segment<'_>,
+    work: &Work<'_>,
     row: usize,
-) -> bool {
+) -> Result<bool, StoreError> {
     let mut count = 0;
-    elements(tree, &same.tree, segment, row, &mut count);
+    elements(matcher, &same.tree, work, row, &mut count)?;
     let passes =
-        |element: usize| element < count && passes(tree, &same.tree, segment, row, element);
+        |element: usize| Ok(element < count && passes(matcher, &same.tree, work, row, element)?);
     match same.elements.is_empty() {
-        true => (0..count).any(passes),
-        false => same.elements.iter().any(|element| passes(*element as usize)),
+        true => any(0..count, passes),
+        false => any(same.elements.iter().map(|element| *element as usize), passes),
     }
 }
 
+fn any<T>(
+    mut list: impl Iterator<Item = T>,
+    mut test: impl FnMut(T) -> Result<bool, StoreError>,
+) -> Result<bool, StoreError> {
+    list.try_fold(false, |found, one| Ok(found || test(one)?))
+}
+
 /// How many elements a document has.
-fn elements(tree: &QueryTree, part: &Tree, segment: &Segment<'_>, row: usize, count: &mut usize) {
+fn elements(
+    matcher: &Matcher<'_>,
+    part: &Tree,
+    work: &Work<'_>,
+    row: usize,
+    count: &mut usize,
+) -> Result<(), StoreError> {
     match part {
         Tree::And(parts) | Tree::Or(parts) => {
-            parts.iter().for_each(|part| elements(tree, part, segment, row, count));
+            parts.iter().try_for_each(|part| elements(matcher, part, work, row, count))
         }
-        Tree::Not(inner) | Tree::Rank(inner, _) => elements(tree, inner, segment, row, count),
+        Tree::Not(inner) | Tree::Rank(inner, _) => elements(matcher, inner, work, row, count),
         Tree::Term(term) => {
-            if let Some((Column::Many(many), row)) = segment.at(&tree.terms[*term].attribute, row) {
+            if let Some((column, row)) = work.at(matcher.tested(*term), row)?
+                && let Column::Many(many) = &*column
+            {
                 *count = (*count).max(many.places(row).len());
             }
+            Ok(())
         }
-        Tree::All | Tree::None | Tree::Neighbor(_) | Tree::SameElement(_) => {}
+        Tree::All | Tree::None | Tree::Neighbor(_) | Tree::SameElement(_) => Ok(()),
     }
 }
 
 fn passes(
-    tree: &QueryTree,
+    matcher: &Matcher<'_>,
     part: &Tree,
-    segment: &Segment<'_>,
+    work: &Work<'_>,
     row: usize,
     element: usize,
-) -> bool {
-    let passes = |part: &Tree| passes(tree, part, segment, row, element);
+) -> Result<bool, StoreError> {
+    let passes = |part: &Tree| passes(matcher, part, work, row, element);
     match part {
-        Tree::All => true,
-        Tree::None | Tree::Neighbor(_) | Tree::SameElement(_) => false,
-        Tree::And(parts) => parts.iter().all(passes),
-        Tree::Or(parts) => parts.iter().any(passes),
-        Tree::Not(inner) => !passes(inner),
+        Tree::All => Ok(true),
+        Tree::None | Tree::Neighbor(_) | Tree::SameElement(_) => Ok(false),
+        Tree::And(parts) => Ok(!any(parts.iter(), |part| Ok(!passes(part)?))?),
+        Tree::Or(parts) => any(parts.iter(), passes),
+        Tree::Not(inner) => Ok(!passes(inner)?),
         Tree::Rank(first, _) => passes(first),
         Tree::Term(term) => {
-            let term = &tree.terms[*term];
-            let Some((Column::Many(many), row)) = segment.at(&term.attribute, row) else {
-                return false;
-            };
+            let place = work.at(matcher.tested(*term), row)?;
+            let Some((column, row)) = place else { return Ok(false) };
+            let Column::Many(many) = &*column else { return Ok(false) };
+            let test = &matcher.tree().terms[*term].test;
             let at = many.places(row).nth(element);
-            at.is_some_and(|at| element_passes(&term.test, many.elements(), at))
+            Ok(at.is_some_and(|at| element_passes(test, many.elements(), at)))
         }
     }
 }

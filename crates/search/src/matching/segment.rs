@@ -1,6 +1,6 @@
 //! Where the values of documents are.
 
-use stead_store::{Block, Column, Index, View};
+use stead_store::{Block, Column, Columns, Held, Index, StoreError, View};
 
 use super::rows::RowSet;
 
@@ -10,6 +10,21 @@ pub struct Segment<'v> {
     view: &'v View,
     number: usize,
     block: &'v Block,
+}
+
+/// A block while it is matched: what lies on disk of its columns is in memory from when it is looked at first.
+pub(super) struct Work<'v> {
+    segment: Segment<'v>,
+    columns: Columns<'v>,
+}
+
+/// The attribute that a term tests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tested {
+    /// Its number in the type of the documents.
+    pub(super) number: usize,
+    /// Whether each document has one number.
+    pub(super) is_number: bool,
 }
 
 impl<'v> Segment<'v> {
@@ -30,34 +45,85 @@ impl<'v> Segment<'v> {
         alive(self.block)
     }
 
-    /// The column of an attribute; nothing if there is none, or if the values are those of parents.
-    #[must_use]
-    pub fn column(&self, attribute: &str) -> Option<&'v Column> {
-        self.block.attribute(attribute)
+    /// Where the value of an attribute is for a row: its column and the row in it.
+    pub(super) fn at(
+        &self,
+        (attribute, name): (Option<Tested>, &str),
+        row: usize,
+    ) -> Result<Option<(Held<'v>, usize)>, StoreError> {
+        let Some(attribute) = attribute else { return Ok(None) };
+        if let Some(column) = self.block.column(attribute.number)? {
+            return Ok(Some((column, row)));
+        }
+        let lid = self.view.lid(self.number, row);
+        self.view.attribute(name).map_or(Ok(None), |values| values.at(lid))
     }
 
-    /// The column of an attribute by its number in the type of the documents.
-    pub(super) fn column_at(&self, attribute: usize) -> Option<&'v Column> {
-        self.block.column(attribute)
+    /// The same for somebody who works on the block.
+    pub(super) fn work(self) -> Work<'v> {
+        Work { segment: self, columns: self.block.hold() }
+    }
+}
+
+impl<'v> Work<'v> {
+    /// The block.
+    pub(super) fn segment(&self) -> &Segment<'v> {
+        &self.segment
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> usize {
+        self.segment.number
+    }
+
+    /// Whether an attribute by its number has a column here: the values of others are those of parents, if there are any.
+    pub(super) fn has(&self, attribute: usize) -> bool {
+        self.columns.has(attribute)
+    }
+
+    /// The column of an attribute by its number.
+    pub(super) fn column(&self, attribute: usize) -> Result<Option<&Column>, StoreError> {
+        self.columns.get(attribute)
     }
 
     /// The index of an attribute by its number; nothing if it has none.
-    pub(super) fn index_at(&self, attribute: usize) -> Option<Index<'v>> {
-        self.block.index(attribute)
+    pub(super) fn index(&self, attribute: usize) -> Result<Option<Index<'v>>, StoreError> {
+        self.segment.block.index(attribute, &self.columns)
     }
 
     /// Whether the values of an attribute are those of parents.
-    #[must_use]
-    pub fn is_imported(&self, attribute: &str) -> bool {
-        self.view.attribute(attribute).is_some_and(|values| values.is_imported())
+    pub(super) fn is_imported(&self, attribute: &str) -> bool {
+        self.segment.view.attribute(attribute).is_some_and(|values| values.is_imported())
     }
 
-    /// Where the value of an attribute is for a row: its column and the row in it.
-    #[must_use]
-    pub fn at(&self, attribute: &str, row: usize) -> Option<(&'v Column, usize)> {
-        match self.column(attribute) {
-            Some(column) => Some((column, row)),
-            None => self.view.attribute(attribute)?.at(self.view.lid(self.number, row)),
+    /// The rows among some whose values, those of parents, pass a test.
+    pub(super) fn imported(
+        &self,
+        attribute: &str,
+        among: &RowSet,
+        passes: impl Fn(&Column, usize) -> bool,
+    ) -> Result<RowSet, StoreError> {
+        let Segment { view, number, .. } = self.segment;
+        let Some(values) = view.attribute(attribute).filter(|values| values.is_imported()) else {
+            return Ok(RowSet::none(among.rows()));
+        };
+        let mut values = values.cursor();
+        among.try_filter(|row| {
+            let place = values.at(view.lid(number, row))?;
+            Ok(place.is_some_and(|(column, row)| passes(column, row)))
+        })
+    }
+
+    /// Where the value of an attribute is for a row, of parents too.
+    pub(super) fn at(
+        &self,
+        (attribute, name): (Option<Tested>, &str),
+        row: usize,
+    ) -> Result<Option<(Held<'_>, usize)>, StoreError> {
+        let own = attribute.map_or(Ok(None), |attribute| self.columns.get(attribute.number))?;
+        match own {
+            Some(column) => Ok(Some((Held::of(column), row))),
+            None => self.segment.at((attribute, name), row),
         }
     }
 }

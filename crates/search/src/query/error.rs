@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use stead_store::StoreError;
+
 /// What kind of error it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs)] // The names are those of the table.
@@ -92,6 +94,13 @@ impl SearchError {
     #[must_use]
     pub fn yql(reason: impl fmt::Display) -> SearchError {
         SearchError::parameter(format!("Could not create query from YQL: {reason}"))
+    }
+}
+
+/// Values of documents that cannot be read: what a node that fails is to clients of Vespa.
+impl From<StoreError> for SearchError {
+    fn from(error: StoreError) -> SearchError {
+        SearchError { code: SearchCode::BackendCommunication, message: error.to_string() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a profile does not run.
 
 use stead_expr::RunError;
+use stead_store::StoreError;
 
 use crate::models::ModelError;
 
@@ -44,6 +45,9 @@ pub enum RankError {
         /// Why not.
         text: String,
     },
+    /// Values of documents that cannot be read.
+    #[error(transparent)]
+    Documents(#[from] StoreError),
     /// A model that cannot be loaded or run.
     #[error(transparent)]
     Model(ModelError),

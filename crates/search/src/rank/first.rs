@@ -148,7 +148,7 @@ impl Ranking<'_> {
                     Some(rows) => Cow::Borrowed(rows),
                     None => continue,
                 },
-                (None, Some(matcher)) => Cow::Owned(matcher.segment(*number)),
+                (None, Some(matcher)) => Cow::Owned(matcher.segment(*number)?),
                 (None, None) => Cow::Owned(alive(block)),
             };
             let mut take = |document: u32, first: f64| {

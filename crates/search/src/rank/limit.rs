@@ -5,7 +5,7 @@
 //! exactly as many as the limit says.
 
 use stead_expr::Numbers;
-use stead_store::{AttributeView, Column, View};
+use stead_store::{AttributeView, Column, Cursor, View};
 
 use super::diversity::{DiversityPlan, pick};
 use super::error::RankError;
@@ -68,13 +68,17 @@ impl MatchLimit {
         let blocks = matches.segments.iter().enumerate();
         let rows = blocks.flat_map(|(at, rows)| rows.iter().map(move |row| view.lid(at, row)));
         let sign = if self.is_ascending { -1.0 } else { 1.0 };
-        let mut all: Vec<(f64, u32)> =
-            rows.map(|lid| (sign * number(values, lid).unwrap_or(f64::NAN), lid)).collect();
+        let mut values = values.cursor();
+        let mut all: Vec<(f64, u32)> = rows
+            .map(|lid| Ok((sign * number(&mut values, lid)?.unwrap_or(f64::NAN), lid)))
+            .collect::<Result<_, RankError>>()?;
         all.sort_by(|a, b| super::hits::descending(a.0, b.0).then(a.1.cmp(&b.1)));
         if let Some((of, groups, is_strict)) = &self.diversity {
             let of = attribute(view, of)?;
-            let groups_of: Vec<f64> =
-                all.iter().map(|(_, lid)| number(of, *lid).unwrap_or(f64::NAN)).collect();
+            let mut of = of.cursor();
+            let groups_of =
+                all.iter().map(|(_, lid)| Ok(number(&mut of, *lid)?.unwrap_or(f64::NAN)));
+            let groups_of = groups_of.collect::<Result<Vec<f64>, RankError>>()?;
             let plan = DiversityPlan { expression: 0, groups: *groups, is_strict: *is_strict };
             let places = pick(&groups_of, self.max_hits, &plan).places;
             all = places.into_iter().filter_map(|at| all.get(at).copied()).collect();
@@ -99,10 +103,10 @@ fn attribute<'v>(view: &'v View, name: &str) -> Result<AttributeView<'v>, RankEr
 }
 
 /// The value of a document as a number, of a text its hash.
-fn number(values: AttributeView<'_>, lid: u32) -> Option<f64> {
-    match values.at(lid)? {
-        (Column::Numbers(numbers), row) => numbers.get(row),
-        (Column::Texts(texts), row) => Numbers::F64(texts.hashes()).get(row),
+fn number(values: &mut Cursor<'_>, lid: u32) -> Result<Option<f64>, RankError> {
+    Ok(match values.at(lid)? {
+        Some((Column::Numbers(numbers), row)) => numbers.get(row),
+        Some((Column::Texts(texts), row)) => Numbers::F64(texts.hashes()).get(row),
         _ => None,
-    }
+    })
 }

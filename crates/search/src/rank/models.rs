@@ -1,5 +1,6 @@
 //! Models as sources of values: what they take, and a column for each of their outputs.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use stead_app::application::rank::SourceType;
@@ -106,7 +107,7 @@ impl Ranking<'_> {
     ) -> Result<Vec<Arc<Computed>>, RankError> {
         let model = &self.plan.models[number];
         let bound = self.bound_model(number)?;
-        let stamps = self.stamps(model, frame);
+        let stamps = self.stamps(model, frame)?;
         let known = stamps.and_then(|stamps| model.function.known(&stamps));
         let missing = known.as_ref().map(|known| {
             let (asked, found) = (known.documents(), known.documents() - known.missing.len());
@@ -140,22 +141,32 @@ impl Ranking<'_> {
 
     /// The stamps of the cells that tell what a model keeps of documents; nothing if it keeps nothing, or takes something
     /// else than columns under their names.
-    fn stamps(&self, model: &ModelPlan, frame: &Frame<'_>) -> Option<Vec<CellStamps>> {
+    fn stamps(
+        &self,
+        model: &ModelPlan,
+        frame: &Frame<'_>,
+    ) -> Result<Option<Vec<CellStamps>>, RankError> {
         let names = model.function.kept_names();
         if names.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut stamps = vec![CellStamps::default(); frame.rows.len()];
         for (column, kept) in names.iter().enumerate() {
-            let Taken::Node(node) = model.of_documents.get(kept.name)? else { return None };
-            let Source::Attribute(name) = &self.plan.nodes.get(*node)?.source else { return None };
-            let attribute = self.view.attribute(name)?;
+            let Some(Taken::Node(node)) = model.of_documents.get(kept.name) else {
+                return Ok(None);
+            };
+            let source = self.plan.nodes.get(*node).map(|node| &node.source);
+            let Some(Source::Attribute(name)) = source else { return Ok(None) };
+            let Some(attribute) = self.view.attribute(name) else { return Ok(None) };
             for (stamps, document) in stamps.iter_mut().zip(frame.rows.iter()) {
-                let (Stored::Tensors(tensors), row) = attribute.at(document)? else { return None };
-                *stamps.get_mut(column)? = tensors.stamp(row)?;
+                let known = attribute.stamp(document)?;
+                let Some((place, stamp)) = stamps.get_mut(column).zip(known) else {
+                    return Ok(None);
+                };
+                *place = stamp;
             }
         }
-        Some(stamps)
+        Ok(Some(stamps))
     }
 
     /// A field as it is stored, for some documents.
@@ -165,20 +176,40 @@ impl Ranking<'_> {
             text: text.to_owned(),
         };
         let attribute = self.view.attribute(name).ok_or_else(|| fail("has no column"))?;
-        let places = rows.iter().map(|document| attribute.at(document));
-        let places = places.collect::<Option<Vec<Place<'_>>>>();
-        let places = places.ok_or_else(|| fail("has too few values"))?;
+        let missing = || fail("has too few values");
         let nothing = || fail("is nothing that a model takes");
+        let mut values = attribute.cursor();
         match &attribute.about().kind {
-            DataType::Text => Ok(ModelSource::Texts(Lines { places })),
+            DataType::Text => {
+                let mut texts = TextLists::default();
+                for document in rows.iter() {
+                    let (Stored::Texts(of), row) = values.at(document)?.ok_or_else(missing)? else {
+                        return Err(nothing());
+                    };
+                    texts.add(std::iter::once(of.get(row).unwrap_or_default()));
+                }
+                Ok(ModelSource::Texts(texts))
+            }
             DataType::Array(of) | DataType::WeightedSet(of) if **of == DataType::Text => {
-                Ok(ModelSource::Lists(TextLists { places }))
+                let mut texts = TextLists::default();
+                for document in rows.iter() {
+                    let (Stored::Many(many), row) = values.at(document)?.ok_or_else(missing)?
+                    else {
+                        return Err(nothing());
+                    };
+                    let Elements::Texts(of) = many.elements() else { return Err(nothing()) };
+                    texts.add(many.places(row).map(|at| of.get(at).unwrap_or_default()));
+                }
+                Ok(ModelSource::Texts(texts))
             }
             DataType::Array(of) | DataType::WeightedSet(of) => {
                 let mut all = NumberList::new(of).ok_or_else(nothing)?;
                 let mut offsets = vec![0_u32];
-                for (column, row) in places {
-                    let Stored::Many(many) = column else { return Err(nothing()) };
+                for document in rows.iter() {
+                    let (Stored::Many(many), row) = values.at(document)?.ok_or_else(missing)?
+                    else {
+                        return Err(nothing());
+                    };
                     if let Elements::Numbers(list) = many.elements() {
                         all.append(list, many.places(row));
                     }
@@ -188,8 +219,9 @@ impl Ranking<'_> {
             }
             single => {
                 let mut all = NumberList::new(single).ok_or_else(nothing)?;
-                for (column, row) in places {
-                    let Stored::Numbers(numbers) = column else { return Err(nothing()) };
+                for document in rows.iter() {
+                    let place = values.at(document)?.ok_or_else(missing)?;
+                    let (Stored::Numbers(numbers), row) = place else { return Err(nothing()) };
                     all.append(numbers.list(), row..row + 1);
                 }
                 Ok(ModelSource::Numbers(None, all))
@@ -197,9 +229,6 @@ impl Ranking<'_> {
         }
     }
 }
-
-/// A column of a block, and a row of it.
-type Place<'p> = (&'p Stored, usize);
 
 enum OwnedGiven<'g> {
     Value(&'g Value),
@@ -209,8 +238,8 @@ enum OwnedGiven<'g> {
 /// What a model takes of documents, while it runs.
 enum ModelSource<'s> {
     Column(ColumnOf<'s>),
-    Texts(Lines<'s>),
-    Lists(TextLists<'s>),
+    /// Texts, one or several for each document.
+    Texts(TextLists),
     /// Numbers, one for each document or with the beginnings of lists.
     Numbers(Option<Vec<u32>>, NumberList),
 }
@@ -220,7 +249,6 @@ impl ModelSource<'_> {
         match self {
             ModelSource::Column(column) => Column::Cells(column.attribute()),
             ModelSource::Texts(texts) => Column::Texts(texts),
-            ModelSource::Lists(lists) => Column::Texts(lists),
             ModelSource::Numbers(None, list) => {
                 Column::Cells(stead_expr::Attribute::Numbers(list.numbers()))
             }
@@ -232,50 +260,52 @@ impl ModelSource<'_> {
     }
 }
 
-/// A text for each of some documents.
-struct Lines<'t> {
-    places: Vec<Place<'t>>,
+/// Texts of some documents, copied from columns that need not stay in memory.
+struct TextLists {
+    texts: String,
+    /// Where each text ends.
+    ends: Vec<usize>,
+    /// The text with which each document begins, and the number of all.
+    starts: Vec<usize>,
 }
 
-impl Texts for Lines<'_> {
-    fn documents(&self) -> usize {
-        self.places.len()
+impl Default for TextLists {
+    fn default() -> TextLists {
+        TextLists { texts: String::new(), ends: Vec::new(), starts: vec![0] }
+    }
+}
+
+impl TextLists {
+    /// Adds the texts of a document.
+    fn add<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
+        for text in texts {
+            self.texts.push_str(text);
+            self.ends.push(self.texts.len());
+        }
+        self.starts.push(self.ends.len());
     }
 
-    fn count(&self, _place: usize) -> usize {
-        1
-    }
-
-    fn text(&self, place: usize, _at: usize) -> &str {
-        match self.places.get(place) {
-            Some((Stored::Texts(texts), row)) => texts.get(*row).unwrap_or_default(),
-            _ => "",
+    fn of(&self, place: usize) -> Range<usize> {
+        match self.starts.get(place..place + 2) {
+            Some([begin, end]) => *begin..*end,
+            _ => 0..0,
         }
     }
 }
 
-/// Texts for each of some documents.
-struct TextLists<'t> {
-    places: Vec<Place<'t>>,
-}
-
-impl Texts for TextLists<'_> {
+impl Texts for TextLists {
     fn documents(&self) -> usize {
-        self.places.len()
+        self.starts.len() - 1
     }
 
     fn count(&self, place: usize) -> usize {
-        match self.places.get(place) {
-            Some((Stored::Many(many), row)) => many.places(*row).len(),
-            _ => 0,
-        }
+        self.of(place).len()
     }
 
     fn text(&self, place: usize, at: usize) -> &str {
-        let Some((Stored::Many(many), row)) = self.places.get(place) else { return "" };
-        match many.elements() {
-            Elements::Texts(texts) => texts.get(many.places(*row).start + at).unwrap_or_default(),
-            Elements::Numbers(_) => "",
-        }
+        let at = self.of(place).start + at;
+        let begin = at.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before));
+        let range = begin.zip(self.ends.get(at)).map(|(begin, end)| *begin..*end);
+        range.and_then(|range| self.texts.get(range)).unwrap_or_default()
     }
 }

@@ -2,12 +2,13 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stead_expr::{Attribute, Bound, Scratch, Value};
+use stead_expr::{Attribute, Bound, Numbers, Scratch, Value};
 use stead_kernels::{Parallel, Serial};
-use stead_store::View;
+use stead_store::{Held, View};
 
 use super::error::RankError;
 use super::explain::Record;
@@ -15,7 +16,7 @@ use super::hits::RankedHit;
 use super::memo::Memo;
 use super::plan::{Expression, RankPlan, Source};
 use super::query::RankQuery;
-use crate::columns::{Computed, Rows};
+use crate::columns::{Computed, Rows, slice};
 use crate::features::{QueryContext, Run};
 use crate::matching::{Matcher, Matches};
 use crate::models::{self, BoundModel};
@@ -99,6 +100,8 @@ pub(super) struct Frame<'f> {
 /// The values of documents under a name.
 pub(super) enum ColumnOf<'c> {
     InPlace(Attribute<'c>),
+    /// Rows of a column that lies on disk, in memory as long as this is.
+    Held(Held<'c>, Range<usize>),
     Computed(Arc<Computed>),
 }
 
@@ -106,6 +109,11 @@ impl ColumnOf<'_> {
     pub(super) fn attribute(&self) -> Attribute<'_> {
         match self {
             ColumnOf::InPlace(attribute) => attribute.clone(),
+            ColumnOf::Held(column, rows) => match column.attribute() {
+                Some(whole) => slice(whole, rows),
+                // Only columns that have this form are held.
+                None => Attribute::Numbers(Numbers::F64(&[])),
+            },
             ColumnOf::Computed(computed) => computed.attribute(),
         }
     }

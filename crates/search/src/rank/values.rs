@@ -26,12 +26,22 @@ impl<'r> Ranking<'r> {
             let attribute = attribute.ok_or_else(|| fail("has no column".to_owned()))?;
             if let Rows::Range(range) = &frame.rows
                 && !attribute.is_imported()
-                && let Some((column, row)) = attribute.at(range.start)
-                && let Some(whole) = column.attribute()
+                && let Some((column, row)) = attribute.at(range.start)?
             {
-                return Ok(ColumnOf::InPlace(slice(whole, &(row..row + range.len()))));
+                let rows = row..row + range.len();
+                match column.in_block() {
+                    Some(own) => {
+                        if let Some(whole) = own.attribute() {
+                            return Ok(ColumnOf::InPlace(slice(whole, &rows)));
+                        }
+                    }
+                    None if column.attribute().is_some() => {
+                        return Ok(ColumnOf::Held(column, rows));
+                    }
+                    None => {}
+                }
             }
-            let found = gather_documents(attribute, &node.kind, frame.rows.iter());
+            let found = gather_documents(attribute, &node.kind, frame.rows.iter())?;
             let found = found.ok_or_else(|| fail("has too few values".to_owned()))?;
             return Ok(ColumnOf::Computed(Arc::new(found)));
         }

@@ -6,10 +6,10 @@ use std::time::Instant;
 use stead_expr::Value;
 use stead_expr::codec::binary::encode;
 use stead_kernels::Parallel;
-use stead_store::{Block, View};
+use stead_store::{Block, StoreError, View};
 
 use super::prepare::ranking_error;
-use super::sort::{first, values};
+use super::sort::{Sorting, first};
 use super::{Prepared, Searcher};
 use crate::matching::{Matcher, Matches, RowSet};
 use crate::query::SearchError;
@@ -69,7 +69,7 @@ pub fn find(
     let (mut skipped, mut chosen) = (matcher.skipped().to_vec(), None);
     if !by_score || limit.is_some() {
         let threads = plan.threads(&prepared.rank, view.len(), means);
-        let (mut matches, mut late) = matched(view, matcher, threads, means);
+        let (mut matches, mut late) = matched(view, matcher, threads, means)?;
         skipped.append(&mut late);
         let total = matches.count();
         let kept = limit.map(|limit| limit.choose(view, &mut matches).map_err(ranking_error));
@@ -78,7 +78,7 @@ pub fn find(
     let (mut is_cut, mut explained) = (false, None);
     let (hits, total) = match &chosen {
         Some((matches, total, _)) if !by_score => {
-            let mut hits = first(view, matches, &prepared.order, count);
+            let mut hits = first(view, matches, &prepared.order, count)?;
             let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
             if !plan.match_features().is_empty() {
                 let computed =
@@ -99,17 +99,20 @@ pub fn find(
             explained = told;
             skipped.append(&mut ranked.skipped);
             is_cut = ranked.is_cut;
-            let hit = |hit: &RankedHit| PartialHit {
-                lid: hit.document,
-                node: 0,
-                kind: 0,
-                relevance: hit.relevance,
-                sort: values(view, &prepared.order, hit.document, hit.relevance),
-                features: hit.match_features.iter().map(feature).collect(),
+            let mut sorting = Sorting::new(view, &prepared.order);
+            let hit = |hit: &RankedHit| {
+                Ok(PartialHit {
+                    lid: hit.document,
+                    node: 0,
+                    kind: 0,
+                    relevance: hit.relevance,
+                    sort: sorting.values(hit.document, hit.relevance)?,
+                    features: hit.match_features.iter().map(feature).collect(),
+                })
             };
             // What a limit of matching left out is a hit all the same.
             let total = chosen.as_ref().map_or(ranked.total, |(_, total, _)| *total);
-            (ranked.hits.iter().map(hit).collect(), total)
+            (ranked.hits.iter().map(hit).collect::<Result<_, SearchError>>()?, total)
         }
     };
     let mut coverage = covered(view, &mut skipped);
@@ -150,9 +153,10 @@ fn matched(
     matcher: &Matcher<'_>,
     threads: usize,
     means: Means<'_>,
-) -> (Matches, Vec<usize>) {
+) -> Result<(Matches, Vec<usize>), StoreError> {
     let blocks: Vec<&Block> = view.blocks().collect();
-    let found: Vec<OnceLock<RowSet>> = blocks.iter().map(|_| OnceLock::new()).collect();
+    let found: Vec<OnceLock<Result<RowSet, StoreError>>> =
+        blocks.iter().map(|_| OnceLock::new()).collect();
     means.share(threads, (found.len(), BLOCKS), &|taken| {
         for at in taken.flatten().filter(|_| !(means.is_late)()) {
             let _ = found[at].set(matcher.segment(at));
@@ -162,11 +166,11 @@ fn matched(
     let found = found.into_iter().zip(blocks).enumerate().map(|(number, (found, block))| {
         found.into_inner().unwrap_or_else(|| {
             skipped.push(number);
-            RowSet::none(block.rows())
+            Ok(RowSet::none(block.rows()))
         })
     });
-    let segments = found.collect();
-    (Matches { segments }, skipped)
+    let segments = found.collect::<Result<_, _>>()?;
+    Ok((Matches { segments }, skipped))
 }
 
 fn feature(value: &Value) -> FeatureValue {

@@ -17,7 +17,7 @@ use serde_json::json;
 use stead_app::application::Schema;
 use stead_expr::Value;
 use stead_kernels::Parallel;
-use stead_store::View;
+use stead_store::{StoreError, View};
 
 pub use fill::fill;
 pub use find::{find, matcher};
@@ -44,7 +44,7 @@ pub struct Searcher<'s> {
     pub cluster: &'s str,
     /// The value of a field of a stored document, of whichever type, by its id: what `document(id).field` means as the value of
     /// an input.
-    pub stored: &'s dyn Fn(&str, &str) -> Option<Value>,
+    pub stored: &'s dyn Fn(&str, &str) -> Result<Option<Value>, StoreError>,
     /// The rank profiles by the names of their schemas and their own.
     pub plans: &'s dyn Fn(&str, &str) -> Result<Arc<RankPlan>, RankError>,
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use stead_store::{Column, View, fold};
+use stead_store::{Column, Cursor, StoreError, View, fold};
 
 use crate::matching::Matches;
 use crate::query::{OrderBy, SortFunction};
@@ -43,14 +43,15 @@ pub(super) fn first(
     matches: &Matches,
     order: &[OrderBy],
     count: usize,
-) -> Vec<PartialHit> {
+) -> Result<Vec<PartialHit>, StoreError> {
     let descending: Vec<bool> = order.iter().map(|by| by.descending).collect();
+    let mut sorting = Sorting::new(view, order);
     let mut heap: BinaryHeap<Candidate<'_>> = BinaryHeap::new();
     for (number, rows) in matches.segments.iter().enumerate() {
         for row in rows.iter() {
             let lid = view.lid(number, row);
-            let candidate =
-                Candidate { sort: values(view, order, lid, 0.0), lid, descending: &descending };
+            let sort = sorting.values(lid, 0.0)?;
+            let candidate = Candidate { sort, lid, descending: &descending };
             if heap.len() < count {
                 heap.push(candidate);
             } else if heap.peek().is_some_and(|last| candidate < *last) {
@@ -67,19 +68,42 @@ pub(super) fn first(
         sort: c.sort,
         features: Vec::new(),
     };
-    heap.into_sorted_vec().into_iter().map(hit).collect()
+    Ok(heap.into_sorted_vec().into_iter().map(hit).collect())
 }
 
-/// What a document is ordered by.
-pub(super) fn values(view: &View, order: &[OrderBy], lid: u32, relevance: f64) -> Vec<SortValue> {
-    order.iter().map(|by| value(view, by, lid, relevance)).collect()
+/// What documents are ordered by.
+pub(super) struct Sorting<'s> {
+    /// With the values of the attribute; scores have none.
+    order: Vec<(&'s OrderBy, Option<Cursor<'s>>)>,
 }
 
-fn value(view: &View, by: &OrderBy, lid: u32, relevance: f64) -> SortValue {
-    let Some(attribute) = &by.attribute else { return SortValue::Number(relevance) };
-    let Some((column, row)) = view.attribute(attribute).and_then(|a| a.at(lid)) else {
-        return SortValue::Missing;
-    };
+impl<'s> Sorting<'s> {
+    pub(super) fn new(view: &'s View, order: &'s [OrderBy]) -> Sorting<'s> {
+        let cursor = |by: &'s OrderBy| {
+            let values = by.attribute.as_ref().and_then(|name| view.attribute(name));
+            (by, values.map(|values| values.cursor()))
+        };
+        Sorting { order: order.iter().map(cursor).collect() }
+    }
+
+    /// What a document is ordered by.
+    pub(super) fn values(
+        &mut self,
+        lid: u32,
+        relevance: f64,
+    ) -> Result<Vec<SortValue>, StoreError> {
+        let value = |(by, values): &mut (&OrderBy, Option<Cursor<'_>>)| {
+            if by.attribute.is_none() {
+                return Ok(SortValue::Number(relevance));
+            }
+            let place = values.as_mut().map_or(Ok(None), |values| values.at(lid))?;
+            Ok(place.map_or(SortValue::Missing, |place| value(by, place)))
+        };
+        self.order.iter_mut().map(value).collect()
+    }
+}
+
+fn value(by: &OrderBy, (column, row): (&Column, usize)) -> SortValue {
     match column {
         Column::Numbers(numbers) if numbers.list().is_whole() => {
             numbers.integer(row).map_or(SortValue::Missing, SortValue::Integer)

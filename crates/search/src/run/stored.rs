@@ -2,34 +2,32 @@
 
 use serde_json::Value as Json;
 use stead_expr::Value;
-use stead_store::{Column, View};
+use stead_store::{Column, StoreError, View};
 
 use crate::columns::value;
 use crate::query::SearchError;
 use crate::rank::RankQuery;
 
 /// The value of an attribute of a document as expressions have it; nothing if the document has none.
-#[must_use]
-pub fn field_value(view: &View, id: &str, field: &str) -> Option<Value> {
-    let attribute = view.attribute(field)?;
-    let (column, row) = attribute.at(view.find(id)?)?;
-    if let Column::Tensors(tensors) = column
-        && tensors.absent().contains(row)
-    {
-        return None;
-    }
+///
+/// # Errors
+/// When it lies on disk and cannot be read.
+pub fn field_value(view: &View, id: &str, field: &str) -> Result<Option<Value>, StoreError> {
+    let Some((attribute, lid)) = view.attribute(field).zip(view.find(id)) else { return Ok(None) };
+    let Some((column, row)) = attribute.at(lid)? else { return Ok(None) };
     let number = stead_expr::TensorType::double();
-    let kind = match column {
+    let kind = match &*column {
+        Column::Tensors(tensors) if tensors.absent().contains(row) => return Ok(None),
         Column::Tensors(tensors) => tensors.kind(),
         _ => &number,
     };
-    value(&column.attribute()?, kind, row)
+    Ok(column.attribute().and_then(|all| value(&all, kind, row)))
 }
 
 /// Finds the values of stored documents that inputs name: `document(id:ns:type::7).embedding`.
 pub(super) fn resolve(
     query: &mut RankQuery,
-    stored: &dyn Fn(&str, &str) -> Option<Value>,
+    stored: &dyn Fn(&str, &str) -> Result<Option<Value>, StoreError>,
 ) -> Result<(), SearchError> {
     for (name, json) in &query.inputs {
         let Json::String(text) = json else { continue };
@@ -40,7 +38,7 @@ pub(super) fn resolve(
             )));
         };
         let (id, field) = (id.trim().trim_matches(['\'', '"']), field.trim());
-        let Some(found) = stored(id, field) else {
+        let Some(found) = stored(id, field)? else {
             return Err(SearchError::parameter(format!(
                 "input query({name}): there is no document {id:.80} with a value of {field:.60}"
             )));

@@ -106,8 +106,10 @@ impl Asked {
                 known: known.join(", "),
             })
         };
-        let stored =
-            |id: &str, field: &str| views.iter().find_map(|view| field_value(view, id, field));
+        let stored = |id: &str, field: &str| {
+            let found = views.iter().map(|view| field_value(view, id, field));
+            found.collect::<Result<Vec<_>, _>>().map(|found| found.into_iter().flatten().next())
+        };
         let searcher = |view: &&'_ View| {
             let schema = self.application.schema(view.kind().name()).unwrap();
             (schema, (*view).clone())

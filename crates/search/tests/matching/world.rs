@@ -101,7 +101,7 @@ impl World {
     pub fn found(&self, view: &View, filter: &str, vector: [f64; 2]) -> Vec<usize> {
         let tree = self.tree(filter, vector);
         let matcher = Matcher::new(&tree, view).unwrap();
-        let matches = matcher.matches();
+        let matches = matcher.matches().unwrap();
         self.indexed.set(self.indexed.get() + indexed(&matcher.explain()));
         let blocks = matches.segments.iter().enumerate();
         let place = |(at, row)| view.lid(at, row) as usize;

@@ -299,6 +299,24 @@ pub const FAMILIES: &[Family] = &[
         Kind::StoreGauge(|d| d.snapshots.disk_bytes),
     ),
     family(
+        "stead_paged_bytes",
+        true,
+        "Bytes of columns of paged attributes that were read from disk and are in memory.",
+        Kind::StoreGauge(|d| d.pages.bytes as u64),
+    ),
+    family(
+        "stead_paged_reads",
+        true,
+        "Columns of paged attributes, of a block of documents each, that were read from disk.",
+        Kind::StoreCounter(|d| d.pages.reads),
+    ),
+    family(
+        "stead_paged_hits",
+        true,
+        "The same that were in memory when they were wanted.",
+        Kind::StoreCounter(|d| d.pages.hits),
+    ),
+    family(
         "stead_pool_threads",
         true,
         "Threads of the CPU pool.",

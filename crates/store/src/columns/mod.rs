@@ -15,6 +15,7 @@ pub use number_column::NumberColumn;
 pub use numbers::NumberList;
 pub(crate) use pieces::Pieces;
 pub use postings::Postings;
+pub(crate) use stamps::reserve as reserve_stamps;
 pub use tensors::TensorColumn;
 pub use texts::{RawColumn, TextList};
 
@@ -136,6 +137,24 @@ impl Column {
             Column::Tensors(tensors) => tensors.value(row).map(FieldValue::Tensor),
             Column::Raw(raw) => raw.get(row).map(|bytes| FieldValue::Bytes(bytes.to_vec())),
             Column::Many(many) => many.value(row, kind),
+        }
+    }
+
+    /// The same column, whose tensors have the [numbers](TensorColumn::stamp) from one on: those that they had before.
+    pub(crate) fn stamped(self, first: u64) -> Column {
+        match self {
+            Column::Tensors(tensors) => Column::Tensors(tensors.stamped(first)),
+            other => other,
+        }
+    }
+
+    /// The most memory that it takes while nothing is put: whole numbers may be widened for expressions.
+    pub(crate) fn most_memory(&self) -> usize {
+        match self {
+            Column::Numbers(numbers) if numbers.list().is_whole() => {
+                numbers.list().memory() + numbers.list().len() * size_of::<f64>()
+            }
+            other => other.memory(),
         }
     }
 

@@ -165,6 +165,15 @@ impl Postings {
         })
     }
 
+    /// The keys that are numbers, in the type in which the column has them; nothing of texts.
+    #[must_use]
+    pub fn numbers(&self) -> Option<&NumberList> {
+        match &self.keys {
+            Keys::Numbers(list) => Some(list),
+            Keys::Texts(_) => None,
+        }
+    }
+
     /// How many different values there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -5,6 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The next number. There are enough for a value each nanosecond in five centuries.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// Numbers for so many values, which no other value has or gets: the first of them.
+pub(crate) fn reserve(rows: usize) -> u64 {
+    NEXT.fetch_add(rows as u64, Ordering::Relaxed)
+}
+
 /// A number for each row. Every value that is put gets one that no other value in this process has or had, of whatever column; it keeps it in
 /// copies of the column. 0 is none.
 #[derive(Debug, Clone, Default)]
@@ -15,7 +20,11 @@ pub(super) struct Stamps {
 impl Stamps {
     /// Of values that come all at once.
     pub(super) fn new(rows: usize) -> Stamps {
-        let first = NEXT.fetch_add(rows as u64, Ordering::Relaxed);
+        Stamps::from(reserve(rows), rows)
+    }
+
+    /// Of values that had these numbers before: the first has this one, those behind it the next.
+    pub(super) fn from(first: u64, rows: usize) -> Stamps {
         Stamps { of_rows: (first..first + rows as u64).collect() }
     }
 

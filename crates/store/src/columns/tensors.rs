@@ -164,6 +164,14 @@ impl TensorColumn {
         TensorColumn { kind, rows, cells, mapped, absent, stamps }
     }
 
+    /// The same tensors with the numbers that they had before they were read again, of dense types.
+    pub(super) fn stamped(self, first: u64) -> TensorColumn {
+        match self.mapped {
+            None => TensorColumn { stamps: Stamps::from(first, self.rows), ..self },
+            Some(_) => self,
+        }
+    }
+
     pub(super) fn shrink(&mut self) {
         self.cells.shrink();
         self.stamps.shrink();

@@ -76,17 +76,19 @@ impl Store {
         let mut found = Expired { ids: Vec::new(), next: None, unread: 0, error: None };
         let Some(keeps) = &stored.keeps else { return Ok(found) };
         let (view, now) = (stored.reader.view(), self.now());
+        let is_wanted = |field: usize| keeps.fields.contains(&field);
         let read = |view: &View, lid: u32, fetched: Option<&Fetched>| {
-            view.read_fetched(lid, fetched, |field| keeps.fields.contains(&field))
+            view.read_fetched(lid, fetched, is_wanted)
         };
         let (mut lids, mut fetched) = (view.lids_from(from), None);
         for lid in lids.by_ref().take(rows) {
             let Some(id) = view.id(lid) else { continue };
-            let fields = match (keeps.fields.is_empty(), view.is_at_hand(lid, fetched.as_ref())) {
+            let is_at_hand = view.is_at_hand(lid, fetched.as_ref(), is_wanted);
+            let fields = match (keeps.fields.is_empty(), is_at_hand) {
                 (true, _) => Ok(Some(Vec::new())),
                 (false, true) => read(&view, lid, fetched.as_ref()),
-                (false, false) => view.fetch(lid).and_then(|of| {
-                    fetched = of;
+                (false, false) => view.fetch(lid, is_wanted).and_then(|of| {
+                    fetched = Some(of);
                     read(&view, lid, fetched.as_ref())
                 }),
             };

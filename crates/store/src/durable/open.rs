@@ -13,6 +13,7 @@ use super::writer::apply_record;
 use crate::error::StoreError;
 use crate::kind::DocumentType;
 use crate::live::Collection;
+use crate::paged::PageCache;
 
 /// The name of the folder in errors.
 const FOLDER: &str = "the folder of the documents";
@@ -42,13 +43,14 @@ pub(super) fn open(
     io: &Arc<dyn Io>,
     rng: &Arc<dyn Rng>,
     types: &[DocumentType],
+    pages: &Arc<PageCache>,
     options: LogOptions,
 ) -> Result<Opened, StoreError> {
     // Whoever else holds the folder should be told of, not what is found while he writes.
     drop(lock(&**io)?);
     let (mut damaged, mut below) = (Vec::new(), u64::MAX);
     loop {
-        let mut loaded = load(&**io, types, below)?;
+        let mut loaded = load(&**io, types, pages, below)?;
         damaged.append(&mut loaded.damaged);
         // In a copy without a log nothing tells what an older snapshot lacks.
         if !damaged.is_empty() && !loaded.has_log {
@@ -72,7 +74,7 @@ pub(super) fn open(
                 return Ok(Opened { log, recovery, collections, ids, catalog, damaged });
             }
             // A change of a document needs the rest of it, which lies in the snapshot.
-            Err(error @ StoreError::Damaged { .. }) => match newest {
+            Err(error) if error.is_damage() => match newest {
                 Some(number) => {
                     damaged.push(error);
                     below = number;

@@ -20,6 +20,9 @@ pub struct StoreOptions {
     pub snapshots: SnapshotOptions,
     /// What operations that are not yet done may come to.
     pub room: RoomOptions,
+    /// The most bytes that are kept in memory of columns that lie on disk (`attribute: paged`), of all types together. What queries
+    /// hold while they work comes on top: a column of a block for each such attribute and thread.
+    pub page_bytes: usize,
 }
 
 /// When snapshots are taken, besides when [somebody asks](Store::snapshot) and when the store is closed.
@@ -59,6 +62,8 @@ impl Default for StoreOptions {
             scripts: Vec::new(),
             snapshots,
             room: RoomOptions::default(),
+            // Some 500 columns of a block.
+            page_bytes: 64 << 20,
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::error::StoreError;
 use crate::indexing::Scripts;
 use crate::kind::DocumentType;
 use crate::live::{Collection, Reader};
+use crate::paged::{PageCache, PageStats};
 
 /// What has become of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,7 @@ pub struct Store {
     snapshots: Arc<Shared>,
     recovery: Recovery,
     damaged: Vec<StoreError>,
+    pages: Arc<PageCache>,
     clock: Arc<dyn Clock>,
     pub(super) room: Arc<Room>,
     /// What the chance of the next operation's scripts begins with.
@@ -80,8 +82,9 @@ impl Store {
         types: Vec<DocumentType>,
         options: StoreOptions,
     ) -> Result<Store, StoreError> {
+        let pages = PageCache::new(options.page_bytes);
         let Opened { log, recovery, collections, ids, catalog, damaged } =
-            open(&io, &rng, &types, options.log.clone())?;
+            open(&io, &rng, &types, &pages, options.log.clone())?;
         let (mut keeper, shared) =
             Keeper::new(io, catalog, log.pruner(), options.snapshots.pack_bytes);
         if damaged.is_empty() {
@@ -92,12 +95,13 @@ impl Store {
         let mut store = Store::assemble(&*rng, options, (collections, ids), snapshots)?;
         (store.journal, store.recovery, store.damaged) =
             (Some(Journal::Log(log)), recovery, damaged);
+        store.pages = pages;
         let to_applier = store.applier()?;
         store.keeper = Some(start("stead-snapshots", move || keeper.run(&jobs, &to_applier))?);
         Ok(store)
     }
 
-    /// A store without files: its documents live as long as the process.
+    /// A store without files: its documents live as long as the process, in memory, whatever is said of `paged`.
     ///
     /// # Errors
     /// When there are no threads or random numbers to be had.
@@ -142,6 +146,7 @@ impl Store {
             snapshots: shared,
             recovery: Recovery::default(),
             damaged: Vec::new(),
+            pages: PageCache::new(0),
             clock: options.clock,
             room: Room::new(options.room),
             seed: AtomicU64::new(seed),
@@ -187,6 +192,12 @@ impl Store {
     #[must_use]
     pub fn snapshot_stats(&self) -> SnapshotStats {
         self.snapshots.stats().clone()
+    }
+
+    /// What there is to tell of columns that lie on disk.
+    #[must_use]
+    pub fn page_stats(&self) -> PageStats {
+        self.pages.stats()
     }
 
     fn applier(&self) -> Result<Sender<Message>, StoreError> {

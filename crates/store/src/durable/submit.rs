@@ -122,7 +122,7 @@ impl Store {
         Ok(())
     }
 
-    /// What is pending, with the body of a document if it is needed and lies on disk: it was read before the lock was taken, since all
+    /// What is pending, with what lies on disk of a document if it is needed: it was read before the lock was taken, since all
     /// operations wait for whoever has that.
     fn lock_with(
         &self,
@@ -138,12 +138,12 @@ impl Store {
             }
             let view = stored.reader.view();
             let Some(lid) = view.find(id) else { return (pending, None) };
-            if view.is_at_hand(lid, fetched.as_ref()) {
+            if view.is_at_hand(lid, fetched.as_ref(), |_| true) {
                 return (pending, fetched);
             }
             drop(pending);
             // What cannot be read now is read again under the lock, where the error is that of the operation.
-            fetched = view.fetch(lid).unwrap_or_default();
+            fetched = view.fetch(lid, |_| true).ok();
         }
         (lock(&self.pending), fetched)
     }

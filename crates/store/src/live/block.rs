@@ -9,15 +9,15 @@ use super::index::{BlockIndex, Index};
 use crate::columns::{Column, Pieces};
 use crate::error::StoreError;
 use crate::kind::DocumentType;
+use crate::paged::{Columns, Held, Slot};
 use crate::value::FieldValue;
 
 /// Documents that lie together: up to a power of two of rows, a column for each attribute. Rows of documents that were removed
 /// stay, without values, until a new document takes them.
 #[derive(Debug, Clone)]
 pub struct Block {
-    kind: DocumentType,
     /// Of the attributes of the type, in their order; nothing for those whose values ranking cannot use.
-    columns: Vec<Option<Arc<Column>>>,
+    columns: Vec<Option<Slot>>,
     /// Of the columns in their order; nothing for those whose attributes are without `fast-search`.
     indexes: Vec<Option<BlockIndex>>,
     ids: Arc<Pieces>,
@@ -49,9 +49,9 @@ impl Block {
     }
 
     pub(super) fn new(kind: &DocumentType) -> Block {
-        let columns = kind.attributes().iter().map(|a| kind.new_column(a).map(Arc::new));
+        let column = |a: &crate::AttributeColumn| Some(Slot::Memory(Arc::new(kind.new_column(a)?)));
+        let columns = kind.attributes().iter().map(column);
         Block {
-            kind: kind.clone(),
             columns: columns.collect(),
             indexes: indexes(kind),
             ids: Arc::default(),
@@ -64,18 +64,24 @@ impl Block {
     /// [`Block::new`] makes, each with as many rows as there are ids.
     pub(crate) fn from_parts(
         kind: &DocumentType,
-        columns: Vec<Option<Arc<Column>>>,
+        columns: Vec<Option<Slot>>,
         ids: Pieces,
         bodies: Bodies,
         alive: Bits,
     ) -> Block {
         let (ids, bodies) = (Arc::new(ids), Arc::new(bodies));
-        Block { kind: kind.clone(), columns, indexes: indexes(kind), ids, bodies, alive }
+        Block { columns, indexes: indexes(kind), ids, bodies, alive }
     }
 
     /// By the number of the attribute.
-    pub(crate) fn columns(&self) -> &[Option<Arc<Column>>] {
+    pub(crate) fn columns(&self) -> &[Option<Slot>] {
         &self.columns
+    }
+
+    /// The columns for somebody who works on the block.
+    #[must_use]
+    pub fn hold(&self) -> Columns<'_> {
+        Columns::new(&self.columns)
     }
 
     /// The ids of all rows. They change whenever rows get or lose their documents.
@@ -119,44 +125,57 @@ impl Block {
     }
 
     /// The column of an attribute, by the number that the [type](DocumentType::attribute_number) gives it.
-    #[must_use]
-    pub fn column(&self, attribute: usize) -> Option<&Column> {
-        self.columns.get(attribute)?.as_deref()
+    ///
+    /// # Errors
+    /// [`StoreError::Column`] where it lies on disk and cannot be read.
+    pub fn column(&self, attribute: usize) -> Result<Option<Held<'_>>, StoreError> {
+        self.slot(attribute).map(Slot::hold).transpose()
     }
 
     /// Where the values of an attribute with `fast-search` lie in its column; nothing if there is no such index. It is made by who
-    /// asks for it first: nobody waits for another who makes it too.
-    #[must_use]
-    pub fn index(&self, attribute: usize) -> Option<Index<'_>> {
-        self.indexes.get(attribute)?.as_ref()?.get(self.column(attribute)?)
+    /// asks for it first, of the column that it [holds](Block::hold): nobody waits for another who makes it too.
+    ///
+    /// # Errors
+    /// As [`Block::column`].
+    pub fn index(
+        &self,
+        attribute: usize,
+        columns: &Columns<'_>,
+    ) -> Result<Option<Index<'_>>, StoreError> {
+        match self.indexes.get(attribute) {
+            Some(Some(index)) => index.get(|| columns.get(attribute)),
+            _ => Ok(None),
+        }
     }
 
-    /// The column of an attribute by its name.
-    #[must_use]
-    pub fn attribute(&self, name: &str) -> Option<&Column> {
-        self.column(self.kind.attribute_number(name)?)
-    }
-
-    /// The column of an attribute by its number, to hold on to.
-    pub(super) fn shared_column(&self, attribute: usize) -> Option<&Arc<Column>> {
+    /// Where the column of an attribute is, by its number.
+    pub(super) fn slot(&self, attribute: usize) -> Option<&Slot> {
         self.columns.get(attribute)?.as_ref()
     }
 
-    /// The first attribute whose column has no room for its value of one more document.
+    /// The first attribute whose column, which is in memory, has no room for its value of one more document.
     pub(super) fn full(&self, values: &Values<'_>) -> Option<usize> {
-        let mut attributes = self.columns.iter().zip(values).map(|(column, value)| {
-            column.as_ref().zip(value.as_ref()).is_none_or(|(c, value)| c.has_room(value))
-        });
-        attributes.position(|has_room| !has_room)
+        let all = values.iter().enumerate();
+        self.first_full(all.map(|(attribute, value)| (attribute, value.as_deref())))
     }
 
     /// The same of some attributes by their numbers.
     pub(super) fn full_of(&self, values: &[(usize, Option<Cow<'_, FieldValue>>)]) -> Option<usize> {
-        let has_room = |(attribute, value): &&(usize, Option<Cow<'_, FieldValue>>)| {
-            let column = self.column(*attribute);
-            column.zip(value.as_ref()).is_none_or(|(column, value)| column.has_room(value))
+        self.first_full(values.iter().map(|(attribute, value)| (*attribute, value.as_deref())))
+    }
+
+    fn first_full<'v>(
+        &self,
+        mut values: impl Iterator<Item = (usize, Option<&'v FieldValue>)>,
+    ) -> Option<usize> {
+        let is_full = |(attribute, value): &(usize, Option<&FieldValue>)| match (
+            self.slot(*attribute),
+            value,
+        ) {
+            (Some(Slot::Memory(column)), Some(value)) => !column.has_room(value),
+            _ => false,
         };
-        values.iter().find(|pair| !has_room(pair)).map(|(attribute, _)| *attribute)
+        values.find(is_full).map(|(attribute, _)| attribute)
     }
 
     /// The body of a document.
@@ -168,12 +187,32 @@ impl Block {
         Ok(Some(self.bodies.get(row)?).filter(|body| !body.is_empty()))
     }
 
-    /// Brings what a write to a row changes to memory: nothing of the write can fail then.
+    /// Brings what a write to a row of some attributes changes to memory: nothing of the write can fail then.
     ///
     /// # Errors
-    /// As [`Block::body`].
-    pub(super) fn fetch(&mut self, row: usize) -> Result<(), StoreError> {
+    /// As [`Block::body`] and [`Block::column`].
+    pub(super) fn fetch(
+        &mut self,
+        row: usize,
+        attributes: impl Iterator<Item = usize>,
+        rows: usize,
+    ) -> Result<(), StoreError> {
+        for attribute in attributes {
+            let Some(Some(slot)) = self.columns.get_mut(attribute) else { continue };
+            if let Slot::Disk(paged) = slot {
+                *slot = Slot::Memory(Arc::new(paged.copied(rows)?));
+            }
+        }
         self.bodies_mut().fetch(row)
+    }
+
+    /// Puts a column on disk in the place of the same in memory or elsewhere; nothing is done where it has changed since.
+    pub(super) fn replace_column(&mut self, attribute: usize, old: &Slot, new: &Slot) {
+        if let Some(Some(slot)) = self.columns.get_mut(attribute)
+            && slot.is(old)
+        {
+            *slot = new.clone();
+        }
     }
 
     /// Changes the values of attributes of a document that is there, those at numbers of which there is something to say.
@@ -185,8 +224,8 @@ impl Block {
         rows: usize,
     ) {
         for (attribute, value) in values {
-            if let Some(Some(column)) = self.columns.get_mut(*attribute) {
-                own(column, rows).set(row, value.as_deref());
+            if let Some(Some(slot)) = self.columns.get_mut(*attribute) {
+                set(slot, row, value.as_deref(), rows);
             }
             if let Some(Some(index)) = self.indexes.get_mut(*attribute) {
                 index.change(row, rows);
@@ -206,9 +245,9 @@ impl Block {
     ) {
         let is_known = self.id(row) == Some(id);
         self.bodies_mut().set(row, &body);
-        for (column, value) in self.columns.iter_mut().zip(values) {
-            let Some(column) = column else { continue };
-            own(column, rows).set(row, value.as_deref());
+        for (slot, value) in self.columns.iter_mut().zip(values) {
+            let Some(slot) = slot else { continue };
+            set(slot, row, value.as_deref(), rows);
         }
         self.change_all(row, rows);
         if !is_known {
@@ -222,9 +261,7 @@ impl Block {
 
     /// Takes the document of a row away, and its values.
     pub(super) fn remove(&mut self, row: usize, rows: usize) {
-        for column in self.columns.iter_mut().flatten() {
-            own(column, rows).set(row, None);
-        }
+        self.columns.iter_mut().flatten().for_each(|slot| set(slot, row, None, rows));
         self.change_all(row, rows);
         Arc::make_mut(&mut self.ids).set(row, b"");
         self.bodies_mut().set(row, &[]);
@@ -237,14 +274,18 @@ impl Block {
 
     /// A block to which no rows will be added.
     fn shrink(&mut self, rows: usize) {
-        self.columns.iter_mut().flatten().for_each(|column| own(column, rows).shrink());
+        for slot in self.columns.iter_mut().flatten() {
+            if let Slot::Memory(column) = slot {
+                own(column, rows).shrink();
+            }
+        }
         Arc::make_mut(&mut self.ids).shrink();
         self.bodies_mut().shrink();
     }
 
-    /// The memory that it takes, in bytes.
+    /// The memory that it takes, in bytes, without columns that lie on disk.
     pub(super) fn memory(&self) -> usize {
-        let columns = self.columns.iter().flatten().map(|c| c.memory() + size_of::<Column>());
+        let columns = self.columns.iter().flatten().map(Slot::memory);
         let alive = size_of_val(self.alive.words());
         let indexes = self.indexes.iter().flatten().map(BlockIndex::memory);
         columns.sum::<usize>()
@@ -260,6 +301,14 @@ impl Block {
 fn indexes(kind: &DocumentType) -> Vec<Option<BlockIndex>> {
     let index = |a: &crate::AttributeColumn| a.index.map(|index| BlockIndex::new(index.is_cased));
     kind.attributes().iter().map(index).collect()
+}
+
+/// Puts a value in a row of a column that was fetched.
+fn set(slot: &mut Slot, row: usize, value: Option<&FieldValue>, rows: usize) {
+    match slot {
+        Slot::Memory(column) => own(column, rows).set(row, value),
+        Slot::Disk(_) => debug_assert!(false, "the column was not fetched"),
+    }
 }
 
 /// A column to change: a copy with room for all rows if a view has it. Where a snapshot remembers it, which it does weakly, it

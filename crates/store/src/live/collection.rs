@@ -15,6 +15,7 @@ use super::view::{State, View};
 use crate::body;
 use crate::error::StoreError;
 use crate::kind::DocumentType;
+use crate::paged::{Pager, Slot};
 use crate::value::FieldValue;
 
 /// The most documents: the number behind the last row of the last block is a number too.
@@ -33,15 +34,25 @@ pub struct Collection {
     published: Arc<ArcSwap<State>>,
 }
 
-/// A group of bodies that a snapshot has.
+/// Something of a block that a snapshot has.
 #[derive(Debug)]
-pub(crate) struct Replaced {
-    /// The number of the block.
-    pub(crate) block: usize,
-    /// The number of the group in it.
-    pub(crate) group: usize,
-    pub(crate) old: Arc<Group>,
-    pub(crate) new: Arc<Group>,
+pub(crate) enum Replaced {
+    Bodies {
+        /// The number of the block.
+        block: usize,
+        /// The number of the group in it.
+        group: usize,
+        old: Arc<Group>,
+        new: Arc<Group>,
+    },
+    Column {
+        /// The number of the block.
+        block: usize,
+        /// The number of the attribute.
+        attribute: usize,
+        old: Slot,
+        new: Slot,
+    },
 }
 
 /// Takes views of a collection, on any thread. Clones share.
@@ -64,9 +75,17 @@ impl Collection {
     pub fn new(kind: DocumentType) -> Collection {
         let shift = Block::rows_of(&kind).trailing_zeros();
         let (blocks, directory) = (Chunked::new(), Directory::new());
-        let state = State { kind, shift, blocks, directory, len: 0 };
+        let state = State { kind, shift, blocks, directory, len: 0, pagers: Arc::default() };
         let published = Arc::new(ArcSwap::from_pointee(state.clone()));
         Collection { state, free: BinaryHeap::new(), published }
+    }
+
+    /// The same documents, whose columns may lie on disk: those with who reads them there, by the number of the attribute. Without, all
+    /// stay in memory.
+    pub(crate) fn with_pagers(mut self, pagers: Vec<Option<Arc<Pager>>>) -> Collection {
+        self.state.pagers = pagers.into();
+        self.publish();
+        self
     }
 
     /// The documents of blocks, each of `1 << shift` rows but the last, which may have fewer. `pairs` has the hash of the id and the number
@@ -87,16 +106,27 @@ impl Collection {
             blocks.push(block);
         }
         let directory = Directory::of(pairs);
-        let state = State { kind, shift, blocks, directory, len: pairs.len() };
+        let pagers = Arc::default();
+        let state = State { kind, shift, blocks, directory, len: pairs.len(), pagers };
         let published = Arc::new(ArcSwap::from_pointee(state.clone()));
         Collection { state, free: free.into(), published }
     }
 
-    /// Puts groups of bodies on disk in the place of the same in memory.
+    /// Puts bodies and columns on disk in the place of the same in memory.
     pub(crate) fn replace(&mut self, replaced: &[Replaced]) {
+        let blocks = &mut self.state.blocks;
         for one in replaced {
-            if let Some(block) = self.state.blocks.get_mut(one.block) {
-                block.bodies_mut().replace(one.group, &one.old, &one.new);
+            match one {
+                Replaced::Bodies { block, group, old, new } => {
+                    if let Some(block) = blocks.get_mut(*block) {
+                        block.bodies_mut().replace(*group, old, new);
+                    }
+                }
+                Replaced::Column { block, attribute, old, new } => {
+                    if let Some(block) = blocks.get_mut(*block) {
+                        block.replace_column(*attribute, old, new);
+                    }
+                }
             }
         }
     }
@@ -149,18 +179,19 @@ impl Collection {
                 _ => return Err(full("documents")),
             },
         };
-        let values = values(&self.state.kind, fields);
-        let (number, row) = self.state.split(lid);
-        if let Some(attribute) = self.state.blocks.get(number).and_then(|b| b.full(&values)) {
-            return Err(full(&self.state.kind.attributes()[attribute].name));
-        }
-        if number == self.state.blocks.len() {
-            self.state.blocks.push(Block::new(&self.state.kind));
-        }
         let kind = &self.state.kind;
+        let values = values(kind, fields);
+        let (number, row) = self.state.split(lid);
+        if let Some(block) = self.state.blocks.get_mut(number) {
+            block.fetch(row, 0..values.len(), rows)?;
+            if let Some(attribute) = block.full(&values) {
+                return Err(full(&kind.attributes()[attribute].name));
+            }
+        } else {
+            self.state.blocks.push(Block::new(kind));
+        }
         let body = body::encode(fields, |field| kind.column_of(field).is_some());
         if let Some(block) = self.state.blocks.get_mut(number) {
-            block.fetch(row)?;
             block.put(row, id, &values, body, rows);
         }
         if known.is_none() {
@@ -193,11 +224,11 @@ impl Collection {
             }
         }
         let Some(block) = self.state.blocks.get_mut(number) else { return Ok(false) };
+        block.fetch(row, values.iter().map(|(attribute, _)| *attribute), rows)?;
         if let Some(attribute) = block.full_of(&values) {
             let what = kind.attributes()[attribute].name.clone();
             return Err(StoreError::Full { document: id.to_owned(), what });
         }
-        block.fetch(row)?;
         let body = block.body(row)?.unwrap_or_default();
         let body = body::changed(&body, changes, |field| kind.column_of(field).is_some());
         // A store has no bodies but those that it has written.
@@ -215,7 +246,7 @@ impl Collection {
         let Some(lid) = self.state.find(hash, id) else { return Ok(false) };
         let (number, row) = self.state.split(lid);
         if let Some(block) = self.state.blocks.get_mut(number) {
-            block.fetch(row)?;
+            block.fetch(row, 0..self.state.kind.attributes().len(), rows)?;
             block.remove(row, rows);
         }
         self.state.directory.remove(hash, lid);

@@ -1,19 +1,30 @@
-//! Bodies that are read ahead of whoever must not wait for a disk.
+//! What of documents lies on disk, read ahead of whoever must not wait for it.
 
 use std::sync::Arc;
 
 use super::bodies::{GROUP, Group};
 use super::view::View;
+use crate::body;
 use crate::columns::Pieces;
 use crate::error::StoreError;
+use crate::paged::{Held, Page, Paged, Slot};
 use crate::value::FieldValue;
 
-/// A group of bodies on disk, and what was read of it.
-#[derive(Debug)]
+/// What was read of the bodies that lie with that of a document, and of the columns that have its fields.
+#[derive(Debug, Default)]
 pub(crate) struct Fetched {
-    /// Held, so that another group cannot take its place in memory.
-    group: Arc<Group>,
-    bodies: Pieces,
+    /// The group, held so that another one cannot take its place in memory, and its bodies.
+    bodies: Option<(Arc<Group>, Pieces)>,
+    columns: Vec<(Arc<Paged>, Arc<Page>)>,
+}
+
+impl Fetched {
+    /// A column, if it was read.
+    pub(super) fn column<'b>(&self, slot: &Slot) -> Option<Held<'b>> {
+        let Slot::Disk(paged) = slot else { return None };
+        let found = self.columns.iter().find(|(of, _)| Arc::ptr_eq(of, paged));
+        found.map(|(_, page)| Held::of_page(Arc::clone(page)))
+    }
 }
 
 impl View {
@@ -22,28 +33,75 @@ impl View {
         self.block(block)?.bodies().groups().get(row / GROUP)
     }
 
-    /// Whether [`View::read_fetched`] reads a document without the disk.
-    pub(crate) fn is_at_hand(&self, lid: u32, fetched: Option<&Fetched>) -> bool {
-        let is_fetched = |group| fetched.is_some_and(|f| Arc::ptr_eq(&f.group, group));
-        let is_in_memory = |group: &Arc<Group>| matches!(**group, Group::Memory(_));
-        self.group(lid).is_none_or(|group| is_in_memory(group) || is_fetched(group))
+    /// The body of a document, if it is in memory or was fetched.
+    fn body_at_hand<'f>(&'f self, lid: u32, fetched: Option<&'f Fetched>) -> Option<&'f [u8]> {
+        let Some(group) = self.group(lid) else { return Some(&[]) };
+        let bodies = match &**group {
+            Group::Memory(bodies) => bodies,
+            Group::Disk(_) => {
+                let (of, bodies) = fetched?.bodies.as_ref()?;
+                Some(bodies).filter(|_| Arc::ptr_eq(of, group))?
+            }
+        };
+        let (_, row) = self.split(lid);
+        Some(bodies.get(row % GROUP).unwrap_or_default())
     }
 
-    /// Reads the bodies that lie with that of a document; nothing if they are in memory.
+    /// The columns on disk that have fields of a document among those that are wanted.
+    fn paged(
+        &self,
+        lid: u32,
+        body: &[u8],
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> impl Iterator<Item = &Slot> {
+        let (block, _) = self.split(lid);
+        let block = self.block(block).filter(|_| self.kind().has_paged());
+        let slot = |field| block?.slot(self.kind().column_of(field)?);
+        let fields = block.and_then(|_| body::fields(body).ok()).unwrap_or_default();
+        let lies_in_column =
+            |(field, bytes): &(usize, &[u8])| bytes.is_empty() && is_wanted(*field);
+        let slots = fields.into_iter().filter(lies_in_column).filter_map(|(field, _)| slot(field));
+        let slots: Vec<&Slot> = slots.filter(|slot| matches!(slot, Slot::Disk(_))).collect();
+        slots.into_iter()
+    }
+
+    /// Whether [`View::read_fetched`] reads the same fields of a document without the disk.
+    pub(crate) fn is_at_hand(
+        &self,
+        lid: u32,
+        fetched: Option<&Fetched>,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> bool {
+        let Some(body) = self.body_at_hand(lid, fetched) else { return false };
+        let is_fetched = |slot: &Slot| fetched.is_some_and(|of| of.column(slot).is_some());
+        self.paged(lid, body, is_wanted).all(is_fetched)
+    }
+
+    /// Reads the bodies that lie with that of a document, and the columns that have the fields of it that are wanted; nothing of what is
+    /// in memory.
     ///
     /// # Errors
     /// As [`View::read`].
-    pub(crate) fn fetch(&self, lid: u32) -> Result<Option<Fetched>, StoreError> {
-        match self.group(lid) {
-            Some(group) => match &**group {
-                Group::Disk(blob) => {
-                    let (group, bodies) = (group.clone(), Group::unpack(blob)?);
-                    Ok(Some(Fetched { group, bodies }))
-                }
-                Group::Memory(_) => Ok(None),
-            },
-            None => Ok(None),
+    pub(crate) fn fetch(
+        &self,
+        lid: u32,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<Fetched, StoreError> {
+        let mut fetched = Fetched::default();
+        if let Some(group) = self.group(lid)
+            && let Group::Disk(blob) = &**group
+        {
+            fetched.bodies = Some((group.clone(), Group::unpack(blob)?));
         }
+        let mut columns = Vec::new();
+        if let Some(body) = self.body_at_hand(lid, Some(&fetched)) {
+            for slot in self.paged(lid, body, is_wanted) {
+                if let Slot::Disk(paged) = slot {
+                    columns.push((Arc::clone(paged), paged.page()?));
+                }
+            }
+        }
+        Ok(Fetched { columns, ..fetched })
     }
 
     /// [`View::read`] with the help of what was fetched from this or an earlier view.
@@ -56,13 +114,14 @@ impl View {
         fetched: Option<&Fetched>,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<Option<Vec<(usize, FieldValue)>>, StoreError> {
-        match (self.group(lid), fetched) {
-            (Some(group), Some(fetched)) if Arc::ptr_eq(&fetched.group, group) => {
-                let (_, row) = self.split(lid);
-                let body = fetched.bodies.get(row % GROUP).unwrap_or_default();
-                Ok(self.fields_of(lid, body, is_wanted))
-            }
-            _ => self.read(lid, is_wanted),
+        let (block, row) = self.split(lid);
+        let Some(block) = self.block(block) else { return Ok(None) };
+        if let Some(body) = self.body_at_hand(lid, fetched).filter(|body| !body.is_empty()) {
+            return self.fields_of(lid, body, fetched, is_wanted);
+        }
+        match block.body(row)? {
+            Some(body) => self.fields_of(lid, &body, fetched, is_wanted),
+            None => Ok(None),
         }
     }
 }

@@ -6,10 +6,11 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use super::view::{AttributeView, View};
+use super::view::{AttributeView, Place, View};
 use crate::columns::Column;
 use crate::error::StoreError;
 use crate::kind::{DocumentType, Import};
+use crate::paged::{Paged, Slot};
 use crate::value::FieldValue;
 
 /// The number of no parent.
@@ -36,10 +37,36 @@ struct Reference {
 #[derive(Debug, Clone)]
 struct Known {
     /// The references that they were found for.
-    column: Weak<Column>,
+    column: Found,
     /// When the parents had these ids.
     ids: u64,
     lids: Arc<[u32]>,
+}
+
+/// A column, remembered weakly: its address stays its own.
+#[derive(Debug, Clone)]
+enum Found {
+    Memory(Weak<Column>),
+    Disk(Weak<Paged>),
+}
+
+impl Found {
+    fn of(slot: &Slot) -> Found {
+        match slot {
+            Slot::Memory(column) => Found::Memory(Arc::downgrade(column)),
+            Slot::Disk(paged) => Found::Disk(Arc::downgrade(paged)),
+        }
+    }
+
+    fn is(&self, slot: &Slot) -> bool {
+        match (self, slot) {
+            (Found::Memory(known), Slot::Memory(column)) => {
+                known.upgrade().is_some_and(|known| Arc::ptr_eq(&known, column))
+            }
+            (Found::Disk(known), Slot::Disk(paged)) => known.as_ptr() == Arc::as_ptr(paged),
+            _ => false,
+        }
+    }
 }
 
 impl Imports {
@@ -116,19 +143,23 @@ struct Imported {
 
 impl Joins {
     /// Where the value of an imported attribute lies; nothing if it is not imported.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`], of references that lie on disk.
     pub(super) fn place<'j>(
         &'j self,
         view: &'j View,
         attribute: usize,
         lid: u32,
-    ) -> Option<(&'j Column, usize)> {
-        let imported = self.attributes.get(attribute)?.as_ref()?;
-        let nothing = (&imported.nothing, 0);
-        let Some((parents, parent)) = self.parent(view, imported, lid) else {
-            return Some(nothing);
+    ) -> Result<Option<Place<'j>>, StoreError> {
+        let Some(Some(imported)) = self.attributes.get(attribute) else { return Ok(None) };
+        let nothing = || Some(Place::Nothing(&imported.nothing));
+        let Some((parents, parent)) = self.parent(view, imported, lid)? else {
+            return Ok(nothing());
         };
         let found = parents.attribute(&imported.field);
-        Some(found.and_then(|found| found.at(parent)).unwrap_or(nothing))
+        let place = found.map_or(Ok(None), |found| found.place(parent))?;
+        Ok(place.or_else(nothing))
     }
 
     /// The value of an imported field as the parent has it.
@@ -138,12 +169,9 @@ impl Joins {
         attribute: usize,
         lid: u32,
     ) -> Result<Option<FieldValue>, StoreError> {
-        let of_parent = || {
-            let imported = self.attributes.get(attribute)?.as_ref()?;
-            let (parents, parent) = self.parent(view, imported, lid)?;
-            Some((parents.attribute(&imported.field)?, parent))
-        };
-        of_parent().map_or(Ok(None), |(values, parent)| values.value(parent))
+        let Some(Some(imported)) = self.attributes.get(attribute) else { return Ok(None) };
+        let Some((parents, parent)) = self.parent(view, imported, lid)? else { return Ok(None) };
+        parents.attribute(&imported.field).map_or(Ok(None), |values| values.value(parent))
     }
 
     /// The parents, and the number of that of a document.
@@ -152,41 +180,55 @@ impl Joins {
         view: &'j View,
         imported: &Imported,
         lid: u32,
-    ) -> Option<(&'j View, u32)> {
-        let joined = self.references.get(imported.reference)?;
-        let parents = joined.parents.as_ref()?;
+    ) -> Result<Option<(&'j View, u32)>, StoreError> {
+        let Some(joined) = self.references.get(imported.reference) else { return Ok(None) };
+        let Some(parents) = joined.parents.as_ref() else { return Ok(None) };
         let (block, row) = view.split(lid);
-        let lids = joined.lids.get(block)?;
-        let lids = lids.get_or_init(|| self.lids(view, joined, parents, block));
-        let parent = *lids.get(row)?;
-        (parent != NONE).then_some((parents, parent))
+        let Some(cell) = joined.lids.get(block) else { return Ok(None) };
+        let lids = match cell.get() {
+            Some(lids) => lids,
+            None => {
+                let lids = self.lids(view, joined, parents, block)?;
+                cell.get_or_init(|| lids)
+            }
+        };
+        Ok(lids.get(row).filter(|parent| **parent != NONE).map(|parent| (parents, *parent)))
     }
 
     /// The numbers of the parents of the documents of a block.
-    fn lids(&self, view: &View, joined: &Joined, parents: &View, block: usize) -> Arc<[u32]> {
-        let Some(column) = view.block(block).and_then(|b| b.shared_column(joined.attribute)) else {
-            return Arc::default();
+    fn lids(
+        &self,
+        view: &View,
+        joined: &Joined,
+        parents: &View,
+        block: usize,
+    ) -> Result<Arc<[u32]>, StoreError> {
+        let Some(slot) = view.block(block).and_then(|b| b.slot(joined.attribute)) else {
+            return Ok(Arc::default());
         };
         let ids = parents.ids_version();
-        let Some(reference) = self.imports.references.get(joined.at) else { return Arc::default() };
+        let Some(reference) = self.imports.references.get(joined.at) else {
+            return Ok(Arc::default());
+        };
         // What is known is whole whenever the lock is free.
         let lock = || reference.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Some(known)) = lock().get(block)
             && known.ids == ids
-            && known.column.upgrade().is_some_and(|known| Arc::ptr_eq(&known, column))
+            && known.column.is(slot)
         {
-            return Arc::clone(&known.lids);
+            return Ok(Arc::clone(&known.lids));
         }
-        let Column::Texts(texts) = &**column else { return Arc::default() };
+        let column = slot.hold()?;
+        let Column::Texts(texts) = &*column else { return Ok(Arc::default()) };
         let find = |id: &str| if id.is_empty() { None } else { parents.find(id) };
         let lid = |row| texts.get(row).and_then(find).unwrap_or(NONE);
         let lids: Arc<[u32]> = (0..texts.len()).map(lid).collect();
-        let known = Known { column: Arc::downgrade(column), ids, lids: Arc::clone(&lids) };
+        let known = Known { column: Found::of(slot), ids, lids: Arc::clone(&lids) };
         let mut all = lock();
         let len = all.len().max(block + 1);
         all.resize(len, None);
         all[block] = Some(known);
-        lids
+        Ok(lids)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::bits::Bits;
 use crate::columns::{Column, Postings};
+use crate::error::StoreError;
 
 /// The fewest rows that must have changed before postings are made again.
 const MIN_CHANGED: usize = 64;
@@ -15,7 +16,8 @@ const CHANGED_PART: usize = 8;
 ///
 /// They are made when a reader asks for them, of the column that its view has, and stay for the views that follow: the writer only
 /// notes which rows it changes. When these become many it forgets them, and the next reader makes them again. So a write
-/// costs a bit, and making postings costs each write the same on average, however many readers there are.
+/// costs a bit, and making postings costs each write the same on average, however many readers there are. They are in memory wherever
+/// the column lies.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockIndex {
     is_cased: bool,
@@ -51,14 +53,20 @@ impl BlockIndex {
         }
     }
 
-    /// The postings of the column that it belongs to; nothing if there are none of such values.
-    pub(super) fn get(&self, column: &Column) -> Option<Index<'_>> {
+    /// The postings of the column that it belongs to, which is asked for where they are to be made; nothing if there are none of such
+    /// values.
+    pub(super) fn get<'c>(
+        &self,
+        column: impl FnOnce() -> Result<Option<&'c Column>, StoreError>,
+    ) -> Result<Option<Index<'_>>, StoreError> {
         if self.postings.get().is_none() {
+            let made = column()?.and_then(|column| Postings::of(column, self.is_cased));
+            let Some(made) = made else { return Ok(None) };
             // Who comes meanwhile makes its own instead of waiting.
-            let _ = self.postings.set(Arc::new(Postings::of(column, self.is_cased)?));
+            let _ = self.postings.set(Arc::new(made));
         }
-        let postings = self.postings.get()?;
-        Some(Index { postings, changed: &self.changed, is_cased: self.is_cased })
+        let index = |postings| Index { postings, changed: &self.changed, is_cased: self.is_cased };
+        Ok(self.postings.get().map(|postings| index(postings)))
     }
 
     /// The memory that it takes, in bytes.

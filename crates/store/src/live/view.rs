@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::chunked::Chunked;
+use super::cursor::Cursor;
 use super::directory::Directory;
+use super::fetched::Fetched;
 use super::imports::Joins;
 use crate::body;
 use crate::columns::Column;
 use crate::error::StoreError;
 use crate::kind::{AttributeColumn, DocumentType};
+use crate::paged::{Held, Pager, Slot};
 use crate::value::FieldValue;
 
 /// All documents of a type as they were at a moment, whatever is written since. Clones share.
@@ -29,6 +32,8 @@ pub(super) struct State {
     pub(super) blocks: Chunked<Block>,
     pub(super) directory: Directory,
     pub(super) len: usize,
+    /// Who reads columns that lie on disk, by the number of the attribute; none where all lie in memory.
+    pub(super) pagers: Arc<[Option<Arc<Pager>>]>,
 }
 
 impl State {
@@ -74,6 +79,11 @@ impl View {
     /// How many blocks there are.
     pub(super) fn block_count(&self) -> usize {
         self.state.blocks.len()
+    }
+
+    /// Who reads the column of an attribute where it lies on disk; nothing if it stays in memory.
+    pub(crate) fn pager(&self, attribute: usize) -> Option<&Arc<Pager>> {
+        self.state.pagers.get(attribute)?.as_ref()
     }
 
     /// Where this is the same number, another view of the same documents has the same ids and numbers.
@@ -143,7 +153,8 @@ impl View {
     /// The fields of a document among those that are wanted; nothing if there is no document of this number.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when what is on disk of it is not what was written, and what the disk answers.
+    /// [`StoreError::Damaged`] or [`StoreError::Column`] when what is on disk of it is not what was written, and what the disk
+    /// answers.
     pub fn read(
         &self,
         lid: u32,
@@ -152,7 +163,7 @@ impl View {
         let (block, row) = self.split(lid);
         let Some(block) = self.block(block) else { return Ok(None) };
         let Some(body) = block.body(row)? else { return Ok(None) };
-        Ok(self.fields_of(lid, &body, is_wanted))
+        self.fields_of(lid, &body, None, is_wanted)
     }
 
     /// The fields of a document whose body is known, among those that are wanted.
@@ -160,20 +171,30 @@ impl View {
         &self,
         lid: u32,
         body: &[u8],
+        fetched: Option<&Fetched>,
         is_wanted: impl Fn(usize) -> bool,
-    ) -> Option<Vec<(usize, FieldValue)>> {
+    ) -> Result<Option<Vec<(usize, FieldValue)>>, StoreError> {
         let (block, row) = self.split(lid);
-        let block = self.block(block)?;
-        let value = |(field, bytes): (usize, &[u8])| {
-            if !bytes.is_empty() {
-                return Some((field, body::value(bytes).ok()?));
-            }
-            let column = block.column(self.kind().column_of(field)?)?;
-            Some((field, column.value(row, self.kind().field_type(field)?)?))
-        };
+        let Some(block) = self.block(block) else { return Ok(None) };
         // A store has no bodies but those that it has written.
-        let fields = body::fields(body).ok()?;
-        fields.into_iter().filter(|(field, _)| is_wanted(*field)).map(value).collect()
+        let Ok(fields) = body::fields(body) else { return Ok(None) };
+        let mut values = Vec::new();
+        for (field, bytes) in fields.into_iter().filter(|(field, _)| is_wanted(*field)) {
+            let value = match bytes.is_empty() {
+                false => body::value(bytes).ok(),
+                true => {
+                    let slot = self.kind().column_of(field).and_then(|at| block.slot(at));
+                    let Some((slot, kind)) = slot.zip(self.kind().field_type(field)) else {
+                        return Ok(None);
+                    };
+                    let page = fetched.and_then(|fetched| fetched.column(slot));
+                    page.map_or_else(|| slot.hold(), Ok)?.value(row, kind)
+                }
+            };
+            let Some(value) = value else { return Ok(None) };
+            values.push((field, value));
+        }
+        Ok(Some(values))
     }
 
     /// The values of an attribute; nothing if the type has no such attribute, or its values have no column.
@@ -186,7 +207,7 @@ impl View {
         has_column.then_some(AttributeView { view: self, number })
     }
 
-    /// The memory that its documents take, in bytes; what other views have too included.
+    /// The memory that its documents take, in bytes; what other views have too included, columns that lie on disk not.
     #[must_use]
     pub fn memory(&self) -> usize {
         let blocks = self.blocks().map(Block::memory).sum::<usize>();
@@ -199,6 +220,19 @@ impl View {
 pub struct AttributeView<'v> {
     view: &'v View,
     number: usize,
+}
+
+/// Where the value of a document lies.
+pub(super) enum Place<'v> {
+    /// In a column that the view has itself: there is no parent.
+    Nothing(&'v Column),
+    /// In a block of the view, or of that of parents.
+    Block {
+        slot: &'v Slot,
+        /// The number of the block.
+        block: usize,
+        row: usize,
+    },
 }
 
 impl<'v> AttributeView<'v> {
@@ -220,20 +254,57 @@ impl<'v> AttributeView<'v> {
     }
 
     /// The column of a block; nothing if the values are imported.
-    #[must_use]
-    pub fn column(&self, block: usize) -> Option<&'v Column> {
-        self.view.block(block)?.column(self.number)
+    ///
+    /// # Errors
+    /// [`StoreError::Column`].
+    pub fn column(&self, block: usize) -> Result<Option<Held<'v>>, StoreError> {
+        self.view.block(block).map_or(Ok(None), |block| block.column(self.number))
     }
 
     /// The column that has the value of a document, and its row there.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`].
+    pub fn at(&self, lid: u32) -> Result<Option<(Held<'v>, usize)>, StoreError> {
+        Ok(match self.place(lid)? {
+            Some(Place::Block { slot, row, .. }) => Some((slot.hold()?, row)),
+            Some(Place::Nothing(column)) => Some((Held::of(column), 0)),
+            None => None,
+        })
+    }
+
+    /// The same for many documents, one after the other.
     #[must_use]
-    pub fn at(&self, lid: u32) -> Option<(&'v Column, usize)> {
+    pub fn cursor(self) -> Cursor<'v> {
+        Cursor::new(self)
+    }
+
+    /// A number that the tensor of a document has of all tensors, as [`stamp`](crate::TensorColumn::stamp); a column that lies on disk is
+    /// not read.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`], of references.
+    pub fn stamp(&self, lid: u32) -> Result<Option<u64>, StoreError> {
+        Ok(match self.place(lid)? {
+            Some(Place::Block { slot: Slot::Disk(paged), row, .. }) => paged.stamp(row),
+            Some(Place::Block { slot: Slot::Memory(column), row, .. }) => match &**column {
+                Column::Tensors(tensors) => tensors.stamp(row),
+                _ => None,
+            },
+            Some(Place::Nothing(Column::Tensors(tensors))) => tensors.stamp(0),
+            Some(Place::Nothing(_)) | None => None,
+        })
+    }
+
+    /// Where the value of a document lies.
+    pub(super) fn place(&self, lid: u32) -> Result<Option<Place<'v>>, StoreError> {
         if let Some(joins) = &self.view.joins
-            && let Some(place) = joins.place(self.view, self.number, lid)
+            && let Some(place) = joins.place(self.view, self.number, lid)?
         {
-            return Some(place);
+            return Ok(Some(place));
         }
         let (block, row) = self.view.split(lid);
-        Some((self.column(block)?, row))
+        let slot = self.view.block(block).and_then(|block| block.slot(self.number));
+        Ok(slot.map(|slot| Place::Block { slot, block, row }))
     }
 }

@@ -24,7 +24,10 @@ const SCHEMA: &str = "schema shop {
       indexing: attribute | summary
       attribute: fast-search
     }
-    field sold type bool { indexing: attribute }
+    field sold type bool {
+      indexing: attribute
+      attribute: paged
+    }
     field price type double {
       indexing: attribute
       attribute: fast-search
@@ -34,14 +37,14 @@ const SCHEMA: &str = "schema shop {
     field tags type array<string> { indexing: attribute }
     field words type weightedset<string> {
       indexing: attribute
-      attribute: fast-search
+      attribute { fast-search paged }
     }
     field stock type map<string,int> {
       indexing: summary
       struct-field key { indexing: attribute }
       struct-field value {
         indexing: attribute
-        attribute: fast-search
+        attribute { fast-search paged }
       }
     }
     field offers type array<offer> {
@@ -49,8 +52,14 @@ const SCHEMA: &str = "schema shop {
       struct-field seller { indexing: attribute }
       struct-field price { indexing: attribute }
     }
-    field dense type tensor<float>(x[160]) { indexing: attribute }
-    field mixed type tensor<int8>(k{},x[2]) { indexing: attribute }
+    field dense type tensor<float>(x[160]) {
+      indexing: attribute
+      attribute: paged
+    }
+    field mixed type tensor<int8>(k{},x[2]) {
+      indexing: attribute
+      attribute: paged
+    }
     field text type string { indexing: index | summary }
     field top type offer { indexing: summary }
   }

@@ -181,6 +181,7 @@ fn check_field(schema: &Schema, field: &Field, documents: &HashSet<String>, repo
             report.error(place, text);
         }
     }
+    check_paged(field, report);
     if *kind == FieldType::Predicate && field.is_attribute() && field.index.arity.is_none() {
         report.error(
             place,
@@ -191,6 +192,30 @@ fn check_field(schema: &Schema, field: &Field, documents: &HashSet<String>, repo
         && !field.is_attribute()
     {
         report.error(place, format!("reference field {name} must be an attribute"));
+    }
+}
+
+/// Whether an attribute may lie on disk (Vespa, `PagedAttributeValidator`).
+fn check_paged(field: &Field, report: &mut Report) {
+    // Struct fields stand in the schema, which nests them as deep as it may be nested itself.
+    field.struct_fields.iter().for_each(|part| check_paged(part, report));
+    if !field.attribute.paged {
+        return;
+    }
+    let (name, is_tensor) = (&field.name, field.kind.tensor().is_some());
+    if is_tensor && field.attribute.fast_rank || *field.kind == FieldType::Predicate {
+        let text = format!(
+            "field {}: the 'paged' attribute setting is not supported for fast-rank tensor and predicate types",
+            name.value
+        );
+        report.error(&name.place, text);
+    } else if is_tensor && field.is_index() {
+        let text = format!(
+            "field {}: paged together with an index of neighbours is strongly discouraged: whoever looks for the nearest \
+             reads all vectors from disk",
+            name.value
+        );
+        report.warning(&name.place, text);
     }
 }
 

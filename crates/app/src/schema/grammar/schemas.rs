@@ -191,7 +191,7 @@ pub(super) static ATTRIBUTE: [Spec; 10] = [
     flag("fast-search"),
     flag("fast-access"),
     flag("fast-rank"),
-    ignored("paged", Head::Bare, Form::Flag, "attributes are held in memory"),
+    flag("paged"),
     flag("mutable"),
     bare("sorting", Form::Setting(Holds::Sorting)),
     bare("distance-metric", Form::Choice(METRICS)),

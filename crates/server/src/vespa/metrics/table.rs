@@ -127,12 +127,15 @@ pub const METRICS: &[Metric] = &[
     row("content.proton.documentdb.documents.total", NOW, "documents", Of::Kind(|kind| kind.documents as f64)),
     row("content.proton.documentdb.documents.ready", NOW, "the same: all are ready", Of::Kind(|kind| kind.documents as f64)),
     row("content.proton.documentdb.documents.active", NOW, "the same: all are searched", Of::Kind(|kind| kind.documents as f64)),
-    row("content.proton.documentdb.memory_usage.allocated_bytes", NOW, "bytes of documents in memory: attributes, indexes, ids, and bodies that are not on disk yet", Of::Kind(|kind| kind.bytes as f64)),
+    row("content.proton.documentdb.memory_usage.allocated_bytes", NOW, "bytes of documents in memory: attributes, indexes, ids, and bodies and `paged` attributes that are not on disk yet", Of::Kind(|kind| kind.bytes as f64)),
     row("content.proton.documentdb.disk_usage", NOW, "bytes of snapshots on disk, of all types together", Of::Node(|_, documents| documents.snapshots.disk_bytes as f64)),
     row("stead.snapshots.written", NOW, "snapshots that were written since the documents were opened", Of::Node(|_, documents| documents.snapshots.written as f64)),
     row("stead.snapshots.failed", NOW, "snapshots that could not be written", Of::Node(|_, documents| documents.snapshots.failed as f64)),
     row("stead.snapshots.written_bytes", NOW, "bytes that were written for them", Of::Node(|_, documents| documents.snapshots.written_bytes as f64)),
     row("stead.snapshots.lsn", NOW, "the last record of the log that the newest snapshot has", Of::Node(|_, documents| documents.snapshots.lsn as f64)),
+    row("stead.paged.bytes", NOW, "bytes of columns of `paged` attributes that were read from disk and are in memory, of all types together", Of::Node(|_, documents| documents.pages.bytes as f64)),
+    row("stead.paged.reads", NOW, "columns of blocks of documents that were read since the documents were opened", Of::Node(|_, documents| documents.pages.reads as f64)),
+    row("stead.paged.hits", NOW, "the same that were in memory when they were wanted", Of::Node(|_, documents| documents.pages.hits as f64)),
 ];
 
 /// The values of a metric with what they are of: nothing, or a type of documents by its name and cluster.

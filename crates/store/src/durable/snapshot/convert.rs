@@ -9,6 +9,8 @@ use crate::columns::{Column, Pieces};
 use crate::error::StoreError;
 use crate::kind::DocumentType;
 use crate::live::{Bits, Block, Bodies, GROUP, Group};
+use crate::packs::Blob;
+use crate::paged::{Columns, Pager, Slot};
 use crate::value::FieldValue;
 
 /// A block as it was written.
@@ -17,22 +19,35 @@ pub(super) struct OldBlock {
     pub(super) alive: Bits,
     pub(super) ids: Pieces,
     pub(super) ids_spot: Spot,
-    pub(super) columns: Vec<Option<(Arc<Column>, Spot)>>,
+    pub(super) columns: Vec<Option<(Slot, Spot)>>,
     pub(super) bodies: Bodies,
 }
 
 impl OldBlock {
     /// The block of a type whose layout is that of the block.
     pub(super) fn block(self, kind: &DocumentType) -> (Block, WrittenBlock) {
-        let weak = |column: &Option<(Arc<Column>, Spot)>| {
-            column.as_ref().map(|(column, spot)| (Arc::downgrade(column), *spot))
+        let weak = |column: &Option<(Slot, Spot)>| {
+            column.as_ref().and_then(|(slot, spot)| Some((slot.weak()?, *spot)))
         };
         let columns: Vec<_> = self.columns.iter().map(weak).collect();
-        let list = self.columns.into_iter().map(|column| column.map(|(column, _)| column));
+        let list = self.columns.into_iter().map(|column| column.map(|(slot, _)| slot));
         let block = Block::from_parts(kind, list.collect(), self.ids, self.bodies, self.alive);
         let rows = Some((Arc::downgrade(block.ids()), self.ids_spot));
         (block, WrittenBlock { rows, columns })
     }
+
+    fn slots(&self) -> Vec<Option<Slot>> {
+        let slot = |column: &Option<(Slot, Spot)>| column.as_ref().map(|(slot, _)| slot.clone());
+        self.columns.iter().map(slot).collect()
+    }
+}
+
+/// A column of the new type.
+enum New {
+    /// As it was, and where it lies.
+    Taken(Slot, Spot),
+    /// Filled from the documents.
+    Built(Column),
 }
 
 /// How documents of a type as it was become those of the type as it is.
@@ -66,6 +81,17 @@ impl<'l> Conversion<'l> {
         Some(Conversion { from, fields, columns, keeps_bodies })
     }
 
+    /// Who reads the columns as they were, by their old numbers; `new` has the same by the new ones.
+    pub(super) fn old_pagers(&self, new: &[Option<Arc<Pager>>]) -> Vec<Option<Arc<Pager>>> {
+        let mut old = vec![None; self.from.attributes.len()];
+        for (from, pager) in self.columns.iter().zip(new) {
+            if let Some(place) = from.and_then(|from| old.get_mut(from)) {
+                place.clone_from(pager);
+            }
+        }
+        old
+    }
+
     /// The fields of a document that the new type has, by their new numbers.
     pub(super) fn fields(
         &self,
@@ -75,29 +101,29 @@ impl<'l> Conversion<'l> {
     ) -> Result<Vec<(usize, FieldValue)>, StoreError> {
         let group = block.bodies.groups().get(row / GROUP);
         let Some(Group::Disk(blob)) = group.map(|group| &**group) else { return Ok(Vec::new()) };
-        self.values(&Group::unpack(blob)?, block, row, kind)
-            .map_err(|error| blob.damage(error.to_string()))
+        let (bodies, slots) = (Group::unpack(blob)?, block.slots());
+        self.values((blob, &bodies), &Columns::new(&slots), row, kind)
     }
 
     fn values(
         &self,
-        bodies: &Pieces,
-        block: &OldBlock,
+        (blob, bodies): (&Blob, &Pieces),
+        columns: &Columns<'_>,
         row: usize,
         kind: &DocumentType,
-    ) -> Result<Vec<(usize, FieldValue)>, body::BodyError> {
+    ) -> Result<Vec<(usize, FieldValue)>, StoreError> {
         let body = bodies.get(row % GROUP).unwrap_or_default();
         if body.is_empty() {
             return Ok(Vec::new());
         }
+        let damaged = |error: body::BodyError| blob.damage(error.to_string());
         let mut values = Vec::new();
-        for (old, bytes) in body::fields(body)? {
+        for (old, bytes) in body::fields(body).map_err(damaged)? {
             let Some(new) = self.fields.get(old).copied().flatten() else { continue };
             let Some((_, of, column)) = self.from.fields.get(old) else { continue };
-            let column = column.and_then(|column| block.columns.get(column)?.as_ref());
             let value = match (bytes.is_empty(), column) {
-                (false, _) => Some(body::value(bytes)?),
-                (true, Some((column, _))) => column.value(row, of),
+                (false, _) => Some(body::value(bytes).map_err(damaged)?),
+                (true, Some(column)) => columns.get(*column)?.and_then(|c| c.value(row, of)),
                 (true, None) => None,
             };
             let is_of =
@@ -116,17 +142,13 @@ impl<'l> Conversion<'l> {
     ) -> Result<(Block, WrittenBlock), StoreError> {
         let taken = |(number, from): (usize, &Option<usize>)| {
             let known = from.and_then(|from| old.columns.get(from)?.clone());
-            known.map_or_else(
-                || kind.new_column(&kind.attributes()[number]).map(|c| (Arc::new(c), None)),
-                |(column, spot)| Some((column, Some(spot))),
-            )
+            let new = || kind.new_column(&kind.attributes()[number]).map(New::Built);
+            known.map_or_else(new, |(slot, spot)| Some(New::Taken(slot, spot)))
         };
-        let mut columns: Vec<Option<(Arc<Column>, Option<Spot>)>> =
-            self.columns.iter().enumerate().map(taken).collect();
-        let is_new = |column: &Option<(Arc<Column>, Option<Spot>)>| {
-            column.as_ref().is_some_and(|(_, spot)| spot.is_none())
-        };
-        let mut groups = Vec::new();
+        let mut columns: Vec<Option<New>> = self.columns.iter().enumerate().map(taken).collect();
+        let is_new = |column: &Option<New>| matches!(column, Some(New::Built(_)));
+        let (mut groups, slots) = (Vec::new(), old.slots());
+        let held = Columns::new(&slots);
         if !self.keeps_bodies || columns.iter().any(is_new) {
             for (number, group) in old.bodies.groups().iter().enumerate() {
                 let Group::Disk(blob) = &**group else { continue };
@@ -136,15 +158,12 @@ impl<'l> Conversion<'l> {
                 }
                 for at in 0..bodies.len() {
                     let row = number * GROUP + at;
-                    let values = self
-                        .values(&bodies, &old, row, kind)
-                        .map_err(|error| blob.damage(error.to_string()))?;
+                    let values = self.values((blob, &bodies), &held, row, kind)?;
                     for (attribute, column) in kind.attributes().iter().zip(&mut columns) {
-                        let Some((column, None)) = column else { continue };
+                        let Some(New::Built(column)) = column else { continue };
                         let value = values.iter().find(|(field, _)| *field == attribute.field);
                         let value = value.map(|(_, value)| attribute.of(value));
-                        // It is ours alone.
-                        Arc::make_mut(column).set(row, value.as_deref());
+                        column.set(row, value.as_deref());
                     }
                     match old.alive.contains(row) {
                         true => now.push(&body::encode(&values, |f| kind.column_of(f).is_some())),
@@ -155,11 +174,18 @@ impl<'l> Conversion<'l> {
             }
         }
         let bodies = if self.keeps_bodies { old.bodies } else { Bodies::new(groups) };
-        let weak = |column: &Option<(Arc<Column>, Option<Spot>)>| {
-            column.as_ref().and_then(|(column, spot)| Some((Arc::downgrade(column), (*spot)?)))
+        let weak = |column: &Option<New>| match column {
+            Some(New::Taken(slot, spot)) => Some((slot.weak()?, *spot)),
+            _ => None,
         };
         let written = columns.iter().map(weak).collect();
-        let list = columns.into_iter().map(|column| column.map(|(column, _)| column)).collect();
+        let list = columns.into_iter().map(|column| {
+            column.map(|column| match column {
+                New::Taken(slot, _) => slot,
+                New::Built(column) => Slot::Memory(Arc::new(column)),
+            })
+        });
+        let list = list.collect();
         let block = Block::from_parts(kind, list, old.ids, bodies, old.alive);
         let rows = Some((Arc::downgrade(block.ids()), old.ids_spot));
         Ok((block, WrittenBlock { rows, columns: written }))

@@ -17,6 +17,7 @@ use crate::error::StoreError;
 use crate::kind::DocumentType;
 use crate::live::{Block, Bodies, Collection, Group};
 use crate::packs::{self, Blob, Pack, damage};
+use crate::paged::{PageCache, Paged, Pager, Slot, pagers};
 
 /// The documents of the newest snapshot that can be read.
 pub(in crate::durable) struct Loaded {
@@ -37,13 +38,14 @@ pub(in crate::durable) struct Loaded {
 type Packs = BTreeMap<u64, (Arc<Pack>, u64)>;
 
 /// Loads the documents of some types from the newest snapshot with a number below a bound. A snapshot that is damaged is left out; who opens the log finds whether it reaches back
-/// far enough.
+/// far enough. Columns that may lie on disk are not read: `pages` is for those who want them.
 ///
 /// # Errors
 /// What the folder answers.
 pub(in crate::durable) fn load(
     io: &dyn Io,
     kinds: &[DocumentType],
+    pages: &Arc<PageCache>,
     below: u64,
 ) -> Result<Loaded, StoreError> {
     let names = io.list().map_err(folder_failed)?;
@@ -71,7 +73,7 @@ pub(in crate::durable) fn load(
         }
         let documents = read.and_then(|table| {
             let packs = open(io, &table)?;
-            let read = documents(&table, &packs, kinds)?;
+            let read = documents(&table, &packs, kinds, pages)?;
             let operations = operations(&table, &packs)?;
             Ok((table, packs, read, operations))
         });
@@ -85,7 +87,9 @@ pub(in crate::durable) fn load(
         }
     }
     let Some((lsn, read, operations)) = found else {
-        let collections = kinds.iter().cloned().map(Collection::new).collect();
+        let empty =
+            |kind: &DocumentType| Collection::new(kind.clone()).with_pagers(pagers(kind, pages));
+        let collections = kinds.iter().map(empty).collect();
         return Ok(Loaded {
             collections,
             lsn: 0,
@@ -170,12 +174,17 @@ fn documents(
     table: &Table,
     packs: &Packs,
     kinds: &[DocumentType],
+    pages: &Arc<PageCache>,
 ) -> Result<Vec<(Collection, Written)>, StoreError> {
-    let one =
-        |kind: &DocumentType| match table.types.iter().find(|of| of.layout.name == kind.name()) {
-            Some(of) => collection(of, packs, kind),
-            None => Ok((Collection::new(kind.clone()), Written::default())),
-        };
+    let one = |kind: &DocumentType| {
+        let pagers = pagers(kind, pages);
+        let (collection, written) =
+            match table.types.iter().find(|of| of.layout.name == kind.name()) {
+                Some(of) => collection(of, packs, kind, &pagers)?,
+                None => (Collection::new(kind.clone()), Written::default()),
+            };
+        Ok((collection.with_pagers(pagers), written))
+    };
     kinds.iter().map(one).collect()
 }
 
@@ -186,13 +195,16 @@ fn collection(
     of: &TypeTable,
     packs: &Packs,
     kind: &DocumentType,
+    pagers: &[Option<Arc<Pager>>],
 ) -> Result<(Collection, Written), StoreError> {
     let conversion = Conversion::new(&of.layout, kind);
     if conversion.is_some() && 1 << of.shift != Block::rows_of(kind) {
         return moved(of, packs, kind, conversion.as_ref());
     }
+    let old_pagers = conversion.as_ref().map(|conversion| conversion.old_pagers(pagers));
+    let pagers = old_pagers.as_deref().unwrap_or(pagers);
     let read = |block: &BlockTable| -> Result<Read, StoreError> {
-        let (old, hashes) = read_block(&of.layout, block, packs)?;
+        let (old, hashes) = read_block(&of.layout, block, packs, pagers)?;
         let (block, written) = match &conversion {
             None => old.block(kind),
             Some(conversion) => conversion.block(old, kind)?,
@@ -220,7 +232,7 @@ fn moved(
 ) -> Result<(Collection, Written), StoreError> {
     let mut collection = Collection::new(kind.clone());
     for block in &of.blocks {
-        let (old, _) = read_block(&of.layout, block, packs)?;
+        let (old, _) = read_block(&of.layout, block, packs, &[])?;
         let Some(conversion) = conversion else { continue };
         for row in old.alive.iter() {
             let Some(id) = old.ids.get(row).and_then(|id| std::str::from_utf8(id).ok()) else {
@@ -233,11 +245,12 @@ fn moved(
     Ok((collection, Written::default()))
 }
 
-/// A block as it was written, and the hashes of the ids with the rows.
+/// A block as it was written, and the hashes of the ids with the rows. `pagers` has by the number of the column who reads it later.
 fn read_block(
     layout: &Layout,
     block: &BlockTable,
     packs: &Packs,
+    pagers: &[Option<Arc<Pager>>],
 ) -> Result<(OldBlock, Vec<(u32, u32)>), StoreError> {
     let blob = |spot: Spot| {
         Ok::<Blob, StoreError>(Blob { pack: pack(packs, spot)?.clone(), place: spot.place })
@@ -246,17 +259,22 @@ fn read_block(
     let no_ids = || ids.damage("it is no piece of ids");
     let (alive, ids, hashes) = rows::read(block.rows, &ids.bytes()?).ok_or_else(no_ids)?;
     let mut columns = Vec::with_capacity(block.columns.len());
-    for (attribute, spot) in layout.attributes.iter().zip(&block.columns) {
+    for (at, (attribute, spot)) in layout.attributes.iter().zip(&block.columns).enumerate() {
         let Some(spot) = spot else {
             columns.push(None);
             continue;
         };
         let piece = blob(*spot)?;
+        if let Some(Some(pager)) = pagers.get(at) {
+            let paged = Paged::new(pager, piece, block.rows);
+            columns.push(Some((Slot::Disk(Arc::new(paged)), *spot)));
+            continue;
+        }
         let (len, fill) =
             (piece.place.len as usize, |out: &mut [u8]| piece.pack.read(piece.place, out));
         let column = Column::read(&attribute.kind, block.rows, len, fill)?;
         let column = column.ok_or_else(|| piece.damage("it is no such column"))?;
-        columns.push(Some((Arc::new(column), *spot)));
+        columns.push(Some((Slot::Memory(Arc::new(column)), *spot)));
     }
     let group = |spot: &Spot| Ok(Arc::new(Group::Disk(blob(*spot)?)));
     let groups = block.bodies.iter().map(group).collect::<Result<_, StoreError>>()?;

@@ -27,7 +27,7 @@ pub(super) use write::{Catalog, Cut, Stored, folder_failed};
 use std::sync::{Arc, Weak};
 
 use crate::columns::{Column, Pieces};
-use crate::packs::Place;
+use crate::packs::{Blob, Place};
 
 /// Where a piece lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,12 @@ struct Spot {
     /// The number of the pack.
     pack: u64,
     place: Place,
+}
+
+impl Spot {
+    fn of(blob: &Blob) -> Spot {
+        Spot { pack: blob.pack.number(), place: blob.place }
+    }
 }
 
 /// What the last snapshot has of a type: by block. What is remembered of it in memory tells whether a piece is still that.
@@ -46,6 +52,7 @@ struct Written {
 #[derive(Debug, Default, Clone)]
 struct WrittenBlock {
     rows: Option<(Weak<Pieces>, Spot)>,
+    /// Of columns in memory. Those on disk know their places.
     columns: Vec<Option<(Weak<Column>, Spot)>>,
 }
 

@@ -13,6 +13,7 @@ use crate::durable::store::Outcome;
 use crate::error::StoreError;
 use crate::live::{Block, Group, Replaced, View};
 use crate::packs::{self, Blob, Pack, PackWriter};
+use crate::paged::{Paged, Slot};
 
 /// Packs below this are small: many of them are written anew as one.
 const SMALL_BYTES: u64 = 8 << 20;
@@ -54,7 +55,7 @@ pub(super) struct Kept {
 /// What a snapshot has led to.
 #[derive(Debug, Default)]
 pub(in crate::durable) struct Stored {
-    /// By the number of the type: groups of bodies that are on disk now.
+    /// By the number of the type: groups of bodies and columns that are on disk now.
     pub(in crate::durable) replaced: Vec<Vec<Replaced>>,
     /// Bytes that were written.
     pub(super) bytes: u64,
@@ -96,13 +97,13 @@ impl Catalog {
             operations.push(outcome);
         }
         let operations = pieces.add(|out| out.extend_from_slice(&operations))?;
-        let (mut types, mut written, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut types, mut written, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         for (number, view) in cut.views.iter().enumerate() {
             let before = self.written.get(number);
             let (table, now, moved) = pieces.documents(view, before)?;
             types.push(table);
             written.push(now);
-            groups.push(moved);
+            moves.push(moved);
         }
         let new = pieces.writer.finish();
         // What is left of packs that were not finished is replaced by the next ones.
@@ -123,14 +124,15 @@ impl Catalog {
         self.kept.truncate(1);
         self.kept.insert(0, Kept { number, lsn: cut.lsn, packs: named });
         self.written = written;
-        let on_disk = |(block, group, old, spot): (usize, usize, Arc<Group>, Spot)| {
+        let blob = |spot: Spot| {
             let pack = packs.get(&spot.pack)?.0.clone();
-            let new = Arc::new(Group::Disk(Blob { pack, place: spot.place }));
-            Some(Replaced { block, group, old, new })
+            Some(Blob { pack, place: spot.place })
         };
-        let replaced =
-            groups.into_iter().map(|moved| moved.into_iter().filter_map(on_disk).collect());
-        let replaced = replaced.collect();
+        let on_disk = |view: &View, moved: Vec<Moved>| -> Vec<Replaced> {
+            moved.into_iter().filter_map(|moved| moved.replaced(view, blob)).collect()
+        };
+        let moves = cut.views.iter().zip(moves);
+        let replaced = moves.map(|(view, moved)| on_disk(view, moved)).collect();
         self.packs = packs;
         Ok(Stored { replaced, bytes })
     }
@@ -146,13 +148,13 @@ impl Catalog {
             for (at, block) in view.blocks().enumerate() {
                 let then = before.and_then(|before| before.blocks.get(at));
                 unchanged(then.and_then(|then| then.rows.as_ref()), block.ids()).map(&mut count);
-                for (at, column) in block.columns().iter().enumerate() {
-                    let Some(column) = column else { continue };
-                    unchanged(column_then(then, at), column).map(&mut count);
+                for (at, slot) in block.columns().iter().enumerate() {
+                    let Some(slot) = slot else { continue };
+                    slot_then(column_then(then, at), slot).map(&mut count);
                 }
                 for group in block.bodies().groups() {
                     if let Group::Disk(blob) = &**group {
-                        count(Spot { pack: blob.pack.number(), place: blob.place });
+                        count(Spot::of(blob));
                     }
                 }
             }
@@ -202,6 +204,14 @@ fn column_then(
     then?.columns.get(at)?.as_ref()
 }
 
+/// Where the column of a slot lies on disk, if it is there as it is.
+fn slot_then(then: Option<&(std::sync::Weak<crate::Column>, Spot)>, slot: &Slot) -> Option<Spot> {
+    match slot {
+        Slot::Memory(column) => unchanged(then, column),
+        Slot::Disk(paged) => Some(Spot::of(paged.blob())),
+    }
+}
+
 pub(in crate::durable) fn folder_failed(error: std::io::Error) -> StoreError {
     let what = "the folder of the documents".to_owned();
     StoreError::Log(LogError::Io { action: "sync", what, kind: error.kind() })
@@ -216,8 +226,32 @@ struct Pieces<'w> {
     closing: &'w AtomicBool,
 }
 
-/// A group of bodies that has a new place: block, group, what it was.
-type Moved = (usize, usize, Arc<Group>, Spot);
+/// What need not be in memory any more, or has a new place, by the numbers of its block and of it there.
+enum Moved {
+    Bodies(usize, usize, Arc<Group>, Spot),
+    Column(usize, usize, Slot, Spot),
+}
+
+impl Moved {
+    /// The same once its place is durable.
+    fn replaced(self, view: &View, blob: impl Fn(Spot) -> Option<Blob>) -> Option<Replaced> {
+        Some(match self {
+            Moved::Bodies(block, group, old, spot) => {
+                Replaced::Bodies { block, group, old, new: Arc::new(Group::Disk(blob(spot)?)) }
+            }
+            Moved::Column(block, attribute, old, spot) => {
+                let new = match &old {
+                    Slot::Memory(_) => {
+                        let rows = view.block(block)?.rows();
+                        Paged::new(view.pager(attribute)?, blob(spot)?, rows)
+                    }
+                    Slot::Disk(paged) => paged.moved(blob(spot)?),
+                };
+                Replaced::Column { block, attribute, old, new: Slot::Disk(Arc::new(new)) }
+            }
+        })
+    }
+}
 
 impl Pieces<'_> {
     fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Spot, StoreError> {
@@ -228,6 +262,12 @@ impl Pieces<'_> {
         write(&mut self.buffer);
         let (pack, place) = self.writer.add(&self.buffer)?;
         Ok(Spot { pack, place })
+    }
+
+    /// Adds a piece as it lies in another pack, once its checksum is found right.
+    fn copied(&mut self, blob: &Blob) -> Result<Spot, StoreError> {
+        let piece = blob.bytes()?;
+        self.add(|out| out.extend_from_slice(&piece))
     }
 
     /// Where a piece lies that has not changed, if it may stay there.
@@ -255,40 +295,48 @@ impl Pieces<'_> {
             let rows = Some((Arc::downgrade(block.ids()), ids));
             written.push(WrittenBlock { rows, columns: Vec::new() });
         }
+        let mut moved = Vec::new();
         for attribute in 0..view.kind().attributes().len() {
             for (at, block) in blocks.iter().enumerate() {
-                let column = block.columns().get(attribute).and_then(Option::as_ref);
-                let spot = match column {
-                    None => None,
-                    Some(column) => {
-                        let known = unchanged(column_then(then(at), attribute), column);
-                        Some(match self.stays(known) {
-                            Some(spot) => spot,
-                            None => self.add(|out| column.write(out))?,
-                        })
-                    }
+                let Some(slot) = block.columns().get(attribute).and_then(Option::as_ref) else {
+                    tables[at].columns.push(None);
+                    written[at].columns.push(None);
+                    continue;
                 };
-                tables[at].columns.push(spot);
-                written[at].columns.push(column.map(Arc::downgrade).zip(spot));
+                let known = slot_then(column_then(then(at), attribute), slot);
+                let (stays, weak) = (self.stays(known), slot.weak());
+                let spot = match (stays, slot) {
+                    (Some(spot), _) => spot,
+                    (None, Slot::Memory(column)) => self.add(|out| column.write(out))?,
+                    (None, Slot::Disk(paged)) => self.copied(paged.blob())?,
+                };
+                // New documents come to a block that is not full, which therefore stays in memory.
+                let leaves = weak.is_some() && block.rows() == view.block_rows();
+                let has_moved = weak.is_none() && stays.is_none();
+                if view.pager(attribute).is_some() && (leaves || has_moved) {
+                    moved.push(Moved::Column(at, attribute, slot.clone(), spot));
+                }
+                tables[at].columns.push(Some(spot));
+                written[at].columns.push(weak.map(|weak| (weak, spot)));
             }
         }
-        let mut moved = Vec::new();
         for (at, block) in blocks.iter().enumerate() {
             for (number, group) in block.bodies().groups().iter().enumerate() {
                 let known = match &**group {
                     Group::Memory(_) => None,
-                    Group::Disk(b) => Some(Spot { pack: b.pack.number(), place: b.place }),
+                    Group::Disk(blob) => Some(Spot::of(blob)),
                 };
                 let spot = match (self.stays(known), &**group) {
                     (Some(spot), _) => spot,
                     (None, kind) => {
-                        let piece = match kind {
-                            Group::Memory(bodies) => Group::pack(bodies),
-                            // Compressed as it is, once its checksum is found right.
-                            Group::Disk(blob) => blob.bytes()?,
+                        let spot = match kind {
+                            Group::Memory(bodies) => {
+                                let piece = Group::pack(bodies);
+                                self.add(|out| out.extend_from_slice(&piece))?
+                            }
+                            Group::Disk(blob) => self.copied(blob)?,
                         };
-                        let spot = self.add(|out| out.extend_from_slice(&piece))?;
-                        moved.push((at, number, group.clone(), spot));
+                        moved.push(Moved::Bodies(at, number, group.clone(), spot));
                         spot
                     }
                 };
