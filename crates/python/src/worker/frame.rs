@@ -56,8 +56,10 @@ pub(super) struct Message {
 /// Why a message was not sent or received.
 #[derive(Debug)]
 pub(super) enum FrameError {
-    /// The deadline passed.
+    /// The deadline passed before anything was received or while something was sent.
     TimedOut,
+    /// The deadline passed in the middle of a message: the next one cannot be found any more.
+    CutShort,
     /// The other side is gone.
     Closed,
     /// Nothing was sent: too large.
@@ -138,17 +140,28 @@ pub(super) fn receive(
     deadline: Deadline,
 ) -> Result<Message, FrameError> {
     let mut header = [0u8; HEADER];
-    let mut file = None;
-    let mut filled = 0;
-    while filled < HEADER {
-        wait_at_most(deadline, |time| socket.set_read_timeout(time))?;
-        let (read, with) = receive_with_file(socket, &mut header[filled..])?;
-        if read == 0 {
-            return Err(FrameError::Closed);
-        }
-        filled += read;
-        file = with.or(file);
+    wait_at_most(deadline, |time| socket.set_read_timeout(time))?;
+    let (filled, file) = receive_with_file(socket, &mut header)?;
+    if filled == 0 {
+        return Err(FrameError::Closed);
     }
+    rest_of(socket, header, filled, file, limits, deadline).map_err(|error| match error {
+        FrameError::TimedOut => FrameError::CutShort,
+        error => error,
+    })
+}
+
+/// The rest of a message of whose header `filled` bytes have come.
+fn rest_of(
+    socket: &UnixStream,
+    mut header: [u8; HEADER],
+    filled: usize,
+    file: Option<OwnedFd>,
+    limits: WorkerLimits,
+    deadline: Deadline,
+) -> Result<Message, FrameError> {
+    let missing = read(socket, (HEADER - filled) as u64, deadline)?;
+    header[filled..].copy_from_slice(&missing);
     let number = |at: usize| {
         let bytes = header.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u64::from_le_bytes)
@@ -231,7 +244,7 @@ fn send_with_file(socket: &UnixStream, bytes: &[u8], file: RawFd) -> Result<usiz
     usize::try_from(sent).map_err(|_| io::Error::last_os_error().into())
 }
 
-/// Receives some bytes, and the file that came with them.
+/// Receives some bytes, and the file that came with them: the first byte of a header brings it.
 fn receive_with_file(
     socket: &UnixStream,
     bytes: &mut [u8],
@@ -268,5 +281,86 @@ fn receive_with_file(
             file = Some(OwnedFd::from_raw_fd(fd));
         }
         Ok((read, file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: WorkerLimits = WorkerLimits { body: 100, tensors: 1 << 20 };
+
+    fn now() -> Deadline {
+        Deadline::after(Duration::from_millis(1))
+    }
+
+    /// What a worker would send.
+    fn sent(kind: Kind, body: &[u8], tensors: &[u8]) -> (UnixStream, UnixStream) {
+        let (worker, ours) = UnixStream::pair().unwrap();
+        let mut builder = Builder::default();
+        builder.add(tensors);
+        send(&worker, kind, body, &builder, LIMITS, Deadline::NEVER).unwrap();
+        (worker, ours)
+    }
+
+    #[test]
+    fn messages_come_with_their_segments() {
+        let large = vec![7u8; INLINE as usize + 1];
+        for tensors in [&[][..], &[1, 2, 3], &large] {
+            let (_worker, ours) = sent(Kind::Value, b"body", tensors);
+            let message = receive(&ours, LIMITS, Deadline::NEVER).unwrap();
+            assert_eq!((message.kind, message.body.as_slice()), (Kind::Value, &b"body"[..]));
+            assert_eq!(&*message.segment.range(0..tensors.len()).unwrap(), tensors);
+            assert!(matches!(receive(&ours, LIMITS, now()), Err(FrameError::TimedOut)));
+        }
+    }
+
+    /// Wherever a message is cut, it is known that the next one cannot be found; an end is an end.
+    #[test]
+    fn messages_that_are_cut_are_told_apart_from_none() {
+        let (_worker, ours) = sent(Kind::Raised, b"body", &[1, 2, 3]);
+        let mut whole = [0u8; HEADER + 4 + 3];
+        (&mut &ours).read_exact(&mut whole).unwrap();
+        for cut in 1..whole.len() {
+            let (worker, ours) = UnixStream::pair().unwrap();
+            (&mut &worker).write_all(&whole[..cut]).unwrap();
+            let found = receive(&ours, LIMITS, now());
+            assert!(matches!(found, Err(FrameError::CutShort)), "{cut}");
+            let (worker, ours) = UnixStream::pair().unwrap();
+            (&mut &worker).write_all(&whole[..cut]).unwrap();
+            drop(worker);
+            let found = receive(&ours, LIMITS, Deadline::NEVER);
+            assert!(matches!(found, Err(FrameError::Closed)), "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error() {
+        let header = |kind: u32, body: u64, tensors: u64, flags: u64| {
+            let mut header = MAGIC.to_vec();
+            header.extend(kind.to_le_bytes());
+            [body, tensors, flags].iter().for_each(|n| header.extend(n.to_le_bytes()));
+            header
+        };
+        let cases = [
+            ("magic", [vec![0; 4], header(11, 0, 0, 0)[4..].to_vec()].concat()),
+            ("kind", header(99, 0, 0, 0)),
+            ("one of ours", header(Kind::Call as u32, 0, 0, 0)),
+            ("body", header(11, 101, 0, 0)),
+            ("tensors", header(11, 0, (1 << 20) + 1, 0)),
+            ("tensors that should be in a file", header(11, 0, INLINE + 1, 0)),
+            ("no file", header(11, 0, 100, IN_FILE)),
+            ("flags", header(11, 0, 0, 2)),
+        ];
+        for (label, bytes) in cases {
+            let (worker, ours) = UnixStream::pair().unwrap();
+            (&mut &worker).write_all(&bytes).unwrap();
+            let found = receive(&ours, LIMITS, Deadline::NEVER);
+            assert!(matches!(found, Err(FrameError::Protocol(_))), "{label}");
+        }
+        let (ours, _worker) = UnixStream::pair().unwrap();
+        let large =
+            send(&ours, Kind::Call, &[0; 101], &Builder::default(), LIMITS, Deadline::NEVER);
+        assert!(matches!(large, Err(FrameError::TooLarge { bytes: 101, limit: 100 })));
     }
 }

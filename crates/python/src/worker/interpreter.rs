@@ -165,6 +165,10 @@ impl Worker {
             Err(FrameError::TooLarge { bytes, limit }) => {
                 return Err(CallError::TooLarge { bytes, limit });
             }
+            Err(FrameError::CutShort) => {
+                self.process = None;
+                return Err(CallError::TimedOut);
+            }
             Err(error) => error,
         };
         let Some(process) = self.process.take() else { return Err(CallError::Busy) };
