@@ -62,7 +62,7 @@ impl Default for StoreOptions {
             scripts: Vec::new(),
             snapshots,
             room: RoomOptions::default(),
-            // Some 500 columns of a block.
+            // Some hundreds of columns of a block.
             page_bytes: 64 << 20,
         }
     }
