@@ -59,8 +59,8 @@ pub use columns::{
 };
 pub use documents::Documents;
 pub use durable::{
-    CheckedSnapshot, Expired, Outcome, RecordError, RoomOptions, SnapshotOptions, SnapshotStats,
-    Store, StoreOptions, Verified, stored_bytes, verify,
+    CheckedSnapshot, Expired, ExpiryScan, Outcome, RecordError, RoomOptions, SnapshotOptions,
+    SnapshotStats, Store, StoreOptions, Verified, stored_bytes, verify,
 };
 pub use error::{FeedError, StoreError};
 pub use fold::{compared, fold, fold_letter};

@@ -45,7 +45,7 @@ fn assign(number: u64, count: i64) -> Operation {
 fn expire(store: &Store, rows: usize) -> usize {
     let (mut from, mut removed) = (Some(0), 0);
     while let Some(at) = from {
-        let found = store.expired("shop", at, rows).unwrap();
+        let found = store.expiry_scan("shop").unwrap().find(at, rows);
         assert_eq!((found.unread, &found.error), (0, &None));
         assert!(found.ids.len() <= rows);
         let (sender, outcomes) = channel();
@@ -113,7 +113,7 @@ fn a_document_that_has_changed_since_it_was_looked_at_stays() {
         assert_eq!(store.submit_wait("shop", put(number, Some(950))), Ok(Outcome::Applied));
     }
     clock.advance(Duration::from_secs(100));
-    let ids = store.expired("shop", 0, 10).unwrap().ids;
+    let ids = store.expiry_scan("shop").unwrap().find(0, 10).ids;
     assert_eq!(ids.len(), 3);
     assert_eq!(store.submit_wait("shop", assign(1, 1100)), Ok(Outcome::Applied));
     let remove = Operation { action: Action::Remove, ..put(2, None) };
@@ -217,4 +217,22 @@ fn what_is_expired_is_what_the_selection_says_no_of() {
 fn clock_seconds(clock: &VirtualClock) -> i64 {
     use stead_log::Clock;
     clock.wall().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64
+}
+
+#[test]
+fn a_scan_is_of_its_moment_whatever_becomes_of_the_store() {
+    let (io, clock) = (SimIo::new(1), Arc::new(VirtualClock::default()));
+    clock.advance(Duration::from_secs(1000));
+    let mut store = open(&io, &clock);
+    for number in 0..3 {
+        assert_eq!(store.submit_wait("shop", put(number, Some(950))), Ok(Outcome::Applied));
+    }
+    let early = store.expiry_scan("shop").unwrap();
+    clock.advance(Duration::from_secs(100));
+    let late = store.expiry_scan("shop").unwrap();
+    store.keep(BTreeMap::new());
+    let none = store.expiry_scan("shop").unwrap();
+    // Closing it writes a snapshot, and puts bodies where the scans do not look for them.
+    drop(store);
+    assert_eq!([early, late, none].map(|scan| scan.find(0, 10).ids.len()), [0, 3, 0]);
 }

@@ -46,19 +46,6 @@ pub enum WhenBusy {
 /// Documents that are looked at in one go for those that are to be removed: a few milliseconds, and one group of the log.
 pub(super) const BATCH: usize = 1024;
 
-/// What has become of some documents of a type.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Batch {
-    /// How many were removed.
-    pub(super) removed: usize,
-    /// The number of the document with which to go on.
-    pub(super) next: Option<u32>,
-    /// How many could not be read.
-    pub(super) unread: usize,
-    /// What is wrong with the first of these.
-    pub(super) error: Option<StoreError>,
-}
-
 /// The documents below a folder or in memory, of the types of one application at a time.
 pub(super) struct Documents {
     folder: Option<PathBuf>,
@@ -235,26 +222,43 @@ impl Documents {
         })
     }
 
-    /// Removes what is not kept of the documents of a type, among the next ones from a number on, and waits until that is durable.
-    pub(super) fn expire(&self, name: &str, from: u32) -> Result<Batch, Error> {
+    /// What is not kept of the documents of a type, among the next ones from a number on. An activation does not wait for it.
+    pub(super) fn expired(&self, name: &str, from: u32) -> Result<Expired, Error> {
+        let scan = self.with_store(|store| store.expiry_scan(name).map_err(refused))?;
+        Ok(scan.find(from, BATCH))
+    }
+
+    /// Removes documents of a type that are not kept now either, and waits until that is durable. An activation waits for one of them
+    /// at most, and before each `is_wanted` says whether it still is. Returns how many were removed.
+    pub(super) fn expire(
+        &self,
+        name: &str,
+        ids: &[String],
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<usize, Error> {
         let (sender, outcomes) = channel();
-        let found = self.with_store(|store| {
-            let found = store.expired(name, from, BATCH).map_err(refused)?;
-            for id in &found.ids {
-                let sender = sender.clone();
-                let done = move |outcome| drop(sender.send(outcome));
-                store.expire(name, id.clone(), done).map_err(refused)?;
-            }
-            Ok(found)
-        });
+        let submit = |id: &String| {
+            self.with_store(|store| {
+                let is_wanted = is_wanted();
+                if is_wanted {
+                    let sender = sender.clone();
+                    let done = move |outcome| drop(sender.send(outcome));
+                    store.expire(name, id.clone(), done).map_err(refused)?;
+                }
+                Ok(is_wanted)
+            })
+        };
+        let mut submitted = Ok(true);
+        let mut ids = ids.iter();
+        while let (Ok(true), Some(id)) = (&submitted, ids.next()) {
+            submitted = submit(id);
+        }
         drop(sender);
-        let found = found?;
         let mut removed = 0;
         for outcome in outcomes {
             removed += usize::from(outcome.map_err(refused)? == Outcome::Applied);
         }
-        let Expired { next, unread, error, .. } = found;
-        Ok(Batch { removed, next, unread, error })
+        submitted.map(|_| removed)
     }
 
     fn try_store(&self, act: impl FnOnce(&Store) -> Result<(), StoreError>) -> Result<(), Error> {

@@ -236,27 +236,35 @@ impl Deployments {
         sessions.check_prepared(id)?;
         sessions.check_current(id)?;
         let deployed = sessions.prepared(id)?;
+        self.expiry.hold();
+        let switched = self.switch(&sessions, &deployed);
         let active = self.active();
-        let before = active.as_deref().map(|deployed| &deployed.application);
-        let change = |from: Option<&Application>, to: &Deployed| -> Result<(), Error> {
-            to.read_from(self.documents.change(from, &to.application)?);
-            Ok(())
-        };
-        change(before, &deployed)?;
-        if let Err(error) = sessions.folder.set_active(Some(id)) {
-            // What stays active goes on with its own types.
-            active.map_or(Ok(()), |before| change(Some(&deployed.application), &before))?;
-            return Err(error);
-        }
-        // From here on a restart finds the new application.
-        self.active.store(Some(Arc::clone(&deployed)));
-        self.expiry.plan(&self.documents, Some(&deployed.application));
+        self.expiry.plan(&self.documents, active.as_ref().map(|active| &active.application));
+        switched?;
         let before = sessions.active.replace(id);
         sessions.ready = None;
         sessions.set(id, State::Activated)?;
         // The one before stays: it is what one goes back to.
         sessions.remove(|session| session.id < id && Some(session.id) != before);
         Ok(deployed)
+    }
+
+    /// Opens the documents for an application and makes it the active one, or leaves the one that is.
+    fn switch(&self, sessions: &Sessions, to: &Arc<Deployed>) -> Result<(), Error> {
+        let active = self.active();
+        let change = |from: Option<&Application>, to: &Deployed| -> Result<(), Error> {
+            to.read_from(self.documents.change(from, &to.application)?);
+            Ok(())
+        };
+        change(active.as_deref().map(|active| &active.application), to)?;
+        if let Err(error) = sessions.folder.set_active(Some(to.session)) {
+            // What stays active goes on with its own types.
+            active.map_or(Ok(()), |before| change(Some(&to.application), &before))?;
+            return Err(error);
+        }
+        // From here on a restart finds the new application.
+        self.active.store(Some(Arc::clone(to)));
+        Ok(())
     }
 
     /// Ends the active application; its documents stay.

@@ -5,6 +5,7 @@
 //! and no selections.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::store::{Outcome, Store, Stored};
 use super::submit::By;
@@ -23,8 +24,17 @@ pub(super) struct Keeps {
     fields: BTreeSet<usize>,
 }
 
+/// The documents of a type at a moment, with what says which of them are kept. They are looked through while the store is fed, told to
+/// keep others, or closed.
+pub struct ExpiryScan {
+    keeps: Option<Arc<Keeps>>,
+    kind: DocumentType,
+    view: View,
+    now: i64,
+}
+
 /// Some of the documents of a type that are not kept.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Expired {
     /// Their ids.
     pub ids: Vec<String>,
@@ -57,39 +67,25 @@ impl Keeps {
     }
 }
 
-impl Store {
-    /// Keeps from now on the documents of each type that its selection selects, and of types without one all. What is put
-    /// beside them is [ignored](Outcome::Ignored); what is there already stays until it is [expired](Store::expire).
-    pub fn keep(&mut self, mut selections: BTreeMap<String, Selection>) {
-        for (name, stored) in &mut self.types {
-            let selection = selections.remove(name);
-            stored.keeps = selection.map(|selection| Keeps::new(selection, &stored.kind));
-        }
-    }
-
-    /// The documents of a type that the selection says no of now, among the next `rows` from a number on.
-    ///
-    /// # Errors
-    /// [`StoreError::Type`].
-    pub fn expired(&self, name: &str, from: u32, rows: usize) -> Result<Expired, StoreError> {
-        let stored = self.stored(name)?;
-        let mut found = Expired { ids: Vec::new(), next: None, unread: 0, error: None };
-        let Some(keeps) = &stored.keeps else { return Ok(found) };
-        let (view, now) = (stored.reader.view(), self.now());
+impl ExpiryScan {
+    /// The documents that the selection says no of, among the next `rows` from a number on.
+    #[must_use]
+    pub fn find(&self, from: u32, rows: usize) -> Expired {
+        let mut found = Expired::default();
+        let Some(keeps) = &self.keeps else { return found };
+        let (view, mut fetched) = (&self.view, None);
         let is_wanted = |field: usize| keeps.fields.contains(&field);
-        let read = |view: &View, lid: u32, fetched: Option<&Fetched>| {
-            view.read_fetched(lid, fetched, is_wanted)
-        };
-        let (mut lids, mut fetched) = (view.lids_from(from), None);
+        let read = |lid: u32, fetched: Option<&Fetched>| view.read_fetched(lid, fetched, is_wanted);
+        let mut lids = view.lids_from(from);
         for lid in lids.by_ref().take(rows) {
             let Some(id) = view.id(lid) else { continue };
             let is_at_hand = view.is_at_hand(lid, fetched.as_ref(), is_wanted);
             let fields = match (keeps.fields.is_empty(), is_at_hand) {
                 (true, _) => Ok(Some(Vec::new())),
-                (false, true) => read(&view, lid, fetched.as_ref()),
+                (false, true) => read(lid, fetched.as_ref()),
                 (false, false) => view.fetch(lid, is_wanted).and_then(|of| {
                     fetched = Some(of);
-                    read(&view, lid, fetched.as_ref())
+                    read(lid, fetched.as_ref())
                 }),
             };
             let fields = match fields {
@@ -101,13 +97,34 @@ impl Store {
                     continue;
                 }
             };
-            let document = Selected { kind: &stored.kind, id, fields: &fields, now };
+            let document = Selected { kind: &self.kind, id, fields: &fields, now: self.now };
             if keeps.rejects.selects(&document) {
                 found.ids.push(id.to_owned());
             }
         }
         found.next = lids.next();
-        Ok(found)
+        found
+    }
+}
+
+impl Store {
+    /// Keeps from now on the documents of each type that its selection selects, and of types without one all. What is put
+    /// beside them is [ignored](Outcome::Ignored); what is there already stays until it is [expired](Store::expire).
+    pub fn keep(&mut self, mut selections: BTreeMap<String, Selection>) {
+        for (name, stored) in &mut self.types {
+            let selection = selections.remove(name);
+            stored.keeps = selection.map(|selection| Arc::new(Keeps::new(selection, &stored.kind)));
+        }
+    }
+
+    /// What there is of a type now, to find in it what is not kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Type`].
+    pub fn expiry_scan(&self, name: &str) -> Result<ExpiryScan, StoreError> {
+        let stored = self.stored(name)?;
+        let (keeps, kind) = (stored.keeps.clone(), stored.kind.clone());
+        Ok(ExpiryScan { keeps, kind, view: stored.reader.view(), now: self.now() })
     }
 
     /// Removes a document if the selection of its type says no of it, waiting while there is no room. `done` gets

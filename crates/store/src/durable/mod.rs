@@ -21,7 +21,7 @@ mod submit;
 mod verify;
 mod writer;
 
-pub use expiry::Expired;
+pub use expiry::{Expired, ExpiryScan};
 pub use options::{SnapshotOptions, StoreOptions};
 pub use record::RecordError;
 pub use room::RoomOptions;

@@ -64,7 +64,7 @@ pub(super) struct Stored {
     pub(super) reader: Reader,
     pub(super) scripts: Option<Scripts>,
     /// Which documents are kept; all where nothing says.
-    pub(super) keeps: Option<Keeps>,
+    pub(super) keeps: Option<Arc<Keeps>>,
     /// Its number among the types.
     pub(super) number: usize,
 }
