@@ -67,8 +67,8 @@ mod totals;
 
 pub use code::{CODES, Code, CodeRow};
 pub use deploy::{
-    Backup, Content, Deployed, Deployments, DocumentMetrics, DocumentOptions, KindMetrics, LogLine,
-    Prepared, SessionId, Upload, WhenBusy, copy_folder,
+    Backup, Content, Deployed, Deployments, DocumentMetrics, DocumentOptions, ExpiryStats,
+    KindMetrics, LogLine, Prepared, SessionId, Upload, WhenBusy, copy_folder,
 };
 pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};
@@ -87,6 +87,7 @@ pub use parameters::{Param, ParamName, Parameters};
 pub use request::{InferRequest, InferResponse, Protocol, VersionRef, parse_version};
 pub use statistics::{BatchStatistics, Duration as StatDuration, ModelStatistics};
 pub use stead_app::application::Refeed;
+pub use stead_search::models::KeptStats;
 pub use stead_sequence::{
     Counters as SequenceCounters, SequenceError, SequenceId, Summary as SequenceSummary,
 };

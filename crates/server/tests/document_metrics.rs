@@ -3,8 +3,15 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use common::{Client, Fixture, zip};
 use serde_json::{Value, json};
+use stead_log::VirtualClock;
+use stead_node::DocumentOptions;
+use stead_onnx::ModelBuilder;
+use stead_tensor::{DType, Tensor};
 
 const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0"><search/><document-api/></container>
@@ -17,12 +24,15 @@ const SCHEMA: &str = "schema music {
 
 fn start() -> Fixture {
     let fixture = Fixture::deploying(tempfile::tempdir().unwrap());
+    deploy(&fixture, &zip(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]));
+    fixture
+}
+
+fn deploy(fixture: &Fixture, package: &[u8]) {
     let path = "/application/v2/tenant/default/prepareandactivate";
     let kind = [("Content-Type", "application/zip")];
-    let package = zip(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]);
-    let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &package);
+    let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, package);
     assert_eq!(answer.status, 200, "{}", answer.text());
-    fixture
 }
 
 fn send(fixture: &Fixture, method: &str, path: &str, body: &str) -> u16 {
@@ -165,6 +175,115 @@ fn the_state_has_metrics() {
     let index = fixture.get("/metrics/v2").json();
     assert_eq!(index, json!({"resources": [{"url": "/metrics/v2/values"}]}));
     assert_eq!(fixture.post("/metrics/v2/values", "").status, 405);
+}
+
+/// The values of a metric in each of the three forms: `/metrics/v2/values`, `/state/v1/metrics` and, by another name, Prometheus'.
+fn everywhere(fixture: &Fixture, name: &str, family: &str) -> [f64; 3] {
+    let json = fixture.get("/metrics/v2/values").json();
+    let of_values = packets(&json, "vespa.searchnode")
+        .iter()
+        .find_map(|(values, _)| values.get(format!("{name}.last"))?.as_f64());
+    let json = fixture.get("/state/v1/metrics").json();
+    let list = json["metrics"]["values"].as_array().unwrap();
+    let of_state =
+        list.iter().find(|metric| metric["name"] == name).unwrap()["values"]["last"].as_f64();
+    let page = fixture.get("/metrics").text();
+    let line = page.lines().find(|line| line.starts_with(family)).unwrap();
+    [of_values.unwrap(), of_state.unwrap(), line.rsplit(' ').next().unwrap().parse().unwrap()]
+}
+
+#[test]
+fn what_models_keep_is_told() {
+    let weights = |dims: &[usize]| {
+        let values: Vec<f32> = (0..dims.iter().product()).map(|n: usize| n as f32 / 64.0).collect();
+        Tensor::from_slice(&values, dims).unwrap()
+    };
+    let model = ModelBuilder::new(17)
+        .input("q", DType::F32, &["one", "8"])
+        .input("a", DType::F32, &["n", "32"])
+        .init("w", weights(&[40, 16]))
+        .init("last", weights(&[16, 1]))
+        .node("Concat", &["q", "a"], &["qa"])
+        .attr("axis", 1)
+        .node("MatMul", &["qa", "w"], &["h"])
+        .node("Tanh", &["h"], &["t"])
+        .node("MatMul", &["t", "last"], &["y"])
+        .output("y", DType::F32)
+        .bytes();
+    let schema = "schema music {
+  document music { field a type tensor<float>(d0[1],d1[32]) { indexing: attribute } }
+  onnx-model net {
+    file: files/net.onnx
+    input q: query(user)
+    input a: attribute(a)
+    output y: y
+  }
+  rank-profile net {
+    inputs { query(user) tensor<float>(d0[1],d1[8]) }
+    first-phase { expression: sum(onnx(net).y) }
+    rank-properties { stead.kept-values: 1 }
+  }
+}";
+    let fixture = Fixture::deploying(tempfile::tempdir().unwrap());
+    let files: [(&str, &[u8]); 3] = [
+        ("services.xml", SERVICES.as_bytes()),
+        ("schemas/music.sd", schema.as_bytes()),
+        ("files/net.onnx", &model),
+    ];
+    deploy(&fixture, &zip(&files));
+    for number in 0..5 {
+        let body = json!({"fields": {"a": {"values": vec![number; 32]}}}).to_string();
+        assert_eq!(send(&fixture, "POST", &number.to_string(), &body), 200);
+    }
+    let query = |user: i32| {
+        let query = json!({"yql": "select * from music where true", "ranking": "net",
+            "input.query(user)": [vec![user; 8]]});
+        let kind = [("Content-Type", "application/json")];
+        let answer = fixture.send("POST", "/search/", &kind, query.to_string().as_bytes());
+        assert_eq!(answer.json()["root"]["fields"]["totalCount"], 5, "{}", answer.text());
+    };
+    let told = |name: &str, family: &str| {
+        everywhere(&fixture, &format!("stead.kept_values.{name}"), family)
+    };
+    assert_eq!(told("bytes", "stead_kept_value_bytes"), [0.0; 3]);
+    for (user, hits, misses) in [(1, 0.0, 5.0), (2, 5.0, 5.0), (3, 10.0, 5.0)] {
+        query(user);
+        assert_eq!(told("hits", "stead_kept_value_hits"), [hits; 3], "{user}");
+        assert_eq!(told("misses", "stead_kept_value_misses"), [misses; 3], "{user}");
+    }
+    let bytes = told("bytes", "stead_kept_value_bytes");
+    assert!(bytes[0] >= 5.0 * 16.0 * 4.0 && bytes == [bytes[0]; 3], "{bytes:?}");
+    assert_eq!(told("limit_bytes", "stead_kept_value_limit_bytes"), [f64::from(1 << 20); 3]);
+}
+
+#[test]
+fn what_expires_is_told() {
+    let clock = Arc::new(VirtualClock::default());
+    let options = DocumentOptions { clock: clock.clone(), ..DocumentOptions::default() };
+    let fixture = Fixture::deploying_with(tempfile::tempdir().unwrap(), options);
+    let services = SERVICES
+        .replace("<documents>", r#"<documents garbage-collection="true">"#)
+        .replace("/></documents>", r#" selection="music.year &gt; now()"/></documents>"#);
+    let package = zip(&[("services.xml", services.as_str()), ("schemas/music.sd", SCHEMA)]);
+    deploy(&fixture, &package);
+    for (number, until) in [(1, 10), (2, 20), (3, 9000)] {
+        let body = json!({"fields": {"year": until}}).to_string();
+        assert_eq!(send(&fixture, "POST", &number.to_string(), &body), 200);
+    }
+    let told =
+        |name: &str, family: &str| everywhere(&fixture, &format!("stead.expiry.{name}"), family);
+    assert_eq!(told("removed", "stead_documents_expired"), [0.0; 3]);
+    assert_eq!(told("last_run", "stead_expiry_last_run_timestamp_seconds"), [0.0; 3]);
+    // A minute later the thread is told of it by a deployment; it has its own pace.
+    clock.advance(Duration::from_secs(60));
+    deploy(&fixture, &package);
+    let has_run = || told("last_run", "stead_expiry_last_run_timestamp_seconds") == [60.0; 3];
+    let _ = (0..10_000).find(|_| has_run());
+    assert!(has_run());
+    assert_eq!(told("removed", "stead_documents_expired"), [2.0; 3]);
+    assert_eq!(told("last_removed", "stead_expiry_last_run_documents"), [2.0; 3]);
+    let documents = fixture.get("/document/v1/n/music/docid?wantedDocumentCount=9").json();
+    assert_eq!(documents["documentCount"], 1, "{documents}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 
 use common::{Answer, Client, Fixture, zip};
 use serde_json::{Value, json};
+use stead_node::DocumentOptions;
 use stead_store::RoomOptions;
 
 const SERVICES: &str = r#"<services version="1.0">
@@ -84,7 +85,7 @@ fn operations_with_documents_that_are_not_selected_are_ignored() {
         assert_eq!(answer["fields"]["year"].as_i64(), found, "{label}");
     }
     let broken = SERVICES.replace(r#"mode="index"/>"#, r#"mode="index" selection="music.yeer"/>"#);
-    let package = zip(&[("services.xml", &broken), ("schemas/music.sd", SCHEMA)]);
+    let package = zip(&[("services.xml", broken.as_str()), ("schemas/music.sd", SCHEMA)]);
     let path = "/application/v2/tenant/default/prepareandactivate";
     let kind = [("Content-Type", "application/zip")];
     let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &package);
@@ -491,7 +492,8 @@ fn visits_stream_all_documents_with_what_goes_on_behind_them() {
 #[test]
 fn too_many_operations_at_once_are_refused_and_may_come_again() {
     let room = RoomOptions { operations: 1, ..RoomOptions::default() };
-    let fixture = Fixture::deploying_with(tempfile::tempdir().unwrap(), room);
+    let options = DocumentOptions { room, ..DocumentOptions::default() };
+    let fixture = Fixture::deploying_with(tempfile::tempdir().unwrap(), options);
     deploy(&fixture, SCHEMA);
     let refused = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {

@@ -12,7 +12,7 @@ use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
 use stead_search::Parallel;
 use stead_search::RankPlan;
-use stead_search::models::{Loaded, Probe, notes};
+use stead_search::models::{KeptValues, Loaded, Probe, notes};
 use stead_search::query::{SearchCode, SearchError};
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest};
@@ -42,6 +42,8 @@ pub struct Deployed {
     pub checksum: u64,
     /// By schema and profile.
     plans: BTreeMap<String, BTreeMap<String, Result<Arc<RankPlan>, RankError>>>,
+    /// What its models have computed of documents and keep.
+    pub(super) kept: Arc<KeptValues>,
     /// The content clusters of document types.
     clusters: BTreeMap<String, String>,
     /// What documents import from their parents, by type.
@@ -113,6 +115,7 @@ impl Deployed {
             .iter()
             .map(|schema| (schema.name.value.clone(), Imports::new(&DocumentType::stored(schema))));
         let (imports, readers) = (imports.collect(), ArcSwap::default());
+        let kept = Arc::clone(loaded.kept());
         Ok(Deployed {
             session,
             application,
@@ -120,6 +123,7 @@ impl Deployed {
             prepared,
             checksum,
             plans,
+            kept,
             clusters,
             imports,
             readers,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use stead_search::models::KeptStats;
 use stead_search::result::SearchResult;
 use stead_store::{Outcome, PageStats, SnapshotStats};
 
-use super::Deployments;
+use super::{Deployments, ExpiryStats};
 use crate::Error;
 use crate::meters::{Lately, Meter, Meters};
 
@@ -21,6 +22,8 @@ pub struct DocumentMetrics {
     pub pages: PageStats,
     /// Operations that are not yet done.
     pub pending: u64,
+    /// What models have kept of documents since the application was deployed.
+    pub kept: KeptStats,
     /// What requests came to since the process began.
     pub all: Option<Lately>,
 }
@@ -36,6 +39,8 @@ pub struct KindMetrics {
     pub documents: u64,
     /// Bytes of them in memory, without what was read of columns that lie on disk.
     pub bytes: u64,
+    /// Those that are gone because nothing selected them any more.
+    pub expiry: ExpiryStats,
 }
 
 impl Deployments {
@@ -57,13 +62,15 @@ impl Deployments {
                     cluster: cluster.to_owned(),
                     documents: view.len() as u64,
                     bytes: view.memory() as u64,
+                    expiry: self.expiry.stats(name),
                 })
             })
         });
         let kinds = kinds.collect();
         let (snapshots, pages, pending) = self.documents.stats();
+        let kept = active.map(|deployed| deployed.kept.stats()).unwrap_or_default();
         let (pending, all) = (pending as u64, Some(self.meters.all()));
-        DocumentMetrics { kinds, snapshots, pages, pending, all }
+        DocumentMetrics { kinds, snapshots, pages, pending, kept, all }
     }
 
     /// Counts a search.

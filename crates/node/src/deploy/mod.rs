@@ -16,6 +16,7 @@ mod upload;
 pub use backup::{Backup, copy_folder};
 pub use deployed::{Deployed, LogLine};
 pub use documents::{DocumentOptions, WhenBusy};
+pub use expiry::ExpiryStats;
 pub use metrics::{DocumentMetrics, KindMetrics};
 pub use session::{Content, SessionId};
 pub use upload::Upload;

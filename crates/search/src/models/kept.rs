@@ -81,7 +81,7 @@ pub struct KeptValues {
 }
 
 /// What is kept, and how often that helped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeptStats {
     /// The bytes that may be kept.
     pub limit: usize,
@@ -91,6 +91,14 @@ pub struct KeptStats {
     pub asked: u64,
     /// For how many of them they were known.
     pub found: u64,
+}
+
+impl KeptStats {
+    /// For how many documents values had to be computed.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.asked.saturating_sub(self.found)
+    }
 }
 
 #[derive(Debug, Default)]

@@ -1,5 +1,7 @@
 //! The one table of metric families.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use stead_node::{
     DocumentMetrics, Histogram, KindMetrics, Meter, MetricsSnapshot, SequenceCounters,
     SequenceMetrics, VersionMetrics,
@@ -32,6 +34,8 @@ pub enum Kind {
     StoreCounter(fn(&DocumentMetrics) -> u64),
     /// A value of the store of documents.
     StoreGauge(fn(&DocumentMetrics) -> u64),
+    /// A value of a type of documents that only grows.
+    DocumentsCounter(fn(&KindMetrics) -> u64),
     /// A value of a type of documents.
     Documents(fn(&KindMetrics) -> u64),
     /// A value of the process.
@@ -53,6 +57,12 @@ pub struct Family {
 
 const fn family(name: &'static str, default: bool, help: &'static str, kind: Kind) -> Family {
     Family { name, help, default, kind }
+}
+
+/// A date in seconds since 1970; 0 for none.
+pub fn unix_seconds(date: Option<SystemTime>) -> u64 {
+    let since = date.map(|date| date.duration_since(UNIX_EPOCH).unwrap_or_default());
+    since.unwrap_or_default().as_secs()
 }
 
 /// All families. Those with prefix `ovms_` have the names, labels and defaults of OpenVINO Model Server.
@@ -317,6 +327,48 @@ pub const FAMILIES: &[Family] = &[
         Kind::StoreCounter(|d| d.pages.hits),
     ),
     family(
+        "stead_documents_expired",
+        true,
+        "Documents of a type that were removed because no selection selected them any more.",
+        Kind::DocumentsCounter(|d| d.expiry.removed),
+    ),
+    family(
+        "stead_expiry_last_run_timestamp_seconds",
+        true,
+        "When all documents of a type were looked at for the last time, in seconds since 1970; 0 if they never were.",
+        Kind::Documents(|d| unix_seconds(d.expiry.last_run)),
+    ),
+    family(
+        "stead_expiry_last_run_documents",
+        true,
+        "Documents of a type that were removed that time.",
+        Kind::Documents(|d| d.expiry.last_removed),
+    ),
+    family(
+        "stead_kept_value_bytes",
+        true,
+        "Bytes of what models have computed of documents alone and keep for later queries.",
+        Kind::StoreGauge(|d| d.kept.bytes as u64),
+    ),
+    family(
+        "stead_kept_value_limit_bytes",
+        true,
+        "Bytes that may be kept.",
+        Kind::StoreGauge(|d| d.kept.limit as u64),
+    ),
+    family(
+        "stead_kept_value_hits",
+        true,
+        "Documents of which a model found what it keeps, since the application was deployed.",
+        Kind::StoreCounter(|d| d.kept.found),
+    ),
+    family(
+        "stead_kept_value_misses",
+        true,
+        "Documents of which a model had to compute it, since the application was deployed.",
+        Kind::StoreCounter(|d| d.kept.missed()),
+    ),
+    family(
         "stead_pool_threads",
         true,
         "Threads of the CPU pool.",
@@ -350,6 +402,7 @@ mod tests {
                 Kind::Count(_) | Kind::StoreCounter(_) => ("counter", "documents"),
                 Kind::Times(_) => ("summary", "documents"),
                 Kind::StoreGauge(_) => ("gauge", "documents"),
+                Kind::DocumentsCounter(_) => ("counter", "type of documents"),
                 Kind::Documents(_) => ("gauge", "type of documents"),
                 Kind::Process(_) => ("gauge", "server"),
             };

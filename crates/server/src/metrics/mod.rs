@@ -3,7 +3,7 @@
 mod family;
 mod text;
 
-pub use family::{FAMILIES, Family};
+pub use family::{FAMILIES, Family, unix_seconds};
 
 use crate::fault::Fault;
 use crate::http::{Reply, Shared};

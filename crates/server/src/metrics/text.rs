@@ -61,7 +61,7 @@ impl Writer {
         let name = family.name;
         let kind = match family.kind {
             Kind::Calls(_) | Kind::Counter(_) | Kind::SequenceCounter(_) => "counter",
-            Kind::Count(_) | Kind::StoreCounter(_) => "counter",
+            Kind::Count(_) | Kind::StoreCounter(_) | Kind::DocumentsCounter(_) => "counter",
             Kind::Gauge(_) | Kind::SequenceGauge(_) | Kind::Process(_) => "gauge",
             Kind::StoreGauge(_) | Kind::Documents(_) => "gauge",
             Kind::Times(_) => "summary",
@@ -129,10 +129,13 @@ impl Writer {
             }
             Kind::StoreCounter(value) => self.counter(name, "", value(documents)),
             Kind::StoreGauge(value) => self.sample(name, "", value(documents)),
-            Kind::Documents(value) => {
+            Kind::Documents(value) | Kind::DocumentsCounter(value) => {
                 for kind in &documents.kinds {
                     let of = labels(&[("cluster", &kind.cluster), ("type", &kind.name)]);
-                    self.sample(name, &of, value(kind));
+                    match family.kind {
+                        Kind::Documents(_) => self.sample(name, &of, value(kind)),
+                        _ => self.counter(name, &of, value(kind)),
+                    }
                 }
             }
             _ => {}
@@ -197,7 +200,12 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stead_node::{KindMetrics, Method, ModelMetrics, Protocol, RequestTimes, VersionMetrics};
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use stead_node::{
+        ExpiryStats, KeptStats, KindMetrics, Method, ModelMetrics, Protocol, RequestTimes,
+        VersionMetrics,
+    };
 
     fn snapshot() -> MetricsSnapshot {
         let histogram = Histogram { bounds: vec![10.0, 18.0], counts: vec![1, 0, 2], sum: 99.5 };
@@ -222,8 +230,14 @@ mod tests {
                     cluster: "c".into(),
                     documents: 7,
                     bytes: 100,
+                    expiry: ExpiryStats {
+                        removed: 5,
+                        last_run: Some(UNIX_EPOCH + Duration::from_secs(60)),
+                        last_removed: 2,
+                    },
                 }],
                 pending: 2,
+                kept: KeptStats { limit: 1 << 20, bytes: 900, asked: 10, found: 7 },
                 ..DocumentMetrics::default()
             }),
             ..MetricsSnapshot::default()
@@ -245,6 +259,13 @@ mod tests {
             "stead_pool_threads 0",
             r#"stead_documents{cluster="c",type="music"} 7"#,
             "stead_document_operations_pending 2",
+            r#"stead_documents_expired{cluster="c",type="music"} 5"#,
+            r#"stead_expiry_last_run_timestamp_seconds{cluster="c",type="music"} 60"#,
+            r#"stead_expiry_last_run_documents{cluster="c",type="music"} 2"#,
+            "stead_kept_value_bytes 900",
+            "stead_kept_value_limit_bytes 1048576",
+            "stead_kept_value_hits 7",
+            "stead_kept_value_misses 3",
             "stead_queries 0",
             "stead_query_time_us_count 0",
         ] {
@@ -257,6 +278,7 @@ mod tests {
     fn open_metrics_text() {
         let text = render(&snapshot(), Dialect::OpenMetrics, |f| f.name != "stead_plans");
         assert!(text.contains("ovms_requests_success_total{"));
+        assert!(text.contains("stead_documents_expired_total{"));
         assert!(text.contains("le=\"10.0\""));
         assert!(text.contains("ovms_infer_req_active{"));
         assert!(!text.contains("stead_plans{"));

@@ -10,7 +10,6 @@ use stead_app::Source;
 use stead_node::{Deployments, DocumentOptions, Embedded, NodeConfig};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, serve};
-use stead_store::RoomOptions;
 use stead_tensor::DType;
 use tempfile::TempDir;
 
@@ -161,12 +160,11 @@ impl Fixture {
 
     /// A server that deploys to `folder`.
     pub fn deploying(folder: TempDir) -> Fixture {
-        Fixture::deploying_with(folder, RoomOptions::default())
+        Fixture::deploying_with(folder, DocumentOptions::default())
     }
 
-    /// [`Fixture::deploying`] with room for so many operations that are not yet done.
-    pub fn deploying_with(folder: TempDir, room: RoomOptions) -> Fixture {
-        let options = DocumentOptions { room, ..DocumentOptions::default() };
+    /// [`Fixture::deploying`] with documents that are kept in another way.
+    pub fn deploying_with(folder: TempDir, options: DocumentOptions) -> Fixture {
         let deployments = Deployments::open_with(folder.path(), options).unwrap();
         let config =
             NodeConfig { deployments: Some(deployments), ..NodeConfig::new(Source::Nothing) };
@@ -377,11 +375,11 @@ pub fn from_hex(hex: &str) -> Vec<u8> {
 }
 
 /// A zip of texts by their paths.
-pub fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+pub fn zip<B: AsRef<[u8]>>(files: &[(&str, B)]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, text) in files {
         writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
+        writer.write_all(text.as_ref()).unwrap();
     }
     writer.finish().unwrap().into_inner()
 }

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use stead_app::application::Application;
 
+pub use schedule::ExpiryStats;
+
 use super::documents::Documents;
 use schedule::{Batch, Next, Schedule, intervals};
 
@@ -80,11 +82,17 @@ impl Shared {
             }
             0
         });
-        self.lock().done(batch, removed, next, documents.clock().now());
+        let clock = documents.clock();
+        self.lock().done(batch, removed as u64, next, (clock.now(), clock.wall()));
     }
 }
 
 impl Expiry {
+    /// What was removed of a type.
+    pub(super) fn stats(&self, kind: &str) -> ExpiryStats {
+        self.shared.lock().stats(kind)
+    }
+
     /// Removes nothing before the next [`Expiry::plan`], whatever application that is for. Who switches the documents to another one
     /// calls it first.
     pub(super) fn hold(&self) {

@@ -1,7 +1,7 @@
 //! When the documents of which type are looked at. It knows no thread and no clock.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use stead_app::application::Application;
 
@@ -12,11 +12,24 @@ pub(super) const FIRST: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     types: Vec<Cycle>,
+    /// By type, those of applications before too.
+    stats: BTreeMap<String, ExpiryStats>,
     /// Applications are being switched.
     is_held: bool,
     pub(super) stopped: bool,
     /// Another one whenever batches that have begun are not to go on.
     pub(super) turn: u64,
+}
+
+/// What there is to tell of documents of a type that were removed because nothing selected them any more.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExpiryStats {
+    /// How many were removed since the process began.
+    pub removed: u64,
+    /// When all documents had been looked at for the last time.
+    pub last_run: Option<SystemTime>,
+    /// How many were removed that time.
+    pub last_removed: u64,
 }
 
 /// What the schedule says now.
@@ -46,7 +59,7 @@ pub(super) struct Cycle {
     /// The number of the document with which it goes on.
     next: u32,
     /// Documents that it has removed.
-    removed: usize,
+    removed: u64,
 }
 
 /// How often documents of each type are looked at, by type.
@@ -104,8 +117,21 @@ impl Schedule {
         }
     }
 
+    /// What was removed of a type.
+    pub(super) fn stats(&self, kind: &str) -> ExpiryStats {
+        self.stats.get(kind).cloned().unwrap_or_default()
+    }
+
     /// A batch has removed so many documents; its cycle goes on with the next, or ends.
-    pub(super) fn done(&mut self, batch: &Batch, removed: usize, next: Option<u32>, now: Duration) {
+    pub(super) fn done(
+        &mut self,
+        batch: &Batch,
+        removed: u64,
+        next: Option<u32>,
+        (now, date): (Duration, SystemTime),
+    ) {
+        let stats = self.stats.entry(batch.kind.clone()).or_default();
+        stats.removed += removed;
         let is_of = |cycle: &&mut Cycle| cycle.kind == batch.kind && self.turn == batch.turn;
         let Some(cycle) = self.types.iter_mut().find(is_of) else { return };
         cycle.removed += removed;
@@ -113,6 +139,7 @@ impl Schedule {
             cycle.next = next;
             return;
         }
+        (stats.last_run, stats.last_removed) = (Some(date), cycle.removed);
         if cycle.removed > 0 {
             let (kind, documents) = (cycle.kind.as_str(), cycle.removed);
             tracing::info!(kind, documents, "removed what is not selected");

@@ -1,5 +1,6 @@
 //! The one table of values that Vespa's metrics APIs show (the names: Vespa, `metrics/src/main/java/ai/vespa/metrics/`).
 
+use crate::metrics::unix_seconds;
 use stead_node::{DocumentMetrics, KindMetrics, Lately, Meter, MetricsSnapshot, Summary};
 
 /// What is said of the values of a metric.
@@ -129,6 +130,13 @@ pub const METRICS: &[Metric] = &[
     row("content.proton.documentdb.documents.active", NOW, "the same: all are searched", Of::Kind(|kind| kind.documents as f64)),
     row("content.proton.documentdb.memory_usage.allocated_bytes", NOW, "bytes of documents in memory: attributes, indexes, ids, and bodies and `paged` attributes that are not on disk yet", Of::Kind(|kind| kind.bytes as f64)),
     row("content.proton.documentdb.disk_usage", NOW, "bytes of snapshots on disk, of all types together", Of::Node(|_, documents| documents.snapshots.disk_bytes as f64)),
+    row("stead.expiry.removed", NOW, "documents that were removed because no selection selected them any more, since the process began", Of::Kind(|kind| kind.expiry.removed as f64)),
+    row("stead.expiry.last_run", NOW, "when all documents were looked at for that for the last time, in seconds since 1970; 0 if they never were", Of::Kind(|kind| unix_seconds(kind.expiry.last_run) as f64)),
+    row("stead.expiry.last_removed", NOW, "documents that were removed that time", Of::Kind(|kind| kind.expiry.last_removed as f64)),
+    row("stead.kept_values.bytes", NOW, "bytes of what models have computed of documents alone and keep for later queries", Of::Node(|_, documents| documents.kept.bytes as f64)),
+    row("stead.kept_values.limit_bytes", NOW, "bytes that may be kept", Of::Node(|_, documents| documents.kept.limit as f64)),
+    row("stead.kept_values.hits", NOW, "documents of which a model found what it keeps, since the application was deployed", Of::Node(|_, documents| documents.kept.found as f64)),
+    row("stead.kept_values.misses", NOW, "documents of which a model had to compute it, since the application was deployed", Of::Node(|_, documents| documents.kept.missed() as f64)),
     row("stead.snapshots.written", NOW, "snapshots that were written since the documents were opened", Of::Node(|_, documents| documents.snapshots.written as f64)),
     row("stead.snapshots.failed", NOW, "snapshots that could not be written", Of::Node(|_, documents| documents.snapshots.failed as f64)),
     row("stead.snapshots.written_bytes", NOW, "bytes that were written for them", Of::Node(|_, documents| documents.snapshots.written_bytes as f64)),
