@@ -10,7 +10,7 @@ use stead_app::package::PackageFiles;
 use stead_store::{FieldValue, Operation, Outcome, Selected, Selection, StoreError, View};
 
 use crate::embedded::{Embedded, NodeConfig};
-use crate::{Code, Deployed, Deployments, Error, Prepared, WhenBusy};
+use crate::{Code, Deployed, Deployments, DocumentOptions, Error, Prepared, WhenBusy};
 
 /// A document as it was when it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ impl Embedded {
     /// # Errors
     /// [`Code::InvalidPackage`] with all that is wrong.
     pub fn in_memory(package: &PackageFiles) -> Result<Arc<Embedded>, Error> {
-        Embedded::over(Deployments::of_package(package)?)
+        Embedded::over(Deployments::of_package(package, DocumentOptions::default())?)
     }
 
     fn over(deployments: Arc<Deployments>) -> Result<Arc<Embedded>, Error> {

@@ -519,7 +519,11 @@ fn too_many_operations_at_once_are_refused_and_may_come_again() {
             });
         }
     });
-    assert!(refused.into_inner() > 0, "somebody was refused");
+    let refused = refused.into_inner();
+    assert!(refused > 0, "somebody was refused");
+    let page = fixture.get("/metrics").text();
+    let line = format!("stead_document_operations_refused {refused}");
+    assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
     let found = search(&fixture, &json!({"yql": "select * from music where true"})).json();
     assert_eq!(found["root"]["fields"]["totalCount"], 400, "nothing was lost");
     let path = "/document/v1/ns/music/docid/?selection=true&cluster=music";

@@ -31,7 +31,7 @@ use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
 use stead_store::{Operation, Outcome};
 
-use crate::meters::Meters;
+use crate::meters::{Meter, Meters};
 use crate::{Code, Error};
 use documents::Documents;
 use expiry::Expiry;
@@ -107,9 +107,12 @@ impl Deployments {
     ///
     /// # Errors
     /// Those of the package.
-    pub fn of_package(files: &PackageFiles) -> Result<Arc<Deployments>, Error> {
+    pub fn of_package(
+        files: &PackageFiles,
+        options: DocumentOptions,
+    ) -> Result<Arc<Deployments>, Error> {
         let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now())?;
-        let documents = Documents::in_memory(DocumentOptions::default());
+        let documents = Documents::in_memory(options);
         deployed.read_from(documents.change(None, &deployed.application)?);
         Ok(Deployments::begin(None, Some(Arc::new(deployed)), documents))
     }
@@ -295,7 +298,11 @@ impl Deployments {
         when_busy: WhenBusy,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        self.documents.submit(kind, operation, when_busy, self.counted(done))
+        let submitted = self.documents.submit(kind, operation, when_busy, self.counted(done));
+        if submitted.as_ref().is_err_and(|error| error.code == Code::Overloaded) {
+            self.meters.record(&[(Meter::FeedRefused, 1.0)]);
+        }
+        submitted
     }
 
     /// Forgets a session that is not active.

@@ -20,6 +20,7 @@ pub enum Meter {
     TotalHitsPerQuery,
     FeedOperations,
     FeedLatency,
+    FeedRefused,
     ApiLatency,
     ApiOperations,
     ApiPuts,

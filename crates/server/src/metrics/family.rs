@@ -254,6 +254,12 @@ pub const FAMILIES: &[Family] = &[
         Kind::Count(Meter::FeedOperations),
     ),
     family(
+        "stead_document_operations_refused",
+        true,
+        "Operations with documents that were refused, with 429, because too many were not yet done.",
+        Kind::Count(Meter::FeedRefused),
+    ),
+    family(
         "stead_document_operation_time_us",
         true,
         "Time until an operation is durable and the next search sees it.",

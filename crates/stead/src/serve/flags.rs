@@ -97,6 +97,8 @@ pub const FLAGS: &[Flag] = &[
     flag("data", "DIR", "", Own, "folder for applications that are deployed here and their documents; excludes PATH and the model flags; one process at a time"),
     flag("deploy_port", "PORT", "19071", Own, "port for deployments of application packages; 0 turns it off; needs --data"),
     flag("deploy_bind_address", "ADDRESSES", "127.0.0.1", Own, "addresses for deployments, separated by commas; needs --data"),
+    flag("max_pending_operations", "N", "10000", Own, "operations with documents that are not yet done; one more is answered with 429; needs --data or an application"),
+    flag("max_pending_bytes", "BYTES", "67108864", Own, "bytes of such operations in the log; at least one is let in whatever its size; needs --data or an application"),
     flag("log_format", "FORMAT", "text", Own, "text or json"),
 ];
 

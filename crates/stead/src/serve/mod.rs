@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use clap::ArgMatches;
 use stead_app::package::PackageFiles;
 use stead_app::{ServerConfig, Source};
-use stead_node::{Deployments, Embedded, NodeConfig};
+use stead_node::{Deployments, DocumentOptions, Embedded, NodeConfig};
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, is_metric};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -53,14 +53,15 @@ pub async fn start(node: NodeConfig, server: ServerOptions) -> Result<ServerHand
 }
 
 fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
+    let documents = DocumentOptions { room: options.room, ..DocumentOptions::default() };
     let deployments = match &options.applications {
         None => None,
         Some(Applications::Data(folder)) => {
-            Some(Deployments::open(folder).map_err(Failure::failed)?)
+            Some(Deployments::open_with(folder, documents).map_err(Failure::failed)?)
         }
         Some(Applications::Package(path)) => {
             let files = PackageFiles::open(path).map_err(Failure::failed)?;
-            Some(Deployments::of_package(&files).map_err(Failure::failed)?)
+            Some(Deployments::of_package(&files, documents).map_err(Failure::failed)?)
         }
     };
     Ok(NodeConfig {

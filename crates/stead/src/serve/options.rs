@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use stead_app::{ModelSettings, Source};
 use stead_server::{CorsOptions, DEFAULT_MAX_BODY_BYTES, is_metric};
+use stead_store::RoomOptions;
 
 use super::flags::{FLAGS, Kind, text};
 use super::model;
@@ -28,6 +29,8 @@ pub struct ServeOptions {
     pub source: Source,
     /// The applications beside them.
     pub applications: Option<Applications>,
+    /// What operations with their documents that are not yet done may come to.
+    pub room: RoomOptions,
     /// What holds for every model that says nothing else.
     pub settings: ModelSettings,
     /// Where gRPC listens; empty for nowhere.
@@ -106,6 +109,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     let deploy = deploy_addresses(matches)?;
     let data = given("data").map(|folder| Applications::Data(folder.into()));
     let applications = data.or_else(|| model::package(matches).map(Applications::Package));
+    let room = room(matches, applications.is_some())?;
 
     if given("rest_workers").is_some() && rest_port.is_none() {
         return Err(Failure::usage("--rest_workers needs --rest_port"));
@@ -138,6 +142,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         cleaner: (minutes > 0).then(|| Duration::from_secs(60 * minutes)),
         source,
         applications,
+        room,
         settings,
         grpc,
         rest,
@@ -206,6 +211,20 @@ fn deploy_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
     }
     let port = port.map_or(DEFAULT_DEPLOY_PORT, |port| port as u16);
     addresses("deploy_bind_address", hosts, Some(port).filter(|port| *port != 0))
+}
+
+/// How many operations with documents may be on their way: those of an application.
+fn room(matches: &ArgMatches, has_application: bool) -> Result<RoomOptions, Failure> {
+    const FLAGS: [&str; 2] = ["max_pending_operations", "max_pending_bytes"];
+    if let Some(flag) = FLAGS.iter().find(|flag| !has_application && text(matches, flag).is_some()) {
+        return Err(Failure::usage(format!("--{flag} needs --data or an application")));
+    }
+    let usual = RoomOptions::default();
+    let [operations, bytes] = FLAGS.map(|flag| number(matches, flag, 1, usize::MAX as u64));
+    Ok(RoomOptions {
+        operations: operations?.map_or(usual.operations, |n| n as usize),
+        bytes: bytes?.map_or(usual.bytes, |n| n as usize),
+    })
 }
 
 /// The socket addresses of a comma list of hosts; none without a port, but the list is checked.
@@ -324,6 +343,8 @@ mod tests {
             ("--data d --nireq 2", "--data excludes --nireq"),
             ("--data d --deploy_port 65536", "--deploy_port: 65536 is above 65535"),
             ("app.zip --nireq 2", "an application excludes --nireq"),
+            ("m --max_pending_bytes 1", "--max_pending_bytes needs --data or an application"),
+            ("--data d --max_pending_operations 0", "--max_pending_operations: 0 is below 1"),
             ("m --unknown", "unexpected argument found"),
         ];
         for (line, expected) in cases {
@@ -344,6 +365,12 @@ mod tests {
         assert_eq!(package.applications, Some(Applications::Package("app.zip".into())));
         assert_eq!((package.source, package.deploy), (Source::Nothing, vec![]));
         assert_eq!(options("m").unwrap().applications, None);
+        let room = |line: &str| options(line).unwrap().room;
+        let usual = RoomOptions::default();
+        assert_eq!(room("--data d"), usual);
+        assert_eq!(room("app.zip --max_pending_operations 7").operations, 7);
+        let small = RoomOptions { bytes: 9, ..usual };
+        assert_eq!(room("--data d --max_pending_bytes 9"), small);
     }
 
     #[test]

@@ -130,6 +130,7 @@ pub const METRICS: &[Metric] = &[
     row("content.proton.documentdb.documents.active", NOW, "the same: all are searched", Of::Kind(|kind| kind.documents as f64)),
     row("content.proton.documentdb.memory_usage.allocated_bytes", NOW, "bytes of documents in memory: attributes, indexes, ids, and bodies and `paged` attributes that are not on disk yet", Of::Kind(|kind| kind.bytes as f64)),
     row("content.proton.documentdb.disk_usage", NOW, "bytes of snapshots on disk, of all types together", Of::Node(|_, documents| documents.snapshots.disk_bytes as f64)),
+    row("stead.feed.refused", COUNTED, "operations with documents that were refused, with 429, because too many were not yet done", Of::Meter(Meter::FeedRefused)),
     row("stead.expiry.removed", NOW, "documents that were removed because no selection selected them any more, since the process began", Of::Kind(|kind| kind.expiry.removed as f64)),
     row("stead.expiry.last_run", NOW, "when all documents were looked at for that for the last time, in seconds since 1970; 0 if they never were", Of::Kind(|kind| unix_seconds(kind.expiry.last_run) as f64)),
     row("stead.expiry.last_removed", NOW, "documents that were removed that time", Of::Kind(|kind| kind.expiry.last_removed as f64)),
