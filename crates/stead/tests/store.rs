@@ -18,18 +18,6 @@ fn store(verb: &str, folder: &Path, more: &[&str]) -> Output {
     stead(&[&["store", verb, folder.to_str().unwrap()], more].concat())
 }
 
-fn request(server: &Server, method: &str, path: &str, body: &str) -> Value {
-    use std::io::{Read, Write};
-    let address = server.query.strip_prefix("http://").unwrap();
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
-    let length = body.len();
-    write!(stream, "{method} {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}"))
-}
-
 fn file(folder: &Path, ending: &str) -> PathBuf {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
@@ -58,12 +46,12 @@ fn a_backup_is_verified_and_restored() {
     );
     server.deploy(&[("services.xml", services), ("schemas/item.sd", schema)]);
     let get = |server: &Server, n: u32| {
-        let answer = request(server, "GET", &format!("/document/v1/n/item/docid/{n}"), "");
+        let (_, answer) = server.request("GET", &format!("/document/v1/n/item/docid/{n}"), "");
         answer["fields"]["text"].as_str().map(str::to_owned)
     };
     for n in 0..50 {
         let body = format!(r#"{{"fields": {{"n": {n}, "text": "text of {n}"}}}}"#);
-        request(&server, "POST", &format!("/document/v1/n/item/docid/{n}"), &body);
+        server.request("POST", &format!("/document/v1/n/item/docid/{n}"), &body);
     }
     let backup = stead(&[&["store", "backup", "one"][..], &target].concat());
     assert_eq!(text(&backup.stdout), "backup one of 50 documents in backups/one\n", "{backup:?}");
@@ -77,7 +65,7 @@ fn a_backup_is_verified_and_restored() {
         );
     }
     // What comes later is not in it, and who has the folder is told.
-    request(&server, "DELETE", "/document/v1/n/item/docid/7", "");
+    server.request("DELETE", "/document/v1/n/item/docid/7", "");
     assert_eq!(get(&server, 7), None);
     let held = store("verify", &data, &[]);
     assert!(

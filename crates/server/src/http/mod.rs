@@ -157,6 +157,7 @@ pub async fn handle(
     let dialect = match port {
         Port::Deploy => Dialect::Deploy,
         Port::Query if path.starts_with("/v1/") => Dialect::Tfs,
+        Port::Query if vespa::deploy::is_below(path) => Dialect::Deploy,
         Port::Query => Dialect::Kserve,
     };
     let text = |name: &HeaderName| parts.headers.get(name).and_then(|v| v.to_str().ok());
@@ -179,6 +180,9 @@ pub async fn handle(
         match port {
             Port::Query if path.starts_with(vespa::document::ROOT) => {
                 vespa::document::answer(&shared, &method, path, body).await
+            }
+            Port::Query if vespa::deploy::is_below(path) => {
+                Err(vespa::deploy::on_another_port(&shared))
             }
             Port::Query => dispatch(&shared, route(&method, path), body).await,
             Port::Deploy => vespa::deploy::answer(&shared, &method, path, body).await,

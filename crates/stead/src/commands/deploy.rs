@@ -88,8 +88,14 @@ pub fn send(package: &Path, target: &Target) -> Result<(u16, String), Failure> {
     let mut body = bar.wrap_read(&file);
     let answer = target.send_body("POST", path, kind, (&mut body, length), PATIENCE);
     bar.finish_and_clear();
-    let answer = answer?;
+    let answer = answer.map_err(of_deploy_port)?;
     Ok((answer.status, String::from_utf8_lossy(&answer.body).into_owned()))
+}
+
+/// A failure to reach the deploy port, with who has one.
+pub fn of_deploy_port(failure: Failure) -> Failure {
+    let hint = "only a server with a folder (`stead serve --data DIR`) has a deploy port";
+    Failure::failed(format!("{failure}; {hint}"))
 }
 
 /// A folder as a zip in a file that is gone when it is closed. What `.vespaignore` names stays out.

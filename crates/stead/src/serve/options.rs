@@ -216,7 +216,8 @@ fn deploy_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
 /// How many operations with documents may be on their way: those of an application.
 fn room(matches: &ArgMatches, has_application: bool) -> Result<RoomOptions, Failure> {
     const FLAGS: [&str; 2] = ["max_pending_operations", "max_pending_bytes"];
-    if let Some(flag) = FLAGS.iter().find(|flag| !has_application && text(matches, flag).is_some()) {
+    if let Some(flag) = FLAGS.iter().find(|flag| !has_application && text(matches, flag).is_some())
+    {
         return Err(Failure::usage(format!("--{flag} needs --data or an application")));
     }
     let usual = RoomOptions::default();

@@ -1,10 +1,13 @@
 //! A server process over a folder.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part; a panic in a test is its report
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
+
+use serde_json::Value;
 
 /// Runs the command to its end.
 pub fn stead(args: &[&str]) -> Output {
@@ -17,18 +20,29 @@ pub fn free_port() -> String {
     listener.local_addr().unwrap().port().to_string()
 }
 
-/// A server over a folder; it is killed when it is dropped.
+/// A package of these files in a folder.
+pub fn package(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let app = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = app.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    app
+}
+
+/// A server over a folder or of a package; it is killed when it is dropped.
 pub struct Server {
     child: Mutex<Child>,
     ports: [String; 2],
     /// Where it answers queries.
     pub query: String,
-    /// Where it takes deployments.
+    /// Where it takes deployments; empty if it does not.
     pub deploy: String,
 }
 
 impl Server {
-    /// Starts one.
+    /// Starts one over a folder.
     pub fn start(data: &Path) -> Server {
         Server::at(data, [free_port(), free_port()])
     }
@@ -41,15 +55,26 @@ impl Server {
     }
 
     fn at(data: &Path, ports: [String; 2]) -> Server {
+        let of_data = ["--deploy_port", &ports[1], "--data", data.to_str().unwrap()];
+        Server::run(&of_data, "deployments on ", ports.clone())
+    }
+
+    /// Starts one of a package, in memory.
+    pub fn of_package(package: &Path) -> Server {
+        Server::run(&[package.to_str().unwrap()], "HTTP on ", [free_port(), String::new()])
+    }
+
+    /// Waits for the last line that is told at the start.
+    fn run(args: &[&str], last: &str, ports: [String; 2]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stead"))
-            .args(["serve", "--rest_port", &ports[0], "--deploy_port", &ports[1], "--data"])
-            .arg(data)
+            .args(["serve", "--rest_port", &ports[0]])
+            .args(args)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines.find(|line| line.as_ref().unwrap().contains("deployments on")).unwrap();
-        let deploy = line.unwrap().split_once("deployments on ").unwrap().1.to_owned();
+        let line = lines.find(|line| line.as_ref().unwrap().contains(last)).unwrap().unwrap();
+        let deploy = line.split_once("deployments on ").map_or("", |(_, at)| at).to_owned();
         // Somebody must read on, or the server would stop when the pipe is full.
         std::thread::spawn(move || lines.for_each(drop));
         let query = format!("http://127.0.0.1:{}", ports[0]);
@@ -58,14 +83,24 @@ impl Server {
 
     /// Deploys a package of these files.
     pub fn deploy(&self, files: &[(&str, &str)]) {
-        let app = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let path = app.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
+        let app = package(files);
         let deployed = stead(&["deploy", app.path().to_str().unwrap(), "--target", &self.deploy]);
         assert!(deployed.status.success(), "{deployed:?}");
+    }
+
+    /// The status and JSON of an answer on the query port.
+    pub fn request(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let mut stream = TcpStream::connect(self.query.strip_prefix("http://").unwrap()).unwrap();
+        let kind = "Content-Type: application/json";
+        let length = body.len();
+        let head =
+            format!("{method} {path} HTTP/1.0\r\n{kind}\r\nContent-Length: {length}\r\n\r\n");
+        stream.write_all((head + body).as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}")))
     }
 
     /// `kill -9`.

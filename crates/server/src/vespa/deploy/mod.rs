@@ -24,6 +24,27 @@ const PIECES: usize = 16;
 /// The media types of packages.
 const TYPES: [&str; 3] = ["application/zip", "application/x-gzip", "application/gzip"];
 
+/// Whether a path is of the deploy port alone.
+pub fn is_below(path: &str) -> bool {
+    ["/application/v2/", store::ROOT].iter().any(|root| path.starts_with(root))
+}
+
+/// Why a request for the deploy port finds nothing on the query port, and what to do.
+pub fn on_another_port(shared: &Shared) -> Fault {
+    match shared.node.deployments() {
+        None => Fault::new(Code::UnknownUrl, "Invalid request URL"),
+        Some(deployments) if deployments.is_open() => {
+            let text = "deployments, snapshots and backups are asked for on the deploy port (--deploy_port)";
+            Fault::new(Code::UnknownUrl, text)
+        }
+        Some(_) => {
+            let text = "this server serves one package, whose documents are in memory: there are no deployments, snapshots and \
+                        backups. `stead serve --data DIR` has them, on a port of their own";
+            Fault::new(Code::FailedPrecondition, text)
+        }
+    }
+}
+
 /// Answers a request on the deploy port.
 ///
 /// # Errors

@@ -7,6 +7,9 @@ use http::Method;
 use serde_json::{Value, json};
 use stead_node::{Backup, Code, Deployments};
 
+/// Where these paths begin.
+pub const ROOT: &str = "/stead/v1/";
+
 /// What is asked of the store of documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreCall {
@@ -22,7 +25,7 @@ impl StoreCall {
     /// # Errors
     /// Paths below `/stead/v1/` that do not exist, and methods other than POST.
     pub fn of(method: &Method, path: &str) -> Result<Option<StoreCall>, Fault> {
-        let Some(rest) = path.strip_prefix("/stead/v1/") else { return Ok(None) };
+        let Some(rest) = path.strip_prefix(ROOT) else { return Ok(None) };
         let call = match rest.split_once('/').unwrap_or((rest, "")) {
             ("snapshot", "") => StoreCall::Snapshot,
             ("backup", name) => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::commands::deploy::of_deploy_port;
 use crate::failure::Failure;
 use crate::http_client::{Target, segment};
 
@@ -106,7 +107,8 @@ impl ServerArgs {
     /// What the server answers, unless it is printed.
     fn ask(&self, path: &str) -> Result<Option<Value>, Failure> {
         let none = (&mut std::io::empty() as &mut dyn std::io::Read, 0);
-        let answer = self.target.send_body("POST", path, "application/json", none, PATIENCE)?;
+        let answer = self.target.send_body("POST", path, "application/json", none, PATIENCE);
+        let answer = answer.map_err(of_deploy_port)?;
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         if answer.status != 200 {
