@@ -332,22 +332,38 @@ class TestHermetic(PackageTestCase):
         self.assertEqual(importer.import_module("p.bad").attempts, 2)
 
     def test_threads_never_see_a_partial_module(self):
-        """While one thread runs a module, others that import it wait until it is whole."""
-        text = "import threading\ngate = threading.gate\nentered, go_on = gate\nentered.set()\ngo_on.wait()\nwhole = True\n"
-        importer = imported(lambda e: e.save_source_string("slow", text))
+        """While one thread runs a module, others that import it in whatever way wait until it is whole."""
+        slow = "import threading\nentered, go_on = threading.gate\nentered.set()\ngo_on.wait()\nwhole = True\n"
+
+        def fill(exporter):
+            exporter.save_source_string("p", "", is_package=True)
+            exporter.save_source_string("p.slow", slow)
+            exporter.save_source_string("one", "from p import slow\nseen = hasattr(slow, 'whole')")
+            exporter.save_source_string("two", "import p.slow\nseen = hasattr(p.slow, 'whole')")
+            exporter.save_source_string("three", "def get():\n    from p import slow\n    return hasattr(slow, 'whole')")
+
+        importer = imported(fill)
+        importer.import_module("p")
+        late = importer.import_module("three")
         entered, go_on = threading.gate = (threading.Event(), threading.Event())
         self.addCleanup(lambda: threading.__dict__.pop("gate", None))
+        self.addCleanup(go_on.set)
         seen = []
-
-        def load():
-            seen.append(getattr(importer.import_module("slow"), "whole", False))
-
-        first = threading.Thread(target=load)
+        ways = [
+            lambda: hasattr(importer.import_module("p.slow"), "whole"),
+            lambda: importer.import_module("one").seen,
+            lambda: importer.import_module("two").seen,
+            late.get,
+        ]
+        first = threading.Thread(target=lambda: seen.append(ways[0]()))
         first.start()
         entered.wait()
-        others = [threading.Thread(target=load) for _ in range(4)]
+        others = [threading.Thread(target=lambda w=way: seen.append(w())) for way in ways]
         for other in others:
             other.start()
+        # Those that wait cannot be watched while they do; only one that does not wait would have ended by then.
+        others[-1].join(0.05)
+        self.assertEqual(seen, [])
         go_on.set()
         for thread in [first, *others]:
             thread.join()

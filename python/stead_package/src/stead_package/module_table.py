@@ -118,8 +118,11 @@ class ModuleTable:
                 exported = getattr(module, "__all__", None)
                 if exported is not None and "*" not in exported:
                     self._with_submodules(module, full, exported)
-            elif not hasattr(module, name) and hasattr(module, "__path__"):
-                submodule = f"{full}.{name}"
+                continue
+            submodule = f"{full}.{name}"
+            # A submodule stands on its package before it has run; another thread must wait for that.
+            running = submodule in self.modules and submodule not in self._ready
+            if running or (not hasattr(module, name) and hasattr(module, "__path__")):
                 try:
                     self.import_name(submodule)
                 except ModuleNotFoundError as error:
