@@ -1,4 +1,5 @@
 //! `stead python` as a user meets it.
+#![allow(clippy::print_stdout, clippy::unwrap_used)] // helpers of tests, and skipped tests say so
 
 use std::process::{Command, Output};
 

@@ -13,7 +13,7 @@ pub(super) fn run(python: Option<&Path>, as_json: bool) -> Result<bool, Failure>
     if as_json {
         println!("{}", to_json(&report));
     } else {
-        print!("{}", to_text(&report));
+        print!("{}", to_text(&report, python.is_some()));
     }
     let usable = |found: &PythonReport| found.worker.is_ok() || found.choice.reason.is_none();
     Ok(report.pythons.iter().any(usable))
@@ -40,7 +40,7 @@ fn to_json(report: &Report) -> Value {
     })
 }
 
-fn to_text(report: &Report) -> String {
+fn to_text(report: &Report, is_named: bool) -> String {
     let libc =
         report.glibc.as_ref().map_or("another C library".to_owned(), |v| format!("glibc {v}"));
     let mut text = format!(
@@ -52,7 +52,7 @@ fn to_text(report: &Report) -> String {
     }
     for (i, found) in report.pythons.iter().enumerate() {
         let (python, choice) = (&found.python, &found.choice);
-        let used = if i == 0 { " (used without --python)" } else { "" };
+        let used = if i == 0 && !is_named { " (used without --python)" } else { "" };
         text += &format!("\nPython {}{used}\n", python.version);
         text += &format!("  program  {}\n", python.executable.display());
         if let Ok(library) = &python.library {
