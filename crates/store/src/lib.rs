@@ -65,7 +65,7 @@ pub use durable::{
 pub use error::{FeedError, StoreError};
 pub use fold::{compared, fold, fold_letter};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
-pub use json::Objects;
+pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType};
 pub use live::{AttributeView, Bits, Block, Collection, Cursor, Imports, Index, Reader, View};
 pub use operation::{Action, Operation};

@@ -250,7 +250,7 @@ fn what_does_not_fit_is_named() {
     let deep = format!("{deep}{}}}}}", "]".repeat(100_000));
     assert_eq!(
         read(&deep).unwrap_err().to_string(),
-        "line 1: recursion limit exceeded in column 145"
+        "line 1: #1: field dense: recursion limit exceeded"
     );
 }
 

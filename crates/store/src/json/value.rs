@@ -1,9 +1,11 @@
 //! JSON as the value of a field.
 
 use base64::Engine as _;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
-use stead_expr::codec::json::from_json;
+use stead_expr::codec::json::{from_json, from_json_text};
 
+use super::members::without_place;
 use crate::kind::{DataType, DocumentType};
 use crate::position::Position;
 use crate::value::FieldValue;
@@ -21,6 +23,17 @@ pub(crate) struct Reader<'k> {
 impl<'k> Reader<'k> {
     pub(crate) fn new(kind: &'k DocumentType, field: &str) -> Reader<'k> {
         Reader { kind, path: field.to_owned() }
+    }
+
+    /// A value of a type from the text of JSON.
+    pub(crate) fn text(&mut self, of: &DataType, json: &RawValue) -> Result<FieldValue, String> {
+        if let DataType::Tensor(kind) = of {
+            return from_json_text(kind, json).map(FieldValue::Tensor).map_err(|e| e.to_string());
+        }
+        match (of, serde_json::from_str(json.get()).map_err(|e| without_place(&e))?) {
+            (DataType::Text, Json::String(text)) => Ok(FieldValue::Text(text)),
+            (_, json) => self.value(of, &json),
+        }
     }
 
     /// A value of a type. The way into the field stays where an error is.

@@ -10,11 +10,13 @@
 //! (Vespa's documentation, reference/document-json-format.html#tensor.)
 
 mod blocks;
+mod plain;
 mod read;
 mod sizes;
 mod text;
 mod write;
 
+pub use plain::from_json_text;
 pub use read::{JsonError, from_json};
 pub use text::{write_f32, write_f64, write_json, write_text, write_whole};
 pub use write::{Form, to_json};

@@ -85,6 +85,9 @@ pub enum JsonError {
     /// Parts that do not make a value.
     #[error(transparent)]
     Value(#[from] ValueError),
+    /// A text that cannot be read as JSON, as its reader says it.
+    #[error("{0}")]
+    Text(String),
     /// A number that the type of the cells does not have.
     #[error(transparent)]
     Inexact(#[from] Inexact),

@@ -2,7 +2,7 @@
 
 use super::Call;
 use super::answer::{Failure, reply};
-use super::one::object;
+use super::one::parse;
 use super::parameters::MAX_WANTED;
 use super::walk;
 use crate::http::{Reply, blocking};
@@ -57,7 +57,7 @@ impl Call {
     }
 
     pub(super) async fn update_selected(self: Arc<Call>, body: &[u8]) -> Result<Reply, Failure> {
-        let update = object(body)?;
+        let update = parse(body)?;
         let operation = |call: &Call, found: &Found| {
             let mut operation = call.update(&update, &found.kind, &found.id)?;
             operation.condition.clone_from(&call.parameters.selection);

@@ -6,11 +6,12 @@ use super::measure::verb;
 use super::parameters::Parameters;
 use crate::http::Reply;
 use http::Method;
-use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 use stead_node::WhenBusy;
 use stead_search::result::{Item, item_of};
-use stead_store::{Action, DocumentType, FieldValue, Operation, Outcome, View};
+use stead_store::{
+    Action, DocumentType, FieldValue, Members, MembersError, Operation, Outcome, Verb, View,
+};
 use tokio::sync::oneshot;
 
 /// Between two tries of an operation that there was no room for: a group of the log takes about as long.
@@ -146,17 +147,17 @@ impl Call {
         }
     }
 
-    /// The update of a document of a type by the members of a body.
+    /// The update of a document of a type that a body says.
     pub(super) fn update(
         &self,
-        members: &Map<String, Value>,
+        body: &Members<'_>,
         kind: &str,
         id: &str,
     ) -> Result<Operation, Failure> {
-        read(self.view(kind)?.kind(), "update", id, members.clone())
+        read(body, self.view(kind)?.kind(), Verb::Update, id)
     }
 
-    /// The operation of a request: the members of its body, which has no id, and its parameters.
+    /// The operation of a request: its body, which need not name a document, and its parameters.
     fn operation(
         &self,
         kind: &DocumentType,
@@ -165,19 +166,16 @@ impl Call {
         body: &[u8],
     ) -> Result<Operation, Failure> {
         let verb = match *method {
-            Method::POST => "put",
-            Method::PUT => "update",
-            _ => "remove",
+            Method::POST => Verb::Put,
+            Method::PUT => Verb::Update,
+            _ => Verb::Remove,
         };
-        let mut object = match body.is_empty() {
-            true if verb == "remove" => Map::new(),
+        let body = match body.is_empty() {
+            true if verb == Verb::Remove => Members::default(),
             true => return Err(Failure::new(400, "Could not read document, no document?")),
-            false => object(body)?,
+            false => parse(body)?,
         };
-        if verb == "remove" {
-            object.remove("fields");
-        }
-        let mut operation = read(kind, verb, id, object)?;
+        let mut operation = read(&body, kind, verb, id)?;
         let Parameters { condition, create, .. } = &self.parameters;
         if condition.is_some() {
             operation.condition.clone_from(condition);
@@ -191,26 +189,19 @@ impl Call {
     }
 }
 
-/// An operation with a document from the members of a body; an id among them is not that of the path and does not count.
 fn read(
+    body: &Members<'_>,
     kind: &DocumentType,
-    verb: &str,
+    verb: Verb,
     id: &str,
-    mut members: Map<String, Value>,
 ) -> Result<Operation, Failure> {
-    for key in ["put", "update", "remove", "id"] {
-        members.remove(key);
-    }
-    members.insert(verb.to_owned(), Value::from(id));
-    let bytes = serde_json::to_vec(&members).map_err(|e| Failure::new(400, e.to_string()))?;
-    Operation::read(kind, &bytes).map_err(|error| Failure::new(400, error.what()))
+    body.operation(kind, verb, id).map_err(|error| Failure::new(400, error.what()))
 }
 
 /// The members of a body.
-pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Failure> {
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(Failure::new(400, "expected start of root object")),
-        Err(error) => Err(Failure::new(400, format!("the body is no JSON: {error}"))),
-    }
+pub(super) fn parse(body: &[u8]) -> Result<Members<'_>, Failure> {
+    Members::parse(body).map_err(|error| match error {
+        MembersError::NoObject(_) => Failure::new(400, "expected start of root object"),
+        MembersError::Json(error) => Failure::new(400, format!("the body is no JSON: {error}")),
+    })
 }
