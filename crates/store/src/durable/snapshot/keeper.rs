@@ -11,6 +11,10 @@ use super::write::{Catalog, Cut};
 use crate::durable::writer::{Message, Told};
 use crate::error::StoreError;
 
+/// By how much the thread yields to those that take operations and answer queries: while these want all cores it gets a tenth of
+/// what one of them gets, enough to write what a store can take, and nobody waits for it.
+const NICE: i32 = 10;
+
 /// What there is to tell of snapshots since the store was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SnapshotStats {
@@ -82,6 +86,8 @@ impl Keeper {
 
     /// Until nobody asks for snapshots any more. `applier` is told of each, and tells `told`.
     pub(in crate::durable) fn run(mut self, jobs: &Receiver<Job>, applier: &Sender<Message>) {
+        // Of this thread only, as Linux has it. Where it is refused, snapshots are written as fast as all else.
+        let _ = rustix::process::nice(NICE);
         while let Ok(job) = jobs.recv() {
             let (cut, told) = match job {
                 Job::Snapshot(cut, told) => (cut, told),
