@@ -1,8 +1,10 @@
-//! A type on the first line and JSON behind it: what is read as a tensor is written in every form and read again.
+//! A type on the first line and JSON behind it: the text and its tree are the same tensor or none, and what is read is written in
+//! every form and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stead_expr::codec::json::{Form, from_json, to_json};
+use serde_json::value::RawValue;
+use stead_expr::codec::json::{Form, from_json, from_json_text, to_json};
 use stead_expr::parse_type;
 
 fuzz_target!(|text: &str| {
@@ -12,8 +14,12 @@ fuzz_target!(|text: &str| {
     if kind.block_size() > 4096 {
         return;
     }
+    let Ok(text) = serde_json::from_str::<&RawValue>(json) else { return };
     let Ok(json) = serde_json::from_str(json) else { return };
-    let Ok(value) = from_json(&kind, &json) else { return };
+    let (value, of_text) = (from_json(&kind, &json), from_json_text(&kind, text));
+    // By their texts: not a number is unlike itself.
+    assert_eq!(format!("{value:?}"), format!("{of_text:?}"));
+    let Ok(value) = value else { return };
     assert!(kind.takes(value.kind()));
     let kind = value.kind().clone();
     assert_eq!(value.cells().len(), value.blocks() * kind.block_size());
