@@ -221,7 +221,7 @@ fn found(view: &View) -> Option<Model> {
     let one = |lid: u32| {
         let fields = match view.read(lid, |_| true) {
             Ok(fields) => fields.unwrap(),
-            Err(StoreError::Log(_)) => return None,
+            Err(error) if is_loss_of_power(&error) => return None,
             Err(other) => panic!("{other}"),
         };
         let mut document = Document::default();
@@ -260,7 +260,7 @@ fn run(seed: u64) -> (u64, u64) {
             }
             1 => match store.snapshot() {
                 Ok(()) => snapshots += 1,
-                Err(StoreError::Log(_)) => has_failed = true,
+                Err(error) if is_loss_of_power(&error) => has_failed = true,
                 Err(other) => panic!("{other}"),
             },
             // Clocks jump.
@@ -286,7 +286,7 @@ fn run(seed: u64) -> (u64, u64) {
                         assert_eq!(outcome, expected, "{json}");
                         model = after;
                     }
-                    Err(StoreError::Log(_)) => {
+                    Err(error) if is_loss_of_power(&error) => {
                         instead = Some(after);
                         has_failed = true;
                     }
@@ -312,6 +312,15 @@ fn run(seed: u64) -> (u64, u64) {
         }
     }
     (crashes, snapshots)
+}
+
+/// Whether it is what the disk answers without power: to the log, or to who reads a column that lies there.
+fn is_loss_of_power(error: &StoreError) -> bool {
+    match error {
+        StoreError::Log(_) => true,
+        StoreError::Column { error, .. } => is_loss_of_power(error),
+        _ => false,
+    }
 }
 
 #[test]
