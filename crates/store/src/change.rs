@@ -92,7 +92,7 @@ pub(crate) fn apply(
     changes: &[Change],
 ) {
     for change in changes {
-        let Some(of) = kind.field_type(change.field) else { continue };
+        let Some(of) = kind.field_kind(change.field) else { continue };
         let at = fields.iter().position(|(field, _)| *field == change.field);
         let value = at.map(|at| fields.swap_remove(at).1);
         let changed = changed((kind, change.field), of, value, &change.path, &change.edit);

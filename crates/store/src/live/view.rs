@@ -184,7 +184,7 @@ impl View {
                 false => body::value(bytes).ok(),
                 true => {
                     let slot = self.kind().column_of(field).and_then(|at| block.slot(at));
-                    let Some((slot, kind)) = slot.zip(self.kind().field_type(field)) else {
+                    let Some((slot, kind)) = slot.zip(self.kind().field_kind(field)) else {
                         return Ok(None);
                     };
                     let page = fetched.and_then(|fetched| fetched.column(slot));

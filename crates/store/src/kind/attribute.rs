@@ -1,0 +1,155 @@
+//! Attributes of types of documents: what has a column, and of what it is filled.
+
+use std::borrow::Cow;
+
+use stead_app::application::{Field, Schema};
+use stead_app::schema::FieldType;
+
+use super::DataType;
+use crate::columns::Postings;
+use crate::value::FieldValue;
+
+/// A column that a type of documents has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttributeColumn {
+    /// The name of the attribute: that of a field, or of a part of one behind a dot.
+    pub name: String,
+    /// The number of the field that it is filled from.
+    pub field: usize,
+    /// The way from the value of the field to that of the attribute.
+    pub path: Vec<String>,
+    /// The type of what the column holds: for a path into an array or map an array.
+    pub kind: DataType,
+    /// `distance-metric` of its field.
+    pub metric: Option<String>,
+    /// What `fast-search` of its field says.
+    pub index: Option<Indexed>,
+    /// Whether its values lie on disk once a snapshot has them.
+    pub is_paged: bool,
+    /// Where its values are, if it is imported.
+    pub import: Option<Import>,
+}
+
+/// How the rows of an attribute are found by their values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Indexed {
+    /// Whether capitals make a difference between texts.
+    pub is_cased: bool,
+}
+
+impl Indexed {
+    /// That of a field whose attribute has values of a type.
+    fn of(field: &Field, kind: &DataType) -> Option<Indexed> {
+        let is_it = field.attribute.fast_search && Postings::has(kind);
+        is_it.then_some(Indexed { is_cased: field.matching.cased })
+    }
+}
+
+/// Where the values of an imported attribute are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The attribute that names the parent by its id.
+    pub reference: String,
+    /// The type of the parent.
+    pub parent: String,
+    /// The attribute of the parent.
+    pub field: String,
+}
+
+impl AttributeColumn {
+    /// Its value in a document, from the value of the field.
+    pub(crate) fn of<'v>(&self, value: &'v FieldValue) -> Cow<'v, FieldValue> {
+        match self.path.is_empty() {
+            true => Cow::Borrowed(value),
+            false => Cow::Owned(value.part(&self.path)),
+        }
+    }
+}
+
+/// The attributes of a field: itself under each name that its script writes to, and the parts that are named as struct fields.
+pub(super) fn attributes_of(
+    field: &Field,
+    kind: &DataType,
+    at: usize,
+    schema: &Schema,
+    attributes: &mut Vec<AttributeColumn>,
+) {
+    for name in field.outputs("attribute") {
+        let mut add = |name: String| {
+            let (path, kind, import) = (Vec::new(), kind.clone(), None);
+            let (metric, index) =
+                (field.attribute.distance_metric.clone(), Indexed::of(field, &kind));
+            let (field, is_paged) = (at, field.attribute.paged);
+            attributes.push(AttributeColumn {
+                name,
+                field,
+                path,
+                kind,
+                metric,
+                index,
+                is_paged,
+                import,
+            });
+        };
+        add(name.to_owned());
+        if *field.kind.element() == FieldType::Position {
+            add(format!("{name}_zcurve"));
+        }
+    }
+    let mut path = Vec::new();
+    parts(field, kind, at, schema, &field.name.value, &mut path, attributes);
+}
+
+fn parts(
+    field: &Field,
+    kind: &DataType,
+    at: usize,
+    schema: &Schema,
+    name: &str,
+    path: &mut Vec<String>,
+    attributes: &mut Vec<AttributeColumn>,
+) {
+    // Struct fields stand in the schema, which nests them as deep as it may be nested itself.
+    for part in &field.struct_fields {
+        let member = part.name.value.clone();
+        let Some(inner) = member_type(kind, &member, schema) else { continue };
+        let name = format!("{name}.{member}");
+        path.push(member);
+        if part.is_attribute() {
+            let kind = DataType::Array(Box::new(inner.clone()));
+            let (name, path) = (name.clone(), path.clone());
+            let (metric, index, import) = (None, Indexed::of(part, &kind), None);
+            let (field, is_paged) = (at, part.attribute.paged);
+            attributes.push(AttributeColumn {
+                name,
+                field,
+                path,
+                kind,
+                metric,
+                index,
+                is_paged,
+                import,
+            });
+        }
+        parts(part, &inner, at, schema, &name, path, attributes);
+        path.pop();
+    }
+}
+
+/// The type of a part: of the elements of an array of structs, of the keys or values of a map.
+fn member_type(kind: &DataType, member: &str, schema: &Schema) -> Option<DataType> {
+    match kind {
+        DataType::Map(key, value) => match member {
+            "key" => Some((**key).clone()),
+            "value" => Some((**value).clone()),
+            _ => None,
+        },
+        DataType::Array(of) => member_type(of, member, schema),
+        DataType::Struct(name) => {
+            let found = schema.find_struct(name)?;
+            let member = found.members.iter().find(|m| m.name.value == member)?;
+            Some(DataType::new(&member.kind))
+        }
+        _ => None,
+    }
+}

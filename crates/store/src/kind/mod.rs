@@ -1,0 +1,209 @@
+//! Types of documents.
+
+mod attribute;
+mod data_type;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use stead_app::application::Schema;
+use stead_app::schema::FieldType;
+
+pub use attribute::{AttributeColumn, Import, Indexed};
+pub use data_type::DataType;
+
+use crate::columns::Column;
+use attribute::attributes_of;
+
+/// A struct.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StructType {
+    /// Its members by name.
+    pub members: Vec<(String, DataType)>,
+}
+
+/// What updates of the weights of a field do beside what they say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Weights {
+    /// `create-if-nonexistent`: elements that are not there are made with the weight 0.
+    pub(crate) creates: bool,
+    /// `remove-if-zero`: elements whose weight becomes 0 go.
+    pub(crate) removes: bool,
+}
+
+/// A type of documents. Clones share.
+#[derive(Debug, Clone)]
+pub struct DocumentType {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    fields: Vec<(String, DataType)>,
+    /// The fields before this one are those of the document.
+    inside: usize,
+    /// By field.
+    weights: Vec<Weights>,
+    structs: BTreeMap<String, StructType>,
+    attributes: Vec<AttributeColumn>,
+    /// By field: the number of the attribute whose column has its value, as it was put.
+    columns: Vec<Option<usize>>,
+    /// Whether imported attributes are looked up where they are; else documents have values of their own.
+    imports: bool,
+}
+
+impl DocumentType {
+    /// The documents of a schema. Fields outside the document, and those of parent documents that it imports, are fields
+    /// too: who ranks without the scripts that fill them gives their values.
+    #[must_use]
+    pub fn new(schema: &Schema) -> DocumentType {
+        DocumentType::with_imports(schema, false)
+    }
+
+    /// The documents of a schema that are stored beside their parents: what they import is looked up there.
+    #[must_use]
+    pub fn stored(schema: &Schema) -> DocumentType {
+        DocumentType::with_imports(schema, true)
+    }
+
+    fn with_imports(schema: &Schema, imports: bool) -> DocumentType {
+        let mut fields: Vec<(String, DataType)> = Vec::new();
+        let mut attributes = Vec::new();
+        for field in schema.all_fields() {
+            let kind = DataType::new(&field.kind);
+            attributes_of(field, &kind, fields.len(), schema, &mut attributes);
+            fields.push((field.name.value.clone(), kind));
+        }
+        for import in &schema.imports {
+            let (name, Some(kind)) = (import.name.value.clone(), &import.kind) else { continue };
+            let (field, path, kind) = (fields.len(), Vec::new(), DataType::new(kind));
+            fields.push((name.clone(), kind.clone()));
+            let reference = import.reference.clone();
+            let parent = schema.field(&reference).and_then(|f| match &*f.kind {
+                FieldType::Reference(parent) => Some(parent.clone()),
+                _ => None,
+            });
+            let import = parent.map(|parent| {
+                let field = import.field.clone();
+                Import { reference, parent, field }
+            });
+            // Those of parents lie where the parents say.
+            let (metric, index, is_paged) = (None, None, false);
+            attributes.push(AttributeColumn {
+                name,
+                field,
+                path,
+                kind,
+                metric,
+                index,
+                is_paged,
+                import,
+            });
+        }
+        let structs = schema.document.structs.iter().chain(&schema.structs);
+        let structs = structs.map(|s| {
+            let member =
+                |m: &stead_app::application::Member| (m.name.value.clone(), DataType::new(&m.kind));
+            (s.name.value.clone(), StructType { members: s.members.iter().map(member).collect() })
+        });
+        let (name, structs) = (schema.document.name.value.clone(), structs.collect());
+        let inside = schema.document.fields.len();
+        let weights = schema.all_fields().map(|field| {
+            let (creates, removes) = field.weighted_set;
+            Weights { creates, removes }
+        });
+        let weights = weights.collect();
+        let column = |(field, (_, kind)): (usize, &(String, DataType))| {
+            let is_it = |a: &AttributeColumn| {
+                a.field == field && a.path.is_empty() && a.kind == *kind && kind.lies_in_columns()
+            };
+            attributes.iter().position(is_it)
+        };
+        let columns = fields.iter().enumerate().map(column).collect();
+        let inner = Inner { name, fields, inside, weights, structs, attributes, columns, imports };
+        DocumentType { inner: Arc::new(inner) }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The number and type of a field.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<(usize, &DataType)> {
+        let at = self.inner.fields.iter().position(|(n, _)| n == name)?;
+        Some((at, &self.inner.fields[at].1))
+    }
+
+    /// The type of a field by its number.
+    #[must_use]
+    pub fn field_kind(&self, number: usize) -> Option<&DataType> {
+        self.inner.fields.get(number).map(|(_, kind)| kind)
+    }
+
+    /// The name of a field by its number.
+    #[must_use]
+    pub fn field_name(&self, number: usize) -> Option<&str> {
+        self.inner.fields.get(number).map(|(name, _)| name.as_str())
+    }
+
+    /// Whether a field is one of the document, which it is fed with: others are filled by scripts or imported.
+    #[must_use]
+    pub fn is_inside(&self, number: usize) -> bool {
+        number < self.inner.inside
+    }
+
+    /// What updates of the weights of a field do beside what they say.
+    pub(crate) fn weights(&self, number: usize) -> Weights {
+        self.inner.weights.get(number).copied().unwrap_or_default()
+    }
+
+    /// The attribute whose column has the values of a field as they were put.
+    pub(crate) fn column_of(&self, field: usize) -> Option<usize> {
+        self.inner.columns.get(field).copied().flatten()
+    }
+
+    /// The names of the fields.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.inner.fields.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The structs, by their names.
+    pub(crate) fn structs(&self) -> impl Iterator<Item = (&str, &StructType)> {
+        self.inner.structs.iter().map(|(name, of)| (name.as_str(), of))
+    }
+
+    /// A struct.
+    #[must_use]
+    pub fn find_struct(&self, name: &str) -> Option<&StructType> {
+        self.inner.structs.get(name)
+    }
+
+    /// The attributes.
+    #[must_use]
+    pub fn attributes(&self) -> &[AttributeColumn] {
+        &self.inner.attributes
+    }
+
+    /// Whether the values of any attribute may lie on disk.
+    pub(crate) fn has_paged(&self) -> bool {
+        self.inner.attributes.iter().any(|attribute| attribute.is_paged)
+    }
+
+    /// An empty column for an attribute; nothing if its values have none here.
+    pub(crate) fn new_column(&self, attribute: &AttributeColumn) -> Option<Column> {
+        match self.inner.imports && attribute.import.is_some() {
+            true => None,
+            false => Column::new(&attribute.kind),
+        }
+    }
+
+    /// The place of an attribute among [all](DocumentType::attributes): what blocks know its column by.
+    #[must_use]
+    pub fn attribute_number(&self, name: &str) -> Option<usize> {
+        self.inner.attributes.iter().position(|attribute| attribute.name == name)
+    }
+}
