@@ -20,7 +20,7 @@ const P99_MS: f64 = 10.0;
 
 /// Documents that may wait for their acknowledgement in process, and connections over HTTP.
 const WAITING: usize = 256;
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: usize = 32;
 
 /// Clients that put a document and search for it, beside a feed.
 const SEEING: &str = "4";
