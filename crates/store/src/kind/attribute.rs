@@ -57,6 +57,12 @@ pub struct Import {
 }
 
 impl AttributeColumn {
+    /// An attribute with the values of a field as they are: in memory, without an index.
+    pub(super) fn new(name: String, field: usize, kind: DataType) -> AttributeColumn {
+        let (path, metric, index, import) = (Vec::new(), None, None, None);
+        AttributeColumn { name, field, path, kind, metric, index, is_paged: false, import }
+    }
+
     /// Its value in a document, from the value of the field.
     pub(crate) fn of<'v>(&self, value: &'v FieldValue) -> Cow<'v, FieldValue> {
         match self.path.is_empty() {
@@ -76,19 +82,11 @@ pub(super) fn attributes_of(
 ) {
     for name in field.outputs("attribute") {
         let mut add = |name: String| {
-            let (path, kind, import) = (Vec::new(), kind.clone(), None);
-            let (metric, index) =
-                (field.attribute.distance_metric.clone(), Indexed::of(field, &kind));
-            let (field, is_paged) = (at, field.attribute.paged);
             attributes.push(AttributeColumn {
-                name,
-                field,
-                path,
-                kind,
-                metric,
-                index,
-                is_paged,
-                import,
+                metric: field.attribute.distance_metric.clone(),
+                index: Indexed::of(field, kind),
+                is_paged: field.attribute.paged,
+                ..AttributeColumn::new(name, at, kind.clone())
             });
         };
         add(name.to_owned());
@@ -117,18 +115,11 @@ fn parts(
         path.push(member);
         if part.is_attribute() {
             let kind = DataType::Array(Box::new(inner.clone()));
-            let (name, path) = (name.clone(), path.clone());
-            let (metric, index, import) = (None, Indexed::of(part, &kind), None);
-            let (field, is_paged) = (at, part.attribute.paged);
             attributes.push(AttributeColumn {
-                name,
-                field,
-                path,
-                kind,
-                metric,
-                index,
-                is_paged,
-                import,
+                path: path.clone(),
+                index: Indexed::of(part, &kind),
+                is_paged: part.attribute.paged,
+                ..AttributeColumn::new(name.clone(), at, kind)
             });
         }
         parts(part, &inner, at, schema, &name, path, attributes);

@@ -77,7 +77,7 @@ impl DocumentType {
         }
         for import in &schema.imports {
             let (name, Some(kind)) = (import.name.value.clone(), &import.kind) else { continue };
-            let (field, path, kind) = (fields.len(), Vec::new(), DataType::new(kind));
+            let (field, kind) = (fields.len(), DataType::new(kind));
             fields.push((name.clone(), kind.clone()));
             let reference = import.reference.clone();
             let parent = schema.field(&reference).and_then(|f| match &*f.kind {
@@ -88,18 +88,8 @@ impl DocumentType {
                 let field = import.field.clone();
                 Import { reference, parent, field }
             });
-            // Those of parents lie where the parents say.
-            let (metric, index, is_paged) = (None, None, false);
-            attributes.push(AttributeColumn {
-                name,
-                field,
-                path,
-                kind,
-                metric,
-                index,
-                is_paged,
-                import,
-            });
+            // The values of parents lie where the parents say.
+            attributes.push(AttributeColumn { import, ..AttributeColumn::new(name, field, kind) });
         }
         let structs = schema.document.structs.iter().chain(&schema.structs);
         let structs = structs.map(|s| {
