@@ -17,7 +17,7 @@ Steps, in this order, all of them if none is named:
   rust          cargo test --workspace (silero and MiniLM accuracy included)
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
-  packages      python/stead_package: packages of Python code
+  packages      python/stead_package and python/stead: packages of Python code, and what components see
   conformance   the ONNX node tests, with a floor on the count of tier A
   differential  600 random one-node models against ONNX Runtime
   demo          stead demo --once
@@ -45,7 +45,7 @@ const FAMILIES: &[&str] = &["triton", "tfs", "vespa"];
 /// The environment of the libraries that fit tree models.
 const TREES: &str = "trees";
 
-/// The environment in which stead_package is tested.
+/// The environment in which stead_package and stead are tested.
 const PACKAGES: &str = "packages";
 
 /// Runs the task.
@@ -134,7 +134,12 @@ fn trees() -> Result<Tally, String> {
 
 fn packages() -> Result<Tally, String> {
     let python = python::environment(PACKAGES)?;
-    python_cases(&python, &paths::root().join("python/stead_package"), &[])
+    let mut total = Tally::default();
+    for library in ["stead_package", "stead"] {
+        println!("-- {library}");
+        total.add(python_cases(&python, &paths::root().join("python").join(library), &[])?);
+    }
+    Ok(total)
 }
 
 /// Runs the test files of a family in `tests/python/<folder>` in its environment.

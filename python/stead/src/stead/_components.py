@@ -1,0 +1,118 @@
+"""What stead calls: the way from its values to components and back. Each function but `create` and `forget` takes the ids of
+components, their generation and one argument."""
+
+from . import _registry, _search
+from ._operations import Operations
+from ._run import finish
+from .component import Embedder
+from .errors import ComponentError
+from .http import Request, Response
+from .tensor import Tensor
+from .tensor_type import TensorType
+from .values import decode, encode, tensor
+
+create = _registry.create
+forget = _registry.forget
+
+
+def _entries(ids, generation):
+    return [_registry.get(id, generation) for id in ids]
+
+
+def _what(value):
+    return "nothing" if value is None else f"a value of type {type(value).__name__}"
+
+
+def handle(ids, generation, argument):
+    """The response to a request."""
+    entry, = _entries(ids, generation)
+    response = finish(entry.instance.handle(Request(**argument)))
+    if not isinstance(response, Response):
+        raise ComponentError(f"{entry.id}.handle gave {_what(response)}; expected a stead.Response")
+    status = response.status
+    if isinstance(status, bool) or not isinstance(status, int) or not 100 <= status <= 599:
+        raise ComponentError(f"{entry.id}.handle gave the status {status!r}; expected a number of HTTP")
+    if not isinstance(response.body, bytes):
+        raise ComponentError(f"{entry.id}.handle gave a response whose body is {_what(response.body)}; expected bytes")
+    return {"status": int(status), "headers": [list(pair) for pair in response.headers], "body": response.body}
+
+
+def process(ids, generation, argument):
+    """What is done in place of operations."""
+    entries = _entries(ids, generation)
+    raw = argument["operations"]
+    types = entries[0].types
+    known = Operations(raw, types)
+    operations = list(known.all)
+    for entry in entries:
+        _registry.get(entry.id, generation)
+        operations = finish(entry.instance.process(operations))
+        encoded = known.encoded(operations, entry.id)
+        operations = list(operations)
+    return {"operations": encoded}
+
+
+def search(ids, generation, argument):
+    """The result of a query."""
+    chain = _search.Chain([(entry.id, entry.instance) for entry in _entries(ids, generation)])
+    return chain.search(_search.query_of(argument["query"]))
+
+
+def infer(ids, generation, argument):
+    """The outputs of a model."""
+    entry, = _entries(ids, generation)
+    model = entry.instance
+    inputs = decode(argument["inputs"])
+    if not model.state:
+        return {"outputs": _arrays(entry, "output", model.outputs, finish(model.infer(inputs))), "state": None}
+    state = argument.get("state")
+    state = model.first_state() if state is None else decode(state)
+    found = finish(model.infer(inputs, state))
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise ComponentError(f"{entry.id}.infer gave {_what(found)}; expected a pair of outputs and state")
+    outputs, state = found
+    return {"outputs": _arrays(entry, "output", model.outputs, outputs), "state": _arrays(entry, "state", model.state, state)}
+
+
+def _arrays(entry, what, specs, found):
+    """Arrays by their names, checked against what the model declares."""
+    if not isinstance(found, dict):
+        raise ComponentError(f"{entry.id}.infer gave {_what(found)}; expected a dict of {', '.join(specs)}")
+    arrays = {}
+    for name, spec in specs.items():
+        if name not in found:
+            raise ComponentError(f"{entry.id}.infer gave no {what} {name}; expected {spec}")
+        value = found[name]
+        value = value.to_numpy() if isinstance(value, Tensor) else value
+        problem = spec.problem(value)
+        if problem:
+            raise ComponentError(f"{entry.id}.infer: {what} {name} {problem}; expected {spec}")
+        arrays[name] = encode(value)
+    unknown = sorted(set(found) - set(specs))
+    if unknown:
+        raise ComponentError(f"{entry.id}.infer gave the {what} {', '.join(unknown)}, which it does not declare")
+    return arrays
+
+
+def embed(ids, generation, argument):
+    """A tensor for each text."""
+    entry, = _entries(ids, generation)
+    texts, kind = argument["texts"], TensorType.from_spec(argument["type"])
+    is_single = type(entry.instance).embed_all is Embedder.embed_all
+    if is_single:
+        found = [finish(entry.instance.embed(text, kind)) for text in texts]
+    else:
+        found = finish(entry.instance.embed_all(texts, kind))
+    name = f"{entry.id}.{'embed' if is_single else 'embed_all'}"
+    if not isinstance(found, (list, tuple)) or len(found) != len(texts):
+        raise ComponentError(f"{name} gave {_what(found)}; expected a list of {len(texts)} tensors")
+    return [_embedded(name, kind, value) for value in found]
+
+
+def _embedded(name, kind, value):
+    if value is None:
+        raise ComponentError(f"{name} gave nothing; expected a tensor of type {kind}")
+    try:
+        return tensor(Tensor(kind, value))
+    except (TypeError, ValueError) as error:
+        raise ComponentError(f"{name}: {error}; expected a tensor of type {kind}") from None

@@ -1,0 +1,141 @@
+"""The components of this interpreter."""
+
+import importlib
+import inspect
+import sys
+
+from . import component as kinds
+from . import logs
+from ._inject import construct
+from .errors import ComponentError, NotCreated
+
+# Of which class a component of a kind is, and what it must have.
+_KINDS = {
+    "handler": (kinds.RequestHandler, "handle"),
+    "processor": (kinds.DocumentProcessor, "process"),
+    "searcher": (kinds.Searcher, "search"),
+    "model": (kinds.Model, "infer"),
+    "embedder": (kinds.Embedder, "embed"),
+}
+# Generations of a package whose components are kept: that of calls which still run, and the newest.
+_KEPT = 2
+
+
+class Entry:
+    """A component and what stead said of it."""
+
+    def __init__(self, spec, instance, types):
+        self.id, self.kind, self.package = spec["id"], spec["kind"], spec["package"]
+        self.instance, self.types = instance, types
+
+
+_entries = {}
+
+
+def create(spec, context):
+    """Makes a component, in place of one of its id and generation, and gives its description."""
+    _called(spec["id"])
+    logs.install()
+    base, method = _kind(spec["kind"])
+    instance = construct(_class(spec, base, method), spec["id"], spec["settings"])
+    entry = Entry(spec, instance, context.get("documents", {}))
+    found = describe(entry)
+    key = (spec["generation"], spec["id"])
+    _close(_entries.pop(key, None))
+    _entries[key] = entry
+    _drop_old(spec["package"])
+    return found
+
+
+def _kind(name):
+    if name not in _KINDS:
+        raise ComponentError(f"there is no kind of components {name!r}; there are {', '.join(_KINDS)}")
+    return _KINDS[name]
+
+
+def _class(spec, base, method):
+    name = f"{spec['module']}:{spec['class']}"
+    runtime = sys.modules.get("_stead_runtime")
+    if "instance" in spec:
+        found = spec["instance"]
+    elif runtime is not None:
+        try:
+            found = runtime.find(spec["package"], spec["module"], spec["class"])
+        except AttributeError as error:
+            raise ComponentError(f"{spec['id']}: module {spec['module']} has no {spec['class']}: {error}") from None
+    else:
+        found = importlib.import_module(spec["module"])
+        for part in spec["class"].split("."):
+            found = getattr(found, part)
+    if not (inspect.isclass(found) and issubclass(found, base)):
+        raise ComponentError(f"{spec['id']}: {name} is no class derived from stead.{base.__name__}, as a {spec['kind']} is")
+    if getattr(found, method) is getattr(base, method) and not _has_other(found, base):
+        raise ComponentError(f"{spec['id']}: {name} has no method {method}")
+    return found
+
+
+def _has_other(found, base):
+    return base is kinds.Embedder and found.embed_all is not base.embed_all
+
+
+def describe(entry):
+    """What stead is told of a component."""
+    instance = entry.instance
+    kind = type(instance)
+    found = {"kind": entry.kind, "class": f"{kind.__module__}.{kind.__qualname__}"}
+    for name in ("provides", "before", "after"):
+        names = getattr(instance, name)
+        if isinstance(names, str) or not all(isinstance(one, str) for one in names):
+            raise ComponentError(f"{entry.id}: {name} is a list of names")
+        found[name] = list(names)
+    if entry.kind == "model":
+        for name in ("inputs", "outputs", "state"):
+            found[name] = _specs(entry, name)
+        if not found["inputs"] or not found["outputs"]:
+            raise ComponentError(f"{entry.id}: {kind.__qualname__} has no inputs or no outputs: dicts of names and stead.TensorSpec")
+        found["max_batch"] = int(instance.max_batch)
+    return found
+
+
+def _specs(entry, name):
+    specs = getattr(entry.instance, name)
+    if not isinstance(specs, dict) or not all(isinstance(spec, kinds.TensorSpec) for spec in specs.values()):
+        raise ComponentError(f"{entry.id}: {name} is a dict of names and stead.TensorSpec")
+    return [{"name": key, "dtype": spec.dtype, "shape": spec.shape} for key, spec in specs.items()]
+
+
+def get(id, generation):
+    """A component; NotCreated where there is none."""
+    entry = _entries.get((generation, id))
+    if entry is None:
+        raise NotCreated(id)
+    _called(id)
+    return entry
+
+
+def forget(package):
+    """Closes and drops all components of a package."""
+    for key in [key for key, entry in _entries.items() if entry.package == package]:
+        _close(_entries.pop(key))
+
+
+def _drop_old(package):
+    generations = sorted({generation for (generation, _), entry in _entries.items() if entry.package == package})
+    for key in [key for key, entry in _entries.items() if entry.package == package and key[0] in generations[:-_KEPT]]:
+        _close(_entries.pop(key))
+
+
+def _close(entry):
+    if entry is not None:
+        try:
+            entry.instance.close()
+        except Exception:
+            import logging
+            logging.getLogger(entry.id).exception("close() failed")
+
+
+def _called(id):
+    """What is printed from here on is of this component."""
+    runtime = sys.modules.get("_stead_runtime")
+    if runtime is not None:
+        runtime.called(id)
