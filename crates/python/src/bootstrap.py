@@ -15,9 +15,19 @@ class DeadlineExceeded(BaseException):
     """Raised in code whose caller has stopped waiting. Not an Exception, so that code which tries again does not."""
 
 
+class HostError(Exception):
+    """stead did not do what it was asked for. `code` is not_found, invalid, unavailable, deadline or internal."""
+
+    def __init__(self, message, code="internal"):
+        super().__init__(message)
+        self.code = code
+
+
+HostError.__module__ = "stead"
+
+_ask = None
 _modules = {}
 _packages = {}
-_library = {}
 _pid = os.getpid()
 _end = os._exit
 _runner = None
@@ -30,7 +40,7 @@ _CODES = {
 
 def load(name, source):
     """Executes a module and keeps it under its name."""
-    _called(name)
+    called(name)
     known = sys.modules.get(name)
     if known is not None and _modules.get(name) is not known:
         raise ImportError(f"a module named {name} is imported already; choose another name", name=name)
@@ -65,7 +75,7 @@ def capture(fd):
     _outputs = fd, streams
 
 
-def _called(name):
+def called(name):
     """What is printed from here on is of this name."""
     global _name
     if name != _name:
@@ -76,37 +86,59 @@ def _called(name):
         os.write(fd, f"\x1f{name}\n".encode())
 
 
+def log(level, logger, message):
+    """Writes a record to stead's log, behind what was printed before."""
+    fd, streams = _outputs
+    for stream in streams:
+        stream.flush()
+    head = f"\x1e{level}\x1d{logger[:200]}\x1d".encode("utf-8", "backslashreplace")
+    data = message.encode("utf-8", "backslashreplace").replace(b"\n", b"\x1c")
+    # What is longer than a pipe takes at once is several records.
+    for at in range(0, len(data) or 1, 3000):
+        os.write(fd, head + data[at:at + 3000] + b"\n")
+
+
 class _Library(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds the importer of packages among the sources that stead brings along."""
+    """Finds the modules that stead brings along: the module `stead`, and the importer of packages."""
+
+    def __init__(self, view):
+        view = memoryview(view)
+        index, self.view = bytes(view[:1 << 16]).split(b"\n", 1)[0].decode(), view
+        parts = [part.split(" ") for part in index.split(";")]
+        self.places = {name: slice(int(begin), int(end)) for name, begin, end in parts}
 
     def find_spec(self, name, path=None, target=None):
-        if name not in _library:
+        if name not in self.places:
             return None
-        return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package=name == "stead_package")
+        return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package="." not in name)
 
     def get_source(self, name):
-        return _library[name]
+        return bytes(self.view[self.places[name]]).decode()
 
     def get_code(self, name):
-        return compile(_library[name], f"<{name}>", "exec", dont_inherit=True)
+        return compile(self.get_source(name), f"<{name}>", "exec", dont_inherit=True)
 
     def exec_module(self, module):
         exec(self.get_code(module.__name__), module.__dict__)
 
 
-def open_package(name, path, library):
+def library(view):
+    """Has modules be found that lie behind each other in memory: a line of names with begin and end, then sources."""
+    sys.meta_path.insert(0, _Library(view))
+
+
+def open_package(name, path):
     """Opens a package under a name, in place of one that was opened under it before."""
-    _called(name)
-    if not _library:
-        sys.meta_path.insert(0, _Library())
-    _library.update(library)
+    called(name)
     from stead_package import PackageImporter
     _packages[name] = PackageImporter(path, name=name)
 
 
 def find(package, module, name):
     """The global of a module of a package; without a package, of one that was loaded or that can be imported."""
-    _called(package or module)
+    if module != "stead._components":
+        # Which component it is, that says itself.
+        called(package or module)
     if package:
         opened = _packages.get(package)
         if opened is None:
@@ -119,6 +151,32 @@ def find(package, module, name):
     for part in name.split("."):
         found = getattr(found, part)
     return found
+
+
+def ask_with(function):
+    """Says how stead is asked: with a name and a tuple. The answer is a tuple whose first item says what the others are."""
+    global _ask
+    _ask = function
+
+
+def host(name, *arguments):
+    """Asks stead, from any thread, while a call runs."""
+    if not isinstance(name, str):
+        raise TypeError(f"what is asked for is a text, not {type(name).__name__}")
+    if os.getpid() != _pid:
+        raise HostError(f"{name}: a child process of an interpreter can ask nothing of stead", "unavailable")
+    answer = _ask(name, arguments)
+    if answer is None:
+        raise SystemError(f"{name}: there was no memory for the answer")
+    kind, *parts = answer
+    if kind == "value":
+        return parts[0]
+    if kind == "late":
+        raise DeadlineExceeded
+    if kind == "type":
+        raise TypeError(parts[0])
+    code, message = parts
+    raise HostError(message, code)
 
 
 def forget():
@@ -170,6 +228,14 @@ def owns(array):
     return type(array.base) is numpy.ndarray and array.base.flags.owndata and _references(array) == _SOLE
 
 
+def origin(array):
+    """What has the memory of an array, behind the arrays that it is a view of."""
+    numpy = sys.modules.get("numpy")
+    while numpy is not None and type(array) is numpy.ndarray:
+        array = array.base
+    return array.obj if type(array) is memoryview else array
+
+
 def is_coroutine(value):
     return isinstance(value, types.CoroutineType)
 
@@ -200,7 +266,7 @@ def describe(error):
         message = "(an exception whose text cannot be had)"
     trace = error.__traceback__
     # The frames of stead itself tell nobody anything.
-    while trace is not None and trace.tb_frame.f_code.co_filename == "<stead>":
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(("<stead>", "<stead.")):
         trace = trace.tb_next
     text = "".join(traceback.format_exception(kind, error, trace))
     return tuple(part.encode("utf-8", "replace").decode() for part in (name, message, text))

@@ -1,9 +1,10 @@
 //! The one face of an interpreter, wherever it runs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::{CallError, OutputLine, Value, Version, library};
+use crate::{CallError, Host, OutputLine, Value, Version};
 
 /// Where an interpreter runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +43,11 @@ impl Deadline {
         Deadline(Some(time))
     }
 
+    /// Whether it has passed.
+    pub fn is_over(self) -> bool {
+        self.left().is_some_and(|left| left.is_zero())
+    }
+
     /// The time that is left: `None` without an end, zero when it has passed.
     pub fn left(self) -> Option<Duration> {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
@@ -67,13 +73,12 @@ pub struct PackageFile {
 }
 
 impl PackageFile {
-    /// The call that opens it, with the library for an interpreter that does not have it.
-    pub(crate) fn opening(&self, with_library: bool) -> Result<Call, CallError> {
+    /// The call that opens it.
+    pub(crate) fn opening(&self) -> Result<Call, CallError> {
         let path = self.path.to_str().ok_or_else(|| {
             CallError::Argument(format!("the path of package {} is not UTF-8", self.name))
         })?;
-        let library = if with_library { library::sources() } else { Value::Dict(Vec::new()) };
-        let arguments = vec![self.name.as_str().into(), path.into(), library];
+        let arguments = vec![self.name.as_str().into(), path.into()];
         Ok(Call::new("_stead_runtime", "open_package", arguments))
     }
 }
@@ -132,14 +137,40 @@ pub trait Interpreter: Send {
     /// # Errors
     /// All of [`CallError`] but those of values.
     fn open(&mut self, package: &PackageFile, deadline: Deadline) -> Result<(), CallError> {
-        self.call(package.opening(true)?, deadline).map(drop)
+        self.call(package.opening()?, deadline).map(drop)
     }
 
     /// Calls a global and gives what it returned. Coroutines are run to their end.
     ///
     /// # Errors
     /// All of [`CallError`].
-    fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError>;
+    fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
+        self.call_with(call, None, deadline)
+    }
+
+    /// As [`call`](Interpreter::call); the code may ask the host.
+    ///
+    /// # Errors
+    /// All of [`CallError`].
+    fn call_hosted(
+        &mut self,
+        call: Call,
+        host: Arc<dyn Host>,
+        deadline: Deadline,
+    ) -> Result<Value, CallError> {
+        self.call_with(call, Some(host), deadline)
+    }
+
+    /// As [`call_hosted`](Interpreter::call_hosted); without a host, all that the code asks for is an error of it.
+    ///
+    /// # Errors
+    /// All of [`CallError`].
+    fn call_with(
+        &mut self,
+        call: Call,
+        host: Option<Arc<dyn Host>>,
+        deadline: Deadline,
+    ) -> Result<Value, CallError>;
 
     /// The last lines that its code printed, so far as they have arrived. All of them are events of `tracing` too.
     fn output(&self) -> Vec<OutputLine>;

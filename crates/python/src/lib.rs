@@ -19,6 +19,7 @@
 
 mod doctor;
 mod error;
+mod host;
 #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 mod inside;
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
@@ -28,6 +29,7 @@ mod installation;
 mod interpreter;
 mod library;
 mod manager;
+mod memory;
 mod options;
 mod output;
 mod search;
@@ -37,6 +39,7 @@ mod worker;
 
 pub use doctor::{Choice, PythonReport, Report, SelfTest, choose, doctor};
 pub use error::{CallError, Exception, StartError};
+pub use host::{Host, HostCall, HostCode, HostError};
 pub use inside::{InProcess, namespaces_open, self_test_here};
 pub use installation::{Installation, NotInProcess, ProbeError, Version};
 pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource, PackageFile};

@@ -1,28 +1,39 @@
-//! The importing half of `stead_package`, which every interpreter has without anybody installing it.
+//! The Python modules that every interpreter has without anybody installing them: the module `stead`, and the importing
+//! half of `stead_package`.
+//!
+//! They lie in memory once. Interpreters read of it what they import.
 
-use crate::Value;
-
-/// Its modules and their sources (`build.rs`).
-const LIBRARY: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.in"));
-
-/// The sources by the names of modules, as an argument of a call.
-pub(crate) fn sources() -> Value {
-    let module = |name: &str| match name {
-        "__init__" => "stead_package".to_owned(),
-        name => format!("stead_package.{name}"),
-    };
-    Value::Dict(LIBRARY.iter().map(|(name, source)| (module(name), (*source).into())).collect())
-}
+/// A line that tells where each module begins and ends, then their sources (`build.rs`).
+pub(crate) const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/library"));
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The importer and what it is made of, but neither the command line nor the exporter.
+    /// What components and packages are opened with, but neither command lines nor the exporter nor what is for tests.
     #[test]
-    fn the_importer_is_there_without_the_exporter() {
-        let has = |name: &str| LIBRARY.iter().any(|(other, _)| *other == name);
-        assert!(has("__init__") && has("package_importer") && has("archive"));
-        assert!(!has("__main__") && !has("package_exporter"));
+    fn the_modules_are_there_and_no_others() {
+        let text = std::str::from_utf8(LIBRARY).unwrap();
+        let index = text.lines().next().unwrap();
+        let modules: Vec<(&str, &str)> = index
+            .split(';')
+            .map(|part| {
+                let parts: Vec<&str> = part.split(' ').collect();
+                let place = |at: usize| parts[at].parse::<usize>().unwrap();
+                (parts[0], &text[place(1)..place(2)])
+            })
+            .collect();
+        for (name, begin) in [
+            ("stead", "\"\"\"What Python code sees of stead"),
+            ("stead._components", "\"\"\"What stead calls"),
+            ("stead_package", "\"\"\""),
+            ("stead_package.package_importer", "\"\"\""),
+        ] {
+            let (_, source) = modules.iter().find(|(other, _)| *other == name).unwrap();
+            assert!(source.starts_with(begin), "{name}: {source:.40}");
+        }
+        for name in ["stead_package.__main__", "stead_package.package_exporter", "stead.testing"] {
+            assert!(!modules.iter().any(|(other, _)| *other == name), "{name}");
+        }
     }
 }

@@ -12,8 +12,16 @@ use std::time::Duration;
 const LINES: usize = 20;
 const WIDTH: u64 = 500;
 
+/// Bytes of a record, which `bootstrap.py` keeps below.
+const RECORD: u64 = 4096;
+
 /// Stands before the name of what is called (`bootstrap.py`).
 const NAME: char = '\x1f';
+
+/// Stands before a record of Python's `logging`: its level, logger and message follow, with signs between them.
+const LOG: char = '\x1e';
+const BETWEEN: char = '\x1d';
+const NEWLINE: char = '\x1c';
 
 /// How long the end of the output is waited for when the process has ended: others may have the pipe.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -56,28 +64,63 @@ impl Output {
         loop {
             line.clear();
             // A longer line is several.
-            let read = (&mut pipe).take(WIDTH).read_until(b'\n', &mut line);
+            let mut read = (&mut pipe).take(WIDTH).read_until(b'\n', &mut line);
+            if line.contains(&(LOG as u8)) && !line.ends_with(b"\n") {
+                read = (&mut pipe).take(RECORD).read_until(b'\n', &mut line);
+            }
             if !read.is_ok_and(|read| read > 0) {
                 self.lock().ended = true;
                 return self.0.1.notify_all();
             }
             let text = String::from_utf8_lossy(&line);
             let text = text.strip_suffix('\n').unwrap_or(&text);
-            match text.split_once(NAME) {
-                None => self.keep(&of, text),
-                Some((before, name)) => {
-                    // A line without an end.
-                    if !before.is_empty() {
-                        self.keep(&of, before);
-                    }
-                    name.clone_into(&mut of);
-                }
+            let Some((before, sign, behind)) = signed(text) else {
+                self.keep(&of, text);
+                continue;
+            };
+            // A line without an end.
+            if !before.is_empty() {
+                self.keep(&of, before);
+            }
+            match sign {
+                LOG => self.log(&of, behind),
+                _ => behind.clone_into(&mut of),
             }
         }
     }
 
     fn keep(&self, of: &str, text: &str) {
         tracing::info!(of, "{text}");
+        self.remember(of, text);
+    }
+
+    /// A record of `logging`.
+    fn log(&self, of: &str, record: &str) {
+        let (level, rest) = record.split_once(BETWEEN).unwrap_or_default();
+        let (logger, message) = rest.split_once(BETWEEN).unwrap_or_default();
+        let message = message.replace(NEWLINE, "\n");
+        let name = match level.parse().unwrap_or(0) {
+            40.. => {
+                tracing::error!(of, logger, "{message}");
+                "ERROR"
+            }
+            30..40 => {
+                tracing::warn!(of, logger, "{message}");
+                "WARN"
+            }
+            20..30 => {
+                tracing::info!(of, logger, "{message}");
+                "INFO"
+            }
+            _ => {
+                tracing::debug!(of, logger, "{message}");
+                "DEBUG"
+            }
+        };
+        self.remember(of, &format!("{name} {logger}: {message}"));
+    }
+
+    fn remember(&self, of: &str, text: &str) {
         let mut kept = self.lock();
         if kept.lines.len() == LINES {
             kept.lines.pop_front();
@@ -111,6 +154,14 @@ impl Output {
     }
 }
 
+/// A line at the first sign in it: what is before, the sign and what is behind.
+fn signed(line: &str) -> Option<(&str, char, &str)> {
+    let at = line.find([NAME, LOG])?;
+    let (before, rest) = line.split_at(at);
+    let mut signs = rest.chars();
+    Some((before, signs.next()?, signs.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -128,6 +179,27 @@ mod tests {
         let expected =
             [("", "one"), ("a", "two"), ("a", ""), ("a", "no end"), ("b", "\u{fffd}three")];
         assert_eq!(found, expected.map(|(of, text)| (of.to_owned(), text.to_owned())));
+    }
+
+    #[test]
+    fn records_have_a_level_and_a_logger() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let output = Output::of(reader).unwrap();
+        let long = "x".repeat(3000);
+        writer
+            .write_all(b"\x1fshop\n\x1e20\x1dshop.net\x1dtwo\x1clines\nno end\x1e45\x1dl\x1d\n")
+            .unwrap();
+        writer
+            .write_all(format!("\x1e10\x1dl\x1d{long}\nbehind\n\x1ebroken\n").as_bytes())
+            .unwrap();
+        drop(writer);
+        output.wait();
+        let found: Vec<String> = output.lines().into_iter().map(|line| line.text).collect();
+        let long = format!("DEBUG l: {long}");
+        let expected =
+            ["INFO shop.net: two\nlines", "no end", "ERROR l: ", &long, "behind", "DEBUG : "];
+        assert_eq!(found, expected);
+        assert!(output.lines().iter().all(|line| line.of == "shop"));
     }
 
     #[test]

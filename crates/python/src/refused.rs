@@ -1,7 +1,9 @@
 //! Where there are no interpreters in process: each start is refused by name, and worker processes do the work.
 
+use std::sync::Arc;
+
 use crate::{
-    Call, CallError, Deadline, Installation, Interpreter, Mode, ModuleSource, NotInProcess,
+    Call, CallError, Deadline, Host, Installation, Interpreter, Mode, ModuleSource, NotInProcess,
     StartError, StartOptions, Value, Version,
 };
 
@@ -32,7 +34,12 @@ impl Interpreter for InProcess {
         match *self {}
     }
 
-    fn call(&mut self, _: Call, _: Deadline) -> Result<Value, CallError> {
+    fn call_with(
+        &mut self,
+        _: Call,
+        _: Option<Arc<dyn Host>>,
+        _: Deadline,
+    ) -> Result<Value, CallError> {
         match *self {}
     }
 

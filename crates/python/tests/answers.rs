@@ -6,23 +6,9 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{call, load, on_every_numpy, on_every_python, on_every_worker, without_numpy};
-use stead_python::{
-    Call, CallError, Deadline, InProcess, Installation, Interpreter, Mode, ModuleSource,
-    StartOptions, Value, Worker, WorkerLimits,
-};
+use common::{both, call, load, on_every_numpy, on_every_python, on_every_worker, without_numpy};
+use stead_python::{Call, CallError, Deadline, InProcess, Mode, ModuleSource, StartOptions, Value};
 use stead_tensor::{DType, Shape, Tensor};
-
-/// One of each kind that this Python can have.
-fn both(python: &Installation) -> Vec<Box<dyn Interpreter>> {
-    let options = StartOptions::default();
-    let worker = Worker::start(python, &options, WorkerLimits::default()).unwrap();
-    let mut all: Vec<Box<dyn Interpreter>> = vec![Box::new(worker)];
-    if python.library.is_ok() {
-        all.push(Box::new(InProcess::start(python, &options).unwrap()));
-    }
-    all
-}
 
 fn list<T: Into<Value>>(values: impl IntoIterator<Item = T>) -> Value {
     Value::List(values.into_iter().map(Into::into).collect())

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{on_every_numpy, on_every_worker};
+use common::{both, on_every_numpy, on_every_worker};
 use stead_python::{
-    Call, CallError, Choice, Deadline, InProcess, Installation, Interpreter, InterpreterManager,
-    ManagerOptions, Mode, PackageFile, PackageSource, StartOptions, Value, Worker, WorkerLimits,
+    Call, CallError, Choice, Deadline, Installation, Interpreter, InterpreterManager,
+    ManagerOptions, Mode, PackageFile, PackageSource, Value,
 };
 use stead_tensor::Tensor;
 
@@ -29,16 +29,6 @@ fn exported(python: &Installation, code: &str) -> PathBuf {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     folder
-}
-
-fn both(python: &Installation) -> Vec<Box<dyn Interpreter>> {
-    let options = StartOptions::default();
-    let worker = Worker::start(python, &options, WorkerLimits::default()).unwrap();
-    let mut all: Vec<Box<dyn Interpreter>> = vec![Box::new(worker)];
-    if python.library.is_ok() {
-        all.push(Box::new(InProcess::start(python, &options).unwrap()));
-    }
-    all
 }
 
 fn package(folder: &Path, name: &str) -> PackageFile {

@@ -237,6 +237,7 @@ pub(super) const FILE_INPUT: c_int = 257;
 pub(super) const BUFFER_STRIDED: c_int = 0x0004 | 0x0010 | 0x0008;
 /// Slots of types.
 pub(super) const BF_GETBUFFER: c_int = 1;
+pub(super) const TP_CALL: c_int = 50;
 pub(super) const TP_DEALLOC: c_int = 52;
 /// `Py_TPFLAGS_DEFAULT | DISALLOW_INSTANTIATION | IMMUTABLETYPE`.
 pub(super) const TYPE_FLAGS: c_uint = (1 << 18) | (1 << 7) | (1 << 8);

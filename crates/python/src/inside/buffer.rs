@@ -1,8 +1,9 @@
 //! Tensors and arrays over the same memory.
 //!
 //! Out: an object of a type of our own shows the bytes of a tensor, read-only, and holds the tensor until the last array
-//! over it is gone. In: an array that nobody else in the interpreter can reach is read where it lies, and held until
-//! the last tensor over it is gone; others are copied, for code that still has them may write to them.
+//! over it is gone. In: an array over such an object is a part of its tensor. One that nobody else in the interpreter can
+//! reach is read where it lies, and held until the last tensor over it is gone; others are copied, for code that still has
+//! them may write to them.
 #![allow(unsafe_code)] // the buffer protocol
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -98,7 +99,7 @@ pub(super) fn show<'a>(
         let shape = tensor.shape();
         let dims = shape.iter().map(|&dim| object::int(at, dim as i64));
         let dims = object::tuple(at, dims.collect::<Result<_, _>>()?)?;
-        let buffer = make(at, tensor)?;
+        let buffer = make(at, &runtime.buffer.get(at), tensor)?;
         runtime.tensor.get(at).call(vec![buffer, object::text(at, name)?, dims], None)
     };
     made().map_err(|e| CallError::Raised(Box::new(e)))
@@ -108,9 +109,12 @@ pub(super) fn not_loaded() -> CallError {
     CallError::Died("stead's own code is not loaded in it".to_owned())
 }
 
-fn make<'a>(at: &'a Attached, tensor: &Tensor) -> Result<Object<'a>, Exception> {
-    let kind = at.python.runtime().map(|runtime| runtime.buffer.get(at));
-    let Some(kind) = kind else { return Ok(object::none(at)) };
+/// An object of the type of buffers that shows a tensor.
+pub(super) fn make<'a>(
+    at: &'a Attached,
+    kind: &Object<'a>,
+    tensor: &Tensor,
+) -> Result<Object<'a>, Exception> {
     // SAFETY: a type of `make_type`: the object has room for a `BufferObject`, zeroed behind its head, and its field is
     // set before anybody else sees it.
     unsafe {
@@ -140,7 +144,10 @@ pub(super) fn take(object: &Object<'_>, alone: bool, place: &str) -> Result<Tens
     debug_assert_eq!(len, shape.byte_len(dtype));
     // SAFETY: a view that was got.
     let contiguous = unsafe { (api.PyBuffer_IsContiguous)(&*view.0, b'C' as c_char) } != 0;
-    let tensor = if owns && contiguous && len >= HELD_FROM {
+    let in_place = contiguous && len >= HELD_FROM;
+    let tensor = if let Some(bytes) = in_place.then(|| lent(object, &view.0)).flatten() {
+        Tensor::from_shared(dtype, shape, bytes)
+    } else if owns && in_place {
         let view = std::mem::replace(&mut view.0, Box::new(PyBuffer::empty()));
         let held = Held { python: at.python, view: Some(view) };
         let bytes = SharedBytes::new(Arc::new(held), 0..len);
@@ -159,6 +166,28 @@ pub(super) fn take(object: &Object<'_>, alone: bool, place: &str) -> Result<Tens
         Tensor::from_buffer(dtype, shape, copy)
     };
     tensor.map_err(|e| of_place(e.to_string()))
+}
+
+/// The bytes of a contiguous view of an array over a tensor of ours: a part of that tensor.
+fn lent(object: &Object<'_>, view: &PyBuffer) -> Option<SharedBytes> {
+    struct Lent(Tensor);
+    impl AsRef<[u8]> for Lent {
+        fn as_ref(&self) -> &[u8] {
+            self.0.bytes()
+        }
+    }
+    let at = object.at;
+    let runtime = at.python.runtime()?;
+    let origin = runtime.origin.get(at).call(vec![object.again()], None).ok()?;
+    if !origin.is_a(NonNull::new(runtime.buffer.get(at).raw())?) {
+        return None;
+    }
+    // SAFETY: an object of the type of `make_type`, alive, whose `shown` was set when it was made.
+    let tensor = unsafe { (*(*origin.raw().cast::<BufferObject>()).shown).tensor.clone() };
+    let begin = (view.buf as usize).checked_sub(tensor.bytes().as_ptr() as usize)?;
+    let end = begin.checked_add(usize::try_from(view.len).ok()?)?;
+    // Nothing where the view reaches beyond the tensor.
+    SharedBytes::new(Arc::new(Lent(tensor)), begin..end)
 }
 
 /// A view that is released when it goes.

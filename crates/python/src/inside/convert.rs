@@ -47,27 +47,36 @@ pub(super) fn to_python<'a>(
     }
 }
 
-/// Where a value lies in a result, for errors.
+/// Where a value lies in what code gives, for errors.
 enum Place<'a> {
-    Whole,
+    Whole(&'a str),
     Item(&'a Place<'a>, usize),
     Key(&'a Place<'a>, &'a str),
+}
+
+impl Place<'_> {
+    fn whole(&self) -> &str {
+        match self {
+            Place::Whole(name) => name,
+            Place::Item(of, _) | Place::Key(of, _) => of.whole(),
+        }
+    }
 }
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Whole => f.write_str("the result"),
+            Place::Whole(name) => f.write_str(name),
             Place::Item(of, i) => write!(f, "{of}[{i}]"),
             Place::Key(of, key) => write!(f, "{of}[{key:?}]"),
         }
     }
 }
 
-/// The value of what code returned.
-pub(super) fn from_python(object: &Object<'_>) -> Result<Value, CallError> {
+/// The value of what code gives, by what errors call it.
+pub(super) fn from_python(object: &Object<'_>, name: &str) -> Result<Value, CallError> {
     // One reference, ours: nobody else in the interpreter can reach it.
-    value_of(object, object.references() == 1, &Place::Whole, 0)
+    value_of(object, object.references() == 1, &Place::Whole(name), 0)
 }
 
 fn value_of(
@@ -78,7 +87,10 @@ fn value_of(
 ) -> Result<Value, CallError> {
     let (at, api) = (object.at, object.at.api());
     if depth > MAX_DEPTH {
-        return Err(CallError::Returned(format!("the result is nested deeper than {MAX_DEPTH}")));
+        return Err(CallError::Returned(format!(
+            "{} is nested deeper than {MAX_DEPTH}",
+            place.whole()
+        )));
     }
     if object.is(api._Py_NoneStruct) {
         return Ok(Value::None);

@@ -1,7 +1,7 @@
 //! The interpreter in process, and those that wait to be used again.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::budget::{self, Slot};
 use super::convert;
@@ -9,10 +9,14 @@ use super::object;
 use super::python::Attached;
 use super::thread::Resident;
 use super::{buffer, self_test};
+use crate::host::Running;
 use crate::{
-    Call, CallError, Deadline, Exception, Installation, Interpreter, Mode, ModuleSource,
+    Call, CallError, Deadline, Exception, Host, Installation, Interpreter, Mode, ModuleSource,
     OutputLine, StartError, StartOptions, Value, Version,
 };
+
+/// The class that code sees when its time is over (`bootstrap.py`).
+const LATE: &str = "_stead_runtime.DeadlineExceeded";
 
 /// An interpreter inside this process. Dropped, it forgets what it loaded and waits for the next start with the same
 /// Python and the same variables: its namespace cannot be given back.
@@ -117,8 +121,23 @@ impl Interpreter for InProcess {
         })
     }
 
-    fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
-        self.resident.run(deadline, move |at| run(at, &call))
+    fn call_with(
+        &mut self,
+        call: Call,
+        host: Option<Arc<dyn Host>>,
+        deadline: Deadline,
+    ) -> Result<Value, CallError> {
+        let answer = self.resident.run(deadline, move |at| {
+            let _running = at.python.calls.begin(Running { host, deadline });
+            run(at, &call)
+        });
+        match answer {
+            // The code noticed the end of its time, by an answer that came too late, before the caller did.
+            Err(CallError::Raised(e)) if e.kind == LATE && deadline.is_over() => {
+                Err(CallError::TimedOut)
+            }
+            answer => answer,
+        }
     }
 
     fn output(&self) -> Vec<OutputLine> {
@@ -166,7 +185,7 @@ fn run(at: &Attached, call: &Call) -> Result<Value, CallError> {
     if is_coroutine.and_then(|is| is.is_true()).map_err(raised)? {
         result = runtime.run.get(at).call(vec![result], None).map_err(raised)?;
     }
-    convert::from_python(&result)
+    convert::from_python(&result, "the result")
 }
 
 /// Interpreters that were started inside this process; the places that they take are never given back.

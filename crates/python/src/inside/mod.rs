@@ -11,6 +11,7 @@ mod buffer;
 mod config_offsets;
 mod convert;
 mod elf;
+mod host;
 mod initialize;
 mod interpose;
 mod interpreter;

@@ -2,9 +2,7 @@
 #![allow(unsafe_code)] // the dynamic loader
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -13,6 +11,7 @@ use super::budget::Slot;
 use super::elf;
 use super::interpose::{self, Table};
 use crate::StartError;
+use crate::memory::file_of;
 
 /// An open namespace. It is never closed: the loader does not unmap one in which an extension module was loaded.
 pub(super) struct Namespace {
@@ -34,7 +33,8 @@ impl Namespace {
         let table = Table::leaked();
         let bytes =
             elf::interposer(library.as_os_str().as_bytes(), &interpose::exports(), table.address());
-        let file = in_memory(&bytes).map_err(StartError::system("memory for the interposer"))?;
+        let file = file_of(c"stead-interposer", [bytes.as_slice()], None);
+        let file = file.map_err(StartError::system("memory for the interposer"))?;
         let path = format!("/proc/self/fd/{}\0", file.as_raw_fd());
         // So that nobody who closes what `dlopen(NULL)` gave unloads it.
         let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NODELETE;
@@ -98,19 +98,6 @@ impl Namespace {
         }
         Ok(())
     }
-}
-
-/// Bytes in a file without a name.
-fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
-    // SAFETY: a name that ends with a zero.
-    let fd = unsafe { libc::memfd_create(c"stead-interposer".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: a new descriptor that nobody else has.
-    let mut file = unsafe { File::from_raw_fd(fd) };
-    file.write_all(bytes)?;
-    Ok(file)
 }
 
 fn find(handle: NonNull<c_void>, name: &'static CStr) -> Result<NonNull<c_void>, StartError> {

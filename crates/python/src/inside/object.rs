@@ -115,6 +115,20 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// The items of a tuple.
+    pub(super) fn items(&self) -> Result<Vec<Object<'a>>, Exception> {
+        let api = self.at.api();
+        // SAFETY: a live object; what is no tuple has the size -1 and an exception. A tuple keeps its items.
+        unsafe {
+            let size = (api.PyTuple_Size)(self.raw());
+            if size < 0 {
+                return Err(traceback::take(self.at));
+            }
+            let item = |i| Object::borrowed(self.at, (api.PyTuple_GetItem)(self.raw(), i));
+            Ok((0..size).map(item).collect())
+        }
+    }
+
     /// Calls it. `keywords` is a dict.
     pub(super) fn call(
         &self,

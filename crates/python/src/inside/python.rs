@@ -9,6 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::api::{Api, PyBuffer, PyInterpreterState, PyThreadState};
 use super::budget::Slot;
+use super::host::Calls;
 use super::initialize::initialize;
 use super::namespace::Namespace;
 use super::runtime::Runtime;
@@ -30,6 +31,8 @@ pub(super) struct Python {
     wake: Sender<Message>,
     /// What its code prints.
     pub(super) output: Output,
+    /// Whom its code may ask.
+    pub(super) calls: Calls,
 }
 
 // SAFETY: the interpreter's pointer is only used by functions that may be called from any thread, or under its lock.
@@ -67,7 +70,8 @@ impl Python {
         let (reader, writer) = std::io::pipe().map_err(StartError::system("a pipe"))?;
         let output = Output::of(reader).map_err(StartError::system("a thread for outputs"))?;
         let (runtime, returned) = (OnceLock::new(), Mutex::default());
-        let python = Python { namespace, api, interpreter, runtime, returned, wake, output };
+        let calls = Calls::default();
+        let python = Python { namespace, api, interpreter, runtime, returned, wake, output, calls };
         let python: &'static Python = Box::leak(Box::new(python));
         let mut main = ThreadState { python, state, is_main: true, of_thread: PhantomData };
         // Python has this end as long as it lives.
@@ -145,7 +149,8 @@ impl Drop for ThreadState {
     }
 }
 
-/// Proof that the calling thread holds the lock of an interpreter. Only [`ThreadState::attach`] makes one.
+/// Proof that the calling thread holds the lock of an interpreter: [`ThreadState::attach`] has taken it, or Python has
+/// and [called back](Attached::called_back).
 pub(super) struct Attached {
     pub(super) python: &'static Python,
     of_thread: PhantomData<*mut ()>,
@@ -154,6 +159,30 @@ pub(super) struct Attached {
 impl Attached {
     pub(super) fn api(&self) -> &'static Api {
         &self.python.api
+    }
+
+    /// Proof for a function that Python calls.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock of `python` for as long as this is there.
+    pub(super) unsafe fn called_back(python: &'static Python) -> Attached {
+        Attached { python, of_thread: PhantomData }
+    }
+
+    /// Gives the lock back, runs `work`, which touches no object, and waits for the lock.
+    pub(super) fn detached<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        /// Takes the lock again when `work` panics too.
+        struct Again<'a>(&'a Api, PyThreadState);
+        impl Drop for Again<'_> {
+            fn drop(&mut self) {
+                // SAFETY: the state of this thread, which `detached` has detached.
+                unsafe { (self.0.PyEval_RestoreThread)(self.1) };
+            }
+        }
+        // SAFETY: this thread holds the lock. Objects cannot be sent, so `work` has none.
+        let state = unsafe { (self.api().PyEval_SaveThread)() };
+        let _again = Again(self.api(), state);
+        work()
     }
 
     fn release_returned(&self) {

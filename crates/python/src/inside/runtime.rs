@@ -1,14 +1,28 @@
 //! stead's own Python code inside an interpreter.
 
+use std::ffi::CStr;
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
-use super::buffer;
+use stead_tensor::{DType, Shape, SharedBytes, Tensor};
+
 use super::object::{self, Kept, Object};
 use super::python::Attached;
+use super::{buffer, host};
 use crate::StartError;
+use crate::library::LIBRARY;
 
 /// The source, the same for workers.
 const SOURCE: &str = include_str!("../bootstrap.py");
+
+/// The modules that it finds, where they lie in this program.
+fn library() -> Result<Tensor, StartError> {
+    let failed = |e: String| StartError::Bootstrap(e);
+    let shape = Shape::new(&[LIBRARY.len()]).map_err(|e| failed(e.to_string()))?;
+    let bytes = SharedBytes::new(Arc::new(LIBRARY), 0..LIBRARY.len());
+    let bytes = bytes.ok_or_else(|| failed("the library is not there".to_owned()))?;
+    Tensor::from_shared(DType::U8, shape, bytes).map_err(|e| failed(e.to_string()))
+}
 
 /// Functions of it, and the type of buffers.
 pub(super) struct Runtime {
@@ -17,6 +31,7 @@ pub(super) struct Runtime {
     pub forget: Kept,
     pub tensor: Kept,
     pub owns: Kept,
+    pub origin: Kept,
     pub is_coroutine: Kept,
     pub run: Kept,
     pub describe: Kept,
@@ -34,27 +49,31 @@ impl Runtime {
     pub(super) fn load(at: &Attached, output: RawFd) -> Result<Runtime, StartError> {
         let failed = |e: crate::Exception| StartError::Bootstrap(e.traceback);
         let globals = object::execute(at, c"_stead_runtime", c"<stead>", SOURCE).map_err(failed)?;
-        let capture = object::entry(&globals, c"capture");
-        let capture =
-            capture.ok_or_else(|| StartError::Bootstrap("capture is not there".into()))?;
-        let output = object::int(at, output.into()).map_err(failed)?;
-        capture.call(vec![output], None).map_err(failed)?;
-        let find = |name| {
+        let entry = |name: &CStr| {
             let missing = || StartError::Bootstrap(format!("{name:?} is not there"));
-            object::entry(&globals, name).map(Object::keep).ok_or_else(missing)
+            object::entry(&globals, name).ok_or_else(missing)
         };
+        let output = object::int(at, output.into()).map_err(failed)?;
+        entry(c"capture")?.call(vec![output], None).map_err(failed)?;
+        let buffer = buffer::make_type(at).map_err(failed)?;
+        let library = buffer::make(at, &buffer, &library()?).map_err(failed)?;
+        entry(c"library")?.call(vec![library], None).map_err(failed)?;
+        let host = host::make(at).map_err(failed)?;
+        entry(c"ask_with")?.call(vec![host], None).map_err(failed)?;
+        let find = |name| entry(name).map(Object::keep);
         Ok(Runtime {
             load: find(c"load")?,
             find: find(c"find")?,
             forget: find(c"forget")?,
             tensor: find(c"tensor")?,
             owns: find(c"owns")?,
+            origin: find(c"origin")?,
             is_coroutine: find(c"is_coroutine")?,
             run: find(c"run")?,
             describe: find(c"describe")?,
             nothing: find(c"nothing")?,
             late: find(c"DeadlineExceeded")?,
-            buffer: buffer::make_type(at).map_err(failed)?.keep(),
+            buffer: buffer.keep(),
         })
     }
 }

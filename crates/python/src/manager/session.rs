@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Inner, Package, PackageSource};
-use crate::{Call, CallError, Deadline, Interpreter, Mode, PackageFile, Value};
+use crate::{Call, CallError, Deadline, Host, Interpreter, Mode, PackageFile, Value};
 
 /// An interpreter and what it has loaded.
 pub(super) struct Held {
@@ -67,6 +67,20 @@ impl Session {
     /// As [`Interpreter::call`].
     pub fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
         self.held()?.interpreter.call(call, deadline)
+    }
+
+    /// As [`call`](Session::call); the code may ask the host, which must not acquire a session of the same manager: all
+    /// interpreters could wait for each other.
+    ///
+    /// # Errors
+    /// As [`Interpreter::call`].
+    pub fn call_hosted(
+        &mut self,
+        call: Call,
+        host: Arc<dyn Host>,
+        deadline: Deadline,
+    ) -> Result<Value, CallError> {
+        self.held()?.interpreter.call_hosted(call, host, deadline)
     }
 
     /// Where the interpreter runs.

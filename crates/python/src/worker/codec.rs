@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         String::from_utf8(bytes).map_err(|_| "a text is not UTF-8".to_owned())
     }
 
-    /// A value, and nothing behind it.
+    /// The rest: a value, and nothing behind it.
     pub(super) fn whole(mut self) -> Result<Value, String> {
         let value = self.value(0)?;
         if self.rest.is_empty() { Ok(value) } else { Err("bytes behind the value".to_owned()) }

@@ -17,6 +17,10 @@ pub(super) enum Kind {
     Load = 1,
     /// To the worker: three texts, package, module and name, a list of arguments and a dict of keywords.
     Call = 2,
+    /// To the worker: the value that it asked for.
+    Answer = 3,
+    /// To the worker: two texts, the code and the message of why it has no answer.
+    Refused = 4,
     /// It is there.
     Ready = 10,
     /// What the code returned.
@@ -25,6 +29,8 @@ pub(super) enum Kind {
     Raised = 12,
     /// One text: the code returned what cannot be passed.
     Returned = 13,
+    /// A text and a list: what the code asks for, and with what. It waits for the answer.
+    Asked = 14,
 }
 
 const MAGIC: [u8; 4] = *b"stpy";
@@ -167,7 +173,7 @@ fn rest_of(
         bytes.map_or(0, u64::from_le_bytes)
     };
     let protocol = |text: &str| FrameError::Protocol(text.to_owned());
-    let kinds = [Kind::Ready, Kind::Value, Kind::Raised, Kind::Returned];
+    let kinds = [Kind::Ready, Kind::Value, Kind::Raised, Kind::Returned, Kind::Asked];
     let kind = kinds.into_iter().find(|&kind| header[4..8] == (kind as u32).to_le_bytes());
     let Some(kind) = kind.filter(|_| header[..4] == MAGIC) else {
         return Err(protocol("a message has no known header"));

@@ -1,14 +1,17 @@
 //! The interpreter in a worker process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::codec::{self, Reader};
 use super::frame::{self, FrameError, Kind, Message};
+use super::helper::Helper;
 use super::process::Process;
 use super::segment::Builder;
+use crate::host::Running;
 use crate::{
-    Call, CallError, Deadline, Exception, Installation, Interpreter, Mode, ModuleSource,
-    OutputLine, PackageFile, StartError, StartOptions, Value, Version,
+    Call, CallError, Deadline, Exception, Host, HostCode, HostError, Installation, Interpreter,
+    Mode, ModuleSource, OutputLine, PackageFile, StartError, StartOptions, Value, Version,
 };
 
 pub use super::frame::WorkerLimits;
@@ -27,6 +30,8 @@ pub struct Worker {
     loaded: Vec<Loaded>,
     /// Answers of a new process that nobody has read: that it is there, then one for each module.
     expected: usize,
+    /// Runs what hosts do for its code.
+    helper: Helper,
 }
 
 /// What a new process has to load.
@@ -63,6 +68,7 @@ impl Worker {
             process: None,
             loaded: Vec::new(),
             expected: 0,
+            helper: Helper::default(),
         };
         let started = worker.ready(Deadline::after(START)).map(drop);
         started.map_err(|error| match error {
@@ -82,7 +88,6 @@ impl Worker {
         let process = Process::start(&self.python, &self.options)?;
         self.expected = 1;
         let process = self.process.insert(process);
-        let mut with_library = true;
         for loaded in &self.loaded {
             let mut body = Vec::new();
             let kind = match loaded {
@@ -91,7 +96,7 @@ impl Worker {
                     Kind::Load
                 }
                 Loaded::Package(package) => {
-                    let open = package.opening(std::mem::take(&mut with_library))?;
+                    let open = package.opening()?;
                     write_call(&mut body, &mut Builder::default(), &open)?;
                     Kind::Call
                 }
@@ -111,7 +116,7 @@ impl Worker {
             self.renew()?;
         }
         while self.expected > 0 {
-            let answer = self.receive(deadline).map_err(|error| match error {
+            let answer = self.answer(None, deadline).map_err(|error| match error {
                 CallError::TimedOut => CallError::Busy,
                 error => error,
             });
@@ -151,6 +156,62 @@ impl Worker {
         self.with(|process| frame::receive(&process.socket, limits, deadline))
     }
 
+    /// The next message that is no question of the code. Questions are answered by the host.
+    fn answer(
+        &mut self,
+        host: Option<&Arc<dyn Host>>,
+        deadline: Deadline,
+    ) -> Result<Message, CallError> {
+        loop {
+            let message = self.receive(deadline)?;
+            if message.kind != Kind::Asked {
+                return Ok(message);
+            }
+            let asked = question(&message);
+            // Its segment may be all that keeps tensors that the host does not.
+            drop(message);
+            let (name, arguments) = match asked {
+                Ok(asked) => asked,
+                Err(text) => {
+                    self.process = None;
+                    return Err(CallError::Died(format!("a message cannot be read: {text}")));
+                }
+            };
+            let running = Running { host: host.cloned(), deadline };
+            let found = self.helper.answer(running, name.clone(), arguments)?;
+            self.tell(&name, found, deadline)?;
+        }
+    }
+
+    /// Tells the code the answer to its question.
+    fn tell(
+        &mut self,
+        name: &str,
+        found: Result<Value, HostError>,
+        deadline: Deadline,
+    ) -> Result<(), CallError> {
+        let internal = |error: CallError| HostError::new(HostCode::Internal, error.to_string());
+        let refused = match &found {
+            Ok(value) => {
+                let (mut body, mut tensors) = (Vec::new(), Builder::default());
+                let place = format!("of {name}: its answer");
+                let sent = codec::write(&mut body, &mut tensors, value, &place, 0)
+                    .and_then(|()| self.send(Kind::Answer, &body, &tensors, deadline));
+                match sent {
+                    Err(error @ (CallError::Argument(_) | CallError::TooLarge { .. })) => {
+                        internal(error)
+                    }
+                    sent => return sent,
+                }
+            }
+            Err(error) => error.clone(),
+        };
+        let mut body = Vec::new();
+        codec::bytes(&mut body, refused.code.name().as_bytes())?;
+        codec::bytes(&mut body, refused.message.as_bytes())?;
+        self.send(Kind::Refused, &body, &Builder::default(), deadline)
+    }
+
     /// Talks with the process. One that is gone or says what it should not is ended.
     fn with<T>(
         &mut self,
@@ -185,10 +246,11 @@ impl Worker {
         kind: Kind,
         body: &[u8],
         tensors: &Builder<'_>,
+        host: Option<&Arc<dyn Host>>,
         deadline: Deadline,
     ) -> Result<Value, CallError> {
         let sent = self.send(kind, body, tensors, deadline);
-        let answer = sent.and_then(|()| self.receive(deadline));
+        let answer = sent.and_then(|()| self.answer(host, deadline));
         if matches!(answer, Err(CallError::TimedOut)) {
             self.process = None;
             // Where it fails, the next call says so.
@@ -227,6 +289,16 @@ fn write_call<'c>(
     Ok(())
 }
 
+/// What code asks for: a name and arguments.
+fn question(message: &Message) -> Result<(String, Vec<Value>), String> {
+    let mut reader = Reader::new(&message.body, &message.segment);
+    let name = reader.text()?;
+    match reader.whole()? {
+        Value::List(arguments) => Ok((name, arguments)),
+        _ => Err("a question has no list of arguments".to_owned()),
+    }
+}
+
 /// What an answer says.
 fn value(message: Message) -> Result<Value, CallError> {
     let wrong = |text: String| CallError::Died(format!("a message cannot be read: {text}"));
@@ -240,7 +312,9 @@ fn value(message: Message) -> Result<Value, CallError> {
             Err(CallError::Raised(Box::new(Exception { kind, message, traceback })))
         }
         Kind::Returned => Err(CallError::Returned(reader.text().map_err(wrong)?)),
-        Kind::Load | Kind::Call => Err(wrong("it is one of ours".to_owned())),
+        Kind::Load | Kind::Call | Kind::Answer | Kind::Refused | Kind::Asked => {
+            Err(wrong("it is one of ours".to_owned()))
+        }
     }
 }
 
@@ -257,22 +331,27 @@ impl Interpreter for Worker {
         self.ready(deadline)?;
         let mut body = Vec::new();
         write_load(&mut body, module)?;
-        self.ask(Kind::Load, &body, &Builder::default(), deadline)?;
+        self.ask(Kind::Load, &body, &Builder::default(), None, deadline)?;
         self.keep(Loaded::Module(module.clone()));
         Ok(())
     }
 
     fn open(&mut self, package: &PackageFile, deadline: Deadline) -> Result<(), CallError> {
-        self.call(package.opening(true)?, deadline)?;
+        self.call(package.opening()?, deadline)?;
         self.keep(Loaded::Package(package.clone()));
         Ok(())
     }
 
-    fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
+    fn call_with(
+        &mut self,
+        call: Call,
+        host: Option<Arc<dyn Host>>,
+        deadline: Deadline,
+    ) -> Result<Value, CallError> {
         self.ready(deadline)?;
         let (mut body, mut tensors) = (Vec::new(), Builder::default());
         write_call(&mut body, &mut tensors, &call)?;
-        self.ask(Kind::Call, &body, &tensors, deadline)
+        self.ask(Kind::Call, &body, &tensors, host.as_ref(), deadline)
     }
 
     fn output(&self) -> Vec<OutputLine> {

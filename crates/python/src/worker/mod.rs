@@ -7,6 +7,7 @@
 
 mod codec;
 mod frame;
+mod helper;
 mod interpreter;
 mod process;
 mod segment;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // what happens between fork and exec
 
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -10,12 +10,15 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Sender};
 
+use crate::library::LIBRARY;
+use crate::memory::{SEALS, file_of};
 use crate::output::{Output, OutputLine};
 use crate::{Installation, StartError, StartOptions};
 
 /// The descriptors of a worker.
 const SOCKET: RawFd = 3;
 const SOURCE: RawFd = 4;
+const MODULES: RawFd = 5;
 
 /// stead's own code of a worker.
 const CODE: [&str; 2] = [include_str!("../bootstrap.py"), include_str!("worker.py")];
@@ -53,7 +56,9 @@ impl Process {
             command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
             // A signal from the terminal is for stead, which ends its workers.
             command.process_group(0);
-            let child = spawn(command, high(theirs.as_raw_fd())?, high(source()?.as_raw_fd())?)?;
+            let files =
+                [high(theirs.as_raw_fd())?, high(source()?.as_raw_fd())?, high(modules()?)?];
+            let child = spawn(command, files)?;
             Ok(Process { child, socket: ours, output: Output::of(reader)? })
         };
         on_spawner(start).map_err(failed)
@@ -127,16 +132,17 @@ fn shown(status: &ExitStatus) -> String {
 
 /// The code in a file without a name.
 fn source() -> io::Result<File> {
-    // SAFETY: a name that ends with a zero.
-    let fd = unsafe { libc::memfd_create(c"stead-worker".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
+    file_of(c"stead-worker", CODE.map(str::as_bytes), None)
+}
+
+/// The modules that every interpreter has, in one file for all workers, which nobody can change.
+fn modules() -> io::Result<RawFd> {
+    static FILE: OnceLock<File> = OnceLock::new();
+    if let Some(file) = FILE.get() {
+        return Ok(file.as_raw_fd());
     }
-    // SAFETY: a new descriptor that nobody else has.
-    let mut file = unsafe { File::from_raw_fd(fd) };
-    CODE.iter().try_for_each(|part| file.write_all(part.as_bytes()))?;
-    file.rewind()?;
-    Ok(file)
+    let file = file_of(c"stead-modules", [LIBRARY], Some(SEALS))?;
+    Ok(FILE.get_or_init(|| file).as_raw_fd())
 }
 
 /// A copy of a descriptor whose number is none of those that a worker has.
@@ -150,14 +156,16 @@ fn high(fd: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
-fn spawn(mut command: Command, socket: OwnedFd, source: OwnedFd) -> io::Result<Child> {
+fn spawn(mut command: Command, files: [OwnedFd; 3]) -> io::Result<Child> {
     let parent = std::process::id();
-    let (from_socket, from_source) = (socket.as_raw_fd(), source.as_raw_fd());
+    let from = files.each_ref().map(AsRawFd::as_raw_fd);
     let prepare = move || {
         // SAFETY: system calls only, between fork and exec; the descriptors are open, and not those that are made.
         unsafe {
-            if libc::dup2(from_socket, SOCKET) < 0 || libc::dup2(from_source, SOURCE) < 0 {
-                return Err(io::Error::last_os_error());
+            for (from, to) in from.into_iter().zip([SOCKET, SOURCE, MODULES]) {
+                if libc::dup2(from, to) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
             }
             // It dies with the thread that started it, which lives as long as this process.
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {

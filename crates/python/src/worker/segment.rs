@@ -3,19 +3,18 @@
 #![allow(unsafe_code)] // files without names and maps of them
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use stead_tensor::{ALIGNMENT, AlignedBuf, SharedBytes};
 
+use crate::memory::{SEALS, file_of};
+
 /// Segments up to this many bytes go in the frame.
 pub(super) const INLINE: u64 = 64 << 10;
-
-/// What every segment in a file must have before it is mapped.
-const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
 
 const ZEROS: [u8; ALIGNMENT] = [0; ALIGNMENT];
 
@@ -49,22 +48,7 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// Those of the system.
     pub(super) fn file(&self) -> io::Result<File> {
-        // SAFETY: a name that ends with a zero.
-        let fd = unsafe {
-            let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-            libc::memfd_create(c"stead-tensors".as_ptr(), flags)
-        };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new descriptor that nobody else has.
-        let mut file = unsafe { File::from_raw_fd(fd) };
-        self.parts().try_for_each(|part| file.write_all(part))?;
-        // SAFETY: a descriptor that is open.
-        if unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, SEALS) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(file)
+        file_of(c"stead-tensors", self.parts(), Some(SEALS))
     }
 }
 
@@ -173,7 +157,6 @@ mod tests {
     }
 
     fn tempfile() -> File {
-        // SAFETY: a name that ends with a zero; a new descriptor.
-        unsafe { File::from_raw_fd(libc::memfd_create(c"t".as_ptr(), libc::MFD_CLOEXEC)) }
+        file_of(c"t", [&b"x"[..]], None).unwrap()
     }
 }

@@ -6,7 +6,8 @@ import struct
 
 _HEADER = struct.Struct("<4sIQQQ")
 _INLINE = 64 << 10
-_LOAD, _CALL, _READY, _VALUE, _RAISED, _RETURNED = 1, 2, 10, 11, 12, 13
+_LOAD, _CALL, _ANSWER, _REFUSED = 1, 2, 3, 4
+_READY, _VALUE, _RAISED, _RETURNED, _ASKED = 10, 11, 12, 13, 14
 _SEALS = 0x0002 | 0x0004 | 0x0008  # shrink, grow, write
 _ADD_SEALS = 1033
 _MAX_DEPTH = 64
@@ -81,8 +82,8 @@ _READERS = {
 class _Writer:
     """The body and the segment of an answer."""
 
-    def __init__(self):
-        self.body, self.parts, self.len = bytearray(), [], 0
+    def __init__(self, name="the result"):
+        self.name, self.body, self.parts, self.len = name, bytearray(), [], 0
 
     def text(self, text):
         data = text.encode() if isinstance(text, str) else bytes(text)
@@ -90,7 +91,7 @@ class _Writer:
 
     def value(self, value, place="the result", depth=0):
         if depth > _MAX_DEPTH:
-            raise _Unreturnable(f"the result is nested deeper than {_MAX_DEPTH}")
+            raise _Unreturnable(f"{self.name} is nested deeper than {_MAX_DEPTH}")
         if value is None:
             self.body += b"N"
         elif isinstance(value, bool):
@@ -215,6 +216,33 @@ def _answer(link, kind, body, parts=(), size=0):
         os.close(file)
 
 
+# Held while code asks stead: one message and its answer. Only while a call runs is there anybody who answers.
+_asking = threading.Lock()
+_running = False
+
+
+def _question(name, arguments):
+    """What stead says to what code asks for, as bootstrap.py knows it."""
+    writer = _Writer(f"the arguments of {name}")
+    writer.text(name)
+    try:
+        writer.value(arguments, writer.name)
+    except _Unreturnable as error:
+        return "type", str(error)
+    with _asking:
+        if not _running:
+            return "failed", "unavailable", f"{name}: no call of stead is running in this interpreter"
+        _answer(_link, _ASKED, writer.body, writer.parts, writer.len)
+        try:
+            kind, body, segment = _next(_link)
+        except EOFError:
+            _end(0)
+    reader = _Reader(body, segment)
+    if kind == _ANSWER:
+        return "value", reader.value()
+    return "failed", reader.text(), reader.text()
+
+
 def _execute(kind, body, segment):
     """The answer to a message."""
     reader = _Reader(body, segment)
@@ -243,8 +271,12 @@ def _execute(kind, body, segment):
 
 
 def _serve():
-    link = socket.socket(fileno=3)
+    global _link, _running
+    link = _link = socket.socket(fileno=3)
     capture(2)
+    with open(5, "rb") as file:
+        library(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    ask_with(_question)
     # Of children of the code, none is a worker.
     os.set_inheritable(3, False)
     _answer(link, _READY, b"")
@@ -253,9 +285,13 @@ def _serve():
             message = _next(link)
         except EOFError:
             _end(0)
+        # Nobody asks yet, or waits for an answer.
+        _running = True
         answer = _execute(*message)
         del message
-        _answer(link, *answer)
+        with _asking:
+            _running = False
+            _answer(link, *answer)
 
 
 _serve()

@@ -5,7 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use stead_python::{Call, Deadline, Installation, Interpreter, ModuleSource, Value};
+use stead_python::{
+    Call, Deadline, InProcess, Installation, Interpreter, ModuleSource, StartOptions, Value,
+    Worker, WorkerLimits,
+};
 
 /// Set in the process that is to run the test itself: the Python.
 const PYTHON: &str = "STEAD_PYTHON_TEST";
@@ -109,6 +112,21 @@ fn on(
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+/// One inside this process.
+pub fn inside(python: &Installation) -> InProcess {
+    InProcess::start(python, &StartOptions::default()).unwrap()
+}
+
+/// One of each kind that this Python can have.
+pub fn both(python: &Installation) -> Vec<Box<dyn Interpreter>> {
+    let worker = Worker::start(python, &StartOptions::default(), WorkerLimits::default()).unwrap();
+    let mut all: Vec<Box<dyn Interpreter>> = vec![Box::new(worker)];
+    if python.library.is_ok() {
+        all.push(Box::new(inside(python)));
+    }
+    all
 }
 
 /// Loads a module named `m`.
