@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::best::{Best, Hits};
 use super::error::RankError;
-use super::hits::{Hit, sort_first};
+use super::hits::Hit;
 use super::means::Means;
 use super::memo::Memo;
 use super::plan::{RankPlan, Source};
@@ -29,11 +30,17 @@ const MIN_HITS: usize = 16_384;
 const PARTS: usize = 4;
 
 /// What a thread has scored.
-#[derive(Default)]
 struct Scored {
-    hits: Vec<Hit>,
+    hits: Best,
     /// Blocks that were left out because it was late.
     skipped: Vec<usize>,
+}
+
+impl Scored {
+    /// Nothing, of which the best `most` will be kept.
+    fn new(most: usize) -> Scored {
+        Scored { hits: Best::new(most), skipped: Vec::new() }
+    }
 }
 
 /// What comes back from a thread, in the order of the blocks.
@@ -55,13 +62,19 @@ impl RankPlan {
 
 impl Ranking<'_> {
     /// Scores documents, the matches if there is a query; those at or below the limit are no hits, and those behind the best lose
-    /// their scores. Also the blocks that were left out because it was late. Several threads find the same as one.
+    /// their scores. Also the blocks that were left out because it was late. Several threads find the same as one. `count` hits are
+    /// wanted in the end.
     pub(super) fn first_phase(
         &self,
+        count: usize,
         means: Means<'_>,
-    ) -> Result<(Vec<Hit>, Vec<usize>), RankError> {
+    ) -> Result<(Hits, Vec<usize>), RankError> {
         let plan = self.plan;
-        let mut scored = Scored::default();
+        let keep = self.query.keep_rank_count.unwrap_or(plan.first.count).max(self.rerank_count());
+        // Those behind, whose scores are all the same, are only needed where so many are wanted or groups are sought among them.
+        let global = plan.global.as_ref().map_or(0, |phase| self.global_count(phase));
+        let are_wanted = keep < count.max(global) || plan.diversity.is_some();
+        let mut scored = Scored::new(if are_wanted { usize::MAX } else { keep });
         let blocks: Vec<usize> = (0..self.view.blocks().count()).collect();
         // What is known of the query after the first block, the other threads need not find out.
         let (first, rest) = blocks.split_at(blocks.len().min(1));
@@ -73,13 +86,9 @@ impl Ranking<'_> {
         } else {
             self.together(rest, threads, means, &mut scored)?;
         }
-        let Scored { mut hits, skipped } = scored;
-        let keep = self.query.keep_rank_count.unwrap_or(plan.first.count).max(self.rerank_count());
-        if keep < hits.len() {
-            sort_first(&mut hits, keep);
-            hits.iter_mut().skip(keep).for_each(|hit| hit.score = f64::NEG_INFINITY);
-        }
-        Ok((hits, skipped))
+        let mut hits = scored.hits.finish();
+        hits.forget_scores(keep);
+        Ok((hits, scored.skipped))
     }
 
     /// Scores the documents of blocks on several threads.
@@ -92,7 +101,7 @@ impl Ranking<'_> {
     ) -> Result<(), RankError> {
         let (plan, query, view) = (self.plan, self.query, self.view);
         let (options, matcher, seed) = (self.options, self.matcher, self.seed());
-        let matches = self.matches;
+        let (matches, most) = (self.matches, scored.hits.most());
         let parts: Vec<&[usize]> = blocks.chunks(blocks.len().div_ceil(threads * PARTS)).collect();
         let done: Vec<OnceLock<Result<Done, RankError>>> =
             parts.iter().map(|_| OnceLock::new()).collect();
@@ -103,7 +112,7 @@ impl Ranking<'_> {
                 let mut ranking = Ranking::new(plan, query, view, options).with_seed(&seed);
                 (ranking.matcher, ranking.matches) = (matcher, matches);
                 ranking.cores = means.cores;
-                let mut scored = Scored::default();
+                let mut scored = Scored::new(most);
                 let result = ranking.some(part, means, &mut scored).map(|()| Done {
                     scored,
                     memo: ranking.memo.take(),
@@ -113,9 +122,9 @@ impl Ranking<'_> {
             }
         });
         for done in done.into_iter().filter_map(OnceLock::into_inner) {
-            let mut done = done?;
-            scored.hits.append(&mut done.scored.hits);
-            scored.skipped.append(&mut done.scored.skipped);
+            let done = done?;
+            scored.hits.absorb(done.scored.hits);
+            scored.skipped.extend(done.scored.skipped);
             let mut memo = self.memo.borrow_mut();
             for (node, other) in done.memo {
                 memo.entry(node).or_default().absorb(other);

@@ -49,27 +49,40 @@ pub(crate) fn descending(a: f64, b: f64) -> Ordering {
 
 /// Sorts hits by their scores, and those of the same score by their documents.
 pub(super) fn sort(hits: &mut [Hit]) {
-    hits.sort_by(order);
+    hits.sort_unstable_by_key(place);
 }
 
-/// Puts the first `count` hits in the order of [`sort`] before the others, which have no order.
+/// Puts the first `count` hits in the order of [`sort`] before the others, which stay in their order.
 pub(super) fn sort_first(hits: &mut [Hit], count: usize) {
-    if count == 0 {
-        return;
-    }
-    // Keys are a third of the size of hits and compared at once: partitions move and read less.
-    let key = |(at, hit): (usize, &Hit)| (key(hit.score), hit.document, at);
-    let mut keys: Vec<(u64, u32, usize)> = hits.iter().enumerate().map(key).collect();
-    let first = match keys.len() > count {
-        true => {
-            keys.select_nth_unstable(count - 1);
-            &mut keys[..count]
+    let Some(bar) = place_of_last(hits, count) else { return sort(hits) };
+    let mut first: Vec<Hit> = hits.iter().filter(|hit| place(hit) <= bar).copied().collect();
+    sort(&mut first);
+    let mut behind = hits.len();
+    for at in (0..hits.len()).rev() {
+        if place(&hits[at]) > bar {
+            behind -= 1;
+            hits[behind] = hits[at];
         }
-        false => &mut keys[..],
-    };
-    first.sort_unstable();
-    let sorted: Vec<Hit> = keys.iter().map(|(_, _, at)| hits[*at]).collect();
-    hits.copy_from_slice(&sorted);
+    }
+    hits[..behind].copy_from_slice(&first);
+}
+
+/// No score has the key 0.
+const BEFORE_ALL: (u64, u32) = (0, 0);
+
+/// Where a hit stands: the order of [`sort`], as numbers that are compared at once.
+pub(super) fn place(hit: &Hit) -> (u64, u32) {
+    (key(hit.score), hit.document)
+}
+
+/// The place of the last of the best `count` hits, of 0 one before all hits; none where there are not more than `count`.
+pub(super) fn place_of_last(hits: &[Hit], count: usize) -> Option<(u64, u32)> {
+    if hits.len() <= count {
+        return None;
+    }
+    let Some(last) = count.checked_sub(1) else { return Some(BEFORE_ALL) };
+    let mut places: Vec<(u64, u32)> = hits.iter().map(place).collect();
+    Some(*places.select_nth_unstable(last).1)
 }
 
 /// A number whose order is that of [`descending`].
@@ -82,10 +95,6 @@ fn key(score: f64) -> u64 {
         false if bits >> 63 == 0 => !(1 << 63) - bits,
         false => bits,
     }
-}
-
-fn order(a: &Hit, b: &Hit) -> Ordering {
-    descending(a.score, b.score).then(a.document.cmp(&b.document))
 }
 
 /// The lowest and highest of some scores.
@@ -136,7 +145,7 @@ pub(super) fn rescale(ranked: &[(f64, f64)], dropped: Option<f64>, rest: &mut [H
 
 #[cfg(test)]
 mod tests {
-    use super::{Hit, descending, key, rescale, sort, sort_first};
+    use super::{BEFORE_ALL, Hit, descending, key, rescale, sort, sort_first};
 
     fn hit(document: u32, score: f64) -> Hit {
         Hit { document, first: score, second: None, global: None, score }
@@ -164,6 +173,7 @@ mod tests {
         for a in all.clone() {
             for b in all.clone() {
                 assert_eq!(key(a).cmp(&key(b)), descending(a, b), "{a} {b}");
+                assert!(key(a) > BEFORE_ALL.0, "{a}");
             }
         }
     }
@@ -178,6 +188,8 @@ mod tests {
             sort_first(&mut first, count);
             let end = count.min(50);
             assert_eq!(first[..end], sorted[..end], "{count}");
+            let rest = hits.iter().filter(|hit| !sorted[..end].contains(hit));
+            assert!(first[end..].iter().eq(rest), "{count}");
         }
     }
 

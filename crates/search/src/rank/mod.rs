@@ -3,6 +3,7 @@
 //! A profile becomes a plan: what its expressions name, each once, with where its value comes from; a plan with a query and
 //! documents becomes scores phase by phase.
 
+mod best;
 mod builder;
 mod common;
 mod constants;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use stead_expr::{Attribute, Value};
 use stead_store::View;
 
+use super::best::Hits;
 use super::diversity::{DiversityPlan, pick};
 use super::error::RankError;
 use super::explain::Explained;
@@ -121,25 +122,22 @@ impl Ranking<'_> {
         count: usize,
         means: Means<'_>,
     ) -> Result<Ranked, RankError> {
-        let (mut hits, skipped) = self.first_phase(means)?;
+        let (mut hits, skipped) = self.first_phase(count, means)?;
         let mut is_cut = false;
         if let Some(phase) = &self.plan.second {
             is_cut |= self.second_phase(phase, &mut hits, means)?;
         }
-        let total = match &self.plan.global {
+        match &self.plan.global {
             Some(phase) if !is_cut => {
-                sort(&mut hits);
+                sort(&mut hits.kept);
                 self.global_phase(phase, &mut hits)?;
-                hits.len()
             }
             // Without the scores of the second phase those of the global one say little.
-            _ => {
-                sort_first(&mut hits, count);
-                hits.len()
-            }
-        };
-        hits.truncate(count);
-        Ok(Ranked { hits: self.with_features(&hits, lists)?, total, skipped, is_cut })
+            _ => sort_first(&mut hits.kept, count),
+        }
+        let total = hits.total();
+        hits.kept.truncate(count);
+        Ok(Ranked { hits: self.with_features(&hits.kept, lists)?, total, skipped, is_cut })
     }
 
     /// The documents of hits; from now on values that are computed may name their scores.
@@ -160,22 +158,22 @@ impl Ranking<'_> {
     fn second_phase(
         &self,
         phase: &PhasePlan,
-        hits: &mut Vec<Hit>,
+        hits: &mut Hits,
         means: Means<'_>,
     ) -> Result<bool, RankError> {
-        let mut count = self.rerank_count().min(hits.len());
+        let mut count = self.rerank_count().min(hits.kept.len());
         let mut dropped = None;
         // Hits that diversity passes over count as ranks.
         let mut ranks: Vec<f64> = (1..=count).map(|rank| rank as f64).collect();
         match &self.plan.diversity {
             Some(diversity) => {
-                sort(hits);
-                (ranks, dropped) = self.diverse(diversity, count, hits)?;
+                sort(&mut hits.kept);
+                (ranks, dropped) = self.diverse(diversity, count, &mut hits.kept)?;
                 count = ranks.len();
             }
-            None => sort_first(hits, count),
+            None => sort_first(&mut hits.kept, count),
         }
-        let (best, rest) = hits.split_at_mut(count);
+        let (best, rest) = hits.kept.split_at_mut(count);
         let places = self.places(best);
         if self.plan.names(|s| matches!(s, Source::FirstPhaseRank | Source::FirstPhaseMax)) {
             let _ = self.first_ranks.set(FirstRanks {
@@ -195,7 +193,7 @@ impl Ranking<'_> {
         rescale(&ranked, dropped, rest);
         let limit = self.query.second_phase.drop_limit.or(phase.drop_limit);
         if let Some(limit) = limit {
-            hits.retain(|hit| hit.score > limit);
+            hits.retain_above(limit);
         }
         Ok(is_cut)
     }
@@ -243,10 +241,14 @@ impl Ranking<'_> {
         Ok((picked.places.iter().map(|at| (at + 1) as f64).collect(), dropped))
     }
 
+    pub(super) fn global_count(&self, phase: &PhasePlan) -> usize {
+        self.query.global_phase.rerank_count.unwrap_or(phase.count)
+    }
+
     /// Scores the best hits anew, with what is known of all of them together.
-    fn global_phase(&self, phase: &PhasePlan, hits: &mut Vec<Hit>) -> Result<(), RankError> {
-        let count = self.query.global_phase.rerank_count.unwrap_or(phase.count).min(hits.len());
-        let (best, rest) = hits.split_at_mut(count);
+    fn global_phase(&self, phase: &PhasePlan, hits: &mut Hits) -> Result<(), RankError> {
+        let count = self.global_count(phase).min(hits.kept.len());
+        let (best, rest) = hits.kept.split_at_mut(count);
         let places = self.places(best);
         let relevance: Vec<f64> = best.iter().map(|hit| hit.score).collect();
         let mut frame = Frame::new(Rows::List(&places));
@@ -259,9 +261,9 @@ impl Ranking<'_> {
         }
         rescale(&ranked, None, rest);
         // Hits of the same score stay in the order that they had.
-        hits.sort_by(|a, b| super::hits::descending(a.score, b.score));
+        hits.kept.sort_by(|a, b| super::hits::descending(a.score, b.score));
         if let Some(limit) = self.query.global_phase.drop_limit.or(phase.drop_limit) {
-            hits.retain(|hit| hit.score > limit);
+            hits.retain_above(limit);
         }
         Ok(())
     }
