@@ -134,20 +134,23 @@ def open_package(name, path):
     _packages[name] = PackageImporter(path, name=name)
 
 
-def find(package, module, name):
-    """The global of a module of a package; without a package, of one that was loaded or that can be imported."""
-    if module != "stead._components":
-        # Which component it is, that says itself.
-        called(package or module)
+def module_of(package, name):
+    """A module of a package; without a package, one that was loaded or that can be imported."""
     if package:
         opened = _packages.get(package)
         if opened is None:
             raise LookupError(f"no package {package} is open")
-        found = opened.import_module(module)
-    else:
-        found = _modules.get(module)
-        if found is None:
-            found = importlib.import_module(module)
+        return opened.import_module(name)
+    found = _modules.get(name)
+    return importlib.import_module(name) if found is None else found
+
+
+def find(package, module, name):
+    """A global of a module."""
+    if module != "stead._components":
+        # Which component it is, that says itself.
+        called(package or module)
+    found = module_of(package, module)
     for part in name.split("."):
         found = getattr(found, part)
     return found

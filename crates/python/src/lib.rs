@@ -17,6 +17,7 @@
 //! libpython is never linked: an [`Installation`] is found and opened at run time, and a machine without Python runs
 //! everything else. Nothing here knows a protocol or a package format.
 
+mod component;
 mod doctor;
 mod error;
 mod host;
@@ -37,6 +38,7 @@ mod tunables;
 mod value;
 mod worker;
 
+pub use component::{Component, ComponentKind, call_components};
 pub use doctor::{Choice, PythonReport, Report, SelfTest, choose, doctor};
 pub use error::{CallError, Exception, StartError};
 pub use host::{Host, HostCall, HostCode, HostError};

@@ -246,6 +246,47 @@ def hello(x):
     });
 }
 
+/// Records of `logging` stand among what is printed, with their level and logger, however long they are.
+#[test]
+fn records_of_logging_are_lines_with_a_level() {
+    on_every_worker("records_of_logging_are_lines_with_a_level", |python| {
+        let source = "
+import logging
+from stead import logs
+logs.install()
+logs.install()
+def work():
+    logger = logging.getLogger('shop.search')
+    print('before')
+    logger.debug('not this')
+    try:
+        1 / 0
+    except ZeroDivisionError:
+        logger.exception('failed for \u{fc}')
+    print('no end', end='')
+    logger.info('x' * 3500)
+    print('after')
+";
+        for mut interpreter in both(python) {
+            load(&mut *interpreter, source);
+            call(&mut *interpreter, "work", vec![]);
+            while interpreter.output().len() < 6 {
+                std::thread::yield_now();
+            }
+            let lines: Vec<String> =
+                interpreter.output().into_iter().map(|line| line.text).collect();
+            let [before, failed, open, long, rest, after] = lines.as_slice() else { panic!() };
+            assert_eq!([before, open, after], ["before", "no end", "after"]);
+            assert!(
+                failed.starts_with("ERROR shop.search: failed for \u{fc}\nTraceback"),
+                "{failed}"
+            );
+            assert!(failed.ends_with("\nZeroDivisionError: division by zero"), "{failed}");
+            assert_eq!(long.len() + rest.len(), 3500 + 2 * "INFO shop.search: ".len());
+        }
+    });
+}
+
 #[test]
 fn modules_that_fail_are_not_there() {
     on_every_worker("modules_that_fail_are_not_there", |python| {

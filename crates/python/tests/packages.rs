@@ -4,14 +4,17 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{both, on_every_numpy, on_every_worker};
 use stead_python::{
-    Call, CallError, Choice, Deadline, Installation, Interpreter, InterpreterManager,
-    ManagerOptions, Mode, PackageFile, PackageSource, Value,
+    Call, CallError, Choice, Component, ComponentKind, Deadline, Host, HostCall, Installation,
+    Interpreter, InterpreterManager, ManagerOptions, Mode, PackageFile, PackageSource, Value,
+    call_components,
 };
 use stead_tensor::Tensor;
 
@@ -91,6 +94,78 @@ fn packages_with_modules_of_the_same_names_live_in_one_interpreter() {
             let endless = Call::new("net", "endless", vec![]).of_package("one");
             assert_eq!(of.call(endless, soon), Err(CallError::TimedOut), "{mode:?}");
             assert_eq!(ask(of, "ten", "run"), Ok(70.into()), "{mode:?}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    });
+}
+
+const COMPONENT: &str = r#"
+from stead_package import PackageExporter
+with PackageExporter("component.pkg") as e:
+    e.save_source_string("shop", "", is_package=True)
+    e.save_source_string("shop.web", """
+import stead
+class Web(stead.RequestHandler):
+    def __init__(self, models: stead.Models):
+        self.opened = [models.open("encoder.onnx"), stead.models.open("encoder.onnx"), models.open("files/root.onnx")]
+    def handle(self, request):
+        return stead.Response([evaluator.model for evaluator in self.opened])
+""")
+    e.save_binary("shop", "encoder.onnx", b"onnx" * 2000)
+    e.save_binary("files", "root.onnx", b"other")
+"#;
+
+/// `stead` is there in packages, and models that lie in them are sent to stead once, whichever interpreter opens them.
+#[test]
+fn components_in_packages_open_the_models_beside_them() {
+    on_every_worker("components_in_packages_open_the_models_beside_them", |python| {
+        let folder = exported(python, COMPONENT);
+        let sent: Arc<Mutex<BTreeMap<String, Vec<u8>>>> = Arc::default();
+        let known = sent.clone();
+        let host: Arc<dyn Host> = Arc::new(move |call: HostCall| {
+            assert_eq!(call.name, "models.open");
+            let [Value::Str(digest), bytes] = call.arguments.as_slice() else { panic!("{call:?}") };
+            let mut known = known.lock().unwrap();
+            match bytes {
+                Value::Tensor(bytes) => {
+                    assert_eq!(known.insert(digest.clone(), bytes.bytes().to_vec()), None);
+                }
+                _ if !known.contains_key(digest) => return Ok(Value::None),
+                _ => {}
+            }
+            Ok(digest.as_str().into())
+        });
+        for mode in [Mode::Worker, Mode::InProcess] {
+            let options = ManagerOptions { interpreters: 1, ..ManagerOptions::default() };
+            let choice = Choice { mode, reason: None };
+            if mode == Mode::InProcess && python.library.is_err() {
+                continue;
+            }
+            let manager = InterpreterManager::new(python.clone(), choice, options);
+            manager.register("shop", PackageSource::File(folder.join("component.pkg")));
+            let mut session = manager.acquire("shop", Deadline::NEVER).unwrap();
+            let web = [Arc::new(Component {
+                id: "web".into(),
+                generation: 1,
+                kind: ComponentKind::Handler,
+                package: Some("shop".into()),
+                module: "shop.web".into(),
+                class: "Web".into(),
+                settings: Value::Dict(Vec::new()),
+                context: Value::Dict(Vec::new()),
+            })];
+            let request = ["method", "path"].map(|name| (name.to_owned(), "x".into()));
+            let request = Value::Dict(request.into());
+            let host = host.clone();
+            let answer =
+                call_components(&mut session, &web, "handle", request, host, Deadline::NEVER);
+            let Ok(Value::Dict(answer)) = answer else { panic!("{mode:?} {answer:?}") };
+            let (_, Value::Bytes(body)) = &answer[2] else { panic!("{answer:?}") };
+            let sent = sent.lock().unwrap();
+            let digests: Vec<&String> = sent.keys().collect();
+            assert_eq!(sent.values().map(Vec::len).sum::<usize>(), 8005);
+            let body = String::from_utf8(body.clone()).unwrap();
+            assert!(digests.iter().all(|digest| body.contains(*digest)), "{body}");
         }
         std::fs::remove_dir_all(folder).unwrap();
     });

@@ -56,17 +56,14 @@ def _kind(name):
 def _class(spec, base, method):
     name = f"{spec['module']}:{spec['class']}"
     runtime = sys.modules.get("_stead_runtime")
-    if "instance" in spec:
-        found = spec["instance"]
-    elif runtime is not None:
-        try:
-            found = runtime.find(spec["package"], spec["module"], spec["class"])
-        except AttributeError as error:
-            raise ComponentError(f"{spec['id']}: module {spec['module']} has no {spec['class']}: {error}") from None
-    else:
+    if runtime is None:
         found = importlib.import_module(spec["module"])
-        for part in spec["class"].split("."):
-            found = getattr(found, part)
+    else:
+        found = runtime.module_of(spec["package"], spec["module"])
+    for part in spec["class"].split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            raise ComponentError(f"{spec['id']}: there is no {name}")
     if not (inspect.isclass(found) and issubclass(found, base)):
         raise ComponentError(f"{spec['id']}: {name} is no class derived from stead.{base.__name__}, as a {spec['kind']} is")
     if getattr(found, method) is getattr(base, method) and not _has_other(found, base):
