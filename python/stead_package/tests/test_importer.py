@@ -292,6 +292,22 @@ class TestHermetic(PackageTestCase):
         with self.assertRaisesRegex(ModuleNotFoundError, "needs the extern module 'package_a._core'"):
             importer.import_module("package_a._core")
 
+    def test_code_in_c_imports_for_itself(self):
+        """`time.strptime` is in C and imports `_strptime`, which a package that imports `time` does not name."""
+        source = """
+            import time
+            def year(text):
+                return time.strptime(text, "%Y").tm_year
+            def own(name):
+                return __import__(name)
+            """
+        importer = imported(lambda e: e.save_source_string("m", dedent(source)))
+        for _ in range(2):
+            sys.modules.pop("_strptime", None)
+            self.assertEqual(importer.import_module("m").year("2026"), 2026)
+        with self.assertRaisesRegex(ModuleNotFoundError, "has no module '_strptime'"):
+            importer.import_module("m").own("_strptime")
+
     def test_module_allowed(self):
         def fill(exporter):
             exporter.save_source_string("m", "import subprocess, json")

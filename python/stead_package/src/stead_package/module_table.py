@@ -80,6 +80,8 @@ class ModuleTable:
         full = self.resolve(name, globals or {}, level) if level else name
         if not full:
             raise ValueError("empty module name")
+        if _is_from_c(globals, locals, fromlist) and self._contents.kind(full) is None and full not in PSEUDO_MODULES:
+            return importlib.import_module(full)
         module = self.import_name(full)
         if fromlist:
             return self._with_submodules(module, full, fromlist)
@@ -240,6 +242,15 @@ def _imported_as_moved(name: str) -> Optional[types.ModuleType]:
 def _lines(contents: Any, name: str) -> Optional[str]:
     found = contents()
     return None if found is None else found.source(name)
+
+
+def _is_from_c(globals: Any, locals: Any, fromlist: Any) -> bool:
+    """Whether code in C imports something for itself while packaged code calls it, as `time.strptime` and numpy's methods do.
+
+    `PyImport_Import` asks the caller's `__import__`, with an empty list as no `import` statement does, and then takes the module from
+    `sys.modules`. What it wants is its own affair: the package neither names nor sees it.
+    """
+    return isinstance(fromlist, list) and not fromlist and globals is not None and globals is locals
 
 
 def _forget(names: Set[str]) -> None:
