@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, documents, models, paths, process, python, ranking, sequences};
+use crate::{Outcome, documents, interpreters, models, paths, process, python, ranking, sequences};
 
 /// Help text.
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
@@ -11,7 +11,8 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
-       cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint ...]
+       cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
+       cargo xtask bench python [--quick] [scaling|calls|memory|models ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -45,37 +46,39 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     feed        documents made durable a second, by the Rust API and over HTTP, beside fjall and SQLite; what queries see of them
     cross-encoder  examples/cross-encoder with 1 to 64 clients and different numbers of threads, beside ONNX Runtime
     tokens      the same with passages of 32 to 512 tokens, padded and not
-    footprint   start with a million documents, memory of documents and of an empty application, size of the binary";
+    footprint   start with a million documents, memory of documents and of an empty application, size of the binary
+    many        start with ten million documents of 1.5 kB: takes 30 GB of disk, 8 GB of memory and ten minutes
+
+  python    what private interpreters give and cost, and only if it is named; a part replaces its own table only:
+    scaling     throughput of two and four interpreters over one, beside threads inside one and native threads
+    calls       a call in process and of a worker over a bare hand-over between two threads
+    memory      what each further interpreter takes, and what weights of 200 MB take in four of them
+    models      three models in numpy: an interpreter for each thread, one for all, and the engine with the same as ONNX";
+
+/// A task with tables of its own: its name, its parts and what measures some of them, or all.
+type Tables = (&'static str, &'static [&'static str], fn(&[&str], bool) -> Outcome);
+
+const TABLES: [Tables; 4] = [
+    ("sequences", &sequences::PARTS, sequences::run),
+    ("ranking", &ranking::PARTS, ranking::run),
+    ("documents", &documents::PARTS, documents::run),
+    ("python", &interpreters::PARTS, interpreters::run),
+];
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
-    let known = |name: &str| match name {
-        "engine" | "server" | "sequences" | "--quick" => true,
-        "ranking" | "documents" => true,
-        part => {
-            let of = |task: &str, parts: &[&str]| {
-                parts.contains(&part) && args.iter().any(|a| a == task)
-            };
-            of("sequences", &sequences::PARTS)
-                || of("ranking", &ranking::PARTS)
-                || of("documents", &documents::PARTS)
-        }
+    let named = |task: &str| args.iter().any(|a| a == task);
+    let tables = TABLES.iter().find(|(task, ..)| named(task));
+    let parts = tables.map_or(&["engine", "server"] as &[&str], |(_, parts, _)| parts);
+    let known = |name: &str| {
+        name == "--quick" || parts.contains(&name) || tables.is_some_and(|(task, ..)| name == *task)
     };
     if let Some(unknown) = args.iter().find(|name| !known(name)) {
         return Err(format!("unknown argument `{unknown}`; see cargo xtask bench --help"));
     }
-    let quick = args.iter().any(|a| a == "--quick");
-    if args.iter().any(|a| a == "documents") {
-        let parts = args.iter().map(String::as_str).filter(|a| documents::PARTS.contains(a));
-        return documents::run(&parts.collect::<Vec<_>>(), quick);
-    }
-    if args.iter().any(|a| a == "ranking") {
-        let parts = args.iter().map(String::as_str).filter(|a| ranking::PARTS.contains(a));
-        return ranking::run(&parts.collect::<Vec<_>>(), quick);
-    }
-    if args.iter().any(|a| a == "sequences") {
-        let parts = args.iter().map(String::as_str).filter(|a| sequences::PARTS.contains(a));
-        return sequences::run(&parts.collect::<Vec<_>>(), quick);
+    if let Some((_, parts, run)) = tables {
+        let wanted = args.iter().map(String::as_str).filter(|a| parts.contains(a));
+        return run(&wanted.collect::<Vec<_>>(), named("--quick"));
     }
     let (silero, minilm, mlp) = (models::silero()?, models::minilm()?, models::mlp()?);
     process::run(

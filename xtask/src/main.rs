@@ -11,6 +11,7 @@ mod chart;
 mod conformance;
 mod differential;
 mod documents;
+mod interpreters;
 mod mlserver;
 mod models;
 mod paths;

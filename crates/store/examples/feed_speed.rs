@@ -1,9 +1,9 @@
 //! How fast documents become durable through the Rust API, what memory they take and how fast a store opens again.
 //!
-//!     cargo run --release -p stead-store --example feed_speed -- FOLDER [DOCUMENTS] [WAITING]
-//!     cargo run --release -p stead-store --example feed_speed -- FOLDER --reopen
+//!     cargo run --release -p stead-store --example feed_speed -- FOLDER [DOCUMENTS] [WAITING] [TEXT]
+//!     cargo run --release -p stead-store --example feed_speed -- FOLDER --reopen [TEXT]
 //!
-//! Documents have about 1 kB: a number, a price, a name, a tensor of 128 floats and a text. `WAITING` is how many may wait
+//! Documents have about 1 kB: a number, a price, a name, a tensor of 128 floats and a text of `TEXT` bytes. `WAITING` is how many may wait
 //! for their acknowledgement. `--reopen` opens what is in FOLDER once more, in a process that has nothing else in memory. Ends with a line of JSON; FOLDER should be empty, on the disk that is to be measured.
 #![allow(clippy::print_stdout)]
 
@@ -23,16 +23,20 @@ use stead_store::{Action, DocumentType, FieldValue, Operation, Store, StoreOptio
 /// The same that `cargo xtask bench documents feed` deploys to a server.
 const SCHEMA: &str = include_str!("../../../bench/feed/schemas/post.sd");
 
+/// Bytes of the text of a document, unless others are asked for.
+const TEXT: usize = 464;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let folder =
-        PathBuf::from(words.next().ok_or("usage: feed_speed FOLDER [DOCUMENTS] [WAITING]")?);
+        PathBuf::from(words.next().ok_or("usage: feed_speed FOLDER [DOCUMENTS] [WAITING] [TEXT]")?);
     let second = words.next();
     if second.as_deref() == Some("--reopen") {
-        return reopen(&folder);
+        return reopen(&folder, words.next().map_or(Ok(TEXT), |word| word.parse())?);
     }
     let count: u64 = second.map_or(Ok(200_000), |word| word.parse())?;
     let waiting: usize = words.next().map_or(Ok(256), |word| word.parse())?;
+    let text: usize = words.next().map_or(Ok(TEXT), |word| word.parse())?;
     let vectors = parse_type("tensor<float>(x[128])")?;
 
     let store = open(&folder)?;
@@ -42,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for at in 0..count {
         take(&room);
         let (room, latencies, sent) = (room.clone(), latencies.clone(), Instant::now());
-        store.feed("post", put(at, &vectors)?, move |outcome| {
+        store.feed("post", put(at, &vectors, text)?, move |outcome| {
             let took = if outcome.is_ok() { sent.elapsed().as_micros() as u64 } else { u64::MAX };
             latencies[at as usize].store(took, Ordering::Relaxed);
             *room.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -55,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     latencies.sort_unstable();
     let view = store.reader("post")?.view();
     let memory = view.memory() as f64 / count as f64;
-    let payload = payload(&put(count / 2, &vectors)?);
+    let payload = payload(&put(count / 2, &vectors, text)?);
     let snapshots = store.snapshot_stats();
     let begin = Instant::now();
     drop(store);
@@ -77,14 +81,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Opens a folder of documents, and what memory that takes.
-fn reopen(folder: &std::path::Path) -> Result<(), Box<dyn Error>> {
+fn reopen(folder: &std::path::Path, text: usize) -> Result<(), Box<dyn Error>> {
     let before = resident()?;
     let begin = Instant::now();
     let store = open(folder)?;
     let start = begin.elapsed().as_secs_f64();
     let view = store.reader("post")?.view();
     let found = view.len().max(1);
-    let payload = payload(&put(found as u64 / 2, &parse_type("tensor<float>(x[128])")?)?);
+    let vectors = parse_type("tensor<float>(x[128])")?;
+    let payload = payload(&put(found as u64 / 2, &vectors, text)?);
     println!(
         "{{\"found\": {}, \"replayed\": {}, \"start_s\": {start:.2}, \"payload_bytes\": {payload}, \"memory_bytes\": {}, \"resident_bytes\": {}}}",
         view.len(),
@@ -120,7 +125,7 @@ fn take(room: &(Mutex<usize>, Condvar)) {
     *left -= 1;
 }
 
-fn put(at: u64, vectors: &TensorType) -> Result<Operation, Box<dyn Error>> {
+fn put(at: u64, vectors: &TensorType, text: usize) -> Result<Operation, Box<dyn Error>> {
     let cells: Vec<f32> = (0..128).map(|i| (at + i) as f32 / 7.0).collect();
     let tensor = Value::new(vectors.clone(), Labels::default(), Cells::Float(cells.into()))?;
     let fields = vec![
@@ -128,7 +133,7 @@ fn put(at: u64, vectors: &TensorType) -> Result<Operation, Box<dyn Error>> {
         (1, FieldValue::Number(at as f64 / 3.0)),
         (2, FieldValue::Text(format!("name of {at}"))),
         (3, FieldValue::Tensor(tensor)),
-        (4, FieldValue::Text("a text of words ".repeat(29))),
+        (4, FieldValue::Text("a text of words ".repeat(text / 16))),
     ];
     let document = format!("id:n:post::{at}");
     let action = Action::Put { fields, create: false };

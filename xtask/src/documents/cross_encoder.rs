@@ -14,6 +14,10 @@ const QUICK: [usize; 2] = [1, 64];
 /// What one thread for a run has over all cores at the most clients in the post, which ranked with ONNX Runtime: whether its rows here
 /// have it too tells that the load is like the post's. stead's threads need not lose as much.
 const ONE_OVER_ALL: f64 = 1.5;
+/// Seconds of a turn for each client, where that is longer: a question waits for those of all other clients, and a turn
+/// must be several such waits long.
+const SECONDS_PER_CLIENT: f64 = 0.25;
+
 /// Runs of one load differ by as much.
 const NOISE: f64 = 0.05;
 
@@ -43,10 +47,11 @@ pub fn threads(context: &Context) -> Result<Table, String> {
         ("... 1", &[&elastic], &outside(1)),
     ];
     let (counts, rounds, seconds) =
-        if context.quick { (&QUICK[..], 1, 2.0) } else { (&CLIENTS[..], 3, 4.0) };
+        if context.quick { (&QUICK[..], 1, 2.0_f64) } else { (&CLIENTS[..], 3, 4.0) };
     let mut rows = Vec::new();
     for count in counts {
         println!("{count} clients");
+        let seconds = seconds.max(*count as f64 * SECONDS_PER_CLIENT);
         let time = Time { seconds, warm_up: 4 };
         let loads = clients::rounds(context, &sides, *count, time, rounds);
         let [of_all, of_one, of_elastic, of_peer, ..] = &loads[..] else {
@@ -77,7 +82,7 @@ pub fn threads(context: &Context) -> Result<Table, String> {
         note: format!(
             "`examples/cross-encoder` with a network of {}: 200 passages of 8 to 90 tokens, the ten nearest read with the question, padded to the \
              longest of them. ONNX Runtime gets the same ten from the store and runs in the clients' process, two questions at a time. \
-             {cores} cores for all of them; {rounds} turns of {seconds} s, medians; ratios are the medians of the turns' ratios.",
+             {cores} cores for all of them; {rounds} turns of {seconds} s, longer with many clients, medians; ratios are the medians of the turns' ratios.",
             size(context)
         ),
         header: vec![

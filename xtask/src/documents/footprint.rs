@@ -17,6 +17,10 @@ use crate::{paths, process};
 const DOCUMENTS: usize = 1_000_000;
 const SCHEMAS: usize = 39;
 
+/// Of the text of a document of 1 kB, and how many documents wait for their acknowledgement.
+const TEXT: usize = 464;
+const WAITING: usize = 256;
+
 /// Goals.
 const START_SECONDS: f64 = 2.0;
 const BYTES_BEYOND: f64 = 64.0;
@@ -66,21 +70,8 @@ fn row(what: &str, measured: String, wanted: String) -> Vec<String> {
 
 /// Rows of a store with so many documents.
 fn of_documents(context: &Context, documents: usize) -> Result<Vec<Vec<String>>, String> {
-    let folder = context.folder.join("many");
-    let _ = fs::remove_dir_all(&folder); // absent the first time
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut feed = example("stead-store", "feed_speed");
-    feed.arg(&folder).arg(documents.to_string());
-    process::capture(&mut feed, "feed_speed")?;
-    let opens = (0..3).map(|_| opened(&folder)).collect::<Result<Vec<Value>, String>>();
-    let _ = fs::remove_dir_all(&folder); // only disk space
-    let opens = opens?;
-    if opens.iter().any(|open| open["found"].as_u64() != Some(documents as u64)) {
-        return Err("not all documents were found".to_owned());
-    }
-    let of = |key: &str| {
-        middle(opens.iter().filter_map(|open| open[key].as_f64()).collect()).unwrap_or(f64::NAN)
-    };
+    let stored = stored(context, documents, TEXT)?;
+    let of = |key: &str| stored.middle(key);
     let (start, payload) = (of("start_s"), of("payload_bytes"));
     let memory = of("memory_bytes");
     let bytes = |bytes: f64| format!("{bytes:.0} bytes");
@@ -99,6 +90,82 @@ fn of_documents(context: &Context, documents: usize) -> Result<Vec<Vec<String>>,
     ])
 }
 
+/// Texts of documents of 1.5 kB.
+const LONG_TEXT: usize = 944;
+
+/// The goal with many documents: "in seconds".
+const MANY_SECONDS: f64 = 5.0;
+
+/// The table of many documents.
+pub fn many(context: &Context) -> Result<Table, String> {
+    let documents = if context.quick { DOCUMENTS } else { 10 * DOCUMENTS };
+    let stored = stored(context, documents, LONG_TEXT)?;
+    let (payload, start) = (stored.middle("payload_bytes"), stored.middle("start_s"));
+    let seconds = |what: &str, seconds: Option<f64>, wanted: String| {
+        row(what, seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.1} s")), wanted)
+    };
+    let wanted = format!("{MANY_SECONDS} s {}", goal(start <= MANY_SECONDS));
+    let fed =
+        stored.fed["per_second"].as_f64().map_or("-".to_owned(), |rate| format!("{rate:.0}/s"));
+    Ok(Table {
+        title: format!("start with {documents} documents of {payload:.0} bytes"),
+        note: "As in `footprint`, with longer texts, which are on disk. Without the system's memory of the files (`/proc/sys/vm/drop_caches`, as root) \
+               the disk is part of what is measured."
+            .to_owned(),
+        header: vec!["what", "measured", "goal"],
+        rows: vec![
+            row("fed by the Rust API, with snapshots", fed, "-".to_owned()),
+            seconds("start", Some(start), wanted),
+            seconds("start, files read from the disk", stored.cold, "-".to_owned()),
+            row(
+                "resident memory of a document",
+                format!("{:.0} bytes", stored.middle("resident_bytes")),
+                "-".to_owned(),
+            ),
+        ],
+    })
+}
+
+/// What feeding and opening documents took.
+struct Stored {
+    fed: Value,
+    opens: Vec<Value>,
+    /// Seconds to open them from the disk; none where the system keeps files in its memory whatever we say.
+    cold: Option<f64>,
+}
+
+impl Stored {
+    /// Of the openings from the system's memory.
+    fn middle(&self, key: &str) -> f64 {
+        let found = self.opens.iter().filter_map(|open| open[key].as_f64());
+        middle(found.collect()).unwrap_or(f64::NAN)
+    }
+}
+
+/// Feeds so many documents with texts of so many bytes to a folder and opens it.
+fn stored(context: &Context, documents: usize, text: usize) -> Result<Stored, String> {
+    let folder = context.folder.join("many");
+    let _ = fs::remove_dir_all(&folder); // absent the first time
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut feed = example("stead-store", "feed_speed");
+    feed.arg(&folder).args([documents, WAITING, text].map(|number| number.to_string()));
+    let fed = process::capture(&mut feed, "feed_speed").and_then(|told| numbers(&told));
+    let opens = (0..3).map(|_| opened(&folder, text)).collect::<Result<Vec<Value>, String>>();
+    let cold = forgotten().then(|| opened(&folder, text)).transpose();
+    let _ = fs::remove_dir_all(&folder); // only disk space
+    let (fed, opens, cold) = (fed?, opens?, cold?);
+    if opens.iter().chain(&cold).any(|open| open["found"].as_u64() != Some(documents as u64)) {
+        return Err("not all documents were found".to_owned());
+    }
+    let cold = cold.and_then(|open| open["start_s"].as_f64());
+    Ok(Stored { fed, opens, cold })
+}
+
+/// Has the system forget the files that it keeps in memory; false where it may not.
+fn forgotten() -> bool {
+    fs::write("/proc/sys/vm/drop_caches", "3").is_ok()
+}
+
 /// Resident memory of a server of an application without documents.
 fn empty_application_mb(context: &Context) -> Result<f64, String> {
     let app = context.folder.join("schemas");
@@ -113,10 +180,14 @@ fn empty_application_mb(context: &Context) -> Result<f64, String> {
 }
 
 /// Opens a folder of documents in a new process.
-fn opened(folder: &Path) -> Result<Value, String> {
+fn opened(folder: &Path, text: usize) -> Result<Value, String> {
     let mut command = example("stead-store", "feed_speed");
-    let told = process::capture(command.arg(folder).arg("--reopen"), "feed_speed --reopen")?;
-    serde_json::from_str(&told).map_err(|_| "feed_speed --reopen gave no numbers".to_owned())
+    command.arg(folder).arg("--reopen").arg(text.to_string());
+    numbers(&process::capture(&mut command, "feed_speed --reopen")?)
+}
+
+fn numbers(told: &str) -> Result<Value, String> {
+    serde_json::from_str(told).map_err(|_| "feed_speed gave no numbers".to_owned())
 }
 
 /// The resident memory of a process (`proc_pid_status(5)`).

@@ -22,8 +22,17 @@ use crate::results::{self, Section};
 use crate::{Outcome, bench, paths, process};
 
 /// What can be measured on its own, in the order of the tables.
-pub const PARTS: [&str; 8] =
-    ["experiment", "sweep", "link", "slopes", "feed", "cross-encoder", "tokens", "footprint"];
+pub const PARTS: [&str; 9] = [
+    "experiment",
+    "sweep",
+    "link",
+    "slopes",
+    "feed",
+    "cross-encoder",
+    "tokens",
+    "footprint",
+    "many",
+];
 
 const SECTION: Section = Section {
     title: "Documents",
@@ -62,7 +71,8 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
         "feed" => feed::table(&context),
         "cross-encoder" => cross_encoder::threads(&context),
         "tokens" => cross_encoder::tokens(&context),
-        _ => footprint::table(&context),
+        "footprint" => footprint::table(&context),
+        _ => footprint::many(&context),
     })
 }
 
