@@ -60,6 +60,7 @@ def load(name, source):
             sys.modules[name] = known
         raise
     _modules[name] = module
+    settle() if known is None else thaw()
 
 
 _name, _outputs = "", None
@@ -131,7 +132,10 @@ def open_package(name, path):
     """Opens a package under a name, in place of one that was opened under it before."""
     called(name)
     from stead_package import PackageImporter
-    _packages[name] = PackageImporter(path, name=name)
+    opened = PackageImporter(path, name=name)
+    is_new = name not in _packages
+    _packages[name] = opened
+    settle() if is_new else thaw()
 
 
 def module_of(package, name):
@@ -140,15 +144,22 @@ def module_of(package, name):
         opened = _packages.get(package)
         if opened is None:
             raise LookupError(f"no package {package} is open")
-        return opened.import_module(name)
-    found = _modules.get(name)
-    return importlib.import_module(name) if found is None else found
+        is_new = name not in opened.modules
+        found = opened.import_module(name)
+    else:
+        found = _modules.get(name)
+        is_new = found is None and name not in sys.modules
+        if found is None:
+            found = importlib.import_module(name)
+    if is_new:
+        settle()
+    return found
 
 
 def find(package, module, name):
     """A global of a module."""
-    if module != "stead._components":
-        # Which component it is, that says itself.
+    if module not in ("stead._components", "_stead_runtime"):
+        # Which component it is, that says itself; so do operations with objects.
         called(package or module)
     found = module_of(package, module)
     for part in name.split("."):
@@ -184,14 +195,14 @@ def host(name, *arguments):
 
 def forget():
     """Drops everything that was loaded."""
+    release([*_objects, *_movables])
     _packages.clear()
     for name in list(_modules):
         module = _modules.pop(name)
         linecache.cache.pop(module.__file__, None)
         if sys.modules.get(name) is module:
             del sys.modules[name]
-    import gc
-    gc.collect()
+    thaw()
 
 
 def tensor(buffer, dtype, shape):

@@ -96,6 +96,12 @@ pub enum CallError {
     /// The code returned what cannot leave the interpreter.
     #[error("{0}")]
     Returned(String),
+    /// An object was used in another session than its own.
+    #[error("the object belongs to another session, which may have another interpreter")]
+    Foreign,
+    /// An object was of a worker process that was replaced.
+    #[error("the object is gone: the process that had it was replaced")]
+    Gone,
     /// A message to or from a worker process is larger than the limit.
     #[error("a message of {bytes} bytes is above the limit of {limit}")]
     TooLarge {

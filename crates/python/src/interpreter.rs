@@ -83,6 +83,9 @@ impl PackageFile {
     }
 }
 
+/// What callers hold of an interpreter has a number, in all interpreters another one.
+pub(crate) type Number = i64;
+
 /// What is called: a global of a module.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
@@ -103,6 +106,13 @@ impl Call {
     pub fn new(module: &str, name: &str, arguments: Vec<Value>) -> Call {
         let (module, name) = (module.into(), name.into());
         Call { package: None, module, name, arguments, keywords: Vec::new() }
+    }
+
+    /// What [`Interpreter::idle`] has an interpreter do.
+    pub(crate) fn idle(dropped: &[Number], packages: &[String]) -> Call {
+        let dropped = dropped.iter().map(|&number| number.into()).collect();
+        let packages = packages.iter().map(|name| name.as_str().into()).collect();
+        Call::new("_stead_runtime", "idle", vec![Value::List(dropped), Value::List(packages)])
     }
 
     /// The same of a module of a package.
@@ -175,7 +185,12 @@ pub trait Interpreter: Send {
     /// The last lines that its code printed, so far as they have arrived. All of them are events of `tracing` too.
     fn output(&self) -> Vec<OutputLine>;
 
-    /// Whether a call would start at once.
+    /// Says that nobody waits for it: it lets go of the objects with the numbers `dropped` and closes `packages`, and
+    /// collects garbage if there is much. Nobody waits for that either but the next call. False if it could not be
+    /// told, and has to be told again.
+    fn idle(&mut self, dropped: &[i64], packages: &[String]) -> bool;
+
+    /// Whether no call that missed its deadline runs in it.
     fn is_free(&self) -> bool;
 
     /// Waits until it [is free](Interpreter::is_free) or has died.

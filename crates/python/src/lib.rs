@@ -46,7 +46,8 @@ pub use inside::{InProcess, namespaces_open, self_test_here};
 pub use installation::{Installation, NotInProcess, ProbeError, Version};
 pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource, PackageFile};
 pub use manager::{
-    AcquireError, Counts, InterpreterManager, Isolation, ManagerOptions, PackageSource, Session,
+    AcquireError, Argument, Counts, InterpreterManager, InterpreterSession, Isolation,
+    ManagerOptions, MovableObject, Object, ObjectError, Package, PackageSource, Session,
 };
 pub use options::StartOptions;
 pub use output::OutputLine;

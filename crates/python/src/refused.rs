@@ -47,6 +47,10 @@ impl Interpreter for InProcess {
         match *self {}
     }
 
+    fn idle(&mut self, _: &[i64], _: &[String]) -> bool {
+        match *self {}
+    }
+
     fn is_free(&self) -> bool {
         match *self {}
     }

@@ -2,6 +2,8 @@
 
 use stead_tensor::{DType, Tensor};
 
+use crate::CallError;
+
 /// How deep lists and dicts may be nested. A list that holds itself ends here too.
 pub const MAX_DEPTH: usize = 64;
 
@@ -29,6 +31,27 @@ pub enum Value {
     Dict(Vec<(String, Value)>),
     /// An array.
     Tensor(Tensor),
+}
+
+impl Value {
+    /// The tensor that it is.
+    ///
+    /// # Errors
+    /// [`CallError::Returned`] of every other value.
+    pub fn into_tensor(self) -> Result<Tensor, CallError> {
+        let is = match self {
+            Value::Tensor(tensor) => return Ok(tensor),
+            Value::None => "None",
+            Value::Bool(_) => "a bool",
+            Value::Int(_) => "an int",
+            Value::Float(_) => "a float",
+            Value::Str(_) => "a str",
+            Value::Bytes(_) => "bytes",
+            Value::List(_) => "a list",
+            Value::Dict(_) => "a dict",
+        };
+        Err(CallError::Returned(format!("the result is {is}, not an array")))
+    }
 }
 
 macro_rules! from {

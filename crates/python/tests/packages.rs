@@ -5,34 +5,16 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{both, on_every_numpy, on_every_worker};
+use common::{both, exported, on_every_numpy, on_every_worker};
 use stead_python::{
-    Call, CallError, Choice, Component, ComponentKind, Deadline, Host, HostCall, Installation,
-    Interpreter, InterpreterManager, ManagerOptions, Mode, PackageFile, PackageSource, Value,
-    call_components,
+    Call, CallError, Choice, Component, ComponentKind, Deadline, Host, HostCall, Interpreter,
+    InterpreterManager, ManagerOptions, Mode, PackageFile, PackageSource, Value, call_components,
 };
 use stead_tensor::Tensor;
-
-/// Runs Python code that has the whole library, as somebody does who makes a package; gives the folder.
-fn exported(python: &Installation, code: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("stead-packages-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/stead_package/src");
-    let output = Command::new(&python.executable)
-        .args(["-c", code])
-        .env("PYTHONPATH", library)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .current_dir(&folder)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    folder
-}
 
 fn package(folder: &Path, name: &str) -> PackageFile {
     PackageFile { name: name.to_owned(), path: folder.join(format!("{name}.pkg")) }

@@ -115,7 +115,7 @@ class TestDebugPickler(PackageTestCase):
         from stead_package import sys_importer
         from stead_package.export.culprits import find_culprits
         from stead_package.export.package_pickler import ReducedObjects
-        from stead_package.export.tensor_writer import TensorWriter
+        from stead_package.tensor_writer import TensorWriter
 
         def make(file, kind):
             return kind(file, 4, None, sys_importer, TensorWriter(lambda name, data: ""), ReducedObjects())

@@ -144,6 +144,13 @@ impl Interpreter for InProcess {
         self.resident.python().map(|python| python.output.lines()).unwrap_or_default()
     }
 
+    fn idle(&mut self, dropped: &[i64], packages: &[String]) -> bool {
+        let call = Call::idle(dropped, packages);
+        // What it drops may fail only where nobody is told, in `__del__`.
+        self.resident.run_later(move |at| drop(run(at, &call)));
+        true
+    }
+
     fn is_free(&self) -> bool {
         self.resident.is_free()
     }

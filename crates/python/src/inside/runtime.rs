@@ -13,7 +13,11 @@ use crate::StartError;
 use crate::library::LIBRARY;
 
 /// The source, the same for workers.
-const SOURCE: &str = include_str!("../bootstrap.py");
+const SOURCE: &str = concat!(
+    include_str!("../bootstrap.py"),
+    include_str!("../garbage.py"),
+    include_str!("../objects.py")
+);
 
 /// The modules that it finds, where they lie in this program.
 fn library() -> Result<Tensor, StartError> {

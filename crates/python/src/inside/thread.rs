@@ -207,13 +207,14 @@ impl Resident {
         state
     }
 
+    /// Whether no job that was given up runs.
     pub(super) fn is_free(&self) -> bool {
         let state = self.lock();
-        state.sent == state.done && state.died.is_none()
+        state.done >= state.given_up && state.died.is_none()
     }
 
     pub(super) fn wait_free(&self) {
-        drop(self.wait(self.lock(), Deadline::NEVER, |state| state.sent == state.done));
+        drop(self.wait(self.lock(), Deadline::NEVER, |state| state.done >= state.given_up));
     }
 
     pub(super) fn died(&self) -> Option<String> {

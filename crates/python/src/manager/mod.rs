@@ -1,21 +1,28 @@
 //! Interpreters for many callers: each caller gets one to itself, for several threads in one interpreter are slower
 //! than one.
 
+mod movable;
+mod object;
 mod options;
+mod package;
 mod queue;
 mod session;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use movable::{MovableObject, ObjectError};
+pub use object::{Argument, InterpreterSession, Object};
 pub use options::{Isolation, ManagerOptions};
+pub use package::Package;
 pub use session::Session;
 
 use queue::Queue;
 use session::Held;
 
+use crate::interpreter::Number;
 use crate::{
     CallError, Choice, Deadline, InProcess, Installation, Interpreter, Mode, ModuleSource,
     StartError, Worker,
@@ -41,9 +48,11 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    packages: HashMap<String, Arc<Package>>,
+    packages: HashMap<String, Arc<Registered>>,
     /// Counts versions of packages.
     versions: u64,
+    /// Movable objects that somebody has.
+    movables: HashSet<Number>,
     free: Vec<Held>,
     /// Free, handed out, or being started; those set aside are not among them.
     interpreters: usize,
@@ -52,7 +61,7 @@ struct State {
 }
 
 /// What interpreters load for a package.
-struct Package {
+struct Registered {
     version: u64,
     source: PackageSource,
 }
@@ -124,10 +133,7 @@ impl InterpreterManager {
     /// Registers a package, in place of one of this name before: sessions that run keep the old one, and
     /// each interpreter loads the new one when it is next used for it.
     pub fn register(&self, name: &str, source: PackageSource) {
-        let mut state = self.inner.lock();
-        state.versions += 1;
-        let version = state.versions;
-        state.packages.insert(name.to_owned(), Arc::new(Package { version, source }));
+        self.inner.lock().register(name, source);
     }
 
     /// An interpreter that has loaded `package`, for the caller alone.
@@ -135,47 +141,9 @@ impl InterpreterManager {
     /// # Errors
     /// [`AcquireError`].
     pub fn acquire(&self, package: &str, deadline: Deadline) -> Result<Session, AcquireError> {
-        let (loaded, grant) = self.wait(package, deadline)?;
-        let held = match grant {
-            Grant::Free(held) => held,
-            Grant::Start => self.inner.start()?,
-        };
-        let mut session = Session::new(self.inner.clone(), held);
-        session.load(package, &loaded, deadline).map_err(|error| match error {
-            CallError::Busy | CallError::TimedOut => AcquireError::TimedOut,
-            error => AcquireError::Load { package: package.to_owned(), error },
-        })?;
-        Ok(session)
-    }
-
-    fn wait(
-        &self,
-        package: &str,
-        deadline: Deadline,
-    ) -> Result<(Arc<Package>, Grant), AcquireError> {
-        let inner = &self.inner;
-        let mut state = inner.lock();
-        let found = state.packages.get(package).cloned();
+        let found = self.inner.lock().packages.get(package).cloned();
         let found = found.ok_or_else(|| AcquireError::NoPackage(package.to_owned()))?;
-        let ticket = state.queue.join(package);
-        state.hand_out(inner.options.interpreters);
-        inner.changed.notify_all();
-        loop {
-            if let Some(grant) = state.queue.take(ticket) {
-                return Ok((found, grant));
-            }
-            state = match deadline.left() {
-                None => inner.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => {
-                    state.queue.leave(package, ticket);
-                    return Err(AcquireError::TimedOut);
-                }
-                Some(left) => {
-                    let waited = inner.changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
-        }
+        self.inner.acquire(package, &found, deadline)
     }
 
     /// What there is now.
@@ -190,6 +158,20 @@ impl InterpreterManager {
 }
 
 impl State {
+    fn register(&mut self, name: &str, source: PackageSource) -> Arc<Registered> {
+        self.versions += 1;
+        let registered = Arc::new(Registered { version: self.versions, source });
+        self.packages.insert(name.to_owned(), registered.clone());
+        registered
+    }
+
+    /// Has the free interpreters that something is said of let go of what nobody has any more.
+    fn idle(&mut self, concerns: impl Fn(&Held) -> bool) {
+        let mut free = std::mem::take(&mut self.free);
+        free.iter_mut().filter(|held| concerns(held)).for_each(|held| held.idle(self));
+        self.free = free;
+    }
+
     /// Gives free interpreters, and leave to start others while there are fewer than `most`, to those who wait.
     fn hand_out(&mut self, most: usize) {
         while !self.free.is_empty() || self.interpreters < most {
@@ -214,6 +196,47 @@ impl State {
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn acquire(
+        self: &Arc<Inner>,
+        package: &str,
+        registered: &Registered,
+        deadline: Deadline,
+    ) -> Result<Session, AcquireError> {
+        let held = match self.wait(package, deadline)? {
+            Grant::Free(held) => held,
+            Grant::Start => self.start()?,
+        };
+        let mut session = Session::new(self.clone(), held);
+        session.load(package, registered, deadline).map_err(|error| match error {
+            CallError::Busy | CallError::TimedOut => AcquireError::TimedOut,
+            error => AcquireError::Load { package: package.to_owned(), error },
+        })?;
+        Ok(session)
+    }
+
+    fn wait(&self, package: &str, deadline: Deadline) -> Result<Grant, AcquireError> {
+        let mut state = self.lock();
+        let ticket = state.queue.join(package);
+        state.hand_out(self.options.interpreters);
+        self.changed.notify_all();
+        loop {
+            if let Some(grant) = state.queue.take(ticket) {
+                return Ok(grant);
+            }
+            state = match deadline.left() {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => {
+                    state.queue.leave(package, ticket);
+                    return Err(AcquireError::TimedOut);
+                }
+                Some(left) => {
+                    let waited = self.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
     }
 
     /// Starts an interpreter that was counted already.
@@ -255,13 +278,16 @@ impl Inner {
     }
 
     /// Takes an interpreter back from a session.
-    fn give_back(self: &Arc<Inner>, held: Held) {
+    fn give_back(self: &Arc<Inner>, mut held: Held) {
         let mut state = self.lock();
         if held.interpreter.died().is_some() {
             state.counts.died += 1;
             state.counts.lose((held.interpreter.mode(), held.filled));
             state.interpreters -= 1;
         } else if held.interpreter.is_free() {
+            if state.queue.is_empty() {
+                held.idle(&state);
+            }
             state.free.push(held);
         } else {
             state.interpreters -= 1;
@@ -273,7 +299,7 @@ impl Inner {
     }
 
     /// Waits for a busy interpreter on a thread of its own, which ends when it is back. That is rare: a thread each.
-    fn set_aside(self: &Arc<Inner>, held: Held, state: &mut State) {
+    fn set_aside(self: &Arc<Inner>, mut held: Held, state: &mut State) {
         let inner = self.clone();
         let kind = (held.interpreter.mode(), held.filled);
         let wait = move || {
@@ -284,6 +310,7 @@ impl Inner {
             if held.interpreter.died().is_none() && state.interpreters < inner.options.interpreters
             {
                 state.interpreters += 1;
+                held.idle(&state);
                 state.free.push(held);
                 state.hand_out(inner.options.interpreters);
             } else {

@@ -41,6 +41,11 @@ impl<G> Queue<G> {
         self.turns.retain(|(_, waiting)| !waiting.is_empty());
     }
 
+    /// Whether nobody waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
     /// The one whose turn it is, who waits no longer, and its package, which goes behind all others.
     pub(super) fn next(&mut self) -> Option<(Ticket, String)> {
         let (package, mut waiting) = self.turns.pop_front()?;

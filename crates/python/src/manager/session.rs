@@ -1,10 +1,14 @@
 //! One caller's hold of an interpreter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Inner, Package, PackageSource};
+use super::{Inner, PackageSource, Registered, State};
+use crate::interpreter::Number;
 use crate::{Call, CallError, Deadline, Host, Interpreter, Mode, PackageFile, Value};
+
+/// The class of the exception about an object that is not there.
+const GONE: &str = "_stead_runtime.Gone";
 
 /// An interpreter and what it has loaded.
 pub(super) struct Held {
@@ -13,11 +17,37 @@ pub(super) struct Held {
     pub(super) filled: bool,
     /// The versions of packages.
     loaded: HashMap<String, u64>,
+    /// Movable objects that were loaded; a process that was replaced has them no more.
+    pub(super) movables: HashSet<Number>,
+    /// Objects that nobody holds and that the interpreter does not know of yet.
+    pub(super) dropped: Vec<Number>,
 }
 
 impl Held {
     pub(super) fn new(interpreter: Box<dyn Interpreter>, filled: bool) -> Held {
-        Held { interpreter, filled, loaded: HashMap::new() }
+        let (loaded, movables, dropped) = (HashMap::new(), HashSet::new(), Vec::new());
+        Held { interpreter, filled, loaded, movables, dropped }
+    }
+
+    /// Has an interpreter that nobody waits for let go of what nobody has any more.
+    pub(super) fn idle(&mut self, state: &State) {
+        let dropped = &mut self.dropped;
+        self.movables.retain(|number| {
+            let is_there = state.movables.contains(number);
+            if !is_there {
+                dropped.push(*number);
+            }
+            is_there
+        });
+        let is_old = |(name, version): &(&String, &u64)| {
+            state.packages.get(*name).is_none_or(|package| package.version != **version)
+        };
+        let old = self.loaded.iter().filter(is_old).map(|(name, _)| name.clone());
+        let old: Vec<String> = old.collect();
+        if self.interpreter.idle(&self.dropped, &old) {
+            self.dropped.clear();
+            self.loaded.retain(|name, _| !old.contains(name));
+        }
     }
 
     pub(super) fn has(&self, package: &str, version: u64) -> bool {
@@ -41,7 +71,7 @@ impl Session {
     pub(super) fn load(
         &mut self,
         name: &str,
-        package: &Package,
+        package: &Registered,
         deadline: Deadline,
     ) -> Result<(), CallError> {
         let held = self.held()?;
@@ -81,6 +111,46 @@ impl Session {
         deadline: Deadline,
     ) -> Result<Value, CallError> {
         self.held()?.interpreter.call_hosted(call, host, deadline)
+    }
+
+    /// Does something with objects (`objects.py`). `package` is the one whose session it is.
+    ///
+    /// # Errors
+    /// All of [`CallError`].
+    pub(super) fn operate(
+        &mut self,
+        package: &str,
+        operation: &str,
+        arguments: impl IntoIterator<Item = Value>,
+        deadline: Deadline,
+    ) -> Result<Value, CallError> {
+        let held = self.held()?;
+        let dropped = std::mem::take(&mut held.dropped);
+        let numbers = dropped.iter().map(|&number| number.into()).collect();
+        let mut all = vec![package.into(), Value::List(numbers), operation.into()];
+        all.extend(arguments);
+        let answer = held.interpreter.call(Call::new("_stead_runtime", "operate", all), deadline);
+        match answer {
+            Err(CallError::Raised(error)) if error.kind == GONE => Err(CallError::Gone),
+            Ok(_) | Err(CallError::Raised(_) | CallError::Returned(_)) => answer,
+            _ => {
+                // It may not have come so far. Who drops twice drops once.
+                held.dropped.extend(dropped);
+                answer
+            }
+        }
+    }
+
+    /// The movable objects that the interpreter has loaded.
+    pub(super) fn movables(&mut self) -> Result<&mut HashSet<Number>, CallError> {
+        self.held().map(|held| &mut held.movables)
+    }
+
+    /// Notes that nobody holds an object any more.
+    pub(super) fn drop_object(&mut self, number: Number) {
+        if let Some(held) = &mut self.held {
+            held.dropped.push(number);
+        }
     }
 
     /// Where the interpreter runs.

@@ -19,6 +19,12 @@ pub use super::frame::WorkerLimits;
 /// How long a process may take to say that it is there.
 const START: Duration = Duration::from_secs(60);
 
+/// How long a process that reads may take to read a short message.
+const TELL: Duration = Duration::from_secs(1);
+
+/// So many answers may wait in a socket before their reader comes: a process that cannot write one does not read.
+const UNREAD: usize = 64;
+
 /// An interpreter in a process of its own. Where the process ends, or is ended because a call missed its deadline, a new
 /// one is started and loads again what the old one had loaded; the next call waits for that.
 pub struct Worker {
@@ -28,7 +34,7 @@ pub struct Worker {
     process: Option<Process>,
     /// In the order in which it was loaded.
     loaded: Vec<Loaded>,
-    /// Answers of a new process that nobody has read: that it is there, then one for each module.
+    /// Answers that nobody has read: that a new process is there, one for each module, and those to [`Self::idle`].
     expected: usize,
     /// Runs what hosts do for its code.
     helper: Helper,
@@ -356,6 +362,30 @@ impl Interpreter for Worker {
 
     fn output(&self) -> Vec<OutputLine> {
         self.process.as_ref().map(Process::output).unwrap_or_default()
+    }
+
+    fn idle(&mut self, dropped: &[i64], packages: &[String]) -> bool {
+        let closed =
+            |loaded: &Loaded| matches!(loaded, Loaded::Package(p) if packages.contains(&p.name));
+        if self.process.is_none() {
+            self.loaded.retain(|loaded| !closed(loaded));
+            return true; // A new one has nothing else.
+        }
+        if self.expected >= UNREAD {
+            return false;
+        }
+        let (mut body, mut none) = (Vec::new(), Builder::default());
+        let call = Call::idle(dropped, packages);
+        if write_call(&mut body, &mut none, &call).is_err() {
+            return false;
+        }
+        match self.send(Kind::Call, &body, &none, Deadline::after(TELL)) {
+            Ok(()) => self.expected += 1,
+            // The next call starts another.
+            Err(_) => self.process = None,
+        }
+        self.loaded.retain(|loaded| !closed(loaded));
+        true
     }
 
     /// A process that is being replaced counts as free: the call waits for it.

@@ -11,5 +11,7 @@ mod helper;
 mod interpreter;
 mod process;
 mod segment;
+mod shared;
 
 pub use interpreter::{Worker, WorkerLimits};
+pub(crate) use shared::share;

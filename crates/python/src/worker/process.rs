@@ -21,7 +21,12 @@ const SOURCE: RawFd = 4;
 const MODULES: RawFd = 5;
 
 /// stead's own code of a worker.
-const CODE: [&str; 2] = [include_str!("../bootstrap.py"), include_str!("worker.py")];
+const CODE: [&str; 4] = [
+    include_str!("../bootstrap.py"),
+    include_str!("../garbage.py"),
+    include_str!("../objects.py"),
+    include_str!("worker.py"),
+];
 
 /// Executes it. It is not on the command line, which everybody can read and which is short.
 const LOADER: &str = "\
@@ -100,6 +105,8 @@ impl Drop for Process {
             kill(&mut self.child);
             let _ = self.child.wait(); // It has been killed.
         }
+        // What it wrote is told before it is forgotten.
+        self.output.wait();
     }
 }
 

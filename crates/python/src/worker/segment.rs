@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use stead_tensor::{ALIGNMENT, AlignedBuf, SharedBytes};
 
+use super::shared::SharedFile;
 use crate::memory::{SEALS, file_of};
 
 /// Segments up to this many bytes go in the frame.
@@ -21,6 +22,8 @@ const ZEROS: [u8; ALIGNMENT] = [0; ALIGNMENT];
 /// The tensors of a message to be sent, each aligned.
 #[derive(Default)]
 pub(super) struct Builder<'a> {
+    /// A file that holds the first tensor already, and is the beginning of the segment.
+    base: Option<Arc<SharedFile>>,
     parts: Vec<&'a [u8]>,
     len: u64,
 }
@@ -28,6 +31,16 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// Adds bytes and gives their offset.
     pub(super) fn add(&mut self, bytes: &'a [u8]) -> u64 {
+        if self.len == 0
+            && let Some(file) = SharedFile::of(bytes)
+            && file.len() > INLINE
+        {
+            self.len = file.len();
+            self.base = Some(file);
+        }
+        if let Some(offset) = self.base.as_ref().and_then(|base| base.offset_of(bytes)) {
+            return offset;
+        }
         let offset = self.len.next_multiple_of(ALIGNMENT as u64);
         self.parts.push(ZEROS.get(..(offset - self.len) as usize).unwrap_or_default());
         self.parts.push(bytes);
@@ -39,16 +52,20 @@ impl<'a> Builder<'a> {
         self.len
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
-        self.parts.iter().copied()
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[u8]> + '_ {
+        let base = self.base.iter().map(|base| base.bytes());
+        base.chain(self.parts.iter().copied())
     }
 
-    /// The bytes in a sealed file.
+    /// The bytes in a sealed file: the one that holds them already, if it holds nothing else.
     ///
     /// # Errors
     /// Those of the system.
-    pub(super) fn file(&self) -> io::Result<File> {
-        file_of(c"stead-tensors", self.parts(), Some(SEALS))
+    pub(super) fn file(&self) -> io::Result<OwnedFd> {
+        match &self.base {
+            Some(base) if self.parts.is_empty() => base.descriptor(),
+            _ => Ok(file_of(c"stead-tensors", self.parts(), Some(SEALS))?.into()),
+        }
     }
 }
 
@@ -70,7 +87,6 @@ impl Segment {
     /// # Errors
     /// A file that is not sealed, or shorter; what the system refuses.
     pub(super) fn of_file(file: OwnedFd, len: u64) -> Result<Segment, String> {
-        let system = || io::Error::last_os_error().to_string();
         // SAFETY: a descriptor that is open.
         let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
         if seals < 0 || seals & SEALS != SEALS {
@@ -82,16 +98,8 @@ impl Segment {
         if len == 0 || size != len as u64 {
             return Err("a segment is not as long as its frame says".to_owned());
         }
-        // SAFETY: a new read-only map of a file of at least `len` bytes.
-        let start = unsafe {
-            let (read, shared) = (libc::PROT_READ, libc::MAP_SHARED);
-            libc::mmap(std::ptr::null_mut(), len, read, shared, file.as_raw_fd(), 0)
-        };
-        if start == libc::MAP_FAILED {
-            return Err(system());
-        }
-        let start = NonNull::new(start.cast::<u8>()).ok_or_else(system)?;
-        Ok(Segment(Some((Arc::new(Map { start, len }), len))))
+        let map = Map::of(&file, len).map_err(|e| e.to_string())?;
+        Ok(Segment(Some((Arc::new(map), len))))
     }
 
     /// Nothing.
@@ -116,9 +124,28 @@ impl Segment {
 }
 
 /// A map of a sealed file.
-struct Map {
+pub(super) struct Map {
     start: NonNull<u8>,
     len: usize,
+}
+
+impl Map {
+    /// Of a sealed file of `len` bytes, at least 1.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(super) fn of(file: &File, len: usize) -> io::Result<Map> {
+        // SAFETY: a new read-only map of a file of at least `len` bytes.
+        let start = unsafe {
+            let (read, shared) = (libc::PROT_READ, libc::MAP_SHARED);
+            libc::mmap(std::ptr::null_mut(), len, read, shared, file.as_raw_fd(), 0)
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
+        Ok(Map { start, len })
+    }
 }
 
 // SAFETY: the memory is only read, and the seals keep everybody from changing it.
@@ -148,12 +175,12 @@ mod tests {
     fn only_sealed_files_of_the_right_length_are_mapped() {
         let mut builder = Builder::default();
         assert_eq!([builder.add(b"ab"), builder.add(b""), builder.add(b"c")], [0, 64, 64]);
-        let segment = Segment::of_file(builder.file().unwrap().into(), 65).unwrap();
+        let segment = Segment::of_file(builder.file().unwrap(), 65).unwrap();
         assert_eq!(&*segment.range(64..65).unwrap(), b"c");
         assert!(segment.range(64..66).is_none());
-        let error = |file: File, len| Segment::of_file(file.into(), len).err().unwrap();
+        let error = |file: OwnedFd, len| Segment::of_file(file, len).err().unwrap();
         assert!(error(builder.file().unwrap(), 64).contains("as long as"));
-        assert!(error(tempfile(), 1).contains("not sealed"));
+        assert!(error(tempfile().into(), 1).contains("not sealed"));
     }
 
     fn tempfile() -> File {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use stead_python::{
-    Call, Deadline, InProcess, Installation, Interpreter, ModuleSource, StartOptions, Value,
-    Worker, WorkerLimits,
+    Call, Choice, Deadline, InProcess, Installation, Interpreter, InterpreterManager,
+    ManagerOptions, Mode, ModuleSource, StartOptions, Value, Worker, WorkerLimits,
 };
 
 /// Set in the process that is to run the test itself: the Python.
@@ -129,6 +129,22 @@ pub fn both(python: &Installation) -> Vec<Box<dyn Interpreter>> {
     all
 }
 
+/// Runs Python code that has the whole library, as somebody does who makes a package; gives the folder.
+pub fn exported(python: &Installation, code: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("stead-packages-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/stead_package/src");
+    let output = Command::new(&python.executable)
+        .args(["-c", code])
+        .env("PYTHONPATH", library)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder
+}
+
 /// Loads a module named `m`.
 pub fn load(interpreter: &mut dyn Interpreter, source: &str) {
     let module = ModuleSource { name: "m".into(), source: source.into() };
@@ -138,4 +154,17 @@ pub fn load(interpreter: &mut dyn Interpreter, source: &str) {
 /// Calls a function of `m`.
 pub fn call(interpreter: &mut dyn Interpreter, name: &str, arguments: Vec<Value>) -> Value {
     interpreter.call(Call::new("m", name, arguments), Deadline::NEVER).unwrap()
+}
+
+/// Managers of so many interpreters in each way in which a Python can be run.
+pub fn managers(
+    python: &Installation,
+    interpreters: usize,
+) -> impl Iterator<Item = (Mode, InterpreterManager)> + '_ {
+    let modes = [Mode::InProcess, Mode::Worker].into_iter();
+    modes.filter(|&mode| mode == Mode::Worker || python.library.is_ok()).map(move |mode| {
+        let options = ManagerOptions { interpreters, ..ManagerOptions::default() };
+        let choice = Choice { mode, reason: None };
+        (mode, InterpreterManager::new(python.clone(), choice, options))
+    })
 }

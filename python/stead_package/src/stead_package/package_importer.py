@@ -88,6 +88,11 @@ class PackageImporter(Importer):
         """Modules that the package takes from the interpreter."""
         return [extern.module for extern in self.manifest.externs]
 
+    @property
+    def tensors(self) -> TensorTable:
+        """Arrays over the records of the package."""
+        return self._tensors if self._torch is None else self._torch.tensors
+
     def id(self) -> str:
         """A name of this importer that no other of the process has: the prefix of its modules' names."""
         return self._mangler.parent_name()

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from typing import Any, Dict, List, Tuple
+import sys
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import dtypes
 from .archive import Archive
 from .errors import ArchiveError
 from .manifest import TensorEntry
 
+ALIGNMENT = 64
+"""Of records: a cache line, and what the widest vector loads want."""
 _MAX_RANK = 32
 """What every numpy version can hold."""
 
@@ -59,6 +62,8 @@ class TensorTable:
         self._archive = archive
         self._entries = entries
         self._bases: Dict[Any, Any] = {}
+        # Of arrays over whole records, which are kept above, by their ids.
+        self._records: Dict[int, str] = {}
         for entry in entries:
             if not archive.has(entry.record):
                 raise ArchiveError(f"{archive.where}: tensor {entry.name!r} has no record {entry.record!r}")
@@ -82,6 +87,21 @@ class TensorTable:
         if entry.kind != "numpy" and has_torch():
             return self._torch(entry, writable)
         return self._numpy(entry, writable)
+
+    def place(self, value: Any) -> Optional[TensorEntry]:
+        """Where a numpy array lies in the records, so that `load_entry` gives the same elements; None of all others."""
+        numpy = sys.modules.get("numpy")
+        if numpy is None or type(value) is not numpy.ndarray or not value.size:
+            return None
+        dtype = dtypes.of_numpy(value.dtype)
+        owner = value
+        while isinstance(owner.base, numpy.ndarray):
+            owner = owner.base
+        record = self._records.get(id(owner))
+        if dtype is None or record is None:
+            return None
+        start, first = (a.__array_interface__["data"][0] for a in (owner, value))
+        return TensorEntry(record, "numpy", dtype, value.shape, value.strides, first - start, record, "")
 
     def verify(self) -> None:
         """Compares every record with its SHA-256 and its CRC-32.
@@ -117,6 +137,8 @@ class TensorTable:
         if key not in self._bases:
             data = self._bytes(entry.record, writable)
             self._bases[key] = numpy.frombuffer(data if writable else data.toreadonly(), numpy.uint8)
+            if not writable:
+                self._records[id(self._bases[key])] = entry.record
         return numpy.ndarray(entry.shape, dtype, self._bases[key], entry.offset, entry.strides)
 
     def _torch(self, entry: TensorEntry, writable: bool) -> Any:

@@ -19,6 +19,7 @@ from ..bundles import digest
 from ..mangling import demangle, is_mangled
 from ..manifest import Bundle, EntryPoint, Example, FileEntry, Manifest
 from ..names import DATA, module_entry, resource_entry
+from ..tensor_writer import TensorWriter
 from .bundled_files import bundled_files
 from .culprits import find_culprits
 from .dependencies import Dependencies
@@ -29,7 +30,6 @@ from .output import Output
 from .package_pickler import PackagePickler, ReducedObjects
 from .pickle_dependencies import pickle_dependencies
 from .rules import Action, Hook, HookHandle, Hooks, Rule, Rules
-from .tensor_writer import TensorWriter
 
 
 class PackagingWarning(UserWarning):

@@ -12,9 +12,8 @@ from typing import Any, Dict, List, Set, Tuple
 
 from ..errors import PackageError
 from ..names import check_entry_name
+from ..tensors import ALIGNMENT
 
-ALIGNMENT = 64
-"""A cache line, and what the widest vector loads want."""
 _PADDING_ID = 0x5453
 """Header id of the extra field that pads; not registered by anyone in APPNOTE 4.5.2."""
 _ZIP64_ID = 0x0001

@@ -11,11 +11,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .. import dtypes
-from ..manifest import TensorEntry
-from ..names import DATA
-from ..tensors import extent
-from .zip_writer import ALIGNMENT
+from . import dtypes
+from .manifest import TensorEntry
+from .names import DATA
+from .tensors import ALIGNMENT, extent
 
 
 @dataclass
@@ -42,7 +41,7 @@ class _Record:
 
 
 class TensorWriter:
-    """The tensor table of a package that is being written.
+    """The tensor table of a package, or of a movable object, that is being written.
 
     Args:
         write: adds a record and answers its SHA-256.
