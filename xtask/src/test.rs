@@ -17,7 +17,7 @@ Steps, in this order, all of them if none is named:
   rust          cargo test --workspace (silero and MiniLM accuracy included)
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
-  packages      python/stead_package and python/stead: packages of Python code, and what components see
+  packages      python/stead_package, python/stead and their example: packages of Python code, and components
   conformance   the ONNX node tests, with a floor on the count of tier A
   differential  600 random one-node models against ONNX Runtime
   demo          stead demo --once
@@ -139,6 +139,10 @@ fn packages() -> Result<Tally, String> {
         println!("-- {library}");
         total.add(python_cases(&python, &paths::root().join("python").join(library), &[])?);
     }
+    // Its models are computed by ONNX Runtime, as somebody does who tests components without a server.
+    println!("-- examples/model-evaluation-python");
+    let example = paths::root().join("examples/model-evaluation-python");
+    total.add(python_cases(&python::environment("onnx")?, &example, &[])?);
     Ok(total)
 }
 

@@ -100,13 +100,24 @@ class Arrays(BothWays):
     def test_blocks_are_views(self):
         tensor = Tensor("tensor<float>(k{},x[2])", {"a": [1, 2], "b": self.np.array([3, 4], dtype="int16")})
         self.assertEqual(tensor.block("b").tolist(), [3, 4])
-        self.assertEqual([(labels, block.tolist()) for labels, block in tensor.blocks()], [(("a",), [1, 2]), (("b",), [3, 4])])
+        self.assertEqual(
+            [(labels, block.tolist()) for labels, block in tensor.blocks()], [(("a",), [1, 2]), (("b",), [3, 4])]
+        )
         self.refused("no block c", tensor.block, "c", error=KeyError)
         self.refused("has mapped dimensions", tensor.to_numpy)
 
     def test_every_type_of_elements(self):
-        for dtype, cell in [("float64", "double"), ("float32", "float"), ("float16", "float16"), ("int8", "int8"),
-                            ("int16", "int16"), ("int32", "int32"), ("int64", "int64"), ("uint8", "uint8"), ("bool", "bool")]:
+        for dtype, cell in [
+            ("float64", "double"),
+            ("float32", "float"),
+            ("float16", "float16"),
+            ("int8", "int8"),
+            ("int16", "int16"),
+            ("int32", "int32"),
+            ("int64", "int64"),
+            ("uint8", "uint8"),
+            ("bool", "bool"),
+        ]:
             array = self.np.array([0, 1, 1], dtype=dtype)
             tensor = Tensor.from_numpy(array)
             self.assertEqual((tensor.type.cell, tensor.to_numpy().dtype), (cell, array.dtype))
@@ -114,4 +125,6 @@ class Arrays(BothWays):
         self.refused("no tensor has cells of uint32", Tensor.from_numpy, self.np.zeros(1, "uint32"), error=TypeError)
         self.refused("no tensor has cells of object", Tensor, "tensor(x[1])", self.np.array([None]), error=TypeError)
         self.refused("300 is no uint8", Tensor, "tensor<uint8>(x[1])", self.np.array([300]))
-        self.assertEqual(Tensor("tensor<bfloat16>(x[1])", self.np.array([0.1])).to_numpy()[0], self.np.float32(0.10009765625))
+        self.assertEqual(
+            Tensor("tensor<bfloat16>(x[1])", self.np.array([0.1])).to_numpy()[0], self.np.float32(0.10009765625)
+        )

@@ -30,7 +30,8 @@ class Forms(BothWays):
 
     def test_literals_are_read_as_what_they_were_written_from(self):
         for text in [
-            "5", "-0.5",
+            "5",
+            "-0.5",
             "tensor(x[3]):[1,-2,3.25]",
             "tensor<float>(x[2],y[2]):[[1,2],[3,0.1]]",
             "tensor(x[2],y[1],z[2]):[[[1,2]],[[3,4]]]",
@@ -59,9 +60,16 @@ class Forms(BothWays):
             ("tensor<int8>(x[2])", "0fF0", "tensor<int8>(x[2]):[15,-16]"),
             ("tensor(x[3])", "{1:5}", None),
             ("tensor(x[2])", "{1:5}", "tensor(x[2]):[0,5]"),
-            ("tensor(cat{},key{},x[2])", "{a:{b:[1,2]}}", "tensor(cat{},key{},x[2]):{{cat:a,key:b,x:0}:1,{cat:a,key:b,x:1}:2}"),
+            (
+                "tensor(cat{},key{},x[2])",
+                "{a:{b:[1,2]}}",
+                "tensor(cat{},key{},x[2]):{{cat:a,key:b,x:0}:1,{cat:a,key:b,x:1}:2}",
+            ),
             ("tensor(cat{},key{})", "{a:{b:1,c:2}}", "tensor(cat{},key{}):{{cat:a,key:b}:1,{cat:a,key:c}:2}"),
-            ("double", "{5}", "5"), ("double", "{{}:5}", "5"), ("double", "{}", "0"), ("double", "-1e3", "-1000"),
+            ("double", "{5}", "5"),
+            ("double", "{{}:5}", "5"),
+            ("double", "{}", "0"),
+            ("double", "-1e3", "-1000"),
             (None, "{{x:a,y:b}:2}", "tensor(x{},y{}):{{x:a,y:b}:2}"),
             (None, "7", "7"),
             ("tensor(x[2])", "[Infinity,NaN]", "tensor(x[2]):[inf,NaN]"),
@@ -99,12 +107,17 @@ class Forms(BothWays):
             ("tensor<int8>(x[2])", "0fF0", [15, -16]),
             ("tensor<int8>(x[3])", [200, -1.5, "NaN"], [127, -1, 0]),
             ("tensor<bool>(x[3])", [True, False, 1], [1, 0, 1]),
-            ("tensor<int64>(x[3])", [9007199254740993, "-9223372036854775808", 1e3], [9007199254740993, -(1 << 63), 1000]),
+            (
+                "tensor<int64>(x[3])",
+                [9007199254740993, "-9223372036854775808", 1e3],
+                [9007199254740993, -(1 << 63), 1000],
+            ),
             ("tensor<uint8>(x[2])", "FF07", [255, 7]),
             ("tensor<float16>(x[2])", "3C00FC00", [1.0, "-inf"]),
             ("tensor<float16>(x[1])", [0.1], [0.099975586]),
             ("tensor<bfloat16>(x[2])", [1.00390625, 0.1], [1.0, 0.100097656]),
-            ("tensor(x{})", {}, {}), ("tensor(x{})", {"cells": []}, {}),
+            ("tensor(x{})", {}, {}),
+            ("tensor(x{})", {"cells": []}, {}),
             ("tensor(x{},y[2])", {"cells": [cell(3, x="a", y=1)]}, {"a": [0.0, 3.0]}),
             ("tensor(x{})", {"values": {"a": 1}}, {"a": 1.0}),
             ("double", 5, [5.0]),
@@ -114,7 +127,9 @@ class Forms(BothWays):
             ("tensor(x[],y[])", {"cells": [cell(5, x="1", y=0)]}, [[0.0], [5.0]]),
             ("tensor(k{},x[])", {"blocks": [{"address": {"k": "a"}, "values": [1, 2]}]}, {"a": [1.0, 2.0]}),
         ]:
-            self.assertEqual(Tensor.from_json(json.dumps(text), kind).to_json_tree("short-value"), same, f"{kind} {text}")
+            self.assertEqual(
+                Tensor.from_json(json.dumps(text), kind).to_json_tree("short-value"), same, f"{kind} {text}"
+            )
 
     def test_json_that_does_not_fit_is_refused(self):
         for kind, text, message in [

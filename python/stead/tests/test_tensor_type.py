@@ -41,7 +41,12 @@ class TensorTypes(BothWays):
         self.refused("dimension y of", kind.bound, [3, 3])
         self.refused("has 2 indexed dimensions, not 1", kind.bound, [3])
         self.assertTrue(kind.takes(kind.bound([3, 2])))
-        for other in ["tensor(a{},x[3],y[2])", "tensor<float>(x[3],y[2])", "tensor<float>(a{},x[3],z[2])", "tensor<float>(a[1],x[3],y[2])"]:
+        for other in [
+            "tensor(a{},x[3],y[2])",
+            "tensor<float>(x[3],y[2])",
+            "tensor<float>(a{},x[3],z[2])",
+            "tensor<float>(a[1],x[3],y[2])",
+        ]:
             self.assertFalse(kind.takes(TensorType.from_spec(other)), other)
 
 

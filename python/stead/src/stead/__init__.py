@@ -1,6 +1,7 @@
 """What Python code sees of stead: tensors, documents, queries, requests, models, and the classes of components.
 
-Inside a stead server everything here is there without an installation. Outside, `stead.testing` runs components in tests.
+Inside a stead server everything here is there without an installation. Outside, `stead.testing` runs components in
+tests.
 """
 
 from . import models
@@ -19,8 +20,35 @@ from .values import Position
 __version__ = "0.1.0"
 
 __all__ = [
-    "Component", "ComponentError", "Dimension", "Document", "DocumentId", "DocumentProcessor", "DocumentPut", "DocumentRemove",
-    "DocumentUpdate", "Embedder", "Embedders", "Evaluator", "Headers", "Hit", "HostError", "InvalidInput", "Model", "Models",
-    "Overloaded", "Position", "Query", "Request", "RequestHandler", "Response", "Result", "Searcher", "Settings", "Tensor",
-    "TensorSpec", "TensorType", "models",
+    "Component",
+    "ComponentError",
+    "Dimension",
+    "Document",
+    "DocumentId",
+    "DocumentProcessor",
+    "DocumentPut",
+    "DocumentRemove",
+    "DocumentUpdate",
+    "Embedder",
+    "Embedders",
+    "Evaluator",
+    "Headers",
+    "Hit",
+    "HostError",
+    "InvalidInput",
+    "Model",
+    "Models",
+    "Overloaded",
+    "Position",
+    "Query",
+    "Request",
+    "RequestHandler",
+    "Response",
+    "Result",
+    "Searcher",
+    "Settings",
+    "Tensor",
+    "TensorSpec",
+    "TensorType",
+    "models",
 ]

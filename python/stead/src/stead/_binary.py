@@ -1,9 +1,9 @@
 """Vespa's typed binary format of tensors.
 
-A tag (bit 0: has mapped dimensions, bit 1: has indexed dimensions, bit 2: has a cell type), the number of the cell type,
-the mapped dimensions (count, names), the indexed ones (count, name and size of each), the number of blocks where there
-are mapped dimensions or no indexed ones, and for each block its labels and its cells, big-endian. Counts and lengths take
-one byte below 128, else four with the highest bit set.
+A tag (bit 0: has mapped dimensions, bit 1: has indexed dimensions, bit 2: has a cell type), the number of the cell
+type, the mapped dimensions (count, names), the indexed ones (count, name and size of each), the number of blocks
+where there are mapped dimensions or no indexed ones, and for each block its labels and its cells, big-endian. Counts
+and lengths take one byte below 128, else four with the highest bit set.
 """
 
 from . import _cells
@@ -19,10 +19,14 @@ def parts(data):
     if tag > _MAPPED | _INDEXED | _CELL_TYPE:
         raise ValueError(f"unknown tag {tag}")
     cell = _cells.of_binary_number(reader.count("the cell type")) if tag & _CELL_TYPE else "double"
-    mapped = [Dimension(reader.text("a dimension"), is_mapped=True)
-              for _ in range(reader.count("the mapped dimensions") if tag & _MAPPED else 0)]
-    indexed = [Dimension(reader.text("a dimension"), False, reader.count("the size of a dimension"))
-               for _ in range(reader.count("the indexed dimensions") if tag & _INDEXED else 0)]
+    mapped = [
+        Dimension(reader.text("a dimension"), is_mapped=True)
+        for _ in range(reader.count("the mapped dimensions") if tag & _MAPPED else 0)
+    ]
+    indexed = [
+        Dimension(reader.text("a dimension"), False, reader.count("the size of a dimension"))
+        for _ in range(reader.count("the indexed dimensions") if tag & _INDEXED else 0)
+    ]
     is_single = not mapped and tag & _INDEXED
     count = 1 if is_single else reader.count("the number of blocks")
     kind = TensorType(cell, mapped + indexed)
@@ -65,7 +69,7 @@ def written(tensor):
     for at, labels in enumerate(tensor.labels):
         for label in labels:
             _text(out, label)
-        out += _cells.to_bytes(kind.cell, tensor.flat[at * size:(at + 1) * size])
+        out += _cells.to_bytes(kind.cell, tensor.flat[at * size : (at + 1) * size])
     return bytes(out)
 
 
@@ -86,7 +90,7 @@ class _Reader:
     def take(self, size, what):
         if size > len(self.data) - self.at:
             raise ValueError(f"the tensor ends after {len(self.data)} bytes in the middle of {what}")
-        found = self.data[self.at:self.at + size]
+        found = self.data[self.at : self.at + size]
         self.at += size
         return found
 

@@ -30,8 +30,11 @@ CELL_TYPES = tuple(_TYPES)
 # Vespa's own types: numbers are rounded into them.
 _ROUNDED = ("double", "float", _BFLOAT16, "int8")
 _RANGES = {
-    "int16": (-(1 << 15), (1 << 15) - 1), "int32": (-(1 << 31), (1 << 31) - 1),
-    "int64": (-(1 << 63), (1 << 63) - 1), "uint8": (0, 255), "bool": (0, 1),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+    "uint8": (0, 255),
+    "bool": (0, 1),
 }
 
 
@@ -77,7 +80,7 @@ def _narrow(number, code):
 
 
 def _bfloat16_bits(number):
-    bits, = struct.unpack("<I", struct.pack("<f", _narrow(number, "f")))
+    (bits,) = struct.unpack("<I", struct.pack("<f", _narrow(number, "f")))
     if math.isnan(number):
         return (bits >> 16) | 0x40
     return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
@@ -185,7 +188,9 @@ def to_wire(cell, cells):
         if cell == _BFLOAT16:
             return array.array("H", [_bfloat16_bits(number) for number in cells])
         if cell in ("float16", "bool"):
-            raise ImportError(f"a tensor with cells of type {cell} leaves this interpreter with numpy only, which is not installed")
+            raise ImportError(
+                f"a tensor with cells of type {cell} leaves this interpreter with numpy only, which is not installed"
+            )
         return array.array(_TYPES[cell][1], cells)
     if cell == _BFLOAT16:
         return (np.ascontiguousarray(cells).view(np.uint32) >> 16).astype(np.uint16)

@@ -1,5 +1,5 @@
-"""What stead calls: the way from its values to components and back. Each function but `create` and `forget` takes the ids of
-components, their generation and one argument."""
+"""What stead calls: the way from its values to components and back. Each function but `create` and `forget` takes the
+ids of components, their generation and one argument."""
 
 from . import _registry, _search
 from ._operations import Operations
@@ -25,7 +25,7 @@ def _what(value):
 
 def handle(ids, generation, argument):
     """The response to a request."""
-    entry, = _entries(ids, generation)
+    (entry,) = _entries(ids, generation)
     response = finish(entry.instance.handle(Request(**argument)))
     if not isinstance(response, Response):
         raise ComponentError(f"{entry.id}.handle gave {_what(response)}; expected a stead.Response")
@@ -60,7 +60,7 @@ def search(ids, generation, argument):
 
 def infer(ids, generation, argument):
     """The outputs of a model."""
-    entry, = _entries(ids, generation)
+    (entry,) = _entries(ids, generation)
     model = entry.instance
     inputs = decode(argument["inputs"])
     if not model.state:
@@ -71,7 +71,10 @@ def infer(ids, generation, argument):
     if not isinstance(found, tuple) or len(found) != 2:
         raise ComponentError(f"{entry.id}.infer gave {_what(found)}; expected a pair of outputs and state")
     outputs, state = found
-    return {"outputs": _arrays(entry, "output", model.outputs, outputs), "state": _arrays(entry, "state", model.state, state)}
+    return {
+        "outputs": _arrays(entry, "output", model.outputs, outputs),
+        "state": _arrays(entry, "state", model.state, state),
+    }
 
 
 def _arrays(entry, what, specs, found):
@@ -96,7 +99,7 @@ def _arrays(entry, what, specs, found):
 
 def embed(ids, generation, argument):
     """A tensor for each text."""
-    entry, = _entries(ids, generation)
+    (entry,) = _entries(ids, generation)
     texts, kind = argument["texts"], TensorType.from_spec(argument["type"])
     is_single = type(entry.instance).embed_all is Embedder.embed_all
     if is_single:

@@ -14,7 +14,9 @@ def ask(name, *arguments):
         return _stand_in(name, *arguments)
     runtime = sys.modules.get("_stead_runtime")
     if runtime is None:
-        raise HostError(f"{name}: this is no interpreter of stead; stead.testing stands in for it in tests", "unavailable")
+        raise HostError(
+            f"{name}: this is no interpreter of stead; stead.testing stands in for it in tests", "unavailable"
+        )
     return runtime.host(name, *arguments)
 
 

@@ -22,7 +22,9 @@ def construct(kind, name, settings):
     try:
         annotations = typing.get_type_hints(constructor)
     except Exception as error:
-        raise ComponentError(f"{name}: the annotations of {kind.__qualname__}.__init__ cannot be read: {error}") from error
+        raise ComponentError(
+            f"{name}: the annotations of {kind.__qualname__}.__init__ cannot be read: {error}"
+        ) from error
     given = {}
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -33,7 +35,9 @@ def construct(kind, name, settings):
             given[parameter.name] = found
         elif parameter.default is parameter.empty:
             what = "has no annotation" if annotation is None else f"is annotated with {annotation!r}"
-            raise ComponentError(f"{name}: the parameter {parameter.name} of {kind.__qualname__}.__init__ {what}; known are {_KNOWN}")
+            raise ComponentError(
+                f"{name}: the parameter {parameter.name} of {kind.__qualname__}.__init__ {what}; known are {_KNOWN}"
+            )
     positional = [given.pop(p.name) for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in given]
     return kind(*positional, **given)
 

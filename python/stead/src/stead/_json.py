@@ -9,7 +9,8 @@ FORMS = ("short", "long", "hex", "short-value", "long-value", "hex-value")
 
 
 def parts(kind, found):
-    """Type with sizes, labels and cells of what was read as JSON; sizes that the type leaves open are those of the first block."""
+    """Type with sizes, labels and cells of what was read as JSON; sizes that the type leaves open are those of the
+    first block."""
     if kind is None:
         if not (isinstance(found, dict) and isinstance(found.get("type"), str)):
             raise ValueError("a tensor in JSON without a type: say which by type=")
@@ -29,7 +30,8 @@ def parts(kind, found):
 def _is_wrapper(found):
     """Whether an object is what stands around the cells, and not labels with cells."""
     return isinstance(found, dict) and (
-        isinstance(found.get("type"), str) or any(isinstance(found.get(key), (list, dict, str)) for key in _KEYS))
+        isinstance(found.get("type"), str) or any(isinstance(found.get(key), (list, dict, str)) for key in _KEYS)
+    )
 
 
 def _wrapped(found):
@@ -162,7 +164,10 @@ def written(tensor, form):
     elif is_mixed:
         names = [d.name for d in kind.mapped]
         key = "blocks"
-        cells = [{"address": dict(zip(names, tensor.labels[at])), "values": _block(tensor, at, is_hex)} for at in tensor.in_order()]
+        cells = [
+            {"address": dict(zip(names, tensor.labels[at])), "values": _block(tensor, at, is_hex)}
+            for at in tensor.in_order()
+        ]
     else:
         key, cells = "cells", _cell_list(tensor)
     if is_value:
@@ -197,14 +202,17 @@ def _block(tensor, at, is_hex):
     kind = tensor.type
     size = kind.block_size
     if is_hex:
-        return _cells.to_bytes(kind.cell, tensor.flat[at * size:(at + 1) * size]).hex().upper()
+        return _cells.to_bytes(kind.cell, tensor.flat[at * size : (at + 1) * size]).hex().upper()
     cells = [_cell(tensor, i) for i in range(at * size, (at + 1) * size)]
     for inner in reversed(kind.shape[1:]):
-        cells = [cells[i:i + inner] for i in range(0, len(cells), inner)]
+        cells = [cells[i : i + inner] for i in range(0, len(cells), inner)]
     return cells
 
 
 def _cell_list(tensor):
     size = tensor.type.block_size
-    return [{"address": tensor.address(at, offset), "value": _cell(tensor, at * size + offset)}
-            for at in tensor.in_order() for offset in range(size)]
+    return [
+        {"address": tensor.address(at, offset), "value": _cell(tensor, at * size + offset)}
+        for at in tensor.in_order()
+        for offset in range(size)
+    ]

@@ -23,13 +23,13 @@ def parts(text, kind):
         colon = text.find(":", reader.at)
         if colon < 0:
             raise reader.unexpected(": and the cells after the type")
-        named = TensorType.from_spec(text[reader.at:colon])
+        named = TensorType.from_spec(text[reader.at : colon])
         if kind is not None and not kind.with_cell(named.cell).takes(named):
             raise ValueError(f"expected a {kind}, found a {named}")
         kind = named if kind is None else named.with_cell(kind.cell)
         reader.at = colon + 1
         reader.space()
-    rest = text[reader.at:].strip()
+    rest = text[reader.at :].strip()
     is_bracketed = rest[:1] in ("[", "{")
     if kind is not None and kind.dimensions and not is_bracketed:
         if not kind.is_dense or not _HEX.fullmatch(rest):
@@ -98,7 +98,7 @@ class _Reader:
 
     def peek(self):
         self.space()
-        return self.text[self.at:self.at + 1]
+        return self.text[self.at : self.at + 1]
 
     def take(self, sign):
         found = self.peek() == sign
@@ -110,8 +110,12 @@ class _Reader:
             raise self.unexpected(sign)
 
     def unexpected(self, expected):
-        found = self.text[self.at:].strip()[:20]
-        return ValueError(f"expected {expected} at character {self.at}, found {found!r}" if found else f"expected {expected}, found the end")
+        found = self.text[self.at :].strip()[:20]
+        return ValueError(
+            f"expected {expected} at character {self.at}, found {found!r}"
+            if found
+            else f"expected {expected}, found the end"
+        )
 
     def match(self, pattern, expected):
         self.space()

@@ -38,13 +38,17 @@ class Operations:
     def encoded(self, operations, name):
         """What a processor gave, as stead takes it."""
         if not isinstance(operations, (list, tuple)):
-            raise ComponentError(f"{name}.process gave {_type(operations)}; it has to give the list of operations to go on with")
+            raise ComponentError(
+                f"{name}.process gave {_type(operations)}; it has to give the list of operations to go on with"
+            )
         return [self._encoded(operation, name) for operation in operations]
 
     def _encoded(self, operation, name):
         if not isinstance(operation, (DocumentPut, DocumentUpdate, DocumentRemove)):
-            raise ComponentError(f"{name}.process gave a list with {_type(operation)}; "
-                                 "it holds stead.DocumentPut, DocumentUpdate and DocumentRemove")
+            raise ComponentError(
+                f"{name}.process gave a list with {_type(operation)}; "
+                "it holds stead.DocumentPut, DocumentUpdate and DocumentRemove"
+            )
         at = self._places.get(id(operation))
         is_same = at is not None and self._state(operation) == self._before[at]
         found = {"id": str(operation.id), "type": DocumentId(operation.id).type, "condition": operation.condition}

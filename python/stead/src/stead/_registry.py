@@ -1,6 +1,5 @@
 """The components of this interpreter."""
 
-import importlib
 import inspect
 import sys
 
@@ -54,18 +53,18 @@ def _kind(name):
 
 
 def _class(spec, base, method):
-    name = f"{spec['module']}:{spec['class']}"
-    runtime = sys.modules.get("_stead_runtime")
-    if runtime is None:
-        found = importlib.import_module(spec["module"])
-    else:
-        found = runtime.module_of(spec["package"], spec["module"])
-    for part in spec["class"].split("."):
-        found = getattr(found, part, None)
-        if found is None:
-            raise ComponentError(f"{spec['id']}: there is no {name}")
+    found, name = spec["class"], f"{spec['module']}:{spec['class']}"
+    # Tests give the class itself.
+    if isinstance(found, str):
+        found = sys.modules["_stead_runtime"].module_of(spec["package"], spec["module"])
+        for part in spec["class"].split("."):
+            found = getattr(found, part, None)
+            if found is None:
+                raise ComponentError(f"{spec['id']}: there is no {name}")
     if not (inspect.isclass(found) and issubclass(found, base)):
-        raise ComponentError(f"{spec['id']}: {name} is no class derived from stead.{base.__name__}, as a {spec['kind']} is")
+        raise ComponentError(
+            f"{spec['id']}: {name} is no class derived from stead.{base.__name__}, as a {spec['kind']} is"
+        )
     if getattr(found, method) is getattr(base, method) and not _has_other(found, base):
         raise ComponentError(f"{spec['id']}: {name} has no method {method}")
     return found
@@ -89,7 +88,9 @@ def describe(entry):
         for name in ("inputs", "outputs", "state"):
             found[name] = _specs(entry, name)
         if not found["inputs"] or not found["outputs"]:
-            raise ComponentError(f"{entry.id}: {kind.__qualname__} has no inputs or no outputs: dicts of names and stead.TensorSpec")
+            raise ComponentError(
+                f"{entry.id}: {kind.__qualname__} has no inputs or no outputs: dicts of names and stead.TensorSpec"
+            )
         found["max_batch"] = int(instance.max_batch)
     return found
 
@@ -128,6 +129,7 @@ def _close(entry):
             entry.instance.close()
         except Exception:
             import logging
+
             logging.getLogger(entry.id).exception("close() failed")
 
 

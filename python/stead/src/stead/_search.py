@@ -36,20 +36,31 @@ def result_of(raw):
 def raw_result(result, name):
     """A result as stead takes it; what a searcher made of it is checked."""
     return {
-        "ref": result._ref, "total": int(result.total), "hits": [_raw_hit(hit, name) for hit in result.hits],
+        "ref": result._ref,
+        "total": int(result.total),
+        "hits": [_raw_hit(hit, name) for hit in result.hits],
         "errors": [{"code": int(code), "message": str(message)} for code, message in result.errors],
     }
 
 
 def _raw_hit(hit, name):
     if not isinstance(hit, Hit):
-        raise ComponentError(f"{name}.search gave a result with a hit of type {type(hit).__name__}; hits are of type stead.Hit")
+        raise ComponentError(
+            f"{name}.search gave a result with a hit of type {type(hit).__name__}; hits are of type stead.Hit"
+        )
     try:
         changed, gone = hit.fields.changes()
         relevance = float(hit.relevance)
     except (TypeError, ValueError) as error:
         raise ComponentError(f"{name}.search gave hit {hit.id} with {error}") from None
-    return {"ref": hit._ref, "id": str(hit.id), "relevance": relevance, "source": str(hit.source), "fields": changed, "removed": gone}
+    return {
+        "ref": hit._ref,
+        "id": str(hit.id),
+        "relevance": relevance,
+        "source": str(hit.source),
+        "fields": changed,
+        "removed": gone,
+    }
 
 
 class Execution:
@@ -71,7 +82,10 @@ class Execution:
         if not self._is_open:
             raise RuntimeError(f"{self._chain.name(self._at)} goes on with a search that is over")
         if not isinstance(query, Query):
-            raise ComponentError(f"{self._chain.name(self._at)} goes on with a value of type {type(query).__name__}; expected a stead.Query")
+            raise ComponentError(
+                f"{self._chain.name(self._at)} goes on with a value of type {type(query).__name__}; "
+                "expected a stead.Query"
+            )
 
 
 class AsyncExecution(Execution):
@@ -122,6 +136,9 @@ class Chain:
         if isinstance(found, Result):
             return found
         what = "nothing" if found is None else f"a value of type {type(found).__name__}"
+        if asyncio.iscoroutine(found):
+            found.close()
+            what = "a coroutine that it does not await"
         raise ComponentError(f"{name}.search gave {what}; expected a stead.Result")
 
     def search(self, query):

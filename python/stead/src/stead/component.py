@@ -1,7 +1,7 @@
 """What applications derive their classes from.
 
-Methods may be `async def`. The constructor gets what its parameters are annotated with: `stead.Models`, `stead.Embedders`,
-`stead.Settings` (or `dict`, or a dataclass, whose members are the settings), `logging.Logger`.
+Methods may be `async def`. The constructor gets what its parameters are annotated with: `stead.Models`,
+`stead.Embedders`, `stead.Settings` (or `dict`, or a dataclass, whose members are the settings), `logging.Logger`.
 """
 
 from ._numpy import numpy
@@ -30,7 +30,8 @@ class DocumentProcessor(Component):
     """Sees what is done with documents before it is done."""
 
     def process(self, operations):
-        """Takes a list of `stead.DocumentPut`, `DocumentUpdate` and `DocumentRemove`, and gives the list of what is done
+        """Takes a list of `stead.DocumentPut`, `DocumentUpdate` and `DocumentRemove`, and gives the list of what is
+        done
         instead: the same ones, changed, others, or none."""
         raise NotImplementedError
 
@@ -39,13 +40,14 @@ class Searcher(Component):
     """Sees queries before they are searched for, and their results."""
 
     def search(self, query, execution):
-        """Takes a `stead.Query` and gives a `stead.Result`. `execution.search(query)` goes on with the chain, as often as
-        it is called; in an `async def` it is awaited."""
+        """Takes a `stead.Query` and gives a `stead.Result`. `execution.search(query)` goes on with the chain, as
+        often as it is called; in an `async def` it is awaited."""
         raise NotImplementedError
 
 
 class TensorSpec:
-    """An input, output or state of a model: the name of its elements in numpy (or `string`) and its shape, -1 for any size."""
+    """An input, output or state of a model: the name of its elements in numpy (or `string`) and its shape, -1 for
+    any size."""
 
     def __init__(self, dtype, shape):
         self.dtype, self.shape = str(dtype), [-1 if size is None else int(size) for size in shape]
@@ -71,8 +73,8 @@ class TensorSpec:
 class Model(Component):
     """A model that is served like any other.
 
-    `inputs`, `outputs` and, for sequences, `state` are dicts of names and `stead.TensorSpec`. With `max_batch` above 0 the
-    first axis of all of them counts rows of requests, of which stead joins at most so many.
+    `inputs`, `outputs` and, for sequences, `state` are dicts of names and `stead.TensorSpec`. With `max_batch` above
+    0 the first axis of all of them counts rows of requests, of which stead joins at most so many.
     """
 
     inputs = {}

@@ -39,8 +39,8 @@ class DocumentId:
 class Document:
     """A document: an id and fields by their names, `document["title"]`.
 
-    Inside stead the types of fields are known: a name that the type does not have and a value of another type are errors
-    where they are set, and a list or an array for a tensor field becomes a tensor.
+    Inside stead the types of fields are known: a name that the type does not have and a value of another type are
+    errors where they are set, and a list or an array for a tensor field becomes a tensor.
     """
 
     def __init__(self, id, fields=None, *, types=None):
@@ -59,7 +59,9 @@ class Document:
         if self._types is None:
             return value
         if name not in self._types:
-            raise KeyError(f"documents of type {self.type} have no field {name}; they have {', '.join(sorted(self._types))}")
+            raise KeyError(
+                f"documents of type {self.type} have no field {name}; they have {', '.join(sorted(self._types))}"
+            )
         try:
             return checked(self._types[name], value)
         except (TypeError, ValueError) as error:
@@ -90,6 +92,7 @@ class Document:
 
 def checked(kind, value):
     """A value for a field of a type as schemas write it; TypeError or ValueError where it is none."""
+
     def expect(classes, what):
         if not isinstance(value, classes) or isinstance(value, bool) and bool not in classes:
             raise TypeError(f"expected {what}, found {type(value).__name__}")
@@ -108,7 +111,7 @@ def checked(kind, value):
     if kind == "position":
         return Position(*expect((tuple,), "a stead.Position"))
     if kind.startswith("array<"):
-        return [checked(kind[len("array<"):-1], item) for item in expect((list, tuple), "a list")]
+        return [checked(kind[len("array<") : -1], item) for item in expect((list, tuple), "a list")]
     if kind.startswith(("map<", "weightedset<")):
         return expect((dict,), "a dict")
     return value

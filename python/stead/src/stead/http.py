@@ -39,11 +39,23 @@ class Headers:
 class Request:
     """A request.
 
-    `matched` is what each `*` of the binding stands for. `parameters` are pairs of the query, then of the form in the body.
+    `matched` is what each `*` of the binding stands for. `parameters` are pairs of the query, then of the form in the
+    body.
     """
 
-    def __init__(self, method="GET", path="/", query="", parameters=(), headers=(), body=b"", matched=(),
-                 remote=None, scheme="http", host=""):
+    def __init__(
+        self,
+        method="GET",
+        path="/",
+        query="",
+        parameters=(),
+        headers=(),
+        body=b"",
+        matched=(),
+        remote=None,
+        scheme="http",
+        host="",
+    ):
         self.method, self.path, self.query, self.body = method, path, query, body
         self.parameters = [(name, value) for name, value in parameters]
         self.headers, self.matched = Headers(headers), list(matched)
@@ -79,7 +91,9 @@ class Response:
         elif isinstance(body, (dict, list)):
             self.body, default = json.dumps(body).encode(), "application/json"
         else:
-            raise TypeError(f"the body of a response is bytes, a text, a dict, a list or a stead.Tensor, not {type(body).__name__}")
+            raise TypeError(
+                f"the body of a response is bytes, a text, a dict, a list or a stead.Tensor, not {type(body).__name__}"
+            )
         if content_type or "content-type" not in self.headers:
             self.headers.pairs = [pair for pair in self.headers if pair[0].lower() != "content-type"]
             self.headers.pairs.append(("content-type", content_type or default))

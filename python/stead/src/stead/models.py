@@ -28,8 +28,8 @@ class Models:
         return Evaluator(name, output)
 
     def open(self, name):
-        """An evaluator of an ONNX model in the package of the code that calls this, or in a file; all interpreters share its
-        weights."""
+        """An evaluator of an ONNX model in the package of the code that calls this, or in a file; all interpreters
+        share its weights."""
         return Evaluator(_opened(_bytes_of(name, sys._getframe(1))), None)
 
 
@@ -40,8 +40,8 @@ class Evaluator:
         self.model, self.output, self._inputs = model, output, {}
 
     def bind(self, name, value):
-        """Binds an input: a `stead.Tensor`, whose dimensions in the order of their names are the axes, an array, a number or
-        nested lists."""
+        """Binds an input: a `stead.Tensor`, whose dimensions in the order of their names are the axes, an array, a
+        number or nested lists."""
         self._inputs[name] = _input(value)
         return self
 
@@ -109,8 +109,8 @@ def _bytes_of(name, caller):
             return file.read()
     folder, _, resource = name.rpartition("/")
     beside = importer.id() + "."
-    package = (caller.f_globals.get("__package__") or "")
-    package = package[len(beside):] if package.startswith(beside) else ""
+    package = caller.f_globals.get("__package__") or ""
+    package = package[len(beside) :] if package.startswith(beside) else ""
     # From the root of the package, or beside the code.
     places = [folder.replace("/", "."), ".".join(filter(None, [package, folder.replace("/", ".")]))]
     for place in places[:-1]:

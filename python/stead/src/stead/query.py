@@ -93,7 +93,7 @@ class Features:
 
     @staticmethod
     def _name(name):
-        return name[len("query("):-1] if name.startswith("query(") and name.endswith(")") else name
+        return name[len("query(") : -1] if name.startswith("query(") and name.endswith(")") else name
 
     def _text(self, name):
         return next((self._parameters[p + name + ")"] for p in _PREFIXES if p + name + ")" in self._parameters), None)
@@ -142,6 +142,9 @@ class Hit:
 
     def __setitem__(self, name, value):
         self.fields[name] = value
+
+    def __delitem__(self, name):
+        del self.fields[name]
 
     def __contains__(self, name):
         return name in self.fields

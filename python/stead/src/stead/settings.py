@@ -14,9 +14,16 @@ def of_dataclass(kind, settings, name):
     members = {member.name: member for member in dataclasses.fields(kind) if member.init}
     unknown = sorted(set(settings) - set(members))
     if unknown:
-        raise ComponentError(f"{name}: there is no setting {', '.join(unknown)}; there are {', '.join(sorted(members))}")
-    lacking = [member.name for member in members.values() if member.name not in settings
-               and member.default is dataclasses.MISSING and member.default_factory is dataclasses.MISSING]
+        raise ComponentError(
+            f"{name}: there is no setting {', '.join(unknown)}; there are {', '.join(sorted(members))}"
+        )
+    lacking = [
+        member.name
+        for member in members.values()
+        if member.name not in settings
+        and member.default is dataclasses.MISSING
+        and member.default_factory is dataclasses.MISSING
+    ]
     if lacking:
         raise ComponentError(f"{name}: the setting {', '.join(lacking)} is missing")
     return kind(**settings)

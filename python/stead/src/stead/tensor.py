@@ -10,9 +10,9 @@ from .tensor_type import Dimension, TensorType
 class Tensor:
     """A tensor as Vespa has them: a type and blocks of cells. It never changes.
 
-    `Tensor(type, value)` takes a number, nested lists, an array of numpy, labels with what stands there (`{"a": 1.5}`,
-    `{"a": [1, 2]}`, with several mapped dimensions `{("a", "b"): 1}`), or another tensor of the same dimensions. Sizes that
-    the type leaves open are those of the value.
+    `Tensor(type, value)` takes a number, nested lists, an array of numpy, labels with what stands there (`{"a":
+    1.5}`, `{"a": [1, 2]}`, with several mapped dimensions `{("a", "b"): 1}`), or another tensor of the same
+    dimensions. Sizes that the type leaves open are those of the value.
     """
 
     __slots__ = ("type", "labels", "flat")
@@ -130,13 +130,16 @@ class Tensor:
         if np is None:
             raise ImportError("views of tensors are arrays of numpy, which is not installed")
         size = self.type.block_size
-        return self.flat[at * size:(at + 1) * size].reshape(self.type.shape)
+        return self.flat[at * size : (at + 1) * size].reshape(self.type.shape)
 
     def cells(self):
         """All cells: pairs of an address, names of dimensions to places, and a number."""
         size = self.type.block_size
-        return [(self.address(at, offset), _cells.item(self.flat, at * size + offset))
-                for at in range(len(self.labels)) for offset in range(size)]
+        return [
+            (self.address(at, offset), _cells.item(self.flat, at * size + offset))
+            for at in range(len(self.labels))
+            for offset in range(size)
+        ]
 
     def value(self, **address):
         """The cell of an address: `t.value(x="a", y=0)`."""
@@ -164,9 +167,11 @@ class Tensor:
 
     def in_order(self):
         """The numbers of the blocks in the order of their labels, whole numbers first."""
+
         def place(label):
             is_number = label.isascii() and label.isdigit() and str(int(label)) == label
             return (0, int(label), "") if is_number else (1, 0, label)
+
         return sorted(range(len(self.labels)), key=lambda at: tuple(map(place, self.labels[at])))
 
     def rename(self, names):
@@ -219,11 +224,12 @@ class Tensor:
         for d in self.type.indexed:
             if d.name in places and not 0 <= int(places[d.name]) < d.size:
                 raise KeyError(f"{places[d.name]} is no index along {d}")
-        block = self.flat[at * size:(at + 1) * size]
+        block = self.flat[at * size : (at + 1) * size]
         np = numpy()
         if np is not None:
-            return block.reshape(shape)[tuple(int(places[d.name]) if d.name in places else slice(None)
-                                                          for d in self.type.indexed)].reshape(-1)
+            return block.reshape(shape)[
+                tuple(int(places[d.name]) if d.name in places else slice(None) for d in self.type.indexed)
+            ].reshape(-1)
         part = []
         for offset in range(size):
             address = self.address(at, offset)
@@ -246,8 +252,11 @@ class Tensor:
             return False
         size, places = self.type.block_size, {labels: at for at, labels in enumerate(other.labels)}
         return set(places) == set(self.labels) and all(
-            _cells.same(self.flat[at * size:(at + 1) * size], other.flat[places[labels] * size:(places[labels] + 1) * size])
-            for at, labels in enumerate(self.labels))
+            _cells.same(
+                self.flat[at * size : (at + 1) * size], other.flat[places[labels] * size : (places[labels] + 1) * size]
+            )
+            for at, labels in enumerate(self.labels)
+        )
 
     __hash__ = None
 

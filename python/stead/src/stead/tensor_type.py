@@ -13,7 +13,8 @@ _DIMENSION = re.compile(rf"\s*({_NAME})\s*(?:(\{{\s*\}})|\[\s*([0-9]*)\s*\])\s*"
 
 
 class Dimension:
-    """A named dimension: mapped (`x{}`), indexed (`x[3]`), or indexed with a size that each tensor has of its own (`x[]`)."""
+    """A named dimension: mapped (`x{}`), indexed (`x[3]`), or indexed with a size that each tensor has of its own
+    (`x[]`)."""
 
     __slots__ = ("name", "is_mapped", "size")
 
@@ -121,13 +122,21 @@ class TensorType:
             if d.size not in (None, size):
                 raise ValueError(f"dimension {d.name} of {self} has size {d.size}, not {size}")
             sizes[d.name] = size
-        return TensorType(self.cell, [d if d.is_mapped else Dimension(d.name, False, sizes[d.name]) for d in self.dimensions])
+        return TensorType(
+            self.cell, [d if d.is_mapped else Dimension(d.name, False, sizes[d.name]) for d in self.dimensions]
+        )
 
     def takes(self, other):
-        """Whether a tensor of the other type is one of this: same cells and dimensions, any size where none is known."""
-        return self.cell == other.cell and len(self.dimensions) == len(other.dimensions) and all(
-            a.name == b.name and a.is_mapped == b.is_mapped and a.size in (None, b.size)
-            for a, b in zip(self.dimensions, other.dimensions))
+        """Whether a tensor of the other type is one of this: same cells and dimensions, any size where none is
+        known."""
+        return (
+            self.cell == other.cell
+            and len(self.dimensions) == len(other.dimensions)
+            and all(
+                a.name == b.name and a.is_mapped == b.is_mapped and a.size in (None, b.size)
+                for a, b in zip(self.dimensions, other.dimensions)
+            )
+        )
 
     def with_cell(self, cell):
         """The same dimensions with other cells."""

@@ -39,15 +39,21 @@ def encode(value):
         return _strings(value) if value.dtype.kind in "OSU" else value
     if np is not None and isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"a value of type {type(value).__name__}: use None, bool, int, float, str, bytes, list, dict, "
-                    "stead.Tensor, stead.Position or an array of numpy")
+    raise TypeError(
+        f"a value of type {type(value).__name__}: use None, bool, int, float, str, bytes, list, dict, "
+        "stead.Tensor, stead.Position or an array of numpy"
+    )
 
 
 def tensor(value):
     """A tensor as stead takes it."""
     kind = value.type
-    return {_TAG: "tensor", "type": str(kind), "labels": [label for block in value.labels for label in block],
-            "cells": _cells.to_wire(kind.cell, value.flat)}
+    return {
+        _TAG: "tensor",
+        "type": str(kind),
+        "labels": [label for block in value.labels for label in block],
+        "cells": _cells.to_wire(kind.cell, value.flat),
+    }
 
 
 def _strings(array):
@@ -67,7 +73,7 @@ def decode(value):
     if tag == "tensor":
         kind = TensorType.from_spec(value["type"])
         names, labels = len(kind.mapped), value["labels"]
-        blocks = tuple(tuple(labels[at:at + names]) for at in range(0, len(labels), names)) if names else ((),)
+        blocks = tuple(tuple(labels[at : at + names]) for at in range(0, len(labels), names)) if names else ((),)
         return Tensor._of(kind, blocks, _cells.of_wire(kind.cell, value["cells"]))
     if tag == "position":
         return Position(value["lat"], value["lng"])
@@ -85,5 +91,5 @@ def _of_strings(shape, values):
         array[:] = values
         return array.reshape(shape)
     for size in reversed(shape[1:]):
-        values = [values[at:at + size] for at in range(0, len(values), size)]
+        values = [values[at : at + size] for at in range(0, len(values), size)]
     return values if shape else values[0]
