@@ -12,7 +12,7 @@ Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
-       cargo xtask bench python [--quick] [scaling|calls|memory|models ...]
+       cargo xtask bench python [--quick] [scaling|calls|http|memory|models ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -52,6 +52,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
   python    what private interpreters give and cost, and only if it is named; a part replaces its own table only:
     scaling     throughput of two and four interpreters over one, beside threads inside one and native threads
     calls       a call in process and of a worker over a bare hand-over between two threads
+    http        a handler behind HTTP beside FastAPI and Triton's Python backend, installed below target/py
     memory      what each further interpreter takes, and what weights of 200 MB take in four of them
     models      three models in numpy: an interpreter for each thread, one for all, and the engine with the same as ONNX";
 

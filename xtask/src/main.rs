@@ -25,6 +25,7 @@ mod soak;
 mod tally;
 mod test;
 mod tidy;
+mod triton;
 
 use std::process::ExitCode;
 

@@ -55,6 +55,12 @@ pub fn line(reason: &str) -> String {
     reason.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/")
 }
 
+/// The median of some numbers; of an even count the greater of the two in the middle.
+pub fn middle(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied()
+}
+
 /// `met` or `missed`.
 pub fn goal(is_met: bool) -> &'static str {
     if is_met { "met" } else { "missed" }

@@ -5,6 +5,7 @@
 //! peers documents SPEC.json                             (clients of a search, a line of JSON for each number of them)
 //! peers feed fjall|sqlite FOLDER DOCUMENTS WAITING         (documents made durable, a line of JSON)
 //! peers visible ADDRESS CLIENTS SECONDS FIRST              (puts, each searched for when it is acknowledged, a line of JSON)
+//! peers post ADDRESS PATH BODY CONNECTIONS SECONDS         (clients of any server, a line of JSON)
 //! peers batch [--quick]                                    (silero at batch 32, a line of JSON)
 //! peers echo|http|grpc PORT REQUEST_BYTES ANSWER_BYTES     (the bare servers, as child processes)
 //! ```
@@ -14,6 +15,7 @@ mod documents;
 #[cfg(feature = "engines")]
 mod engine;
 mod feed;
+mod http;
 mod load;
 mod payload;
 mod report;
@@ -53,6 +55,10 @@ fn main() -> Result<()> {
         ["documents", spec] => return documents::run(spec.as_ref()),
         ["feed", engine, folder, count, waiting] => {
             return feed::run(engine, folder.as_ref(), count.parse()?, waiting.parse()?);
+        }
+        ["post", address, path, body, connections, seconds] => {
+            let (connections, seconds) = (connections.parse()?, seconds.parse()?);
+            return http::run(address.parse()?, path, body, connections, seconds);
         }
         ["visible", address, clients, seconds, first] => {
             let (clients, seconds) = (clients.parse()?, seconds.parse()?);

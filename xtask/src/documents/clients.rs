@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::store::Store;
+use crate::results::middle;
 use crate::{bench, process};
 
 /// What clients do.
@@ -101,12 +102,6 @@ pub fn times(one: &[Option<Load>], other: &[Option<Load>]) -> Option<f64> {
     let pairs = one.iter().zip(other);
     let ratio = |(one, other): (&Option<Load>, &Option<Load>)| Some((*one)?.qps / (*other)?.qps);
     middle(pairs.filter_map(ratio).collect())
-}
-
-/// The median of some numbers; of an even count the greater of the two in the middle.
-pub fn middle(mut numbers: Vec<f64>) -> Option<f64> {
-    numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len() / 2).copied()
 }
 
 fn read(line: &str) -> Option<Load> {

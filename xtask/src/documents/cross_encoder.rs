@@ -3,10 +3,10 @@
 use std::thread;
 
 use super::Context;
-use super::clients::{self, Load, Time, Work, middle};
+use super::clients::{self, Load, Time, Work};
 use super::passages::{self, Lengths, Questions};
 use super::store::Store;
-use crate::results::{Table, goal};
+use crate::results::{Table, goal, middle};
 
 const CLIENTS: [usize; 4] = [1, 4, 16, 64];
 const QUICK: [usize; 2] = [1, 64];

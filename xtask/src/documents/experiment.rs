@@ -5,7 +5,7 @@ use super::blog::{self, Kind, Readers};
 use super::clients::{self, Load, Time, Work};
 use super::store::Store;
 use crate::mlserver;
-use crate::results::{Table, goal, line};
+use crate::results::{Table, goal, line, middle};
 
 const CLIENTS: usize = 64;
 
@@ -86,7 +86,7 @@ pub fn table(context: &Context) -> Result<Table, String> {
         .zip(&loads[FIRST])
         .filter_map(|(ranked, first)| Some((*ranked)?.cpu_ms - (*first)?.cpu_ms))
         .collect();
-    let second = clients::middle(second).unwrap_or(f64::NAN);
+    let second = middle(second).unwrap_or(f64::NAN);
     let missing = mlserver.as_ref().err().map(|reason| format!(" MLServer: {}.", line(reason)));
     Ok(Table {
         title: format!("a blog's recommendations, {CLIENTS} clients"),

@@ -7,10 +7,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::clients::middle;
 use super::store::Store;
 use super::{Context, example};
-use crate::results::{Table, goal};
+use crate::results::{Table, goal, middle};
 use crate::{paths, process};
 
 /// Goals: documents a second by the Rust API and over HTTP, and the p99 of an acknowledgement.

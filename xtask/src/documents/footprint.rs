@@ -7,10 +7,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::clients::middle;
 use super::store::Store;
 use super::{Context, example};
-use crate::results::{Table, goal, line};
+use crate::results::{Table, goal, line, middle};
 use crate::server::Server;
 use crate::{paths, process};
 

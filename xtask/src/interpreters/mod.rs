@@ -1,6 +1,7 @@
 //! `cargo xtask bench python`: what private interpreters give and cost, in tables of `bench/RESULTS.md`.
 
 mod calls;
+mod http;
 mod memory;
 mod models;
 mod scaling;
@@ -15,7 +16,7 @@ use crate::results::{self, Section};
 use crate::{Outcome, paths, process, python};
 
 /// What can be measured on its own, in the order of the tables.
-pub const PARTS: [&str; 4] = ["scaling", "calls", "memory", "models"];
+pub const PARTS: [&str; 5] = ["scaling", "calls", "http", "memory", "models"];
 
 const SECTION: Section = Section {
     title: "Python",
@@ -44,6 +45,7 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     results::each_part(&SECTION, parts, quick, |part| match part {
         "scaling" => scaling::table(&context),
         "calls" => calls::table(&context),
+        "http" => http::table(&context),
         "memory" => memory::table(&context),
         _ => models::table(&context),
     })

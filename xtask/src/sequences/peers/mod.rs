@@ -41,7 +41,7 @@ pub fn table(context: &Context, streams: &mut Streams) -> Result<Table, String> 
         }
         let name = format!(
             "NVIDIA Triton (nvidia-pytriton {}), sequence model in Python",
-            triton::VERSION
+            crate::triton::VERSION
         );
         let peer = triton::largest(context, protocol);
         rows.push(row(&name, protocol, &peer, of, Some(OVER_TRITON)));

@@ -1,75 +1,14 @@
-//! NVIDIA Triton as the `nvidia-pytriton` wheel bundles it, on the model repository `bench/peers/sequences/triton/models`.
-//!
-//! pytriton's own interface knows no sequences, so the server of its wheel is started directly. It looks for the stub
-//! that runs Python models beside the backend, where the wheel does not have it: the backend is copied and the
-//! stub of this Python's version put there, as pytriton does when it starts.
-
-use std::fs;
-use std::path::{Path, PathBuf};
+//! NVIDIA Triton on the model repository `bench/peers/sequences/triton/models`.
 
 use super::{Context, FIRST, Measured, load};
-use crate::server::Server;
-use crate::{models, paths, process, python};
-
-/// As pinned in its requirements.
-pub const VERSION: &str = "0.7.0";
+use crate::{models, triton};
 
 /// The most streams.
 pub fn largest(context: &Context, protocol: &str) -> Measured {
-    let python = python::peer("sequences/triton")?;
-    let script = "import sys, sysconfig; print(sysconfig.get_path('purelib')); print('%d.%d' % sys.version_info[:2])";
-    let told = process::capture(&mut process::command(&python, ["-c", script]), "python")?;
-    let (packages, version) = told.trim().split_once('\n').ok_or("python tells no folder")?;
-    let packages = Path::new(packages);
-    let triton = packages.join("pytriton/tritonserver");
-    let backends = backends(context, &triton, version)?;
-
-    // The stub takes the packages of the first `python3`.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let first = python.parent().map(Path::to_owned).into_iter();
-    let path = std::env::join_paths(first.chain(std::env::split_paths(&path)));
-    let path = path.map_err(|e| format!("PATH: {e}"))?;
-
-    let mut command = process::command(
-        triton.join("bin/tritonserver"),
-        ["--allow-metrics", "false", "--http-address", "127.0.0.1", "--grpc-address", "127.0.0.1"],
-    );
-    command
-        .arg("--model-repository")
-        .arg(paths::root().join("bench/peers/sequences/triton/models"))
-        .arg("--backend-directory")
-        .arg(&backends)
-        .env("SILERO", models::silero_batch()?)
-        .env("LD_LIBRARY_PATH", packages.join("nvidia_pytriton.libs"))
-        .env("PATH", path)
-        .env("PYTHONDONTWRITEBYTECODE", "1");
-    let ports = |command: &mut std::process::Command, rest: &str, grpc: &str| {
-        command.args(["--http-port", rest, "--grpc-port", grpc]);
-    };
-    let log = context.folder.join("triton.log");
-    let signs = ["Started GRPCInferenceService", "Started HTTPService"];
-    let server = Server::start(command, ports, &log, &signs)?;
+    let silero = models::silero_batch()?;
+    let variables = [("SILERO", silero.as_path())];
+    let server = triton::start("sequences/triton/models", &variables, &context.folder)?;
     let expect = context.config("stateful.json", true)?;
     let expect = expect.to_string_lossy().into_owned();
     load::largest(context, &server, protocol, FIRST, &["--expect", &expect])
-}
-
-/// The Python backend with its stub.
-fn backends(context: &Context, triton: &Path, version: &str) -> Result<PathBuf, String> {
-    let folder = context.folder.join("triton-backends");
-    let python = folder.join("python");
-    fs::create_dir_all(&python).map_err(|e| format!("{}: {e}", python.display()))?;
-    let stub = "triton_python_backend_stub";
-    let copies = [
-        (triton.join("backends/python/libtriton_python.so"), "libtriton_python.so"),
-        (
-            triton.join("backends/python/triton_python_backend_utils.py"),
-            "triton_python_backend_utils.py",
-        ),
-        (triton.join("python_backend_stubs").join(version).join(stub), stub),
-    ];
-    for (from, name) in copies {
-        fs::copy(&from, python.join(name)).map_err(|e| format!("{}: {e}", from.display()))?;
-    }
-    Ok(folder)
 }
