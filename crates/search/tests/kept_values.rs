@@ -222,7 +222,7 @@ fn operation(chance: &mut Chance, kind: &DocumentType, collection: &mut Collecti
         false => tensor(chance, "tensor<int8>(d0[1],d1[24])", 24),
     };
     match chance.below(6) {
-        0 => drop(collection.remove(&id).unwrap()),
+        0 => _ = collection.remove(&id),
         at @ 1..=3 => {
             let field = [a, b][at % 2];
             let value = (at < 3).then(|| value(chance, field));

@@ -205,7 +205,7 @@ fn children_see_what_becomes_of_their_parents() {
     // A parent may come after its child, and go before it.
     put(&mut ads.campaigns, "autumn", &[("budget", FieldValue::Integer(3))]);
     assert_eq!(ads.ads("budget < 5"), "3");
-    assert!(ads.campaigns.remove("id:m:campaign::summer").unwrap());
+    assert!(ads.campaigns.remove("id:m:campaign::summer"));
     ads.campaigns.publish();
     assert_eq!(
         (ads.ads("budget > 0").as_str(), ads.ads("words contains 'sea'").as_str()),

@@ -67,7 +67,9 @@ pub use fold::{compared, fold, fold_letter};
 pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
 pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType};
-pub use live::{AttributeView, Bits, Block, Collection, Cursor, Imports, Index, Reader, View};
+pub use live::{
+    AttributeView, Bits, Block, Collection, Cursor, FieldReader, Imports, Index, Reader, View,
+};
 pub use operation::{Action, Operation};
 pub use paged::{Columns, Held, PageStats};
 pub use position::Position;

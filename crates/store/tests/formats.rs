@@ -1,7 +1,8 @@
 //! Files that earlier versions have written: each is opened, and has what was put.
 //!
 //! `data/v1` was written by this test with `STEAD_STORE_FIXTURE` naming the folder, when version 1 of packs and of tables was the
-//! newest. A version that follows gets a folder of its own; the old ones stay as they are.
+//! newest; `data/v2` when tables got a second version, for what has changed of pieces that can no longer be read. A version that follows
+//! gets a folder of its own; the old ones stay as they are.
 #![allow(clippy::unwrap_used)]
 
 mod harness;
@@ -11,9 +12,10 @@ use std::sync::Arc;
 
 use harness::{Fields, Model, all, kind};
 use stead_expr::{Cells, Labels, Value, parse_type};
-use stead_log::{DiskIo, LogOptions, SeededRng, SimIo};
+use stead_log::{DiskIo, LogOptions, SeededRng, SimIo, read_manifest};
 use stead_store::{
-    Action, FieldValue as V, Operation, Outcome, Position, Store, StoreOptions, verify,
+    Action, Change, Edit, FieldValue as V, Operation, Outcome, Position, Store, StoreOptions,
+    verify,
 };
 
 fn open(io: Arc<dyn stead_log::Io>) -> Store {
@@ -76,25 +78,58 @@ fn expected() -> Model {
     (0..40).filter(|at| at % 7 != 0).map(|at| (id(at), fields(at))).collect()
 }
 
+/// The packs of a folder, with what is in them.
+fn packs(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let packs = paths.filter(|path| path.extension().is_some_and(|end| end == "pack"));
+    packs.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+}
+
+/// Another bit in each group of bodies and in the column of the vectors.
+fn damage(folder: &Path) {
+    let vector: Vec<u8> = (3..150).flat_map(|cell| (cell as f32).to_le_bytes()).collect();
+    for (path, mut bytes) in packs(folder) {
+        for (wanted, most) in [(&b"a text that is in the body"[..], 9), (&vector, 1)] {
+            let found = bytes.windows(wanted.len()).enumerate().filter(|(_, part)| *part == wanted);
+            let places: Vec<usize> = found.map(|(at, _)| at).take(most).collect();
+            assert!(!places.is_empty());
+            places.iter().for_each(|at| bytes[*at] ^= 1);
+        }
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
 fn write(folder: &Path) {
-    let store = open(Arc::new(DiskIo::new(folder).unwrap()));
-    let submit = |at: i64, action: Action| {
+    let submit = |store: &Store, at: i64, operation: i64, action: Action| {
         let operation =
-            Operation { operation: at as u128 + 1, document: id(at), condition: None, action };
+            Operation { operation: operation as u128, document: id(at), condition: None, action };
         assert_eq!(store.submit_wait("shop", operation), Ok(Outcome::Applied));
     };
-    let put = |at: i64| Action::Put { fields: fields(at), create: false };
-    (0..30).for_each(|at| submit(at, put(at)));
+    let put = |store: &Store, at: i64| {
+        submit(store, at, at + 1, Action::Put { fields: fields(at), create: false });
+    };
+    let assigned = |name: &str, at: i64| {
+        let field = kind().field(name).unwrap().0;
+        let value = fields(at).into_iter().find(|(of, _)| *of == field).map(|(_, value)| value);
+        let edit = Edit::Assign(value);
+        Action::Update { changes: vec![Change { field, path: Vec::new(), edit }], create: false }
+    };
+    let store = open(Arc::new(DiskIo::new(folder).unwrap()));
+    (0..30).for_each(|at| put(&store, at));
+    // What they get back below.
+    submit(&store, 5, 205, assigned("text", 6));
+    submit(&store, 8, 208, assigned("dense", 9));
+    drop(store);
+    let whole = packs(folder);
+    damage(folder);
+    let store = open(Arc::new(DiskIo::new(folder).unwrap()));
+    (30..36).for_each(|at| put(&store, at));
+    (0..36).step_by(7).for_each(|at| submit(&store, at, 100 + at, Action::Remove));
+    submit(&store, 5, 305, assigned("text", 5));
+    submit(&store, 8, 308, assigned("dense", 8));
     store.snapshot().unwrap();
-    (30..36).for_each(|at| submit(at, put(at)));
-    (0..40).step_by(7).filter(|at| *at < 36).for_each(|at| {
-        let operation = 100 + at as u128;
-        let action = Action::Remove;
-        let operation = Operation { operation, document: id(at), condition: None, action };
-        assert_eq!(store.submit_wait("shop", operation), Ok(Outcome::Applied));
-    });
-    store.snapshot().unwrap();
-    (36..40).for_each(|at| submit(at, put(at)));
+    whole.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    (36..40).for_each(|at| put(&store, at));
     // As after a kill: no snapshot has the last ones.
     std::process::exit(0);
 }
@@ -104,7 +139,7 @@ fn files_of_each_version_are_read() {
     if let Some(folder) = std::env::var_os("STEAD_STORE_FIXTURE") {
         return write(Path::new(&folder));
     }
-    for version in ["v1"] {
+    for (version, number) in [("v1", 1), ("v2", 2)] {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(version);
         // In memory, so that they stay as they are.
         let io = SimIo::new(1);
@@ -113,6 +148,8 @@ fn files_of_each_version_are_read() {
             let bytes = std::fs::read(entry.path()).unwrap();
             io.set_contents(&entry.file_name().into_string().unwrap(), &bytes);
         }
+        let table = read_manifest(&io, "0000000000000002.snapshot", 1 << 20).unwrap().unwrap();
+        assert_eq!(table[0], number, "{version}");
         let found = verify(&io, &mut |_| {}).unwrap();
         assert_eq!((found.opens, found.problems().next(), found.snapshots.len()), (true, None, 2));
         let store = open(Arc::new(io));

@@ -3,12 +3,11 @@
 
 mod harness;
 
-use std::io;
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 
+use harness::watched::{Watch, WatchedIo};
 use harness::{Chance, Model, all, kind};
-use stead_log::{DirLock, Io, IoFile, SeededRng, SimIo};
+use stead_log::{Io, SeededRng, SimIo};
 use stead_store::{
     Action, Change, Edit, FieldValue, Operation, Operator, Outcome, Store, StoreOptions,
 };
@@ -33,88 +32,19 @@ fn reached(gate: &Gate) {
     drop(gate.1.wait_while(gate.0.lock().unwrap(), |state| state.1 == 0).unwrap());
 }
 
-#[derive(Clone)]
-struct SlowIo {
-    io: SimIo,
-    writes: Gate,
-    reads: Gate,
-}
-
-struct SlowFile {
-    file: Box<dyn IoFile>,
-    writes: Gate,
-    reads: Gate,
-}
-
-impl SlowIo {
-    fn slow(&self, name: &str, file: Box<dyn IoFile>) -> Box<dyn IoFile> {
-        let (writes, reads) = (self.writes.clone(), self.reads.clone());
-        match name.ends_with(".pack") {
-            true => Box::new(SlowFile { file, writes, reads }),
-            false => file,
-        }
-    }
-}
-
-impl Io for SlowIo {
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.io.list()
-    }
-
-    fn open(&self, name: &str) -> io::Result<Box<dyn IoFile>> {
-        Ok(self.slow(name, self.io.open(name)?))
-    }
-
-    fn create(&self, name: &str) -> io::Result<Box<dyn IoFile>> {
-        Ok(self.slow(name, self.io.create(name)?))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.io.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.io.remove(name)
-    }
-
-    fn sync_dir(&self) -> io::Result<()> {
-        self.io.sync_dir()
-    }
-
-    fn lock(&self) -> io::Result<Box<dyn DirLock>> {
-        self.io.lock()
-    }
-}
-
-impl IoFile for SlowFile {
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        pass(&self.reads);
-        self.file.read_at(offset, out)
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        pass(&self.writes);
-        self.file.append(bytes)
-    }
-
-    fn truncate(&mut self, len: u64) -> io::Result<()> {
-        self.file.truncate(len)
-    }
-
-    fn sync_data(&mut self) -> io::Result<()> {
-        self.file.sync_data()
-    }
+fn slow(io: &SimIo, writes: &Gate, reads: &Gate) -> Arc<dyn Io> {
+    let watch = |gate: &Gate| -> Watch {
+        let gate = gate.clone();
+        Arc::new(move || pass(&gate))
+    };
+    Arc::new(WatchedIo { io: io.clone(), reads: watch(reads), writes: watch(writes) })
 }
 
 #[test]
 fn a_snapshot_that_waits_for_the_disk_keeps_nobody_waiting() {
     let (io, writes, reads) = (SimIo::new(1), Gate::default(), Gate::default());
     set(&reads, true);
-    let slow: Arc<dyn Io> = Arc::new(SlowIo { io: io.clone(), writes: writes.clone(), reads });
+    let slow = slow(&io, &writes, &reads);
     let rng = Arc::new(SeededRng::new(1));
     let store = Store::open(slow, rng.clone(), vec![kind()], StoreOptions::default()).unwrap();
     let (chance, mut model) = (Chance::new(1), Model::new());
@@ -156,7 +86,7 @@ fn a_snapshot_that_waits_for_the_disk_keeps_nobody_waiting() {
 fn an_operation_that_waits_for_the_disk_keeps_no_other_waiting() {
     let (io, writes, reads) = (SimIo::new(1), Gate::default(), Gate::default());
     [&writes, &reads].into_iter().for_each(|gate| set(gate, true));
-    let slow: Arc<dyn Io> = Arc::new(SlowIo { io, writes, reads: reads.clone() });
+    let slow = slow(&io, &writes, &reads);
     let rng = Arc::new(SeededRng::new(1));
     let store = Store::open(slow, rng, vec![kind()], StoreOptions::default()).unwrap();
     let operation = |document: &str, action: Action| {
@@ -174,27 +104,33 @@ fn an_operation_that_waits_for_the_disk_keeps_no_other_waiting() {
         let outcome = store.submit_wait("shop", operation(document, action));
         assert_eq!(outcome, Ok(Outcome::Applied), "{document}");
     };
-    // Whole groups, so that a new document lies with none of these.
-    (0..96).for_each(|n| submit(&n.to_string(), put(n)));
+    (0..90).for_each(|n| submit(&n.to_string(), put(n)));
     store.snapshot().unwrap();
     set(&reads, false);
+    let assign = |count: i64| {
+        let edit = Edit::Assign(Some(FieldValue::Integer(count)));
+        Action::Update { changes: vec![Change { field: 0, path: Vec::new(), edit }], create: false }
+    };
     std::thread::scope(|scope| {
         let update = scope.spawn(|| submit("1", add(1000)));
         reached(&reads);
-        // Neither a new document nor a removal has to know a body.
+        // These need to know no body, though they change those that lie with the one that is read.
         submit("new", put(5));
         submit("new", add(1));
-        let (sender, removed) = channel();
-        let done = move |outcome| sender.send(outcome).unwrap();
-        store.submit("shop", operation("95", Action::Remove), done).unwrap();
+        submit("2", put(2000));
+        submit("2", add(2));
+        submit("3", Action::Remove);
+        submit("4", assign(4000));
         assert!(!update.is_finished());
         set(&reads, true);
         update.join().unwrap();
-        assert_eq!(removed.recv().unwrap(), Ok(Outcome::Applied));
     });
     let view = store.reader("shop").unwrap().view();
     let count = |id: &str| view.fields(view.find(&format!("id:n:shop::{id}")).unwrap());
     assert_eq!(count("1"), Some(vec![(0, FieldValue::Integer(1001))]));
     assert_eq!(count("new"), Some(vec![(0, FieldValue::Integer(6))]));
-    assert_eq!(view.find("id:n:shop::95"), None);
+    assert_eq!(count("2"), Some(vec![(0, FieldValue::Integer(2002))]));
+    assert_eq!(count("4"), Some(vec![(0, FieldValue::Integer(4000))]));
+    assert_eq!(count("5"), Some(vec![(0, FieldValue::Integer(5))]));
+    assert_eq!(view.find("id:n:shop::3"), None);
 }

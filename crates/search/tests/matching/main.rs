@@ -33,18 +33,28 @@ fn nearest(list: &[Json], among: &[usize], vector: [f64; 2], count: usize) -> Ve
 
 #[test]
 fn every_question_has_the_answer_of_looking_at_each_document() {
-    assert_eq!(every_question(false), 0);
+    assert_eq!(every_question(&World::new(false, false)), 0);
 }
 
 #[test]
 fn every_question_has_the_same_answer_with_indexes() {
-    let indexed = every_question(true);
+    let indexed = every_question(&World::new(true, false));
+    assert!(indexed > SETS * QUESTIONS as u64 / 4, "indexes answered {indexed} times");
+}
+
+#[test]
+fn every_question_has_the_same_answer_from_disk() {
+    assert_eq!(every_question(&World::new(false, true)), 0);
+}
+
+#[test]
+fn every_question_has_the_same_answer_from_disk_with_indexes() {
+    let indexed = every_question(&World::new(true, true));
     assert!(indexed > SETS * QUESTIONS as u64 / 4, "indexes answered {indexed} times");
 }
 
 /// Returns how often an index answered.
-fn every_question(is_fast: bool) -> u64 {
-    let world = World::new(is_fast);
+fn every_question(world: &World) -> u64 {
     let (mut some, mut all) = (0, 0);
     for seed in 1..=SETS {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -71,7 +81,7 @@ fn every_question(is_fast: bool) -> u64 {
 
 #[test]
 fn the_test_that_leaves_the_fewest_rows_goes_first() {
-    let world = World::new(true);
+    let world = World::new(true, false);
     let document = |n: i32| json!({"l": n, "t": format!("t{}", n % 4), "x": n % 20});
     let view = world.view(&(0..100).map(document).collect::<Vec<_>>(), &[]);
     let tree = world.tree("t contains 't3' and x = 3 and l = 43", [0.0; 2]);
@@ -88,7 +98,8 @@ fn the_test_that_leaves_the_fewest_rows_goes_first() {
 
 #[test]
 fn the_nearest_are_found_among_those_that_pass_the_rest() {
-    let worlds = [false, true].map(World::new);
+    let worlds = [(false, false), (true, false), (true, true)];
+    let worlds = worlds.map(|(is_fast, is_paged)| World::new(is_fast, is_paged));
     for (world, seed) in worlds.iter().flat_map(|world| (1..=100_u64).map(move |s| (world, s))) {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let count = 1 + chance.below(150);

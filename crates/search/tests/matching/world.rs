@@ -1,13 +1,15 @@
 //! The documents that are asked for, and their parents.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use stead_expr::{Cells, Labels, Value};
+use stead_log::{LogOptions, SeededRng, SimIo};
 use stead_search::matching::Matcher;
 use stead_search::query::{QueryTree, Searches, build};
 use stead_search::yql::parse;
-use stead_store::{Imports, View};
+use stead_store::{Imports, Operation, Store, StoreOptions, View};
 
 use crate::application::Asked;
 
@@ -57,29 +59,98 @@ pub struct World {
     asked: Asked,
     /// How often an index answered for a block.
     pub indexed: Cell<u64>,
+    is_paged: bool,
 }
 
 impl World {
-    /// With `fast-search` for all attributes that can have it, or for none.
-    pub fn new(is_fast: bool) -> World {
-        let fast = |line: &str| match is_fast && !line.contains("tensor") {
-            true => line
-                .replace("indexing: attribute", "indexing: attribute\n attribute: fast-search\n"),
-            false => line.to_owned(),
+    /// With `fast-search` for all attributes that can have it, or for none; all of them on disk, or none.
+    pub fn new(is_fast: bool, is_paged: bool) -> World {
+        let set = |line: &str| {
+            let is_fast = is_fast && !line.contains("tensor");
+            let words = [("fast-search", is_fast), ("paged", is_paged)];
+            let words: Vec<&str> =
+                words.iter().filter(|(_, is_set)| *is_set).map(|(word, _)| *word).collect();
+            let settings = format!("indexing: attribute\n attribute {{ {} }}\n", words.join(" "));
+            match words.is_empty() {
+                true => line.to_owned(),
+                false => line.replace("indexing: attribute", &settings),
+            }
         };
         let [schema, parents] =
-            [SCHEMA, PARENTS].map(|text| text.lines().map(fast).collect::<Vec<_>>().join("\n"));
+            [SCHEMA, PARENTS].map(|text| text.lines().map(set).collect::<Vec<_>>().join("\n"));
         let asked = Asked::new(&[("g", true, &parents), ("d", false, &schema)]);
-        assert_eq!(asked.kind("d").attributes().iter().any(|a| a.index.is_some()), is_fast);
-        World { asked, indexed: Cell::new(0) }
+        let kind = asked.kind("d");
+        assert_eq!(kind.attributes().iter().any(|a| a.index.is_some()), is_fast);
+        assert_eq!(kind.attributes().iter().any(|a| a.is_paged), is_paged);
+        World { asked, indexed: Cell::new(0), is_paged }
     }
 
     /// Documents whose field `parent` may name one of some others by its number.
     pub fn view(&self, documents: &[Json], parents: &[Json]) -> View {
-        let [documents, parents] = [("d", documents), ("g", parents)]
-            .map(|(name, list)| self.asked.documents(name, list).view().clone());
+        let lists = [("d", documents), ("g", parents)];
+        let [documents, parents] = match self.is_paged {
+            false => lists.map(|(name, list)| self.asked.documents(name, list).view().clone()),
+            true => self.stored(lists),
+        };
         let kind = self.asked.kind("d");
         Imports::new(&kind).join(documents, |name| (name == "g").then(|| parents.clone()))
+    }
+
+    /// Documents in a store that was closed and opened since: some are as they were then, others have changed, or have come.
+    fn stored(&self, lists: [(&str, &[Json]); 2]) -> [View; 2] {
+        let io = SimIo::new(1);
+        let open = || {
+            let (io, rng) = (Arc::new(io.clone()), Arc::new(SeededRng::new(1)));
+            let log = LogOptions {
+                segment_bytes: 1 << 20,
+                max_record_bytes: 64 << 10,
+                ..LogOptions::default()
+            };
+            let options = StoreOptions { log, page_bytes: 16 << 10, ..StoreOptions::default() };
+            let types = lists.map(|(name, _)| self.asked.kind(name)).to_vec();
+            Store::open(io, rng, types, options).unwrap()
+        };
+        let feed = |store: &Store, name: &str, json: &Json| {
+            let operation = Operation::read(&self.asked.kind(name), json.to_string().as_bytes());
+            store.feed(name, operation.unwrap(), |done| assert!(done.is_ok())).unwrap();
+        };
+        let put = |name: &str, at: usize, fields: &Json| json!({"put": format!("id:m:{name}::{at}"), "fields": fields});
+        let store = open();
+        for (name, list) in lists {
+            // The last come later, and every third is another one at first.
+            for (at, fields) in list.iter().enumerate().take(list.len() - list.len() / 4) {
+                let fields = if at % 3 == 0 { &list[(at + 1) % list.len()] } else { fields };
+                feed(&store, name, &put(name, at, fields));
+            }
+        }
+        drop(store);
+        let store = open();
+        for (name, list) in lists {
+            for (at, fields) in list.iter().enumerate() {
+                if at % 3 == 0 || at >= list.len() - list.len() / 4 {
+                    feed(&store, name, &put(name, at, fields));
+                }
+            }
+            feed(&store, name, &put(name, list.len(), &json!({})));
+            feed(&store, name, &json!({"remove": format!("id:m:{name}::{}", list.len())}));
+            for at in (1..list.len()).step_by(7) {
+                let fields: serde_json::Map<String, Json> = list[at]
+                    .as_object()
+                    .unwrap()
+                    .iter()
+                    .map(|(field, value)| (field.clone(), json!({"assign": value})))
+                    .collect();
+                feed(
+                    &store,
+                    name,
+                    &json!({"update": format!("id:m:{name}::{at}"), "fields": fields}),
+                );
+            }
+        }
+        while store.operations_in_flight() > 0 {
+            std::thread::yield_now();
+        }
+        lists.map(|(name, _)| store.reader(name).unwrap().view())
     }
 
     /// A question in YQL as a tree.

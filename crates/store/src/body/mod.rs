@@ -24,6 +24,9 @@
 //! their numbers: the number of the field, the number of bytes of the value, the value. No bytes mean that the value is that of the
 //! field's column.
 //!
+//! A **change** of a body says what becomes of some fields, whatever the others are: a byte that is 2, and for each of these fields in
+//! ascending order: its number, 0 if it has no value any more or 1 + the number of bytes of the value, the value.
+//!
 //! Readers take whatever bytes there are: nothing is allocated beyond what the bytes can fill, and values nest at most 130 deep.
 
 mod decode;
@@ -42,6 +45,9 @@ use crate::value::FieldValue;
 
 /// The version that this stead writes, and the only one that there has been.
 const VERSION: u8 = 1;
+
+/// What a change begins with.
+const CHANGE: u8 = 2;
 
 /// The deepest that values nest. JSON nests at most 128 deep.
 const MAX_DEPTH: usize = 130;
@@ -75,28 +81,80 @@ pub(crate) fn encode(fields: &[(usize, FieldValue)], in_column: impl Fn(usize) -
     body
 }
 
-/// A body with other values of some fields, or without any of them.
-pub(crate) fn changed(
-    body: &[u8],
+/// The change that gives some fields other values, or none.
+pub(crate) fn change(
     changes: &[(usize, Option<FieldValue>)],
     in_column: impl Fn(usize) -> bool,
-) -> Result<Vec<u8>, BodyError> {
-    let mut values: BTreeMap<usize, Cow<'_, [u8]>> =
-        fields(body)?.into_iter().map(|(field, bytes)| (field, bytes.into())).collect();
+) -> Vec<u8> {
+    let mut fields: Changes<'_> = BTreeMap::new();
     for (field, value) in changes {
-        let Some(value) = value else {
-            values.remove(field);
-            continue;
-        };
-        let mut one = Vec::new();
-        if !in_column(*field) {
-            put_value(value, &mut one);
+        let bytes = value.as_ref().map(|value| {
+            let mut bytes = Vec::new();
+            if !in_column(*field) {
+                put_value(value, &mut bytes);
+            }
+            bytes.into()
+        });
+        fields.insert(*field, bytes);
+    }
+    written(&fields)
+}
+
+/// Whether bytes are a change, not a body.
+pub(crate) fn is_change(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&CHANGE)
+}
+
+/// A body behind a change of it; of a change, both as one.
+pub(crate) fn changed(of: &[u8], change: &[u8]) -> Result<Vec<u8>, BodyError> {
+    let more = changes(change)?;
+    if is_change(of) {
+        let mut all = changes(of)?;
+        all.extend(more);
+        return Ok(written(&all));
+    }
+    let mut values: BTreeMap<usize, Cow<'_, [u8]>> =
+        fields(of)?.into_iter().map(|(field, bytes)| (field, bytes.into())).collect();
+    for (field, value) in more {
+        match value {
+            Some(value) => drop(values.insert(field, value)),
+            None => drop(values.remove(&field)),
         }
-        values.insert(*field, one.into());
     }
     let mut body = vec![VERSION];
     values.iter().for_each(|(field, bytes)| entry(*field, bytes, &mut body));
     Ok(body)
+}
+
+/// By field: the bytes of its value, or that it has none any more.
+type Changes<'c> = BTreeMap<usize, Option<Cow<'c, [u8]>>>;
+
+fn written(changes: &Changes<'_>) -> Vec<u8> {
+    let mut out = vec![CHANGE];
+    for (field, value) in changes {
+        number(*field as u64, &mut out);
+        number(value.as_ref().map_or(0, |value| value.len() as u64 + 1), &mut out);
+        out.extend_from_slice(value.as_deref().unwrap_or_default());
+    }
+    out
+}
+
+fn changes(bytes: &[u8]) -> Result<Changes<'_>, BodyError> {
+    let mut bytes = Bytes::new(bytes);
+    match bytes.byte()? {
+        CHANGE => {}
+        other => return Err(BodyError::Version(other)),
+    }
+    let mut found: Changes<'_> = BTreeMap::new();
+    while !bytes.is_empty() {
+        let field = bytes.length()?;
+        if found.last_key_value().is_some_and(|(last, _)| *last >= field) {
+            return Err(BodyError::Order);
+        }
+        let size = bytes.length()?.checked_sub(1);
+        found.insert(field, size.map(|size| bytes.take(size)).transpose()?.map(Cow::Borrowed));
+    }
+    Ok(found)
 }
 
 fn entry(field: usize, value: &[u8], body: &mut Vec<u8>) {

@@ -2,7 +2,7 @@
 
 use stead_expr::compile;
 
-use super::{BodyError, MAX_DEPTH, encode, fields, put_value, value};
+use super::{BodyError, MAX_DEPTH, change, changed, encode, fields, is_change, put_value, value};
 use crate::position::Position;
 use crate::value::FieldValue;
 
@@ -86,4 +86,51 @@ fn bodies_have_fields_in_order() {
     ] {
         assert_eq!(fields(&body), Err(expected), "{label}");
     }
+}
+
+#[test]
+fn changes_give_fields_other_values_or_none() {
+    let number = FieldValue::Integer;
+    let in_column = |field: usize| field == 5;
+    let change = |list: &[(usize, Option<i64>)]| {
+        let list: Vec<_> = list.iter().map(|(field, n)| (*field, n.map(number))).collect();
+        change(&list, in_column)
+    };
+    let body = |list: &[(usize, i64)]| {
+        let list: Vec<_> = list.iter().map(|(field, n)| (*field, number(*n))).collect();
+        encode(&list, in_column)
+    };
+    assert_eq!(
+        change(&[(300, Some(1)), (2, None), (5, Some(9))]),
+        [2, 2, 0, 5, 1, 0xac, 2, 3, 3, 2]
+    );
+    let whole = body(&[(2, 7), (5, 1), (300, 8)]);
+    for (label, list, expected) in [
+        ("nothing", &[][..], whole.clone()),
+        ("another value", &[(2, Some(6))], body(&[(2, 6), (5, 1), (300, 8)])),
+        ("none", &[(2, None), (300, None)], body(&[(5, 1)])),
+        ("none of what has none", &[(3, None)], whole.clone()),
+        ("a new field", &[(3, Some(4))], body(&[(2, 7), (3, 4), (5, 1), (300, 8)])),
+        ("a field of a column", &[(5, Some(2))], whole.clone()),
+        ("a field of a column, none", &[(5, None)], body(&[(2, 7), (300, 8)])),
+    ] {
+        let change = change(list);
+        assert!(is_change(&change) && !is_change(&whole) && !is_change(&[]), "{label}");
+        assert_eq!(changed(&whole, &change), Ok(expected), "{label}");
+    }
+    // Two changes as one, in their order.
+    let (first, second) = (change(&[(2, Some(1)), (5, None)]), change(&[(5, Some(0)), (7, None)]));
+    let both = changed(&first, &second).unwrap();
+    assert_eq!(both, change(&[(2, Some(1)), (5, Some(0)), (7, None)]));
+    let one_by_one = changed(&changed(&whole, &first).unwrap(), &second);
+    assert_eq!(changed(&whole, &both), one_by_one);
+    for (label, bytes, expected) in [
+        ("nothing", vec![], BodyError::Short),
+        ("a body", whole.clone(), BodyError::Version(1)),
+        ("a field twice", vec![2, 4, 0, 4, 0], BodyError::Order),
+        ("a value that ends too early", vec![2, 4, 3, 1], BodyError::Short),
+    ] {
+        assert_eq!(changed(&whole, &bytes), Err(expected), "{label}");
+    }
+    assert_eq!(changed(&[], &first), Err(BodyError::Short), "of no document");
 }

@@ -140,6 +140,31 @@ impl Column {
         }
     }
 
+    /// Puts the value of a row of another column of the same type in a row, with its [number](TensorColumn::stamp). There is
+    /// [room](Column::has_room).
+    pub(crate) fn take(&mut self, row: usize, from: &Column, at: usize, kind: &DataType) {
+        match (&mut *self, from) {
+            (Column::Tensors(tensors), Column::Tensors(from)) => tensors.take(row, from, at),
+            _ => self.set(row, from.value(at, kind).as_ref()),
+        }
+    }
+
+    /// Whether the value of a row is that of a row of another column of the same type: of dense tensors whether it was put there once for both.
+    pub(crate) fn is_same(&self, row: usize, other: &Column, at: usize, kind: &DataType) -> bool {
+        match (self, other) {
+            (Column::Tensors(own), Column::Tensors(other)) if own.stamp(row).is_some() => {
+                own.stamp(row) == other.stamp(at)
+            }
+            _ => match (self.value(row, kind), other.value(at, kind)) {
+                // What is no number is one that is not.
+                (Some(FieldValue::Number(a)), Some(FieldValue::Number(b))) => {
+                    a.to_bits() == b.to_bits()
+                }
+                (own, other) => own == other,
+            },
+        }
+    }
+
     /// The same column, whose tensors have the [numbers](TensorColumn::stamp) from one on: those that they had before.
     pub(crate) fn stamped(self, first: u64) -> Column {
         match self {

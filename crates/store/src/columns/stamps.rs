@@ -38,6 +38,13 @@ impl Stamps {
         }
     }
 
+    /// The value of a row is one that has this number already.
+    pub(super) fn put(&mut self, row: usize, stamp: u64) {
+        if let Some(place) = self.of_rows.get_mut(row) {
+            *place = stamp;
+        }
+    }
+
     pub(super) fn get(&self, row: usize) -> Option<u64> {
         self.of_rows.get(row).copied().filter(|stamp| *stamp != 0)
     }

@@ -155,6 +155,15 @@ impl TensorColumn {
         debug_assert!(is_same, "cells of the type of the column");
     }
 
+    /// Puts the tensor of a row of another column of the same type in a row, with its number.
+    pub(super) fn take(&mut self, row: usize, from: &TensorColumn, at: usize) {
+        let value = if from.absent.contains(at) { None } else { from.value(at) };
+        self.set(row, value.as_ref());
+        if let Some(stamp) = from.stamp(at) {
+            self.stamps.put(row, stamp);
+        }
+    }
+
     /// The same column in memory for at least `room` tensors.
     pub(super) fn copied(&self, room: usize) -> TensorColumn {
         let room = if self.mapped.is_none() { room } else { 0 };

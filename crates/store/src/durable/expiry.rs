@@ -11,7 +11,7 @@ use super::store::{Outcome, Store, Stored};
 use super::submit::By;
 use crate::error::StoreError;
 use crate::kind::DocumentType;
-use crate::live::{Fetched, View};
+use crate::live::View;
 use crate::operation::{Action, Operation};
 use crate::selection::{Selected, Selection};
 
@@ -73,20 +73,13 @@ impl ExpiryScan {
     pub fn find(&self, from: u32, rows: usize) -> Expired {
         let mut found = Expired::default();
         let Some(keeps) = &self.keeps else { return found };
-        let (view, mut fetched) = (&self.view, None);
-        let is_wanted = |field: usize| keeps.fields.contains(&field);
-        let read = |lid: u32, fetched: Option<&Fetched>| view.read_fetched(lid, fetched, is_wanted);
+        let (view, mut reader) = (&self.view, self.view.fields_reader());
         let mut lids = view.lids_from(from);
         for lid in lids.by_ref().take(rows) {
             let Some(id) = view.id(lid) else { continue };
-            let is_at_hand = view.is_at_hand(lid, fetched.as_ref(), is_wanted);
-            let fields = match (keeps.fields.is_empty(), is_at_hand) {
-                (true, _) => Ok(Some(Vec::new())),
-                (false, true) => read(lid, fetched.as_ref()),
-                (false, false) => view.fetch(lid, is_wanted).and_then(|of| {
-                    fetched = Some(of);
-                    read(lid, fetched.as_ref())
-                }),
+            let fields = match keeps.fields.is_empty() {
+                true => Ok(Some(Vec::new())),
+                false => reader.read(lid, |field| keeps.fields.contains(&field)),
             };
             let fields = match fields {
                 Ok(Some(fields)) => fields,

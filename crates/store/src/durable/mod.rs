@@ -10,6 +10,7 @@
 mod expiry;
 mod ids;
 mod journal;
+mod known;
 mod open;
 mod options;
 mod record;

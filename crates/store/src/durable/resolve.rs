@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::known::{Known, Need};
 use super::record::{Fields, Write};
 use super::store::Outcome;
 use crate::change::apply;
@@ -11,29 +12,6 @@ use crate::indexing::{ScriptContext, ScriptError, Scripts};
 use crate::kind::DocumentType;
 use crate::operation::{Action, Operation};
 use crate::selection::Selected;
-
-/// The fields of a document, if it is there.
-pub(super) type Known = Option<Arc<Fields>>;
-
-/// What must be known of a document for an operation with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
-    /// A put without a condition does not care what is there.
-    Nothing,
-    /// Whether it is there.
-    Presence,
-    Fields,
-}
-
-impl Need {
-    pub(super) fn of(operation: &Operation) -> Need {
-        match (&operation.condition, &operation.action) {
-            (None, Action::Put { .. }) => Need::Nothing,
-            (None, Action::Remove) => Need::Presence,
-            _ => Need::Fields,
-        }
-    }
-}
 
 /// Why nothing is written.
 pub(super) enum Refusal {
@@ -90,22 +68,22 @@ impl Resolver<'_> {
     }
 
     /// What an operation that was prepared does with a document, and what the document is then; or that nothing is to be done.
-    /// `known` tells of it what the operation [needs](Need).
+    /// `known` tells of it what the operation [needs](Need), if it is there.
     pub(super) fn resolve(
         &self,
         operation: Operation,
-        known: impl FnOnce() -> Result<Known, StoreError>,
-    ) -> Result<(Write, Known), Refusal> {
-        let need = Need::of(&operation);
+        need: &Need,
+        known: impl FnOnce() -> Result<Option<Known>, StoreError>,
+    ) -> Result<(Write, Option<Known>), Refusal> {
         let Operation { document, condition, action, .. } = operation;
         let create = match &action {
             Action::Put { create, .. } | Action::Update { create, .. } => *create,
             Action::Remove => false,
         };
-        let known = if need == Need::Nothing { None } else { known()? };
+        let known = if *need == Need::Nothing { None } else { known()? };
         match (&condition, &known) {
-            (Some(condition), Some(fields)) => {
-                let (kind, now) = (self.kind, self.cx.now);
+            (Some(condition), Some(known)) => {
+                let (kind, fields, now) = (self.kind, &known.fields, self.cx.now);
                 if !condition.selects(&Selected { kind, id: &document, fields, now }) {
                     return Err(Outcome::ConditionFailed.into());
                 }
@@ -117,7 +95,7 @@ impl Resolver<'_> {
         let changes = match action {
             Action::Put { fields, .. } => {
                 let fields = Arc::new(fields);
-                return Ok((Write::Put(fields.clone()), Some(fields)));
+                return Ok((Write::Put(fields.clone()), Some(Known::whole(fields))));
             }
             Action::Remove => {
                 let absent = || Outcome::Absent.into();
@@ -125,16 +103,16 @@ impl Resolver<'_> {
             }
             Action::Update { changes, .. } => changes,
         };
-        let Some(known) = known else {
+        let Some(mut known) = known else {
             if !create {
                 return Err(Outcome::Absent.into());
             }
             let mut fields = Vec::new();
             apply(self.kind, &mut fields, &changes);
             let fields = Arc::new(self.filled(&document, fields).map_err(Refusal::Fails)?);
-            return Ok((Write::Put(fields.clone()), Some(fields)));
+            return Ok((Write::Put(fields.clone()), Some(Known::whole(fields))));
         };
-        let mut fields = Arc::unwrap_or_clone(known);
+        let mut fields = Arc::unwrap_or_clone(std::mem::take(&mut known.fields));
         apply(self.kind, &mut fields, &changes);
         let mut numbers: BTreeSet<usize> = changes.iter().map(|change| change.field).collect();
         if let Some(scripts) = self.scripts {
@@ -150,8 +128,9 @@ impl Resolver<'_> {
             let found = fields.iter().find(|(field, _)| *field == number);
             (number, found.map(|(_, value)| value.clone()))
         };
-        let values = numbers.into_iter().map(value).collect();
-        Ok((Write::Update(values), Some(Arc::new(fields))))
+        let values = numbers.iter().copied().map(value).collect();
+        let known = known.changed(Arc::new(fields), &numbers);
+        Ok((Write::Update(values), Some(known)))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Operations on their way to the log.
 
+use std::collections::BTreeSet;
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
 use super::ids::Seen;
+use super::known::{Known, Need};
 use super::record::{Record, encode};
-use super::resolve::{Known, Need, Refusal, Resolver};
+use super::resolve::{Refusal, Resolver};
 use super::room::Permit;
 use super::store::{Done, Outcome, Store, Stored, lock};
 use super::writer::{Durable, Message, Pending};
@@ -78,8 +80,11 @@ impl Store {
         if !is_ignored {
             resolver.prepare(&mut operation)?;
         }
-        let need = if is_ignored { Need::Nothing } else { Need::of(&operation) };
-        let (mut pending, fetched) = self.lock_with(stored, &operation.document, need);
+        let need = match is_ignored {
+            true => Need::Nothing,
+            false => Need::of(&operation, &stored.kind, stored.scripts.as_ref()),
+        };
+        let (mut pending, fetched) = self.lock_with(stored, &operation.document, &need);
         match pending.ids.seen(operation.operation, done) {
             Seen::New(given) => done = given,
             Seen::Waits => return Ok(()),
@@ -90,10 +95,13 @@ impl Store {
             }
         }
         let (id, number_of_operation) = (operation.document.clone(), operation.operation);
-        let known = || known(&pending, stored, &id, need, fetched.as_ref());
+        let known = || match &need {
+            Need::Nothing => Ok(None),
+            Need::Fields(needed) => known(&pending, stored, &id, needed, fetched.as_ref()),
+        };
         let resolved = match is_ignored {
             true => Err(Refusal::Ends(Outcome::Ignored)),
-            false => resolver.resolve(operation, known),
+            false => resolver.resolve(operation, &need, known),
         };
         let (write, fields) = match resolved {
             Ok(resolved) => resolved,
@@ -122,28 +130,31 @@ impl Store {
         Ok(())
     }
 
-    /// What is pending, with what lies on disk of a document if it is needed: it was read before the lock was taken, since all
+    /// What is pending, with what lies on disk of a document as far as it is needed: it was read before the lock was taken, since all
     /// operations wait for whoever has that.
     fn lock_with(
         &self,
         stored: &Stored,
         id: &str,
-        need: Need,
+        need: &Need,
     ) -> (MutexGuard<'_, Pending>, Option<Fetched>) {
         let mut fetched = None;
+        let Need::Fields(needed) = need else { return (lock(&self.pending), None) };
         for _ in 0..AHEAD {
             let pending = lock(&self.pending);
-            if need != Need::Fields || pending.document(stored.number, id).is_some() {
-                return (pending, None);
-            }
+            let missing = match pending.document(stored.number, id) {
+                Some(None) => return (pending, None),
+                waiting => missing(waiting.and_then(Option::as_ref), needed),
+            };
             let view = stored.reader.view();
             let Some(lid) = view.find(id) else { return (pending, None) };
-            if view.is_at_hand(lid, fetched.as_ref(), |_| true) {
+            let is_missing = |field: usize| missing.contains(&field);
+            if missing.is_empty() || view.is_at_hand(lid, fetched.as_ref(), is_missing) {
                 return (pending, fetched);
             }
             drop(pending);
             // What cannot be read now is read again under the lock, where the error is that of the operation.
-            fetched = view.fetch(lid, |_| true).ok();
+            fetched = view.fetch(lid, fetched, is_missing).ok();
         }
         (lock(&self.pending), fetched)
     }
@@ -161,21 +172,37 @@ impl Store {
     }
 }
 
-/// What operations that are submitted now find: a view that is taken behind what waits has what no longer waits.
+/// The fields of which something must be read.
+fn missing(waiting: Option<&Known>, needed: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let is_known = |field: usize| waiting.is_some_and(|known| known.has(field));
+    needed.iter().copied().filter(|field| !is_known(*field)).collect()
+}
+
+/// What operations that are submitted now find: a view that is taken behind what waits has what no longer waits, and of fields that nothing
+/// that waits concerns what they are.
 fn known(
     pending: &Pending,
     stored: &Stored,
     id: &str,
-    need: Need,
+    needed: &BTreeSet<usize>,
     fetched: Option<&Fetched>,
-) -> Result<Known, StoreError> {
-    if let Some(waiting) = pending.document(stored.number, id) {
-        return Ok(waiting.clone());
+) -> Result<Option<Known>, StoreError> {
+    let waiting = match pending.document(stored.number, id) {
+        Some(None) => return Ok(None),
+        waiting => waiting.and_then(Option::as_ref),
+    };
+    let missing = missing(waiting, needed);
+    if let (Some(known), true) = (waiting, missing.is_empty()) {
+        return Ok(Some(known.clone()));
     }
     let view = stored.reader.view();
     let Some(lid) = view.find(id) else { return Ok(None) };
-    match need {
-        Need::Fields => Ok(view.read_fetched(lid, fetched, |_| true)?.map(Arc::new)),
-        Need::Presence | Need::Nothing => Ok(Some(Arc::default())),
-    }
+    let fields = match missing.is_empty() {
+        true => Some(Vec::new()),
+        false => view.read_fetched(lid, fetched, |field| missing.contains(&field))?,
+    };
+    Ok(fields.map(|fields| match waiting {
+        Some(known) => known.and(fields, &missing),
+        None => Known::part(fields, missing),
+    }))
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use stead_log::{Io, LogError, Recovery};
 
 use super::ids::Ids;
-use super::record::{Fields, Record, Write};
+use super::known::Known;
+use super::record::{Record, Write};
 use super::snapshot::{Cut, Job, Shared, Stored};
 use super::store::{Done, Outcome, lock};
 use super::{SnapshotOptions, StoreOptions};
@@ -19,8 +20,8 @@ const GROUP: usize = 4096;
 
 /// Operations that were submitted and not yet applied.
 pub(super) struct Pending {
-    /// By type: the documents that operations leave behind, with the last of these. Nothing was removed.
-    documents: Vec<HashMap<String, (u64, Option<Arc<Fields>>)>>,
+    /// By type: what is known of the documents that operations leave behind, with the last of these. Nothing was removed.
+    documents: Vec<HashMap<String, (u64, Option<Known>)>>,
     sender: Option<Sender<Message>>,
     pub(super) ids: Ids,
 }
@@ -62,8 +63,8 @@ impl Pending {
     }
 
     /// A document as the operations that wait leave it behind; nothing where none of them concerns it.
-    pub(super) fn document(&self, number: usize, id: &str) -> Option<&Option<Arc<Fields>>> {
-        self.documents.get(number)?.get(id).map(|(_, fields)| fields)
+    pub(super) fn document(&self, number: usize, id: &str) -> Option<&Option<Known>> {
+        self.documents.get(number)?.get(id).map(|(_, known)| known)
     }
 
     pub(super) fn add(
@@ -71,11 +72,11 @@ impl Pending {
         number: usize,
         id: String,
         lsn: u64,
-        fields: Option<Arc<Fields>>,
+        known: Option<Known>,
         operation: u128,
     ) {
         if let Some(documents) = self.documents.get_mut(number) {
-            documents.insert(id, (lsn, fields));
+            documents.insert(id, (lsn, known));
         }
         self.ids.waits(operation);
     }
@@ -281,7 +282,7 @@ pub(super) fn apply_record(
             true => Ok(Outcome::Applied),
             false => Ok(Outcome::Absent),
         },
-        Write::Remove => match collection.remove(&record.id)? {
+        Write::Remove => match collection.remove(&record.id) {
             true => Ok(Outcome::Applied),
             false => Ok(Outcome::Absent),
         },

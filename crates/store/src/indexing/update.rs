@@ -6,7 +6,7 @@ use stead_app::application::takes_value;
 use stead_app::schema::{Argument, Operation, Script};
 
 use super::machine::{Machine, Stop};
-use super::{ScriptContext, ScriptError, Scripts};
+use super::{FieldScript, ScriptContext, ScriptError, Scripts};
 use crate::kind::DocumentType;
 use crate::value::FieldValue;
 
@@ -41,9 +41,23 @@ pub(super) fn inputs(
     found.into_iter().collect()
 }
 
+impl FieldScript {
+    /// Whether it runs where an update changes these fields: it reads one of them, or none at all.
+    fn runs(&self, changed: &BTreeSet<usize>) -> bool {
+        self.inputs.is_empty() || self.inputs.iter().any(|field| changed.contains(field))
+    }
+}
+
 impl Scripts {
+    /// The fields that scripts read which run where an update changes some.
+    pub(crate) fn needed(&self, changed: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let running = self.scripts.iter().filter(|script| script.runs(changed));
+        running.flat_map(|script| script.inputs.iter().copied()).collect()
+    }
+
     /// What scripts make of a document behind an update: fields with their values, or none. A script runs if it reads a field that
-    /// the update changes, or none at all, as with Vespa; other than there it sees what the update leaves as it was too.
+    /// the update changes, or none at all, as with Vespa; other than there it sees what the update leaves as it was too. Of the document the fields that are
+    /// [needed](Scripts::needed) must be there.
     ///
     /// # Errors
     /// When a step is given a value that it cannot take.
@@ -57,8 +71,7 @@ impl Scripts {
         let mut machine = Machine::new(&self.kind, id, fields, cx);
         let mut outputs = BTreeSet::new();
         for script in &self.scripts {
-            let reads = &script.inputs;
-            if !reads.is_empty() && !reads.iter().any(|field| changed.contains(field)) {
+            if !script.runs(changed) {
                 continue;
             }
             match machine.script(script.field, &script.script, script.is_inside) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::bits::Bits;
 use super::bodies::Bodies;
 use super::index::{BlockIndex, Index};
+use crate::body::BodyError;
 use crate::columns::{Column, Pieces};
 use crate::error::StoreError;
 use crate::kind::DocumentType;
@@ -153,29 +154,24 @@ impl Block {
         self.columns.get(attribute)?.as_ref()
     }
 
-    /// The first attribute whose column, which is in memory, has no room for its value of one more document.
-    pub(super) fn full(&self, values: &Values<'_>) -> Option<usize> {
-        let all = values.iter().enumerate();
-        self.first_full(all.map(|(attribute, value)| (attribute, value.as_deref())))
-    }
-
-    /// The same of some attributes by their numbers.
-    pub(super) fn full_of(&self, values: &[(usize, Option<Cow<'_, FieldValue>>)]) -> Option<usize> {
-        self.first_full(values.iter().map(|(attribute, value)| (*attribute, value.as_deref())))
-    }
-
-    fn first_full<'v>(
-        &self,
-        mut values: impl Iterator<Item = (usize, Option<&'v FieldValue>)>,
-    ) -> Option<usize> {
-        let is_full = |(attribute, value): &(usize, Option<&FieldValue>)| match (
-            self.slot(*attribute),
-            value,
-        ) {
-            (Some(Slot::Memory(column)), Some(value)) => !column.has_room(value),
-            _ => false,
-        };
-        values.find(is_full).map(|(attribute, _)| attribute)
+    /// The first attribute whose column has no room for its value of one more document, of attributes by their numbers. Columns on disk that
+    /// might have none are brought to memory; others are not read.
+    ///
+    /// # Errors
+    /// As [`Block::column`].
+    pub(super) fn full<'v>(
+        &mut self,
+        values: impl Iterator<Item = (usize, Option<&'v FieldValue>)>,
+        rows: usize,
+    ) -> Result<Option<usize>, StoreError> {
+        for (attribute, value) in values {
+            if let (Some(Some(slot)), Some(value)) = (self.columns.get_mut(attribute), value)
+                && !slot.has_room(value, rows)?
+            {
+                return Ok(Some(attribute));
+            }
+        }
+        Ok(None)
     }
 
     /// The body of a document.
@@ -187,51 +183,38 @@ impl Block {
         Ok(Some(self.bodies.get(row)?).filter(|body| !body.is_empty()))
     }
 
-    /// Brings what a write to a row of some attributes changes to memory: nothing of the write can fail then.
-    ///
-    /// # Errors
-    /// As [`Block::body`] and [`Block::column`].
-    pub(super) fn fetch(
-        &mut self,
-        row: usize,
-        attributes: impl Iterator<Item = usize>,
-        rows: usize,
-    ) -> Result<(), StoreError> {
-        for attribute in attributes {
-            let Some(Some(slot)) = self.columns.get_mut(attribute) else { continue };
-            if let Slot::Disk(paged) = slot {
-                *slot = Slot::Memory(Arc::new(paged.copied(rows)?));
-            }
-        }
-        self.bodies_mut().fetch(row)
-    }
-
-    /// Puts a column on disk in the place of the same in memory or elsewhere; nothing is done where it has changed since.
+    /// Puts a column on disk in the place of the same in memory or elsewhere. What has changed since stays in memory; nothing is done
+    /// where that is a column as a whole.
     pub(super) fn replace_column(&mut self, attribute: usize, old: &Slot, new: &Slot) {
         if let Some(Some(slot)) = self.columns.get_mut(attribute)
-            && slot.is(old)
+            && let Some(moved) = slot.moved(old, new)
         {
-            *slot = new.clone();
+            *slot = moved;
         }
     }
 
-    /// Changes the values of attributes of a document that is there, those at numbers of which there is something to say.
+    /// Changes the values of attributes of a document that is there, those at numbers of which there is something to say, and its
+    /// [body](body::change).
+    ///
+    /// # Errors
+    /// When its body is none; nothing is changed then.
     pub(super) fn update(
         &mut self,
         row: usize,
         values: &[(usize, Option<Cow<'_, FieldValue>>)],
-        body: Vec<u8>,
+        change: &[u8],
         rows: usize,
-    ) {
+    ) -> Result<(), BodyError> {
+        self.bodies_mut().change(row, change)?;
         for (attribute, value) in values {
             if let Some(Some(slot)) = self.columns.get_mut(*attribute) {
-                set(slot, row, value.as_deref(), rows);
+                slot.set(row, value.as_deref(), rows);
             }
             if let Some(Some(index)) = self.indexes.get_mut(*attribute) {
                 index.change(row, rows);
             }
         }
-        self.bodies_mut().set(row, &body);
+        Ok(())
     }
 
     /// Puts a document in a row, which is at most the one behind the last.
@@ -240,14 +223,14 @@ impl Block {
         row: usize,
         id: &str,
         values: &Values<'_>,
-        body: Vec<u8>,
+        body: &[u8],
         rows: usize,
     ) {
         let is_known = self.id(row) == Some(id);
-        self.bodies_mut().set(row, &body);
+        self.bodies_mut().set(row, body);
         for (slot, value) in self.columns.iter_mut().zip(values) {
             let Some(slot) = slot else { continue };
-            set(slot, row, value.as_deref(), rows);
+            slot.set(row, value.as_deref(), rows);
         }
         self.change_all(row, rows);
         if !is_known {
@@ -261,7 +244,7 @@ impl Block {
 
     /// Takes the document of a row away, and its values.
     pub(super) fn remove(&mut self, row: usize, rows: usize) {
-        self.columns.iter_mut().flatten().for_each(|slot| set(slot, row, None, rows));
+        self.columns.iter_mut().flatten().for_each(|slot| slot.set(row, None, rows));
         self.change_all(row, rows);
         Arc::make_mut(&mut self.ids).set(row, b"");
         self.bodies_mut().set(row, &[]);
@@ -274,11 +257,7 @@ impl Block {
 
     /// A block to which no rows will be added.
     fn shrink(&mut self, rows: usize) {
-        for slot in self.columns.iter_mut().flatten() {
-            if let Slot::Memory(column) = slot {
-                own(column, rows).shrink();
-            }
-        }
+        self.columns.iter_mut().flatten().for_each(|slot| slot.shrink(rows));
         Arc::make_mut(&mut self.ids).shrink();
         self.bodies_mut().shrink();
     }
@@ -301,22 +280,4 @@ impl Block {
 fn indexes(kind: &DocumentType) -> Vec<Option<BlockIndex>> {
     let index = |a: &crate::AttributeColumn| a.index.map(|index| BlockIndex::new(index.is_cased));
     kind.attributes().iter().map(index).collect()
-}
-
-/// Puts a value in a row of a column that was fetched.
-fn set(slot: &mut Slot, row: usize, value: Option<&FieldValue>, rows: usize) {
-    match slot {
-        Slot::Memory(column) => own(column, rows).set(row, value),
-        Slot::Disk(_) => debug_assert!(false, "the column was not fetched"),
-    }
-}
-
-/// A column to change: a copy with room for all rows if a view has it. Where a snapshot remembers it, which it does weakly, it
-/// moves to another allocation, by which the snapshot knows that it has changed.
-fn own(column: &mut Arc<Column>, rows: usize) -> &mut Column {
-    if Arc::strong_count(column) > 1 {
-        *column = Arc::new(column.copied(rows));
-    }
-    // It is ours alone now, so that no values are copied here.
-    Arc::make_mut(column)
 }

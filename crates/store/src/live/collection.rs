@@ -8,9 +8,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use super::block::Block;
-use super::bodies::Group;
 use super::chunked::Chunked;
 use super::directory::Directory;
+use super::group::Group;
 use super::view::{State, View};
 use crate::body;
 use crate::error::StoreError;
@@ -112,7 +112,8 @@ impl Collection {
         Collection { state, free: free.into(), published }
     }
 
-    /// Puts bodies and columns on disk in the place of the same in memory.
+    /// Puts bodies and columns on disk in the place of the same in memory. What has changed of them since a snapshot was begun stays in
+    /// memory.
     pub(crate) fn replace(&mut self, replaced: &[Replaced]) {
         let blocks = &mut self.state.blocks;
         for one in replaced {
@@ -165,7 +166,8 @@ impl Collection {
     /// the fields that have a value, with values of their types.
     ///
     /// # Errors
-    /// [`StoreError::Full`] where there is no room for it, and as [`View::read`]; nothing is changed then.
+    /// [`StoreError::Full`] where there is no room for it. Where that cannot be told without a column on disk of a gigabyte or more, what
+    /// reading it leads to. Nothing is changed then.
     pub fn put(&mut self, id: &str, fields: &[(usize, FieldValue)]) -> Result<u32, StoreError> {
         let (hash, rows) = (Directory::hash(id), 1 << self.state.shift);
         let known = self.state.find(hash, id);
@@ -183,8 +185,8 @@ impl Collection {
         let values = values(kind, fields);
         let (number, row) = self.state.split(lid);
         if let Some(block) = self.state.blocks.get_mut(number) {
-            block.fetch(row, 0..values.len(), rows)?;
-            if let Some(attribute) = block.full(&values) {
+            let list = values.iter().enumerate().map(|(at, value)| (at, value.as_deref()));
+            if let Some(attribute) = block.full(list, rows)? {
                 return Err(full(&kind.attributes()[attribute].name));
             }
         } else {
@@ -192,7 +194,7 @@ impl Collection {
         }
         let body = body::encode(fields, |field| kind.column_of(field).is_some());
         if let Some(block) = self.state.blocks.get_mut(number) {
-            block.put(row, id, &values, body, rows);
+            block.put(row, id, &values, &body, rows);
         }
         if known.is_none() {
             self.state.directory.insert(hash, lid);
@@ -207,7 +209,7 @@ impl Collection {
     /// Changes fields of a document: these have these values from now on, or none; the others stay. Whether it was there.
     ///
     /// # Errors
-    /// [`StoreError::Full`] where there is no room, and as [`View::read`]; nothing is changed then.
+    /// As [`Collection::put`].
     pub fn update(
         &mut self,
         id: &str,
@@ -224,35 +226,28 @@ impl Collection {
             }
         }
         let Some(block) = self.state.blocks.get_mut(number) else { return Ok(false) };
-        block.fetch(row, values.iter().map(|(attribute, _)| *attribute), rows)?;
-        if let Some(attribute) = block.full_of(&values) {
+        let list = values.iter().map(|(at, value)| (*at, value.as_deref()));
+        if let Some(attribute) = block.full(list, rows)? {
             let what = kind.attributes()[attribute].name.clone();
             return Err(StoreError::Full { document: id.to_owned(), what });
         }
-        let body = block.body(row)?.unwrap_or_default();
-        let body = body::changed(&body, changes, |field| kind.column_of(field).is_some());
+        let change = body::change(changes, |field| kind.column_of(field).is_some());
         // A store has no bodies but those that it has written.
-        let Ok(body) = body else { return Ok(false) };
-        block.update(row, &values, body, rows);
-        Ok(true)
+        Ok(block.update(row, &values, &change, rows).is_ok())
     }
 
     /// Takes a document away; whether it was there.
-    ///
-    /// # Errors
-    /// As [`View::read`]; nothing is changed then.
-    pub fn remove(&mut self, id: &str) -> Result<bool, StoreError> {
+    pub fn remove(&mut self, id: &str) -> bool {
         let (hash, rows) = (Directory::hash(id), 1 << self.state.shift);
-        let Some(lid) = self.state.find(hash, id) else { return Ok(false) };
+        let Some(lid) = self.state.find(hash, id) else { return false };
         let (number, row) = self.state.split(lid);
         if let Some(block) = self.state.blocks.get_mut(number) {
-            block.fetch(row, 0..self.state.kind.attributes().len(), rows)?;
             block.remove(row, rows);
         }
         self.state.directory.remove(hash, lid);
         self.state.len -= 1;
         self.free.push(Reverse(lid));
-        Ok(true)
+        true
     }
 
     /// Makes everything that was written what readers see from now on.

@@ -1,29 +1,37 @@
-//! What of documents lies on disk, read ahead of whoever must not wait for it.
+//! What of documents lies on disk, read ahead of whoever must not wait for it, or once for documents that lie together.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::bodies::{GROUP, Group};
+use super::group::{GROUP, Group};
 use super::view::View;
 use crate::body;
 use crate::columns::Pieces;
 use crate::error::StoreError;
-use crate::paged::{Held, Page, Paged, Slot};
+use crate::packs::Blob;
+use crate::paged::{Page, Paged};
 use crate::value::FieldValue;
 
 /// What was read of the bodies that lie with that of a document, and of the columns that have its fields.
 #[derive(Debug, Default)]
 pub(crate) struct Fetched {
-    /// The group, held so that another one cannot take its place in memory, and its bodies.
-    bodies: Option<(Arc<Group>, Pieces)>,
+    /// Where the bodies lie, held so that others cannot come to lie there, and the bodies.
+    bodies: Option<(Blob, Pieces)>,
     columns: Vec<(Arc<Paged>, Arc<Page>)>,
 }
 
+/// The fields of a document: their numbers in ascending order and their values.
+type Fields = Vec<(usize, FieldValue)>;
+
 impl Fetched {
     /// A column, if it was read.
-    pub(super) fn column<'b>(&self, slot: &Slot) -> Option<Held<'b>> {
-        let Slot::Disk(paged) = slot else { return None };
+    pub(super) fn page(&self, paged: &Arc<Paged>) -> Option<Arc<Page>> {
         let found = self.columns.iter().find(|(of, _)| Arc::ptr_eq(of, paged));
-        found.map(|(_, page)| Held::of_page(Arc::clone(page)))
+        found.map(|(_, page)| Arc::clone(page))
+    }
+
+    fn bodies(&self, blob: &Blob) -> Option<&Pieces> {
+        self.bodies.as_ref().filter(|(of, _)| of.is(blob)).map(|(_, bodies)| bodies)
     }
 }
 
@@ -34,17 +42,10 @@ impl View {
     }
 
     /// The body of a document, if it is in memory or was fetched.
-    fn body_at_hand<'f>(&'f self, lid: u32, fetched: Option<&'f Fetched>) -> Option<&'f [u8]> {
-        let Some(group) = self.group(lid) else { return Some(&[]) };
-        let bodies = match &**group {
-            Group::Memory(bodies) => bodies,
-            Group::Disk(_) => {
-                let (of, bodies) = fetched?.bodies.as_ref()?;
-                Some(bodies).filter(|_| Arc::ptr_eq(of, group))?
-            }
-        };
+    fn body_at_hand<'f>(&'f self, lid: u32, fetched: Option<&'f Fetched>) -> Option<Cow<'f, [u8]>> {
+        let Some(group) = self.group(lid) else { return Some(Cow::default()) };
         let (_, row) = self.split(lid);
-        Some(bodies.get(row % GROUP).unwrap_or_default())
+        group.at_hand(row % GROUP, |blob| fetched?.bodies(blob))
     }
 
     /// The columns on disk that have fields of a document among those that are wanted.
@@ -53,16 +54,16 @@ impl View {
         lid: u32,
         body: &[u8],
         is_wanted: impl Fn(usize) -> bool,
-    ) -> impl Iterator<Item = &Slot> {
-        let (block, _) = self.split(lid);
+    ) -> impl Iterator<Item = &Arc<Paged>> {
+        let (block, row) = self.split(lid);
         let block = self.block(block).filter(|_| self.kind().has_paged());
-        let slot = |field| block?.slot(self.kind().column_of(field)?);
+        let paged = |field| block?.slot(self.kind().column_of(field)?)?.on_disk(row);
         let fields = block.and_then(|_| body::fields(body).ok()).unwrap_or_default();
         let lies_in_column =
             |(field, bytes): &(usize, &[u8])| bytes.is_empty() && is_wanted(*field);
-        let slots = fields.into_iter().filter(lies_in_column).filter_map(|(field, _)| slot(field));
-        let slots: Vec<&Slot> = slots.filter(|slot| matches!(slot, Slot::Disk(_))).collect();
-        slots.into_iter()
+        let fields = fields.into_iter().filter(lies_in_column);
+        let found: Vec<_> = fields.filter_map(|(field, _)| paged(field)).collect();
+        found.into_iter()
     }
 
     /// Whether [`View::read_fetched`] reads the same fields of a document without the disk.
@@ -73,32 +74,37 @@ impl View {
         is_wanted: impl Fn(usize) -> bool,
     ) -> bool {
         let Some(body) = self.body_at_hand(lid, fetched) else { return false };
-        let is_fetched = |slot: &Slot| fetched.is_some_and(|of| of.column(slot).is_some());
-        self.paged(lid, body, is_wanted).all(is_fetched)
+        let is_fetched = |paged| fetched.is_some_and(|of| of.page(paged).is_some());
+        self.paged(lid, &body, is_wanted).all(is_fetched)
     }
 
     /// Reads the bodies that lie with that of a document, and the columns that have the fields of it that are wanted; nothing of what is
-    /// in memory.
+    /// in memory or was fetched before.
     ///
     /// # Errors
     /// As [`View::read`].
     pub(crate) fn fetch(
         &self,
         lid: u32,
+        before: Option<Fetched>,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<Fetched, StoreError> {
+        let before = before.unwrap_or_default();
         let mut fetched = Fetched::default();
-        if let Some(group) = self.group(lid)
-            && let Group::Disk(blob) = &**group
+        if let Some(blob) = self.group(lid).and_then(|group| group.blob())
+            && self.body_at_hand(lid, None).is_none()
         {
-            fetched.bodies = Some((group.clone(), Group::unpack(blob)?));
+            fetched.bodies = Some(match before.bodies {
+                Some((of, bodies)) if of.is(blob) => (of, bodies),
+                _ => (blob.clone(), Group::unpack(blob)?),
+            });
         }
         let mut columns = Vec::new();
         if let Some(body) = self.body_at_hand(lid, Some(&fetched)) {
-            for slot in self.paged(lid, body, is_wanted) {
-                if let Slot::Disk(paged) = slot {
-                    columns.push((Arc::clone(paged), paged.page()?));
-                }
+            for paged in self.paged(lid, &body, is_wanted) {
+                let known = before.columns.iter().find(|(of, _)| Arc::ptr_eq(of, paged));
+                let page = known.map_or_else(|| paged.page(), |(_, page)| Ok(Arc::clone(page)))?;
+                columns.push((Arc::clone(paged), page));
             }
         }
         Ok(Fetched { columns, ..fetched })
@@ -113,15 +119,45 @@ impl View {
         lid: u32,
         fetched: Option<&Fetched>,
         is_wanted: impl Fn(usize) -> bool,
-    ) -> Result<Option<Vec<(usize, FieldValue)>>, StoreError> {
+    ) -> Result<Option<Fields>, StoreError> {
         let (block, row) = self.split(lid);
         let Some(block) = self.block(block) else { return Ok(None) };
         if let Some(body) = self.body_at_hand(lid, fetched).filter(|body| !body.is_empty()) {
-            return self.fields_of(lid, body, fetched, is_wanted);
+            return self.fields_of(lid, &body, fetched, is_wanted);
         }
         match block.body(row)? {
             Some(body) => self.fields_of(lid, &body, fetched, is_wanted),
             None => Ok(None),
         }
+    }
+
+    /// Reads documents one after the other.
+    #[must_use]
+    pub fn fields_reader(&self) -> FieldReader<'_> {
+        FieldReader { view: self, fetched: None }
+    }
+}
+
+/// Reads documents one after the other: of those that stand together, what lies together on disk is read once.
+#[derive(Debug)]
+pub struct FieldReader<'v> {
+    view: &'v View,
+    fetched: Option<Fetched>,
+}
+
+impl FieldReader<'_> {
+    /// The fields of a document among those that are wanted; nothing if there is no document of this number.
+    ///
+    /// # Errors
+    /// As [`View::read`].
+    pub fn read(
+        &mut self,
+        lid: u32,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<Option<Fields>, StoreError> {
+        if !self.view.is_at_hand(lid, self.fetched.as_ref(), &is_wanted) {
+            self.fetched = Some(self.view.fetch(lid, self.fetched.take(), &is_wanted)?);
+        }
+        self.view.read_fetched(lid, self.fetched.as_ref(), &is_wanted)
     }
 }

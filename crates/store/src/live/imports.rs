@@ -10,7 +10,7 @@ use super::view::{AttributeView, Place, View};
 use crate::columns::Column;
 use crate::error::StoreError;
 use crate::kind::{DocumentType, Import};
-use crate::paged::{Paged, Slot};
+use crate::paged::{Changed, Paged, Slot};
 use crate::value::FieldValue;
 
 /// The number of no parent.
@@ -48,6 +48,7 @@ struct Known {
 enum Found {
     Memory(Weak<Column>),
     Disk(Weak<Paged>),
+    Changed(Weak<Changed>),
 }
 
 impl Found {
@@ -55,6 +56,7 @@ impl Found {
         match slot {
             Slot::Memory(column) => Found::Memory(Arc::downgrade(column)),
             Slot::Disk(paged) => Found::Disk(Arc::downgrade(paged)),
+            Slot::Changed(changed) => Found::Changed(Arc::downgrade(changed)),
         }
     }
 
@@ -64,6 +66,8 @@ impl Found {
                 known.upgrade().is_some_and(|known| Arc::ptr_eq(&known, column))
             }
             (Found::Disk(known), Slot::Disk(paged)) => known.as_ptr() == Arc::as_ptr(paged),
+            // The writer makes another of what is remembered before changing it.
+            (Found::Changed(known), Slot::Changed(now)) => known.as_ptr() == Arc::as_ptr(now),
             _ => false,
         }
     }

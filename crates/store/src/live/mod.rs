@@ -7,7 +7,8 @@
 //!
 //! Readers have a [`View`]: all documents as they were at a moment. To take one costs a few instructions, to keep it costs
 //! the memory of what has changed since. The writer copies the columns of a block that a view still has before it changes them,
-//! and [publishes](Collection::publish) what it has changed as the next view.
+//! and [publishes](Collection::publish) what it has changed as the next view. Of what lies on disk it reads nothing: what changes is in
+//! memory beside it, until a snapshot has both as one.
 
 mod bits;
 mod block;
@@ -17,18 +18,21 @@ mod collection;
 mod cursor;
 mod directory;
 mod fetched;
+mod group;
 mod imports;
 mod index;
 mod view;
 
 pub use bits::Bits;
 pub use block::Block;
-pub(crate) use bodies::{Bodies, GROUP, Group};
+pub(crate) use bodies::Bodies;
 pub(crate) use collection::Replaced;
 pub use collection::{Collection, Reader};
 pub use cursor::Cursor;
 pub(crate) use directory::Directory;
 pub(crate) use fetched::Fetched;
+pub use fetched::FieldReader;
+pub(crate) use group::{Changes, GROUP, Group};
 pub use imports::Imports;
 pub use index::Index;
 pub use view::{AttributeView, View};

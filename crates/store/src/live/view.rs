@@ -187,8 +187,10 @@ impl View {
                     let Some((slot, kind)) = slot.zip(self.kind().field_kind(field)) else {
                         return Ok(None);
                     };
-                    let page = fetched.and_then(|fetched| fetched.column(slot));
-                    page.map_or_else(|| slot.hold(), Ok)?.value(row, kind)
+                    slot.value(row, kind, |paged| {
+                        let page = fetched.and_then(|fetched| fetched.page(paged));
+                        page.map_or_else(|| paged.page(), Ok)
+                    })?
                 }
             };
             let Some(value) = value else { return Ok(None) };
@@ -286,11 +288,7 @@ impl<'v> AttributeView<'v> {
     /// [`StoreError::Column`], of references.
     pub fn stamp(&self, lid: u32) -> Result<Option<u64>, StoreError> {
         Ok(match self.place(lid)? {
-            Some(Place::Block { slot: Slot::Disk(paged), row, .. }) => paged.stamp(row),
-            Some(Place::Block { slot: Slot::Memory(column), row, .. }) => match &**column {
-                Column::Tensors(tensors) => tensors.stamp(row),
-                _ => None,
-            },
+            Some(Place::Block { slot, row, .. }) => slot.stamp(row),
             Some(Place::Nothing(Column::Tensors(tensors))) => tensors.stamp(0),
             Some(Place::Nothing(_)) | None => None,
         })

@@ -118,6 +118,11 @@ impl Blob {
         self.pack.piece(self.place)
     }
 
+    /// Whether both are the same piece in the same place.
+    pub(crate) fn is(&self, other: &Blob) -> bool {
+        Arc::ptr_eq(&self.pack, &other.pack) && self.place == other.place
+    }
+
     /// What is wrong with its bytes.
     pub(crate) fn damage(&self, reason: impl Into<String>) -> StoreError {
         damage(&file_name(self.pack.number), self.place.offset, reason)

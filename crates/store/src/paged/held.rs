@@ -4,15 +4,19 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
 
+use super::changed::Changed;
 use super::page::{Page, Paged};
 use crate::columns::Column;
 use crate::error::StoreError;
+use crate::kind::DataType;
+use crate::value::FieldValue;
 
 /// Where the column of an attribute of a block is.
 #[derive(Debug, Clone)]
 pub(crate) enum Slot {
     Memory(Arc<Column>),
     Disk(Arc<Paged>),
+    Changed(Arc<Changed>),
 }
 
 /// The column of an attribute while somebody reads it: one that lies on disk is in memory as long.
@@ -34,14 +38,113 @@ impl Slot {
         Ok(Held(match self {
             Slot::Memory(column) => Place::Memory(column),
             Slot::Disk(paged) => Place::Page(paged.page()?),
+            Slot::Changed(changed) => Place::Page(changed.page()?),
         }))
+    }
+
+    /// The column on disk that has the value of a row, if it is there.
+    pub(crate) fn on_disk(&self, row: usize) -> Option<&Arc<Paged>> {
+        match self {
+            Slot::Memory(_) => None,
+            Slot::Disk(paged) => Some(paged),
+            Slot::Changed(changed) => changed.get(row).is_none().then(|| changed.base()),
+        }
+    }
+
+    /// The value of a row, of a field of this type; `page` reads a column on disk if it has the value.
+    ///
+    /// # Errors
+    /// Those of `page`.
+    pub(crate) fn value(
+        &self,
+        row: usize,
+        kind: &DataType,
+        page: impl FnOnce(&Arc<Paged>) -> Result<Arc<Page>, StoreError>,
+    ) -> Result<Option<FieldValue>, StoreError> {
+        if let Some(paged) = self.on_disk(row) {
+            return Ok(page(paged)?.column().value(row, kind));
+        }
+        Ok(match self {
+            Slot::Memory(column) => column.value(row, kind),
+            Slot::Changed(changed) => {
+                changed.get(row).and_then(|(column, at)| column.value(at, kind))
+            }
+            Slot::Disk(_) => None,
+        })
+    }
+
+    /// The number of the value of a row, of dense tensors. What lies on disk is not read.
+    pub(crate) fn stamp(&self, row: usize) -> Option<u64> {
+        match self {
+            Slot::Memory(column) => match &**column {
+                Column::Tensors(tensors) => tensors.stamp(row),
+                _ => None,
+            },
+            Slot::Disk(paged) => paged.stamp(row),
+            Slot::Changed(changed) => changed.stamp(row),
+        }
+    }
+
+    /// Whether there is room for one more value. A column on disk that might be full is brought to memory, of so many rows.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`].
+    pub(crate) fn has_room(&mut self, value: &FieldValue, rows: usize) -> Result<bool, StoreError> {
+        let column = match self {
+            Slot::Memory(column) => return Ok(column.has_room(value)),
+            Slot::Disk(paged) if Changed::has_room(paged, None) => return Ok(true),
+            Slot::Changed(changed) if Changed::has_room(changed.base(), Some(changed)) => {
+                return Ok(true);
+            }
+            Slot::Disk(paged) => paged.copied(rows)?,
+            Slot::Changed(changed) => changed.column(rows)?,
+        };
+        let has_room = column.has_room(value);
+        *self = Slot::Memory(Arc::new(column));
+        Ok(has_room)
+    }
+
+    /// Puts a value in a row, which is at most the one behind the last of a column that is to have so many rows. There is room; the disk is
+    /// not read.
+    pub(crate) fn set(&mut self, row: usize, value: Option<&FieldValue>, rows: usize) {
+        match self {
+            Slot::Memory(column) => own(column, rows).set(row, value),
+            Slot::Disk(paged) => {
+                let mut changed = Changed::of(paged);
+                changed.set(row, value);
+                *self = Slot::Changed(Arc::new(changed));
+            }
+            Slot::Changed(changed) => {
+                let own = Arc::make_mut(changed);
+                own.set(row, value);
+                if let Some(column) = own.whole(rows) {
+                    *self = Slot::Memory(Arc::new(column));
+                }
+            }
+        }
+    }
+
+    /// Gives back memory that nothing lies in, of a column that is to have so many rows.
+    pub(crate) fn shrink(&mut self, rows: usize) {
+        if let Slot::Memory(column) = self {
+            own(column, rows).shrink();
+        }
+    }
+
+    /// The same behind a snapshot that has what it was before, in a new place; nothing where it has changed too much since.
+    pub(crate) fn moved(&self, before: &Slot, new: &Slot) -> Option<Slot> {
+        match (self, new) {
+            _ if self.is(before) => Some(new.clone()),
+            (Slot::Changed(changed), Slot::Disk(new)) => changed.moved(before, new),
+            _ => None,
+        }
     }
 
     /// What a column in memory is known by.
     pub(crate) fn weak(&self) -> Option<Weak<Column>> {
         match self {
             Slot::Memory(column) => Some(Arc::downgrade(column)),
-            Slot::Disk(_) => None,
+            Slot::Disk(_) | Slot::Changed(_) => None,
         }
     }
 
@@ -50,6 +153,7 @@ impl Slot {
         match (self, other) {
             (Slot::Memory(a), Slot::Memory(b)) => Arc::ptr_eq(a, b),
             (Slot::Disk(a), Slot::Disk(b)) => Arc::ptr_eq(a, b),
+            (Slot::Changed(a), Slot::Changed(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -59,8 +163,19 @@ impl Slot {
         match self {
             Slot::Memory(column) => column.memory() + size_of::<Column>(),
             Slot::Disk(_) => Paged::memory(),
+            Slot::Changed(changed) => Paged::memory() + changed.memory(),
         }
     }
+}
+
+/// A column to change: a copy with room for all rows if a view has it. Where a snapshot remembers it, which it does weakly, it
+/// moves to another allocation, by which the snapshot knows that it has changed.
+fn own(column: &mut Arc<Column>, rows: usize) -> &mut Column {
+    if Arc::strong_count(column) > 1 {
+        *column = Arc::new(column.copied(rows));
+    }
+    // It is ours alone now, so that no values are copied here.
+    Arc::make_mut(column)
 }
 
 impl<'b> Held<'b> {
@@ -68,10 +183,6 @@ impl<'b> Held<'b> {
     #[must_use]
     pub fn of(column: &'b Column) -> Held<'b> {
         Held(Place::Memory(column))
-    }
-
-    pub(crate) fn of_page(page: Arc<Page>) -> Held<'b> {
-        Held(Place::Page(page))
     }
 
     /// The column where the block itself has it: as long as the block.
@@ -105,7 +216,7 @@ pub struct Columns<'b> {
 
 impl<'b> Columns<'b> {
     pub(crate) fn new(slots: &'b [Option<Slot>]) -> Columns<'b> {
-        let is_paged = slots.iter().flatten().any(|slot| matches!(slot, Slot::Disk(_)));
+        let is_paged = slots.iter().flatten().any(|slot| !matches!(slot, Slot::Memory(_)));
         let pages = if is_paged { slots.len() } else { 0 };
         Columns { slots, pages: (0..pages).map(|_| OnceCell::new()).collect() }
     }
@@ -115,16 +226,15 @@ impl<'b> Columns<'b> {
     /// # Errors
     /// [`StoreError::Column`].
     pub fn get(&self, attribute: usize) -> Result<Option<&Column>, StoreError> {
-        let paged = match self.slots.get(attribute) {
-            Some(Some(Slot::Memory(column))) => return Ok(Some(column)),
-            Some(Some(Slot::Disk(paged))) => paged,
-            _ => return Ok(None),
-        };
+        let Some(Some(slot)) = self.slots.get(attribute) else { return Ok(None) };
+        if let Slot::Memory(column) = slot {
+            return Ok(Some(column));
+        }
         let Some(cell) = self.pages.get(attribute) else { return Ok(None) };
         if let Some(page) = cell.get() {
             return Ok(Some(page.column()));
         }
-        let page = paged.page()?;
+        let Held(Place::Page(page)) = slot.hold()? else { return Ok(None) };
         Ok(Some(cell.get_or_init(|| page).column()))
     }
 

@@ -17,7 +17,30 @@ pub(crate) struct Pager {
     /// The attribute.
     field: String,
     kind: DataType,
+    /// A column of them without rows.
+    empty: Column,
     cache: Arc<PageCache>,
+}
+
+impl Pager {
+    /// The type of the values.
+    pub(super) fn kind(&self) -> &DataType {
+        &self.kind
+    }
+
+    pub(super) fn empty(&self) -> &Column {
+        &self.empty
+    }
+
+    pub(super) fn cache(&self) -> &Arc<PageCache> {
+        &self.cache
+    }
+
+    /// What is wrong with a column, of which field.
+    fn wrong(&self, error: StoreError) -> StoreError {
+        let (document, field) = (self.document.clone(), self.field.clone());
+        StoreError::Column { document, field, error: Box::new(error) }
+    }
 }
 
 /// Who reads columns from disk, by the number of the attribute: of those that say `paged`.
@@ -25,13 +48,17 @@ pub(crate) fn pagers(kind: &DocumentType, cache: &Arc<PageCache>) -> Vec<Option<
     let pager = |attribute: &crate::AttributeColumn| {
         let (document, field) = (kind.name().to_owned(), attribute.name.clone());
         let (kind, cache) = (attribute.kind.clone(), Arc::clone(cache));
-        attribute.is_paged.then(|| Arc::new(Pager { document, field, kind, cache }))
+        let empty = Column::new(&kind).filter(|_| attribute.is_paged)?;
+        Some(Arc::new(Pager { document, field, kind, empty, cache }))
     };
     kind.attributes().iter().map(pager).collect()
 }
 
-/// The number of the next column.
-static NEXT: AtomicU64 = AtomicU64::new(0);
+/// What a column on disk is known by in the cache; no other has it.
+pub(super) fn number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// A column that lies on disk.
 #[derive(Debug)]
@@ -52,13 +79,22 @@ impl Paged {
     }
 
     fn stamped(pager: &Arc<Pager>, blob: Blob, rows: usize, stamps: u64) -> Paged {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Paged { number, pager: Arc::clone(pager), blob, rows, stamps }
+        Paged { number: number(), pager: Arc::clone(pager), blob, rows, stamps }
     }
 
     /// The same column in another place.
     pub(crate) fn moved(&self, blob: Blob) -> Paged {
         Paged::stamped(&self.pager, blob, self.rows, self.stamps)
+    }
+
+    /// Who reads it.
+    pub(super) fn pager(&self) -> &Arc<Pager> {
+        &self.pager
+    }
+
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Where its piece is.
@@ -84,7 +120,7 @@ impl Paged {
         Ok(cache.keep(self.number, Arc::new(page)))
     }
 
-    /// Its values to change, with room for so many rows. They are not kept in the cache, as it is for what stays.
+    /// Its values as a column of their own, with room for so many rows. They are not kept in the cache, as it is for what stays.
     ///
     /// # Errors
     /// As [`Paged::page`].
@@ -101,11 +137,7 @@ impl Paged {
         let fill = |out: &mut [u8]| blob.pack.read(blob.place, out);
         let read = Column::read(&pager.kind, self.rows, blob.place.len as usize, fill);
         let column = read.and_then(|read| read.ok_or_else(|| blob.damage("it is no such column")));
-        column.map(|column| column.stamped(self.stamps)).map_err(|error| StoreError::Column {
-            document: pager.document.clone(),
-            field: pager.field.clone(),
-            error: Box::new(error),
-        })
+        column.map(|column| column.stamped(self.stamps)).map_err(|error| pager.wrong(error))
     }
 
     /// The memory that it takes while its values are on disk.

@@ -42,7 +42,8 @@ impl Selection {
     }
 
     /// The numbers of the fields that it looks at of documents of a type.
-    pub(crate) fn fields_of(&self, kind: &DocumentType) -> BTreeSet<usize> {
+    #[must_use]
+    pub fn fields_of(&self, kind: &DocumentType) -> BTreeSet<usize> {
         let fields = self.references().into_iter().filter(|(name, _)| *name == kind.name());
         fields.filter_map(|(_, field)| Some(kind.field(field?)?.0)).collect()
     }

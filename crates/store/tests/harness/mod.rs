@@ -1,6 +1,9 @@
 //! A type of documents with fields of most kinds, and documents of it by chance.
 #![allow(dead_code)] // Not every test takes all of it.
 
+pub mod vectors;
+pub mod watched;
+
 use std::collections::BTreeMap;
 
 use stead_app::application::Application;

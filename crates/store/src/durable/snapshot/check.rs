@@ -9,8 +9,9 @@ use super::table::{self, Table};
 use super::{Spot, rows};
 use crate::columns::Column;
 use crate::error::StoreError;
-use crate::live::{GROUP, Group};
+use crate::live::{Changes, GROUP, Group};
 use crate::packs::{Blob, damage};
+use crate::paged::Rows;
 
 /// What was found of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,25 +97,41 @@ fn read(
     piece(table.operations, &|bytes| bytes.len().is_multiple_of(17).then_some(0));
     for of in &table.types {
         let mut documents = 0;
-        for block in &of.blocks {
+        for (at, block) in of.blocks.iter().enumerate() {
             let alive =
                 |bytes: &[u8]| rows::read(block.rows, bytes).map(|(alive, ..)| alive.count());
             documents += piece(block.ids, &alive);
-            for (attribute, spot) in of.layout.attributes.iter().zip(&block.columns) {
+            let columns = of.layout.attributes.iter().zip(&block.columns).enumerate();
+            for (number, (attribute, spot)) in columns {
                 let Some(spot) = spot else { continue };
+                let (rows, changed) = of.column_rows(at, number);
+                if let Some(changed) = changed {
+                    piece(changed, &|bytes| {
+                        Rows::read(&attribute.kind, (rows, block.rows), bytes).map(|_| 0)
+                    });
+                }
                 piece(*spot, &|bytes| {
                     let fill = |out: &mut [u8]| {
                         out.copy_from_slice(bytes);
                         Ok::<(), StoreError>(())
                     };
-                    let column = Column::read(&attribute.kind, block.rows, bytes.len(), fill);
+                    let column = Column::read(&attribute.kind, rows, bytes.len(), fill);
                     column.ok().flatten().map(|_| 0)
                 });
             }
             for (number, spot) in block.bodies.iter().enumerate() {
-                let expected = GROUP.min(block.rows - number * GROUP);
+                let (expected, changed) =
+                    (GROUP.min(block.rows - number * GROUP), of.bodies_changed(at, number));
+                if let Some(changed) = changed {
+                    piece(changed, &|bytes| Changes::read(bytes).map(|_| 0));
+                }
+                // Where bodies have changed, there may have been fewer.
+                let fits = |count: usize| match changed {
+                    None => count == expected,
+                    Some(_) => count <= expected,
+                };
                 piece(*spot, &|bytes| {
-                    Group::unpacked(bytes).filter(|bodies| bodies.len() == expected).map(|_| 0)
+                    Group::unpacked(bytes).filter(|bodies| fits(bodies.len())).map(|_| 0)
                 });
             }
         }

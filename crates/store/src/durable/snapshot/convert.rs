@@ -19,15 +19,16 @@ pub(super) struct OldBlock {
     pub(super) alive: Bits,
     pub(super) ids: Pieces,
     pub(super) ids_spot: Spot,
-    pub(super) columns: Vec<Option<(Slot, Spot)>>,
+    /// With where they lie as they are.
+    pub(super) columns: Vec<Option<(Slot, Option<Spot>)>>,
     pub(super) bodies: Bodies,
 }
 
 impl OldBlock {
     /// The block of a type whose layout is that of the block.
     pub(super) fn block(self, kind: &DocumentType) -> (Block, WrittenBlock) {
-        let weak = |column: &Option<(Slot, Spot)>| {
-            column.as_ref().and_then(|(slot, spot)| Some((slot.weak()?, *spot)))
+        let weak = |column: &Option<(Slot, Option<Spot>)>| {
+            column.as_ref().and_then(|(slot, spot)| Some((slot.weak()?, (*spot)?)))
         };
         let columns: Vec<_> = self.columns.iter().map(weak).collect();
         let list = self.columns.into_iter().map(|column| column.map(|(slot, _)| slot));
@@ -37,15 +38,14 @@ impl OldBlock {
     }
 
     fn slots(&self) -> Vec<Option<Slot>> {
-        let slot = |column: &Option<(Slot, Spot)>| column.as_ref().map(|(slot, _)| slot.clone());
-        self.columns.iter().map(slot).collect()
+        self.columns.iter().map(|column| column.as_ref().map(|(slot, _)| slot.clone())).collect()
     }
 }
 
 /// A column of the new type.
 enum New {
-    /// As it was, and where it lies.
-    Taken(Slot, Spot),
+    /// As it was, and where it lies so.
+    Taken(Slot, Option<Spot>),
     /// Filled from the documents.
     Built(Column),
 }
@@ -99,9 +99,9 @@ impl<'l> Conversion<'l> {
         row: usize,
         kind: &DocumentType,
     ) -> Result<Vec<(usize, FieldValue)>, StoreError> {
-        let group = block.bodies.groups().get(row / GROUP);
-        let Some(Group::Disk(blob)) = group.map(|group| &**group) else { return Ok(Vec::new()) };
-        let (bodies, slots) = (Group::unpack(blob)?, block.slots());
+        let Some(group) = block.bodies.groups().get(row / GROUP) else { return Ok(Vec::new()) };
+        let Some(blob) = group.blob() else { return Ok(Vec::new()) };
+        let (bodies, slots) = (group.bodies()?, block.slots());
         self.values((blob, &bodies), &Columns::new(&slots), row, kind)
     }
 
@@ -151,8 +151,8 @@ impl<'l> Conversion<'l> {
         let held = Columns::new(&slots);
         if !self.keeps_bodies || columns.iter().any(is_new) {
             for (number, group) in old.bodies.groups().iter().enumerate() {
-                let Group::Disk(blob) = &**group else { continue };
-                let (bodies, mut now) = (Group::unpack(blob)?, Pieces::default());
+                let Some(blob) = group.blob() else { continue };
+                let (bodies, mut now) = (group.bodies()?, Pieces::default());
                 if bodies.len() != GROUP.min(old.rows - number * GROUP) {
                     return Err(blob.damage("it has another number of bodies"));
                 }
@@ -175,7 +175,7 @@ impl<'l> Conversion<'l> {
         }
         let bodies = if self.keeps_bodies { old.bodies } else { Bodies::new(groups) };
         let weak = |column: &Option<New>| match column {
-            Some(New::Taken(slot, spot)) => Some((slot.weak()?, *spot)),
+            Some(New::Taken(slot, spot)) => Some((slot.weak()?, (*spot)?)),
             _ => None,
         };
         let written = columns.iter().map(weak).collect();

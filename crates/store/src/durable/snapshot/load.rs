@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stead_log::{Io, LogError, read_manifest};
 
 use super::convert::{Conversion, OldBlock};
-use super::layout::Layout;
 use super::table::{self, BlockTable, Table, TypeTable};
 use super::write::{Catalog, Kept, folder_failed};
 use super::{Spot, Written, WrittenBlock, rows};
@@ -15,9 +14,9 @@ use crate::columns::Column;
 use crate::durable::store::Outcome;
 use crate::error::StoreError;
 use crate::kind::DocumentType;
-use crate::live::{Block, Bodies, Collection, Group};
+use crate::live::{Block, Bodies, Changes, Collection, Group};
 use crate::packs::{self, Blob, Pack, damage};
-use crate::paged::{PageCache, Paged, Pager, Slot, pagers};
+use crate::paged::{Changed, PageCache, Paged, Pager, Rows, Slot, pagers};
 
 /// The documents of the newest snapshot that can be read.
 pub(in crate::durable) struct Loaded {
@@ -203,15 +202,16 @@ fn collection(
     }
     let old_pagers = conversion.as_ref().map(|conversion| conversion.old_pagers(pagers));
     let pagers = old_pagers.as_deref().unwrap_or(pagers);
-    let read = |block: &BlockTable| -> Result<Read, StoreError> {
-        let (old, hashes) = read_block(&of.layout, block, packs, pagers)?;
+    let read = |(number, block): &(usize, &BlockTable)| -> Result<Read, StoreError> {
+        let (old, hashes) = read_block(of, (*number, block), packs, pagers)?;
         let (block, written) = match &conversion {
             None => old.block(kind),
             Some(conversion) => conversion.block(old, kind)?,
         };
         Ok((block, hashes, written))
     };
-    let found = in_parallel(&of.blocks, read)?;
+    let blocks: Vec<_> = of.blocks.iter().enumerate().collect();
+    let found = in_parallel(&blocks, read)?;
     let shift = u32::from(of.shift);
     let (mut blocks, mut pairs, mut written) = (Vec::new(), Vec::new(), Written::default());
     for (number, (block, hashes, now)) in found.into_iter().enumerate() {
@@ -231,8 +231,8 @@ fn moved(
     conversion: Option<&Conversion>,
 ) -> Result<(Collection, Written), StoreError> {
     let mut collection = Collection::new(kind.clone());
-    for block in &of.blocks {
-        let (old, _) = read_block(&of.layout, block, packs, &[])?;
+    for (number, block) in of.blocks.iter().enumerate() {
+        let (old, _) = read_block(of, (number, block), packs, &[])?;
         let Some(conversion) = conversion else { continue };
         for row in old.alive.iter() {
             let Some(id) = old.ids.get(row).and_then(|id| std::str::from_utf8(id).ok()) else {
@@ -245,10 +245,11 @@ fn moved(
     Ok((collection, Written::default()))
 }
 
-/// A block as it was written, and the hashes of the ids with the rows. `pagers` has by the number of the column who reads it later.
+/// A block by its number as it was written, and the hashes of the ids with the rows. `pagers` has by the number of the column who reads it
+/// later.
 fn read_block(
-    layout: &Layout,
-    block: &BlockTable,
+    of: &TypeTable,
+    (number, block): (usize, &BlockTable),
     packs: &Packs,
     pagers: &[Option<Arc<Pager>>],
 ) -> Result<(OldBlock, Vec<(u32, u32)>), StoreError> {
@@ -258,26 +259,48 @@ fn read_block(
     let ids = blob(block.ids)?;
     let no_ids = || ids.damage("it is no piece of ids");
     let (alive, ids, hashes) = rows::read(block.rows, &ids.bytes()?).ok_or_else(no_ids)?;
+    let no_changes = |blob: &Blob| blob.damage("it is not what has changed of a piece");
     let mut columns = Vec::with_capacity(block.columns.len());
-    for (at, (attribute, spot)) in layout.attributes.iter().zip(&block.columns).enumerate() {
+    for (at, (attribute, spot)) in of.layout.attributes.iter().zip(&block.columns).enumerate() {
         let Some(spot) = spot else {
             columns.push(None);
             continue;
         };
-        let piece = blob(*spot)?;
+        let (piece, kind, (rows, changed)) =
+            (blob(*spot)?, &attribute.kind, of.column_rows(number, at));
+        let changed = changed.map(blob).transpose()?.map(|blob| {
+            let read = Rows::read(kind, (rows, block.rows), &blob.bytes()?);
+            read.ok_or_else(|| no_changes(&blob))
+        });
+        let changed = changed.transpose()?;
         if let Some(Some(pager)) = pagers.get(at) {
-            let paged = Paged::new(pager, piece, block.rows);
-            columns.push(Some((Slot::Disk(Arc::new(paged)), *spot)));
+            let paged = Arc::new(Paged::new(pager, piece, rows));
+            let slot = match changed {
+                Some(changed) => Slot::Changed(Arc::new(Changed::new(&paged, changed))),
+                None => Slot::Disk(paged),
+            };
+            columns.push(Some((slot, Some(*spot))));
             continue;
         }
         let (len, fill) =
             (piece.place.len as usize, |out: &mut [u8]| piece.pack.read(piece.place, out));
-        let column = Column::read(&attribute.kind, block.rows, len, fill)?;
-        let column = column.ok_or_else(|| piece.damage("it is no such column"))?;
-        columns.push(Some((Slot::Memory(Arc::new(column)), *spot)));
+        let column = Column::read(kind, rows, len, fill)?;
+        let mut column = column.ok_or_else(|| piece.damage("it is no such column"))?;
+        changed.iter().for_each(|changed| changed.put_into(&mut column, kind));
+        // What has changed lies elsewhere.
+        let spot = changed.is_none().then_some(*spot);
+        columns.push(Some((Slot::Memory(Arc::new(column)), spot)));
     }
-    let group = |spot: &Spot| Ok(Arc::new(Group::Disk(blob(*spot)?)));
-    let groups = block.bodies.iter().map(group).collect::<Result<_, StoreError>>()?;
+    let group = |(at, spot): (usize, &Spot)| {
+        let Some(changed) = of.bodies_changed(number, at) else {
+            return Ok(Arc::new(Group::Disk(blob(*spot)?)));
+        };
+        let changed = blob(changed)?;
+        let read = Changes::read(&changed.bytes()?).ok_or_else(|| no_changes(&changed))?;
+        Ok(Arc::new(Group::Changed(blob(*spot)?, Box::new(read))))
+    };
+    let groups = block.bodies.iter().enumerate().map(group);
+    let groups = groups.collect::<Result<_, StoreError>>()?;
     let (bodies, ids_spot) = (Bodies::new(groups), block.ids);
     Ok((OldBlock { rows: block.rows, alive, ids, ids_spot, columns, bodies }, hashes))
 }

@@ -3,7 +3,8 @@
 //! A snapshot is a [table] that names pieces of [packs](crate::packs): for each block of documents a piece for each column, one
 //! for the rows with their ids, and one for each group of bodies. A block that has not changed since the snapshot before is not
 //! written again, nor is a column of it of which this is true: the new table names the old pieces. Packs of which less than
-//! half is still named are written anew, and removed when no table names them.
+//! half is still named are written anew, and removed when no table names them. Of a piece that can no longer be read, what has changed since
+//! it was written is a piece of its own beside it: writes go on, and what is damaged is told to whoever wants it.
 //!
 //! The table is a file that appears as a whole, when all of its pieces are durable. Two are kept, and the log from the older one on:
 //! when anything of the newer one cannot be read, the older one and the log lead to the same documents.
@@ -14,6 +15,7 @@ mod convert;
 mod keeper;
 mod layout;
 mod load;
+mod pieces;
 mod rows;
 mod table;
 mod write;

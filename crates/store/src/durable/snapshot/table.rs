@@ -7,7 +7,7 @@
 //!
 //! | what | |
 //! |---|---|
-//! | version | a byte, 1 |
+//! | version | a byte: 2 if anything has changed of pieces that can no longer be read, else 1 |
 //! | position | number: the LSN of the last record of the log that the snapshot has |
 //! | packs | their number; for each its own number, and its bytes, numbers |
 //! | operations | place of the piece of the ids of operations |
@@ -22,6 +22,11 @@
 //! | ids | place of the [piece](super::rows) of ids |
 //! | columns | for each a byte: 0 if there is none of its kind, else 1 and the place of the [piece](crate::columns) |
 //! | bodies | for each [16 rows](crate::live) the place of a piece |
+//! | changed | of version 2, behind the blocks of a type: their number; for each what follows |
+//! | block | number |
+//! | part | a byte: 0 for a column, 1 for bodies; the number of the column or of the 16 rows |
+//! | rows | number: of a column the rows that the piece above has; of bodies 0 |
+//! | piece | place of the piece of what has changed of [the column](crate::paged) or [the bodies](crate::live) since the piece above was written |
 //!
 //! A **place** is: the place of the pack among those of the table, number; the offset, number; the bytes, number; the crc32c, 4 bytes
 //! little-endian. The **piece of ids of operations** has for each that is remembered, the oldest first: the id, 16 bytes
@@ -36,8 +41,11 @@ use crate::packs::Place;
 use super::Spot;
 use super::layout::{Layout, list};
 
-/// The version that this stead writes, and the only one that there has been.
+/// The version where nothing has changed of what can no longer be read.
 const VERSION: u8 = 1;
+
+/// The version where something has.
+const WITH_CHANGED: u8 = 2;
 
 /// The most that a table takes: a hundred million documents of a type with 30 columns have one of half of it.
 pub(super) const MAX_BYTES: usize = 1 << 30;
@@ -60,6 +68,23 @@ pub(super) struct TypeTable {
     pub(super) layout: Layout,
     pub(super) shift: u8,
     pub(super) blocks: Vec<BlockTable>,
+    /// What has changed of pieces that can no longer be read.
+    pub(super) changed: BTreeMap<(usize, Part), ChangedPiece>,
+}
+
+/// What has changed of a piece that can no longer be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChangedPiece {
+    /// The rows that a column had when its piece was written.
+    pub(super) rows: usize,
+    pub(super) spot: Spot,
+}
+
+/// A part of a block by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    Column(usize),
+    Bodies(usize),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +108,8 @@ pub(super) enum TableError {
     Place,
     #[error("a block has an impossible number of rows")]
     Rows,
+    #[error("something has changed of what is not there")]
+    Changed,
     #[error(transparent)]
     Body(#[from] BodyError),
 }
@@ -98,6 +125,22 @@ pub(super) fn number_of(name: &str) -> Option<u64> {
     (file_name(number) == name).then_some(number)
 }
 
+impl TypeTable {
+    /// The rows that the piece of a column has: all of the block, or of one that could no longer be read those that it had before; and what
+    /// has changed of it then.
+    pub(super) fn column_rows(&self, block: usize, column: usize) -> (usize, Option<Spot>) {
+        match self.changed.get(&(block, Part::Column(column))) {
+            Some(changed) => (changed.rows, Some(changed.spot)),
+            None => (self.blocks.get(block).map_or(0, |block| block.rows), None),
+        }
+    }
+
+    /// What has changed of bodies that could no longer be read.
+    pub(super) fn bodies_changed(&self, block: usize, group: usize) -> Option<Spot> {
+        self.changed.get(&(block, Part::Bodies(group))).map(|changed| changed.spot)
+    }
+}
+
 impl BlockTable {
     /// All places.
     pub(super) fn spots(&self) -> impl Iterator<Item = &Spot> {
@@ -109,11 +152,15 @@ impl Table {
     /// All places.
     pub(super) fn spots(&self) -> impl Iterator<Item = &Spot> {
         let blocks = self.types.iter().flat_map(|of| &of.blocks);
-        std::iter::once(&self.operations).chain(blocks.flat_map(BlockTable::spots))
+        let changed = self.types.iter().flat_map(|of| of.changed.values());
+        let changed = changed.map(|changed| &changed.spot);
+        std::iter::once(&self.operations).chain(blocks.flat_map(BlockTable::spots)).chain(changed)
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![VERSION];
+        // Where nothing has, a table is what it always was.
+        let has_changed = self.types.iter().any(|of| !of.changed.is_empty());
+        let mut out = vec![if has_changed { WITH_CHANGED } else { VERSION }];
         number(self.lsn, &mut out);
         number(self.packs.len() as u64, &mut out);
         for (pack, bytes) in &self.packs {
@@ -142,16 +189,31 @@ impl Table {
                 }
                 block.bodies.iter().for_each(|group| spot(group, &mut out));
             }
+            if has_changed {
+                number(of.changed.len() as u64, &mut out);
+            }
+            for ((block, part), changed) in &of.changed {
+                number(*block as u64, &mut out);
+                let (part, at) = match part {
+                    Part::Column(at) => (0, at),
+                    Part::Bodies(at) => (1, at),
+                };
+                out.push(part);
+                number(*at as u64, &mut out);
+                number(changed.rows as u64, &mut out);
+                spot(&changed.spot, &mut out);
+            }
         }
         out
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Table, TableError> {
         let mut bytes = Bytes::new(bytes);
-        match bytes.byte()? {
-            VERSION => {}
+        let has_changed = match bytes.byte()? {
+            VERSION => false,
+            WITH_CHANGED => true,
             other => return Err(TableError::Version(other)),
-        }
+        };
         let lsn = bytes.number()?;
         let packs = list(&mut bytes, |bytes| Ok((bytes.number()?, bytes.number()?)))?;
         let spot = |bytes: &mut Bytes<'_>| {
@@ -194,7 +256,23 @@ impl Table {
             if !full || blocks.len() > (u32::MAX >> shift) as usize {
                 return Err(TableError::Rows);
             }
-            Ok(TypeTable { layout, shift, blocks })
+            let one = |bytes: &mut Bytes<'_>| {
+                let block = bytes.length()?;
+                let of: &BlockTable = blocks.get(block).ok_or(TableError::Changed)?;
+                let (part, at, rows) = (bytes.byte()?, bytes.length()?, bytes.length()?);
+                let part = match part {
+                    0 if matches!(of.columns.get(at), Some(Some(_))) => Part::Column(at),
+                    1 if at < of.bodies.len() => Part::Bodies(at),
+                    _ => return Err(TableError::Changed),
+                };
+                match rows <= of.rows {
+                    true => Ok(((block, part), ChangedPiece { rows, spot: spot(bytes)? })),
+                    false => Err(TableError::Changed),
+                }
+            };
+            let changed = if has_changed { list(bytes, one)? } else { Vec::new() };
+            let changed = changed.into_iter().collect();
+            Ok(TypeTable { layout, shift, blocks, changed })
         })?;
         match bytes.rest().len() {
             0 => Ok(Table { lsn, packs: packs.into_iter().collect(), operations, types }),

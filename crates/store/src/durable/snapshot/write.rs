@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use stead_log::{Io, LogError, write_manifest};
 
-use super::layout::Layout;
-use super::table::{self, BlockTable, Table, TypeTable};
-use super::{Spot, Written, WrittenBlock, rows, unchanged};
+use super::pieces::{Moved, Pieces, column_then, group_then, slot_then};
+use super::table::{self, Table};
+use super::{Spot, Written, unchanged};
 use crate::durable::store::Outcome;
 use crate::error::StoreError;
-use crate::live::{Block, Group, Replaced, View};
+use crate::live::{Replaced, View};
 use crate::packs::{self, Blob, Pack, PackWriter};
-use crate::paged::{Paged, Slot};
 
 /// Packs below this are small: many of them are written anew as one.
 const SMALL_BYTES: u64 = 8 << 20;
@@ -77,13 +76,8 @@ impl Catalog {
     ) -> Result<Stored, StoreError> {
         let vacated = self.vacated(cut);
         let first = self.next_pack;
-        let mut pieces = Pieces {
-            writer: PackWriter::new(io, first, pack_bytes),
-            packs: &self.packs,
-            vacated,
-            buffer: Vec::new(),
-            closing,
-        };
+        let writer = PackWriter::new(io, first, pack_bytes);
+        let mut pieces = Pieces::new(writer, &self.packs, vacated, closing);
         let mut operations = Vec::new();
         for (id, outcome) in &cut.operations {
             let outcome = match outcome {
@@ -153,9 +147,7 @@ impl Catalog {
                     slot_then(column_then(then, at), slot).map(&mut count);
                 }
                 for group in block.bodies().groups() {
-                    if let Group::Disk(blob) = &**group {
-                        count(Spot::of(blob));
-                    }
+                    group_then(group).map(&mut count);
                 }
             }
         }
@@ -197,154 +189,7 @@ impl Catalog {
     }
 }
 
-fn column_then(
-    then: Option<&WrittenBlock>,
-    at: usize,
-) -> Option<&(std::sync::Weak<crate::Column>, Spot)> {
-    then?.columns.get(at)?.as_ref()
-}
-
-/// Where the column of a slot lies on disk, if it is there as it is.
-fn slot_then(then: Option<&(std::sync::Weak<crate::Column>, Spot)>, slot: &Slot) -> Option<Spot> {
-    match slot {
-        Slot::Memory(column) => unchanged(then, column),
-        Slot::Disk(paged) => Some(Spot::of(paged.blob())),
-    }
-}
-
 pub(in crate::durable) fn folder_failed(error: std::io::Error) -> StoreError {
     let what = "the folder of the documents".to_owned();
     StoreError::Log(LogError::Io { action: "sync", what, kind: error.kind() })
-}
-
-/// Writes the pieces that are not there yet.
-struct Pieces<'w> {
-    writer: PackWriter<'w>,
-    packs: &'w BTreeMap<u64, (Arc<Pack>, u64)>,
-    vacated: BTreeSet<u64>,
-    buffer: Vec<u8>,
-    closing: &'w AtomicBool,
-}
-
-/// What need not be in memory any more, or has a new place, by the numbers of its block and of it there.
-enum Moved {
-    Bodies(usize, usize, Arc<Group>, Spot),
-    Column(usize, usize, Slot, Spot),
-}
-
-impl Moved {
-    /// The same once its place is durable.
-    fn replaced(self, view: &View, blob: impl Fn(Spot) -> Option<Blob>) -> Option<Replaced> {
-        Some(match self {
-            Moved::Bodies(block, group, old, spot) => {
-                Replaced::Bodies { block, group, old, new: Arc::new(Group::Disk(blob(spot)?)) }
-            }
-            Moved::Column(block, attribute, old, spot) => {
-                let new = match &old {
-                    Slot::Memory(_) => {
-                        let rows = view.block(block)?.rows();
-                        Paged::new(view.pager(attribute)?, blob(spot)?, rows)
-                    }
-                    Slot::Disk(paged) => paged.moved(blob(spot)?),
-                };
-                Replaced::Column { block, attribute, old, new: Slot::Disk(Arc::new(new)) }
-            }
-        })
-    }
-}
-
-impl Pieces<'_> {
-    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Spot, StoreError> {
-        if self.closing.load(Ordering::Relaxed) {
-            return Err(StoreError::Closed);
-        }
-        self.buffer.clear();
-        write(&mut self.buffer);
-        let (pack, place) = self.writer.add(&self.buffer)?;
-        Ok(Spot { pack, place })
-    }
-
-    /// Adds a piece as it lies in another pack, once its checksum is found right.
-    fn copied(&mut self, blob: &Blob) -> Result<Spot, StoreError> {
-        let piece = blob.bytes()?;
-        self.add(|out| out.extend_from_slice(&piece))
-    }
-
-    /// Where a piece lies that has not changed, if it may stay there.
-    fn stays(&self, spot: Option<Spot>) -> Option<Spot> {
-        spot.filter(|s| self.packs.contains_key(&s.pack) && !self.vacated.contains(&s.pack))
-    }
-
-    /// The documents of a type, a column after the other: who wants one column finds its pieces together.
-    fn documents(
-        &mut self,
-        view: &View,
-        before: Option<&Written>,
-    ) -> Result<(TypeTable, Written, Vec<Moved>), StoreError> {
-        let blocks: Vec<&Block> = view.blocks().collect();
-        let then = |at: usize| before.and_then(|before| before.blocks.get(at));
-        let (mut tables, mut written) = (Vec::new(), Vec::new());
-        for (at, block) in blocks.iter().enumerate() {
-            let known = unchanged(then(at).and_then(|then| then.rows.as_ref()), block.ids());
-            let ids = match self.stays(known) {
-                Some(spot) => spot,
-                None => self.add(|out| rows::write(block, out))?,
-            };
-            let columns = Vec::with_capacity(block.columns().len());
-            tables.push(BlockTable { rows: block.rows(), ids, columns, bodies: Vec::new() });
-            let rows = Some((Arc::downgrade(block.ids()), ids));
-            written.push(WrittenBlock { rows, columns: Vec::new() });
-        }
-        let mut moved = Vec::new();
-        for attribute in 0..view.kind().attributes().len() {
-            for (at, block) in blocks.iter().enumerate() {
-                let Some(slot) = block.columns().get(attribute).and_then(Option::as_ref) else {
-                    tables[at].columns.push(None);
-                    written[at].columns.push(None);
-                    continue;
-                };
-                let known = slot_then(column_then(then(at), attribute), slot);
-                let (stays, weak) = (self.stays(known), slot.weak());
-                let spot = match (stays, slot) {
-                    (Some(spot), _) => spot,
-                    (None, Slot::Memory(column)) => self.add(|out| column.write(out))?,
-                    (None, Slot::Disk(paged)) => self.copied(paged.blob())?,
-                };
-                // New documents come to a block that is not full, which therefore stays in memory.
-                let leaves = weak.is_some() && block.rows() == view.block_rows();
-                let has_moved = weak.is_none() && stays.is_none();
-                if view.pager(attribute).is_some() && (leaves || has_moved) {
-                    moved.push(Moved::Column(at, attribute, slot.clone(), spot));
-                }
-                tables[at].columns.push(Some(spot));
-                written[at].columns.push(weak.map(|weak| (weak, spot)));
-            }
-        }
-        for (at, block) in blocks.iter().enumerate() {
-            for (number, group) in block.bodies().groups().iter().enumerate() {
-                let known = match &**group {
-                    Group::Memory(_) => None,
-                    Group::Disk(blob) => Some(Spot::of(blob)),
-                };
-                let spot = match (self.stays(known), &**group) {
-                    (Some(spot), _) => spot,
-                    (None, kind) => {
-                        let spot = match kind {
-                            Group::Memory(bodies) => {
-                                let piece = Group::pack(bodies);
-                                self.add(|out| out.extend_from_slice(&piece))?
-                            }
-                            Group::Disk(blob) => self.copied(blob)?,
-                        };
-                        moved.push(Moved::Bodies(at, number, group.clone(), spot));
-                        spot
-                    }
-                };
-                tables[at].bodies.push(spot);
-            }
-        }
-        let (layout, shift) = (Layout::of(view.kind()), view.block_rows().trailing_zeros() as u8);
-        let table = TypeTable { layout, shift, blocks: tables };
-        Ok((table, Written { blocks: written }, moved))
-    }
 }
