@@ -123,8 +123,9 @@ impl Embedded {
     ) -> Result<(), Error> {
         let view = self.view(kind)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut reader = view.fields_reader();
         for lid in view.lids() {
-            let fields = view.read(lid, |_| true).map_err(unreadable)?;
+            let fields = reader.read(lid, |_| true).map_err(unreadable)?;
             let (Some(id), Some(fields)) = (view.id(lid), fields) else { continue };
             let (kind, now) = (view.kind(), now.as_secs() as i64);
             let document = Selected { kind, id, fields: &fields, now };

@@ -4,6 +4,7 @@ use super::Call;
 use super::answer::{Failure, reply};
 use super::one::parse;
 use super::parameters::MAX_WANTED;
+use super::shown::Shown;
 use super::walk;
 use crate::http::{Reply, blocking};
 use futures_util::future::try_join_all;
@@ -11,7 +12,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stead_search::result::Item;
-use stead_store::{Action, FieldValue, Operation};
+use stead_store::{Action, DocumentType, Operation};
 
 /// How long one request goes through documents, whether it finds any or not; a continuation goes on behind.
 const BUDGET: Duration = Duration::from_secs(5);
@@ -23,7 +24,7 @@ const MAX_WRITES: usize = 1024;
 struct Found {
     kind: String,
     id: String,
-    fields: Vec<(usize, FieldValue)>,
+    fields: Option<Item>,
 }
 
 /// Documents, and where the next request goes on.
@@ -34,13 +35,12 @@ struct Page {
 
 impl Call {
     pub(super) fn visit(&self) -> Result<Reply, Failure> {
-        let page = self.page(self.parameters.wanted.unwrap_or(1).clamp(1, MAX_WANTED))?;
+        let wanted = self.parameters.wanted.unwrap_or(1).clamp(1, MAX_WANTED);
+        let mut page = self.page(wanted, &|kind| self.shown(kind))?;
         let mut documents = Vec::new();
-        for found in &page.found {
-            let view = self.view(&found.kind)?;
+        for found in &mut page.found {
             let mut members = vec![("id".to_owned(), Item::text(&found.id))];
-            let fields = self.fields(view.kind(), &found.fields)?;
-            members.extend(fields.map(|fields| ("fields".to_owned(), fields)));
+            members.extend(found.fields.take().map(|fields| ("fields".to_owned(), fields)));
             documents.push(Item::Map(members));
         }
         let mut more = vec![("documents".to_owned(), Item::List(documents))];
@@ -74,7 +74,7 @@ impl Call {
         self.must_specify("selection", self.parameters.selection.is_some())?;
         self.must_specify("cluster", self.parameters.cluster.is_some())?;
         let call = Arc::clone(&self);
-        let page = blocking(move || call.page(MAX_WRITES)).await??;
+        let page = blocking(move || call.page(MAX_WRITES, &|_| Ok(Shown::Nothing))).await??;
         let operations: Vec<Operation> =
             page.found.iter().map(|found| operation(&self, found)).collect::<Result<_, _>>()?;
         try_join_all(operations.into_iter().map(|operation| self.apply_when_free(operation)))
@@ -87,17 +87,21 @@ impl Call {
         is_there.then_some(()).ok_or_else(|| Failure::new(400, text()))
     }
 
-    /// The next documents.
-    fn page(&self, wanted: usize) -> Result<Page, Failure> {
+    /// The next documents, with the fields that `shown` says of a type.
+    fn page(
+        &self,
+        wanted: usize,
+        shown: &dyn Fn(&DocumentType) -> Result<Shown, Failure>,
+    ) -> Result<Page, Failure> {
         let begin = Instant::now();
         let list = RefCell::new(Vec::new());
         let mut goes_on = |_| list.borrow().len() < wanted && begin.elapsed() <= BUDGET;
         let mut found = |found: walk::Found<'_>| {
-            let (kind, id) = (found.view.kind().name().to_owned(), found.id.to_owned());
+            let (kind, id) = (found.kind.name().to_owned(), found.id.to_owned());
             list.borrow_mut().push(Found { kind, id, fields: found.fields });
             Ok(())
         };
-        let next = self.walk(&mut goes_on, &mut found)?.map(|place| place.to_string());
+        let next = self.walk(shown, &mut goes_on, &mut found)?.map(|place| place.to_string());
         Ok(Page { found: list.into_inner(), next })
     }
 }

@@ -7,6 +7,7 @@ mod measure;
 mod one;
 mod parameters;
 mod path;
+mod shown;
 mod stream;
 mod walk;
 

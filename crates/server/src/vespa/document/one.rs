@@ -4,14 +4,12 @@ use super::Call;
 use super::answer::{Failure, IGNORED_OPERATION, reply};
 use super::measure::verb;
 use super::parameters::Parameters;
+use super::shown::Shown;
 use crate::http::Reply;
 use http::Method;
 use std::time::{Duration, Instant};
 use stead_node::WhenBusy;
-use stead_search::result::{Item, item_of};
-use stead_store::{
-    Action, DocumentType, FieldValue, Members, MembersError, Operation, Outcome, Verb, View,
-};
+use stead_store::{Action, DocumentType, Members, MembersError, Operation, Outcome, Verb, View};
 use tokio::sync::oneshot;
 
 /// Between two tries of an operation that there was no room for: a group of the log takes about as long.
@@ -30,56 +28,18 @@ impl Call {
 
     pub(super) fn get(&self, id: &str) -> Result<Reply, Failure> {
         let view = self.view(self.kind())?;
-        let fields = view.find(id).map_or(Ok(None), |lid| view.read(lid, |_| true));
-        let fields = fields.map_err(|error| Failure::new(500, error.to_string()))?;
-        let Some(fields) = fields else {
-            return Ok(reply(404, &self.path_id, Some(id), Vec::new()));
-        };
-        let fields = self.fields(view.kind(), &fields)?;
+        let shown = self.shown(view.kind())?;
+        let absent = || Ok(reply(404, &self.path_id, Some(id), Vec::new()));
+        let Some(lid) = view.find(id) else { return absent() };
+        if shown == Shown::Nothing {
+            return Ok(reply(200, &self.path_id, Some(id), Vec::new()));
+        }
+        let fields = view.read(lid, |field| shown.has(field));
+        let fields = fields.map_err(|error| Failure::new(500, error.to_string()).of(id))?;
+        let Some(fields) = fields else { return absent() };
+        let fields = shown.item(&fields, view.kind(), self.parameters.tensors);
         let fields = fields.map(|fields| ("fields".to_owned(), fields));
         Ok(reply(200, &self.path_id, Some(id), fields.into_iter().collect()))
-    }
-
-    /// The fields of a document that `fieldSet` asks for; nothing if it asks for none.
-    pub(super) fn fields(
-        &self,
-        kind: &DocumentType,
-        fields: &[(usize, FieldValue)],
-    ) -> Result<Option<Item>, Failure> {
-        let inside = || {
-            let fields = kind.fields().enumerate().filter(|(at, _)| kind.is_inside(*at));
-            fields.map(|(_, name)| name).collect()
-        };
-        let set = self.parameters.field_set.as_deref().unwrap_or("[document]");
-        let named: Option<Vec<&str>> = match set {
-            "[all]" => None,
-            "[document]" => Some(inside()),
-            "[id]" | "[none]" => return Ok(None),
-            _ => match set.split_once(':') {
-                Some((name, "[document]")) if name == kind.name() => Some(inside()),
-                Some((name, list)) if name == kind.name() => {
-                    Some(list.split(',').map(str::trim).collect())
-                }
-                // Of another type: its documents have none of these.
-                Some(_) => Some(Vec::new()),
-                None => return Err(Failure::new(400, format!("there is no field set '{set}'"))),
-            },
-        };
-        if let Some(name) = named.iter().flatten().find(|name| kind.field(name).is_none()) {
-            let text = format!("No such field '{name}' in document type '{}'", kind.name());
-            return Err(Failure::new(400, text));
-        }
-        let names: Vec<&str> = kind.fields().collect();
-        let shown = fields.iter().filter_map(|(number, value)| {
-            let name = names.get(*number)?;
-            if named.as_ref().is_some_and(|named| !named.contains(name)) {
-                return None;
-            }
-            let (_, of) = kind.field(name)?;
-            let item = item_of(value, of, kind, self.parameters.tensors)?;
-            Some(((*name).to_owned(), item))
-        });
-        Ok(Some(Item::Map(shown.collect())))
     }
 
     pub(super) async fn write(

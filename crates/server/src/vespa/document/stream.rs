@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Instant;
 use stead_search::result::Item;
+use stead_store::DocumentType;
 use tokio::sync::mpsc::Sender;
 
 const JSON_LINES: HeaderValue = HeaderValue::from_static("application/jsonl; charset=UTF-8");
@@ -45,10 +46,11 @@ impl Call {
             false => Form::Object,
         };
         // What the walk may refuse it refuses at its begin.
-        self.walk(&mut |_| false, &mut |_| Ok(()))?;
+        let shown = |kind: &DocumentType| self.shown(kind);
+        self.walk(&shown, &mut |_| false, &mut |_| Ok(()))?;
         for (kind, _) in self.deployed.kinds() {
             if self.path.kind.as_ref().is_none_or(|(_, wanted)| wanted == kind) {
-                self.fields(self.view(kind)?.kind(), &[])?;
+                shown(self.view(kind)?.kind())?;
             }
         }
         let (sender, stream) = Stream::new();
@@ -70,12 +72,11 @@ impl Call {
             wanted.get() > 0 && output.is_heard && !is_late
         };
         let mut found = |found: Found<'_>| {
-            let fields = self.fields(found.view.kind(), &found.fields)?;
-            output.borrow_mut().document(found.id, fields);
+            output.borrow_mut().document(found.id, found.fields);
             wanted.set(wanted.get() - 1);
             Ok(())
         };
-        let ended = self.walk(&mut goes_on, &mut found);
+        let ended = self.walk(&|kind| self.shown(kind), &mut goes_on, &mut found);
         output.into_inner().close(ended);
     }
 }

@@ -2,15 +2,19 @@
 
 use super::Call;
 use super::answer::Failure;
+use super::shown::Shown;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::SystemTime;
-use stead_store::{FieldValue, Selected, View};
+use stead_search::result::Item;
+use stead_store::{DocumentType, Selected};
 
 /// A document that a walk came to.
 pub(super) struct Found<'v> {
-    pub(super) view: &'v View,
+    pub(super) kind: &'v DocumentType,
     pub(super) id: &'v str,
-    pub(super) fields: Vec<(usize, FieldValue)>,
+    /// Those that are shown.
+    pub(super) fields: Option<Item>,
 }
 
 /// Where a walk is, before a document. As a text it is a continuation.
@@ -43,9 +47,11 @@ impl Place {
 impl Call {
     /// Goes through the documents of the types that the path leads to, from the continuation of the request on; documents that
     /// are put meanwhile may be met or not. `goes_on` is asked before each that there is, whether it is selected or not; where it
-    /// says no the walk ends, with its place. `found` is told each that is selected.
+    /// says no the walk ends, with its place. `found` is told each that is selected, with the fields that `shown` says of its type. What
+    /// neither these are nor the selection looks at is not read.
     pub(super) fn walk(
         &self,
+        shown: &dyn Fn(&DocumentType) -> Result<Shown, Failure>,
         goes_on: &mut dyn FnMut(Place) -> bool,
         found: &mut dyn FnMut(Found<'_>) -> Result<(), Failure>,
     ) -> Result<Option<Place>, Failure> {
@@ -60,9 +66,16 @@ impl Call {
             Some(text) => continuation(text)?,
         };
         let (slices, slice) = self.parameters.slice;
-        let prefix = self.path.prefix();
+        let (prefix, selection) = (self.path.prefix(), self.parameters.selection.as_ref());
         for (number, kind) in kinds.iter().enumerate().skip(first) {
             let view = self.view(kind)?;
+            let (kind, mut reader) = (view.kind(), view.fields_reader());
+            let shown = shown(kind)?;
+            let looks_at = selection.map_or_else(BTreeSet::new, |of| of.fields_of(kind));
+            let mut read = |lid: u32, is_wanted: &dyn Fn(usize) -> bool| {
+                let fields = reader.read(lid, is_wanted);
+                fields.map_err(|error| Failure::new(500, error.to_string()))
+            };
             let from = if number == first { from } else { 0 };
             // Rows of removed documents are counted too; that does not matter for what is done of all.
             let lids = view.lid(view.blocks().count(), 0);
@@ -77,15 +90,26 @@ impl Call {
                 if !id.starts_with(&prefix) {
                     continue;
                 }
-                let fields = view.read(lid, |_| true);
-                let fields = fields.map_err(|error| Failure::new(500, error.to_string()))?;
-                let Some(fields) = fields else { continue };
-                let (kind, now) = (view.kind(), now.as_secs() as i64);
-                let document = Selected { kind, id, fields: &fields, now };
-                let selection = self.parameters.selection.as_ref();
-                if selection.is_none_or(|selection| selection.selects(&document)) {
-                    found(Found { view: &view, id, fields })?;
+                if let Some(selection) = selection {
+                    let fields = match looks_at.is_empty() {
+                        true => Some(Vec::new()),
+                        false => read(lid, &|field| looks_at.contains(&field))?,
+                    };
+                    let now = now.as_secs() as i64;
+                    let selects =
+                        |fields: &Vec<_>| selection.selects(&Selected { kind, id, fields, now });
+                    if !fields.as_ref().is_some_and(selects) {
+                        continue;
+                    }
                 }
+                let fields = match shown {
+                    Shown::Nothing => None,
+                    _ => match read(lid, &|field| shown.has(field))? {
+                        Some(fields) => shown.item(&fields, kind, self.parameters.tensors),
+                        None => continue,
+                    },
+                };
+                found(Found { kind, id, fields })?;
             }
         }
         Ok(None)
