@@ -28,7 +28,7 @@ impl fmt::Display for Version {
 const OLDEST_WORKER: u32 = 9;
 
 /// The minor versions of Python 3 whose start is known.
-const INSIDE: std::ops::RangeInclusive<u32> = 10..=14;
+pub(crate) const INSIDE: std::ops::RangeInclusive<u32> = 10..=14;
 
 /// How long a Python may take to say what it is.
 const PROBE_TIME: Duration = Duration::from_secs(20);

@@ -28,6 +28,7 @@ mod inside;
 mod inside;
 mod installation;
 mod interpreter;
+mod libraries;
 mod library;
 mod manager;
 mod memory;
@@ -45,6 +46,7 @@ pub use host::{Host, HostCall, HostCode, HostError};
 pub use inside::{InProcess, namespaces_open, self_test_here};
 pub use installation::{Installation, NotInProcess, ProbeError, Version};
 pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource, PackageFile};
+pub use libraries::library_in_sight;
 pub use manager::{
     AcquireError, Argument, Counts, InterpreterManager, InterpreterSession, Isolation,
     ManagerOptions, MovableObject, Object, ObjectError, Package, PackageSource, Session,

@@ -197,6 +197,44 @@ fn threads_and_coroutines_ask_and_children_cannot() {
     });
 }
 
+/// A host may call other interpreters, whose code asks a host again.
+#[test]
+fn hosts_call_other_interpreters() {
+    on_every_worker("hosts_call_other_interpreters", |python| {
+        let others: Vec<Mutex<Box<dyn Interpreter>>> = both(python)
+            .into_iter()
+            .map(|mut other| {
+                load(&mut *other, ASKING);
+                Mutex::new(other)
+            })
+            .collect();
+        let others = Arc::new(others);
+        for mut interpreter in both(python) {
+            let of = &mut *interpreter;
+            load(of, ASKING);
+            for at in 0..others.len() {
+                let others = others.clone();
+                let host = move |call: HostCall| {
+                    let mut other = others[at].lock().unwrap();
+                    let answer = hosted(&mut **other, "ask", call.arguments, echo);
+                    answer.map_err(|e| HostError::new(HostCode::Internal, e.to_string()))
+                };
+                let sum = |a: i64| vec!["other".into(), "add".into(), a.into(), 2.into()];
+                assert_eq!(hosted(of, "ask", sum(40), host.clone()), Ok(42.into()));
+                // What fails inside is an error outside.
+                let nothing = vec!["other".into(), "nothing".into()];
+                let Err(CallError::Raised(error)) = hosted(of, "ask", nothing, host) else {
+                    panic!()
+                };
+                assert_eq!(
+                    error.to_string(),
+                    "stead.HostError: stead.HostError: there is no nothing"
+                );
+            }
+        }
+    });
+}
+
 /// Something that several threads wait for.
 #[derive(Default)]
 struct Gate(Mutex<usize>, Condvar);

@@ -1,5 +1,6 @@
 //! `stead serve`: flags, and what they start.
 
+mod anew;
 mod edit;
 pub mod flags;
 mod log;
@@ -26,6 +27,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
         println!("{done}");
         return Ok(());
     }
+    anew::start_if_python_needs_it();
     let options = options::resolve(matches)?;
     log::start(&options.log)?;
     for note in &options.notes {

@@ -1,6 +1,8 @@
-"""Coroutines of components."""
+"""Coroutines of components.
 
-import asyncio
+asyncio takes longer to import than all of stead, so only those who need it do.
+"""
+
 import inspect
 import sys
 
@@ -9,6 +11,8 @@ def finish(value):
     """What a method gave; of a coroutine what it gives when it has been run to its end."""
     if not inspect.iscoroutine(value):
         return value
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -26,4 +30,8 @@ def finish(value):
 
 def _run(coroutine):
     runtime = sys.modules.get("_stead_runtime")
-    return asyncio.run(coroutine) if runtime is None else runtime.run(coroutine)
+    if runtime is not None:
+        return runtime.run(coroutine)
+    import asyncio
+
+    return asyncio.run(coroutine)

@@ -1,6 +1,6 @@
 """Chains of searchers."""
 
-import asyncio
+import inspect
 
 from . import _host
 from ._run import finish
@@ -94,10 +94,12 @@ class AsyncExecution(Execution):
     async def search(self, query):
         self._check(query)
         if self._chain.is_last(self._at):
+            import asyncio
+
             # On a thread of its own, so that several searches run together.
             return await asyncio.get_running_loop().run_in_executor(None, self._chain.started, self._at + 1, query)
         found = self._chain.started(self._at + 1, query)
-        return await found if asyncio.iscoroutine(found) else found
+        return await found if inspect.iscoroutine(found) else found
 
 
 class Chain:
@@ -117,11 +119,11 @@ class Chain:
         if at == len(self._components):
             return result_of(_host.ask("search.next", raw_query(query)))
         name, searcher = self._components[at]
-        is_async = asyncio.iscoroutinefunction(searcher.search)
+        is_async = inspect.iscoroutinefunction(searcher.search)
         execution = (AsyncExecution if is_async else Execution)(self, at)
         try:
             found = searcher.search(query, execution)
-            return self._awaited(found, execution, name) if asyncio.iscoroutine(found) else self._checked(found, name)
+            return self._awaited(found, execution, name) if inspect.iscoroutine(found) else self._checked(found, name)
         finally:
             execution._is_open = is_async
 
@@ -136,7 +138,7 @@ class Chain:
         if isinstance(found, Result):
             return found
         what = "nothing" if found is None else f"a value of type {type(found).__name__}"
-        if asyncio.iscoroutine(found):
+        if inspect.iscoroutine(found):
             found.close()
             what = "a coroutine that it does not await"
         raise ComponentError(f"{name}.search gave {what}; expected a stead.Result")

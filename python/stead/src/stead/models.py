@@ -1,7 +1,5 @@
 """Models of the application that is served: `stead.models.evaluator("name").bind("input", x).evaluate()`."""
 
-import asyncio
-import hashlib
 import io
 import sys
 
@@ -67,6 +65,8 @@ class Evaluator:
 
     async def evaluate_async(self):
         """As `evaluate`, while other coroutines run."""
+        import asyncio
+
         return await asyncio.get_running_loop().run_in_executor(None, self.evaluate)
 
     def __repr__(self):
@@ -123,6 +123,8 @@ def _bytes_of(name, caller):
 
 def _opened(data):
     """The name by which stead knows a model of these bytes."""
+    import hashlib
+
     digest = hashlib.sha256(data).hexdigest()
     found = _host.ask("models.open", digest, None)
     if found is None:
