@@ -9,25 +9,13 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
+use server::app::App;
 use server::{Server, stead};
-
-const SERVICES: &str = r#"<services version="1.0">
-  <container id="front" version="1.0"><search/><document-api/></container>
-  <content id="music" version="1.0"><documents><document type="music" mode="index"/></documents></content>
-</services>"#;
-
-const SCHEMA: &str = "schema music {
-  document music {
-    field title type string { indexing: summary | attribute }
-    field year type int { indexing: summary | attribute }
-    field taste type tensor<float>(x[2]) { indexing: summary | attribute }
-  }
-}";
 
 /// A server with an application.
 fn start(data: &Path) -> Server {
     let server = Server::start(data);
-    server.deploy(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]);
+    App::music("", "").deploy(&server);
     server
 }
 
@@ -221,13 +209,15 @@ fn documents_that_are_not_selected_any_more_are_removed() {
     std::fs::write(&file, lines((0..20).map(put))).unwrap();
     let fed = stead(&["feed", file.to_str().unwrap(), "--target", &server.query]);
     assert!(fed.status.success(), "{fed:?}");
-    let services = SERVICES
+    let mut app = App::music("", "");
+    app.services = app
+        .services
         .replace(
             "<documents>",
             r#"<documents garbage-collection="true" garbage-collection-interval="1">"#,
         )
         .replace(r#"mode="index"/>"#, r#"mode="index" selection="music.year &gt;= 1915"/>"#);
-    server.deploy(&[("services.xml", &services), ("schemas/music.sd", SCHEMA)]);
+    app.deploy(&server);
     // The server has its own pace: this asks until it has come to it, and at last gives up.
     let _ = (0..10_000).find(|_| visited(&server, &["--field-set", "[id]"]).len() == 5);
     let years: Vec<Value> =

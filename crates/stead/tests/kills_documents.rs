@@ -16,15 +16,11 @@ use std::time::Duration;
 use chance::{Chance, kills_and_seed};
 use serde_json::{Value, json};
 use server::Server;
+use server::app::App;
 
 /// Clients at a time, and documents of each.
 const CLIENTS: u64 = 6;
 const DOCUMENTS: u64 = 12;
-
-const SERVICES: &str = r#"<services version="1.0">
-  <container id="default" version="1.0"><search/><document-api/></container>
-  <content id="c" version="1.0"><documents><document type="item" mode="index"/></documents></content>
-</services>"#;
 
 const SCHEMA: &str = "schema item {
   document item {
@@ -181,7 +177,7 @@ fn no_acknowledged_operation_is_lost_or_half_there() {
     let (kills, seed) = kills_and_seed();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    Server::start(&data).deploy(&[("services.xml", SERVICES), ("schemas/item.sd", SCHEMA)]);
+    App::new("item", SCHEMA).deploy(&Server::start(&data));
     let mut known = vec![vec![Known::default(); DOCUMENTS as usize]; CLIENTS as usize];
     let (answered, written, mut chance) = (AtomicU64::new(0), AtomicU64::new(0), Chance(seed | 1));
     for kill in 0..=kills {

@@ -4,45 +4,24 @@
 
 mod server;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::process::Output;
 
 use serde_json::{Value, json};
+use server::app::App;
 use server::{Server, stead};
-
-const SERVICES: &str = r#"<services version="1.0"><container id="front" version="1.0"><search/><document-api/></container>
-  <content id="c" version="1.0"><documents><document type="music" mode="index"/></documents></content></services>"#;
-
-const SCHEMA: &str = "schema music {
-  document music {
-    field title type string { indexing: summary | attribute }
-    field year type int { indexing: summary | attribute }
-    field taste type tensor<float>(x[2]) { indexing: attribute }
-  }
-  rank-profile taste {
-    inputs { query(user) tensor<float>(x[2]) }
-    first-phase { expression: sum(query(user) * attribute(taste)) }
-  }
-}";
 
 /// A server with three documents.
 fn start(data: &std::path::Path) -> Server {
     let server = Server::start(data);
-    server.deploy(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]);
+    let profile = "rank-profile taste {
+    inputs { query(user) tensor<float>(x[2]) }
+    first-phase { expression: sum(query(user) * attribute(taste)) }
+  }";
+    App::music("", profile).deploy(&server);
     for (id, title, year) in [(1, "Blue", 1971), (2, "Hejira", 1976), (3, "Kind of Blue", 1959)] {
         let fields = json!({"title": title, "year": year, "taste": [id, 1]});
-        let body = json!({"fields": fields}).to_string();
-        let address = server.query.strip_prefix("http://").unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
-        let head = format!(
-            "POST /document/v1/m/music/docid/{id} HTTP/1.0\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.write_all((head + &body).as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.contains(" 200 "), "{answer}");
+        let (path, body) = (format!("/document/v1/m/music/docid/{id}"), json!({"fields": fields}));
+        assert_eq!(server.request("POST", &path, &body.to_string()).0, 200);
     }
     server
 }

@@ -5,24 +5,17 @@
 mod server;
 
 use serde_json::{Value, json};
-use server::{Server, package, stead};
+use server::app::App;
+use server::{Server, stead};
 
-const SERVICES: &str = r#"<services version="1.0"><container id="front" version="1.0"><search/><document-api/></container>
-  <content id="c" version="1.0"><documents><document type="music" mode="index"/></documents></content></services>"#;
-
-const SCHEMA: &str = "schema music {
-  document music {
-    field title type string { indexing: summary | attribute }
-    field year type int { indexing: summary | attribute }
-    field taste type tensor<float>(x[2]) { indexing: attribute }
-    field notes type string { indexing: summary }
-  }
-  rank-profile taste {
+fn app() -> tempfile::TempDir {
+    let profile = "rank-profile taste {
     inputs { query(user) tensor<float>(x[2]) }
     first-phase { expression: sum(query(user) * attribute(taste)) }
     second-phase { rerank-count: 2 expression: firstPhase + attribute(year) }
-  }
-}";
+  }";
+    App::music("field notes type string { indexing: summary }", profile).folder()
+}
 
 fn document(number: u32) -> Value {
     json!({"title": format!("title {number}"), "year": 1900 + number, "taste": [number, 1],
@@ -53,7 +46,7 @@ fn visited(server: &Server) -> Vec<String> {
 
 #[test]
 fn documents_are_fed_ranked_changed_and_visited_in_memory() {
-    let app = package(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]);
+    let app = app();
     let server = Server::of_package(app.path());
     assert_eq!(server.request("GET", "/ApplicationStatus", "").0, 200);
 
@@ -114,7 +107,7 @@ fn documents_are_fed_ranked_changed_and_visited_in_memory() {
 
 #[test]
 fn what_needs_a_folder_is_refused_with_what_to_do() {
-    let app = package(&[("services.xml", SERVICES), ("schemas/music.sd", SCHEMA)]);
+    let app = app();
     let server = Server::of_package(app.path());
     let path = app.path().to_str().unwrap();
     for args in [&["store", "snapshot"][..], &["store", "backup", "one"], &["deploy", path]] {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::Value;
+use server::app::App;
 use server::{Server, stead};
 
 fn text(bytes: &[u8]) -> String {
@@ -30,8 +31,6 @@ fn file(folder: &Path, ending: &str) -> PathBuf {
 fn a_backup_is_verified_and_restored() {
     let folder = tempfile::tempdir().unwrap();
     let (data, new) = (folder.path().join("data"), folder.path().join("new"));
-    let services = r#"<services version="1.0"><container id="d" version="1.0"><search/><document-api/></container>
-        <content id="c" version="1.0"><documents><document type="item" mode="index"/></documents></content></services>"#;
     let schema = "schema item { document item {
         field n type int { indexing: attribute | summary }
         field text type string { indexing: summary } } }";
@@ -44,7 +43,7 @@ fn a_backup_is_verified_and_restored() {
         (Some(1), true),
         "{early:?}"
     );
-    server.deploy(&[("services.xml", services), ("schemas/item.sd", schema)]);
+    App::new("item", schema).deploy(&server);
     let get = |server: &Server, n: u32| {
         let (_, answer) = server.request("GET", &format!("/document/v1/n/item/docid/{n}"), "");
         answer["fields"]["text"].as_str().map(str::to_owned)

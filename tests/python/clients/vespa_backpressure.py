@@ -8,41 +8,28 @@ import asyncio
 import re
 import unittest
 
-from vespa.application import Vespa
 from vespa.package import ApplicationPackage, Document, Field, Schema
 from vespa.retries import NO_RETRY
 
-from served import ServedCase, Stead, free_port
+from vespa_case import VespaCase
 
 COUNT = 300
-
-
-def package():
-    fields = [Field("title", "string", indexing=["summary", "attribute"])]
-    return ApplicationPackage("music", schema=[Schema("music", Document(fields))])
 
 
 def documents(numbers=range(COUNT)):
     return [{"id": str(number), "fields": {"title": f"title {number}"}} for number in numbers]
 
 
-class Backpressure(ServedCase):
-    @classmethod
-    def start(cls):
-        port = free_port()
-        server = Stead("serve", "--data", cls.folder, "--deploy_port", str(port), "--max_pending_operations", "1")
-        target = "/application/v2/tenant/default/prepareandactivate"
-        kind = {"Content-Type": "application/zip"}
-        status, _, body = server.request_to(f"127.0.0.1:{port}", "POST", target, package().to_zip().getvalue(), kind)
-        if status != 200:
-            server.stop()
-            raise RuntimeError(body)
-        return server
+class Backpressure(VespaCase):
+    arguments = ("--max_pending_operations", "1")
+
+    @staticmethod
+    def package():
+        fields = [Field("title", "string", indexing=["summary", "attribute"])]
+        return ApplicationPackage("music", schema=[Schema("music", Document(fields))])
 
     def setUp(self):
-        host, port = self.server.rest.split(":")
-        self.app = Vespa(url=f"http://{host}", port=int(port))
-        self.app.delete_all_docs("music_content", "music", namespace="ns")
+        super().setUp()
         self.before = self.refused()
 
     def refused(self):

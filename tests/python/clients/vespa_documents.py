@@ -3,54 +3,32 @@
 import asyncio
 import unittest
 
-from vespa.application import Vespa
 from vespa.exceptions import VespaError
 from vespa.package import ApplicationPackage, Document, Field, Function, RankProfile, Schema
 
-from served import ServedCase, Stead, free_port
-
-
-def package():
-    taste = RankProfile(
-        "taste",
-        inputs=[("query(user)", "tensor<float>(x[2])")],
-        functions=[Function("liking", "sum(query(user) * attribute(taste))")],
-        first_phase="liking",
-        match_features=["liking"],
-    )
-    fields = [
-        Field("title", "string", indexing=["summary", "attribute"]),
-        Field("year", "int", indexing=["summary", "attribute"]),
-        Field("taste", "tensor<float>(x[2])", indexing=["attribute"]),
-    ]
-    return ApplicationPackage("music", schema=[Schema("music", Document(fields), rank_profiles=[taste])])
+from vespa_case import VespaCase
 
 
 def fields(number):
     return {"title": f"title {number}", "year": 1900 + number, "taste": [number, 1]}
 
 
-class Documents(ServedCase):
-    @classmethod
-    def start(cls):
-        port = free_port()
-        server = Stead("serve", "--data", cls.folder, "--deploy_port", str(port))
-        status, _, body = server.request_to(
-            f"127.0.0.1:{port}",
-            "POST",
-            "/application/v2/tenant/default/prepareandactivate",
-            package().to_zip().getvalue(),
-            {"Content-Type": "application/zip"},
+class Documents(VespaCase):
+    @staticmethod
+    def package():
+        taste = RankProfile(
+            "taste",
+            inputs=[("query(user)", "tensor<float>(x[2])")],
+            functions=[Function("liking", "sum(query(user) * attribute(taste))")],
+            first_phase="liking",
+            match_features=["liking"],
         )
-        if status != 200:
-            server.stop()
-            raise RuntimeError(body)
-        return server
-
-    def setUp(self):
-        host, port = self.server.rest.split(":")
-        self.app = Vespa(url=f"http://{host}", port=int(port))
-        self.app.delete_all_docs("music_content", "music", namespace="ns")
+        fields = [
+            Field("title", "string", indexing=["summary", "attribute"]),
+            Field("year", "int", indexing=["summary", "attribute"]),
+            Field("taste", "tensor<float>(x[2])", indexing=["attribute"]),
+        ]
+        return ApplicationPackage("music", schema=[Schema("music", Document(fields), rank_profiles=[taste])])
 
     def ids(self, yql, **more):
         answer = self.app.query(yql=yql, hits=400, **more)

@@ -1,6 +1,8 @@
 //! A server process over a folder.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part; a panic in a test is its report
 
+pub mod app;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -81,10 +83,9 @@ impl Server {
         Server { child: Mutex::new(child), ports, query, deploy }
     }
 
-    /// Deploys a package of these files.
-    pub fn deploy(&self, files: &[(&str, &str)]) {
-        let app = package(files);
-        let deployed = stead(&["deploy", app.path().to_str().unwrap(), "--target", &self.deploy]);
+    /// Deploys the package in a folder.
+    pub fn deploy(&self, app: &Path) {
+        let deployed = stead(&["deploy", app.to_str().unwrap(), "--target", &self.deploy]);
         assert!(deployed.status.success(), "{deployed:?}");
     }
 
