@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use common::{both, call, load, on_every_numpy, on_every_worker, on_one_python};
 use stead_python::{
-    Call, CallError, Deadline, Host, HostCall, HostCode, HostError, Interpreter, Mode, Value,
+    Call, CallError, Choice, Deadline, Host, HostCall, HostCode, HostError, Interpreter,
+    InterpreterManager, Isolation, ManagerOptions, Mode, ModuleSource, PackageSource, Value,
 };
 use stead_tensor::{DType, Shape, Tensor};
 
@@ -233,6 +234,56 @@ fn hosts_call_other_interpreters() {
             }
         }
     });
+}
+
+/// Whoever calls at the same time or has given up, each call asks its own host, and gets its answer.
+#[test]
+fn each_call_asks_its_own_host() {
+    on_every_worker("each_call_asks_its_own_host", |python| {
+        for isolation in [Isolation::Process, Isolation::InProcess] {
+            let options =
+                ManagerOptions { interpreters: 2, isolation, ..ManagerOptions::default() };
+            let mode = if python.library.is_ok() { Mode::InProcess } else { Mode::Worker };
+            let choice = Choice { mode, reason: None };
+            let manager = InterpreterManager::new(python.clone(), choice, options);
+            let module = ModuleSource { name: "m".into(), source: ASKING.into() };
+            manager.register("m", PackageSource::Modules(vec![module]));
+            let threads: Vec<_> = (0..4i64)
+                .map(|thread| {
+                    let manager = manager.clone();
+                    std::thread::spawn(move || callers(&manager, thread))
+                })
+                .collect();
+            let answered: usize = threads.into_iter().map(|one| one.join().unwrap()).sum();
+            assert!(answered >= 4 * 8, "those without a deadline: {answered}");
+        }
+    });
+}
+
+/// Calls one after the other, every other one with a deadline that some miss; gives how many were answered.
+fn callers(manager: &InterpreterManager, thread: i64) -> usize {
+    let mut answered = 0;
+    for round in 0..16 {
+        let token = Value::Int(thread * 1000 + round);
+        let own = token.clone();
+        let host = move |call: HostCall| {
+            assert_eq!(call.arguments, [own.clone()], "what another call asks");
+            Ok(own.clone())
+        };
+        let short = Deadline::after(Duration::from_micros(200 * round as u64));
+        let deadline = if round % 2 == 0 { Deadline::NEVER } else { short };
+        let mut session = manager.acquire("m", Deadline::NEVER).unwrap();
+        let ask = Call::new("m", "ask", vec!["token".into(), token.clone()]);
+        match session.call_hosted(ask, Arc::new(host), deadline) {
+            Ok(answer) => {
+                assert_eq!(answer, token);
+                answered += 1;
+            }
+            Err(CallError::TimedOut | CallError::Busy) if round % 2 == 1 => {}
+            Err(error) => panic!("{thread} {round}: {error}"),
+        }
+    }
+    answered
 }
 
 /// Something that several threads wait for.

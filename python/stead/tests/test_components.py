@@ -258,40 +258,6 @@ class Searchers(Components):
 
 
 class AroundComponents(Components):
-    def test_models_and_embedders_are_asked(self):
-        np = numpy()
-
-        class Ask(stead.RequestHandler):
-            def __init__(self, models: stead.Models, embedders: stead.Embedders):
-                self.models, self.embedders = models, embedders
-
-            async def handle(self, request):
-                evaluator = (
-                    self.models.evaluator("sum")
-                    .bind("x", Tensor("tensor<float>(b[2],a[1])", [[1, 2]]))
-                    .bind("y", [[1.0, 1.0]])
-                )
-                tensors = [
-                    evaluator.evaluate(),
-                    await evaluator.evaluate_async(),
-                    stead.models.evaluator("two", "b").bind("x", 1).evaluate(),
-                    self.embedders.embed("abc", "tensor<float>(x[1])"),
-                ]
-                return Response([tensor.to_literal() for tensor in tensors] + [self.models.names()])
-
-        models = {"sum": lambda x, y: x + y, "two": lambda x: {"a": x, "b": x + np.uint32(1)}}
-        app, ask = self.created(Ask, models=models, embedders={"e": lambda text, kind: [len(text)]})
-        self.assertEqual(
-            app.handle(ask, "/").json(),
-            [
-                "tensor(d0[1],d1[2]):[[2,3]]",
-                "tensor(d0[1],d1[2]):[[2,3]]",
-                "2",
-                "tensor<float>(x[1]):[3]",
-                ["sum", "two"],
-            ],
-        )
-
     def test_what_is_not_there_is_told(self):
         def asking(ask):
             class Ask(stead.RequestHandler):
@@ -325,6 +291,40 @@ class AroundComponents(Components):
 
 class Models(Components):
     only_with_numpy = True
+
+    def test_models_and_embedders_are_asked(self):
+        np = numpy()
+
+        class Ask(stead.RequestHandler):
+            def __init__(self, models: stead.Models, embedders: stead.Embedders):
+                self.models, self.embedders = models, embedders
+
+            async def handle(self, request):
+                evaluator = (
+                    self.models.evaluator("sum")
+                    .bind("x", Tensor("tensor<float>(b[2],a[1])", [[1, 2]]))
+                    .bind("y", [[1.0, 1.0]])
+                )
+                tensors = [
+                    evaluator.evaluate(),
+                    await evaluator.evaluate_async(),
+                    stead.models.evaluator("two", "b").bind("x", 1).evaluate(),
+                    self.embedders.embed("abc", "tensor<float>(x[1])"),
+                ]
+                return Response([tensor.to_literal() for tensor in tensors] + [self.models.names()])
+
+        models = {"sum": lambda x, y: x + y, "two": lambda x: {"a": x, "b": x + np.uint32(1)}}
+        app, ask = self.created(Ask, models=models, embedders={"e": lambda text, kind: [len(text)]})
+        self.assertEqual(
+            app.handle(ask, "/").json(),
+            [
+                "tensor(d0[1],d1[2]):[[2,3]]",
+                "tensor(d0[1],d1[2]):[[2,3]]",
+                "2",
+                "tensor<float>(x[1]):[3]",
+                ["sum", "two"],
+            ],
+        )
 
     def test_outputs_are_checked(self):
         np = numpy()
