@@ -267,7 +267,7 @@ fn callers(manager: &InterpreterManager, thread: i64) -> usize {
         let token = Value::Int(thread * 1000 + round);
         let own = token.clone();
         let host = move |call: HostCall| {
-            assert_eq!(call.arguments, [own.clone()], "what another call asks");
+            assert_eq!(call.arguments.first(), Some(&own), "what another call asks");
             Ok(own.clone())
         };
         let short = Deadline::after(Duration::from_micros(200 * round as u64));
