@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod application;
+pub mod components;
 mod config_json;
 mod error;
 mod fields;

@@ -49,7 +49,7 @@ fn a_package_is_described_and_its_errors_are_told() {
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(
         text(&refused.stderr),
-        "services.xml:4:5: component rewriter is the Java class ai.example.Rewriter of bundle app, which stead does not run; --ignore-components leaves it out\n1 error, 0 warnings\n"
+        "services.xml:4:5: component rewriter is the Java class ai.example.Rewriter of bundle app, which stead does not run; python=\"module:Class\" in its place names a class in Python; --ignore-components leaves it out\n1 error, 0 warnings\n"
     );
 
     let taken = check(&["--ignore-components", path]);

@@ -16,6 +16,7 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
     component_files(application, files, report);
     model_files(application, files, report);
     other_files(files, report);
+    super::python::check(application, files, report);
 }
 
 /// Documents of clusters have schemas, and parents are global.

@@ -11,6 +11,7 @@ mod links;
 mod overrides;
 mod package;
 mod profile;
+mod python;
 pub mod rank;
 mod read;
 mod resolve;

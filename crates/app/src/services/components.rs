@@ -220,10 +220,16 @@ pub(super) fn java(
         report.warning(&place, text);
         return Some(Component { id, kind: ComponentKind::Linguistics(class), place, parameters });
     }
+    let advice = match element.name.as_str() {
+        "component" | "handler" | "searcher" | "documentprocessor" => {
+            "; python=\"module:Class\" in its place names a class in Python"
+        }
+        _ => "",
+    };
     let of = if bundle.is_empty() { String::new() } else { format!(" of bundle {bundle}") };
     let text =
         format!("{} {id} is the Java class {class}{of}, which stead does not run", element.name);
-    refuse(&place, text, options, report);
+    refuse(&place, format!("{text}{advice}"), options, report);
     options.ignore_components.then_some(Component {
         id,
         kind: ComponentKind::Java { class, bundle },

@@ -1,8 +1,15 @@
 //! Clusters that answer requests.
 
+use std::collections::HashMap;
+
+use super::chains::read as chains;
 use super::components::{Component, java, read as component};
 use super::hosts::{Nodes, read_nodes};
-use super::{ServicesOptions, id_of, unknown, unused};
+use super::{ServicesOptions, id_of, python, unknown, unused};
+use crate::components::{
+    Chain as ComponentChain, ChainDefinition, ChainKind, Dependencies, PythonComponent, PythonKind,
+    PythonOptions, resolve_chains,
+};
 use crate::package::{Place, Report};
 use crate::xml::XmlElement;
 
@@ -27,8 +34,12 @@ pub struct ContainerCluster {
     pub model_evaluation: Option<Vec<ModelSettings>>,
     /// Embedders and other components.
     pub components: Vec<Component>,
-    /// Chains of searchers and document processors.
-    pub chains: Vec<Chain>,
+    /// Components in Python, those of chains too.
+    pub python: Vec<PythonComponent>,
+    /// How Python is run.
+    pub python_options: PythonOptions,
+    /// Chains of searchers and document processors as they are declared.
+    pub chain_definitions: Vec<(ChainKind, ChainDefinition)>,
 }
 
 /// A model of `model-evaluation`.
@@ -40,23 +51,8 @@ pub struct ModelSettings {
     pub settings: Vec<(String, String)>,
 }
 
-/// A chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chain {
-    /// Its id.
-    pub id: String,
-    /// `search`, `document-processing` or `processing`
-    pub kind: String,
-    /// The chains that it inherits from.
-    pub inherits: Vec<String>,
-    /// The ids of what is in it.
-    pub components: Vec<String>,
-    /// Where it is written.
-    pub place: Place,
-}
-
 /// Elements that hold a Java class.
-const JAVA: [&str; 9] = [
+pub(super) const JAVA: [&str; 9] = [
     "searcher",
     "documentprocessor",
     "processor",
@@ -83,24 +79,41 @@ pub(super) fn read(
         has_document_processing: false,
         model_evaluation: None,
         components: Vec::new(),
-        chains: Vec::new(),
+        python: Vec::new(),
+        python_options: PythonOptions::default(),
+        chain_definitions: Vec::new(),
     };
     for element in &cluster.children {
         match element.name.as_str() {
             "search" => {
                 found.has_search = true;
-                chains(element, "search", &mut found, options, report);
+                chains(element, ChainKind::Search, &mut found, options, report);
             }
             "document-api" => found.has_document_api = true,
             "document-processing" => {
                 found.has_document_processing = true;
-                chains(element, "document-processing", &mut found, options, report);
+                let kind = ChainKind::DocumentProcessing;
+                chains(element, kind, &mut found, options, report);
             }
-            "processing" => chains(element, "processing", &mut found, options, report),
+            "processing" => processing(element, options, report),
+            "python" => python::options(element, &mut found, report),
+            name @ ("component" | "handler") if python::is_python(element) => {
+                let kind = match name {
+                    "handler" => PythonKind::Handler,
+                    _ => PythonKind::Component,
+                };
+                found.python.extend(python::read(element, kind, None, report));
+            }
             "model-evaluation" => found.model_evaluation = Some(model_settings(element)),
             "component" => found.components.extend(component(element, options, report)),
             "nodes" => found.nodes = read_nodes(element, report),
             "http" => http(element, &mut found, report),
+            name if JAVA.contains(&name) && python::is_python(element) => {
+                let text = format!(
+                    "{name} in Python is not run; component, handler, searcher and documentprocessor are"
+                );
+                report.error(&element.place, text);
+            }
             name if JAVA.contains(&name) => {
                 let id = element.attribute("id").unwrap_or_default().to_owned();
                 found.components.extend(java(element, id, options, report));
@@ -120,13 +133,74 @@ pub(super) fn read(
         }
     }
     let mut ids: Vec<&str> = Vec::new();
-    for component in &found.components {
-        if ids.contains(&component.id.as_str()) {
-            report.error(&component.place, format!("two components have the id {}", component.id));
+    let python = found.python.iter().map(|c| (c.id.as_str(), &c.place));
+    for (id, place) in found.components.iter().map(|c| (c.id.as_str(), &c.place)).chain(python) {
+        if ids.contains(&id) {
+            report.error(place, format!("two components have the id {id}"));
         }
-        ids.push(&component.id);
+        ids.push(id);
     }
+    python::check_bindings(&found, report);
+    // For what is wrong with them; classes may say more of where they stand.
+    let _ = found.chains(&HashMap::new(), report);
     found
+}
+
+impl ContainerCluster {
+    /// The chains with all their components, in order. `more` is what the classes of components say of where they stand,
+    /// by the ids of the components.
+    #[must_use]
+    pub fn chains(
+        &self,
+        more: &HashMap<String, Dependencies>,
+        report: &mut Report,
+    ) -> Vec<ComponentChain> {
+        let mut dependencies: HashMap<String, Dependencies> = HashMap::new();
+        for component in &self.python {
+            let mut all = component.dependencies.clone();
+            if let Some(more) = more.get(&component.id) {
+                for (names, more) in [
+                    (&mut all.provides, &more.provides),
+                    (&mut all.before, &more.before),
+                    (&mut all.after, &more.after),
+                ] {
+                    names.extend(
+                        more.iter()
+                            .filter(|name| !names.contains(name))
+                            .cloned()
+                            .collect::<Vec<_>>(),
+                    );
+                }
+            }
+            dependencies.insert(component.id.clone(), all);
+        }
+        let mut found = Vec::new();
+        for kind in [ChainKind::Search, ChainKind::DocumentProcessing] {
+            let definitions: Vec<ChainDefinition> = self
+                .chain_definitions
+                .iter()
+                .filter(|(of, _)| *of == kind)
+                .map(|(_, definition)| definition.clone())
+                .collect();
+            found.extend(resolve_chains(kind, &definitions, &dependencies, report));
+        }
+        found
+    }
+}
+
+/// Chains of processors: their requests would come by a handler of Vespa's own.
+fn processing(element: &XmlElement, options: ServicesOptions, report: &mut Report) {
+    for inner in element.descendants() {
+        if python::is_python(inner) {
+            let text = format!(
+                "{} in Python is not run; write a handler, or a searcher or documentprocessor in a chain",
+                inner.name
+            );
+            report.error(&inner.place, text);
+        } else if JAVA.contains(&inner.name.as_str()) && inner.attribute("idref").is_none() {
+            java(inner, inner.attribute("id").unwrap_or_default().to_owned(), options, report);
+        }
+    }
 }
 
 fn http(element: &XmlElement, found: &mut ContainerCluster, report: &mut Report) {
@@ -137,54 +211,6 @@ fn http(element: &XmlElement, found: &mut ContainerCluster, report: &mut Report)
             }
             "filtering" => unused(inner, "access is not controlled yet", report),
             _ => {}
-        }
-    }
-}
-
-/// Chains and what is in them; renderers and the like stand beside them.
-fn chains(
-    element: &XmlElement,
-    kind: &str,
-    found: &mut ContainerCluster,
-    options: ServicesOptions,
-    report: &mut Report,
-) {
-    for inner in &element.children {
-        match inner.name.as_str() {
-            "chain" => {
-                let mut chain = Chain {
-                    id: id_of(inner, "default"),
-                    kind: kind.to_owned(),
-                    inherits: words(inner.attribute("inherits").unwrap_or_default()),
-                    components: Vec::new(),
-                    place: inner.place.clone(),
-                };
-                for part in &inner.children {
-                    match part.name.as_str() {
-                        name if JAVA.contains(&name) => {
-                            let id = part.attribute("id").or(part.attribute("idref"));
-                            let id = id.unwrap_or_default().to_owned();
-                            chain.components.push(id.clone());
-                            if part.attribute("idref").is_none() {
-                                java(part, id, options, report);
-                            }
-                        }
-                        "phase" | "federation" | "inherits" | "config" => {
-                            unused(part, "chains hold built-in parts only", report);
-                        }
-                        _ => unknown(part, "chain", report),
-                    }
-                }
-                found.chains.push(chain);
-            }
-            name if JAVA.contains(&name) => {
-                let id = inner.attribute("id").unwrap_or_default().to_owned();
-                java(inner, id, options, report);
-            }
-            "config" | "binding" | "include" | "threadpool" | "significance" => {
-                unused(inner, "it configures Vespa's own processes", report);
-            }
-            _ => unknown(inner, kind, report),
         }
     }
 }

@@ -1,14 +1,16 @@
 //! `services.xml` and `hosts.xml`: clusters, components and nodes
 //! (Vespa, documentation, `reference/applications/services`).
 
+mod chains;
 mod components;
 mod containers;
 mod contents;
 mod hosts;
+mod python;
 mod tokenizers;
 
 pub use components::{Component, ComponentKind, Parameter};
-pub use containers::{Chain, ContainerCluster, ModelSettings as ContainerModel};
+pub use containers::{ContainerCluster, ModelSettings as ContainerModel};
 pub use contents::{ContentCluster, ContentDocument, IndexMode};
 pub use hosts::{Host, NodeOfHost, Nodes, read_hosts};
 pub use tokenizers::{SpecialTokens, TokenizerForm, TokenizerSettings};

@@ -1,9 +1,12 @@
 //! A package for programs.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 use stead_app::application::rank::{CompiledProfile, Typed};
 use stead_app::application::{Field, InputType, RankProfile, Schema};
-use stead_app::package::Diagnostic;
+use stead_app::components::{Chain, PythonComponent};
+use stead_app::package::{Diagnostic, Report};
 
 use super::Checked;
 
@@ -25,8 +28,11 @@ pub(super) fn json(checked: &Checked) -> Value {
                 .iter()
                 .map(|c| json!({"id": c.id, "embedder": c.is_embedder()}))
                 .collect();
+            let chains = c.chains(&HashMap::new(), &mut Report::default());
             json!({"id": c.id, "nodes": c.nodes.len(), "search": c.has_search,
-                   "documentApi": c.has_document_api, "components": components})
+                   "documentApi": c.has_document_api, "components": components,
+                   "python": c.python.iter().map(python).collect::<Vec<_>>(),
+                   "chains": chains.iter().map(chain).collect::<Vec<_>>()})
         })
         .collect();
     let contents: Vec<Value> = services
@@ -48,6 +54,17 @@ pub(super) fn json(checked: &Checked) -> Value {
         "contents": contents,
         "models": models,
     })
+}
+
+fn python(component: &PythonComponent) -> Value {
+    let bindings: Vec<String> =
+        component.bindings.iter().map(|binding| binding.value.to_string()).collect();
+    json!({"id": component.id, "kind": component.kind.element(),
+           "class": component.class.to_string(), "bindings": bindings})
+}
+
+fn chain(chain: &Chain) -> Value {
+    json!({"id": chain.id, "kind": chain.kind.name(), "components": chain.components})
 }
 
 fn diagnostic(diagnostic: &Diagnostic) -> Value {

@@ -1,9 +1,11 @@
 //! A package for people.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use stead_app::application::rank::{CompiledProfile, Typed};
 use stead_app::application::{Field, InputType, RankProfile, Schema};
+use stead_app::package::Report;
 use stead_app::services::{ComponentKind, ContainerCluster, ContentCluster, IndexMode};
 
 use super::Checked;
@@ -178,6 +180,17 @@ fn container(out: &mut String, cluster: &ContainerCluster) {
             ComponentKind::Java { .. } => "Java, left out",
         };
         line!(out, "  component {} ({kind})", component.id);
+    }
+    for component in &cluster.python {
+        let element = component.kind.element();
+        line!(out, "  {element} {} (Python {})", component.id, component.class);
+        for binding in &component.bindings {
+            line!(out, "    binding {}", binding.value);
+        }
+    }
+    // What is wrong with chains was told.
+    for chain in cluster.chains(&HashMap::new(), &mut Report::default()) {
+        line!(out, "  {} chain {}: {}", chain.kind.name(), chain.id, chain.components.join(", "));
     }
 }
 

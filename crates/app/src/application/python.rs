@@ -1,0 +1,129 @@
+//! Components in Python and the files of a package fit together.
+
+use super::Application;
+use crate::components::{PythonKind, PythonSource, python_packages};
+use crate::package::{PackageFiles, Report};
+
+/// What is not run yet.
+const NOT_RUN: &[PythonKind] = &[
+    PythonKind::Component,
+    PythonKind::Handler,
+    PythonKind::Searcher,
+    PythonKind::DocumentProcessor,
+];
+
+/// Their packages and files are there.
+pub(super) fn check(application: &Application, files: &PackageFiles, report: &mut Report) {
+    let packages = python_packages(files);
+    for container in &application.services.containers {
+        for component in &container.python {
+            let (id, element, place) = (&component.id, component.kind.element(), &component.place);
+            if NOT_RUN.contains(&component.kind) {
+                let text = format!("{element} {id} is in Python, which is not run yet");
+                report.error(place, text);
+            }
+            for settings in &component.settings {
+                settings.check_files(files, report);
+            }
+            let name = component.class.package();
+            match packages.get(name).map(Vec::as_slice) {
+                None => {
+                    let text = format!(
+                        "{element} {id} is of the Python package {name}, and there is no python/{name}.pkg, python/{name}/ or python/{name}.py"
+                    );
+                    report.error(place, text);
+                }
+                Some([PythonSource::Sources(paths)]) => {
+                    let module = component.class.module.replace('.', "/");
+                    let [file, folder] =
+                        [format!("python/{module}.py"), format!("python/{module}/__init__.py")];
+                    if !paths.contains(&file) && !paths.contains(&folder) {
+                        let text = format!("{element} {id}: there is neither {file} nor {folder}");
+                        report.error(place, text);
+                    }
+                }
+                Some([PythonSource::Archive(_)]) => {}
+                Some(_) => {
+                    let text = format!(
+                        "the Python package {name} is there twice; keep one of python/{name}.pkg, python/{name}/ and python/{name}.py"
+                    );
+                    report.error(place, text);
+                }
+            }
+        }
+        for package in &container.python_options.packages {
+            if !packages.contains_key(&package.name) {
+                let text = format!("the folder python has no package {}", package.name);
+                report.error(&package.place, text);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::application::Application;
+    use crate::package::PackageFiles;
+    use crate::services::ServicesOptions;
+
+    /// What is told of a container with these elements, but that Python is not run yet.
+    fn told(inner: &str) -> Vec<String> {
+        let services = format!("<container id='c' version='1.0'>\n{inner}\n</container>");
+        let files = [
+            ("services.xml", services.as_str()),
+            ("python/shop.py", ""),
+            ("python/deep/__init__.py", ""),
+            ("python/deep/rank.py", ""),
+            ("python/packed.pkg", ""),
+            ("python/twice.pkg", ""),
+            ("python/twice.py", ""),
+            ("models/a.onnx", ""),
+        ];
+        let files = PackageFiles::from_texts(files).unwrap();
+        let (_, report) = Application::read(&files, ServicesOptions::default());
+        let told = report.errors().map(|d| d.text.clone());
+        told.filter(|text| !text.ends_with("is in Python, which is not run yet")).collect()
+    }
+
+    #[test]
+    fn the_code_of_components_is_there() {
+        for (class, expected) in [
+            ("shop:A", None),
+            ("deep:A", None),
+            ("deep.rank:A", None),
+            ("packed.any.where:A", None),
+            (
+                "shops:A",
+                Some(
+                    "component x is of the Python package shops, and there is no python/shops.pkg, python/shops/ or python/shops.py",
+                ),
+            ),
+            (
+                "deep.ranks:A",
+                Some(
+                    "component x: there is neither python/deep/ranks.py nor python/deep/ranks/__init__.py",
+                ),
+            ),
+            (
+                "twice:A",
+                Some(
+                    "the Python package twice is there twice; keep one of python/twice.pkg, python/twice/ and python/twice.py",
+                ),
+            ),
+        ] {
+            let found = told(&format!("<component id='x' python='{class}'/>"));
+            assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{class}");
+        }
+        let package = told("<python><package name='shops'/></python>");
+        assert_eq!(package, ["the folder python has no package shops"]);
+        for (path, expected) in [
+            ("models/a.onnx", None),
+            ("models/b.onnx", Some("config c: the package has no file models/b.onnx")),
+        ] {
+            let config =
+                format!("<config name='c'><l><item><m path='{path}'/></item></l></config>");
+            let found = told(&format!("<component id='x' python='shop:A'>{config}</component>"));
+            assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{path}");
+        }
+    }
+}
