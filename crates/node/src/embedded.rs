@@ -222,6 +222,10 @@ impl Embedded {
             pool_threads: pool.threads as u64,
             pool_queued: pool.queued as u64,
             documents: self.deployments().map(|deployments| deployments.metrics()),
+            components: self
+                .deployments()
+                .map(|deployments| deployments.component_metrics())
+                .unwrap_or_default(),
         }
     }
 

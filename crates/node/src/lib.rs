@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod code;
+mod components;
 mod deploy;
 mod documents;
 mod embedded;
@@ -66,9 +67,12 @@ mod tests;
 mod totals;
 
 pub use code::{CODES, Code, CodeRow};
+pub use components::{
+    ComponentMetrics, Handler, HandlerAnswer, HandlerError, HandlerRequest, PythonSettings,
+};
 pub use deploy::{
-    Backup, Content, Deployed, Deployments, DocumentMetrics, DocumentOptions, ExpiryStats,
-    KindMetrics, LogLine, Prepared, SessionId, Upload, WhenBusy, copy_folder,
+    Backup, Content, DeployOptions, Deployed, Deployments, DocumentMetrics, DocumentOptions,
+    ExpiryStats, KindMetrics, LogLine, Prepared, SessionId, Upload, WhenBusy, copy_folder,
 };
 pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};

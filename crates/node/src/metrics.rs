@@ -1,6 +1,6 @@
 //! Values of the metrics, as plain data; the server renders them.
 
-use crate::{DocumentMetrics, Protocol, SequenceCounters};
+use crate::{ComponentMetrics, DocumentMetrics, Protocol, SequenceCounters};
 
 /// A call as OpenVINO Model Server labels it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -167,4 +167,6 @@ pub struct MetricsSnapshot {
     pub pool_queued: u64,
     /// Documents and searches, where applications are served.
     pub documents: Option<DocumentMetrics>,
+    /// Components in Python.
+    pub components: Vec<ComponentMetrics>,
 }

@@ -156,6 +156,14 @@ def module_of(package, name):
     return found
 
 
+def close_package(name):
+    """Drops a package and its components; whether it was open."""
+    components = sys.modules.get("stead._components")
+    if components is not None:
+        components.forget(name)
+    return _packages.pop(name, None) is not None
+
+
 def find(package, module, name):
     """A global of a module."""
     if module not in ("stead._components", "_stead_runtime"):

@@ -30,7 +30,7 @@ def idle(dropped, packages):
     global _collections
     loaded = release(dropped)
     for name in packages:
-        loaded = _packages.pop(name, None) is not None or loaded
+        loaded = close_package(name) or loaded
     if loaded:
         thaw()
     elif gc.get_count()[0] >= _IDLE:

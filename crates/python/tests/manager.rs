@@ -167,3 +167,38 @@ fn packages_are_loaded_once_for_each_interpreter_and_replaced() {
         }
     });
 }
+
+/// What is taken back is dropped where it was opened, and its components are closed.
+#[test]
+fn packages_that_are_taken_back_are_dropped() {
+    on_one_python("packages_that_are_taken_back_are_dropped", &[], |python| {
+        let manager = manager(python, 1, None, Isolation::InProcess);
+        let folder = std::env::temp_dir().join(format!("stead-taken-back-{}", std::process::id()));
+        let source = "import weakref\nclass Big: pass\nbig = Big()\ndef seen(): return weakref.ref(big)() is big\n";
+        std::fs::create_dir_all(folder.join(".data")).unwrap();
+        std::fs::write(folder.join("one.py"), source).unwrap();
+        let manifest = r#"{"format":"stead-package","version":1,"writer":"","python":"","externs":[{"module":"weakref"}],
+            "mocks":[],"entry_points":[],"tensors":[],"examples":[],"bundles":[],"files":{}}"#;
+        std::fs::write(folder.join(".data/manifest.json"), manifest).unwrap();
+        manager.register("p", PackageSource::File(folder.clone()));
+        let open = |manager: &InterpreterManager, package: &str| {
+            let mut session = manager.acquire(package, Deadline::NEVER).unwrap();
+            let opened = Call::new("_stead_runtime", "_packages.__contains__", vec!["p".into()]);
+            session.call(opened, Deadline::NEVER).unwrap()
+        };
+        assert_eq!(open(&manager, "p"), true.into());
+        assert_eq!(open(&manager, "a"), true.into(), "others leave it alone");
+        manager.unregister("p");
+        assert_eq!(
+            manager.acquire("p", Deadline::NEVER).err(),
+            Some(AcquireError::NoPackage("p".into()))
+        );
+        assert_eq!(open(&manager, "a"), false.into());
+        manager.register("p", PackageSource::File(folder.clone()));
+        let mut session = manager.acquire("p", Deadline::NEVER).unwrap();
+        let call = Call::new("one", "seen", vec![]).of_package("p");
+        assert_eq!(session.call(call, Deadline::NEVER), Ok(true.into()), "it can come again");
+        drop((session, manager));
+        std::fs::remove_dir_all(&folder).unwrap();
+    });
+}

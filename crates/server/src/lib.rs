@@ -21,6 +21,7 @@
 mod admin;
 mod fault;
 mod grpc;
+mod handlers;
 mod http;
 pub mod json;
 pub mod kserve;

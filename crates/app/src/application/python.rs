@@ -5,12 +5,8 @@ use crate::components::{PythonKind, PythonSource, python_packages};
 use crate::package::{PackageFiles, Report};
 
 /// What is not run yet.
-const NOT_RUN: &[PythonKind] = &[
-    PythonKind::Component,
-    PythonKind::Handler,
-    PythonKind::Searcher,
-    PythonKind::DocumentProcessor,
-];
+const NOT_RUN: &[PythonKind] =
+    &[PythonKind::Component, PythonKind::Searcher, PythonKind::DocumentProcessor];
 
 /// Their packages and files are there.
 pub(super) fn check(application: &Application, files: &PackageFiles, report: &mut Report) {

@@ -21,7 +21,9 @@ use stead_search::run::{Searcher, field_value, search};
 use stead_store::{DocumentType, Imports, Reader, Selection, View};
 
 use super::documents::{Readers, check_scripts, clusters};
+use super::options::Python;
 use super::session::{SessionId, millis};
+use crate::components::Components;
 use crate::{Code, Error};
 
 /// The most generations of parents whose values children see: packages in which types import from each other in a circle are
@@ -50,6 +52,8 @@ pub struct Deployed {
     imports: BTreeMap<String, Imports>,
     /// Set when it is activated.
     readers: ArcSwap<Readers>,
+    /// Its components in Python, if it has any.
+    pub(super) components: Option<Components>,
 }
 
 /// A line of the log of a deployment.
@@ -64,7 +68,7 @@ pub struct LogLine {
 }
 
 impl Deployed {
-    /// Reads a package, compiles its expressions and loads its models.
+    /// Reads a package, compiles its expressions, loads its models and creates its components in Python.
     ///
     /// # Errors
     /// [`Code::InvalidPackage`] with every error of the package, one on each line.
@@ -72,6 +76,7 @@ impl Deployed {
         files: &PackageFiles,
         session: SessionId,
         now: SystemTime,
+        python: &Python,
     ) -> Result<Deployed, Error> {
         let (application, mut report) = Application::read(files, ServicesOptions::default());
         let models = PackageModels::new(files).with_probe(&Probe);
@@ -108,6 +113,16 @@ impl Deployed {
             }
             plans.insert(schema.name.value.clone(), of_schema);
         }
+        let created = Components::create(&application, files, &python.pools, &python.meters)?;
+        let (components, told) = created.map_or((None, Vec::new()), |(c, told)| (Some(c), told));
+        let note = |message| LogLine { time: prepared, level: "WARNING", message };
+        log.extend(told.into_iter().map(note));
+        if let Some(components) = &components {
+            let count = components.len();
+            let s = if count == 1 { "" } else { "s" };
+            let message = format!("{count} component{s} in Python created");
+            log.push(LogLine { time: prepared, level: "INFO", message });
+        }
         let checksum = checksum(files)?;
         let clusters = clusters(&application);
         let imports = application
@@ -127,6 +142,7 @@ impl Deployed {
             clusters,
             imports,
             readers,
+            components,
         })
     }
 

@@ -10,6 +10,7 @@ mod documents;
 mod expiry;
 mod folder;
 mod metrics;
+mod options;
 mod session;
 mod sessions;
 mod upload;
@@ -19,6 +20,7 @@ pub use deployed::{Deployed, LogLine};
 pub use documents::{DocumentOptions, WhenBusy};
 pub use expiry::ExpiryStats;
 pub use metrics::{DocumentMetrics, KindMetrics};
+pub use options::DeployOptions;
 pub use session::{Content, SessionId};
 pub use upload::Upload;
 
@@ -32,11 +34,13 @@ use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
 use stead_store::{Operation, Outcome};
 
+use crate::components::Handler;
 use crate::meters::{Meter, Meters};
 use crate::{Code, Error};
 use documents::Documents;
 use expiry::Expiry;
 use folder::Folder;
+use options::Python;
 use session::{State, day, millis};
 use sessions::Sessions;
 
@@ -53,6 +57,7 @@ pub struct Deployments {
     /// Where they are fed to.
     documents: Arc<Documents>,
     meters: Arc<Meters>,
+    python: Arc<Python>,
 }
 
 /// A session that was prepared.
@@ -76,15 +81,21 @@ impl Deployments {
         Deployments::open_with(folder, DocumentOptions::default())
     }
 
-    /// [`Deployments::open`] with documents that are kept in another way.
+    /// [`Deployments::open`] in another way.
     ///
     /// # Errors
     /// As there.
-    pub fn open_with(folder: &Path, options: DocumentOptions) -> Result<Arc<Deployments>, Error> {
-        let documents = Documents::new(&folder.join("documents"), options);
+    pub fn open_with(
+        folder: &Path,
+        options: impl Into<DeployOptions>,
+    ) -> Result<Arc<Deployments>, Error> {
+        let options = options.into();
+        let python = options.python();
+        let documents = Documents::new(&folder.join("documents"), options.documents);
         let folder = Folder::open(&folder.join("applications"))?;
+        let (list, active) = (folder.sessions()?, folder.active()?);
         let mut sessions =
-            Sessions { list: folder.sessions()?, active: folder.active()?, folder, ready: None };
+            Sessions { list, active, folder, ready: None, python: Arc::clone(&python) };
         let active = sessions.active.and_then(|id| {
             let found = sessions.prepared(id).and_then(|deployed| {
                 deployed.read_from(documents.change(None, &deployed.application)?);
@@ -93,7 +104,7 @@ impl Deployments {
             found.inspect_err(|e| tracing::error!(session = id.0, "not activated: {e}")).ok()
         });
         sessions.ready = None;
-        Ok(Deployments::begin(Some(Mutex::new(sessions)), active, documents))
+        Ok(Deployments::begin(Some(Mutex::new(sessions)), active, documents, python))
     }
 
     /// One package, which stays what it is. Its documents are in memory.
@@ -102,29 +113,50 @@ impl Deployments {
     /// Those of the package.
     pub fn of_package(
         files: &PackageFiles,
-        options: DocumentOptions,
+        options: impl Into<DeployOptions>,
     ) -> Result<Arc<Deployments>, Error> {
-        let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now())?;
-        let documents = Documents::in_memory(options);
+        let options = options.into();
+        let python = options.python();
+        let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now(), &python)?;
+        let documents = Documents::in_memory(options.documents);
         deployed.read_from(documents.change(None, &deployed.application)?);
-        Ok(Deployments::begin(None, Some(Arc::new(deployed)), documents))
+        Ok(Deployments::begin(None, Some(Arc::new(deployed)), documents, python))
     }
 
     fn begin(
         sessions: Option<Mutex<Sessions>>,
         active: Option<Arc<Deployed>>,
         documents: Documents,
+        python: Arc<Python>,
     ) -> Arc<Deployments> {
         let (expiry, documents) = (Expiry::default(), Arc::new(documents));
         expiry.plan(&documents, active.as_ref().map(|deployed| &deployed.application));
         let active = ArcSwapOption::new(active);
-        Arc::new(Deployments { sessions, active, expiry, documents, meters: Arc::default() })
+        Arc::new(Deployments {
+            sessions,
+            active,
+            expiry,
+            documents,
+            meters: Arc::default(),
+            python,
+        })
     }
 
     /// The application that is served.
     #[must_use]
     pub fn active(&self) -> Option<Arc<Deployed>> {
         self.active.load_full()
+    }
+
+    /// The handler of the active application for a request by a host, in small letters, its port and the path as it was sent.
+    #[must_use]
+    pub fn handler(&self, host: &str, port: u16, path: &str) -> Option<Handler> {
+        self.active.load().as_ref()?.components.as_ref()?.handler(host, port, path)
+    }
+
+    /// What was measured of components in Python.
+    pub(crate) fn component_metrics(&self) -> Vec<crate::ComponentMetrics> {
+        self.python.meters.metrics()
     }
 
     /// Whether applications can be deployed.

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::deployed::Deployed;
 use super::folder::Folder;
+use super::options::Python;
 use super::session::{Session, SessionId, State};
 use crate::{Code, Error};
 
@@ -16,6 +17,8 @@ pub(super) struct Sessions {
     pub(super) active: Option<SessionId>,
     /// What the session that was prepared last is going to be, so that activating it is quick.
     pub(super) ready: Option<Arc<Deployed>>,
+    /// What creates their components.
+    pub(super) python: Arc<Python>,
 }
 
 impl Sessions {
@@ -81,7 +84,7 @@ impl Sessions {
             return Ok(Arc::clone(ready));
         }
         let files = self.folder.files(id)?;
-        let deployed = Arc::new(Deployed::prepare(&files, id, SystemTime::now())?);
+        let deployed = Arc::new(Deployed::prepare(&files, id, SystemTime::now(), &self.python)?);
         self.ready = Some(Arc::clone(&deployed));
         Ok(deployed)
     }

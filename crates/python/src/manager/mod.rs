@@ -136,6 +136,15 @@ impl InterpreterManager {
         self.inner.lock().register(name, source);
     }
 
+    /// Takes a package back: nobody is given an interpreter for it any more, sessions that run keep it, and each interpreter
+    /// drops what it has of it when nobody waits for it.
+    pub fn unregister(&self, name: &str) {
+        let mut state = self.inner.lock();
+        if let Some(gone) = state.packages.remove(name) {
+            state.idle(|held| held.has(name, gone.version));
+        }
+    }
+
     /// An interpreter that has loaded `package`, for the caller alone.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::linger::Unread;
 use crate::options::ServerOptions;
 use crate::panics::CatchPanic;
-use crate::{kserve, metrics, tfserving, vespa};
+use crate::{handlers, kserve, metrics, tfserving, vespa};
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Request, Response};
@@ -92,6 +92,16 @@ impl Body {
     /// The part of the URL behind `?`; empty when there is none.
     pub fn query(&self) -> &str {
         self.query.as_deref().unwrap_or_default()
+    }
+
+    /// All headers.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// The address of the client.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.peer
     }
 
     /// A header as a text.
@@ -184,7 +194,13 @@ pub async fn handle(
             Port::Query if vespa::deploy::is_below(path) => {
                 Err(vespa::deploy::on_another_port(&shared))
             }
-            Port::Query => dispatch(&shared, route(&method, path), body).await,
+            Port::Query => match route(&method, path) {
+                Route::Unknown => {
+                    let asked = handlers::Asked { method: &method, uri: &parts.uri };
+                    handlers::answer(&shared, asked, body).await
+                }
+                route => dispatch(&shared, route, body).await,
+            },
             Port::Deploy => vespa::deploy::answer(&shared, &method, path, body).await,
         }
     });
@@ -224,6 +240,11 @@ pub async fn handle(
     Ok(response)
 }
 
+/// The answer where nothing is.
+pub fn unknown_url() -> Fault {
+    Fault::new(Code::UnknownUrl, "Invalid request URL")
+}
+
 async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Reply, Fault> {
     match route {
         Route::V2(call) => kserve::rest::answer(shared, call, body).await,
@@ -234,6 +255,6 @@ async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Repl
         Route::Values(call) => vespa::metrics::answer(shared, call),
         Route::WrongMethod => Err(Fault::new(Code::MethodNotAllowed, "Unsupported method")),
         Route::NotServed(what) => Err(Fault::unimplemented(format!("{what} is not served"))),
-        Route::Unknown => Err(Fault::new(Code::UnknownUrl, "Invalid request URL")),
+        Route::Unknown => Err(unknown_url()),
     }
 }

@@ -10,7 +10,7 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, VARY,
 };
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use http_body_util::{Either, Full};
 use serde::Serialize;
 use std::io::Write;
@@ -61,6 +61,8 @@ pub struct Reply {
     pub body: Bytes,
     /// A header beside those that tell of the body.
     pub header: Option<(HeaderName, HeaderValue)>,
+    /// More headers, of answers that are not the server's own; the body is not compressed if they say how it is encoded.
+    pub more: HeaderMap,
     /// What the body is in the place of `body`, if it is made while it is sent; it is not compressed.
     pub stream: Option<Stream>,
 }
@@ -69,7 +71,8 @@ impl Reply {
     /// 200 without a body.
     pub fn empty() -> Reply {
         let (body, content_type) = (Bytes::new(), TEXT);
-        Reply { status: StatusCode::OK, content_type, body, header: None, stream: None }
+        let more = HeaderMap::new();
+        Reply { status: StatusCode::OK, content_type, body, header: None, more, stream: None }
     }
 
     /// 200 with JSON text.
@@ -135,7 +138,8 @@ impl Reply {
 
     /// The answer as hyper sends it, compressed when the client takes it and it pays.
     pub fn into_response(self, accept_encoding: Option<&str>) -> Response<ReplyBody> {
-        let accepted = if self.body.len() < MIN_COMPRESSED { None } else { accept_encoding };
+        let is_final = self.body.len() < MIN_COMPRESSED || self.more.contains_key(CONTENT_ENCODING);
+        let accepted = if is_final { None } else { accept_encoding };
         let (body, encoding) = match accepted.and_then(Accepted::from_header) {
             Some(Accepted::Gzip) => (gzip(&self.body), Some("gzip")),
             Some(Accepted::Deflate) => (zlib(&self.body), Some("deflate")),
@@ -152,13 +156,14 @@ impl Reply {
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
+        *headers = self.more;
         headers.insert(CONTENT_TYPE, self.content_type);
         if let Some((name, value)) = self.header {
             headers.insert(name, value);
         }
         if let Some(encoding) = encoding {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
-            headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+            headers.append(VARY, HeaderValue::from_static("accept-encoding"));
         }
         response
     }

@@ -272,6 +272,36 @@ pub fn percent_decode(segment: &str) -> Option<Cow<'_, str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stead_app::components::{BUILT_IN_ROUTES, built_in_route};
+
+    /// What the router knows beside the paths in the cases below is in the table too, and what is in the table is no handler's.
+    #[test]
+    fn the_table_of_routes_is_that_of_the_router() {
+        for path in [
+            "/search/",
+            "/metrics",
+            "/metrics/v2",
+            "/metrics/v2/",
+            "/metrics/v2/values",
+            "/ApplicationStatus",
+            "/status.html",
+            "/state/v1",
+            "/state/v1/health",
+            "/state/v1/metrics",
+        ] {
+            assert_ne!(route(&Method::GET, path), Route::Unknown, "{path}");
+            assert!(built_in_route(path).is_some(), "{path}");
+        }
+        for path in [crate::vespa::document::ROOT, "/application/v2/tenant", "/stead/v1/store"] {
+            assert!(built_in_route(path).is_some(), "{path}");
+        }
+        for built_in in BUILT_IN_ROUTES {
+            assert!(
+                built_in.path.starts_with('/')
+                    && !built_in.path.trim_end_matches('*').contains('*')
+            );
+        }
+    }
 
     fn model(model: &str, version: &str, part: ModelPart) -> Route {
         Route::V2(V2::Model { model: model.into(), version: version.into(), part })
@@ -314,6 +344,9 @@ mod tests {
         ];
         for (method, path, expected) in cases {
             let method: Method = method.parse().unwrap();
+            // Else a handler could be bound to it.
+            let is_known = expected == Route::Unknown || built_in_route(path).is_some();
+            assert!(is_known, "{path} is not in the table of built-in routes");
             assert_eq!(route(&method, path), expected, "{method} {path}");
         }
     }
@@ -357,6 +390,9 @@ mod tests {
         ];
         for (method, path, expected) in cases {
             let method: Method = method.parse().unwrap();
+            // Else a handler could be bound to it.
+            let is_known = expected == Route::Unknown || built_in_route(path).is_some();
+            assert!(is_known, "{path} is not in the table of built-in routes");
             assert_eq!(route(&method, path), expected, "{method} {path}");
         }
     }

@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use stead_node::{
-    DocumentMetrics, Histogram, KindMetrics, Meter, MetricsSnapshot, SequenceCounters,
-    SequenceMetrics, VersionMetrics,
+    ComponentMetrics, DocumentMetrics, Histogram, KindMetrics, Meter, MetricsSnapshot,
+    SequenceCounters, SequenceMetrics, VersionMetrics,
 };
 
 /// What a family measures and where its values are.
@@ -38,6 +38,10 @@ pub enum Kind {
     DocumentsCounter(fn(&KindMetrics) -> u64),
     /// A value of a type of documents.
     Documents(fn(&KindMetrics) -> u64),
+    /// A value of a component in Python that only grows.
+    ComponentCounter(fn(&ComponentMetrics) -> u64),
+    /// A distribution of a component in Python.
+    ComponentHistogram(fn(&ComponentMetrics) -> &Histogram),
     /// A value of the process.
     Process(fn(&MetricsSnapshot) -> u64),
 }
@@ -375,6 +379,42 @@ pub const FAMILIES: &[Family] = &[
         Kind::StoreCounter(|d| d.kept.missed()),
     ),
     family(
+        "stead_component_calls_succeeded",
+        true,
+        "Calls of a component that ended well.",
+        Kind::ComponentCounter(|c| c.succeeded),
+    ),
+    family(
+        "stead_component_calls_failed",
+        true,
+        "Calls of a component whose code raised, or gave something wrong.",
+        Kind::ComponentCounter(|c| c.failed),
+    ),
+    family(
+        "stead_component_calls_timed_out",
+        true,
+        "Calls of a component that missed their deadline.",
+        Kind::ComponentCounter(|c| c.timed_out),
+    ),
+    family(
+        "stead_component_calls_refused",
+        true,
+        "Calls of a component that were refused because too many waited.",
+        Kind::ComponentCounter(|c| c.refused),
+    ),
+    family(
+        "stead_component_queue_time_us",
+        true,
+        "How long calls of a component waited for an interpreter.",
+        Kind::ComponentHistogram(|c| &c.queue_time_us),
+    ),
+    family(
+        "stead_component_run_time_us",
+        true,
+        "How long calls of a component ran.",
+        Kind::ComponentHistogram(|c| &c.run_time_us),
+    ),
+    family(
         "stead_pool_threads",
         true,
         "Threads of the CPU pool.",
@@ -410,6 +450,8 @@ mod tests {
                 Kind::StoreGauge(_) => ("gauge", "documents"),
                 Kind::DocumentsCounter(_) => ("counter", "type of documents"),
                 Kind::Documents(_) => ("gauge", "type of documents"),
+                Kind::ComponentCounter(_) => ("counter", "component"),
+                Kind::ComponentHistogram(_) => ("histogram", "component"),
                 Kind::Process(_) => ("gauge", "server"),
             };
             let listed = if f.default { "" } else { " Only when it is listed." };

@@ -64,8 +64,10 @@ impl Writer {
             Kind::Count(_) | Kind::StoreCounter(_) | Kind::DocumentsCounter(_) => "counter",
             Kind::Gauge(_) | Kind::SequenceGauge(_) | Kind::Process(_) => "gauge",
             Kind::StoreGauge(_) | Kind::Documents(_) => "gauge",
+            Kind::ComponentCounter(_) => "counter",
             Kind::Times(_) => "summary",
             Kind::RequestTimes | Kind::Histogram(_) | Kind::SequenceHistogram(_) => "histogram",
+            Kind::ComponentHistogram(_) => "histogram",
         };
         let _ = writeln!(self.out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
         if let Kind::Process(value) = family.kind {
@@ -74,6 +76,14 @@ impl Writer {
         }
         if let Some(documents) = &snapshot.documents {
             self.documents(family, documents);
+        }
+        for component in &snapshot.components {
+            let of = labels(&[("component", &component.id), ("kind", component.kind)]);
+            match family.kind {
+                Kind::ComponentCounter(value) => self.counter(name, &of, value(component)),
+                Kind::ComponentHistogram(value) => self.histogram(name, &of, value(component)),
+                _ => {}
+            }
         }
         for model in &snapshot.models {
             if let Kind::Calls(which) = family.kind {

@@ -4,6 +4,6 @@
 pub mod deploy;
 pub mod document;
 pub mod metrics;
-mod parameters;
+pub mod parameters;
 pub mod search;
 pub mod status;

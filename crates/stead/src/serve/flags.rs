@@ -99,6 +99,10 @@ pub const FLAGS: &[Flag] = &[
     flag("deploy_bind_address", "ADDRESSES", "127.0.0.1", Own, "addresses for deployments, separated by commas; needs --data"),
     flag("max_pending_operations", "N", "10000", Own, "operations with documents that are not yet done; one more is answered with 429; needs --data or an application"),
     flag("max_pending_bytes", "BYTES", "67108864", Own, "bytes of such operations in the log; at least one is let in whatever its size; needs --data or an application"),
+    flag("python", "PYTHON", "", Own, "the Python for components of applications: a program, the folder of a virtual environment or a name on PATH; the best that is found without it"),
+    flag("python_environments", "DIR", "", Own, "folder with the virtual environments that Python packages of applications may name"),
+    flag("python_interpreters", "N", "", Own, "interpreters for components, of each environment; one per core without it"),
+    flag("development", "", "", Own, "answers tell what exceptions of Python components say and where they were raised"),
     flag("log_format", "FORMAT", "text", Own, "text or json"),
 ];
 

@@ -6,6 +6,7 @@ pub mod flags;
 mod log;
 mod model;
 pub mod options;
+mod python;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -13,7 +14,9 @@ use std::net::SocketAddr;
 use clap::ArgMatches;
 use stead_app::package::PackageFiles;
 use stead_app::{ServerConfig, Source};
-use stead_node::{Deployments, DocumentOptions, Embedded, NodeConfig};
+use stead_node::{
+    DeployOptions, Deployments, DocumentOptions, Embedded, NodeConfig, PythonSettings,
+};
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, is_metric};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -56,14 +59,17 @@ pub async fn start(node: NodeConfig, server: ServerOptions) -> Result<ServerHand
 
 fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
     let documents = DocumentOptions { room: options.room, ..DocumentOptions::default() };
+    let self_test = Some(crate::commands::python::self_test()?);
+    let python = PythonSettings { self_test, ..options.python.clone() };
+    let deploy = DeployOptions { documents, python };
     let deployments = match &options.applications {
         None => None,
         Some(Applications::Data(folder)) => {
-            Some(Deployments::open_with(folder, documents).map_err(Failure::failed)?)
+            Some(Deployments::open_with(folder, deploy).map_err(Failure::failed)?)
         }
         Some(Applications::Package(path)) => {
             let files = PackageFiles::open(path).map_err(Failure::failed)?;
-            Some(Deployments::of_package(&files, documents).map_err(Failure::failed)?)
+            Some(Deployments::of_package(&files, deploy).map_err(Failure::failed)?)
         }
     };
     Ok(NodeConfig {

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::ArgMatches;
 use stead_app::{ModelSettings, Source};
+use stead_node::PythonSettings;
 use stead_server::{CorsOptions, DEFAULT_MAX_BODY_BYTES, is_metric};
 use stead_store::RoomOptions;
 
 use super::flags::{FLAGS, Kind, text};
-use super::model;
+use super::{model, python};
 use crate::failure::Failure;
 
 /// gRPC port when neither port is given: the one that the documentation of OpenVINO Model Server uses.
@@ -31,6 +32,8 @@ pub struct ServeOptions {
     pub applications: Option<Applications>,
     /// What operations with their documents that are not yet done may come to.
     pub room: RoomOptions,
+    /// Which Python runs their components; how it is tried is not said here.
+    pub python: PythonSettings,
     /// What holds for every model that says nothing else.
     pub settings: ModelSettings,
     /// Where gRPC listens; empty for nowhere.
@@ -110,6 +113,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     let data = given("data").map(|folder| Applications::Data(folder.into()));
     let applications = data.or_else(|| model::package(matches).map(Applications::Package));
     let room = room(matches, applications.is_some())?;
+    let python = python::settings(matches, applications.is_some())?;
 
     if given("rest_workers").is_some() && rest_port.is_none() {
         return Err(Failure::usage("--rest_workers needs --rest_port"));
@@ -143,6 +147,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         source,
         applications,
         room,
+        python,
         settings,
         grpc,
         rest,
@@ -346,6 +351,8 @@ mod tests {
             ("app.zip --nireq 2", "an application excludes --nireq"),
             ("m --max_pending_bytes 1", "--max_pending_bytes needs --data or an application"),
             ("--data d --max_pending_operations 0", "--max_pending_operations: 0 is below 1"),
+            ("m --python python3", "--python needs --data or an application"),
+            ("--data d --python_interpreters 0", "--python_interpreters: 0 is below 1"),
             ("m --unknown", "unexpected argument found"),
         ];
         for (line, expected) in cases {

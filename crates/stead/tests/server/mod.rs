@@ -46,24 +46,35 @@ pub struct Server {
 impl Server {
     /// Starts one over a folder.
     pub fn start(data: &Path) -> Server {
-        Server::at(data, [free_port(), free_port()])
+        Server::start_with(data, &[])
+    }
+
+    /// The same with more flags.
+    pub fn start_with(data: &Path, flags: &[&str]) -> Server {
+        Server::at(data, flags, [free_port(), free_port()])
     }
 
     /// Kills it and starts another one on the same ports.
     pub fn again(self, data: &Path) -> Server {
         let ports = self.ports.clone();
         drop(self);
-        Server::at(data, ports)
+        Server::at(data, &[], ports)
     }
 
-    fn at(data: &Path, ports: [String; 2]) -> Server {
+    fn at(data: &Path, flags: &[&str], ports: [String; 2]) -> Server {
         let of_data = ["--deploy_port", &ports[1], "--data", data.to_str().unwrap()];
-        Server::run(&of_data, "deployments on ", ports.clone())
+        Server::run(&[&of_data, flags].concat(), "deployments on ", ports.clone())
     }
 
     /// Starts one of a package, in memory.
     pub fn of_package(package: &Path) -> Server {
-        Server::run(&[package.to_str().unwrap()], "HTTP on ", [free_port(), String::new()])
+        Server::of_package_with(package, &[])
+    }
+
+    /// The same with more flags.
+    pub fn of_package_with(package: &Path, flags: &[&str]) -> Server {
+        let args = [&[package.to_str().unwrap()], flags].concat();
+        Server::run(&args, "HTTP on ", [free_port(), String::new()])
     }
 
     /// Waits for the last line that is told at the start.

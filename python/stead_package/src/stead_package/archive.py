@@ -109,7 +109,8 @@ def open_archive(source: Any, where: Optional[str] = None) -> Archive:
     """
     if isinstance(source, (str, os.PathLike)):
         path = Path(os.fspath(source))
-        return _open_folder(path) if path.is_dir() else _open_zip(_mapped(path), where or str(path))
+        name = where or str(path)
+        return _open_folder(path, name) if path.is_dir() else _open_zip(_mapped(path), name)
     if isinstance(source, (bytes, bytearray, memoryview, mmap.mmap)):
         return _open_zip(memoryview(source), where or "<buffer>")
     if isinstance(source, io.IOBase) or hasattr(source, "read"):
@@ -145,7 +146,7 @@ def _open_zip(data: memoryview, where: str) -> Archive:
     return Archive(where, views, {e.name: e.crc for e in entries.values()})
 
 
-def _open_folder(root: Path) -> Archive:
+def _open_folder(root: Path, where: str) -> Archive:
     """A package that was unpacked, for instance with `unzip`. Files are mapped when they are first used."""
     paths: Dict[str, Path] = {}
     pending = [root]
@@ -161,10 +162,10 @@ def _open_folder(root: Path) -> Archive:
                 if child.name != "__pycache__":
                     pending.append(path)
             elif stat.S_ISREG(mode):
-                check_entry_name(name, str(root))
+                check_entry_name(name, where)
                 paths[name] = path
             else:
-                raise ArchiveError(f"{root}: {name!r} is a link or a special file")
+                raise ArchiveError(f"{where}: {name!r} is a link or a special file")
     kept: Dict[str, memoryview] = {}
 
     def view(name: str) -> memoryview:
@@ -172,4 +173,4 @@ def _open_folder(root: Path) -> Archive:
             kept[name] = _mapped(paths[name])
         return kept[name]
 
-    return Archive(str(root), {name: (lambda n=name: view(n)) for name in paths}, {}, root)
+    return Archive(where, {name: (lambda n=name: view(n)) for name in paths}, {}, root)

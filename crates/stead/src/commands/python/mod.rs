@@ -54,7 +54,7 @@ fn self_test_here(python: &Path) -> Result<(), Failure> {
 }
 
 /// The self-test in another process of this program.
-fn self_test() -> Result<SelfTest, Failure> {
+pub fn self_test() -> Result<SelfTest, Failure> {
     let program = std::env::current_exe().map_err(Failure::failed)?;
     let arguments = ["python", "self-test"].map(OsString::from).to_vec();
     Ok(SelfTest { program, arguments })

@@ -1,0 +1,265 @@
+//! Components are created when an application is prepared, so that one that cannot be changes nothing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use stead_app::application::Application;
+use stead_app::components::{
+    Dependencies, PythonComponent, PythonKind, PythonOptions, PythonSource, Setting, Settings,
+    python_packages, wanted_environment,
+};
+use stead_app::package::{Located, PackageFiles, Report};
+use stead_python::{
+    AcquireError, Call, CallError, Component, ComponentKind, Deadline, Session, Value,
+};
+
+use super::meters::ComponentMeters;
+use super::{Components, NoHost, Package, Pools, Stage, Unit, next_generation};
+use crate::{Code, Error};
+
+/// Something to tell of a component that was created.
+pub(crate) type Note = String;
+
+impl Components {
+    /// Creates the components of an application; nothing if it has none, and then no Python is looked for.
+    ///
+    /// # Errors
+    /// [`Code::InvalidPackage`] with all that is wrong, one on each line.
+    pub(crate) fn create(
+        application: &Application,
+        files: &PackageFiles,
+        pools: &Pools,
+        meters: &ComponentMeters,
+    ) -> Result<Option<(Components, Vec<Note>)>, Error> {
+        let containers = application.services.containers.iter();
+        if containers.clone().all(|container| container.python.is_empty()) {
+            return Ok(None);
+        }
+        let stage = Stage::new()
+            .map_err(|e| Error::new(Code::Internal, format!("no room for Python packages: {e}")))?;
+        let mut making = Making {
+            files,
+            pools,
+            meters,
+            stage: Arc::new(stage),
+            generation: next_generation(),
+            components: Components { handlers: Vec::new(), units: Vec::new() },
+            notes: Vec::new(),
+            wrong: Vec::new(),
+        };
+        for container in containers {
+            let mut of_package: BTreeMap<&str, Vec<&PythonComponent>> = BTreeMap::new();
+            for component in &container.python {
+                of_package.entry(component.class.package()).or_default().push(component);
+            }
+            let deadline = Deadline::after(container.python_options.start_timeout);
+            let mut more = HashMap::new();
+            for (name, components) in of_package {
+                making.package(name, &components, &container.python_options, deadline, &mut more);
+            }
+            let mut report = Report::default();
+            // What is wrong without what classes say was told before.
+            let _ = container.chains(&more, &mut report);
+            making.wrong.extend(report.errors().map(ToString::to_string));
+        }
+        if !making.wrong.is_empty() {
+            let text = format!("Invalid application:\n{}", making.wrong.join("\n"));
+            return Err(Error::new(Code::InvalidPackage, text));
+        }
+        making.components.handlers.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(Some((making.components, making.notes)))
+    }
+}
+
+/// What is on its way to be the components of an application.
+struct Making<'a> {
+    files: &'a PackageFiles,
+    pools: &'a Pools,
+    meters: &'a ComponentMeters,
+    stage: Arc<Stage>,
+    generation: i64,
+    components: Components,
+    notes: Vec<Note>,
+    wrong: Vec<String>,
+}
+
+impl Making<'_> {
+    /// Loads a package and creates its components. `more` learns where they want to stand in chains.
+    fn package(
+        &mut self,
+        name: &str,
+        components: &[&PythonComponent],
+        options: &PythonOptions,
+        deadline: Deadline,
+        more: &mut HashMap<String, Dependencies>,
+    ) {
+        let first = components.first().map(|component| &component.place);
+        let place = first.map(|place| format!("{place}: ")).unwrap_or_default();
+        let made = self.open(name, options, deadline);
+        let (package, mut session) = match made {
+            Ok(made) => made,
+            Err(text) => return self.wrong.push(format!("{place}Python package {name}: {text}")),
+        };
+        let problems = match self.source(name) {
+            Some(PythonSource::Archive(_)) => problems(&package, &mut session, deadline),
+            // What sources may import they need not import.
+            _ => Vec::new(),
+        };
+        for problem in problems {
+            match problem.contains("is not installed") {
+                true => self.wrong.push(format!("{place}Python package {name}: {problem}")),
+                false => self.notes.push(format!("{place}Python package {name}: {problem}")),
+            }
+        }
+        for component in components {
+            match self.component(component, &package, options, &mut session, deadline) {
+                Ok((unit, dependencies)) => {
+                    more.insert(component.id.clone(), dependencies);
+                    let unit = Arc::new(unit);
+                    for Located { value, .. } in &component.bindings {
+                        self.components.handlers.push((value.clone(), Arc::clone(&unit)));
+                    }
+                    self.components.units.push(unit);
+                }
+                Err(text) => {
+                    let (element, id) = (component.kind.element(), &component.id);
+                    self.wrong.push(format!("{}: {element} {id}: {text}", component.place));
+                }
+            }
+        }
+    }
+
+    fn source(&self, name: &str) -> Option<PythonSource> {
+        python_packages(self.files).remove(name)?.into_iter().next()
+    }
+
+    /// Registers a package with the interpreters of its environment and loads it in one of them.
+    fn open(
+        &self,
+        name: &str,
+        options: &PythonOptions,
+        deadline: Deadline,
+    ) -> Result<(Arc<Package>, Session), String> {
+        let source = self.source(name).ok_or_else(|| format!("there is no python/{name}"))?;
+        let wishes = options.packages.iter().find(|package| package.name == name);
+        let mut environment = wishes.and_then(|package| package.environment.clone());
+        if let (None, PythonSource::Archive(path)) = (&environment, &source) {
+            environment = wanted_environment(self.files, path)?;
+        }
+        let isolation = wishes.map(|package| package.isolation).unwrap_or_default();
+        let manager = self.pools.manager(environment.as_deref(), isolation)?;
+        let path = self.stage.add(name, &source, self.files)?;
+        let registered = format!("{name}@{}", self.generation);
+        manager.register(&registered, stead_python::PackageSource::File(path));
+        let (name, stage) = (name.to_owned(), Arc::clone(&self.stage));
+        let package = Arc::new(Package { name, registered, manager, _stage: stage });
+        let session = package.manager.acquire(&package.registered, deadline);
+        let session = session.map_err(|error| match error {
+            AcquireError::Load { error, .. } => told(&error),
+            AcquireError::TimedOut => {
+                "it was not loaded in time; start-timeout of python is the limit".to_owned()
+            }
+            other => other.to_string(),
+        })?;
+        Ok((package, session))
+    }
+
+    fn component(
+        &self,
+        component: &PythonComponent,
+        package: &Arc<Package>,
+        options: &PythonOptions,
+        session: &mut Session,
+        deadline: Deadline,
+    ) -> Result<(Unit, Dependencies), String> {
+        let kind = match component.kind {
+            PythonKind::Handler => ComponentKind::Handler,
+            PythonKind::Searcher => ComponentKind::Searcher,
+            PythonKind::DocumentProcessor => ComponentKind::Processor,
+            PythonKind::Component => return Err("it is in Python, which is not run yet".to_owned()),
+        };
+        let host = Arc::new(NoHost);
+        let made = Arc::new(Component {
+            id: component.id.clone(),
+            generation: self.generation,
+            kind,
+            package: Some(package.registered.clone()),
+            module: component.class.module.clone(),
+            class: component.class.class.clone(),
+            settings: settings(&component.settings)?,
+            context: Value::Dict(Vec::new()),
+        });
+        let description = made.create(session, host.clone(), deadline).map_err(|e| told(&e))?;
+        let unit = Unit {
+            component: made,
+            host,
+            package: Arc::clone(package),
+            timeout: options.timeout,
+            is_development: self.pools.settings().development,
+            meter: self.meters.of(&component.id, component.kind.element()),
+        };
+        Ok((unit, dependencies(&description)))
+    }
+}
+
+/// What is wrong with a package in its interpreter, as far as it says what it needs.
+fn problems(package: &Package, session: &mut Session, deadline: Deadline) -> Vec<String> {
+    let call = Call::new("stead_package_importer", "environment_problems", Vec::new());
+    match session.call(call.of_package(&package.registered), deadline) {
+        Ok(Value::List(list)) => list.into_iter().filter_map(text).collect(),
+        // What cannot be asked shows when components are created.
+        _ => Vec::new(),
+    }
+}
+
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Str(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// An error for the one who deploys, who may see all of it.
+fn told(error: &CallError) -> String {
+    match error {
+        CallError::Raised(exception) => format!("{error}\n{}", exception.traceback.trim_end()),
+        CallError::TimedOut | CallError::Busy => {
+            "it was not created in time; start-timeout of python is the limit".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Settings as the class gets them: those of the only `config`, or those of each by its name.
+fn settings(list: &[Settings]) -> Result<Value, String> {
+    let values = |settings: &Settings| Value::Dict(settings.values.iter().map(pair).collect());
+    Ok(match list {
+        [only] => values(only),
+        several => Value::Dict(several.iter().map(|s| (s.name.clone(), values(s))).collect()),
+    })
+}
+
+fn pair((name, setting): &(String, Setting)) -> (String, Value) {
+    (name.clone(), value(setting))
+}
+
+/// As deep as the file nests, which has a limit.
+fn value(setting: &Setting) -> Value {
+    match setting {
+        Setting::Text(text) | Setting::File(text) => text.as_str().into(),
+        Setting::List(list) => Value::List(list.iter().map(value).collect()),
+        Setting::Map(map) => Value::Dict(map.iter().map(pair).collect()),
+    }
+}
+
+/// Where a class says that its components stand in chains.
+fn dependencies(description: &Value) -> Dependencies {
+    let of = |wanted: &str| -> Vec<String> {
+        let Value::Dict(fields) = description else { return Vec::new() };
+        match fields.iter().find(|(name, _)| name == wanted) {
+            Some((_, Value::List(names))) => names.iter().cloned().filter_map(text).collect(),
+            _ => Vec::new(),
+        }
+    };
+    Dependencies { provides: of("provides"), before: of("before"), after: of("after") }
+}

@@ -1,0 +1,345 @@
+//! Requests to handlers.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use stead_python::{AcquireError, CallError, Deadline, Exception, Value, call_components};
+
+use super::Unit;
+use super::meters::Outcome;
+use crate::{Code, Embedded, Error};
+
+/// Requests to handlers that may be in at a time, of all handlers: each has a thread while it waits.
+const MAX_INSIDE: usize = 256;
+
+/// Those that are in.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HandlerRequest {
+    /// The method.
+    pub method: String,
+    /// The path, decoded.
+    pub path: String,
+    /// What is behind the `?`, as it was sent.
+    pub query: String,
+    /// The parameters of the query and of a body that is a form, decoded.
+    pub parameters: Vec<(String, String)>,
+    /// Headers, their names in small letters.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// What the wildcards of the binding stand for, decoded.
+    pub matched: Vec<String>,
+    /// The address of the client.
+    pub remote: Option<String>,
+    /// `http`
+    pub scheme: String,
+    /// The host as the client names it.
+    pub host: String,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HandlerAnswer {
+    /// The status, 200 to 599.
+    pub status: u16,
+    /// The headers, the content type among them.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Why a handler has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandlerError {
+    /// The class.
+    pub code: Code,
+    /// The id of the handler.
+    pub component: String,
+    /// The class of the exception, if its code raised.
+    pub kind: Option<String>,
+    /// What happened.
+    pub message: String,
+    /// Where it was raised, in development only.
+    pub traceback: Option<String>,
+}
+
+impl fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<HandlerError> for Error {
+    fn from(error: HandlerError) -> Error {
+        Error::new(error.code, error.message)
+    }
+}
+
+/// The handler of a request.
+pub struct Handler {
+    pub(super) unit: Arc<Unit>,
+    /// What the wildcards of its binding stand for, with their names.
+    pub(super) matched: Vec<(Option<String>, String)>,
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handler").field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+/// A request that is in.
+struct Inside;
+
+impl Inside {
+    fn enter() -> Option<Inside> {
+        let before = INSIDE.fetch_add(1, Ordering::Relaxed);
+        let inside = Inside;
+        (before < MAX_INSIDE).then_some(inside)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Handler {
+    /// The id of the component.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.unit.component.id
+    }
+
+    /// What the wildcards of the binding stand for, percent-encoded, with the names of those that have one.
+    #[must_use]
+    pub fn matched(&self) -> &[(Option<String>, String)] {
+        &self.matched
+    }
+
+    async fn answer(self, request: HandlerRequest) -> Result<HandlerAnswer, HandlerError> {
+        let (unit, arrived) = (self.unit, Instant::now());
+        let Some(inside) = Inside::enter() else {
+            unit.meter.record(Outcome::Refused, Duration::ZERO, None);
+            return Err(unit.error(Code::Overloaded, "too many requests to handlers are waiting"));
+        };
+        let id = unit.component.id.clone();
+        let call = move || {
+            let _inside = inside;
+            unit.call(request, arrived)
+        };
+        let answer = tokio::task::spawn_blocking(call).await;
+        answer.unwrap_or_else(|_| {
+            let message = format!("handler {id} ended in an internal error");
+            Err(HandlerError {
+                code: Code::Internal,
+                component: id,
+                kind: None,
+                message,
+                traceback: None,
+            })
+        })
+    }
+}
+
+impl Embedded {
+    /// Answers a request by its handler. Must be called inside a tokio runtime; the call goes on if the future is dropped.
+    ///
+    /// # Errors
+    /// [`HandlerError`]: its code raised ([`Code::Internal`]), refused the request ([`Code::InvalidArgument`]) or gave no answer in
+    /// time ([`Code::DeadlineExceeded`]), too many requests are in ([`Code::Overloaded`]), or the server stops.
+    pub async fn handle(
+        &self,
+        handler: Handler,
+        request: HandlerRequest,
+    ) -> Result<HandlerAnswer, HandlerError> {
+        let _inside = crate::embedded::Inside::enter(self);
+        if self.draining.load(Ordering::SeqCst) {
+            return Err(handler.unit.error(Code::Unavailable, "the server is shutting down"));
+        }
+        handler.answer(request).await
+    }
+}
+
+impl Unit {
+    fn error(&self, code: Code, text: &str) -> HandlerError {
+        let component = self.component.id.clone();
+        let message = format!("handler {component}: {text}");
+        HandlerError { code, component, kind: None, message, traceback: None }
+    }
+
+    fn call(
+        &self,
+        request: HandlerRequest,
+        arrived: Instant,
+    ) -> Result<HandlerAnswer, HandlerError> {
+        let deadline = arrived.checked_add(self.timeout).map_or(Deadline::NEVER, Deadline::at);
+        let session = self.package.manager.acquire(&self.package.registered, deadline);
+        let waited = arrived.elapsed();
+        let begun = Instant::now();
+        let (found, ran) = match session {
+            Ok(mut session) => {
+                let components = [Arc::clone(&self.component)];
+                let host = Arc::clone(&self.host);
+                let argument = argument(request);
+                let found =
+                    call_components(&mut session, &components, "handle", argument, host, deadline);
+                (found.map_err(|error| self.failed(&error)), Some(begun.elapsed()))
+            }
+            Err(error) => (Err(self.not_acquired(&error)), None),
+        };
+        let answer = found.and_then(|value| {
+            answer(value).ok_or_else(|| {
+                let text = "gave what is no answer of HTTP";
+                self.error(Code::Internal, text)
+            })
+        });
+        let outcome = match &answer {
+            Ok(_) => Outcome::Succeeded,
+            Err(error) if error.code == Code::DeadlineExceeded => Outcome::TimedOut,
+            Err(_) => Outcome::Failed,
+        };
+        self.meter.record(outcome, waited, ran);
+        answer
+    }
+
+    fn not_acquired(&self, error: &AcquireError) -> HandlerError {
+        match error {
+            AcquireError::TimedOut => self.error(
+                Code::DeadlineExceeded,
+                "the deadline passed before an interpreter was free",
+            ),
+            AcquireError::Load { error, .. } => self.failed(error),
+            AcquireError::NoPackage(_) | AcquireError::Start(_) => {
+                let package = &self.package.name;
+                tracing::error!(component = self.component.id, package, "no interpreter: {error}");
+                self.error(Code::Unavailable, "no Python interpreter could be started")
+            }
+        }
+    }
+
+    fn failed(&self, error: &CallError) -> HandlerError {
+        let CallError::Raised(exception) = error else {
+            if matches!(error, CallError::TimedOut | CallError::Busy) {
+                return self
+                    .error(Code::DeadlineExceeded, "the deadline passed before it answered");
+            }
+            tracing::error!(component = self.component.id, "{error}");
+            // What died said something for the log and not for clients.
+            let text = match error {
+                CallError::Died(_) => "its interpreter died".to_owned(),
+                CallError::Start(_) => "no Python interpreter could be started".to_owned(),
+                other => other.to_string(),
+            };
+            return self.error(Code::Internal, &text);
+        };
+        self.raised(exception)
+    }
+
+    fn raised(&self, exception: &Exception) -> HandlerError {
+        let code = match exception.kind.as_str() {
+            "stead.InvalidInput" => Code::InvalidArgument,
+            "stead.Overloaded" => Code::Overloaded,
+            _ => Code::Internal,
+        };
+        let is_meant_for_clients = exception.kind.starts_with("stead.");
+        if code == Code::Internal {
+            tracing::error!(component = self.component.id, "{}", exception.traceback.trim_end());
+        }
+        let text = match is_meant_for_clients || self.is_development {
+            true => exception.message.clone(),
+            false => format!("its code raised {}", exception.kind),
+        };
+        let traceback = self.is_development.then(|| exception.traceback.clone());
+        let kind = Some(exception.kind.clone());
+        HandlerError { kind, traceback, ..self.error(code, &text) }
+    }
+}
+
+fn argument(request: HandlerRequest) -> Value {
+    let pairs = |list: Vec<(String, String)>| {
+        let pair = |(name, value): (String, String)| Value::List(vec![name.into(), value.into()]);
+        Value::List(list.into_iter().map(pair).collect())
+    };
+    let matched = request.matched.into_iter().map(Value::from).collect();
+    let fields: [(&str, Value); 10] = [
+        ("method", request.method.into()),
+        ("path", request.path.into()),
+        ("query", request.query.into()),
+        ("parameters", pairs(request.parameters)),
+        ("headers", pairs(request.headers)),
+        ("body", Value::Bytes(request.body)),
+        ("matched", Value::List(matched)),
+        ("remote", request.remote.map_or(Value::None, Value::from)),
+        ("scheme", request.scheme.into()),
+        ("host", request.host.into()),
+    ];
+    Value::Dict(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// The answer that a value is.
+fn answer(value: Value) -> Option<HandlerAnswer> {
+    let Value::Dict(fields) = value else { return None };
+    let mut answer = HandlerAnswer::default();
+    for (name, value) in fields {
+        match (name.as_str(), value) {
+            ("status", Value::Int(status)) => {
+                answer.status = u16::try_from(status).ok().filter(|s| (200..600).contains(s))?;
+            }
+            ("headers", Value::List(list)) => {
+                for pair in list {
+                    let Value::List(pair) = pair else { return None };
+                    let [Value::Str(name), Value::Str(value)] =
+                        <[Value; 2]>::try_from(pair).ok()?
+                    else {
+                        return None;
+                    };
+                    answer.headers.push((name, value));
+                }
+            }
+            ("body", Value::Bytes(body)) => answer.body = body,
+            _ => return None,
+        }
+    }
+    (answer.status != 0).then_some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dict(fields: &[(&str, Value)]) -> Value {
+        Value::Dict(fields.iter().map(|(n, v)| ((*n).to_owned(), v.clone())).collect())
+    }
+
+    #[test]
+    fn what_is_no_answer_is_none() {
+        let header = |list: Vec<Value>| Value::List(vec![Value::List(list)]);
+        let body = || ("body", Value::Bytes(b"x".to_vec()));
+        let good = header(vec!["a".into(), "b".into()]);
+        for (label, value, is_answer) in [
+            ("all", dict(&[("status", 200.into()), ("headers", good.clone()), body()]), true),
+            ("status only", dict(&[("status", 404.into())]), true),
+            ("no status", dict(&[body()]), false),
+            ("status 100", dict(&[("status", 100.into())]), false),
+            ("status 600", dict(&[("status", 600.into())]), false),
+            ("status as text", dict(&[("status", "200".into())]), false),
+            ("body as text", dict(&[("status", 200.into()), ("body", "x".into())]), false),
+            (
+                "a header of one",
+                dict(&[("status", 200.into()), ("headers", header(vec!["a".into()]))]),
+                false,
+            ),
+            ("something else", dict(&[("status", 200.into()), ("more", 1.into())]), false),
+            ("none", Value::None, false),
+        ] {
+            assert_eq!(answer(value).is_some(), is_answer, "{label}");
+        }
+    }
+}

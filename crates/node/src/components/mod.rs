@@ -1,0 +1,94 @@
+//! Components in Python of the application that is served: created when it is prepared, called by requests, and gone when the
+//! last request has ended after another application took its place.
+
+mod create;
+mod handle;
+mod meters;
+mod pools;
+mod stage;
+
+pub use handle::{Handler, HandlerAnswer, HandlerError, HandlerRequest};
+pub(crate) use meters::ComponentMeters;
+pub use meters::ComponentMetrics;
+pub(crate) use pools::Pools;
+pub use pools::PythonSettings;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use stead_app::components::BindingPattern;
+use stead_python::{Component, Host, HostCall, HostCode, HostError, InterpreterManager, Value};
+
+use meters::Meter;
+use stage::Stage;
+
+/// The components of an application.
+pub(crate) struct Components {
+    /// By their bindings, the most specific first.
+    handlers: Vec<(BindingPattern, Arc<Unit>)>,
+    units: Vec<Arc<Unit>>,
+}
+
+/// A component that was created.
+struct Unit {
+    /// What is called.
+    component: Arc<Component>,
+    host: Arc<dyn Host>,
+    /// The package that its interpreters must have.
+    package: Arc<Package>,
+    timeout: Duration,
+    is_development: bool,
+    meter: Arc<Meter>,
+}
+
+/// A package of an application, registered with the interpreters until this is dropped.
+struct Package {
+    /// Its name in messages.
+    name: String,
+    /// The name that it is registered under, which no other package ever has.
+    registered: String,
+    manager: InterpreterManager,
+    /// Its files are there as long as an interpreter may open them.
+    _stage: Arc<Stage>,
+}
+
+impl Drop for Package {
+    fn drop(&mut self) {
+        self.manager.unregister(&self.registered);
+    }
+}
+
+/// Counts applications that were prepared, so that components of two never have the same name.
+static GENERATIONS: AtomicI64 = AtomicI64::new(1);
+
+fn next_generation() -> i64 {
+    GENERATIONS.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Components {
+    /// The handler of a request: of those whose bindings match, the one with the most specific.
+    pub(crate) fn handler(&self, host: &str, port: u16, path: &str) -> Option<Handler> {
+        self.handlers.iter().find_map(|(binding, unit)| {
+            let found = binding.matches(host, port, path)?;
+            let matched = found.wildcards.into_iter();
+            let matched = matched.map(|(name, text)| (name, text.to_owned())).collect();
+            Some(Handler { unit: Arc::clone(unit), matched })
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.units.len()
+    }
+}
+
+/// What components may ask of the server: nothing yet.
+struct NoHost;
+
+impl Host for NoHost {
+    fn call(&self, call: HostCall) -> Result<Value, HostError> {
+        let text = format!("this server does not answer {} yet", call.name);
+        Err(HostError::new(HostCode::NotFound, text))
+    }
+}

@@ -1,0 +1,35 @@
+//! How applications are deployed.
+
+use std::sync::Arc;
+
+use super::DocumentOptions;
+use crate::components::{ComponentMeters, Pools, PythonSettings};
+
+/// What runs components.
+#[derive(Default)]
+pub(super) struct Python {
+    pub(super) pools: Pools,
+    pub(super) meters: ComponentMeters,
+}
+
+/// How applications are deployed.
+#[derive(Clone, Default)]
+pub struct DeployOptions {
+    /// How their documents are kept.
+    pub documents: DocumentOptions,
+    /// Which Python runs their components.
+    pub python: PythonSettings,
+}
+
+impl From<DocumentOptions> for DeployOptions {
+    fn from(documents: DocumentOptions) -> DeployOptions {
+        DeployOptions { documents, python: PythonSettings::default() }
+    }
+}
+
+impl DeployOptions {
+    pub(super) fn python(&self) -> Arc<Python> {
+        let pools = Pools::new(self.python.clone());
+        Arc::new(Python { pools, meters: ComponentMeters::default() })
+    }
+}
