@@ -148,6 +148,24 @@ def zeros(cell, count):
     return of_numbers(cell, [0] * count)
 
 
+def shortest(cell, cells):
+    """Cells as numbers of Python: of those narrower than double the fewest digits that are the same float of 32 bits."""
+    np = numpy()
+    numbers = cells if isinstance(cells, list) else cells.tolist()
+    if cell == "double" or is_whole(cell):
+        return [int(number) for number in numbers] if cell == "bool" else numbers
+    if np is not None:
+        return np.asarray(cells, dtype=np.float32).astype("U").astype(np.float64).tolist()
+    return [_shortest(number) for number in numbers]
+
+
+def _shortest(number):
+    if not math.isfinite(number):
+        return number
+    digits = (float(f"{number:.{digits}g}") for digits in range(6, 10))
+    return next((found for found in digits if _narrow(found, "f") == number), number)
+
+
 def item(cells, at):
     """A cell as a number of Python."""
     found = cells[at]

@@ -1,5 +1,7 @@
 """Tensors as JSON, in the forms of Vespa's document and query APIs."""
 
+import math
+
 from . import _cells
 from ._blocks import Blocks, index, number, shown
 from .tensor_type import TensorType
@@ -152,67 +154,44 @@ def written(tensor, form):
     if form not in FORMS:
         raise ValueError(f"no form {form!r} of tensors in JSON; there are {', '.join(FORMS)}")
     kind, form, _, is_value = tensor.type, *form.partition("-")
-    is_hex, is_mixed = form == "hex", bool(kind.mapped and kind.indexed)
-    if form == "long":
-        key, cells = "cells", _cell_list(tensor)
-    elif kind.is_dense:
-        key, cells = "values", _block(tensor, 0, is_hex)
-    elif len(kind.mapped) == 1:
-        key = "blocks" if is_mixed else "cells"
-        one = (lambda at: _block(tensor, at, is_hex)) if is_mixed else (lambda at: _cell(tensor, at))
-        cells = {tensor.labels[at][0]: one(at) for at in tensor.in_order()}
-    elif is_mixed:
-        names = [d.name for d in kind.mapped]
-        key = "blocks"
-        cells = [
-            {"address": dict(zip(names, tensor.labels[at])), "values": _block(tensor, at, is_hex)}
-            for at in tensor.in_order()
-        ]
+    size = kind.block_size
+    if form == "hex" and (kind.indexed or kind.is_dense):
+
+        def block(at):
+            return _cells.to_bytes(kind.cell, tensor.flat[at * size : (at + 1) * size]).hex().upper()
+
     else:
-        key, cells = "cells", _cell_list(tensor)
+        numbers = [_plain(number) for number in _cells.shortest(kind.cell, tensor.flat)]
+
+        def block(at):
+            return _nested(numbers[at * size : (at + 1) * size], kind.shape)
+
+    order = tensor.in_order()
+    if kind.is_dense and form != "long":
+        key, cells = "values", block(0)
+    elif len(kind.mapped) == 1 and form != "long":
+        key = "blocks" if kind.indexed else "cells"
+        cells = {tensor.labels[at][0]: block(at) if kind.indexed else numbers[at] for at in order}
+    elif kind.indexed and form != "long":
+        names = [d.name for d in kind.mapped]
+        key, cells = "blocks", [{"address": dict(zip(names, tensor.labels[at])), "values": block(at)} for at in order]
+    else:
+        places = [(at, offset) for at in order for offset in range(size)]
+        key = "cells"
+        cells = [{"address": tensor.address(at, offset), "value": numbers[at * size + offset]} for at, offset in places]
     if is_value:
         return cells
     return {"type": "tensor()" if kind.is_double else str(kind), key: cells}
 
 
-def _cell(tensor, at):
-    found = _cells.item(tensor.flat, at)
-    if isinstance(found, bool):
-        return int(found)
-    if isinstance(found, float):
-        if found != found:
-            return "NaN"
-        if found in (float("inf"), float("-inf")):
-            return "inf" if found > 0 else "-inf"
-        if tensor.type.cell != "double":
-            return float(shortest(found))
-    return found
+def _plain(number):
+    """A number as JSON has it."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "NaN" if number != number else "inf" if number > 0 else "-inf"
+    return number
 
 
-def shortest(number):
-    """The fewest digits that are the same float of 32 bits again."""
-    for digits in range(6, 10):
-        text = f"{number:.{digits}g}"
-        if _cells.one("float", float(text)) == number:
-            return repr(float(text))
-    return repr(number)
-
-
-def _block(tensor, at, is_hex):
-    kind = tensor.type
-    size = kind.block_size
-    if is_hex:
-        return _cells.to_bytes(kind.cell, tensor.flat[at * size : (at + 1) * size]).hex().upper()
-    cells = [_cell(tensor, i) for i in range(at * size, (at + 1) * size)]
-    for inner in reversed(kind.shape[1:]):
-        cells = [cells[i : i + inner] for i in range(0, len(cells), inner)]
+def _nested(cells, shape):
+    for inner in reversed(shape[1:]):
+        cells = [cells[at : at + inner] for at in range(0, len(cells), inner)]
     return cells
-
-
-def _cell_list(tensor):
-    size = tensor.type.block_size
-    return [
-        {"address": tensor.address(at, offset), "value": _cell(tensor, at * size + offset)}
-        for at in tensor.in_order()
-        for offset in range(size)
-    ]

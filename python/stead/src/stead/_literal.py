@@ -3,7 +3,6 @@
 import re
 
 from . import _cells
-from ._json import shortest
 from .tensor_type import Dimension, TensorType
 
 _SPACE = re.compile(r"\s*")
@@ -197,42 +196,34 @@ class _Reader:
 def written(tensor):
     """The shortest literal of a tensor; of a number just that."""
     kind = tensor.type
+    numbers = [_number(number) for number in _cells.shortest(kind.cell, tensor.flat)]
     if kind.is_double:
-        return _number(tensor, 0)
+        return numbers[0]
     if kind.is_dense:
-        return f"{kind}:{_block(tensor, 0)}"
+        return f"{kind}:{_block(kind, numbers)}"
     cells, size = [], kind.block_size
     for at in tensor.in_order():
+        block = numbers[at * size : (at + 1) * size]
         if len(kind.mapped) == 1:
-            cell = _block(tensor, at) if kind.indexed else _number(tensor, at)
+            cell = _block(kind, block) if kind.indexed else block[0]
             cells.append(f"{_label(tensor.labels[at][0])}:{cell}")
             continue
-        for offset in range(size):
+        for offset, number in enumerate(block):
             places = ",".join(f"{name}:{_label(place)}" for name, place in tensor.address(at, offset).items())
-            cells.append(f"{{{places}}}:{_number(tensor, at * size + offset)}")
+            cells.append(f"{{{places}}}:{number}")
     return f"{kind}:{{{','.join(cells)}}}"
 
 
-def _block(tensor, at):
-    size = tensor.type.block_size
-    cells = [_number(tensor, i) for i in range(at * size, (at + 1) * size)]
-    for inner in (*reversed(tensor.type.shape[1:]), size):
-        cells = [f"[{','.join(cells[i:i + inner])}]" for i in range(0, len(cells), inner)]
-    return cells[0]
+def _block(kind, numbers):
+    for inner in (*reversed(kind.shape[1:]), kind.block_size):
+        numbers = [f"[{','.join(numbers[i : i + inner])}]" for i in range(0, len(numbers), inner)]
+    return numbers[0]
 
 
-def _number(tensor, at):
-    found = _cells.item(tensor.flat, at)
-    if isinstance(found, bool):
-        return str(int(found))
-    if isinstance(found, float):
-        if found.is_integer() and abs(found) < 1e16:
-            return "-0" if str(found) == "-0.0" else str(int(found))
-        if found != found:
-            return "NaN"
-        if tensor.type.cell != "double" and abs(found) != float("inf"):
-            return shortest(found)
-    return repr(found)
+def _number(number):
+    if isinstance(number, float) and number.is_integer() and abs(number) < 1e16:
+        return "-0" if str(number) == "-0.0" else str(int(number))
+    return "NaN" if number != number else repr(number)
 
 
 def _label(label):
