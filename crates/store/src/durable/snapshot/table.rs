@@ -280,3 +280,79 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::layout::AttributeLayout;
+    use super::{BlockTable, ChangedPiece, Layout, Part, Spot, Table, TableError, TypeTable};
+    use crate::kind::DataType;
+    use crate::packs::Place;
+
+    /// Two blocks of two types of 16 rows and 3, of the second of which something has changed.
+    fn table(changed: &[(usize, Part, usize)]) -> Table {
+        let spot = |offset: u64| Spot { pack: 7, place: Place { offset, len: 10, crc: 0xabcd } };
+        let attribute = |field: &str, kind: DataType| AttributeLayout {
+            field: field.to_owned(),
+            path: Vec::new(),
+            kind,
+        };
+        let of = |name: &str, changed: &[(usize, Part, usize)]| {
+            let attributes =
+                vec![attribute("n", DataType::Int), attribute("m", DataType::Struct("s".into()))];
+            let (fields, structs) = (Vec::new(), Vec::new());
+            let block = |rows: usize| BlockTable {
+                rows,
+                ids: spot(32),
+                columns: vec![Some(spot(42)), None],
+                bodies: vec![spot(52)],
+            };
+            let piece = |(block, part, rows): &(usize, Part, usize)| {
+                ((*block, *part), ChangedPiece { rows: *rows, spot: spot(62) })
+            };
+            TypeTable {
+                layout: Layout { name: name.to_owned(), fields, structs, attributes },
+                shift: 4,
+                blocks: vec![block(16), block(3)],
+                changed: changed.iter().map(piece).collect(),
+            }
+        };
+        let types = vec![of("a", &[]), of("b", changed)];
+        Table { lsn: 5, packs: BTreeMap::from([(7, 100)]), operations: spot(72), types }
+    }
+
+    #[test]
+    fn what_has_changed_of_pieces_is_told() {
+        let both = [(0, Part::Bodies(0), 0), (1, Part::Column(0), 2)];
+        for (label, changed, version) in
+            [("nothing", &[][..], 1), ("a column", &both[1..], 2), ("both", &both, 2)]
+        {
+            let (table, bytes) = (table(changed), table(changed).encode());
+            assert_eq!(bytes[0], version, "{label}");
+            assert_eq!(Table::decode(&bytes).as_ref(), Ok(&table), "{label}");
+            assert_eq!(table.spots().count(), 1 + 2 * 2 * 3 + changed.len(), "{label}");
+            for cut in 0..bytes.len() {
+                assert!(Table::decode(&bytes[..cut]).is_err(), "{label}: cut to {cut}");
+            }
+        }
+        let of = &table(&both).types[1];
+        let rows = |block: usize| of.column_rows(block, 0).0;
+        assert_eq!([rows(0), rows(1)], [16, 2]);
+        assert!(of.bodies_changed(0, 0).is_some() && of.bodies_changed(1, 0).is_none());
+    }
+
+    #[test]
+    fn nothing_changes_of_what_is_not_there() {
+        for (label, changed) in [
+            ("a block", (2, Part::Bodies(0), 0)),
+            ("bodies", (1, Part::Bodies(1), 0)),
+            ("a column", (1, Part::Column(2), 3)),
+            ("a column of structs", (1, Part::Column(1), 3)),
+            ("rows", (1, Part::Column(0), 4)),
+        ] {
+            let found = Table::decode(&table(&[changed]).encode());
+            assert_eq!(found, Err(TableError::Changed), "{label}");
+        }
+    }
+}
