@@ -49,6 +49,32 @@ fn call(name: &str, arguments: Vec<Value>) -> Call {
     Call::new("net_a", name, arguments)
 }
 
+/// One session for code of several packages, each of them loaded once.
+#[test]
+fn a_session_has_several_packages() {
+    on_one_python("a_session_has_several_packages", &[], |python| {
+        let manager = manager(python, 1, None, Isolation::InProcess);
+        manager.register("b", modules("b", "import os"));
+        manager.register("broken", modules("broken", "1 / 0"));
+        let add = |module: &str| Call::new(module, "add", vec![1.into()]);
+        for round in 1..=2 {
+            let mut session = manager.acquire_with("a", &["b"], Deadline::NEVER).unwrap();
+            for module in ["net_a", "net_b"] {
+                let expected = Value::List(vec![2.into(), round.into()]);
+                assert_eq!(session.call(add(module), Deadline::NEVER), Ok(expected), "{module}");
+            }
+        }
+        // What is not there, or does not load, leaves the interpreter to others.
+        let unknown = manager.acquire_with("a", &["b", "c"], Deadline::NEVER).err().unwrap();
+        assert_eq!(unknown, AcquireError::NoPackage("c".into()));
+        let broken = manager.acquire_with("a", &["broken"], Deadline::NEVER).err().unwrap();
+        assert!(matches!(broken, AcquireError::Load { package, .. } if package == "broken"));
+        let mut session = manager.acquire("b", Deadline::NEVER).unwrap();
+        let expected = Value::List(vec![2.into(), 3.into()]);
+        assert_eq!(session.call(add("net_b"), Deadline::NEVER), Ok(expected));
+    });
+}
+
 /// Six at once where two fit: the others are workers, and say so. All answer alike.
 #[test]
 fn six_where_two_fit_are_filled_up_with_workers() {

@@ -150,9 +150,33 @@ impl InterpreterManager {
     /// # Errors
     /// [`AcquireError`].
     pub fn acquire(&self, package: &str, deadline: Deadline) -> Result<Session, AcquireError> {
-        let found = self.inner.lock().packages.get(package).cloned();
-        let found = found.ok_or_else(|| AcquireError::NoPackage(package.to_owned()))?;
-        self.inner.acquire(package, &found, deadline)
+        self.acquire_with(package, &[], deadline)
+    }
+
+    /// An interpreter that has loaded other packages too, for code of one that goes on with code of another: who has a
+    /// session and waits for a second one could wait for ever.
+    ///
+    /// # Errors
+    /// [`AcquireError`].
+    pub fn acquire_with(
+        &self,
+        package: &str,
+        others: &[&str],
+        deadline: Deadline,
+    ) -> Result<Session, AcquireError> {
+        let state = self.inner.lock();
+        let find = |name: &str| {
+            let found = state.packages.get(name).cloned();
+            found.ok_or_else(|| AcquireError::NoPackage(name.to_owned()))
+        };
+        let first = find(package)?;
+        let found = others.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
+        drop(state);
+        let mut session = self.inner.acquire(package, &first, deadline)?;
+        for (name, registered) in others.iter().zip(&found) {
+            session.loaded(name, registered, deadline)?;
+        }
+        Ok(session)
     }
 
     /// What there is now.
@@ -218,10 +242,7 @@ impl Inner {
             Grant::Start => self.start()?,
         };
         let mut session = Session::new(self.clone(), held);
-        session.load(package, registered, deadline).map_err(|error| match error {
-            CallError::Busy | CallError::TimedOut => AcquireError::TimedOut,
-            error => AcquireError::Load { package: package.to_owned(), error },
-        })?;
+        session.loaded(package, registered, deadline)?;
         Ok(session)
     }
 

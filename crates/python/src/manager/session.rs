@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Inner, PackageSource, Registered, State};
+use super::{AcquireError, Inner, PackageSource, Registered, State};
 use crate::interpreter::Number;
 use crate::{Call, CallError, Deadline, Host, Interpreter, Mode, PackageFile, Value};
 
@@ -67,8 +67,21 @@ impl Session {
         Session { inner, held: Some(held) }
     }
 
-    /// Loads the modules of a package that the interpreter does not have.
-    pub(super) fn load(
+    /// Loads a package that the interpreter does not have.
+    pub(super) fn loaded(
+        &mut self,
+        name: &str,
+        package: &Registered,
+        deadline: Deadline,
+    ) -> Result<(), AcquireError> {
+        self.load(name, package, deadline).map_err(|error| match error {
+            CallError::Busy | CallError::TimedOut => AcquireError::TimedOut,
+            error => AcquireError::Load { package: name.to_owned(), error },
+        })
+    }
+
+    /// As [`loaded`](Session::loaded), with the error of the interpreter.
+    fn load(
         &mut self,
         name: &str,
         package: &Registered,
