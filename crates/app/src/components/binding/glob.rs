@@ -54,8 +54,8 @@ impl Glob {
         while let Some(at) = rest.find(['*', '{', '}']) {
             let (before, from) = rest.split_at(at);
             literal.push_str(before);
-            let wildcard = if from.starts_with('*') {
-                rest = &from[1..];
+            let wildcard = if let Some(behind) = from.strip_prefix('*') {
+                rest = behind;
                 Wildcard::Any
             } else {
                 let (name, behind) = from
