@@ -204,6 +204,9 @@ def host(name, *arguments):
 def forget():
     """Drops everything that was loaded."""
     release([*_objects, *_movables])
+    components = sys.modules.get("stead._components")
+    if components is not None:
+        components.forget()
     _packages.clear()
     for name in list(_modules):
         module = _modules.pop(name)

@@ -398,6 +398,31 @@ class Counted(stead.RequestHandler):
     });
 }
 
+/// An interpreter that is used again, by another manager, has no components of the one before.
+#[test]
+fn interpreters_that_are_used_again_have_no_components() {
+    on_every_worker("interpreters_that_are_used_again_have_no_components", |python| {
+        for word in ["one", "two"] {
+            let source = format!(
+                "import stead
+class Word(stead.RequestHandler):
+    def handle(self, request): return stead.Response('{word}')
+    def close(self): print('closed {word}')
+"
+            );
+            for (_, mut session) in sessions(python, &source) {
+                let called = [component(ComponentKind::Handler, "Word")];
+                let argument = request("GET", &[]);
+                let never = Deadline::NEVER;
+                let answer =
+                    call_components(&mut session, &called, "handle", argument, nothing(), never);
+                let expected = Value::Bytes(word.as_bytes().to_vec());
+                assert_eq!(part(&answer.unwrap(), "body"), &expected, "{:?}", session.mode());
+            }
+        }
+    });
+}
+
 const NUMPY: &str = r#"
 import numpy as np
 import stead

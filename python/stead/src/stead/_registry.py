@@ -111,9 +111,9 @@ def get(id, generation):
     return entry
 
 
-def forget(package):
-    """Closes and drops all components of a package."""
-    for key in [key for key, entry in _entries.items() if entry.package == package]:
+def forget(package=None):
+    """Closes and drops all components of a package, or all that there are."""
+    for key in [key for key, entry in _entries.items() if package in (None, entry.package)]:
         _close(_entries.pop(key))
 
 
