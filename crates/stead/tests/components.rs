@@ -38,6 +38,8 @@ class Fails(stead.RequestHandler):
                 pass
         if kind == "exit":
             os._exit(3)
+        if kind == "crash":
+            os.kill(os.getpid(), 9)
         if kind == "header":
             return stead.Response("", headers=[("connection", "close")])
         raise ValueError("a secret") from KeyError("cause")
@@ -199,6 +201,29 @@ fn what_handlers_do_wrong_is_an_answer() {
         }
         assert_eq!(request(&server, "POST", "/echo", "still").2, "still");
     }
+}
+
+/// A package that is kept apart may crash: its process is replaced, and others never notice.
+#[test]
+fn a_crash_of_a_package_apart_ends_one_request() {
+    if !has_python() {
+        return;
+    }
+    let apart = services("20", HANDLERS).replace(
+        "<python timeout='20'/>",
+        "<python timeout='20'><package name='shop' isolation='process'/></python>",
+    );
+    let app = package(&[("services.xml", &apart), ("python/shop.py", SHOP)]);
+    let server = Server::of_package_with(app.path(), &["--python_interpreters", "1"]);
+    for round in 0..2 {
+        assert_eq!(json(&server, "GET", "/greet/a/", "").1["text"], "Hello a", "{round}");
+        let (status, told) = json(&server, "GET", "/fails/crash", "");
+        let expected = Some("handler fails: its interpreter died");
+        assert_eq!((status, told["error"].as_str()), (500, expected), "{told}");
+    }
+    let (_, _, page) = request(&server, "GET", "/metrics", "");
+    let line = "stead_component_calls_failed{component=\"fails\",kind=\"handler\"} 2";
+    assert!(page.lines().any(|l| l == line), "{page}");
 }
 
 #[test]
