@@ -45,7 +45,8 @@ impl ComponentKind {
 pub struct Component {
     /// Its name in the application, by which errors and the log call it.
     pub id: String,
-    /// Grows with each deployment. Interpreters keep the components of the two newest ones of a package.
+    /// Differs with each deployment. Interpreters keep the components of two deployments of a package, the newest one and
+    /// that which was used last.
     pub generation: i64,
     /// What it is.
     pub kind: ComponentKind,

@@ -389,7 +389,15 @@ class Counted(stead.RequestHandler):
             assert_eq!(body(&mut session, 1, "GET"), expected(1, ""));
             assert_eq!(body(&mut session, 2, "GET"), expected(2, ""));
             assert_eq!(body(&mut session, 1, "GET"), expected(1, ""), "a call that still runs");
-            assert_eq!(body(&mut session, 3, "GET"), expected(3, "1"));
+            assert_eq!(body(&mut session, 3, "GET"), expected(3, "2"), "1 was used last");
+            // Deployments that are only prepared, one after the other, do not take the place of the one that is served.
+            for generation in [4, 5, 6] {
+                let prepared = component(ComponentKind::Handler, "Counted");
+                let prepared = Component { generation, ..(*prepared).clone() };
+                prepared.create(&mut session, nothing(), Deadline::NEVER).unwrap();
+            }
+            let served = body(&mut session, 3, "GET").unwrap();
+            assert!(served.starts_with("{\"number\": 3,"), "{served}");
             if session.mode() == Some(Mode::Worker) {
                 assert!(matches!(body(&mut session, 3, "KILL"), Err(CallError::Died(_))));
                 assert_eq!(body(&mut session, 3, "GET"), expected(1, ""));

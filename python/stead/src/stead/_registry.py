@@ -1,6 +1,7 @@
 """The components of this interpreter."""
 
 import inspect
+import itertools
 import sys
 
 from . import component as kinds
@@ -16,8 +17,8 @@ _KINDS = {
     "model": (kinds.Model, "infer"),
     "embedder": (kinds.Embedder, "embed"),
 }
-# Generations of a package whose components are kept: that of calls which still run, and the newest.
-_KEPT = 2
+# Counts calls of components, so that it is known which were used last.
+_uses = itertools.count()
 
 
 class Entry:
@@ -25,7 +26,7 @@ class Entry:
 
     def __init__(self, spec, instance, types):
         self.id, self.kind, self.package = spec["id"], spec["kind"], spec["package"]
-        self.instance, self.types = instance, types
+        self.instance, self.types, self.used = instance, types, -1
 
 
 _entries = {}
@@ -42,7 +43,7 @@ def create(spec, context):
     key = (spec["generation"], spec["id"])
     _close(_entries.pop(key, None))
     _entries[key] = entry
-    _drop_old(spec["package"])
+    _drop_old(spec["package"], spec["generation"])
     return found
 
 
@@ -107,6 +108,7 @@ def get(id, generation):
     entry = _entries.get((generation, id))
     if entry is None:
         raise NotCreated(id)
+    entry.used = next(_uses)
     _called(id)
     return entry
 
@@ -117,9 +119,15 @@ def forget(package=None):
         _close(_entries.pop(key))
 
 
-def _drop_old(package):
-    generations = sorted({generation for (generation, _), entry in _entries.items() if entry.package == package})
-    for key in [key for key, entry in _entries.items() if entry.package == package and key[0] in generations[:-_KEPT]]:
+def _drop_old(package, generation):
+    """Closes the components of all other generations of a package but that which was used last: calls of it still run, or
+    it goes on being served while others are only prepared."""
+    others = {}
+    for (other, _), entry in _entries.items():
+        if entry.package == package and other != generation:
+            others[other] = max(entry.used, others.get(other, -1))
+    kept = {generation, max(others, key=others.get, default=None)}
+    for key in [key for key, entry in _entries.items() if entry.package == package and key[0] not in kept]:
         _close(_entries.pop(key))
 
 
