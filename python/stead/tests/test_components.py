@@ -245,6 +245,8 @@ class Searchers(Components):
                 lambda self, query, execution: execution.search("x"),
                 "S0-1 goes on with a value of type str; expected a stead.Query",
             ),
+            (lambda self, query, execution: Result([], total="many"), "whose total is no number"),
+            (lambda self, query, execution: Result([], errors=["late"]), "whose errors are no pairs"),
             (lambda self, query, execution: Result([1]), "with a hit of type int; hits are of type stead.Hit"),
             (lambda self, query, execution: Result([Hit("a", "x")]), "gave hit a with could not convert"),
             (

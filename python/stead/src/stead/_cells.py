@@ -149,7 +149,7 @@ def zeros(cell, count):
 
 
 def shortest(cell, cells):
-    """Cells as numbers of Python: of those narrower than double the fewest digits that are the same float of 32 bits."""
+    """Cells as numbers of Python; of those narrower than double the fewest digits that are the same float32."""
     np = numpy()
     numbers = cells if isinstance(cells, list) else cells.tolist()
     if cell == "double" or is_whole(cell):

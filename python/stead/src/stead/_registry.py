@@ -120,8 +120,8 @@ def forget(package=None):
 
 
 def _drop_old(package, generation):
-    """Closes the components of all other generations of a package but that which was used last: calls of it still run, or
-    it goes on being served while others are only prepared."""
+    """Closes the components of all other generations of a package but that which was called last: calls of it still
+    run, or it goes on being served while others are only prepared."""
     others = {}
     for (other, _), entry in _entries.items():
         if entry.package == package and other != generation:

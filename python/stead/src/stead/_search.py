@@ -35,12 +35,15 @@ def result_of(raw):
 
 def raw_result(result, name):
     """A result as stead takes it; what a searcher made of it is checked."""
-    return {
-        "ref": result._ref,
-        "total": int(result.total),
-        "hits": [_raw_hit(hit, name) for hit in result.hits],
-        "errors": [{"code": int(code), "message": str(message)} for code, message in result.errors],
-    }
+    try:
+        total = int(result.total)
+        errors = [{"code": int(code), "message": str(message)} for code, message in result.errors]
+    except (TypeError, ValueError) as error:
+        raise ComponentError(
+            f"{name}.search gave a result whose total is no number or whose errors are no pairs: {error}"
+        ) from None
+    hits = [_raw_hit(hit, name) for hit in result.hits]
+    return {"ref": result._ref, "total": total, "hits": hits, "errors": errors}
 
 
 def _raw_hit(hit, name):

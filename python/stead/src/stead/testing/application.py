@@ -63,8 +63,8 @@ class Application:
         known = next((name for name, base in _KINDS.items() if issubclass(kind, base)), None)
         if known is None:
             raise TypeError(
-                f"{kind.__qualname__} is derived from none of stead.RequestHandler, DocumentProcessor, Searcher, Model, "
-                "Embedder"
+                f"{kind.__qualname__} is derived from none of stead.RequestHandler, DocumentProcessor, Searcher, "
+                "Model, Embedder"
             )
         id = id or f"{kind.__qualname__}-{next(self._numbers)}"
         spec = {
