@@ -12,15 +12,8 @@ use stead_app::services::ServicesOptions;
 use stead_log::{SeededRng, SimIo, write_manifest};
 use stead_store::{DocumentType, Store, StoreOptions, verify};
 
-const SCHEMA: &str = "schema shop { document shop {
-    field count type int { indexing: attribute }
-    field tags type array<string> {
-      indexing: attribute
-      attribute: paged
-    }
-    field mixed type tensor<int8>(k{},x[2]) { indexing: attribute }
-    field text type string { indexing: summary }
-} }";
+/// The seeds have documents of it (`--example snapshot_seeds` of stead-store).
+const SCHEMA: &str = include_str!("../seeds/snapshot.sd");
 
 static KIND: LazyLock<DocumentType> = LazyLock::new(|| {
     let files = PackageFiles::from_texts([("schemas/shop.sd", SCHEMA)]).expect("a package");
