@@ -1,5 +1,5 @@
-//! Puts the Python modules that every interpreter has into one file for `src/library.rs`: the importing half of
-//! `stead_package` and the module `stead`.
+//! Puts the Python modules that every interpreter has into one file for `src/library.rs`: `stead_package` and the module
+//! `stead`.
 
 use std::env;
 use std::error::Error;
@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("no CARGO_MANIFEST_DIR")?);
     let mut modules = Vec::new();
-    for package in ["stead", "stead_package"] {
-        modules.extend(modules_of(package, &root.join("../../python").join(package).join("src"))?);
+    for package in ["stead", "stead_package", "stead_package.export"] {
+        let first = package.split('.').next().unwrap_or_default();
+        modules.extend(modules_of(package, &root.join("../../python").join(first).join("src"))?);
     }
     // Places count from the begin of the file; the first line tells them, so it is as long as it is with the largest.
     let index_of = |begin: usize| {
@@ -33,10 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Names and sources of the modules of a package. Its folders, which are for those who write packages and tests, stay
-/// outside.
+/// Names and sources of the modules of a package, without those of its folders.
 fn modules_of(package: &str, folder: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
-    let folder = folder.join(package).canonicalize()?;
+    let folder = folder.join(package.replace('.', "/")).canonicalize()?;
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(&folder)? {

@@ -111,7 +111,8 @@ class _Library(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def find_spec(self, name, path=None, target=None):
         if name not in self.places:
             return None
-        return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package="." not in name)
+        is_package = any(other.startswith(name + ".") for other in self.places)
+        return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package=is_package)
 
     def get_source(self, name):
         return bytes(self.view[self.places[name]]).decode()

@@ -1,5 +1,5 @@
-//! The Python modules that every interpreter has without anybody installing them: the module `stead`, and the importing
-//! half of `stead_package`.
+//! The Python modules that every interpreter has without anybody installing them: the module `stead`, and
+//! `stead_package`.
 //!
 //! They lie in memory once. Interpreters read of it what they import.
 
@@ -10,7 +10,7 @@ pub(crate) const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libr
 mod tests {
     use super::*;
 
-    /// What components and packages are opened with, but neither command lines nor the exporter nor what is for tests.
+    /// What components and packages are made and opened with, but neither command lines nor what is for tests.
     #[test]
     fn the_modules_are_there_and_no_others() {
         let text = std::str::from_utf8(LIBRARY).unwrap();
@@ -28,11 +28,12 @@ mod tests {
             ("stead._components", "\"\"\"What stead calls"),
             ("stead_package", "\"\"\""),
             ("stead_package.package_importer", "\"\"\""),
+            ("stead_package.export.package_exporter", "\"\"\""),
         ] {
             let (_, source) = modules.iter().find(|(other, _)| *other == name).unwrap();
             assert!(source.starts_with(begin), "{name}: {source:.40}");
         }
-        for name in ["stead_package.__main__", "stead_package.package_exporter", "stead.testing"] {
+        for name in ["stead_package.__main__", "stead.testing"] {
             assert!(!modules.iter().any(|(other, _)| *other == name), "{name}");
         }
     }

@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
-    bench, check, conformance, deploy, encode, feed, get, inspect, python, query, rank, run,
-    sequence, store, tensor, test, visit,
+    bench, check, conformance, deploy, encode, feed, get, inspect, package, python, query, rank,
+    run, sequence, store, tensor, test, visit,
 };
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
@@ -35,6 +35,7 @@ pub fn command() -> Command {
         .subcommand(feed::FeedArgs::augment_args(Command::new("feed")))
         .subcommand(get::GetArgs::augment_args(Command::new("get")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
+        .subcommand(package::PackageArgs::augment_args(Command::new("package")))
         .subcommand(python::PythonArgs::augment_args(Command::new("python")))
         .subcommand(query::QueryArgs::augment_args(Command::new("query")))
         .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
@@ -92,6 +93,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "feed" => feed::run(&parsed(args)?),
         "get" => get::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
+        "package" => package::run(&parsed(args)?),
         "python" => python::run(&parsed(args)?),
         "query" => query::run(&parsed(args)?).map(|()| true),
         "rank" => rank::run(&parsed(args)?).map(|()| true),

@@ -10,6 +10,7 @@ mod explain;
 pub mod feed;
 pub mod get;
 pub mod inspect;
+pub mod package;
 pub mod python;
 pub mod query;
 pub mod rank;

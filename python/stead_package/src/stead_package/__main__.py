@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
 from .errors import PackageError
-from .inspection import describe, inspect
+from .inspection import shown
 
 
 def main() -> int:
@@ -24,11 +23,10 @@ def main() -> int:
     command.add_argument("--verify", action="store_true", help="read everything and compare with the recorded digests")
     arguments = parser.parse_args()
     try:
-        found = inspect(arguments.file, verify=arguments.verify)
+        print(shown(arguments.file, arguments.verify, arguments.json))
     except (PackageError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps(found, indent=1) if arguments.json else describe(found))
     return 0
 
 

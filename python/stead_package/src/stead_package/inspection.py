@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any, Dict, List
 
@@ -74,6 +75,12 @@ def describe(found: Dict[str, Any]) -> str:
     _section(lines, "bundles", [f"{one['name']} {one['version']} for {', '.join(one['tags'])}" for one in found["bundles"]])
     _section(lines, "problems in this interpreter", found["problems"])
     return "\n".join(lines)
+
+
+def shown(source: Any, verify: bool, as_json: bool) -> str:
+    """`inspect` as JSON or for people. Raises as that."""
+    found = inspect(source, verify=verify)
+    return json.dumps(found, indent=1) if as_json else describe(found)
 
 
 def _section(lines: List[str], title: str, entries: List[str]) -> None:
