@@ -58,6 +58,16 @@ pub fn on_every_worker(name: &str, test: impl Fn(&Installation)) {
     on(name, &[], pythons(), |_| true, test);
 }
 
+/// As [`on_every_python`], for one that the test has chosen.
+pub fn on_python(
+    name: &str,
+    variables: &[(&str, &str)],
+    python: Installation,
+    test: impl Fn(&Installation),
+) {
+    on(name, variables, vec![python], |_| true, test);
+}
+
 pub fn has_numpy(python: &Installation) -> bool {
     let output = Command::new(&python.executable).args(["-I", "-c", "import numpy"]).output();
     output.is_ok_and(|output| output.status.success())
