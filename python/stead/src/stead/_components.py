@@ -2,6 +2,7 @@
 ids of components, their generation and one argument."""
 
 from . import _registry, _search
+from ._numpy import numpy
 from ._operations import Operations
 from ._run import finish
 from .component import Embedder
@@ -81,7 +82,7 @@ def _arrays(entry, what, specs, found):
     """Arrays by their names, checked against what the model declares."""
     if not isinstance(found, dict):
         raise ComponentError(f"{entry.id}.infer gave {_what(found)}; expected a dict of {', '.join(specs)}")
-    arrays = {}
+    arrays, np = {}, numpy()
     for name, spec in specs.items():
         if name not in found:
             raise ComponentError(f"{entry.id}.infer gave no {what} {name}; expected {spec}")
@@ -90,7 +91,8 @@ def _arrays(entry, what, specs, found):
         problem = spec.problem(value)
         if problem:
             raise ComponentError(f"{entry.id}.infer: {what} {name} {problem}; expected {spec}")
-        arrays[name] = encode(value)
+        # A scalar of numpy is an array of rank 0, not a number.
+        arrays[name] = encode(np.asarray(value) if np is not None else value)
     unknown = sorted(set(found) - set(specs))
     if unknown:
         raise ComponentError(f"{entry.id}.infer gave the {what} {', '.join(unknown)}, which it does not declare")
