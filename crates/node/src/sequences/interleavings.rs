@@ -14,7 +14,7 @@ use super::sequencer::{Arrived, Client, Said, Sequencer, Spilling, Step, Turn, W
 use super::state::State;
 use crate::memory::Budget;
 use crate::recorder::Recorder;
-use crate::{Code, Error, ErrorKind, InferRequest, Param, Parameters, Protocol, VersionRef};
+use crate::{Code, ErrorKind, InferRequest, Param, Parameters, Protocol, VersionRef};
 use shuttle::future::{JoinHandle, block_on, spawn, yield_now};
 use std::sync::Arc;
 use std::time::Instant;
