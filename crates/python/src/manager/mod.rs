@@ -10,7 +10,8 @@ mod session;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 pub use movable::{MovableObject, ObjectError};
@@ -43,7 +44,6 @@ struct Inner {
     options: ManagerOptions,
     choice: Choice,
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -126,8 +126,8 @@ impl InterpreterManager {
         choice: Choice,
         options: ManagerOptions,
     ) -> InterpreterManager {
-        let (state, changed) = (Mutex::default(), Condvar::new());
-        InterpreterManager { inner: Arc::new(Inner { python, options, choice, state, changed }) }
+        let state = Mutex::default();
+        InterpreterManager { inner: Arc::new(Inner { python, options, choice, state }) }
     }
 
     /// Registers a package, in place of one of this name before: sessions that run keep the old one, and
@@ -250,22 +250,19 @@ impl Inner {
         let mut state = self.lock();
         let ticket = state.queue.join(package);
         state.hand_out(self.options.interpreters);
-        self.changed.notify_all();
         loop {
             if let Some(grant) = state.queue.take(ticket) {
                 return Ok(grant);
             }
-            state = match deadline.left() {
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => {
-                    state.queue.leave(package, ticket);
-                    return Err(AcquireError::TimedOut);
-                }
-                Some(left) => {
-                    let waited = self.changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            let left = deadline.left();
+            if left == Some(Duration::ZERO) {
+                state.queue.leave(package, ticket);
+                return Err(AcquireError::TimedOut);
+            }
+            drop(state);
+            // Who is given something is woken; others may wake it too.
+            left.map_or_else(thread::park, thread::park_timeout);
+            state = self.lock();
         }
     }
 
@@ -284,7 +281,6 @@ impl Inner {
             Err(_) => {
                 state.interpreters -= 1;
                 state.hand_out(self.options.interpreters);
-                self.changed.notify_all();
             }
         }
         drop(state);
@@ -324,8 +320,6 @@ impl Inner {
             self.set_aside(held, &mut state);
         }
         state.hand_out(self.options.interpreters);
-        drop(state);
-        self.changed.notify_all();
     }
 
     /// Waits for a busy interpreter on a thread of its own, which ends when it is back. That is rare: a thread each.
@@ -346,10 +340,8 @@ impl Inner {
             } else {
                 state.counts.lose(kind);
             }
-            drop(state);
-            inner.changed.notify_all();
         };
-        let thread = std::thread::Builder::new().name("python-set-aside".to_owned());
+        let thread = thread::Builder::new().name("python-set-aside".to_owned());
         match thread.spawn(wait) {
             Ok(_) => state.counts.busy += 1,
             // It is dropped, and waits among those that can be used again.

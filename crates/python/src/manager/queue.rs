@@ -2,6 +2,7 @@
 //! one with many callers does not starve another.
 
 use std::collections::{HashMap, VecDeque};
+use std::thread::{self, Thread};
 
 use super::Grant;
 
@@ -13,19 +14,23 @@ pub(super) struct Queue<G = Grant> {
     last: Ticket,
     /// Packages that somebody waits for, the next one first, with those who wait.
     turns: VecDeque<(String, VecDeque<Ticket>)>,
+    /// The threads of those who wait. Each is woken for itself: waking all for one costs more than short calls.
+    threads: HashMap<Ticket, Thread>,
     granted: HashMap<Ticket, G>,
 }
 
 impl<G> Default for Queue<G> {
     fn default() -> Queue<G> {
-        Queue { last: 0, turns: VecDeque::new(), granted: HashMap::new() }
+        let (threads, granted) = (HashMap::new(), HashMap::new());
+        Queue { last: 0, turns: VecDeque::new(), threads, granted }
     }
 }
 
 impl<G> Queue<G> {
-    /// Joins the end of the queue of a package.
+    /// Joins the end of the queue of a package. The calling thread may park: it is unparked when something was left for it.
     pub(super) fn join(&mut self, package: &str) -> Ticket {
         self.last += 1;
+        self.threads.insert(self.last, thread::current());
         match self.turns.iter_mut().find(|(name, _)| name == package) {
             Some((_, waiting)) => waiting.push_back(self.last),
             None => self.turns.push_back((package.to_owned(), VecDeque::from([self.last]))),
@@ -39,6 +44,7 @@ impl<G> Queue<G> {
             waiting.retain(|other| *other != ticket);
         }
         self.turns.retain(|(_, waiting)| !waiting.is_empty());
+        self.threads.remove(&ticket);
     }
 
     /// Whether nobody waits.
@@ -56,9 +62,12 @@ impl<G> Queue<G> {
         Some((ticket, package))
     }
 
-    /// Leaves something for one who was called.
+    /// Leaves something for one who was called, and wakes it.
     pub(super) fn grant(&mut self, ticket: Ticket, grant: G) {
         self.granted.insert(ticket, grant);
+        if let Some(thread) = self.threads.remove(&ticket) {
+            thread.unpark();
+        }
     }
 
     /// What was left for a ticket.
@@ -83,6 +92,37 @@ mod tests {
         let order: Vec<_> =
             order.iter().map(|(package, ticket)| (package.as_str(), *ticket)).collect();
         assert_eq!(order, [("a", 1), ("b", 4), ("c", 6), ("a", 3), ("b", 7), ("a", 5)]);
+    }
+
+    #[test]
+    fn who_is_given_something_is_woken() {
+        let queue = std::sync::Mutex::new(Queue::default());
+        std::thread::scope(|scope| {
+            let waiting = |package: &'static str| {
+                let ticket = queue.lock().unwrap().join(package);
+                loop {
+                    if let Some(found) = queue.lock().unwrap().take(ticket) {
+                        return found;
+                    }
+                    thread::park();
+                }
+            };
+            let threads =
+                ["a", "b", "c"].map(|package| (package, scope.spawn(move || waiting(package))));
+            for _ in 0..3 {
+                let (ticket, package) = loop {
+                    if let Some(next) = queue.lock().unwrap().next() {
+                        break next;
+                    }
+                    thread::yield_now();
+                };
+                queue.lock().unwrap().grant(ticket, package);
+            }
+            for (package, thread) in threads {
+                assert_eq!(thread.join().unwrap(), package);
+            }
+        });
+        assert!(queue.into_inner().unwrap().threads.is_empty());
     }
 
     #[test]
