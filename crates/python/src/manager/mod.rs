@@ -141,7 +141,7 @@ impl InterpreterManager {
     pub fn unregister(&self, name: &str) {
         let mut state = self.inner.lock();
         if let Some(gone) = state.packages.remove(name) {
-            state.idle(|held| held.has(name, gone.version));
+            self.inner.idle(state, |held| held.has(name, gone.version));
         }
     }
 
@@ -196,13 +196,6 @@ impl State {
         let registered = Arc::new(Registered { version: self.versions, source });
         self.packages.insert(name.to_owned(), registered.clone());
         registered
-    }
-
-    /// Has the free interpreters that something is said of let go of what nobody has any more.
-    fn idle(&mut self, concerns: impl Fn(&Held) -> bool) {
-        let mut free = std::mem::take(&mut self.free);
-        free.iter_mut().filter(|held| concerns(held)).for_each(|held| held.idle(self));
-        self.free = free;
     }
 
     /// Gives free interpreters, and leave to start others while there are fewer than `most`, to those who wait.
@@ -303,18 +296,44 @@ impl Inner {
         Ok((Box::new(worker), filled))
     }
 
+    /// Has the free interpreters that something is said of let go of what nobody has any more.
+    fn idle(&self, mut state: MutexGuard<'_, State>, concerns: impl Fn(&Held) -> bool) {
+        let concerned: Vec<Held> = state.free.extract_if(.., |held| concerns(held)).collect();
+        drop(state);
+        concerned.into_iter().for_each(|held| drop(self.set_free(self.lock(), held)));
+    }
+
+    /// Puts an interpreter among the free ones. If nobody waits for it, it lets go of what nobody has any more before; telling it
+    /// may take a while, so that nobody else waits for the lock meanwhile.
+    fn set_free<'i>(
+        &'i self,
+        mut state: MutexGuard<'i, State>,
+        mut held: Held,
+    ) -> MutexGuard<'i, State> {
+        while state.queue.is_empty() {
+            let old = held.outdated(&state);
+            drop(state);
+            let is_told = held.let_go(&old);
+            state = self.lock();
+            if !is_told || !held.is_outdated(&state) {
+                break;
+            }
+        }
+        state.free.push(held);
+        state.hand_out(self.options.interpreters);
+        state
+    }
+
     /// Takes an interpreter back from a session.
-    fn give_back(self: &Arc<Inner>, mut held: Held) {
+    fn give_back(self: &Arc<Inner>, held: Held) {
         let mut state = self.lock();
         if held.interpreter.died().is_some() {
             state.counts.died += 1;
             state.counts.lose((held.interpreter.mode(), held.filled));
             state.interpreters -= 1;
         } else if held.interpreter.is_free() {
-            if state.queue.is_empty() {
-                held.idle(&state);
-            }
-            state.free.push(held);
+            drop(self.set_free(state, held));
+            return;
         } else {
             state.interpreters -= 1;
             self.set_aside(held, &mut state);
@@ -323,7 +342,7 @@ impl Inner {
     }
 
     /// Waits for a busy interpreter on a thread of its own, which ends when it is back. That is rare: a thread each.
-    fn set_aside(self: &Arc<Inner>, mut held: Held, state: &mut State) {
+    fn set_aside(self: &Arc<Inner>, held: Held, state: &mut State) {
         let inner = self.clone();
         let kind = (held.interpreter.mode(), held.filled);
         let wait = move || {
@@ -334,9 +353,7 @@ impl Inner {
             if held.interpreter.died().is_none() && state.interpreters < inner.options.interpreters
             {
                 state.interpreters += 1;
-                held.idle(&state);
-                state.free.push(held);
-                state.hand_out(inner.options.interpreters);
+                drop(inner.set_free(state, held));
             } else {
                 state.counts.lose(kind);
             }

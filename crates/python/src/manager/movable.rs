@@ -173,9 +173,9 @@ impl MovableObject {
 
 impl Drop for Movable {
     fn drop(&mut self) {
-        let mut state = self.package.manager().lock();
+        let manager = self.package.manager();
+        let mut state = manager.lock();
         state.movables.remove(&self.number);
-        let number = self.number;
-        state.idle(|held| held.movables.contains(&number));
+        manager.idle(state, |held| held.movables.contains(&self.number));
     }
 }

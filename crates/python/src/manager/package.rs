@@ -98,7 +98,6 @@ impl Drop for Opened {
         if state.packages.get(&self.name).is_some_and(|package| package.version == version) {
             state.packages.remove(&self.name);
         }
-        let name = &self.name;
-        state.idle(|held| held.has(name, version));
+        self.manager.idle(state, |held| held.has(&self.name, version));
     }
 }

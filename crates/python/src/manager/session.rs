@@ -29,30 +29,39 @@ impl Held {
         Held { interpreter, filled, loaded, movables, dropped }
     }
 
-    /// Has an interpreter that nobody waits for let go of what nobody has any more.
-    pub(super) fn idle(&mut self, state: &State) {
-        let dropped = &mut self.dropped;
-        self.movables.retain(|number| {
-            let is_there = state.movables.contains(number);
-            if !is_there {
-                dropped.push(*number);
-            }
-            is_there
-        });
-        let is_old = |(name, version): &(&String, &u64)| {
-            state.packages.get(*name).is_none_or(|package| package.version != **version)
-        };
-        let old = self.loaded.iter().filter(is_old).map(|(name, _)| name.clone());
-        let old: Vec<String> = old.collect();
-        if self.interpreter.idle(&self.dropped, &old) {
+    /// Whether it has something that nobody has any more.
+    pub(super) fn is_outdated(&self, state: &State) -> bool {
+        self.movables.iter().any(|number| !state.movables.contains(number))
+            || self.loaded.iter().any(|loaded| is_old(loaded, state))
+    }
+
+    /// Notes the objects that nobody has any more, and gives the packages that are no more.
+    pub(super) fn outdated(&mut self, state: &State) -> Vec<String> {
+        let gone = self.movables.extract_if(|number| !state.movables.contains(number));
+        self.dropped.extend(gone);
+        let old = self.loaded.iter().filter(|loaded| is_old(*loaded, state));
+        old.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Has the interpreter let go of these packages, of what was noted and of garbage; false if it cannot be told now. A worker is
+    /// told by a message, which may have to wait.
+    pub(super) fn let_go(&mut self, old: &[String]) -> bool {
+        let is_told = self.interpreter.idle(&self.dropped, old);
+        if is_told {
             self.dropped.clear();
             self.loaded.retain(|name, _| !old.contains(name));
         }
+        is_told
     }
 
     pub(super) fn has(&self, package: &str, version: u64) -> bool {
         self.loaded.get(package) == Some(&version)
     }
+}
+
+/// Whether another version of a loaded package, or none, is registered.
+fn is_old((name, version): (&String, &u64), state: &State) -> bool {
+    state.packages.get(name).is_none_or(|package| package.version != *version)
 }
 
 /// An interpreter for one caller, who gives it back by dropping this. It stays on the thread that acquired it or moves
