@@ -3,7 +3,7 @@
 import base64
 import re
 
-from .fields import Fields
+from .fields import Fields, HasFields
 from .tensor import Tensor
 from .tensor_type import TensorType
 from .values import Position
@@ -36,7 +36,7 @@ class DocumentId:
         return hash(str(self))
 
 
-class Document:
+class Document(HasFields):
     """A document: an id and fields by their names, `document["title"]`.
 
     Inside stead the types of fields are known: a name that the type does not have and a value of another type are
@@ -66,25 +66,6 @@ class Document:
             return checked(self._types[name], value)
         except (TypeError, ValueError) as error:
             raise type(error)(f"field {name} of {self.type} ({self._types[name]}): {error}") from None
-
-    def __getitem__(self, name):
-        return self.fields[name]
-
-    def __setitem__(self, name, value):
-        self.fields[name] = value
-
-    def __delitem__(self, name):
-        del self.fields[name]
-
-    def __contains__(self, name):
-        return name in self.fields
-
-    def __iter__(self):
-        return iter(self.fields)
-
-    def get(self, name, default=None):
-        """The value of a field, or the default where it has none."""
-        return self.fields.get(name, default)
 
     def __repr__(self):
         return f"Document({str(self.id)!r}, {dict(self.fields)!r})"

@@ -63,6 +63,29 @@ class Fields(MutableMapping):
         return changed, gone
 
 
+class HasFields:
+    """What has `fields`, which are found as in a dict."""
+
+    def __getitem__(self, name):
+        return self.fields[name]
+
+    def __setitem__(self, name, value):
+        self.fields[name] = value
+
+    def __delitem__(self, name):
+        del self.fields[name]
+
+    def __contains__(self, name):
+        return name in self.fields
+
+    def __iter__(self):
+        return iter(self.fields)
+
+    def get(self, name, default=None):
+        """The value of a field, or the default where it has none."""
+        return self.fields.get(name, default)
+
+
 class _Gone:
     def __repr__(self):
         return "(gone)"

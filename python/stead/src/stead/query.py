@@ -1,6 +1,6 @@
 """Queries and their results."""
 
-from .fields import Fields
+from .fields import Fields, HasFields
 from .tensor import Tensor
 
 _PREFIXES = ("input.query(", "ranking.features.query(")
@@ -128,7 +128,7 @@ class Features:
         return self[name] if name in self else default
 
 
-class Hit:
+class Hit(HasFields):
     """A hit: id, relevance, where it is from, and its fields by their names, `hit["title"]`."""
 
     def __init__(self, id, relevance=0.0, fields=None, source=""):
@@ -136,22 +136,6 @@ class Hit:
         self.fields = Fields()
         self.fields.update(fields or {})
         self._ref = None
-
-    def __getitem__(self, name):
-        return self.fields[name]
-
-    def __setitem__(self, name, value):
-        self.fields[name] = value
-
-    def __delitem__(self, name):
-        del self.fields[name]
-
-    def __contains__(self, name):
-        return name in self.fields
-
-    def get(self, name, default=None):
-        """The value of a field, or the default where it has none."""
-        return self.fields.get(name, default)
 
     def __repr__(self):
         return f"Hit({self.id!r}, {self.relevance!r})"
