@@ -7,7 +7,8 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use harness::vectors::{
-    COUNT, FIELDS, PAGE, ROWS, assign, fields, id, kind_with, open, put, submit, vector, view,
+    COUNT, FIELDS, PAGE, ROWS, assign, assign_any, fields, id, kind_with, open, put, submit,
+    vector, view,
 };
 use harness::{Chance, Model, all, kind, seeds};
 use stead_expr::Cells;
@@ -186,15 +187,7 @@ fn what_is_written_beside_what_is_damaged_is_there() {
                         model.remove(&id);
                         Action::Remove
                     }
-                    (1 | 2, Some(known)) => {
-                        let names: Vec<&str> = kind.fields().collect();
-                        let field = chance.below(names.len() as u64) as usize;
-                        let value = chance.value(names[field]);
-                        known.retain(|(at, _)| *at != field);
-                        known.push((field, value.clone()));
-                        known.sort_by_key(|(at, _)| *at);
-                        assign(field, value)
-                    }
+                    (1 | 2, Some(known)) => assign_any(&chance, &kind, known),
                     _ => {
                         let fields = chance.fields(&kind);
                         model.insert(id.clone(), fields.clone());

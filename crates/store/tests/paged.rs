@@ -5,8 +5,8 @@
 mod harness;
 
 use harness::vectors::{
-    COUNT, FIELDS, PAGE, ROWS, assign, check, feed, fields, id, kind_with, open, options, put,
-    submit, vector, view,
+    COUNT, FIELDS, PAGE, ROWS, assign, assign_any, check, feed, fields, id, kind_with, open,
+    options, put, submit, vector, view,
 };
 use harness::{Chance, Model, all, kind, seeds};
 use stead_log::{SeededRng, SimIo};
@@ -179,15 +179,7 @@ fn views_stay_as_they_were() {
                             model.remove(&document);
                             Action::Remove
                         }
-                        (1..4, Some(known)) => {
-                            let names: Vec<&str> = kind.fields().collect();
-                            let field = chance.below(names.len() as u64) as usize;
-                            let value = chance.value(names[field]);
-                            known.retain(|(at, _)| *at != field);
-                            known.push((field, value.clone()));
-                            known.sort_by_key(|(at, _)| *at);
-                            assign(field, value)
-                        }
+                        (1..4, Some(known)) => assign_any(&chance, &kind, known),
                         _ => {
                             let fields = chance.fields(&kind);
                             model.insert(document.clone(), fields.clone());

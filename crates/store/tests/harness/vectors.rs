@@ -9,7 +9,7 @@ use stead_store::{
     StoreOptions, View,
 };
 
-use super::{Fields, kind_of};
+use super::{Chance, Fields, kind_of};
 
 /// Vectors of 512 bytes: blocks have 256 rows.
 pub const FIELDS: &str = "field n type int { indexing: attribute }
@@ -70,6 +70,17 @@ pub fn assign(field: usize, value: FieldValue) -> Action {
     let edit = stead_store::Edit::Assign(Some(value));
     let change = stead_store::Change { field, path: Vec::new(), edit };
     Action::Update { changes: vec![change], create: false }
+}
+
+/// Sets some field of a document, in a model of it too.
+pub fn assign_any(chance: &Chance, kind: &DocumentType, known: &mut Fields) -> Action {
+    let names: Vec<&str> = kind.fields().collect();
+    let field = chance.below(names.len() as u64) as usize;
+    let value = chance.value(names[field]);
+    known.retain(|(at, _)| *at != field);
+    known.push((field, value.clone()));
+    known.sort_by_key(|(at, _)| *at);
+    assign(field, value)
 }
 
 /// All documents when everything that was submitted is done.
