@@ -4,6 +4,11 @@
 mod create;
 mod handle;
 mod meters;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "models, searchers and processors are about to use it")
+)]
+mod plain;
 mod pools;
 mod stage;
 

@@ -73,7 +73,8 @@ impl DataType {
     }
 
     /// The least and the greatest whole number that it has.
-    pub(crate) fn integers(&self) -> (i64, i64) {
+    #[must_use]
+    pub fn integers(&self) -> (i64, i64) {
         match self {
             DataType::Byte => (i64::from(i8::MIN), i64::from(i8::MAX)),
             DataType::Int => (i64::from(i32::MIN), i64::from(i32::MAX)),
@@ -82,7 +83,8 @@ impl DataType {
     }
 
     /// The nearest number that it has.
-    pub(crate) fn rounded(&self, number: f64) -> f64 {
+    #[must_use]
+    pub fn rounded(&self, number: f64) -> f64 {
         match self {
             DataType::Float | DataType::Float16 => f64::from(number as f32),
             _ => number,
