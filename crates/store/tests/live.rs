@@ -4,7 +4,7 @@
 mod harness;
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -96,38 +96,43 @@ fn keys(column: &Column, row: usize) -> BTreeSet<String> {
 
 /// Indexes tell of every row that they know what its column has. Returns how many rows there are that they do not know.
 fn check_indexes(view: &View) -> usize {
-    let mut unknown = 0;
-    for block in view.blocks() {
-        for number in 0..view.kind().attributes().len() {
-            let Some(index) = block.index(number, &block.hold()).unwrap() else { continue };
-            let (postings, column) = (index.postings, block.column(number).unwrap().unwrap());
-            let column = &*column;
-            unknown += index.changed.count();
-            let mut told = vec![BTreeSet::new(); block.rows()];
-            for key in 0..postings.len() {
-                let name = postings.whole_at(key).map(|n| n.to_string());
-                let name = name.or(postings.text_at(key).map(str::to_owned));
-                let rows = postings.rows(key..key + 1);
-                assert!(rows.is_sorted() && !rows.is_empty());
-                for row in rows {
-                    told[usize::from(*row)].extend(name.clone());
-                }
+    let (mut unknown, blocks) = (0, view.span_blocks());
+    let spans = view.blocks().count().div_ceil(blocks);
+    for (span, number) in
+        (0..spans).flat_map(|span| (0..view.kind().attributes().len()).map(move |n| (span, n)))
+    {
+        let Some(index) = view.index(number, span).unwrap() else { continue };
+        let (postings, changed) = (index.postings(), index.changed());
+        unknown += changed.count();
+        let mut told: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+        for key in 0..postings.len() {
+            let name = postings.whole_at(key).map(|n| n.to_string());
+            let name = name.or(postings.text_at(key).map(str::to_owned));
+            let rows = postings.rows(key..key + 1);
+            assert!(rows.is_sorted() && !rows.is_empty());
+            for row in rows {
+                told.entry(usize::from(*row)).or_default().extend(name.clone());
             }
-            for row in (0..block.rows()).filter(|row| !index.changed.contains(*row)) {
-                assert_eq!(
-                    told[row],
-                    keys(column, row),
-                    "{}",
-                    view.kind().attributes()[number].name
-                );
+        }
+        for (at, block) in view.blocks().skip(span * blocks).take(blocks).enumerate() {
+            let column = block.column(number).unwrap().unwrap();
+            let column = &*column;
+            for row in 0..block.rows() {
+                let place = at * view.block_rows() + row;
+                if changed.contains(place) {
+                    continue;
+                }
+                let told = told.remove(&place).unwrap_or_default();
+                assert_eq!(told, keys(column, row), "{}", view.kind().attributes()[number].name);
                 if let Column::Numbers(numbers) = column
                     && let Some(n) =
                         numbers.get(row).filter(|n| !numbers.list().is_whole() && !n.is_nan())
                 {
-                    assert!(postings.rows(postings.broken(n, n)).contains(&(row as u16)));
+                    assert!(postings.rows(postings.broken(n, n)).contains(&(place as u16)));
                 }
             }
         }
+        assert!(told.keys().all(|row| changed.contains(*row)), "rows that are not there");
     }
     unknown
 }
@@ -145,9 +150,10 @@ fn run(seed: u64) -> usize {
     let mut collection = Collection::new(kind.clone());
     let mut model = Model::new();
     let mut kept = Vec::new();
-    // Few ids, so that documents are replaced and removed; more than a block has rows.
-    let ids = 1 + chance.below(600);
-    for _ in 0..chance.below(1200) {
+    // Few ids, so that documents are replaced and removed; more than a block has rows. Sometimes so many that indexes are begun anew.
+    let scale = if chance.below(6) == 0 { 5 } else { 1 };
+    let ids = scale * (1 + chance.below(600));
+    for _ in 0..scale * chance.below(1200) {
         let id = format!("id:ns:shop::{}", chance.below(ids));
         match chance.below(10) {
             0..=1 => {
@@ -164,10 +170,10 @@ fn run(seed: u64) -> usize {
             6..=8 => assert_eq!(collection.remove(&id), model.remove(&id).is_some()),
             _ => {
                 collection.publish();
-                if chance.below(2) == 0 {
+                if chance.below(2 * scale) == 0 {
                     check_indexes(&collection.view());
                 }
-                if chance.below(20) == 0 {
+                if chance.below(20 * scale) == 0 {
                     kept.push((collection.view(), model.clone()));
                 }
             }
@@ -187,6 +193,36 @@ fn a_view_has_what_was_written_before_it() {
     let unknown = Cell::new(0);
     seeds("live a_view", 12, |seed| unknown.set(unknown.get() + run(seed)));
     assert!(unknown.get() > 0, "indexes are kept while documents change");
+}
+
+#[test]
+fn what_a_later_view_made_tells_an_earlier_one_only_what_both_have() {
+    let (chance, kind) = (Chance::new(7), kind());
+    let mut collection = Collection::new(kind.clone());
+    let mut put = |id: &str| {
+        collection.put(id, &chance.fields(&kind)).unwrap();
+        collection.publish();
+        collection.view()
+    };
+    let first = put("id:ns:shop::a");
+    let indexed = (0..kind.attributes().len()).filter(|n| kind.attributes()[*n].index.is_some());
+    let indexed: Vec<usize> = indexed.collect();
+    let changed = |view: &View| {
+        let changed = |number: &usize| {
+            let index = view.index(*number, 0).unwrap().unwrap();
+            index.changed().iter().collect::<Vec<_>>()
+        };
+        indexed.iter().map(changed).collect::<Vec<_>>()
+    };
+    // Nobody had asked before the first document was there.
+    assert_eq!(changed(&first), vec![Vec::<usize>::new(); indexed.len()]);
+    for _ in 0..2 {
+        let (early, late) = (put("id:ns:shop::b"), put("id:ns:shop::a"));
+        assert_eq!(changed(&late), vec![vec![0, 1]; indexed.len()]);
+        check_indexes(&early);
+        check_indexes(&late);
+    }
+    check_indexes(&first);
 }
 
 #[test]

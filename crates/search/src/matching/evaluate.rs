@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use stead_store::{AttributeColumn, Column, DataType, StoreError, View};
 
-use super::column::{Cost, cost, rows};
+use super::column::rows;
 use super::explain::Probe;
-use super::index::Lookup;
 use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
-use super::same_element::has_element;
+use super::same_element::{any, has_element};
 use super::segment::{Segment, Tested, Work};
+use super::told::{Indexes, Told};
 use super::value::passes;
 use crate::metric::Metric;
 use crate::query::{QueryTree, SearchError, Term, Tree};
@@ -25,6 +25,7 @@ pub struct Matcher<'m> {
     rows: usize,
     /// By term: the attribute that it tests.
     attributes: Vec<Option<Tested>>,
+    indexes: Indexes<'m>,
     winners: Arc<Vec<Winners>>,
     /// The blocks whose vectors were not compared because it was late.
     skipped: Vec<usize>,
@@ -84,6 +85,7 @@ impl<'m> Matcher<'m> {
             segments,
             rows,
             attributes,
+            indexes: Indexes::new(tree, view),
             winners: Arc::default(),
             skipped: Vec::new(),
             probe: None,
@@ -97,8 +99,9 @@ impl<'m> Matcher<'m> {
     pub(super) fn watched(&self) -> Matcher<'m> {
         let (segments, winners) = (self.segments.clone(), Arc::clone(&self.winners));
         let (attributes, skipped) = (self.attributes.clone(), self.skipped.clone());
-        let probe = Some(Probe::default());
-        Matcher { tree: self.tree, segments, rows: self.rows, attributes, winners, skipped, probe }
+        let (probe, indexes) = (Some(Probe::default()), self.indexes.again(self.tree));
+        let (tree, rows) = (self.tree, self.rows);
+        Matcher { tree, segments, rows, attributes, indexes, winners, skipped, probe }
     }
 
     /// The blocks whose vectors were not compared because it was late: none of their documents is among the nearest.
@@ -133,9 +136,32 @@ impl<'m> Matcher<'m> {
     /// # Errors
     /// As [`Matcher::matches`].
     pub fn segment(&self, number: usize) -> Result<RowSet, StoreError> {
+        if self.is_ruled_out(&self.tree.root, number)? {
+            return Ok(RowSet::none(self.rows));
+        }
         match self.work(number) {
             Some(work) => self.evaluate(&self.tree.root, &work, &work.segment().alive()),
             None => Ok(RowSet::none(0)),
+        }
+    }
+
+    /// Whether indexes alone tell that no row of a block passes: nothing of the block is looked at, which would only have to come from memory
+    /// to be let go. The last block, which may have fewer rows, is looked at; so are all where somebody wants to know what
+    /// becomes of the parts of the query.
+    pub(super) fn is_ruled_out(&self, tree: &Tree, number: usize) -> Result<bool, StoreError> {
+        if self.probe.is_some() || number + 1 >= self.segments.len() {
+            return Ok(false);
+        }
+        let is_ruled_out = |part: &Tree| self.is_ruled_out(part, number);
+        match tree {
+            Tree::None => Ok(true),
+            Tree::Term(term) => {
+                Ok(self.told(*term, number)?.is_some_and(|told| told.has_none(number)))
+            }
+            Tree::And(parts) => any(parts.iter(), is_ruled_out),
+            Tree::Or(parts) => Ok(!any(parts.iter(), |part| Ok(!is_ruled_out(part)?))?),
+            Tree::Rank(first, _) => is_ruled_out(first),
+            Tree::All | Tree::Not(_) | Tree::Neighbor(_) | Tree::SameElement(_) => Ok(false),
         }
     }
 
@@ -250,13 +276,13 @@ impl<'m> Matcher<'m> {
             let passes = |column: &Column, row| passes(&term.test, column, row).is_some();
             return work.imported(&term.attribute, among, passes);
         };
-        let lookup = self.lookup(number, work)?;
-        match lookup.filter(|l| l.is_cheaper(of.is_number, among.count(), among.rows())) {
-            Some(lookup) => {
+        let told = self.told(number, work.number())?;
+        match told.filter(|told| told.is_cheaper(of.is_number, among.count())) {
+            Some(told) => {
                 if let Some(probe) = &self.probe {
                     probe.index(tree);
                 }
-                lookup.rows(&term.test, &|| work.column(of.number), among)
+                told.passing(&term.test, work.number(), &|| work.column(of.number), among)
             }
             None => {
                 let Some(column) = work.column(of.number)? else {
@@ -274,13 +300,13 @@ impl<'m> Matcher<'m> {
         match tree {
             Tree::And(parts) => parts.iter().try_for_each(|part| self.narrow(part, work, among)),
             Tree::Term(number) => {
-                let lookup = self.lookup(*number, work)?.zip(self.own(*number, work));
-                if let Some((lookup, of)) = lookup
-                    && lookup.most() <= among.count()
+                let told = self.told(*number, work.number())?.zip(self.own(*number, work));
+                if let Some((told, of)) = told
+                    && told.is_cheaper(false, among.count())
                 {
                     let test = &self.tree.terms[*number].test;
                     let column = || work.column(of.number);
-                    among.and(&lookup.candidates(test, &column, among.rows())?);
+                    *among = told.candidates(test, work.number(), &column, among)?;
                 }
                 Ok(())
             }
@@ -289,78 +315,16 @@ impl<'m> Matcher<'m> {
     }
 
     /// The attribute that a term tests, if it has a column of its own.
-    fn own(&self, term: usize, work: &Work<'_>) -> Option<Tested> {
+    pub(super) fn own(&self, term: usize, work: &Work<'_>) -> Option<Tested> {
         self.attributes.get(term).copied().flatten().filter(|of| work.has(of.number))
     }
 
-    /// What an index says of a term.
-    fn lookup<'i>(&self, term: usize, work: &Work<'i>) -> Result<Option<Lookup<'i>>, StoreError> {
-        let Some(of) = self.own(term, work) else { return Ok(None) };
-        let index = work.index(of.number)?;
+    /// What indexes tell of a term for a block.
+    pub(super) fn told(&self, term: usize, block: usize) -> Result<Option<&Told>, StoreError> {
+        let tested = self.attributes.get(term).copied().flatten();
         let test = self.tree.terms.get(term).map(|term| &term.test);
-        Ok(test.zip(index).and_then(|(test, index)| Lookup::new(test, index)))
-    }
-
-    /// Parts in the order in which they are looked at: by what they cost, and of the same cost the one that leaves the fewest rows first.
-    pub(super) fn by_cost<'t>(
-        &self,
-        parts: &'t [Tree],
-        work: Option<&Work<'_>>,
-    ) -> Result<Vec<&'t Tree>, StoreError> {
-        let estimated = parts.iter().map(|part| Ok((self.estimate(part, work)?, part)));
-        let mut sorted = estimated.collect::<Result<Vec<_>, StoreError>>()?;
-        sorted.sort_by_key(|(estimate, _)| *estimate);
-        Ok(sorted.into_iter().map(|(_, part)| part).collect())
-    }
-
-    pub(super) fn cost(&self, tree: &Tree, work: Option<&Work<'_>>) -> Result<Cost, StoreError> {
-        self.estimate(tree, work).map(|(cost, _)| cost)
-    }
-
-    /// What a tree costs, and the most rows that it leaves. Columns are read only where there is no index yet that there should be.
-    fn estimate(&self, tree: &Tree, work: Option<&Work<'_>>) -> Result<(Cost, usize), StoreError> {
-        let rows = work.map_or(0, |work| work.segment().rows());
-        let all = |parts: &[Tree]| {
-            let parts = parts.iter().map(|part| self.estimate(part, work));
-            parts.collect::<Result<Vec<_>, _>>()
-        };
-        Ok(match tree {
-            Tree::All => (Cost::Nothing, rows),
-            Tree::None => (Cost::Nothing, 0),
-            // What they cost is that of the dearest part, which may see few rows only.
-            Tree::And(parts) => {
-                let both = all(parts)?.into_iter().reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
-                both.unwrap_or((Cost::Nothing, rows))
-            }
-            Tree::Or(parts) => {
-                let any = all(parts)?.into_iter();
-                let any = any.reduce(|a, b| (a.0.max(b.0), (a.1 + b.1).min(rows)));
-                any.unwrap_or((Cost::Nothing, 0))
-            }
-            Tree::Not(inner) => (self.estimate(inner, work)?.0, rows),
-            Tree::Rank(inner, _) => self.estimate(inner, work)?,
-            Tree::Term(number) => {
-                let term = &self.tree.terms[*number];
-                let Some((work, of)) = work.and_then(|work| Some((work, self.own(*number, work)?)))
-                else {
-                    // The values of parents lie apart.
-                    return Ok(match work.is_some_and(|work| work.is_imported(&term.attribute)) {
-                        true => (Cost::Rows, rows),
-                        false => (Cost::Nothing, 0),
-                    });
-                };
-                let lookup = self.lookup(*number, work)?;
-                let most = lookup.as_ref().map_or(rows, |lookup| lookup.most().min(rows));
-                match lookup {
-                    Some(lookup) if lookup.is_cheaper(of.is_number, rows, rows) => {
-                        (Cost::Index, most)
-                    }
-                    _ => (cost(&term.test, of.is_number), most),
-                }
-            }
-            Tree::Neighbor(_) => (Cost::Vectors, rows),
-            Tree::SameElement(_) => (Cost::Heavy, rows),
-        })
+        let Some((of, test)) = tested.zip(test) else { return Ok(None) };
+        self.indexes.told((term, test), of.number, block)
     }
 }
 

@@ -1,111 +1,61 @@
-//! What the index of a column says of a test.
+//! The keys of an index that pass a test.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use stead_store::{Column, Index, NumberList, StoreError};
+use stead_store::{Bits, Index, NumberList};
 
-use super::rows::RowSet;
-use super::value::{limits, passes};
+use super::value::limits;
 use crate::query::{NumberRange, Sum, Test, TextTest, Tokens};
-
-/// A loop over numbers looks at so many rows while a row that an index tells is written down.
-const LOOP: usize = 16;
 
 /// Of fewer values than one of so many keys each is looked for; else each key is looked for among the values.
 const SEARCHED: usize = 8;
 
-/// Gives the column of an index to who must look at it.
-type Get<'c> = dyn Fn() -> Result<Option<&'c Column>, StoreError> + 'c;
-
 /// The rows with values that pass a test, before they are written down.
-pub(super) struct Lookup<'i> {
-    index: Index<'i>,
+pub(super) struct Lookup {
+    index: Index,
     /// The keys that pass, in ranges that have none in common.
     keys: Vec<Range<usize>>,
-    /// The rows of these and those that have changed: no more pass.
-    most: usize,
+    /// Whether a row with a value that passes may not pass itself.
+    sums: bool,
 }
 
-impl<'i> Lookup<'i> {
+impl Lookup {
     /// What an index says of a test; nothing if such tests are not for it.
-    pub(super) fn new(test: &Test, index: Index<'i>) -> Option<Lookup<'i>> {
-        let keys = keys(test, index)?;
-        let told: usize = keys.iter().map(|keys| index.postings.rows(keys.clone()).len()).sum();
-        Some(Lookup { index, keys, most: told + index.changed.count() })
+    pub(super) fn new(test: &Test, index: Index) -> Option<Lookup> {
+        let sums =
+            matches!(test, Test::Weighted(weighted) if matches!(weighted.sum, Sum::Above(_)));
+        let keys = keys(test, &index)?;
+        Some(Lookup { index, keys, sums })
     }
 
-    /// The most rows that pass.
-    pub(super) fn most(&self) -> usize {
-        self.most
+    /// The rows; one with several values that pass comes several times.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u16> {
+        let postings = self.index.postings();
+        self.keys.iter().flat_map(|keys| postings.rows(keys.clone())).copied()
     }
 
-    /// Whether writing the rows down is less than looking at `among` rows of a column of `rows`, each of which may have one number.
-    pub(super) fn is_cheaper(&self, is_number: bool, among: usize, rows: usize) -> bool {
-        match is_number {
-            true => self.most <= among.min(rows / LOOP),
-            false => self.most <= among,
-        }
+    /// How many [rows](Lookup::rows) come.
+    pub(super) fn count(&self) -> usize {
+        let count = |keys: &Range<usize>| self.index.postings().rows(keys.clone()).len();
+        self.keys.iter().map(count).sum()
     }
 
-    /// The rows that have a value that passes: of tests that sum weights up there may be others.
-    pub(super) fn candidates(
-        &self,
-        test: &Test,
-        column: &Get<'_>,
-        rows: usize,
-    ) -> Result<RowSet, StoreError> {
-        let (postings, changed) = (self.index.postings, self.index.changed);
-        let mut found = RowSet::none(rows);
-        for keys in &self.keys {
-            postings.rows(keys.clone()).iter().for_each(|row| found.insert(usize::from(*row)));
-        }
-        if changed.count() > 0 {
-            let mut changed = RowSet::from_words(changed.words(), rows);
-            found.without(&changed);
-            if !sums(test) {
-                changed = passing(test, column, &changed)?;
-            }
-            found.or(&changed);
-        }
-        Ok(found)
+    /// The rows of which it tells nothing.
+    pub(super) fn changed(&self) -> &Bits {
+        self.index.changed()
     }
 
-    /// The rows among some that pass.
-    pub(super) fn rows(
-        &self,
-        test: &Test,
-        column: &Get<'_>,
-        among: &RowSet,
-    ) -> Result<RowSet, StoreError> {
-        let mut found = self.candidates(test, column, among.rows())?;
-        found.and(among);
-        match sums(test) {
-            true => passing(test, column, &found),
-            false => Ok(found),
-        }
+    /// Whether a row with a value that passes may not pass itself.
+    pub(super) fn sums(&self) -> bool {
+        self.sums
     }
-}
-
-/// The rows among some that pass a test. Where there are none the column is not read.
-fn passing(test: &Test, column: &Get<'_>, among: &RowSet) -> Result<RowSet, StoreError> {
-    if among.is_empty() {
-        return Ok(among.clone());
-    }
-    let column = column()?;
-    let passes = |row: usize| column.is_some_and(|column| passes(test, column, row).is_some());
-    Ok(among.filter(passes))
-}
-
-/// Whether a row with a value that passes may not pass itself.
-fn sums(test: &Test) -> bool {
-    matches!(test, Test::Weighted(weighted) if matches!(weighted.sum, Sum::Above(_)))
 }
 
 /// The keys that pass a test.
-fn keys(test: &Test, index: Index<'_>) -> Option<Vec<Range<usize>>> {
-    let postings = index.postings;
-    let is_same = |is_cased: &bool| *is_cased == index.is_cased;
+fn keys(test: &Test, index: &Index) -> Option<Vec<Range<usize>>> {
+    let postings = index.postings();
+    let is_same = |is_cased: &bool| *is_cased == index.is_cased();
     Some(match test {
         Test::Range(range) => vec![between(range, postings.numbers()?, index)],
         Test::Numbers(list) => {
@@ -127,20 +77,20 @@ fn keys(test: &Test, index: Index<'_>) -> Option<Vec<Range<usize>>> {
     })
 }
 
-fn between(range: &NumberRange, list: &NumberList, index: Index<'_>) -> Range<usize> {
+fn between(range: &NumberRange, list: &NumberList, index: &Index) -> Range<usize> {
     match list {
         NumberList::F32(_) => {
             let (low, high) = range.floats();
-            index.postings.broken(f64::from(low), f64::from(high))
+            index.postings().broken(f64::from(low), f64::from(high))
         }
         NumberList::F64(_) => {
             let (low, high) = range.doubles();
-            index.postings.broken(low, high)
+            index.postings().broken(low, high)
         }
         list => {
             let (least, greatest) = limits(list);
             let range = range.whole(least, greatest);
-            range.map_or(0..0, |(low, high)| index.postings.whole(low, high))
+            range.map_or(0..0, |(low, high)| index.postings().whole(low, high))
         }
     }
 }
@@ -150,9 +100,9 @@ fn whole<'n>(
     count: usize,
     list: impl Iterator<Item = &'n i64>,
     has: impl Fn(i64) -> bool,
-    index: Index<'_>,
+    index: &Index,
 ) -> Vec<Range<usize>> {
-    let postings = index.postings;
+    let postings = index.postings();
     match count * SEARCHED < postings.len() {
         true => list.map(|n| postings.whole(*n, *n)).collect(),
         false => {
@@ -163,8 +113,8 @@ fn whole<'n>(
 }
 
 /// The keys that are one of some texts.
-fn texts(any: &HashMap<String, i32>, index: Index<'_>) -> Vec<Range<usize>> {
-    let postings = index.postings;
+fn texts(any: &HashMap<String, i32>, index: &Index) -> Vec<Range<usize>> {
+    let postings = index.postings();
     match any.len() * SEARCHED < postings.len() {
         true => any.keys().map(|text| postings.text(text)).collect(),
         false => {

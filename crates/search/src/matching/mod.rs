@@ -3,7 +3,8 @@
 //! A tree is evaluated block by block: each test of an attribute becomes a set of rows, and the sets are joined as the tree says. Tests of
 //! numbers run over whole columns in loops that the compiler turns into vector instructions; tests that cost more see only the
 //! rows that the cheaper ones of the same `and` have left. Where an attribute has an index (`fast-search`) it tells how many rows a
-//! test leaves at most, which goes before everything else if that is less than looking, the rarest first. What ranking wants to know of a match, which terms it has and
+//! test leaves at most, which goes before everything else if that is less than looking, the rarest first; blocks that it leaves nothing of
+//! are not looked at. What ranking wants to know of a match, which terms it has and
 //! with what scores, is found when it is asked for, of few documents.
 
 mod column;
@@ -11,9 +12,11 @@ mod evaluate;
 mod explain;
 mod index;
 mod neighbors;
+mod order;
 mod rows;
 mod same_element;
 mod segment;
+mod told;
 mod value;
 
 pub use evaluate::{Matcher, Matches};

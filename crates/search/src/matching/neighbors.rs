@@ -149,6 +149,11 @@ impl Comparison<'_> {
         heap: &mut BinaryHeap<Candidate>,
     ) -> Result<(), SearchError> {
         let neighbor = self.neighbor;
+        for filter in &self.filters {
+            if self.matcher.is_ruled_out(filter, number)? {
+                return Ok(());
+            }
+        }
         let Some(work) = self.matcher.work(number) else { return Ok(()) };
         let Some(attribute) = self.attribute else { return Ok(()) };
         let mut among = work.segment().alive();

@@ -24,7 +24,8 @@ pub(super) fn has_element(
     }
 }
 
-fn any<T>(
+/// Whether one passes, none behind the first that does being tested.
+pub(super) fn any<T>(
     mut list: impl Iterator<Item = T>,
     mut test: impl FnMut(T) -> Result<bool, StoreError>,
 ) -> Result<bool, StoreError> {

@@ -1,6 +1,6 @@
 //! Where the values of documents are.
 
-use stead_store::{Block, Column, Columns, Held, Index, StoreError, View};
+use stead_store::{Block, Column, Columns, Held, StoreError, View};
 
 use super::rows::RowSet;
 
@@ -84,11 +84,6 @@ impl<'v> Work<'v> {
     /// The column of an attribute by its number.
     pub(super) fn column(&self, attribute: usize) -> Result<Option<&Column>, StoreError> {
         self.columns.get(attribute)
-    }
-
-    /// The index of an attribute by its number; nothing if it has none.
-    pub(super) fn index(&self, attribute: usize) -> Result<Option<Index<'v>>, StoreError> {
-        self.segment.block.index(attribute, &self.columns)
     }
 
     /// Whether the values of an attribute are those of parents.

@@ -1,4 +1,4 @@
-//! The rows of a column by their values: what `fast-search` adds to an attribute.
+//! The rows of columns by their values: what `fast-search` adds to an attribute.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use crate::kind::DataType;
 /// The most rows that are told apart.
 const MAX_ROWS: usize = 1 << 16;
 
-/// The values of a column in ascending order, each once, and the rows that have each, in ascending order. Of arrays and weighted
+/// The values of columns in ascending order, each once, and the rows that have each, in ascending order. Of arrays and weighted
 /// sets every element counts.
 ///
 /// It takes the bytes of each different value (of texts 4 more), 4 for where its rows begin, and 2 for each row of it.
@@ -49,62 +49,64 @@ impl Postings {
         }
     }
 
-    /// Those of a column; nothing if its values have none. Texts are [compared] with their capitals if `is_cased`.
-    pub(crate) fn of(column: &Column, is_cased: bool) -> Option<Postings> {
-        match column {
-            Column::Numbers(numbers) => {
-                let list = numbers.list();
-                Postings::of_numbers(list, rows(list.len())?)
-            }
-            Column::Texts(texts) => Postings::of_texts(texts, rows(texts.len())?, is_cased),
-            Column::Many(many) => {
-                let documents = rows(many.offsets().len().checked_sub(1)?)?;
-                let of = |row: u16| std::iter::repeat_n(row, many.places(usize::from(row)).len());
-                let rows = documents.flat_map(of);
-                match many.elements() {
-                    Elements::Numbers(list) => Postings::of_numbers(list, rows),
-                    Elements::Texts(texts) => Postings::of_texts(texts, rows, is_cased),
-                }
-            }
-            Column::Tensors(_) | Column::Raw(_) => None,
+    /// Those of the columns of blocks of `apart` rows that follow each other; nothing if their values have none. Texts are [compared] with
+    /// their capitals if `is_cased`.
+    pub(crate) fn of(columns: &[&Column], apart: usize, is_cased: bool) -> Option<Postings> {
+        let parts = columns.iter().enumerate().map(|(at, column)| part(column, at * apart));
+        let parts: Vec<(Values<'_>, Vec<u16>)> = parts.collect::<Option<_>>()?;
+        match parts.first()?.0 {
+            Values::Numbers(first) => Postings::of_numbers(first, &parts),
+            Values::Texts(_) => Postings::of_texts(&parts, is_cased),
         }
     }
 
-    fn of_numbers(list: &NumberList, rows: impl Iterator<Item = u16>) -> Option<Postings> {
+    fn of_numbers(first: &NumberList, parts: &[(Values<'_>, Vec<u16>)]) -> Option<Postings> {
+        /// The values of lists of a type with their rows.
+        macro_rules! pairs {
+            ($kind:ident) => {
+                parts.iter().flat_map(|(values, rows)| {
+                    let values = match values {
+                        Values::Numbers(NumberList::$kind(values)) => &values[..],
+                        _ => &[],
+                    };
+                    values.iter().copied().zip(rows.iter().copied())
+                })
+            };
+        }
         macro_rules! whole {
-            ($values:expr, $kind:ident) => {{
-                let pairs = $values.iter().copied().zip(rows).collect();
-                let (keys, starts, rows) = sorted(pairs, Ord::cmp);
+            ($kind:ident) => {{
+                let (keys, starts, rows) = sorted(pairs!($kind).collect(), Ord::cmp);
                 (NumberList::$kind(keys), starts, rows)
             }};
         }
         macro_rules! broken {
-            ($values:expr, $kind:ident) => {{
+            ($kind:ident) => {{
                 // The sum with zero has no sign where it is zero.
-                let pairs = $values.iter().map(|value| value + 0.0).zip(rows);
+                let pairs = pairs!($kind).map(|(value, row)| (value + 0.0, row));
                 let pairs = pairs.filter(|(value, _)| !value.is_nan()).collect();
                 let (keys, starts, rows) = sorted(pairs, |a, b| a.total_cmp(b));
                 (NumberList::$kind(keys), starts, rows)
             }};
         }
-        let (keys, starts, rows) = match list {
+        let (keys, starts, rows) = match first {
             NumberList::Bool(_) => return None,
-            NumberList::I8(list) => whole!(list, I8),
-            NumberList::I32(list) => whole!(list, I32),
-            NumberList::I64(list) => whole!(list, I64),
-            NumberList::F32(list) => broken!(list, F32),
-            NumberList::F64(list) => broken!(list, F64),
+            NumberList::I8(_) => whole!(I8),
+            NumberList::I32(_) => whole!(I32),
+            NumberList::I64(_) => whole!(I64),
+            NumberList::F32(_) => broken!(F32),
+            NumberList::F64(_) => broken!(F64),
         };
         Some(Postings { keys: Keys::Numbers(keys), starts, rows })
     }
 
-    fn of_texts(
-        texts: &TextList,
-        rows: impl Iterator<Item = u16>,
-        is_cased: bool,
-    ) -> Option<Postings> {
-        let text = |(at, row): (usize, u16)| Some((compared(texts.get(at)?, is_cased), row));
-        let pairs: Vec<(Cow<'_, str>, u16)> = rows.enumerate().map(text).collect::<Option<_>>()?;
+    fn of_texts(parts: &[(Values<'_>, Vec<u16>)], is_cased: bool) -> Option<Postings> {
+        let mut pairs: Vec<(Cow<'_, str>, u16)> = Vec::new();
+        for (values, rows) in parts {
+            let Values::Texts(texts) = values else { return None };
+            for (at, row) in rows.iter().enumerate() {
+                pairs.push((compared(texts.get(at)?, is_cased), *row));
+            }
+        }
         let (list, starts, rows) = sorted(pairs, Ord::cmp);
         let mut keys = Pieces::default();
         for key in &list {
@@ -239,9 +241,33 @@ impl Postings {
     }
 }
 
-/// The numbers of so many rows, if they can be told apart.
-fn rows(count: usize) -> Option<impl Iterator<Item = u16>> {
-    (count <= MAX_ROWS).then(|| (0..count).map(|row| row as u16))
+/// Numbers or texts.
+enum Values<'c> {
+    Numbers(&'c NumberList),
+    Texts(&'c TextList),
+}
+
+/// The values of a column, and the row of each, from `first` on; nothing if rows cannot be told apart.
+fn part(column: &Column, first: usize) -> Option<(Values<'_>, Vec<u16>)> {
+    let rows = |count: usize| {
+        (first + count <= MAX_ROWS).then(|| (first..first + count).map(|row| row as u16))
+    };
+    Some(match column {
+        Column::Numbers(numbers) => {
+            (Values::Numbers(numbers.list()), rows(numbers.list().len())?.collect())
+        }
+        Column::Texts(texts) => (Values::Texts(texts), rows(texts.len())?.collect()),
+        Column::Many(many) => {
+            let documents = rows(many.offsets().len().checked_sub(1)?)?.enumerate();
+            let of = |(at, row)| std::iter::repeat_n(row, many.places(at).len());
+            let values = match many.elements() {
+                Elements::Numbers(list) => Values::Numbers(list),
+                Elements::Texts(texts) => Values::Texts(texts),
+            };
+            (values, documents.flat_map(of).collect())
+        }
+        Column::Tensors(_) | Column::Raw(_) => return None,
+    })
 }
 
 fn span(from: usize, to: impl FnOnce() -> usize) -> Range<usize> {
@@ -273,7 +299,7 @@ fn sorted<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::Postings;
+    use super::{MAX_ROWS, Postings};
     use crate::columns::Column;
     use crate::kind::DataType;
     use crate::value::FieldValue;
@@ -281,7 +307,7 @@ mod tests {
     fn postings(kind: &DataType, values: &[Option<FieldValue>], is_cased: bool) -> Postings {
         let mut column = Column::new(kind).unwrap();
         values.iter().enumerate().for_each(|(row, value)| column.set(row, value.as_ref()));
-        Postings::of(&column, is_cased).unwrap()
+        Postings::of(&[&column], MAX_ROWS, is_cased).unwrap()
     }
 
     fn numbers(list: &[i64]) -> Vec<Option<FieldValue>> {
@@ -359,5 +385,37 @@ mod tests {
         for kind in [DataType::Bool, DataType::Position, DataType::Raw] {
             assert!(!Postings::has(&kind) && !Postings::has(&DataType::Array(Box::new(kind))));
         }
+    }
+
+    #[test]
+    fn rows_of_several_columns_count_from_the_first() {
+        let column = |kind: &DataType, values: &[FieldValue]| {
+            let mut column = Column::new(kind).unwrap();
+            values.iter().enumerate().for_each(|(row, value)| column.set(row, Some(value)));
+            column
+        };
+        let number = |n: i64| FieldValue::Integer(n);
+        let text = |t: &str| FieldValue::Text(t.to_owned());
+        let array = |list: &[&str]| FieldValue::Array(list.iter().map(|t| text(t)).collect());
+        let texts = DataType::Array(Box::new(DataType::Text));
+        let columns = [
+            column(&DataType::Int, &[number(3), number(1)]),
+            column(&DataType::Int, &[]),
+            column(&DataType::Int, &[number(1)]),
+        ];
+        let of = Postings::of(&columns.each_ref(), 8, false).unwrap();
+        assert_eq!((of.rows(of.whole(1, 1)), of.rows(of.whole(3, 3))), (&[1, 16][..], &[0][..]));
+        let columns = [
+            column(&texts, &[array(&["a", "b"]), array(&["b"])]),
+            column(&texts, &[array(&[]), array(&["a"])]),
+        ];
+        let of = Postings::of(&columns.each_ref(), 2, false).unwrap();
+        assert_eq!((of.rows(of.text("a")), of.rows(of.text("b"))), (&[0, 3][..], &[0, 1][..]));
+        // As many as can be told apart, and more.
+        let last = column(&DataType::Int, &[number(5)]);
+        let columns = [&last, &last];
+        let of = Postings::of(&columns, MAX_ROWS - 1, false).unwrap();
+        assert_eq!(of.rows(of.whole(5, 5)), [0, (MAX_ROWS - 1) as u16]);
+        assert!(Postings::of(&columns, MAX_ROWS, false).is_none());
     }
 }

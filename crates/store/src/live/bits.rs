@@ -1,4 +1,4 @@
-//! Sets of rows of a block.
+//! Sets of rows.
 
 /// A set of small numbers, as bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +38,15 @@ impl Bits {
             self.count -= 1;
         }
         was_there
+    }
+
+    /// Adds the numbers of another set.
+    pub fn or(&mut self, other: &Bits) {
+        if other.words.len() > self.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
+        self.count = self.words.iter().map(|word| word.count_ones() as usize).sum();
     }
 
     /// Whether a number is there.
@@ -82,6 +91,12 @@ mod tests {
         assert_eq!((bits.count(), bits.iter().collect::<Vec<_>>()), (3, vec![3, 64, 200]));
         assert_eq!([64, 64, 1000].map(|at| bits.remove(at)), [true, false, false]);
         assert_eq!((bits.count(), bits.contains(200), bits.contains(64)), (2, true, false));
+        let (mut low, mut both) = (Bits::default(), bits.clone());
+        low.insert(5);
+        both.or(&low);
+        low.or(&bits);
+        assert_eq!((low.count(), low.iter().collect::<Vec<_>>()), (3, vec![3, 5, 200]));
+        assert_eq!(both, low);
         for (bound, is_taken) in [(200, false), (201, true)] {
             let read = Bits::from_words(bits.words().to_vec(), bound);
             assert_eq!(read.map(|read| read.iter().eq(bits.iter())), is_taken.then_some(true));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::bits::Bits;
 use super::bodies::Bodies;
-use super::index::{BlockIndex, Index};
 use crate::body::BodyError;
 use crate::columns::{Column, Pieces};
 use crate::error::StoreError;
@@ -19,8 +18,6 @@ use crate::value::FieldValue;
 pub struct Block {
     /// Of the attributes of the type, in their order; nothing for those whose values ranking cannot use.
     columns: Vec<Option<Slot>>,
-    /// Of the columns in their order; nothing for those whose attributes are without `fast-search`.
-    indexes: Vec<Option<BlockIndex>>,
     ids: Arc<Pieces>,
     /// What documents have beside columns, as [bodies](crate::body).
     bodies: Arc<Bodies>,
@@ -54,7 +51,6 @@ impl Block {
         let columns = kind.attributes().iter().map(column);
         Block {
             columns: columns.collect(),
-            indexes: indexes(kind),
             ids: Arc::default(),
             bodies: Arc::default(),
             alive: Bits::default(),
@@ -64,14 +60,13 @@ impl Block {
     /// A block of columns, ids, bodies and rows with documents that belong together: of the columns those that
     /// [`Block::new`] makes, each with as many rows as there are ids.
     pub(crate) fn from_parts(
-        kind: &DocumentType,
         columns: Vec<Option<Slot>>,
         ids: Pieces,
         bodies: Bodies,
         alive: Bits,
     ) -> Block {
         let (ids, bodies) = (Arc::new(ids), Arc::new(bodies));
-        Block { columns, indexes: indexes(kind), ids, bodies, alive }
+        Block { columns, ids, bodies, alive }
     }
 
     /// By the number of the attribute.
@@ -131,22 +126,6 @@ impl Block {
     /// [`StoreError::Column`] where it lies on disk and cannot be read.
     pub fn column(&self, attribute: usize) -> Result<Option<Held<'_>>, StoreError> {
         self.slot(attribute).map(Slot::hold).transpose()
-    }
-
-    /// Where the values of an attribute with `fast-search` lie in its column; nothing if there is no such index. It is made by who
-    /// asks for it first, of the column that it [holds](Block::hold): nobody waits for another who makes it too.
-    ///
-    /// # Errors
-    /// As [`Block::column`].
-    pub fn index(
-        &self,
-        attribute: usize,
-        columns: &Columns<'_>,
-    ) -> Result<Option<Index<'_>>, StoreError> {
-        match self.indexes.get(attribute) {
-            Some(Some(index)) => index.get(|| columns.get(attribute)),
-            _ => Ok(None),
-        }
     }
 
     /// Where the column of an attribute is, by its number.
@@ -210,9 +189,6 @@ impl Block {
             if let Some(Some(slot)) = self.columns.get_mut(*attribute) {
                 slot.set(row, value.as_deref(), rows);
             }
-            if let Some(Some(index)) = self.indexes.get_mut(*attribute) {
-                index.change(row, rows);
-            }
         }
         Ok(())
     }
@@ -232,7 +208,6 @@ impl Block {
             let Some(slot) = slot else { continue };
             slot.set(row, value.as_deref(), rows);
         }
-        self.change_all(row, rows);
         if !is_known {
             Arc::make_mut(&mut self.ids).set(row, id.as_bytes());
             self.alive.insert(row);
@@ -245,14 +220,9 @@ impl Block {
     /// Takes the document of a row away, and its values.
     pub(super) fn remove(&mut self, row: usize, rows: usize) {
         self.columns.iter_mut().flatten().for_each(|slot| slot.set(row, None, rows));
-        self.change_all(row, rows);
         Arc::make_mut(&mut self.ids).set(row, b"");
         self.bodies_mut().set(row, &[]);
         self.alive.remove(row);
-    }
-
-    fn change_all(&mut self, row: usize, rows: usize) {
-        self.indexes.iter_mut().flatten().for_each(|index| index.change(row, rows));
     }
 
     /// A block to which no rows will be added.
@@ -266,18 +236,10 @@ impl Block {
     pub(super) fn memory(&self) -> usize {
         let columns = self.columns.iter().flatten().map(Slot::memory);
         let alive = size_of_val(self.alive.words());
-        let indexes = self.indexes.iter().flatten().map(BlockIndex::memory);
         columns.sum::<usize>()
-            + indexes.sum::<usize>()
             + self.bodies.memory()
             + self.ids.memory()
             + alive
             + size_of::<Block>()
     }
-}
-
-/// The indexes of a block of documents of a type.
-fn indexes(kind: &DocumentType) -> Vec<Option<BlockIndex>> {
-    let index = |a: &crate::AttributeColumn| a.index.map(|index| BlockIndex::new(index.is_cased));
-    kind.attributes().iter().map(index).collect()
 }

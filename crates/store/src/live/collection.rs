@@ -74,8 +74,15 @@ impl Collection {
     #[must_use]
     pub fn new(kind: DocumentType) -> Collection {
         let shift = Block::rows_of(&kind).trailing_zeros();
-        let (blocks, directory) = (Chunked::new(), Directory::new());
-        let state = State { kind, shift, blocks, directory, len: 0, pagers: Arc::default() };
+        let state = State {
+            kind,
+            shift,
+            blocks: Chunked::new(),
+            spans: Chunked::new(),
+            directory: Directory::new(),
+            len: 0,
+            pagers: Arc::default(),
+        };
         let published = Arc::new(ArcSwap::from_pointee(state.clone()));
         Collection { state, free: BinaryHeap::new(), published }
     }
@@ -96,20 +103,22 @@ impl Collection {
         list: Vec<Block>,
         pairs: &[(u32, u32)],
     ) -> Collection {
-        let mut blocks = Chunked::new();
+        let mut collection = Collection::new(kind);
+        let state = &mut collection.state;
+        // Blocks of a file have the rows that they were written with.
+        (state.shift, state.len) = (shift, pairs.len());
+        state.directory = Directory::of(pairs);
         let mut free = Vec::new();
         for (number, block) in list.into_iter().enumerate() {
             if !block.is_whole() {
                 let rows = (0..block.rows()).filter(|row| !block.alive().contains(*row));
                 free.extend(rows.map(|row| Reverse(((number << shift) + row) as u32)));
             }
-            blocks.push(block);
+            state.push(block);
         }
-        let directory = Directory::of(pairs);
-        let pagers = Arc::default();
-        let state = State { kind, shift, blocks, directory, len: pairs.len(), pagers };
-        let published = Arc::new(ArcSwap::from_pointee(state.clone()));
-        Collection { state, free: free.into(), published }
+        collection.free = free.into();
+        collection.publish();
+        collection
     }
 
     /// Puts bodies and columns on disk in the place of the same in memory. What has changed of them since a snapshot was begun stays in
@@ -190,12 +199,14 @@ impl Collection {
                 return Err(full(&kind.attributes()[attribute].name));
             }
         } else {
-            self.state.blocks.push(Block::new(kind));
+            self.state.push(Block::new(&self.state.kind));
         }
+        let kind = &self.state.kind;
         let body = body::encode(fields, |field| kind.column_of(field).is_some());
         if let Some(block) = self.state.blocks.get_mut(number) {
             block.put(row, id, &values, &body, rows);
         }
+        self.state.change((number, row), 0..values.len());
         if known.is_none() {
             self.state.directory.insert(hash, lid);
             self.state.len += 1;
@@ -233,7 +244,9 @@ impl Collection {
         }
         let change = body::change(changes, |field| kind.column_of(field).is_some());
         // A store has no bodies but those that it has written.
-        Ok(block.update(row, &values, &change, rows).is_ok())
+        let is_changed = block.update(row, &values, &change, rows).is_ok();
+        self.state.change((number, row), values.iter().map(|(attribute, _)| *attribute));
+        Ok(is_changed)
     }
 
     /// Takes a document away; whether it was there.
@@ -244,6 +257,7 @@ impl Collection {
         if let Some(block) = self.state.blocks.get_mut(number) {
             block.remove(row, rows);
         }
+        self.state.change((number, row), 0..self.state.kind.attributes().len());
         self.state.directory.remove(hash, lid);
         self.state.len -= 1;
         self.free.push(Reverse(lid));

@@ -8,8 +8,9 @@ use super::cursor::Cursor;
 use super::directory::Directory;
 use super::fetched::Fetched;
 use super::imports::Joins;
+use super::index::{self, Index, Span};
 use crate::body;
-use crate::columns::Column;
+use crate::columns::{Column, Postings};
 use crate::error::StoreError;
 use crate::kind::{AttributeColumn, DocumentType};
 use crate::paged::{Held, Pager, Slot};
@@ -30,6 +31,8 @@ pub(super) struct State {
     /// A block has `1 << shift` rows.
     pub(super) shift: u32,
     pub(super) blocks: Chunked<Block>,
+    /// The indexes of blocks, of so many of them each; none where documents have none.
+    pub(super) spans: Chunked<Span>,
     pub(super) directory: Directory,
     pub(super) len: usize,
     /// Who reads columns that lie on disk, by the number of the attribute; none where all lie in memory.
@@ -44,6 +47,29 @@ impl State {
     fn id(&self, lid: u32) -> Option<&str> {
         let (block, row) = self.split(lid);
         self.blocks.get(block)?.id(row)
+    }
+
+    /// Adds a block behind the last.
+    pub(super) fn push(&mut self, block: Block) {
+        let (number, blocks) = (self.blocks.len(), index::blocks(self.shift));
+        self.blocks.push(block);
+        if number.is_multiple_of(blocks)
+            && let Some(span) = Span::new(&self.kind, number / blocks)
+        {
+            self.spans.push(span);
+        }
+    }
+
+    /// Notes that a row of a block has other values of some attributes by their numbers: they are in the columns already.
+    pub(super) fn change(
+        &mut self,
+        (block, row): (usize, usize),
+        attributes: impl IntoIterator<Item = usize>,
+    ) {
+        let blocks = index::blocks(self.shift);
+        if let Some(span) = self.spans.get_mut(block / blocks) {
+            span.change(((block % blocks) << self.shift) + row, attributes);
+        }
     }
 
     pub(super) fn split(&self, lid: u32) -> (usize, usize) {
@@ -100,6 +126,31 @@ impl View {
     #[must_use]
     pub fn block(&self, number: usize) -> Option<&Block> {
         self.state.blocks.get(number).map(Arc::as_ref)
+    }
+
+    /// How many blocks have an [index](View::index) in common.
+    #[must_use]
+    pub fn span_blocks(&self) -> usize {
+        index::blocks(self.state.shift)
+    }
+
+    /// Where the values of an attribute with `fast-search`, by its number, lie in blocks that follow each other: from block
+    /// `span * span_blocks` on; rows count from the first of that one. Nothing if there is no such index. It is made by who asks for it
+    /// first: nobody waits for another who makes it too.
+    ///
+    /// # Errors
+    /// [`StoreError::Column`] where a column lies on disk and cannot be read.
+    pub fn index(&self, attribute: usize, span: usize) -> Result<Option<Index>, StoreError> {
+        let Some(of) = self.state.spans.get(span) else { return Ok(None) };
+        of.index(attribute, |is_cased| {
+            let blocks = self.span_blocks();
+            let blocks = (span * blocks..(span + 1) * blocks).map_while(|at| self.block(at));
+            let columns = blocks.map(|block| block.column(attribute));
+            let columns: Option<Vec<Held<'_>>> = columns.collect::<Result<_, _>>()?;
+            let columns = columns.unwrap_or_default();
+            let columns: Vec<&Column> = columns.iter().map(|column| &**column).collect();
+            Ok(Postings::of(&columns, self.block_rows(), is_cased))
+        })
     }
 
     /// The number of the block of a document, and its row in it.
@@ -213,7 +264,8 @@ impl View {
     #[must_use]
     pub fn memory(&self) -> usize {
         let blocks = self.blocks().map(Block::memory).sum::<usize>();
-        blocks + self.state.directory.memory()
+        let indexes = self.state.spans.iter().map(|span| span.memory()).sum::<usize>();
+        blocks + indexes + self.state.directory.memory()
     }
 }
 

@@ -26,13 +26,13 @@ pub(super) struct OldBlock {
 
 impl OldBlock {
     /// The block of a type whose layout is that of the block.
-    pub(super) fn block(self, kind: &DocumentType) -> (Block, WrittenBlock) {
+    pub(super) fn block(self) -> (Block, WrittenBlock) {
         let weak = |column: &Option<(Slot, Option<Spot>)>| {
             column.as_ref().and_then(|(slot, spot)| Some((slot.weak()?, (*spot)?)))
         };
         let columns: Vec<_> = self.columns.iter().map(weak).collect();
         let list = self.columns.into_iter().map(|column| column.map(|(slot, _)| slot));
-        let block = Block::from_parts(kind, list.collect(), self.ids, self.bodies, self.alive);
+        let block = Block::from_parts(list.collect(), self.ids, self.bodies, self.alive);
         let rows = Some((Arc::downgrade(block.ids()), self.ids_spot));
         (block, WrittenBlock { rows, columns })
     }
@@ -186,7 +186,7 @@ impl<'l> Conversion<'l> {
             })
         });
         let list = list.collect();
-        let block = Block::from_parts(kind, list, old.ids, bodies, old.alive);
+        let block = Block::from_parts(list, old.ids, bodies, old.alive);
         let rows = Some((Arc::downgrade(block.ids()), old.ids_spot));
         Ok((block, WrittenBlock { rows, columns: written }))
     }

@@ -205,7 +205,7 @@ fn collection(
     let read = |(number, block): &(usize, &BlockTable)| -> Result<Read, StoreError> {
         let (old, hashes) = read_block(of, (*number, block), packs, pagers)?;
         let (block, written) = match &conversion {
-            None => old.block(kind),
+            None => old.block(),
             Some(conversion) => conversion.block(old, kind)?,
         };
         Ok((block, hashes, written))
