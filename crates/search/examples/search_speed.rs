@@ -1,6 +1,6 @@
 //! How long searches take: filters over columns and by indexes, ranking of what they leave, order by an attribute, the nearest vectors.
 //!
-//!     cargo run --release -p stead-search --example search_speed -- [DOCUMENTS] [ROUNDS]
+//!     cargo run --release -p stead-search --example search_speed -- [DOCUMENTS] [ROUNDS] [PART OF THE NAME OF A QUERY]
 //!
 //! Prints lines of JSON, first for attributes without `fast-search` and then for the same with it: how long putting the documents
 //! took (while a search came for each 10,000 of them) and what memory they take, then each query. Times of queries are medians in milliseconds from the request
@@ -119,7 +119,8 @@ fn run(schema: &str, is_fast: bool, count: usize, rounds: usize) -> Result<(), B
     let before = timed.memory();
     let (first, _) =
         timed.search(&parameters("maker = 77 and genre contains 'g7'", "unranked"), 1)?;
-    for (name, filter, profile) in QUERIES {
+    let wanted = std::env::args().nth(3).unwrap_or_default();
+    for (name, filter, profile) in QUERIES.into_iter().filter(|(name, ..)| name.contains(&wanted)) {
         let (ms, hits) = timed.search(&parameters(filter, profile), rounds)?;
         println!(
             "{}",

@@ -146,6 +146,15 @@ impl Ranking<'_> {
         scored: &mut Scored,
     ) -> Result<(), RankError> {
         let limit = self.query.drop_limit.or(self.plan.first.drop_limit);
+        let hits = &mut scored.hits;
+        let mut take = |document: u32, first: f64| {
+            // What is no number is the least, as in Vespa.
+            let score = if first.is_finite() { first } else { f64::NEG_INFINITY };
+            if limit.is_none_or(|limit| score > limit) {
+                hits.push(Hit { document, first, second: None, global: None, score });
+            }
+        };
+        let mut sparse = Vec::new();
         for number in blocks {
             if (means.is_late)() {
                 scored.skipped.push(*number);
@@ -160,28 +169,22 @@ impl Ranking<'_> {
                 (None, Some(matcher)) => Cow::Owned(matcher.segment(*number)?),
                 (None, None) => Cow::Owned(alive(block)),
             };
-            let mut take = |document: u32, first: f64| {
-                // What is no number is the least, as in Vespa.
-                let score = if first.is_finite() { first } else { f64::NEG_INFINITY };
-                if limit.is_none_or(|limit| score > limit) {
-                    scored.hits.push(Hit { document, first, second: None, global: None, score });
-                }
-            };
-            self.block(*number, block.rows(), &rows, &mut take)?;
+            self.block(*number, &rows, &mut sparse, &mut take)?;
         }
-        Ok(())
+        self.list(&sparse, &mut take)
     }
 
-    /// The scores of some rows of a block.
+    /// The scores of some rows of a block. Few of them are left to `sparse`, which is scored once there are many: what is done once for some
+    /// documents is more than what is done for one of them.
     fn block(
         &self,
         number: usize,
-        count: usize,
         rows: &RowSet,
+        sparse: &mut Vec<u32>,
         take: &mut dyn FnMut(u32, f64),
     ) -> Result<(), RankError> {
         let (view, expression) = (self.view, self.plan.first.expression);
-        let wanted = rows.count();
+        let (wanted, count) = (rows.count(), rows.rows());
         if wanted == 0 {
             return Ok(());
         }
@@ -193,12 +196,28 @@ impl Ranking<'_> {
             }
             return Ok(());
         }
-        let lids: Vec<u32> = rows.iter().map(|row| view.lid(number, row)).collect();
+        let lids = rows.iter().map(|row| view.lid(number, row));
+        if wanted * DENSE < count {
+            sparse.extend(lids);
+            if sparse.len() >= BLOCK {
+                self.list(sparse, take)?;
+                sparse.clear();
+            }
+            return Ok(());
+        }
+        self.list(&lids.collect::<Vec<_>>(), take)
+    }
+
+    /// The scores of documents in ascending order of their numbers.
+    fn list(&self, lids: &[u32], take: &mut dyn FnMut(u32, f64)) -> Result<(), RankError> {
+        let (view, expression) = (self.view, self.plan.first.expression);
         for lids in lids.chunks(BLOCK) {
-            // Rows without a gap are read where they lie.
-            let (first, behind) = (lids[0], lids[lids.len() - 1] + 1);
-            let frame = Frame::new(match (behind - first) as usize == lids.len() {
-                true => Rows::Range(first..behind),
+            // Rows of a block without a gap are read where they lie.
+            let (first, last) = (lids[0], lids[lids.len() - 1]);
+            let is_run = (last - first) as usize + 1 == lids.len()
+                && view.split(first).0 == view.split(last).0;
+            let frame = Frame::new(match is_run {
+                true => Rows::Range(first..last + 1),
                 false => Rows::List(lids),
             });
             let scores = self.scores("first-phase", expression, &frame)?;
