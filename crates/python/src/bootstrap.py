@@ -283,7 +283,7 @@ def run(coroutine):
 
 
 def describe(error):
-    """Class, message and the whole text of an exception."""
+    """Class, message and the whole text of an exception, and the component that raised it or nothing."""
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     try:
@@ -295,7 +295,8 @@ def describe(error):
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(("<stead>", "<stead.")):
         trace = trace.tb_next
     text = "".join(traceback.format_exception(kind, error, trace))
-    return tuple(part.encode("utf-8", "replace").decode() for part in (name, message, text))
+    component = vars(error).get("_stead_component", "") if hasattr(error, "__dict__") else ""
+    return tuple(part.encode("utf-8", "replace").decode() for part in (name, message, text, component))
 
 
 def nothing():

@@ -13,6 +13,8 @@ pub struct Exception {
     pub message: String,
     /// The text that Python prints of it, with the exceptions that it came from.
     pub traceback: String,
+    /// The component whose code raised it, where the glue knows one of several.
+    pub component: Option<String>,
 }
 
 impl fmt::Display for Exception {

@@ -347,6 +347,10 @@ fn searchers_change_queries_and_results_and_search_several_times() {
                 error.message,
                 "my.Wrong.search gave a value of type Query; expected a stead.Result"
             );
+            // Of several components of a call the one that raised is known.
+            let chain = ["More", "Wrong"].map(|class| component(ComponentKind::Searcher, class));
+            let error = raised(search(&mut session, &chain, &Arc::new(Backend::default())));
+            assert_eq!(error.component.as_deref(), Some("my.Wrong"));
         }
     });
 }

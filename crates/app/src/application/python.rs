@@ -1,15 +1,29 @@
 //! Components in Python and the files of a package fit together.
 
+use std::collections::HashMap;
+
 use super::Application;
 use crate::components::{PythonKind, PythonSource, python_packages};
 use crate::package::{PackageFiles, Report};
+use crate::services::ClusterChains;
 
 /// What is not run yet.
-const NOT_RUN: &[PythonKind] =
-    &[PythonKind::Component, PythonKind::Searcher, PythonKind::DocumentProcessor];
+const NOT_RUN: &[PythonKind] = &[PythonKind::Component, PythonKind::Searcher];
 
-/// Their packages and files are there.
+/// Their packages and files are there, and the chains that documents go through.
 pub(super) fn check(application: &Application, files: &PackageFiles, report: &mut Report) {
+    // What is wrong with the chains themselves was told where they were read.
+    let mut told = Report::default();
+    let containers = &application.services.containers;
+    let chains: Vec<ClusterChains> =
+        containers.iter().map(|c| (c.id.clone(), c.chains(&HashMap::new(), &mut told))).collect();
+    for chain in application.services.processing_chains(&chains, report).unused {
+        let text = format!(
+            "no operation goes through the document-processing chain {}: it is neither default nor named by document-processing of a content cluster",
+            chain.id
+        );
+        report.warning(&chain.place, text);
+    }
     let packages = python_packages(files);
     for container in &application.services.containers {
         for component in &container.python {

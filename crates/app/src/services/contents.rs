@@ -24,10 +24,21 @@ pub struct ContentCluster {
     pub selection: Option<Located<String>>,
     /// Seconds after which documents are looked for again that are not selected any more, to be removed; nothing if they stay.
     pub garbage_collection: Option<u32>,
+    /// The chain that operations on its documents go through.
+    pub processing: Option<ContentProcessing>,
     /// Its nodes; several lists where there are groups.
     pub nodes: Vec<Nodes>,
     /// Settings of `tuning` and `engine` as paths with texts, such as `engine/proton/tuning/searchnode/requestthreads/persearch`.
     pub settings: Vec<(String, Located<String>)>,
+}
+
+/// `document-processing` of the documents of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentProcessing {
+    /// The container cluster that has the chain.
+    pub cluster: Option<Located<String>>,
+    /// The chain; `indexing` without it.
+    pub chain: Option<Located<String>>,
 }
 
 /// A document type of a cluster.
@@ -64,6 +75,7 @@ pub(super) fn read(cluster: &XmlElement, report: &mut Report) -> ContentCluster 
         documents: Vec::new(),
         selection: None,
         garbage_collection: None,
+        processing: None,
         nodes: Vec::new(),
         settings: Vec::new(),
     };
@@ -144,7 +156,11 @@ fn documents(element: &XmlElement, found: &mut ContentCluster, report: &mut Repo
         match document.name.as_str() {
             "document" => {}
             "document-processing" => {
-                unused(document, "one process plays all parts", report);
+                let given = |name: &str| {
+                    document.located(name).filter(|text| !text.value.trim().is_empty()).cloned()
+                };
+                let (cluster, chain) = (given("cluster"), given("chain"));
+                found.processing = Some(ContentProcessing { cluster, chain });
                 continue;
             }
             _ => {

@@ -6,13 +6,15 @@ mod components;
 mod containers;
 mod contents;
 mod hosts;
+mod processing;
 mod python;
 mod tokenizers;
 
 pub use components::{Component, ComponentKind, Parameter};
 pub use containers::{ContainerCluster, ModelSettings as ContainerModel};
-pub use contents::{ContentCluster, ContentDocument, IndexMode};
+pub use contents::{ContentCluster, ContentDocument, ContentProcessing, IndexMode};
 pub use hosts::{Host, NodeOfHost, Nodes, read_hosts};
+pub use processing::{ClusterChains, ProcessingChains};
 pub use tokenizers::{SpecialTokens, TokenizerForm, TokenizerSettings};
 
 use crate::package::{Place, Report};

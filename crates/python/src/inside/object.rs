@@ -254,6 +254,7 @@ pub(super) fn execute<'a>(
         kind: "ValueError".into(),
         message: "the source holds a zero".into(),
         traceback: String::new(),
+        component: None,
     })?;
     // SAFETY: texts that end with a zero. The module and its dict are borrowed from the table of modules, which keeps
     // them; the others are new references.

@@ -40,7 +40,7 @@ pub(super) fn take(at: &Attached) -> Exception {
 
 fn bare(kind: &str, message: &str) -> Exception {
     let traceback = format!("{kind}: {message}");
-    Exception { kind: kind.to_owned(), message: message.to_owned(), traceback }
+    Exception { kind: kind.to_owned(), message: message.to_owned(), traceback, component: None }
 }
 
 /// By the function of the bootstrap.
@@ -58,7 +58,8 @@ fn describe<'a>(at: &'a Attached, value: &Object<'a>) -> Option<Exception> {
             utf8(at, &Object::borrowed(at, item))
         }
     };
-    Some(Exception { kind: part(0)?, message: part(1)?, traceback: part(2)? })
+    let component = part(3).filter(|component| !component.is_empty());
+    Some(Exception { kind: part(0)?, message: part(1)?, traceback: part(2)?, component })
 }
 
 impl<'a> Object<'a> {

@@ -315,7 +315,8 @@ fn value(message: Message) -> Result<Value, CallError> {
         Kind::Raised => {
             let mut text = || reader.text().map_err(wrong);
             let (kind, message, traceback) = (text()?, text()?, text()?);
-            Err(CallError::Raised(Box::new(Exception { kind, message, traceback })))
+            let component = Some(text()?).filter(|component| !component.is_empty());
+            Err(CallError::Raised(Box::new(Exception { kind, message, traceback, component })))
         }
         Kind::Returned => Err(CallError::Returned(reader.text().map_err(wrong)?)),
         Kind::Load | Kind::Call | Kind::Answer | Kind::Refused | Kind::Asked => {

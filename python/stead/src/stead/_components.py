@@ -4,6 +4,7 @@ ids of components, their generation and one argument."""
 from . import _registry, _search
 from ._numpy import numpy
 from ._operations import Operations
+from ._raised import raised_by
 from ._run import finish
 from .component import Embedder
 from .errors import ComponentError
@@ -47,8 +48,9 @@ def process(ids, generation, argument):
     operations = list(known.all)
     for entry in entries:
         _registry.get(entry.id, generation)
-        operations = finish(entry.instance.process(operations))
-        encoded = known.encoded(operations, entry.id)
+        with raised_by(entry.id):
+            operations = finish(entry.instance.process(operations))
+            encoded = known.encoded(operations, entry.id)
         operations = list(operations)
     return {"operations": encoded}
 

@@ -3,6 +3,7 @@
 import inspect
 
 from . import _host
+from ._raised import raised_by
 from ._run import finish
 from .errors import ComponentError
 from .fields import Fields
@@ -125,14 +126,18 @@ class Chain:
         is_async = inspect.iscoroutinefunction(searcher.search)
         execution = (AsyncExecution if is_async else Execution)(self, at)
         try:
-            found = searcher.search(query, execution)
-            return self._awaited(found, execution, name) if inspect.iscoroutine(found) else self._checked(found, name)
+            with raised_by(name):
+                found = searcher.search(query, execution)
+                if inspect.iscoroutine(found):
+                    return self._awaited(found, execution, name)
+                return self._checked(found, name)
         finally:
             execution._is_open = is_async
 
     async def _awaited(self, coroutine, execution, name):
         try:
-            return self._checked(await coroutine, name)
+            with raised_by(name):
+                return self._checked(await coroutine, name)
         finally:
             execution._is_open = False
 
@@ -148,4 +153,5 @@ class Chain:
 
     def search(self, query):
         """The result as stead takes it."""
-        return raw_result(finish(self.started(0, query)), self.name(0))
+        with raised_by(self.name(0)):
+            return raw_result(finish(self.started(0, query)), self.name(0))

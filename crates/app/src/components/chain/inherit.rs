@@ -179,10 +179,11 @@ fn arrange(
     let sorted =
         order(&components, &all.phases).map_err(|error| format!("chain {}: {error}", chain.id))?;
     let ids: Vec<&str> = sorted.iter().map(|at| components[*at].0).collect();
-    let work = ids.iter().position(|id| *id == INDEXING).unwrap_or(ids.len());
+    let indexing = ids.iter().position(|id| *id == INDEXING);
+    let (before_work, indexes) = (indexing.unwrap_or(ids.len()), indexing.is_some());
     let components = ids.into_iter().filter(|id| *id != INDEXING).map(str::to_owned).collect();
     let (id, place) = (chain.id.clone(), chain.place.clone());
-    Ok(Chain { id, kind, components, before_work: work, place })
+    Ok(Chain { id, kind, components, before_work, indexes, place })
 }
 
 #[cfg(test)]

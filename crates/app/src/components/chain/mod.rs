@@ -103,6 +103,8 @@ pub struct Chain {
     /// How many of the components come before the work of the chain itself is done: the documents are searched, or the scripts of
     /// fields are run. The others come behind it.
     pub before_work: usize,
+    /// Whether it runs the scripts of fields, as chains do that inherit `indexing`.
+    pub indexes: bool,
     /// Where it is written.
     pub place: Place,
 }
