@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use stead_app::Source;
 use stead_app::package::PackageFiles;
-use stead_store::{FieldValue, Operation, Outcome, Selected, Selection, StoreError, View};
+use stead_store::{FieldValue, Members, Operation, Outcome, Selected, Selection, StoreError, View};
 
 use crate::embedded::{Embedded, NodeConfig};
-use crate::{Code, Deployed, Deployments, DocumentOptions, Error, Prepared, WhenBusy};
+use crate::{
+    Code, Deployed, Deployments, DocumentOptions, Error, Fed, FeedRoute, Feeding, Prepared,
+    WhenBusy,
+};
 
 /// A document as it was when it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,17 +75,25 @@ impl Embedded {
         prepared.inspect_err(|_| deployments.discard(session))
     }
 
-    /// Does an operation with a document and waits until it is durable and the next search sees it. Threads that feed at the same time
-    /// share syncs of the disk; one that has many to feed uses [`Deployments::submit`].
+    /// Does an operation with a document, as the document processors of the application have it, and waits until it is durable and the
+    /// next search sees it. Threads that feed at the same time share syncs of the disk and calls of processors; one that has many to feed
+    /// uses [`Deployments::feed`].
     ///
     /// # Errors
-    /// [`Code::InvalidArgument`] for ids without a type that is stored and for values that scripts cannot take; what the disk refuses.
+    /// [`Code::InvalidArgument`] for ids without a type that is stored, for values that scripts cannot take, and for updates where the
+    /// application has processors, which see their JSON ([`Embedded::feed_json`]); what processors raise; what the disk refuses.
     pub fn feed(&self, operation: Operation) -> Result<Outcome, Error> {
-        let kind = kind_of(&operation.document)?.to_owned();
+        self.feed_with(Fed { operation, changes: None })
+    }
+
+    fn feed_with(&self, fed: Fed) -> Result<Outcome, Error> {
+        kind_of(&fed.operation.document)?;
         let (sender, receiver) = sync_channel(1);
         // Whoever asked waits for it.
         let done = move |outcome| drop(sender.send(outcome));
-        self.applications()?.submit(&kind, operation, WhenBusy::Wait, done)?;
+        let (route, when_busy) = (FeedRoute::Default, WhenBusy::Wait);
+        let how = Feeding { route, timeout: Duration::MAX, when_busy };
+        self.applications()?.feed(&*self.active()?, fed, how, done)?;
         let ended = || Error::new(Code::Internal, "the operation ended without an answer");
         receiver.recv().map_err(|_| ended())?
     }
@@ -96,7 +107,9 @@ impl Embedded {
         let id = Operation::document_of(json.as_bytes()).map_err(|e| wrong(e.what()))?;
         let view = self.view(kind_of(&id)?)?;
         let operation = Operation::read(view.kind(), json.as_bytes());
-        self.feed(operation.map_err(|e| wrong(e.what()))?)
+        let operation = operation.map_err(|e| wrong(e.what()))?;
+        let members = Members::parse(json.as_bytes()).map_err(|e| wrong(e.to_string()))?;
+        self.feed_with(Fed { operation, changes: members.fields_text().map(Arc::from) })
     }
 
     /// A document; nothing if there is none with this id.

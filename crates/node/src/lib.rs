@@ -68,7 +68,8 @@ mod totals;
 
 pub use code::{CODES, Code, CodeRow};
 pub use components::{
-    ComponentMetrics, Handler, HandlerAnswer, HandlerError, HandlerRequest, PythonSettings,
+    ComponentError, ComponentMetrics, Fed, FeedRoute, Feeding, Handler, HandlerAnswer,
+    HandlerRequest, PythonSettings,
 };
 pub use deploy::{
     Backup, Content, DeployOptions, Deployed, Deployments, DocumentMetrics, DocumentOptions,

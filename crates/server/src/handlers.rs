@@ -5,7 +5,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::{Map, Value};
 use stead_app::components::built_in_route;
-use stead_node::{Code, Handler, HandlerAnswer, HandlerError, HandlerRequest};
+use stead_node::{Code, ComponentError, Handler, HandlerAnswer, HandlerRequest};
 
 use crate::fault::Fault;
 use crate::http::{Body, Dialect, Reply, Shared, percent_decode, unknown_url};
@@ -47,7 +47,7 @@ pub async fn answer(shared: &Shared, asked: Asked<'_>, body: Body) -> Result<Rep
             tracing::error!(component = id, "{text}");
             let message = format!("handler {id}: {text}");
             let code = Code::Internal;
-            failed(&HandlerError { code, component: id, kind: None, message, traceback: None })
+            failed(&ComponentError { code, component: id, kind: None, message, traceback: None })
         }),
         Err(error) => failed(&error),
     })
@@ -152,7 +152,7 @@ fn reply(answer: HandlerAnswer) -> Result<Reply, String> {
 }
 
 /// An error of a handler, as JSON.
-fn failed(error: &HandlerError) -> Reply {
+fn failed(error: &ComponentError) -> Reply {
     let mut body = Map::new();
     let mut add = |name: &str, text: &str| body.insert(name.to_owned(), Value::from(text));
     add("error", &error.message);

@@ -9,11 +9,13 @@ use stead_app::components::{
     python_packages, wanted_environment,
 };
 use stead_app::package::{Located, PackageFiles, Report};
+use stead_app::services::ClusterChains;
 use stead_python::{
     AcquireError, Call, CallError, Component, ComponentKind, Deadline, Session, Value,
 };
 
 use super::meters::ComponentMeters;
+use super::processing::{Processing, context};
 use super::{Components, NoHost, Package, Pools, Stage, Unit, next_generation};
 use crate::{Code, Error};
 
@@ -43,10 +45,12 @@ impl Components {
             meters,
             stage: Arc::new(stage),
             generation: next_generation(),
-            components: Components { handlers: Vec::new(), units: Vec::new() },
+            context: context(application),
+            components: Components { handlers: Vec::new(), units: Vec::new(), processing: None },
             notes: Vec::new(),
             wrong: Vec::new(),
         };
+        let (mut chains, mut report): (Vec<ClusterChains>, _) = (Vec::new(), Report::default());
         for container in containers {
             let mut of_package: BTreeMap<&str, Vec<&PythonComponent>> = BTreeMap::new();
             for component in &container.python {
@@ -57,16 +61,19 @@ impl Components {
             for (name, components) in of_package {
                 making.package(name, &components, &container.python_options, deadline, &mut more);
             }
-            let mut report = Report::default();
-            // What is wrong without what classes say was told before.
-            let _ = container.chains(&more, &mut report);
-            making.wrong.extend(report.errors().map(ToString::to_string));
+            chains.push((container.id.clone(), container.chains(&more, &mut report)));
         }
+        let processing = application.services.processing_chains(&chains, &mut report);
+        // What is wrong without what classes say was told before.
+        making.wrong.extend(report.errors().map(ToString::to_string));
         if !making.wrong.is_empty() {
             let text = format!("Invalid application:\n{}", making.wrong.join("\n"));
             return Err(Error::new(Code::InvalidPackage, text));
         }
         making.components.handlers.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let units = making.components.units.iter();
+        let units = units.map(|unit| (unit.component.id.as_str(), unit)).collect();
+        making.components.processing = Processing::new(application, &processing, &units);
         Ok(Some((making.components, making.notes)))
     }
 }
@@ -78,6 +85,8 @@ struct Making<'a> {
     meters: &'a ComponentMeters,
     stage: Arc<Stage>,
     generation: i64,
+    /// What components may know of the application.
+    context: Value,
     components: Components,
     notes: Vec<Note>,
     wrong: Vec<String>,
@@ -187,7 +196,7 @@ impl Making<'_> {
             module: component.class.module.clone(),
             class: component.class.class.clone(),
             settings: settings(&component.settings)?,
-            context: Value::Dict(Vec::new()),
+            context: self.context.clone(),
         });
         let description = made.create(session, host.clone(), deadline).map_err(|e| told(&e))?;
         let unit = Unit {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use stead_python::{AcquireError, CallError, Deadline, Exception, Value, call_components};
+use stead_python::{Deadline, Value, call_components};
 
 use super::Unit;
+use super::failure::ComponentError;
 use super::meters::Outcome;
-use crate::{Code, Embedded, Error};
+use crate::{Code, Embedded};
 
 /// Requests to handlers that may be in at a time, of all handlers: each has a thread while it waits.
 const MAX_INSIDE: usize = 256;
@@ -51,33 +52,6 @@ pub struct HandlerAnswer {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-}
-
-/// Why a handler has no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandlerError {
-    /// The class.
-    pub code: Code,
-    /// The id of the handler.
-    pub component: String,
-    /// The class of the exception, if its code raised.
-    pub kind: Option<String>,
-    /// What happened.
-    pub message: String,
-    /// Where it was raised, in development only.
-    pub traceback: Option<String>,
-}
-
-impl fmt::Display for HandlerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl From<HandlerError> for Error {
-    fn from(error: HandlerError) -> Error {
-        Error::new(error.code, error.message)
-    }
 }
 
 /// The handler of a request.
@@ -123,11 +97,12 @@ impl Handler {
         &self.matched
     }
 
-    async fn answer(self, request: HandlerRequest) -> Result<HandlerAnswer, HandlerError> {
+    async fn answer(self, request: HandlerRequest) -> Result<HandlerAnswer, ComponentError> {
         let (unit, arrived) = (self.unit, Instant::now());
         let Some(inside) = Inside::enter() else {
             unit.meter.record(Outcome::Refused, Duration::ZERO, None);
-            return Err(unit.error(Code::Overloaded, "too many requests to handlers are waiting"));
+            let text = "too many requests to handlers are waiting";
+            return Err(unit.failing().error(Code::Overloaded, text));
         };
         let id = unit.component.id.clone();
         let call = move || {
@@ -137,7 +112,7 @@ impl Handler {
         let answer = tokio::task::spawn_blocking(call).await;
         answer.unwrap_or_else(|_| {
             let message = format!("handler {id} ended in an internal error");
-            Err(HandlerError {
+            Err(ComponentError {
                 code: Code::Internal,
                 component: id,
                 kind: None,
@@ -152,33 +127,28 @@ impl Embedded {
     /// Answers a request by its handler. Must be called inside a tokio runtime; the call goes on if the future is dropped.
     ///
     /// # Errors
-    /// [`HandlerError`]: its code raised ([`Code::Internal`]), refused the request ([`Code::InvalidArgument`]) or gave no answer in
+    /// [`ComponentError`]: its code raised ([`Code::Internal`]), refused the request ([`Code::InvalidArgument`]) or gave no answer in
     /// time ([`Code::DeadlineExceeded`]), too many requests are in ([`Code::Overloaded`]), or the server stops.
     pub async fn handle(
         &self,
         handler: Handler,
         request: HandlerRequest,
-    ) -> Result<HandlerAnswer, HandlerError> {
+    ) -> Result<HandlerAnswer, ComponentError> {
         let _inside = crate::embedded::Inside::enter(self);
         if self.draining.load(Ordering::SeqCst) {
-            return Err(handler.unit.error(Code::Unavailable, "the server is shutting down"));
+            let text = "the server is shutting down";
+            return Err(handler.unit.failing().error(Code::Unavailable, text));
         }
         handler.answer(request).await
     }
 }
 
 impl Unit {
-    fn error(&self, code: Code, text: &str) -> HandlerError {
-        let component = self.component.id.clone();
-        let message = format!("handler {component}: {text}");
-        HandlerError { code, component, kind: None, message, traceback: None }
-    }
-
     fn call(
         &self,
         request: HandlerRequest,
         arrived: Instant,
-    ) -> Result<HandlerAnswer, HandlerError> {
+    ) -> Result<HandlerAnswer, ComponentError> {
         let deadline = arrived.checked_add(self.timeout).map_or(Deadline::NEVER, Deadline::at);
         let session = self.package.manager.acquire(&self.package.registered, deadline);
         let waited = arrived.elapsed();
@@ -190,75 +160,18 @@ impl Unit {
                 let argument = argument(request);
                 let found =
                     call_components(&mut session, &components, "handle", argument, host, deadline);
-                (found.map_err(|error| self.failed(&error)), Some(begun.elapsed()))
+                (found.map_err(|error| self.failing().called(&error)), Some(begun.elapsed()))
             }
-            Err(error) => (Err(self.not_acquired(&error)), None),
+            Err(error) => (Err(self.failing().not_acquired(&error, &self.package.name)), None),
         };
         let answer = found.and_then(|value| {
             answer(value).ok_or_else(|| {
                 let text = "gave what is no answer of HTTP";
-                self.error(Code::Internal, text)
+                self.failing().error(Code::Internal, text)
             })
         });
-        let outcome = match &answer {
-            Ok(_) => Outcome::Succeeded,
-            Err(error) if error.code == Code::DeadlineExceeded => Outcome::TimedOut,
-            Err(_) => Outcome::Failed,
-        };
-        self.meter.record(outcome, waited, ran);
+        self.meter.record(Outcome::of(answer.as_ref().err()), waited, ran);
         answer
-    }
-
-    fn not_acquired(&self, error: &AcquireError) -> HandlerError {
-        match error {
-            AcquireError::TimedOut => self.error(
-                Code::DeadlineExceeded,
-                "the deadline passed before an interpreter was free",
-            ),
-            AcquireError::Load { error, .. } => self.failed(error),
-            AcquireError::NoPackage(_) | AcquireError::Start(_) => {
-                let package = &self.package.name;
-                tracing::error!(component = self.component.id, package, "no interpreter: {error}");
-                self.error(Code::Unavailable, "no Python interpreter could be started")
-            }
-        }
-    }
-
-    fn failed(&self, error: &CallError) -> HandlerError {
-        let CallError::Raised(exception) = error else {
-            if matches!(error, CallError::TimedOut | CallError::Busy) {
-                return self
-                    .error(Code::DeadlineExceeded, "the deadline passed before it answered");
-            }
-            tracing::error!(component = self.component.id, "{error}");
-            // What died said something for the log and not for clients.
-            let text = match error {
-                CallError::Died(_) => "its interpreter died".to_owned(),
-                CallError::Start(_) => "no Python interpreter could be started".to_owned(),
-                other => other.to_string(),
-            };
-            return self.error(Code::Internal, &text);
-        };
-        self.raised(exception)
-    }
-
-    fn raised(&self, exception: &Exception) -> HandlerError {
-        let code = match exception.kind.as_str() {
-            "stead.InvalidInput" => Code::InvalidArgument,
-            "stead.Overloaded" => Code::Overloaded,
-            _ => Code::Internal,
-        };
-        let is_meant_for_clients = exception.kind.starts_with("stead.");
-        if code == Code::Internal {
-            tracing::error!(component = self.component.id, "{}", exception.traceback.trim_end());
-        }
-        let text = match is_meant_for_clients || self.is_development {
-            true => exception.message.clone(),
-            false => format!("its code raised {}", exception.kind),
-        };
-        let traceback = self.is_development.then(|| exception.traceback.clone());
-        let kind = Some(exception.kind.clone());
-        HandlerError { kind, traceback, ..self.error(code, &text) }
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::Histogram;
+use super::failure::ComponentError;
 use crate::histogram::Times;
+use crate::{Code, Histogram};
 
 /// What was measured of a component.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -35,6 +36,17 @@ pub(super) enum Outcome {
     Failed,
     TimedOut,
     Refused,
+}
+
+impl Outcome {
+    /// That of a call with an error or none.
+    pub(super) fn of(error: Option<&ComponentError>) -> Outcome {
+        match error {
+            None => Outcome::Succeeded,
+            Some(error) if error.code == Code::DeadlineExceeded => Outcome::TimedOut,
+            Some(_) => Outcome::Failed,
+        }
+    }
 }
 
 /// The meter of one component.

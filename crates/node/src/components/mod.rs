@@ -2,6 +2,7 @@
 //! last request has ended after another application took its place.
 
 mod create;
+mod failure;
 mod handle;
 mod meters;
 #[cfg_attr(
@@ -10,13 +11,18 @@ mod meters;
 )]
 mod plain;
 mod pools;
+mod processing;
 mod stage;
+mod together;
 
-pub use handle::{Handler, HandlerAnswer, HandlerError, HandlerRequest};
+pub use failure::ComponentError;
+pub use handle::{Handler, HandlerAnswer, HandlerRequest};
 pub(crate) use meters::ComponentMeters;
 pub use meters::ComponentMetrics;
 pub(crate) use pools::Pools;
 pub use pools::PythonSettings;
+pub(crate) use processing::Processing;
+pub use processing::{Fed, FeedRoute, Feeding};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -33,6 +39,8 @@ pub(crate) struct Components {
     /// By their bindings, the most specific first.
     handlers: Vec<(BindingPattern, Arc<Unit>)>,
     units: Vec<Arc<Unit>>,
+    /// The chains of document processors.
+    processing: Option<Arc<Processing>>,
 }
 
 /// A component that was created.
@@ -80,6 +88,16 @@ impl Components {
             let matched = matched.map(|(name, text)| (name, text.to_owned())).collect();
             Some(Handler { unit: Arc::clone(unit), matched })
         })
+    }
+
+    /// Whether operations go through document processors.
+    pub(crate) fn processes(&self) -> bool {
+        self.processing.is_some()
+    }
+
+    /// The chains of document processors, if an operation with a document goes through any.
+    pub(crate) fn processing(&self, document: &str, route: FeedRoute) -> Option<&Arc<Processing>> {
+        self.processing.as_ref().filter(|processing| processing.concerns(document, route))
     }
 
     /// How many there are.

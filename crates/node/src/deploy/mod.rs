@@ -34,7 +34,7 @@ use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
 use stead_store::{Operation, Outcome};
 
-use crate::components::Handler;
+use crate::components::{Components, Fed, Feeding, Handler};
 use crate::meters::{Meter, Meters};
 use crate::{Code, Error};
 use documents::Documents;
@@ -311,7 +311,49 @@ impl Deployments {
         Ok(())
     }
 
-    /// Does an operation with a document of a type. `done` is called once, when it is durable and the next search sees it.
+    /// Feeds an operation: it goes through the document processors of an application, and what comes out is done, in its order. `done`
+    /// is called once, when all of that is durable and the next search sees it. When a processor fails nothing is done.
+    ///
+    /// # Errors
+    /// As [`Deployments::submit`] where the application has no processors for it. [`Code::InvalidArgument`] for updates that processors
+    /// cannot see.
+    pub fn feed(
+        self: &Arc<Self>,
+        deployed: &Deployed,
+        fed: Fed,
+        how: Feeding,
+        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        let document = fed.operation.document.as_str();
+        let processing = deployed.components.as_ref();
+        match processing.and_then(|of| of.processing(document, how.route)) {
+            Some(processing) => {
+                let meters = Arc::clone(&self.meters);
+                processing.feed(self, fed, how, move |outcome| {
+                    let is_refused = |error: &Error| error.code == Code::Overloaded;
+                    if outcome.as_ref().is_err_and(is_refused) {
+                        meters.record(&[(Meter::FeedRefused, 1.0)]);
+                    }
+                    done(outcome);
+                })
+            }
+            None => {
+                // The id names its type.
+                let kind = document.split(':').nth(2).unwrap_or_default().to_owned();
+                self.submit(&kind, fed.operation, how.when_busy, done)
+            }
+        }
+    }
+
+    /// Whether operations go through document processors, so that it matters which route they take.
+    #[must_use]
+    pub fn processes(&self) -> bool {
+        let active = self.active.load();
+        active.as_ref().and_then(|of| of.components.as_ref()).is_some_and(Components::processes)
+    }
+
+    /// Does an operation with a document of a type as it is, past document processors. `done` is called once, when it is durable and
+    /// the next search sees it.
     ///
     /// # Errors
     /// [`Code::Overloaded`] when too many are not yet done, unless the operation [waits](WhenBusy::Wait); [`Code::Unavailable`] while an

@@ -179,6 +179,16 @@ impl InterpreterManager {
         Ok(session)
     }
 
+    /// Whether another hands out the same interpreters.
+    pub fn is_same(&self, other: &InterpreterManager) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// The most interpreters that it hands out at a time.
+    pub fn most(&self) -> usize {
+        self.inner.options.interpreters
+    }
+
     /// What there is now.
     pub fn counts(&self) -> Counts {
         self.inner.lock().counts

@@ -100,8 +100,18 @@ impl Server {
         assert!(deployed.status.success(), "{deployed:?}");
     }
 
+    /// The body of an answer to a GET on the query port.
+    pub fn text(&self, path: &str) -> String {
+        self.answer("GET", path, "").1
+    }
+
     /// The status and JSON of an answer on the query port.
     pub fn request(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let (status, body) = self.answer(method, path, body);
+        (status, serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status} {body}")))
+    }
+
+    fn answer(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.query.strip_prefix("http://").unwrap()).unwrap();
         let kind = "Content-Type: application/json";
         let length = body.len();
@@ -111,8 +121,7 @@ impl Server {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}")))
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
     /// `kill -9`.

@@ -82,6 +82,12 @@ impl<'a> Members<'a> {
         Ok(Members { texts })
     }
 
+    /// The JSON of the fields, if there are any.
+    #[must_use]
+    pub fn fields_text(&self) -> Option<&'a str> {
+        self.get("fields").map(RawValue::get)
+    }
+
     /// The text of a member.
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.texts.iter().find(|(other, _)| other == name).map(|(_, text)| *text)

@@ -60,13 +60,27 @@ class Operations:
         fields = operation.document.fields
         try:
             if at is None or fields is not self._fields[at]:
-                return {"op": "put", **found, "fields": fields.encoded()}
+                encoded = fields.encoded()
+                typed = self._typed(operation.document, name)
+                encoded = encoded if typed is operation.document else typed.fields.encoded()
+                return {"op": "put", **found, "fields": encoded}
             changed, gone = fields.changes()
         except TypeError as error:
             raise ComponentError(f"{name}.process gave document {operation.id} with {error}") from None
         if is_same and not changed and not gone:
             return at
         return {"op": "put", "ref": at, **found, "fields": changed, "removed": gone}
+
+    def _typed(self, document, name):
+        """A document whose fields are of the types that the application gives them."""
+        types = self.types.get(document.type)
+        if types is None or document._types is types:
+            return document
+        try:
+            return Document(document.id, dict(document.fields), types=types)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = error.args[0] if error.args else error
+            raise ComponentError(f"{name}.process gave document {document.id}: {reason}") from None
 
 
 def _type(value):

@@ -11,6 +11,7 @@ use futures_util::future::try_join_all;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use stead_node::{Fed, FeedRoute};
 use stead_search::result::Item;
 use stead_store::{Action, DocumentType, Operation};
 
@@ -51,7 +52,8 @@ impl Call {
     pub(super) async fn remove_selected(self: Arc<Call>) -> Result<Reply, Failure> {
         let remove = |call: &Call, found: &Found| {
             let (document, condition) = (found.id.clone(), call.parameters.selection.clone());
-            Ok(Operation { operation: 0, document, condition, action: Action::Remove })
+            let operation = Operation { operation: 0, document, condition, action: Action::Remove };
+            Ok(Fed { operation, changes: None })
         };
         self.each_selected(remove).await
     }
@@ -59,26 +61,27 @@ impl Call {
     pub(super) async fn update_selected(self: Arc<Call>, body: &[u8]) -> Result<Reply, Failure> {
         let update = parse(body)?;
         let operation = |call: &Call, found: &Found| {
-            let mut operation = call.update(&update, &found.kind, &found.id)?;
-            operation.condition.clone_from(&call.parameters.selection);
-            Ok(operation)
+            let mut fed = call.update(&update, &found.kind, &found.id)?;
+            fed.operation.condition.clone_from(&call.parameters.selection);
+            Ok(fed)
         };
         self.each_selected(operation).await
     }
 
-    /// Does an operation with each document of the next page, all of them in as few groups of the log as it takes.
+    /// Does an operation with each document of the next page, all of them in as few groups of the log as it takes. They go past the
+    /// default chain of document processors, as in Vespa (`DocumentV1ApiHandler`).
     async fn each_selected(
         self: Arc<Call>,
-        operation: impl Fn(&Call, &Found) -> Result<Operation, Failure>,
+        operation: impl Fn(&Call, &Found) -> Result<Fed, Failure>,
     ) -> Result<Reply, Failure> {
         self.must_specify("selection", self.parameters.selection.is_some())?;
         self.must_specify("cluster", self.parameters.cluster.is_some())?;
         let call = Arc::clone(&self);
         let page = blocking(move || call.page(MAX_WRITES, &|_| Ok(Shown::Nothing))).await??;
-        let operations: Vec<Operation> =
+        let operations: Vec<Fed> =
             page.found.iter().map(|found| operation(&self, found)).collect::<Result<_, _>>()?;
-        try_join_all(operations.into_iter().map(|operation| self.apply_when_free(operation)))
-            .await?;
+        let apply = |fed| self.apply_when_free(fed, FeedRoute::Indexing);
+        try_join_all(operations.into_iter().map(apply)).await?;
         Ok(reply(200, &self.path_id, None, page.members()))
     }
 

@@ -7,9 +7,10 @@ use super::parameters::Parameters;
 use super::shown::Shown;
 use crate::http::Reply;
 use http::Method;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stead_node::WhenBusy;
-use stead_store::{Action, DocumentType, Members, MembersError, Operation, Outcome, Verb, View};
+use stead_node::{Fed, FeedRoute, Feeding, WhenBusy};
+use stead_store::{Action, DocumentType, Members, MembersError, Outcome, Verb, View};
 use tokio::sync::oneshot;
 
 /// Between two tries of an operation that there was no room for: a group of the log takes about as long.
@@ -54,7 +55,8 @@ impl Call {
         let operation = operation.inspect_err(|_| self.count_unread()).map_err(fail)?;
         let mut answer = reply(200, &self.path_id, Some(&id), Vec::new());
         if !self.parameters.dry_run {
-            match self.apply(operation).await.map_err(fail)? {
+            let route = self.route().map_err(fail)?;
+            match self.apply(operation, route).await.map_err(fail)? {
                 Outcome::ConditionFailed => {
                     let text = format!("Condition did not match document nr 0 with id {id}");
                     return Err(fail(Failure::new(412, text)));
@@ -68,20 +70,20 @@ impl Call {
     }
 
     /// Does an operation, and waits until it is durable and searches see it.
-    pub(super) async fn apply(&self, operation: Operation) -> Result<Outcome, Failure> {
-        let (verb, begin) = (verb(&operation.action), Instant::now());
-        let result = self.submit(operation).await;
+    pub(super) async fn apply(&self, fed: Fed, route: FeedRoute) -> Result<Outcome, Failure> {
+        let (verb, begin) = (verb(&fed.operation.action), Instant::now());
+        let result = self.submit(fed, route).await;
         self.count(verb, &result, begin.elapsed());
         result
     }
 
-    async fn submit(&self, operation: Operation) -> Result<Outcome, Failure> {
+    async fn submit(&self, fed: Fed, route: FeedRoute) -> Result<Outcome, Failure> {
         let (sender, receiver) = oneshot::channel();
-        // The id names its type, which was found to be there.
-        let kind = operation.document.split(':').nth(2).unwrap_or_default().to_owned();
         // The client may have gone.
         let done = move |outcome| drop(sender.send(outcome));
-        self.deployments.submit(&kind, operation, WhenBusy::Refuse, done)?;
+        let (timeout, when_busy) = (self.parameters.timeout, WhenBusy::Refuse);
+        let how = Feeding { route, timeout, when_busy };
+        self.deployments.feed(&self.deployed, fed, how, done)?;
         match tokio::time::timeout(self.parameters.timeout, receiver).await {
             Ok(Ok(outcome)) => Ok(outcome?),
             Ok(Err(_)) => Err(Failure::new(500, "the operation ended without an answer")),
@@ -90,10 +92,14 @@ impl Call {
     }
 
     /// [`Call::apply`] that tries again while there is too much to do: who asks for many at once cannot ask for some of them again.
-    pub(super) async fn apply_when_free(&self, operation: Operation) -> Result<Outcome, Failure> {
-        let (verb, begin) = (verb(&operation.action), Instant::now());
+    pub(super) async fn apply_when_free(
+        &self,
+        fed: Fed,
+        route: FeedRoute,
+    ) -> Result<Outcome, Failure> {
+        let (verb, begin) = (verb(&fed.operation.action), Instant::now());
         loop {
-            match self.submit(operation.clone()).await {
+            match self.submit(fed.clone(), route).await {
                 Err(failure)
                     if failure.is_overload() && begin.elapsed() < self.parameters.timeout =>
                 {
@@ -108,13 +114,27 @@ impl Call {
     }
 
     /// The update of a document of a type that a body says.
-    pub(super) fn update(
-        &self,
-        body: &Members<'_>,
-        kind: &str,
-        id: &str,
-    ) -> Result<Operation, Failure> {
+    pub(super) fn update(&self, body: &Members<'_>, kind: &str, id: &str) -> Result<Fed, Failure> {
         read(body, self.view(kind)?.kind(), Verb::Update, id)
+    }
+
+    /// Through which chains of document processors an operation goes.
+    fn route(&self) -> Result<FeedRoute, Failure> {
+        let Some(name) = self.parameters.route.as_deref() else { return Ok(FeedRoute::Default) };
+        let name = name.strip_prefix("route:").unwrap_or(name);
+        let is_cluster = || self.deployed.kinds().any(|(_, cluster)| cluster == name);
+        match name {
+            "default" => Ok(FeedRoute::Default),
+            _ if name == "indexing" || is_cluster() => Ok(FeedRoute::Indexing),
+            // Where nothing is done on the way, all ways are one.
+            _ if !self.deployments.processes() => Ok(FeedRoute::Default),
+            _ => Err(Failure::new(
+                400,
+                format!(
+                    "route: '{name}' is not supported; default, indexing and the names of content clusters are"
+                ),
+            )),
+        }
     }
 
     /// The operation of a request: its body, which need not name a document, and its parameters.
@@ -124,7 +144,7 @@ impl Call {
         method: &Method,
         id: &str,
         body: &[u8],
-    ) -> Result<Operation, Failure> {
+    ) -> Result<Fed, Failure> {
         let verb = match *method {
             Method::POST => Verb::Put,
             Method::PUT => Verb::Update,
@@ -135,7 +155,8 @@ impl Call {
             true => return Err(Failure::new(400, "Could not read document, no document?")),
             false => parse(body)?,
         };
-        let mut operation = read(&body, kind, verb, id)?;
+        let mut fed = read(&body, kind, verb, id)?;
+        let operation = &mut fed.operation;
         let Parameters { condition, create, .. } = &self.parameters;
         if condition.is_some() {
             operation.condition.clone_from(condition);
@@ -145,17 +166,16 @@ impl Call {
         {
             *create = *given;
         }
-        Ok(operation)
+        Ok(fed)
     }
 }
 
-fn read(
-    body: &Members<'_>,
-    kind: &DocumentType,
-    verb: Verb,
-    id: &str,
-) -> Result<Operation, Failure> {
-    body.operation(kind, verb, id).map_err(|error| Failure::new(400, error.what()))
+fn read(body: &Members<'_>, kind: &DocumentType, verb: Verb, id: &str) -> Result<Fed, Failure> {
+    let operation =
+        body.operation(kind, verb, id).map_err(|error| Failure::new(400, error.what()))?;
+    // Document processors see updates as they were sent.
+    let changes = body.fields_text().filter(|_| verb == Verb::Update).map(Arc::from);
+    Ok(Fed { operation, changes })
 }
 
 /// The members of a body.

@@ -32,7 +32,7 @@ const TABLE: [(&str, Effect); 24] = [
     ("sliceId", Effect::Read),
     ("stream", Effect::Read),
     ("timeout", Effect::Read),
-    ("route", Effect::Ignored),
+    ("route", Effect::Read),
     ("tracelevel", Effect::Ignored),
     ("traceLevel", Effect::Ignored),
     ("concurrency", Effect::Ignored),
@@ -64,6 +64,8 @@ pub struct Parameters {
     pub continuation: Option<String>,
     pub wanted: Option<usize>,
     pub stream: bool,
+    /// Which document processors operations go through.
+    pub route: Option<String>,
     /// How many slices, and which.
     pub slice: (u64, u64),
     pub timeout: Duration,
@@ -126,6 +128,7 @@ impl Parameters {
             continuation: text("continuation").map(str::to_owned),
             wanted: number("wantedDocumentCount")?.map(|wanted| wanted as usize),
             stream: switch("stream")? == Some(true),
+            route: text("route").map(str::to_owned),
             has_timeout: text("timeout").is_some(),
             slice: (slices, slice),
             timeout: text("timeout").map_or(Ok(TIMEOUT), |v| {
