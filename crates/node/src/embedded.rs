@@ -117,6 +117,7 @@ impl Embedded {
         let mut options = PoolOptions::default();
         options.threads = config.threads.unwrap_or(options.threads);
         let pool = Pool::new(&options).map_err(no_thread)?;
+        config.deployments.iter().for_each(|deployments| deployments.help(&pool));
         let cleaner = Cleaner::new(config.cleaner.filter(|p| !p.is_zero()));
         let machine = Machine {
             states: states.clone(),

@@ -119,11 +119,17 @@ pub(crate) type Loader =
 /// gets an error; without the limit the system would end the whole server.
 const RUN_SHARE: u64 = 4;
 
-/// The loader of real models.
-pub(crate) fn engine_loader() -> Arc<Loader> {
+/// How sessions of models run on this machine.
+pub(crate) fn session_options() -> SessionOptions {
     let mut options = SessionOptions::default();
     let share = usize::try_from(available() / RUN_SHARE).unwrap_or(usize::MAX);
     options.max_arena_bytes = options.max_arena_bytes.min(share);
+    options
+}
+
+/// The loader of real models.
+pub(crate) fn engine_loader() -> Arc<Loader> {
+    let options = session_options();
     Arc::new(move |path, lift| {
         let load = LoadOptions { lift, ..LoadOptions::default() };
         let model = Model::load(path, &load).map_err(|e| e.to_string())?;

@@ -42,6 +42,7 @@ mod documents;
 mod embedded;
 mod error;
 mod evaluate;
+mod evaluation;
 mod histogram;
 mod info;
 mod instance;

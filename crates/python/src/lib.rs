@@ -55,5 +55,5 @@ pub use options::StartOptions;
 pub use output::OutputLine;
 pub use search::{find_all, find_default};
 pub use tunables::{REEXEC_GUARD, Reexec, reexec_wanted};
-pub use value::{MAX_DEPTH, Value};
+pub use value::{MAX_DEPTH, Value, numpy_name};
 pub use worker::{Worker, WorkerLimits};

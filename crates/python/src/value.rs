@@ -68,7 +68,8 @@ from! {
 }
 
 /// The name of an element type in numpy; `None` of those that numpy does not have.
-pub(crate) const fn numpy_name(dtype: DType) -> Option<&'static str> {
+#[must_use]
+pub const fn numpy_name(dtype: DType) -> Option<&'static str> {
     Some(match dtype {
         DType::F32 => "float32",
         DType::F64 => "float64",

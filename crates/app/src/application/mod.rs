@@ -5,6 +5,7 @@
 
 mod changes;
 mod constants;
+mod evaluation;
 mod field;
 mod indexing;
 mod links;
@@ -19,6 +20,7 @@ mod schema;
 
 pub use changes::{Changes, Refeed};
 pub use constants::read_constant;
+pub use evaluation::{EvaluationKind, EvaluationModel, evaluation_models};
 pub use field::{
     AttributeSettings, Field, Hnsw, IndexSettings, MatchSettings, Sorting, SummaryField,
 };

@@ -11,12 +11,12 @@ use stead_app::components::{
 use stead_app::package::{Located, PackageFiles, Report};
 use stead_app::services::ClusterChains;
 use stead_python::{
-    AcquireError, Call, CallError, Component, ComponentKind, Deadline, Session, Value,
+    AcquireError, Call, CallError, Component, ComponentKind, Deadline, Host, Session, Value,
 };
 
 use super::meters::ComponentMeters;
 use super::processing::{Processing, context};
-use super::{Components, NoHost, Package, Pools, Stage, Unit, next_generation};
+use super::{Components, Package, Pools, ServerHost, Stage, Unit, next_generation};
 use crate::{Code, Error};
 
 /// Something to tell of a component that was created.
@@ -32,6 +32,7 @@ impl Components {
         files: &PackageFiles,
         pools: &Pools,
         meters: &ComponentMeters,
+        host: &Arc<ServerHost>,
     ) -> Result<Option<(Components, Vec<Note>)>, Error> {
         let containers = application.services.containers.iter();
         if containers.clone().all(|container| container.python.is_empty()) {
@@ -43,6 +44,7 @@ impl Components {
             files,
             pools,
             meters,
+            host,
             stage: Arc::new(stage),
             generation: next_generation(),
             context: context(application),
@@ -83,6 +85,8 @@ struct Making<'a> {
     files: &'a PackageFiles,
     pools: &'a Pools,
     meters: &'a ComponentMeters,
+    /// What they may ask.
+    host: &'a Arc<ServerHost>,
     stage: Arc<Stage>,
     generation: i64,
     /// What components may know of the application.
@@ -187,7 +191,7 @@ impl Making<'_> {
             PythonKind::DocumentProcessor => ComponentKind::Processor,
             PythonKind::Component => return Err("it is in Python, which is not run yet".to_owned()),
         };
-        let host = Arc::new(NoHost);
+        let host: Arc<dyn Host> = Arc::clone(self.host) as _;
         let made = Arc::new(Component {
             id: component.id.clone(),
             generation: self.generation,
@@ -198,7 +202,8 @@ impl Making<'_> {
             settings: settings(&component.settings)?,
             context: self.context.clone(),
         });
-        let description = made.create(session, host.clone(), deadline).map_err(|e| told(&e))?;
+        let description =
+            made.create(session, Arc::clone(&host), deadline).map_err(|e| told(&e))?;
         let unit = Unit {
             component: made,
             host,

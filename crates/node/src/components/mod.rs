@@ -4,12 +4,9 @@
 mod create;
 mod failure;
 mod handle;
+mod host;
 mod meters;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "models, searchers and processors are about to use it")
-)]
-mod plain;
+pub(crate) mod plain;
 mod pools;
 mod processing;
 mod stage;
@@ -17,6 +14,7 @@ mod together;
 
 pub use failure::ComponentError;
 pub use handle::{Handler, HandlerAnswer, HandlerRequest};
+pub(crate) use host::ServerHost;
 pub(crate) use meters::ComponentMeters;
 pub use meters::ComponentMetrics;
 pub(crate) use pools::Pools;
@@ -29,7 +27,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use stead_app::components::BindingPattern;
-use stead_python::{Component, Host, HostCall, HostCode, HostError, InterpreterManager, Value};
+use stead_python::{Component, Host, InterpreterManager};
 
 use meters::Meter;
 use stage::Stage;
@@ -103,15 +101,5 @@ impl Components {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.units.len()
-    }
-}
-
-/// What components may ask of the server: nothing yet.
-struct NoHost;
-
-impl Host for NoHost {
-    fn call(&self, call: HostCall) -> Result<Value, HostError> {
-        let text = format!("this server does not answer {} yet", call.name);
-        Err(HostError::new(HostCode::NotFound, text))
     }
 }

@@ -23,7 +23,8 @@ use stead_store::{DocumentType, Imports, Reader, Selection, View};
 use super::documents::{Readers, check_scripts, clusters};
 use super::options::Python;
 use super::session::{SessionId, millis};
-use crate::components::Components;
+use crate::components::{Components, ServerHost};
+use crate::evaluation::Models;
 use crate::{Code, Error};
 
 /// The most generations of parents whose values children see: packages in which types import from each other in a circle are
@@ -83,6 +84,7 @@ impl Deployed {
         let mut compiled = application.compile(&models, &mut report);
         // Read for what is wrong with them; they are read again where documents are opened.
         let _ = Selection::of_application(&application, &mut report);
+        let evaluated = Arc::new(Models::load(&application, files, &models, &mut report));
         report.sort();
         if report.has_errors() {
             return Err(Error::new(Code::InvalidPackage, errors(&report)));
@@ -113,7 +115,9 @@ impl Deployed {
             }
             plans.insert(schema.name.value.clone(), of_schema);
         }
-        let created = Components::create(&application, files, &python.pools, &python.meters)?;
+        let host = ServerHost::new(evaluated, Arc::clone(&python.compute));
+        let created =
+            Components::create(&application, files, &python.pools, &python.meters, &host)?;
         let (components, told) = created.map_or((None, Vec::new()), |(c, told)| (Some(c), told));
         let note = |message| LogLine { time: prepared, level: "WARNING", message };
         log.extend(told.into_iter().map(note));

@@ -32,6 +32,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwapOption;
 use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::PackageFiles;
+use stead_pool::Pool;
 use stead_store::{Operation, Outcome};
 
 use crate::components::{Components, Fed, Feeding, Handler};
@@ -152,6 +153,11 @@ impl Deployments {
     #[must_use]
     pub fn handler(&self, host: &str, port: u16, path: &str) -> Option<Handler> {
         self.active.load().as_ref()?.components.as_ref()?.handler(host, port, path)
+    }
+
+    /// From now on the threads of a node help to evaluate models that components ask for.
+    pub(crate) fn help(&self, pool: &Arc<Pool>) {
+        self.python.compute.help(pool);
     }
 
     /// What was measured of components in Python.

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use super::DocumentOptions;
 use crate::components::{ComponentMeters, Pools, PythonSettings};
+use crate::evaluation::Compute;
 
 /// What runs components.
 #[derive(Default)]
 pub(super) struct Python {
     pub(super) pools: Pools,
     pub(super) meters: ComponentMeters,
+    /// What evaluates the models that they ask for.
+    pub(super) compute: Arc<Compute>,
 }
 
 /// How applications are deployed.
@@ -30,6 +33,6 @@ impl From<DocumentOptions> for DeployOptions {
 impl DeployOptions {
     pub(super) fn python(&self) -> Arc<Python> {
         let pools = Pools::new(self.python.clone());
-        Arc::new(Python { pools, meters: ComponentMeters::default() })
+        Arc::new(Python { pools, ..Python::default() })
     }
 }

@@ -23,5 +23,5 @@ pub use function::{BoundModel, KeptName, ModelFunction, Scratch};
 pub use kept::{CellStamps, KeptStats, KeptValues, MAX_COLUMNS};
 pub use loaded::Loaded;
 pub use notes::notes;
-pub use onnx::Known;
+pub use onnx::{Known, converted};
 pub use probe::Probe;

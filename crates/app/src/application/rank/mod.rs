@@ -13,7 +13,10 @@ mod uses;
 
 pub use compile::{CompiledProfile, ModelTypes, NoModels, TreeFacts, Typed, Why, compile_profile};
 pub use feature::{Count, FeatureName, Parameter, RankFeature, Takes};
-pub use models::{ExpressionModel, ModelBytes, ModelProbe, PackageModels, cell_type, read_trees};
+pub use models::{
+    ExpressionModel, ModelBytes, ModelProbe, PackageModels, cell_type, read_any_trees, read_trees,
+    tree_facts,
+};
 pub use names::ProfileNames;
 pub use table::RANK_FEATURES;
 pub use uses::{

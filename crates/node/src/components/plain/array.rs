@@ -95,7 +95,7 @@ fn strings(value: Plain) -> Result<Tensor, PlainError> {
 ///
 /// # Errors
 /// When it has mapped dimensions.
-fn dense(value: &Value) -> Result<Tensor, PlainError> {
+pub(crate) fn dense(value: &Value) -> Result<Tensor, PlainError> {
     if value.kind().mapped_count() > 0 {
         let kind = value.kind();
         return Err(PlainError(format!("expected an array, found a {kind} with labels")));

@@ -84,6 +84,11 @@ fn tag(value: &Plain) -> Option<Tag> {
     all.into_iter().find(|known| known.name() == tag)
 }
 
+/// Whether a value is a tensor of named dimensions.
+pub(crate) fn is_tensor(value: &Plain) -> bool {
+    tag(value) == Some(Tag::Tensor)
+}
+
 /// The members of a dict with this tag, in the order of these names.
 fn members<const N: usize>(
     value: Plain,

@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 use stead_expr::{Bit, CellType, Cells, Element, Number, Numbers, each_number};
-use stead_tensor::{DType, TensorView};
+use stead_tensor::{AlignedBuf, DType, Tensor, TensorError, TensorView};
 
 /// A number that does not become an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +81,57 @@ fn each<'o, T: Element, S: 'o>(
     Ok(())
 }
 
+/// A tensor of a model with elements of another type: those that it does not have exactly are no elements of it, but for
+/// fractions, which become the nearest.
+///
+/// # Errors
+/// In words: an element that does not fit, texts, or memory that is short.
+pub fn converted(view: TensorView<'_>, dtype: DType) -> Result<Tensor, String> {
+    let (from, shape) = (view.dtype(), view.shape());
+    let short = |e: TensorError| e.to_string();
+    if from == dtype {
+        return view.to_tensor().map_err(short);
+    }
+    let unfit = |unfit: Unfit| format!("{} is no {dtype}", unfit.number);
+    if !is_number(from) || !is_number(dtype) {
+        return Err(format!("elements of {from} become no {dtype}"));
+    }
+    let mut buf = AlignedBuf::zeroed(shape.byte_len(dtype)).map_err(short)?;
+    match numbers(&view).map_err(unfit)? {
+        Some(list) => write(list, dtype, false, &mut buf),
+        None => {
+            let mut wide = no_cells(CellType::Int64);
+            read(&view, false, &mut wide).map_err(unfit)?;
+            match &wide {
+                Cells::Int64(list) => write(Numbers::I64(list), dtype, false, &mut buf),
+                _ => Ok(()),
+            }
+        }
+    }
+    .map_err(unfit)?;
+    Tensor::from_buffer(dtype, shape, buf).map_err(short)
+}
+
+/// The elements of an array where they lie; nothing for types that only tensors of models have.
+fn numbers<'v>(view: &TensorView<'v>) -> Result<Option<Numbers<'v>>, Unfit> {
+    Ok(Some(match view.dtype() {
+        DType::F64 => Numbers::F64(list(view)?),
+        DType::F32 => Numbers::F32(list(view)?),
+        DType::BF16 => Numbers::BF16(list(view)?),
+        DType::F16 => Numbers::F16(list(view)?),
+        DType::I64 => Numbers::I64(list(view)?),
+        DType::I32 => Numbers::I32(list(view)?),
+        DType::I16 => Numbers::I16(list(view)?),
+        DType::I8 => Numbers::I8(list(view)?),
+        DType::U8 => Numbers::U8(list(view)?),
+        _ => return Ok(None),
+    }))
+}
+
+fn list<'v, T: stead_tensor::Element>(view: &TensorView<'v>) -> Result<&'v [T], Unfit> {
+    view.as_slice::<T>().map_err(|_| Unfit { number: format!("a {}", view.dtype().name()) })
+}
+
 /// Whether numbers can become elements of a type at all.
 pub(super) fn is_number(dtype: DType) -> bool {
     use DType::{BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
@@ -93,9 +144,6 @@ pub(super) fn read(
     is_rounded: bool,
     cells: &mut Cells<'static>,
 ) -> Result<(), Unfit> {
-    fn list<'v, T: stead_tensor::Element>(view: &TensorView<'v>) -> Result<&'v [T], Unfit> {
-        view.as_slice::<T>().map_err(|_| Unfit { number: format!("a {}", view.dtype().name()) })
-    }
     fn add<T: stead_tensor::Element>(
         view: &TensorView<'_>,
         is_rounded: bool,
@@ -262,6 +310,38 @@ mod tests {
                 Err("") => assert!(found.is_err(), "{label}"),
                 exact => assert_eq!(found, exact.map_err(str::to_owned), "{label}"),
             }
+        }
+    }
+
+    #[test]
+    fn tensors_take_other_elements_where_nothing_is_lost() {
+        use DType::{BF16, Bool, F32, F64, I32, I64, String, U16};
+        let f64s = |list: &[f64]| Tensor::from_slice(list, &[list.len()]).unwrap();
+        let i64s = |list: &[i64]| Tensor::from_slice(list, &[list.len()]).unwrap();
+        let texts = Tensor::from_strings(vec![b"1".to_vec()], &[1]).unwrap();
+        let f32s = Tensor::from_slice(&[0.1f32, 2.0], &[2]).unwrap();
+        for (label, from, to, expected) in [
+            ("doubles", f64s(&[0.1, 2.0]), F32, Ok(f32s)),
+            ("whole doubles", f64s(&[7.0]), I64, Ok(i64s(&[7]))),
+            ("whole numbers", i64s(&[1, -2]), F64, Ok(f64s(&[1.0, -2.0]))),
+            ("the same", i64s(&[1 << 60]), I64, Ok(i64s(&[1 << 60]))),
+            ("unsigned", Tensor::from_slice(&[9u16], &[1]).unwrap(), I64, Ok(i64s(&[9]))),
+            (
+                "bits",
+                Tensor::from_slice(&[stead_tensor::Bool(1)], &[1]).unwrap(),
+                F64,
+                Ok(f64s(&[1.0])),
+            ),
+            ("a fraction", f64s(&[1.5]), I32, Err("1.5 is no i32")),
+            ("too large", i64s(&[1 << 40]), I32, Err("1099511627776 is no i32")),
+            ("below zero", i64s(&[-1]), U16, Err("-1 is no u16")),
+            ("no bit", i64s(&[2]), Bool, Err("2 is no bool")),
+            ("not whole in bfloat16", i64s(&[257]), BF16, Err("257 is no bf16")),
+            ("texts", texts, F32, Err("elements of string become no f32")),
+            ("numbers as texts", i64s(&[1]), String, Err("elements of i64 become no string")),
+        ] {
+            let found = converted(from.view(), to);
+            assert_eq!(found, expected.map_err(str::to_owned), "{label}");
         }
     }
 }

@@ -34,6 +34,7 @@ use stack::{Feed, Source, Stacking};
 use threads::{AtMost, Threads};
 
 pub(super) use batch::Scratch;
+pub use convert::converted;
 pub use halves::Known;
 pub(super) use joined::parts;
 

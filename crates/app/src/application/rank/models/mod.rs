@@ -6,7 +6,7 @@ mod trees;
 
 pub use expressions::ExpressionModel;
 pub use onnx::cell_type;
-pub use trees::read_trees;
+pub use trees::{read_any_trees, read_trees, tree_facts};
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -220,7 +220,7 @@ impl ModelTypes for PackageModels<'_> {
         if let Some(known) = self.trees.borrow().get(file) {
             return known.clone();
         }
-        let facts = read_trees(self.files, library, file).map(|model| trees::facts(&model));
+        let facts = read_trees(self.files, library, file).map(|model| tree_facts(&model));
         self.trees.borrow_mut().insert(file.to_owned(), facts.clone());
         facts
     }

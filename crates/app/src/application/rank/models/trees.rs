@@ -14,6 +14,21 @@ const MAX_TREES: u64 = 1 << 30;
 /// # Errors
 /// What is wrong with the file.
 pub fn read_trees(files: &PackageFiles, library: TreeLibrary, file: &str) -> Result<Model, String> {
+    let (model, is_of) = read_any_trees(files, file)?;
+    if is_of != library {
+        return Err(format!(
+            "models/{file} is a model of {}; write {is_of}(\"{file}\")",
+            is_of.title()
+        ));
+    }
+    Ok(model)
+}
+
+/// The same of either library, and of which.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn read_any_trees(files: &PackageFiles, file: &str) -> Result<(Model, TreeLibrary), String> {
     let path = format!("models/{file}");
     if !files.has(&path) {
         return Err(format!("the package has no file {path}"));
@@ -31,14 +46,11 @@ pub fn read_trees(files: &PackageFiles, library: TreeLibrary, file: &str) -> Res
         Library::XgBoost => TreeLibrary::XgBoost,
         Library::LightGbm => TreeLibrary::LightGbm,
     };
-    if is_of != library {
-        return Err(format!("{path} is a model of {}; write {is_of}(\"{file}\")", is_of.title()));
-    }
-    Ok(model)
+    Ok((model, is_of))
 }
 
-/// What a model takes and gives. Features without a name are called as Vespa calls them.
-pub(super) fn facts(model: &Model) -> TreeFacts {
+/// What a model of trees takes and gives. Features without a name are called as Vespa calls them.
+pub fn tree_facts(model: &Model) -> TreeFacts {
     let name = |(at, feature): (usize, &Feature)| match (feature.used, &feature.name) {
         (false, _) => String::new(),
         (true, name) if name.is_empty() => format!("xgboost_input_{at}"),

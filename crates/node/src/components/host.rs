@@ -1,0 +1,157 @@
+//! What components may ask of the server while they run.
+
+use std::sync::Arc;
+
+use stead_python::{Host, HostCall, HostCode, HostError, Value as Plain, numpy_name};
+use stead_tensor::DType;
+
+use super::plain::array::{array, read_array};
+use super::plain::tensor::{read_tensor, tensor};
+use super::plain::{PlainError, dict, is_tensor};
+use crate::evaluation::{Compute, Datum, Model, Models, Opened, Port, Running};
+use crate::{Code, Error};
+
+/// What the components of one application may ask: the models that it has and those that they open.
+pub(crate) struct ServerHost {
+    models: Arc<Models>,
+    opened: Opened,
+    compute: Arc<Compute>,
+}
+
+impl ServerHost {
+    pub(crate) fn new(models: Arc<Models>, compute: Arc<Compute>) -> Arc<ServerHost> {
+        Arc::new(ServerHost { models, opened: Opened::default(), compute })
+    }
+
+    fn model(&self, name: &str) -> Result<Arc<Model>, HostError> {
+        let found = self.opened.find(name).unwrap_or_else(|| self.models.find(name).cloned());
+        found.map_err(|error| refused(&error))
+    }
+
+    fn evaluate(&self, call: &HostCall, arguments: [Plain; 3]) -> Result<Plain, HostError> {
+        let [Plain::Str(name), Plain::Dict(inputs), Plain::List(wanted)] = arguments else {
+            return Err(misused(call, "a name, a dict of inputs and a list of outputs"));
+        };
+        let model = self.model(&name)?;
+        let mut given = Vec::with_capacity(inputs.len());
+        for (input, value) in inputs {
+            let wrong = |error: PlainError| {
+                let text = format!("model {name} cannot take the input {input}: {error}");
+                HostError::new(HostCode::Invalid, text)
+            };
+            let datum = match is_tensor(&value) {
+                true => read_tensor(value).map(Datum::Value),
+                false => read_array(value).map(Datum::Array),
+            };
+            given.push((input.clone(), datum.map_err(wrong)?));
+        }
+        let wanted: Option<Vec<String>> = wanted.into_iter().map(text).collect();
+        let wanted = wanted.ok_or_else(|| misused(call, "names of outputs"))?;
+        let cancelled = || call.deadline.is_over();
+        let running = Running { compute: &self.compute, cancelled: &cancelled };
+        let found = model.evaluate(given, &wanted, &running).map_err(|error| refused(&error))?;
+        let mut outputs = Vec::with_capacity(found.len());
+        for (output, datum) in found {
+            let value = match datum {
+                Datum::Array(found) => array(found),
+                Datum::Value(value) => tensor(&value),
+            };
+            let wrong = |error: PlainError| {
+                let text = format!("the output {output} of model {name}: {error}");
+                HostError::new(HostCode::Invalid, text)
+            };
+            outputs.push((output.clone(), value.map_err(wrong)?));
+        }
+        Ok(Plain::Dict(outputs))
+    }
+
+    fn open(&self, call: &HostCall, arguments: [Plain; 2]) -> Result<Plain, HostError> {
+        match arguments {
+            [Plain::Str(digest), Plain::None] => {
+                Ok(self.opened.name(&digest).map_or(Plain::None, Plain::Str))
+            }
+            [Plain::Str(digest), Plain::Tensor(bytes)] => {
+                let opened = self.opened.open(&digest, &bytes);
+                opened.map(Plain::Str).map_err(|error| refused(&error))
+            }
+            _ => Err(misused(call, "a digest, and bytes or None")),
+        }
+    }
+}
+
+impl Host for ServerHost {
+    fn call(&self, mut call: HostCall) -> Result<Plain, HostError> {
+        let arguments = std::mem::take(&mut call.arguments);
+        match call.name.as_str() {
+            "models.list" => {
+                let [] = taken(&call, arguments)?;
+                Ok(Plain::List(self.models.names().map(Plain::from).collect()))
+            }
+            "models.describe" => match taken(&call, arguments)? {
+                [Plain::Str(name)] => Ok(described(&*self.model(&name)?)),
+                _ => Err(misused(&call, "a name")),
+            },
+            "models.evaluate" => self.evaluate(&call, taken(&call, arguments)?),
+            "models.open" => self.open(&call, taken(&call, arguments)?),
+            other => {
+                let text = format!("there is no {other} to ask of stead here");
+                Err(HostError::new(HostCode::NotFound, text))
+            }
+        }
+    }
+}
+
+/// What a model takes and gives.
+fn described(model: &Model) -> Plain {
+    let port = |port: &Port| {
+        let shape = port.shape.iter().map(|size| Plain::Int(*size)).collect();
+        let mut members = vec![
+            ("name".to_owned(), port.name.as_str().into()),
+            ("dtype".to_owned(), dtype_name(port.dtype).into()),
+            ("shape".to_owned(), Plain::List(shape)),
+        ];
+        if let Some(kind) = &port.kind {
+            members.push(("type".to_owned(), kind.to_string().into()));
+        }
+        Plain::Dict(members)
+    };
+    let list = |ports: &[Port]| Plain::List(ports.iter().map(port).collect());
+    dict([("inputs", list(model.inputs())), ("outputs", list(model.outputs()))])
+}
+
+/// The name in Python of a type of elements.
+pub(super) fn dtype_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::BF16 => "bfloat16",
+        other => numpy_name(other).unwrap_or(other.name()),
+    }
+}
+
+/// As many arguments as a question has.
+fn taken<const N: usize>(call: &HostCall, arguments: Vec<Plain>) -> Result<[Plain; N], HostError> {
+    let found = arguments.len();
+    arguments.try_into().map_err(|_| misused(call, &format!("{N} arguments and not {found}")))
+}
+
+fn misused(call: &HostCall, expected: &str) -> HostError {
+    HostError::new(HostCode::Invalid, format!("{} takes {expected}", call.name))
+}
+
+fn text(value: Plain) -> Option<String> {
+    match value {
+        Plain::Str(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// An error as the code sees it.
+pub(super) fn refused(error: &Error) -> HostError {
+    let code = match error.code {
+        Code::NotFound => HostCode::NotFound,
+        Code::InvalidArgument => HostCode::Invalid,
+        Code::DeadlineExceeded => HostCode::Deadline,
+        Code::ResourceExhausted | Code::Overloaded | Code::Unavailable => HostCode::Unavailable,
+        _ => HostCode::Internal,
+    };
+    HostError::new(code, error.to_string())
+}
