@@ -336,6 +336,9 @@ def _install():
             return function(*args)
         return call
 
+    # What packages bundle is found before what is installed (options.rs).
+    folders = os.environ.pop("STEAD_PYTHON_FOLDERS", "")
+    sys.path[:0] = [folder for folder in folders.split("\n") if folder]
     _set, _get = signal.signal, signal.getsignal
     signal.signal, signal.getsignal = set_handler, get_handler
     for name in ("alarm", "setitimer", "raise_signal"):

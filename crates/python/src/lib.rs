@@ -17,6 +17,7 @@
 //! libpython is never linked: an [`Installation`] is found and opened at run time, and a machine without Python runs
 //! everything else. Nothing here knows a protocol or a package format.
 
+mod bundles;
 mod component;
 mod doctor;
 mod error;
@@ -39,6 +40,7 @@ mod tunables;
 mod value;
 mod worker;
 
+pub use bundles::{BundleError, unpack_bundles};
 pub use component::{Component, ComponentKind, call_components};
 pub use doctor::{Choice, PythonReport, Report, SelfTest, choose, doctor};
 pub use error::{CallError, Exception, StartError};

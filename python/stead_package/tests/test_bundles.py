@@ -90,6 +90,58 @@ class TestBundles(BundleTestCase):
                 importer.unpack_bundles(self.temp("cache"))
             self.assertFalse(self.temp("cache").exists())
 
+    def test_what_to_do_about_a_wrong_abi_is_told(self):
+        own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        for tag, expected in [
+            ("cp27-cp27mu-any", f"with Python {own} gets it\\)$"),
+            ("cp399-cp399-any", f"with Python {own} gets it\\), or run it with Python 3.99$"),
+            ("py3-none-win_amd64", "gets it\\)$"),
+        ]:
+            importer = imported(lambda e, tag=tag: e.bundle(self.wheel(tag=tag)))
+            with self.assertRaisesRegex(EnvironmentMismatchError, expected, msg=tag):
+                importer.unpack_bundles(self.temp("cache"))
+
+    def test_a_folder_that_lost_files_is_written_anew(self):
+        package = exported(lambda e: e.bundle(self.wheel()))
+        cache = self.temp("cache")
+        (folder,) = PackageImporter(package).unpack_bundles(cache, activate=False)
+        file = cache / folder / "tinylib" / "__init__.py"
+        whole = file.read_bytes()
+        self.assertTrue(list(file.parent.glob("__pycache__/__init__.*.pyc")))
+        for harm in (lambda: file.write_bytes(b""), file.unlink):
+            harm()
+            self.assertEqual(PackageImporter(package).unpack_bundles(cache, activate=False), [folder])
+            self.assertEqual(file.read_bytes(), whole)
+            self.assertEqual([path.name for path in cache.iterdir()], [folder.rpartition("/")[2]])
+
+    def test_many_processes_unpack_into_one_cache(self):
+        import subprocess
+        from pathlib import Path
+
+        import stead_package
+
+        path = self.temp()
+        wheel = self.wheel(files={f"tinylib/m{i}.py": f"x = {i}" for i in range(50)})
+        path.write_bytes(exported(lambda e: e.bundle(wheel)).getvalue())
+        program = (
+            "import sys; sys.path.insert(0, sys.argv[1])\n"
+            "from stead_package.bundles import unpack_file\n"
+            "print('ready', flush=True); input()\n"
+            "print(*unpack_file(sys.argv[2], sys.argv[3], 'a'))\n"
+        )
+        source = str(Path(stead_package.__file__).resolve().parent.parent)
+        command = [sys.executable, "-I", "-c", program, source, str(path), str(self.temp("cache"))]
+        pipe = subprocess.PIPE
+        running = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(4)]
+        for process in running:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+        for process in running:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        answers = {process.communicate()[0].strip() for process in running}
+        self.assertEqual([process.returncode for process in running], [0] * 4)
+        self.assertEqual(answers, {str(folder) for folder in self.temp("cache").iterdir()})
+
     def test_another_version_in_the_same_interpreter_is_refused(self):
         self.forget("tinylib")
         one = imported(lambda e: e.bundle(self.wheel(version="1.0")))

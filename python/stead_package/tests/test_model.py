@@ -70,14 +70,14 @@ class TestModel(PackageTestCase):
         self.expected = self.model(*self.example_input)
 
     def test_the_listing_of_the_paper(self):
-        """Only the import line differs; module names in lists, a path without an ending."""
+        """Module names in lists, a path without an ending. Differs from what runs with torch.package by the import line."""
         path = str(self.temp("tacotron2"))
         model, example_input = self.model, self.example_input
 
         with PackageExporter(path) as e:
             e.extern(["torch.**"])
             e.mock(["numpy", "librosa.**", "scipy.**"])
-            e.intern("tacotron")  # the paper's exporter interned what no rule mentioned
+            e.intern("tacotron")  # torch.package wants it too, since it no longer packages what no rule mentions
             e.save_pickle("model", "model.pkl", model)
             e.save_pickle("model", "eg.pkl", example_input)
 

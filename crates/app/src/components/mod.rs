@@ -12,7 +12,7 @@ pub use binding::{BindingError, BindingPattern, Match};
 pub use chain::{
     BuiltInChain, Chain, ChainDefinition, ChainKind, ChainPart, Dependencies, Phase, resolve_chains,
 };
-pub use manifest::wanted_environment;
+pub use manifest::ArchiveWishes;
 pub use python::{
     ClassError, Isolation, PythonClass, PythonComponent, PythonKind, PythonOptions, PythonPackage,
     PythonSource, python_packages,

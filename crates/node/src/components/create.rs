@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use stead_app::application::Application;
 use stead_app::components::{
-    Dependencies, PythonComponent, PythonKind, PythonOptions, PythonSource, Setting, Settings,
-    python_packages, wanted_environment,
+    ArchiveWishes, Dependencies, PythonComponent, PythonKind, PythonOptions, PythonSource, Setting, Settings,
+    python_packages,
 };
 use stead_app::package::{Located, PackageFiles, Report};
 use stead_app::services::ClusterChains;
 use stead_python::{
-    AcquireError, Call, CallError, Component, ComponentKind, Deadline, Host, Session, Value,
+    AcquireError, BundleError, Call, CallError, Component, ComponentKind, Deadline, Host,
+    Installation, PackageFile, Session, Value, unpack_bundles,
 };
 
 use super::meters::ComponentMeters;
 use super::processing::{Processing, context};
-use super::{Components, Package, Pools, ServerHost, Stage, Unit, next_generation};
+use super::{
+    Components, Files, Package, Pools, ServerHost, Stage, Stored, Unit, next_generation,
+};
 use crate::{Code, Error};
 
 /// Something to tell of a component that was created.
@@ -155,17 +158,33 @@ impl Making<'_> {
     ) -> Result<(Arc<Package>, Session), String> {
         let source = self.source(name).ok_or_else(|| format!("there is no python/{name}"))?;
         let wishes = options.packages.iter().find(|package| package.name == name);
-        let mut environment = wishes.and_then(|package| package.environment.clone());
-        if let (None, PythonSource::Archive(path)) = (&environment, &source) {
-            environment = wanted_environment(self.files, path)?;
-        }
         let isolation = wishes.map(|package| package.isolation).unwrap_or_default();
-        let manager = self.pools.manager(environment.as_deref(), isolation)?;
-        let path = self.stage.add(name, &source, self.files)?;
-        let registered = format!("{name}@{}", self.generation);
+        let environment = wishes.and_then(|package| package.environment.as_deref());
+        let (path, files, pool) = match &source {
+            PythonSource::Archive(path) => {
+                let of_archive = ArchiveWishes::read(self.files, path)?;
+                let environment = environment.or(of_archive.environment.as_deref());
+                let python = self.pools.installation(environment)?;
+                let archive = self.pools.store().archive(self.files, path)?;
+                let bundles = match of_archive.has_bundles {
+                    true => self.bundles(name, &archive, &python, deadline)?,
+                    false => Vec::new(),
+                };
+                let pool = self.pools.pool(python, isolation, bundles);
+                (archive.path().to_owned(), Files::Stored { _archive: archive }, pool)
+            }
+            PythonSource::Sources(paths) => {
+                let python = self.pools.installation(environment)?;
+                let path = self.stage.add(name, paths, self.files)?;
+                let files = Files::Staged { _stage: Arc::clone(&self.stage) };
+                (path, files, self.pools.pool(python, isolation, Vec::new()))
+            }
+        };
+        let (name, registered) = (name.to_owned(), format!("{name}@{}", self.generation));
+        let manager = pool.manager.clone();
         manager.register(&registered, stead_python::PackageSource::File(path));
-        let (name, stage) = (name.to_owned(), Arc::clone(&self.stage));
-        let package = Arc::new(Package { name, registered, manager, _stage: stage });
+        let package = Package { name, registered, manager, _pool: pool, _files: files };
+        let package = Arc::new(package);
         let session = package.manager.acquire(&package.registered, deadline);
         let session = session.map_err(|error| match error {
             AcquireError::Load { error, .. } => told(&error),
@@ -175,6 +194,27 @@ impl Making<'_> {
             other => other.to_string(),
         })?;
         Ok((package, session))
+    }
+
+    /// Unpacks the distributions that an archive brings along, if nobody has done so before.
+    fn bundles(
+        &self,
+        name: &str,
+        archive: &Stored,
+        python: &Installation,
+        deadline: Deadline,
+    ) -> Result<Vec<Arc<Stored>>, String> {
+        let store = self.pools.store();
+        let package = PackageFile { name: name.to_owned(), path: archive.path().to_owned() };
+        let folders = unpack_bundles(python, &package, &store.bundles()?, deadline);
+        let folders = folders.map_err(|error| match error {
+            BundleError::TimedOut => {
+                "what it bundles was not unpacked in time; start-timeout of python is the limit".to_owned()
+            }
+            BundleError::Failed(error) => told(&error),
+            other => other.to_string(),
+        })?;
+        Ok(folders.into_iter().map(|folder| store.hold(folder)).collect())
     }
 
     fn component(

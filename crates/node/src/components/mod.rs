@@ -10,6 +10,7 @@ pub(crate) mod plain;
 mod pools;
 mod processing;
 mod stage;
+mod store;
 mod together;
 
 pub use failure::ComponentError;
@@ -21,6 +22,7 @@ pub(crate) use pools::Pools;
 pub use pools::PythonSettings;
 pub(crate) use processing::Processing;
 pub use processing::{Fed, FeedRoute, Feeding};
+pub(crate) use store::Store;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -30,7 +32,9 @@ use stead_app::components::BindingPattern;
 use stead_python::{Component, Host, InterpreterManager};
 
 use meters::Meter;
+use pools::Pool;
 use stage::Stage;
+use store::Stored;
 
 /// The components of an application.
 pub(crate) struct Components {
@@ -60,8 +64,17 @@ struct Package {
     /// The name that it is registered under, which no other package ever has.
     registered: String,
     manager: InterpreterManager,
-    /// Its files are there as long as an interpreter may open them.
-    _stage: Arc<Stage>,
+    /// Its interpreters, and the files that they may open, are there as long as it is.
+    _pool: Arc<Pool>,
+    _files: Files,
+}
+
+/// Where the files of a package are.
+enum Files {
+    /// Those of its sources.
+    Staged { _stage: Arc<Stage> },
+    /// Its archive.
+    Stored { _archive: Arc<Stored> },
 }
 
 impl Drop for Package {

@@ -1,14 +1,17 @@
-//! The interpreters of the process: one manager for each environment, for as long as the process lives, since interpreters
-//! inside a process are never given back.
+//! The interpreters of the process: one manager for each environment, that is a Python and the distributions that are bundled
+//! for it. Those of a Python alone are there for as long as the process lives, since interpreters inside a process are never
+//! given back; the others as long as a package wants them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use stead_app::components::Isolation;
 use stead_python::{
     Installation, InterpreterManager, ManagerOptions, SelfTest, choose, find_default,
 };
+
+use super::store::{Store, Stored};
 
 /// Which Python runs components, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,56 +29,115 @@ pub struct PythonSettings {
     pub development: bool,
 }
 
-/// The managers.
+/// The managers, and what their interpreters open.
 #[derive(Default)]
 pub(crate) struct Pools {
     settings: PythonSettings,
-    /// By the program and where its interpreters run.
-    managers: Mutex<HashMap<(PathBuf, bool), InterpreterManager>>,
+    store: Store,
+    pools: Mutex<HashMap<Environment, Lasting>>,
+}
+
+/// What interpreters of one manager have in common.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Environment {
+    program: PathBuf,
+    is_apart: bool,
+    /// The folders of bundled distributions.
+    folders: Vec<PathBuf>,
+}
+
+/// Interpreters of one environment.
+pub(super) struct Pool {
+    pub(super) manager: InterpreterManager,
+    /// Interpreters import from them as long as they are there.
+    _bundles: Vec<Arc<Stored>>,
+}
+
+enum Lasting {
+    Always(Arc<Pool>),
+    WhileUsed(Weak<Pool>),
+}
+
+impl Lasting {
+    fn get(&self) -> Option<Arc<Pool>> {
+        match self {
+            Lasting::Always(pool) => Some(Arc::clone(pool)),
+            Lasting::WhileUsed(pool) => pool.upgrade(),
+        }
+    }
 }
 
 impl Pools {
-    pub(crate) fn new(settings: PythonSettings) -> Pools {
-        Pools { settings, managers: Mutex::default() }
+    pub(crate) fn new(settings: PythonSettings, store: Store) -> Pools {
+        Pools { settings, store, pools: Mutex::default() }
+    }
+
+    /// What interpreters open.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Lets go of what no application has any more.
+    pub(crate) fn sweep(&self) {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.retain(|_, pool| pool.get().is_some());
+        drop(pools);
+        self.store.sweep();
     }
 
     pub(crate) fn settings(&self) -> &PythonSettings {
         &self.settings
     }
 
-    /// The interpreters of an environment.
+    /// The Python of a virtual environment, or the one for packages that name none.
     ///
     /// # Errors
     /// That there is no such Python, and what to do.
-    pub(super) fn manager(
-        &self,
-        environment: Option<&str>,
-        isolation: Isolation,
-    ) -> Result<InterpreterManager, String> {
-        let python = match environment {
+    pub(super) fn installation(&self, environment: Option<&str>) -> Result<Installation, String> {
+        match environment {
             None => find_default(self.settings.python.as_deref()).map_err(|error| {
                 format!(
                     "{error}; install Python 3.9 or later (Debian: python3 and libpython3-dev) or name one with --python; stead python doctor tells what there is"
                 )
-            })?,
-            Some(name) => self.environment(name)?,
-        };
+            }),
+            Some(name) => self.environment(name),
+        }
+    }
+
+    /// The interpreters of a Python that find the modules of bundled distributions first.
+    pub(super) fn pool(
+        &self,
+        python: Installation,
+        isolation: Isolation,
+        bundles: Vec<Arc<Stored>>,
+    ) -> Arc<Pool> {
         let is_apart = isolation == Isolation::Process;
-        let key = (python.executable.clone(), is_apart);
-        let mut managers = self.managers.lock().unwrap_or_else(PoisonError::into_inner);
-        let manager = managers.entry(key).or_insert_with(|| {
-            let choice = choose(&python, self.settings.self_test.as_ref());
-            if let Some(reason) = &choice.reason {
-                tracing::info!("Python {} runs in worker processes: {reason}", python.version);
-            }
-            let mut options = ManagerOptions::default();
-            options.interpreters = self.settings.interpreters.unwrap_or(options.interpreters);
-            if is_apart {
-                options.isolation = stead_python::Isolation::Process;
-            }
-            InterpreterManager::new(python, choice, options)
-        });
-        Ok(manager.clone())
+        let folders: Vec<PathBuf> = bundles.iter().map(|bundle| bundle.path().to_owned()).collect();
+        let program = python.executable.clone();
+        let key = Environment { program, is_apart, folders: folders.clone() };
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(&key).and_then(Lasting::get) {
+            return pool;
+        }
+        let choice = choose(&python, self.settings.self_test.as_ref());
+        if let Some(reason) = &choice.reason {
+            tracing::info!("Python {} runs in worker processes: {reason}", python.version);
+        }
+        let mut options = ManagerOptions::default();
+        options.interpreters = self.settings.interpreters.unwrap_or(options.interpreters);
+        if is_apart {
+            options.isolation = stead_python::Isolation::Process;
+        }
+        let is_plain = folders.is_empty();
+        options.start.folders = folders;
+        let manager = InterpreterManager::new(python, choice, options);
+        let pool = Arc::new(Pool { manager, _bundles: bundles });
+        let lasting = match is_plain {
+            true => Lasting::Always(Arc::clone(&pool)),
+            false => Lasting::WhileUsed(Arc::downgrade(&pool)),
+        };
+        pools.insert(key, lasting);
+        pool
     }
 
     fn environment(&self, name: &str) -> Result<Installation, String> {
@@ -107,11 +169,9 @@ mod tests {
     fn environments_that_are_not_there_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let with = |environments: Option<PathBuf>| {
-            Pools::new(PythonSettings {
-                python: Some("/nowhere/python".into()),
-                environments,
-                ..PythonSettings::default()
-            })
+            let python = Some("/nowhere/python".into());
+            let settings = PythonSettings { python, environments, ..PythonSettings::default() };
+            Pools::new(settings, Store::default())
         };
         let some = with(Some(folder.path().to_owned()));
         for (pools, name, expected) in [
@@ -124,7 +184,7 @@ mod tests {
             (&some, None, "/nowhere/python is neither a program"),
             (&some, None, "install Python 3.9 or later"),
         ] {
-            let error = pools.manager(name, Isolation::InProcess).err().unwrap();
+            let error = pools.installation(name).err().unwrap();
             assert!(error.contains(expected), "{name:?}: {error}");
         }
     }

@@ -1,16 +1,13 @@
-//! The Python packages of an application package as files: interpreters open paths, and application packages may be archives.
+//! Python packages that are sources in an application package, as folders that interpreters open.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use stead_app::components::PythonSource;
 use stead_app::package::PackageFiles;
 use tempfile::TempDir;
-
-/// The largest file of a package: those with weights are some gigabytes.
-const MAX_FILE: u64 = 16 << 30;
 
 /// A folder with packages, which goes with this.
 pub(super) struct Stage {
@@ -22,52 +19,40 @@ impl Stage {
         Ok(Stage { folder: tempfile::Builder::new().prefix("stead-python-").tempdir()? })
     }
 
-    /// Writes a package and tells where it is.
+    /// Writes the package of the sources at these paths, with the files beside them, and tells where it is.
     ///
     /// # Errors
     /// What the disk refuses, and files that cannot be read.
     pub(super) fn add(
         &self,
         name: &str,
-        source: &PythonSource,
+        paths: &[String],
         files: &PackageFiles,
     ) -> Result<PathBuf, String> {
-        match source {
-            PythonSource::Archive(path) => {
-                let to = self.folder.path().join(format!("{name}.pkg"));
-                copy(files, path, &to)?;
-                Ok(to)
-            }
-            PythonSource::Sources(paths) => {
-                let root = self.folder.path().join(name);
-                let mut texts = Vec::new();
-                for path in paths {
-                    texts.push(files.text(path).map_err(|error| error.to_string())?);
-                }
-                let all: Vec<&str> = files.below(&format!("python/{name}")).collect();
-                let single = paths.iter().map(String::as_str).filter(|path| !all.contains(path));
-                for path in all.iter().copied().chain(single) {
-                    let below = path.strip_prefix("python/").unwrap_or(path);
-                    copy(files, path, &root.join(below))?;
-                }
-                let manifest = manifest(&imports(&texts));
-                write(&root.join(".data/manifest.json"), manifest.as_bytes())?;
-                Ok(root)
-            }
+        let root = self.folder.path().join(name);
+        let mut texts = Vec::new();
+        for path in paths {
+            texts.push(files.text(path).map_err(|error| error.to_string())?);
         }
+        let all: Vec<&str> = files.below(&format!("python/{name}")).collect();
+        let single = paths.iter().map(String::as_str).filter(|path| !all.contains(path));
+        for path in all.iter().copied().chain(single) {
+            let below = path.strip_prefix("python/").unwrap_or(path);
+            let mut bytes = files.reader(path).map_err(|error| error.to_string())?;
+            write(&root.join(below), &mut bytes)?;
+        }
+        let manifest = manifest(&imports(&texts));
+        write(&root.join(".data/manifest.json"), &mut manifest.as_bytes())?;
+        Ok(root)
     }
 }
 
-fn copy(files: &PackageFiles, path: &str, to: &Path) -> Result<(), String> {
-    let bytes = files.read(path, MAX_FILE).map_err(|error| error.to_string())?;
-    write(to, &bytes)
-}
-
-fn write(to: &Path, bytes: &[u8]) -> Result<(), String> {
+fn write(to: &Path, bytes: &mut dyn Read) -> Result<(), String> {
     // The texts of the system name no path.
     let failed = |error: io::Error| format!("cannot write a Python package: {error}");
     to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
-    std::fs::write(to, bytes).map_err(failed)
+    let mut file = File::create(to).map_err(failed)?;
+    io::copy(bytes, &mut file).map(drop).map_err(failed)
 }
 
 /// The first parts of the names of all modules that sources may import. More than they do is no harm: what is in the
@@ -140,23 +125,17 @@ mod tests {
             ("python/many/__init__.py", ""),
             ("python/many/deep/x.py", ""),
             ("python/many/words.txt", "a"),
-            ("python/packed.pkg", "zip"),
         ];
         let files = PackageFiles::from_texts(files).unwrap();
         let stage = Stage::new().unwrap();
-        let sources =
-            |list: &[&str]| PythonSource::Sources(list.iter().map(|p| (*p).to_owned()).collect());
-        let one = stage.add("one", &sources(&["python/one.py"]), &files).unwrap();
-        let paths = ["python/many/__init__.py", "python/many/deep/x.py"];
-        let many = stage.add("many", &sources(&paths), &files).unwrap();
-        let packed = PythonSource::Archive("python/packed.pkg".to_owned());
-        let packed = stage.add("packed", &packed, &files).unwrap();
+        let one = stage.add("one", &["python/one.py".to_owned()], &files).unwrap();
+        let paths = ["python/many/__init__.py", "python/many/deep/x.py"].map(str::to_owned);
+        let many = stage.add("many", &paths, &files).unwrap();
         assert!(one.join("one.py").is_file() && one.join(".data/manifest.json").is_file());
         for path in ["many/__init__.py", "many/deep/x.py", "many/words.txt", ".data/manifest.json"]
         {
             assert!(many.join(path).is_file(), "{path}");
         }
-        assert_eq!(std::fs::read(packed).unwrap(), b"zip");
         let folder = stage.folder.path().to_owned();
         drop(stage);
         assert!(!folder.exists());

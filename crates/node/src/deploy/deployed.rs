@@ -1,6 +1,7 @@
 //! An application that is ready to be served.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -265,18 +266,22 @@ fn lines(application: &Application, report: &Report, time: u64) -> Vec<LogLine> 
     log
 }
 
-/// The largest file that the checksum reads at a time is the largest that anything reads.
-const MAX_FILE: u64 = 16 << 30;
-
 fn checksum(files: &PackageFiles) -> Result<u64, Error> {
-    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    let (mut hash, mut piece) = (xxhash_rust::xxh3::Xxh3::new(), vec![0; 1 << 16]);
     for path in files.paths() {
-        let bytes = files.read(path, MAX_FILE).map_err(|_| {
+        let unreadable = || {
             Error::new(Code::Internal, format!("cannot read {path} of the application package"))
-        })?;
+        };
         hash.update(path.as_bytes());
-        hash.update(&(bytes.len() as u64).to_le_bytes());
-        hash.update(&bytes);
+        hash.update(&files.size(path).unwrap_or_default().to_le_bytes());
+        // Some have hundreds of megabytes of weights.
+        let mut reader = files.reader(path).map_err(|_| unreadable())?;
+        loop {
+            match reader.read(&mut piece).map_err(|_| unreadable())? {
+                0 => break,
+                length => hash.update(piece.get(..length).unwrap_or_default()),
+            }
+        }
     }
     Ok(hash.digest())
 }

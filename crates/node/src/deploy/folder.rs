@@ -6,7 +6,7 @@
 //! | `active` | manifest: the number of the active session, `u64`; 0 for none |
 //! | `uploads/` | packages that are arriving; emptied at the start |
 //! | `sessions/N/session` | manifest of a session; without it the session was not finished |
-//! | `sessions/N/content/` | the files of its package |
+//! | `sessions/N/content/` | the files of its package, some of which other sessions and the store of Python packages have too |
 
 use std::fs;
 use std::io;
@@ -133,8 +133,9 @@ impl Folder {
     pub(super) fn copy(&self, from: SessionId, to: SessionId) -> Result<(), Error> {
         let files = PackageFiles::open(&self.package(from)).map_err(refused)?;
         for path in files.paths() {
-            let bytes = files.read(path, MAX_UNPACKED).map_err(refused)?;
-            self.write_content(to, path, Some(&bytes))?;
+            let to = self.within(to, path)?;
+            let from = files.on_disk(path).unwrap_or(Path::new(path));
+            link(from, &to).map_err(|e| failed("copy a session", &e))?;
         }
         Ok(())
     }
@@ -201,7 +202,13 @@ impl Folder {
         let folder = if bytes.is_some() { disk.parent() } else { Some(disk.as_path()) };
         let unwritable = |e: io::Error| failed("write a file of the package", &e);
         folder.map_or(Ok(()), fs::create_dir_all).map_err(unwritable)?;
-        bytes.map_or(Ok(()), |bytes| fs::write(&disk, bytes)).map_err(unwritable)
+        // The file may be that of other sessions too, which keep what they have.
+        let gone = |result: io::Result<()>| match result {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        };
+        let write = |bytes| gone(fs::remove_file(&disk)).and_then(|()| fs::write(&disk, bytes));
+        bytes.map_or(Ok(()), write).map_err(unwritable)
     }
 
     pub(super) fn delete_content(&self, id: SessionId, path: &str) -> Result<(), Error> {
@@ -218,6 +225,12 @@ impl Folder {
             false => fs::remove_file(&disk).map_err(|_| missing()),
         }
     }
+}
+
+/// Makes a file that is another one. Files of sessions are replaced and never changed, so both may be the same on the disk.
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    to.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
 }
 
 fn manifest(io: &DiskIo, name: &str) -> Result<Option<Vec<u8>>, Error> {

@@ -35,7 +35,7 @@ use stead_app::package::PackageFiles;
 use stead_pool::Pool;
 use stead_store::{Operation, Outcome};
 
-use crate::components::{Components, Fed, Feeding, Handler};
+use crate::components::{Components, Fed, Feeding, Handler, Store};
 use crate::meters::{Meter, Meters};
 use crate::{Code, Error};
 use documents::Documents;
@@ -91,7 +91,8 @@ impl Deployments {
         options: impl Into<DeployOptions>,
     ) -> Result<Arc<Deployments>, Error> {
         let options = options.into();
-        let python = options.python();
+        let store = Store::own(&folder.join("python"), &folder.join("applications"));
+        let python = options.python(store);
         let documents = Documents::new(&folder.join("documents"), options.documents);
         let folder = Folder::open(&folder.join("applications"))?;
         let (list, active) = (folder.sessions()?, folder.active()?);
@@ -105,6 +106,7 @@ impl Deployments {
             found.inspect_err(|e| tracing::error!(session = id.0, "not activated: {e}")).ok()
         });
         sessions.ready = None;
+        python.pools.sweep();
         Ok(Deployments::begin(Some(Mutex::new(sessions)), active, documents, python))
     }
 
@@ -117,7 +119,7 @@ impl Deployments {
         options: impl Into<DeployOptions>,
     ) -> Result<Arc<Deployments>, Error> {
         let options = options.into();
-        let python = options.python();
+        let python = options.python(Store::default());
         let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now(), &python)?;
         let documents = Documents::in_memory(options.documents);
         deployed.read_from(documents.change(None, &deployed.application)?);
@@ -281,6 +283,7 @@ impl Deployments {
         sessions.set(id, State::Activated)?;
         // The one before stays: it is what one goes back to.
         sessions.remove(|session| session.id < id && Some(session.id) != before);
+        self.python.pools.sweep();
         Ok(deployed)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::DocumentOptions;
-use crate::components::{ComponentMeters, Pools, PythonSettings};
+use crate::components::{ComponentMeters, Pools, PythonSettings, Store};
 use crate::evaluation::Compute;
 
 /// What runs components.
@@ -31,8 +31,9 @@ impl From<DocumentOptions> for DeployOptions {
 }
 
 impl DeployOptions {
-    pub(super) fn python(&self) -> Arc<Python> {
-        let pools = Pools::new(self.python.clone());
+    /// What runs components, whose packages are kept in `store`.
+    pub(super) fn python(&self, store: Store) -> Arc<Python> {
+        let pools = Pools::new(self.python.clone(), store);
         Arc::new(Python { pools, ..Python::default() })
     }
 }

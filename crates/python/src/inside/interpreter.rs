@@ -48,7 +48,7 @@ impl InProcess {
             library,
             executable: python.executable.clone(),
             version: python.version,
-            variables: options.variables.clone(),
+            variables: options.environment(),
         };
         if let Some(resident) = spare(&kind) {
             return Ok(InProcess { resident, kind });

@@ -54,7 +54,7 @@ impl Process {
         let failed = StartError::system("a worker process");
         let mut command = Command::new(&python.executable);
         command.args(["-I", "-X", "utf8", "-c", LOADER]);
-        command.envs(options.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(options.environment());
         let start = move || {
             let (ours, theirs) = UnixStream::pair()?;
             let (reader, writer) = io::pipe()?;

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, List, Tuple
 
 from . import wheel_tags
-from .archive import Archive
+from .archive import Archive, open_archive
 from .errors import ArchiveError, EnvironmentMismatchError
+from . import manifest as manifests
 from .manifest import Bundle, Manifest
 
 
@@ -22,11 +23,21 @@ def digest(files: Iterable[Tuple[str, str]]) -> str:
     return hashlib.sha256("".join(lines).encode("utf-8")).hexdigest()
 
 
+def unpack_file(package: str, cache_dir: str, name: str) -> List[str]:
+    """As `unpack`, of the package in a file: runs nothing of it, and this interpreter imports nothing from the folders."""
+    archive = open_archive(package, name)
+    if not archive.has(manifests.ENTRY):  # torch.package bundles nothing
+        return []
+    manifest = manifests.parse(bytes(archive.read(manifests.ENTRY)), archive.where)
+    return unpack(archive, manifest, cache_dir, False)
+
+
 def unpack(archive: Archive, manifest: Manifest, cache_dir: Any, activate: bool) -> List[str]:
     """The folders of all bundles, unpacked below `cache_dir` and, if wanted, put first in `sys.path`.
 
     A bundle lies in the folder named by its digest, written under another name and renamed when complete, so several
-    processes may share a cache.
+    processes may share a cache. Contents are compared with the digest when they are written; a folder that is there already
+    has to have all files in their sizes, or it is written anew.
 
     Raises:
         EnvironmentMismatchError: naming the bundle.
@@ -36,7 +47,7 @@ def unpack(archive: Archive, manifest: Manifest, cache_dir: Any, activate: bool)
         if not wheel_tags.fits(bundle.tags):
             raise EnvironmentMismatchError(
                 f"package {archive.where}: bundle {bundle.name} {bundle.version} is for {', '.join(bundle.tags)}, "
-                f"and this is {wheel_tags.here()}"
+                f"and this is {wheel_tags.here()}; {wheel_tags.remedy(bundle.tags)}"
             )
     cache = Path(os.fspath(cache_dir))
     cache.mkdir(parents=True, exist_ok=True)
@@ -45,7 +56,7 @@ def unpack(archive: Archive, manifest: Manifest, cache_dir: Any, activate: bool)
         target = cache / bundle.sha256
         if activate:
             _refuse_other_version(archive, bundle, target)
-        if not target.is_dir():
+        if not _is_complete(archive, bundle, target):
             _write(archive, bundle, target)
         folders.append(str(target))
     if activate:
@@ -56,6 +67,16 @@ def unpack(archive: Archive, manifest: Manifest, cache_dir: Any, activate: bool)
 def _files(archive: Archive, bundle: Bundle) -> Dict[str, str]:
     start = bundle.folder + "/"
     return {name[len(start) :]: name for name in archive.names() if name.startswith(start)}
+
+
+def _is_complete(archive: Archive, bundle: Bundle, target: Path) -> bool:
+    def has(path: str, entry: str) -> bool:
+        try:
+            return (target / path).stat().st_size == len(archive.view(entry))
+        except OSError:
+            return False
+
+    return target.is_dir() and all(has(path, entry) for path, entry in _files(archive, bundle).items())
 
 
 def _write(archive: Archive, bundle: Bundle, target: Path) -> None:
@@ -70,10 +91,21 @@ def _write(archive: Archive, bundle: Bundle, target: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(archive.read(entry))
         partial.chmod(0o755)
+        # Interpreters of stead write no bytecode; without it each of them would compile everything again.
+        import compileall
+
+        compileall.compile_dir(str(partial), quiet=2, stripdir=str(partial), prependdir=str(target))
+        if target.is_dir():
+            damaged = Path(tempfile.mkdtemp(prefix=".damaged-", dir=target.parent))
+            try:
+                target.rename(damaged / "files")
+            except FileNotFoundError:
+                pass  # another process has mended it, or does
+            shutil.rmtree(damaged, ignore_errors=True)
         try:
             partial.rename(target)
         except OSError:
-            if not target.is_dir():  # else another process was faster
+            if not _is_complete(archive, bundle, target):  # else another process was faster
                 raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -35,6 +35,15 @@ def here() -> str:
     return f"cp{sys.version_info[0]}{sys.version_info[1]} on {_platform()}"
 
 
+def remedy(tags: Iterable[str]) -> str:
+    """What to do about tags that do not fit."""
+    wanted = sorted({part.split("-")[0] for tag in tags for part in expand(tag)})
+    minors = [f"{name[2]}.{name[3:]}" for name in wanted if re.fullmatch(r"cp3\d+", name)]
+    own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    other = f", or run it with Python {' or '.join(minors)}" if minors and own not in minors else ""
+    return f"bundle the wheel for this Python and platform (pip download --only-binary :all: with Python {own} gets it){other}"
+
+
 def _platform() -> str:
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 

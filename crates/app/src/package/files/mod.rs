@@ -36,6 +36,11 @@ enum Contents {
     Memory(Arc<[u8]>),
 }
 
+/// Bytes that are read piece by piece, from anywhere.
+pub trait ReadSeek: Read + Seek {}
+
+impl<T: Read + Seek> ReadSeek for T {}
+
 /// Why the files of a package cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackageError {
@@ -181,17 +186,45 @@ impl PackageFiles {
         })
     }
 
+    /// Where a file lies on disk; nothing for a file of an archive that was not unpacked.
+    #[must_use]
+    pub fn on_disk(&self, path: &str) -> Option<&Path> {
+        match self.files.get(path)? {
+            Contents::Disk { path, .. } => Some(path),
+            Contents::Memory(_) => None,
+        }
+    }
+
+    fn find(&self, path: &str) -> Result<&Contents, PackageError> {
+        let text = "no such file".to_owned();
+        let missing = || PackageError::Unreadable { path: path.to_owned(), text };
+        self.files.get(path).ok_or_else(missing)
+    }
+
+    /// The bytes of a file piece by piece, of which no more are in memory than were there before.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be opened.
+    pub fn reader(&self, path: &str) -> Result<Box<dyn ReadSeek + '_>, PackageError> {
+        match self.find(path)? {
+            Contents::Memory(bytes) => Ok(Box::new(Cursor::new(&**bytes))),
+            Contents::Disk { path: disk, .. } => {
+                let file = File::open(disk).map_err(|e| PackageError::Unreadable {
+                    path: path.to_owned(),
+                    text: e.to_string(),
+                })?;
+                Ok(Box::new(BufReader::new(file)))
+            }
+        }
+    }
+
     /// The bytes of a file.
     ///
     /// # Errors
     /// When there is none, or it has more bytes than `limit`.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, PackageError> {
-        let Some(contents) = self.files.get(path) else {
-            let text = "no such file".to_owned();
-            return Err(PackageError::Unreadable { path: path.to_owned(), text });
-        };
         let too_large = || PackageError::Limit { what: format!("{path} has bytes:"), limit };
-        match contents {
+        match self.find(path)? {
             Contents::Memory(bytes) if bytes.len() as u64 > limit => Err(too_large()),
             Contents::Memory(bytes) => Ok(bytes.to_vec()),
             Contents::Disk { path: disk, .. } => {

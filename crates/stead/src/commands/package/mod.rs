@@ -11,7 +11,9 @@ mod test;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use stead_python::{CallError, Installation, StartOptions, Worker, WorkerLimits};
+use stead_python::{
+    BundleError, CallError, Deadline, Installation, PackageFile, StartOptions, Worker, WorkerLimits,
+};
 use tracing::field::Field;
 use tracing_subscriber::fmt::format::{self, Writer};
 
@@ -90,6 +92,30 @@ impl PythonArg {
         let (options, limits) = (StartOptions::default(), WorkerLimits::default());
         Worker::start(&python, &options, limits).map_err(Failure::failed)
     }
+}
+
+/// What interpreters of a package need that bundles distributions: these are unpacked below `cache`.
+fn start_options(
+    python: &Installation,
+    file: &Path,
+    cache: &Path,
+    deadline: Deadline,
+) -> Result<StartOptions, Failure> {
+    let package = PackageFile { name: name_of(file)?, path: file.to_owned() };
+    let folders = stead_python::unpack_bundles(python, &package, cache, deadline);
+    let folders = folders.map_err(|error| match error {
+        BundleError::Failed(error) => failed(&error),
+        other => Failure::failed(other),
+    })?;
+    Ok(StartOptions { folders, ..StartOptions::default() })
+}
+
+/// How messages call the package in a file, which has to be there.
+fn name_of(file: &Path) -> Result<String, Failure> {
+    if !file.exists() {
+        return Err(Failure::failed(format!("{}: there is no such file", file.display())));
+    }
+    Ok(file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned())
 }
 
 /// The text of a path for Python.

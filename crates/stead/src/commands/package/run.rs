@@ -8,7 +8,7 @@ use stead_python::{
 };
 
 use super::arguments::{Arguments, parse};
-use super::{PythonArg, failed, results};
+use super::{PythonArg, failed, name_of, results, start_options};
 use crate::failure::Failure;
 
 /// Arguments.
@@ -45,19 +45,20 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let given = parse(&args.input)?;
     let python = args.python.installation()?;
-    // A crash of its code is an error here, not the end of this program.
-    let options =
-        ManagerOptions { interpreters: 1, isolation: Isolation::Process, ..Default::default() };
-    let manager =
-        InterpreterManager::new(python, Choice { mode: Mode::Worker, reason: None }, options);
     let deadline = match args.timeout {
         Some(seconds) => Deadline::after(std::time::Duration::from_secs(seconds)),
         None => Deadline::NEVER,
     };
     let bundles = tempfile::tempdir().map_err(Failure::failed)?;
-    let package = super::test::load(&manager, &args.file, deadline)?;
+    let start = start_options(&python, &args.file, bundles.path(), deadline)?;
+    // A crash of its code is an error here, not the end of this program.
+    let isolation = Isolation::Process;
+    let options = ManagerOptions { interpreters: 1, isolation, start, ..Default::default() };
+    let choice = Choice { mode: Mode::Worker, reason: None };
+    let manager = InterpreterManager::new(python, choice, options);
+    let package = manager.load_package(&name_of(&args.file)?, &args.file, deadline);
+    let package = package.map_err(Failure::failed)?;
     let session = package.acquire_session(deadline).map_err(Failure::failed)?;
-    super::test::unpack(&session, bundles.path()).map_err(|error| failed(&error))?;
     let result = call(&session, &args.entry_point, given).map_err(|error| failed(&error));
     // All that its code printed comes before the result.
     drop((session, package, manager));

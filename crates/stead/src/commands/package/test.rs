@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use stead_python::{
     CallError, Choice, Deadline, InterpreterManager, InterpreterSession, Isolation, ManagerOptions,
-    Mode, Package, Value,
+    Mode, Value,
 };
 
-use super::{PythonArg, failed};
+use super::{PythonArg, failed, name_of, start_options};
 use crate::commands::python;
 use crate::failure::Failure;
 
@@ -48,6 +48,8 @@ pub fn run(args: &TestArgs) -> Result<bool, Failure> {
         Mode::InProcess => &[Mode::InProcess, Mode::Worker],
         Mode::Worker => &[Mode::Worker],
     };
+    let bundles = tempfile::tempdir().map_err(Failure::failed)?;
+    let start = start_options(&installation, &args.file, bundles.path(), Deadline::NEVER)?;
     let (mut runs, mut failures) = (0, 0);
     for &mode in modes {
         let isolation = match mode {
@@ -55,7 +57,8 @@ pub fn run(args: &TestArgs) -> Result<bool, Failure> {
             Mode::Worker => Isolation::Process,
         };
         let interpreters = usize::from(args.interpreters);
-        let options = ManagerOptions { interpreters, isolation, ..ManagerOptions::default() };
+        let start = start.clone();
+        let options = ManagerOptions { interpreters, isolation, start, ..Default::default() };
         let choice = Choice { mode, reason: None };
         let manager = InterpreterManager::new(installation.clone(), choice, options);
         for outcome in outcomes(&manager, &args.file, interpreters)? {
@@ -88,14 +91,13 @@ fn outcomes(
     file: &Path,
     interpreters: usize,
 ) -> Result<Vec<Outcome>, Failure> {
-    let bundles = tempfile::tempdir().map_err(Failure::failed)?;
-    let package = load(manager, file, Deadline::NEVER)?;
+    let package = manager.load_package(&name_of(file)?, file, Deadline::NEVER);
+    let package = package.map_err(Failure::failed)?;
     let acquire = |_| package.acquire_session(Deadline::NEVER).map_err(Failure::failed);
     let sessions = (0..interpreters).map(acquire).collect::<Result<Vec<_>, _>>()?;
     let threads = std::thread::scope(|scope| {
         let work = |(interpreter, session): (usize, InterpreterSession)| {
-            let folder = bundles.path();
-            scope.spawn(move || replayed(&session, interpreter, folder))
+            scope.spawn(move || replayed(&session, interpreter))
         };
         let threads: Vec<_> = sessions.into_iter().enumerate().map(work).collect();
         threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
@@ -108,12 +110,7 @@ fn outcomes(
     Ok(all)
 }
 
-fn replayed(
-    session: &InterpreterSession,
-    interpreter: usize,
-    bundles: &Path,
-) -> Result<Vec<Outcome>, CallError> {
-    unpack(session, bundles)?;
+fn replayed(session: &InterpreterSession, interpreter: usize) -> Result<Vec<Outcome>, CallError> {
     let importer = session.this()?;
     let names = texts(importer.attr("examples")?.call([])?.value()?);
     let replay = importer.attr("replay")?;
@@ -129,25 +126,6 @@ fn replayed(
         Ok(Outcome { mode, interpreter, example, differences })
     };
     names.into_iter().map(outcome).collect()
-}
-
-/// Opens a package under the name of its file.
-pub(super) fn load(
-    manager: &InterpreterManager,
-    file: &Path,
-    deadline: Deadline,
-) -> Result<Package, Failure> {
-    if !file.exists() {
-        return Err(Failure::failed(format!("{}: there is no such file", file.display())));
-    }
-    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    manager.load_package(&name, file, deadline).map_err(Failure::failed)
-}
-
-/// Unpacks distributions that the package brings along.
-pub(super) fn unpack(session: &InterpreterSession, folder: &Path) -> Result<(), CallError> {
-    let folder = folder.to_string_lossy().into_owned();
-    session.this()?.attr("unpack_bundles")?.call([folder.into()]).map(drop)
 }
 
 fn texts(value: Value) -> Vec<String> {
