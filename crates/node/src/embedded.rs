@@ -198,9 +198,19 @@ impl Embedded {
         true
     }
 
-    /// Whether the node takes requests: it does from the end of the first load until it drains.
+    /// Whether the node takes requests: it does from the end of the first load until it drains or is [degraded](Self::degraded).
     pub fn ready(&self) -> bool {
-        !self.draining.load(Ordering::SeqCst)
+        !self.draining.load(Ordering::SeqCst) && self.degraded().is_none()
+    }
+
+    /// Why this process should be replaced soon, though it goes on: code of an interpreter inside it crashed and was contained.
+    pub fn degraded(&self) -> Option<String> {
+        let crashes = stead_python::crashes_contained();
+        let s = if crashes == 1 { "" } else { "s" };
+        let text = || {
+            format!("{crashes} Python interpreter{s} crashed inside the server; drain and restart it")
+        };
+        (crashes > 0).then(text)
     }
 
     /// Counts a call that is no inference (`infer` counts itself).

@@ -40,6 +40,9 @@ class Fails(stead.RequestHandler):
             os._exit(3)
         if kind == "crash":
             os.kill(os.getpid(), 9)
+        if kind == "null":
+            import ctypes
+            ctypes.string_at(0)
         if kind == "header":
             return stead.Response("", headers=[("connection", "close")])
         raise ValueError("a secret") from KeyError("cause")
@@ -224,6 +227,42 @@ fn a_crash_of_a_package_apart_ends_one_request() {
     let (_, _, page) = request(&server, "GET", "/metrics", "");
     let line = "stead_component_calls_failed{component=\"fails\",kind=\"handler\"} 2";
     assert!(page.lines().any(|l| l == line), "{page}");
+}
+
+/// Where it is asked for, a crash inside the server ends one request, and the server says that it wants to be replaced.
+#[test]
+fn a_crash_inside_the_server_can_be_contained() {
+    if !has_python() {
+        return;
+    }
+    let app = package(&[("services.xml", &services("20", HANDLERS)), ("python/shop.py", SHOP)]);
+    let flags = ["--python_contain_crashes", "--python_interpreters", "2"];
+    let server = Server::of_package_with(app.path(), &flags);
+    let report = stead(&["python", "doctor", "--json"]).stdout;
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    let is_inside = report["pythons"][0]["mode"] == "in process";
+    assert_eq!(request(&server, "GET", "/v2/health/ready", "").0, 200);
+    let (_, told) = json(&server, "GET", "/state/v1/health", "");
+    assert_eq!(told["status"]["code"], "up", "{told}");
+    for round in 0..2 {
+        let (status, told) = json(&server, "GET", "/fails/null", "");
+        let expected = Some("handler fails: its interpreter died");
+        assert_eq!((status, told["error"].as_str()), (500, expected), "{round}: {told}");
+        assert_eq!(json(&server, "GET", "/greet/a/", "").1["text"], "Hello a", "{round}");
+    }
+    assert_eq!(request(&server, "GET", "/v2/health/live", "").0, 200);
+    let (_, told) = json(&server, "GET", "/state/v1/health", "");
+    match is_inside {
+        true => {
+            assert_eq!(told["status"]["code"], "down", "{told}");
+            let message = told["status"]["message"].as_str().unwrap();
+            assert!(message.contains("2 Python interpreters crashed"), "{message}");
+            assert_eq!(request(&server, "GET", "/v2/health/ready", "").0, 400);
+            assert_eq!(request(&server, "GET", "/status.html", "").0, 503);
+        }
+        // A process of its own that crashed was replaced.
+        false => assert_eq!(told["status"]["code"], "up", "{told}"),
+    }
 }
 
 #[test]

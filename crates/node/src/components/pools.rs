@@ -25,6 +25,8 @@ pub struct PythonSettings {
     pub interpreters: Option<usize>,
     /// What tells whether interpreters can run inside this process; they do if the build of Python allows it, without it.
     pub self_test: Option<SelfTest>,
+    /// Whether a crash of code inside this process is to end its interpreter only ([`crate::Embedded::degraded`]).
+    pub contain_crashes: bool,
     /// Whether answers tell what exceptions say and where they were raised.
     pub development: bool,
 }
@@ -118,6 +120,11 @@ impl Pools {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pools.get(&key).and_then(Lasting::get) {
             return pool;
+        }
+        if self.settings.contain_crashes
+            && let Err(error) = stead_python::contain_crashes()
+        {
+            tracing::error!("crashes of Python code cannot be contained: {error}");
         }
         let choice = choose(&python, self.settings.self_test.as_ref());
         if let Some(reason) = &choice.reason {

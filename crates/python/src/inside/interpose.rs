@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use libc::{pthread_attr_t, pthread_key_t, pthread_t};
 
+use super::crash;
 use super::elf::{Code, Export};
 
 /// How code ended the process, had it been alone in it.
@@ -20,6 +21,8 @@ pub(super) enum Death {
     Exit(c_int),
     /// `abort`.
     Abort,
+    /// A signal by which code crashes, where crashes are contained.
+    Crash(c_int),
 }
 
 impl std::fmt::Display for Death {
@@ -27,6 +30,7 @@ impl std::fmt::Display for Death {
         match self {
             Death::Exit(status) => write!(f, "its code called exit({status})"),
             Death::Abort => f.write_str("its code called abort()"),
+            Death::Crash(signal) => write!(f, "its code crashed with {}", crash::name(*signal)),
         }
     }
 }
@@ -141,17 +145,23 @@ impl Table {
         }
     }
 
-    /// Tells of the end and never returns: the thread may hold the interpreter's lock and has no way back.
-    fn park(&self, death: Death) -> ! {
+    /// Tells of the end of the interpreter.
+    pub(super) fn tell(&self, death: Death) {
         if let Some(died) = self.died.get() {
             died(death);
         }
+    }
+
+    /// Tells of the end and never returns: the thread may hold the interpreter's lock and has no way back.
+    fn park(&self, death: Death) -> ! {
+        self.tell(death);
         loop {
             std::thread::park();
         }
     }
 
-    fn is_in_child(&self) -> bool {
+    /// Whether this is a child of the process that opened the namespace.
+    pub(super) fn is_in_child(&self) -> bool {
         // SAFETY: no argument, no failure.
         unsafe { libc::getpid() != self.process }
     }
@@ -234,6 +244,7 @@ extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     let start = unsafe { Box::from_raw(start.cast::<Start>()) };
     let Start { main, argument, table } = *start;
     table.enter_thread();
+    crash::enter(table);
     main(argument)
 }
 

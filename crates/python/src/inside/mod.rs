@@ -10,6 +10,7 @@ mod budget;
 mod buffer;
 mod config_offsets;
 mod convert;
+mod crash;
 mod elf;
 mod host;
 mod initialize;
@@ -24,4 +25,5 @@ mod thread;
 mod traceback;
 mod variables;
 
+pub use crash::{contain_crashes, crashes_contained};
 pub use interpreter::{InProcess, namespaces_open, self_test_here};

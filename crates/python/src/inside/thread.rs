@@ -13,6 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::budget::Slot;
+use super::crash;
 use super::python::{Attached, Python, ThreadState};
 use crate::{CallError, Deadline, Installation, StartError};
 
@@ -81,6 +82,7 @@ impl Resident {
                     python.namespace.table.on_death(Box::new(move |death| {
                         resident.die(death.to_string());
                     }));
+                    crash::enter(python.namespace.table);
                     // SAFETY: no argument, no failure.
                     let thread = unsafe { libc::pthread_self() };
                     resident.thread.store(thread, Ordering::Relaxed);

@@ -56,6 +56,8 @@ pub fn answer(shared: &Shared, call: StatusCall) -> Result<Reply, Fault> {
         StatusCall::Application | StatusCall::Page if active.is_none() => {
             StatusCode::SERVICE_UNAVAILABLE
         }
+        // What load balancers ask: they should send requests elsewhere.
+        StatusCall::Page if shared.node.degraded().is_some() => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,
     };
     let meta = active.as_deref().map(|deployed| Meta {
@@ -92,8 +94,10 @@ fn reply(shared: &Shared, call: StatusCall, meta: Option<Meta>) -> Result<Reply,
                 ["config", "health", "metrics", "version"].map(url).into_iter().collect();
             json!({"resources": resources})
         }
-        StatusCall::Health => health(meta.is_some()),
-        StatusCall::Metrics => return super::metrics::state(shared, meta.is_some()),
+        StatusCall::Health => health(status(shared, meta.is_some())),
+        StatusCall::Metrics => {
+            return super::metrics::state(shared, status(shared, meta.is_some()));
+        }
         StatusCall::Version => json!({"version": version}),
         StatusCall::Config => json!({"config": {"generation": generation}}),
         StatusCall::Page => return Ok(Reply::text("OK\n".to_owned(), "text/plain")),
@@ -117,8 +121,16 @@ fn application(version: &str, meta: Option<Meta>) -> Value {
     answer
 }
 
-fn health(is_up: bool) -> Value {
+/// The status of health: whether an application is served, and whether the process should be replaced.
+fn status(shared: &Shared, is_up: bool) -> Value {
+    match shared.node.degraded() {
+        Some(message) => json!({"code": "down", "message": message}),
+        None => json!({"code": if is_up { "up" } else { "initializing" }}),
+    }
+}
+
+fn health(status: Value) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let millis = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-    json!({"time": millis, "status": {"code": if is_up { "up" } else { "initializing" }}})
+    json!({"time": millis, "status": status})
 }

@@ -102,6 +102,7 @@ pub const FLAGS: &[Flag] = &[
     flag("python", "PYTHON", "", Own, "the Python for components of applications: a program, the folder of a virtual environment or a name on PATH; the best that is found without it"),
     flag("python_environments", "DIR", "", Own, "folder with the virtual environments that Python packages of applications may name"),
     flag("python_interpreters", "N", "", Own, "interpreters for components, of each environment; one per core without it"),
+    flag("python_contain_crashes", "", "", Own, "a crash of Python code inside the server ends its interpreter only; the server is no longer ready and wants to be replaced"),
     flag("development", "", "", Own, "answers tell what exceptions of Python components say and where they were raised"),
     flag("log_format", "FORMAT", "text", Own, "text or json"),
 ];

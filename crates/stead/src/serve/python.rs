@@ -17,8 +17,13 @@ pub(super) fn settings(
     matches: &ArgMatches,
     has_application: bool,
 ) -> Result<PythonSettings, Failure> {
-    const FLAGS: [&str; 4] =
-        ["python", "python_environments", "python_interpreters", "development"];
+    const FLAGS: [&str; 5] = [
+        "python",
+        "python_environments",
+        "python_interpreters",
+        "python_contain_crashes",
+        "development",
+    ];
     if let Some(flag) = FLAGS.iter().find(|flag| !has_application && text(matches, flag).is_some())
     {
         return Err(Failure::usage(format!("--{flag} needs --data or an application")));
@@ -29,6 +34,7 @@ pub(super) fn settings(
         environments: text(matches, "python_environments").map(PathBuf::from),
         interpreters,
         self_test: None,
+        contain_crashes: switch(matches, "python_contain_crashes")?,
         development: switch(matches, "development")?,
     })
 }

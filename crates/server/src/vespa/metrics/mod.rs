@@ -59,11 +59,11 @@ pub fn answer(shared: &Shared, call: MetricsCall) -> Result<Reply, Fault> {
     }))
 }
 
-/// Answers `/state/v1/metrics`.
+/// Answers `/state/v1/metrics`, with the status of health.
 ///
 /// # Errors
 /// As [`answer`].
-pub fn state(shared: &Shared, is_up: bool) -> Result<Reply, Fault> {
+pub fn state(shared: &Shared, status: Value) -> Result<Reply, Fault> {
     const ALL: [Suffix; 7] = [
         Suffix::Average,
         Suffix::Sum,
@@ -97,7 +97,7 @@ pub fn state(shared: &Shared, is_up: bool) -> Result<Reply, Fault> {
     }
     Reply::serialize(&json!({
         "time": (seconds(lately.to) * 1000.0) as u64,
-        "status": {"code": if is_up { "up" } else { "initializing" }},
+        "status": status,
         "metrics": {"snapshot": {"from": seconds(lately.from), "to": seconds(lately.to)}, "values": list},
     }))
 }
