@@ -1,4 +1,5 @@
 """What stead needs inside every interpreter, in process and in a worker alike, so that both give the same answers."""
+import builtins
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -25,6 +26,9 @@ class HostError(Exception):
 
 HostError.__module__ = "stead"
 
+# What is written in C and imports something for itself, as numpy does, looks here for how.
+__builtins__ = builtins
+
 _ask = None
 _modules = {}
 _packages = {}
@@ -34,7 +38,7 @@ _runner = None
 
 _CODES = {
     "bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
-    "int64": "q", "uint64": "Q", "float32": "f", "float64": "d",
+    "int64": "q", "uint64": "Q", "float32": "f", "float64": "d", "bfloat16": "H",
 }
 
 
@@ -225,7 +229,58 @@ def tensor(buffer, dtype, shape):
             import numpy
         except ImportError:
             return _view(buffer, dtype, shape)
+    if dtype == "bfloat16":
+        dtype = _bfloat16()
     return numpy.ndarray(shape, dtype, buffer)
+
+
+_bits = None
+
+
+def _bfloat16():
+    """The type of numpy for it, or for its bits where it is not installed."""
+    global _bits
+    if _bits is None:
+        try:
+            from ml_dtypes import bfloat16 as _bits
+        except ImportError:
+            _bits = "uint16"
+    return _bits
+
+
+def strings(values, shape):
+    """An array of bytes objects: of numpy, or nested lists where there is no numpy."""
+    try:
+        import numpy
+    except ImportError:
+        for size in reversed(shape[1:]):
+            rows = range(0, len(values), size) if size else range(shape[0])
+            values = [values[at:at + size] for at in rows]
+        return values if shape else values[0]
+    array = numpy.empty(len(values), dtype=object)
+    array[:] = values
+    array.flags.writeable = False
+    return array.reshape(shape)
+
+
+def exotic(array):
+    """What stands for an array whose buffer nobody can read: the bits of bfloat16, or texts as a list with their shape."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(array, (numpy.ndarray, numpy.generic)):
+        return None
+    dtype = array.dtype
+    if dtype.name == "bfloat16":
+        return (numpy.asarray(array).view("uint16"),)
+    if dtype.kind not in "OSUT":
+        return None
+    values = []
+    for item in numpy.asarray(array).reshape(-1).tolist():
+        if isinstance(item, str):
+            item = item.encode()
+        elif not isinstance(item, bytes):
+            return None
+        values.append(item)
+    return values, list(array.shape)
 
 
 def _view(buffer, dtype, shape):

@@ -10,7 +10,9 @@ pub const MAX_DEPTH: usize = 64;
 /// A plain value. What Python code returns is one of these or an error: a tuple becomes a list, `bytearray` becomes
 /// bytes, and what has the buffer protocol (arrays and scalars of numpy, `array.array`, `memoryview`) becomes a tensor.
 ///
-/// A tensor reaches Python as a read-only numpy array over the same memory, or as a `memoryview` where there is no numpy.
+/// A tensor reaches Python as a read-only numpy array over the same memory, or as a `memoryview` where there is no numpy. One of
+/// strings is an array of `bytes` objects, or nested lists of them; one of bfloat16 is of the type of `ml_dtypes`, or of
+/// `uint16` with the bits where that is not installed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `None`.
@@ -85,6 +87,8 @@ pub const fn numpy_name(dtype: DType) -> Option<&'static str> {
         DType::Bool => "bool",
         DType::C64 => "complex64",
         DType::C128 => "complex128",
+        // Of ml_dtypes, where it is installed; `bootstrap.py` shows the bits as uint16 where it is not.
+        DType::BF16 => "bfloat16",
         _ => return None,
     })
 }

@@ -55,7 +55,7 @@ fn echo(call: HostCall) -> Result<Value, HostError> {
             other => Err(HostError::new(HostCode::Invalid, format!("{other:?}"))),
         },
         "panic" => panic!("a fault"),
-        "bf16" => Ok(Tensor::zeros(DType::BF16, Shape::SCALAR).unwrap().into()),
+        "f8" => Ok(Tensor::zeros(DType::F8E5M2, Shape::SCALAR).unwrap().into()),
         name => Err(HostError::new(HostCode::NotFound, format!("there is no {name}"))),
     }
 }
@@ -92,7 +92,7 @@ fn what_goes_wrong_is_an_exception_of_the_code() {
         ("caught", &["nothing"], host_error, "there is no nothing", Some("not_found")),
         ("caught", &["add", "x", "y"], host_error, "Str", Some("invalid")),
         ("caught", &["panic"], host_error, "panic: stead failed", Some("internal")),
-        ("caught", &["bf16"], host_error, "numpy has no arrays of bf16", Some("internal")),
+        ("caught", &["f8"], host_error, "numpy has no arrays of f8e5m2", Some("internal")),
         (
             "a_set",
             &[],

@@ -18,9 +18,9 @@ use super::api::{
 };
 use super::object::{self, Object};
 use super::python::{Attached, Python, Returned};
-use super::traceback;
+use super::{convert, traceback};
 use crate::value::{no_numpy_type, numpy_name};
-use crate::{CallError, Exception};
+use crate::{CallError, Exception, Value};
 
 /// Arrays below this many bytes are copied: cheaper than holding them.
 const HELD_FROM: usize = 4096;
@@ -93,14 +93,33 @@ pub(super) fn show<'a>(
     place: &str,
 ) -> Result<Object<'a>, CallError> {
     let dtype = tensor.dtype();
+    if dtype == DType::String {
+        return strings(at, tensor);
+    }
     let name = numpy_name(dtype).ok_or_else(|| CallError::Argument(no_numpy_type(place, dtype)))?;
     let runtime = at.python.runtime().ok_or_else(not_loaded)?;
     let made = || {
-        let shape = tensor.shape();
-        let dims = shape.iter().map(|&dim| object::int(at, dim as i64));
-        let dims = object::tuple(at, dims.collect::<Result<_, _>>()?)?;
         let buffer = make(at, &runtime.buffer.get(at), tensor)?;
-        runtime.tensor.get(at).call(vec![buffer, object::text(at, name)?, dims], None)
+        let name = object::text(at, name)?;
+        runtime.tensor.get(at).call(vec![buffer, name, dims(at, tensor)?], None)
+    };
+    made().map_err(|e| CallError::Raised(Box::new(e)))
+}
+
+/// The shape as a tuple.
+fn dims<'a>(at: &'a Attached, tensor: &Tensor) -> Result<Object<'a>, Exception> {
+    let shape = tensor.shape();
+    let dims = shape.iter().map(|&dim| object::int(at, dim as i64));
+    object::tuple(at, dims.collect::<Result<_, _>>()?)
+}
+
+/// An array of copies of strings.
+fn strings<'a>(at: &'a Attached, tensor: &Tensor) -> Result<Object<'a>, CallError> {
+    let runtime = at.python.runtime().ok_or_else(not_loaded)?;
+    let made = || {
+        let values = tensor.view().strings().iter().map(|value| object::bytes(at, value));
+        let values = object::list(at, values.collect::<Result<_, _>>()?)?;
+        runtime.strings.get(at).call(vec![values, dims(at, tensor)?], None)
     };
     made().map_err(|e| CallError::Raised(Box::new(e)))
 }
@@ -125,8 +144,49 @@ pub(super) fn make<'a>(
     }
 }
 
-/// A tensor of what an object shows. `alone` says that nothing but `object` holds it.
+/// A tensor of an array. `alone` says that nothing but `object` holds it.
 pub(super) fn take(object: &Object<'_>, alone: bool, place: &str) -> Result<Tensor, CallError> {
+    let refusal = match shown(object, alone, None, place) {
+        Err(refusal @ (CallError::Raised(_) | CallError::Returned(_))) => refusal,
+        found => return found,
+    };
+    let raised = |e: Exception| CallError::Raised(Box::new(e));
+    let runtime = object.at.python.runtime().ok_or_else(not_loaded)?;
+    let exotic = runtime.exotic.get(object.at).call(vec![object.again()], None).map_err(raised)?;
+    if exotic.is(object.at.api()._Py_NoneStruct) {
+        return Err(refusal);
+    }
+    let parts = exotic.items().map_err(raised)?;
+    match parts.as_slice() {
+        [bits] => shown(bits, false, Some(DType::BF16), place),
+        _ => of_strings(convert::from_python(&exotic, place)?, place),
+    }
+}
+
+/// A tensor of the list of its strings and the list of its sizes.
+fn of_strings(parts: Value, place: &str) -> Result<Tensor, CallError> {
+    let refused = |text: String| CallError::Returned(format!("{place}: {text}"));
+    let lists = match parts {
+        Value::List(parts) => <[Value; 2]>::try_from(parts).ok(),
+        _ => None,
+    };
+    let Some([Value::List(strings), Value::List(sizes)]) = lists else {
+        return Err(refused("its strings cannot be read".to_owned()));
+    };
+    let string = |value| if let Value::Bytes(bytes) = value { Some(bytes) } else { None };
+    let size = |value| if let Value::Int(size) = value { usize::try_from(size).ok() } else { None };
+    let strings = strings.into_iter().filter_map(string).collect();
+    let sizes: Vec<usize> = sizes.into_iter().filter_map(size).collect();
+    Tensor::from_strings(strings, &sizes).map_err(|e| refused(e.to_string()))
+}
+
+/// A tensor of the buffer that an object shows, of elements of `dtype` if they are not what the buffer says.
+fn shown(
+    object: &Object<'_>,
+    alone: bool,
+    dtype: Option<DType>,
+    place: &str,
+) -> Result<Tensor, CallError> {
     let at = object.at;
     let api = at.api();
     let raised = |e: Exception| CallError::Raised(Box::new(e));
@@ -137,7 +197,8 @@ pub(super) fn take(object: &Object<'_>, alone: bool, place: &str) -> Result<Tens
     };
     let mut view = View::of(object).map_err(raised)?;
     let of_place = |text: String| CallError::Returned(format!("{place}: {text}"));
-    let dtype = element_type(view.format(), view.0.itemsize).map_err(of_place)?;
+    let own = element_type(view.format(), view.0.itemsize).map_err(of_place)?;
+    let dtype = dtype.unwrap_or(own);
     let dims: Vec<usize> = view.dims().iter().map(|&dim| dim as usize).collect();
     let shape = Shape::new(&dims).map_err(|e| of_place(e.to_string()))?;
     let len = view.0.len as usize;
@@ -286,7 +347,7 @@ fn element_type(format: &str, size: isize) -> Result<DType, String> {
         ("Zd", 16) => DType::C128,
         _ => {
             return Err(format!(
-                "an array of elements {format:?} cannot leave the interpreter; return numbers or bool"
+                "an array of elements {format:?} cannot leave the interpreter; return numbers, bool or texts"
             ));
         }
     };

@@ -8,6 +8,7 @@
 //! | `s` `b` | u32 length, UTF-8 or bytes |
 //! | `l` | u32 count, values |
 //! | `d` | u32 count, pairs of an `s` without its tag and a value |
+//! | `S` | u8 rank, u64 for each dimension, u32 length and bytes of each string |
 //! | `t` | u8 length and name of the type in numpy, u8 rank, u64 for each dimension, u64 offset in the segment |
 
 use stead_tensor::{DType, Shape, Tensor};
@@ -63,6 +64,13 @@ pub(super) fn write<'v>(
                 bytes(body, key.as_bytes())?;
                 write(body, segment, value, place, depth + 1)?;
             }
+        }
+        Value::Tensor(tensor) if tensor.dtype() == DType::String => {
+            body.push(b'S');
+            let shape = tensor.shape();
+            body.push(shape.rank() as u8);
+            shape.iter().for_each(|&dim| body.extend((dim as u64).to_le_bytes()));
+            tensor.view().strings().iter().try_for_each(|string| bytes(body, string))?;
         }
         Value::Tensor(tensor) => {
             let dtype = tensor.dtype();
@@ -180,16 +188,32 @@ impl<'a> Reader<'a> {
                 Value::Dict(items)
             }
             b't' => Value::Tensor(self.tensor()?),
+            b'S' => Value::Tensor(self.strings()?),
             other => return Err(format!("no value begins with {other:#x}")),
         })
+    }
+
+    fn dims(&mut self) -> Result<Vec<usize>, String> {
+        let [rank] = self.array()?;
+        (0..rank).map(|_| self.number()).collect()
+    }
+
+    fn strings(&mut self) -> Result<Tensor, String> {
+        let dims = self.dims()?;
+        let shape = Shape::new(&dims).map_err(|e| e.to_string())?;
+        let mut strings = Vec::new();
+        for _ in 0..shape.elements() {
+            let len = self.count()?;
+            strings.push(self.take(len)?.to_vec());
+        }
+        Tensor::from_strings(strings, &dims).map_err(|e| e.to_string())
     }
 
     fn tensor(&mut self) -> Result<Tensor, String> {
         let [len] = self.array()?;
         let name = std::str::from_utf8(self.take(len.into())?).map_err(|e| e.to_string())?;
         let dtype: DType = from_numpy_name(name).ok_or_else(|| format!("no type {name:?}"))?;
-        let [rank] = self.array()?;
-        let dims = (0..rank).map(|_| self.number()).collect::<Result<Vec<_>, _>>()?;
+        let dims = self.dims()?;
         let offset = self.number()?;
         let shape = Shape::new(&dims).map_err(|e| e.to_string())?;
         let end = offset.checked_add(shape.byte_len(dtype)).ok_or("a tensor is too large")?;
@@ -218,6 +242,8 @@ mod tests {
             ("bytes".into(), Value::Bytes(vec![0, 255])),
             ("tensors".into(), vec![tensor(&[1.0, 2.0]).into(), tensor(&[]).into()].into()),
             ("scalar".into(), Tensor::scalar(7i64).unwrap().into()),
+            ("strings".into(), Tensor::from_strings(vec![b"a".to_vec(), vec![0, 255]], &[2, 1]).unwrap().into()),
+            ("bf16".into(), Tensor::zeros(DType::BF16, Shape::new(&[3]).unwrap()).unwrap().into()),
         ])
     }
 
@@ -252,8 +278,8 @@ mod tests {
         for _ in 0..=MAX_DEPTH {
             deep = vec![deep].into();
         }
-        let bf16 = Tensor::zeros(DType::BF16, Shape::SCALAR).unwrap().into();
-        for (value, text) in [(deep, "nested deeper"), (bf16, "no arrays of bf16")] {
+        let f8 = Tensor::zeros(DType::F8E5M2, Shape::SCALAR).unwrap().into();
+        for (value, text) in [(deep, "nested deeper"), (f8, "no arrays of f8e5m2")] {
             let mut builder = Builder::default();
             let error = write(&mut Vec::new(), &mut builder, &value, "0", 0).unwrap_err();
             assert!(error.to_string().contains(text), "{error}");

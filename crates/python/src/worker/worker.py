@@ -50,9 +50,19 @@ class _Reader:
     def value(self):
         return _READERS[self.take(1)](self)
 
+    def shape(self):
+        return tuple(self.number("<Q") for _ in range(self.number("<B")))
+
+    def strings(self):
+        shape = self.shape()
+        count = 1
+        for dim in shape:
+            count *= dim
+        return strings([self.bytes() for _ in range(count)], shape)
+
     def tensor(self):
         dtype = self.take(self.number("<B")).decode()
-        shape = tuple(self.number("<Q") for _ in range(self.number("<B")))
+        shape = self.shape()
         offset = self.number("<Q")
         return tensor(self.segment[offset:offset + _size(dtype, shape)], dtype, shape)
 
@@ -76,6 +86,7 @@ _READERS = {
     b"l": _Reader.list,
     b"d": _Reader.dict,
     b"t": _Reader.tensor,
+    b"S": _Reader.strings,
 }
 
 
@@ -123,17 +134,31 @@ class _Writer:
             self.array(value, place)
 
     def array(self, value, place):
+        parts = exotic(value)
+        if parts is not None and len(parts) == 2:
+            return self.strings(*parts, place)
         try:
-            view = memoryview(value)
+            view = memoryview(value if parts is None else parts[0])
         except TypeError:
             raise _Unreturnable(f"{place} is of type {type(value).__name__}; {_RETURNABLE}") from None
-        name = _dtype(view, place).encode()
-        if view.ndim > _MAX_RANK:
-            raise _Unreturnable(f"{place}: rank {view.ndim} is above the limit of {_MAX_RANK}")
+        name = (_dtype(view, place) if parts is None else "bfloat16").encode()
+        _check_rank(view.ndim, place)
         offset = -(-self.len // 64) * 64
         self.body += struct.pack(f"<cB{len(name)}sB{view.ndim + 1}Q", b"t", len(name), name, view.ndim, *view.shape, offset)
         self.parts += [bytes(offset - self.len), _flat(view)]
         self.len = offset + view.nbytes
+
+
+    def strings(self, values, shape, place):
+        _check_rank(len(shape), place)
+        self.body += struct.pack(f"<cB{len(shape)}Q", b"S", len(shape), *shape)
+        for value in values:
+            self.text(value)
+
+
+def _check_rank(rank, place):
+    if rank > _MAX_RANK:
+        raise _Unreturnable(f"{place}: rank {rank} is above the limit of {_MAX_RANK}")
 
 
 def _flat(view):
@@ -163,7 +188,7 @@ def _dtype(view, place):
         return f"float{size * 8}"
     if (code, size) in (("Zf", 8), ("Zd", 16)):
         return f"complex{size * 8}"
-    raise _Unreturnable(f'{place}: an array of elements "{form}" cannot leave the interpreter; return numbers or bool')
+    raise _Unreturnable(f'{place}: an array of elements "{form}" cannot leave the interpreter; return numbers, bool or texts')
 
 
 def _receive(link, n):

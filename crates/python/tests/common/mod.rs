@@ -48,6 +48,13 @@ pub fn on_every_numpy(name: &str, test: impl Fn(&Installation)) {
     on(name, &[], pythons(), |python| python.library.is_ok() && has_numpy(python), test);
 }
 
+/// As [`on_every_numpy`], for the environment of the tests that has `ml_dtypes`, if it is there.
+pub fn with_ml_dtypes(name: &str, test: impl Fn(&Installation)) {
+    let data = std::env::var_os("STEAD_TEST_DATA").map(PathBuf::from);
+    let found = data.and_then(|data| Installation::of(&data.join("py/onnx")).ok());
+    on(name, &[], found.into_iter().collect(), |_| true, test);
+}
+
 /// As [`on_every_python`], for Pythons without numpy.
 pub fn without_numpy(name: &str, test: impl Fn(&Installation)) {
     on(name, &[], pythons(), |python| python.library.is_ok() && !has_numpy(python), test);
