@@ -15,7 +15,7 @@ use crate::process;
 pub fn environment(family: &str) -> Result<PathBuf, String> {
     let pins = paths::root().join("tests/python");
     let with = pins.join(format!("requirements-{family}.txt"));
-    installed(family, &with, &pins.join(format!("requirements-{family}.nodeps.txt")))
+    installed(family, &with, &pins.join(format!("requirements-{family}.nodeps.txt")), "python3")
 }
 
 /// The interpreter of the environment of a peer in a folder of `bench/peers`, whose pins are in its `requirements.txt`
@@ -24,12 +24,21 @@ pub fn environment(family: &str) -> Result<PathBuf, String> {
 /// # Errors
 /// As [`environment`].
 pub fn peer(path: &str) -> Result<PathBuf, String> {
-    let folder = paths::root().join("bench/peers").join(path);
-    let name = path.rsplit('/').next().unwrap_or(path);
-    installed(&format!("peer-{name}"), &folder.join("requirements.txt"), &folder.join("nodeps.txt"))
+    peer_of(path, "python3")
 }
 
-fn installed(family: &str, with: &Path, without: &Path) -> Result<PathBuf, String> {
+/// [`peer`] with another Python than `python3`.
+///
+/// # Errors
+/// As there.
+pub fn peer_of(path: &str, program: &str) -> Result<PathBuf, String> {
+    let folder = paths::root().join("bench/peers").join(path);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (with, without) = (folder.join("requirements.txt"), folder.join("nodeps.txt"));
+    installed(&format!("peer-{name}"), &with, &without, program)
+}
+
+fn installed(family: &str, with: &Path, without: &Path, program: &str) -> Result<PathBuf, String> {
     let folder = paths::target().join("py").join(family);
     let python = folder.join("bin").join("python");
     let stamp = folder.join("installed");
@@ -40,8 +49,8 @@ fn installed(family: &str, with: &Path, without: &Path) -> Result<PathBuf, Strin
     println!("python environment {family}: installing");
     let _ = fs::remove_dir_all(&folder); // absent the first time
     process::run(
-        Command::new("python3").args(["-m", "venv"]).arg(&folder),
-        "python3 -m venv (Debian: apt install python3-venv)",
+        Command::new(program).args(["-m", "venv"]).arg(&folder),
+        &format!("{program} -m venv (Debian: apt install {program}-venv)"),
     )?;
     process::run(pip(&python, "install").arg("-r").arg(with), "pip install")?;
     if without.exists() {

@@ -1,5 +1,7 @@
 //! `cargo xtask soak`: the long loops.
 
+mod python;
+
 use std::fs;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -7,10 +9,10 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, fuzz, differential
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, fuzz, differential, python
 
-Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differential]
-                        [--seconds N] [--kills N] [--orders N] [--seed N]
+Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differential|python]
+                        [--seconds N] [--kills N] [--orders N] [--reloads N] [--seed N]
 
   kills          kill -9 of a server under load, N times: with state_durability every_step no answered
                  step is lost or runs twice (default 200); while documents are fed over HTTP and
@@ -24,6 +26,9 @@ Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differenti
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
                  needs cargo-fuzz (cargo install cargo-fuzz)
   differential   random one-node models against ONNX Runtime for N seconds, a new seed each round
+  python         packages that are replaced N times (default 1,000) without growth; calls that end in every
+                 way, in random order, for N seconds; six torch models, packaged, in every kind of interpreter
+                 and as TorchScript (installs a pinned torch for Python 3.10, some 2 GB)
 
 Without a name, all of them.";
 
@@ -33,6 +38,9 @@ const SECONDS: u64 = 60;
 /// How often a server of sequences is killed, and one of documents.
 const KILLS: u64 = 200;
 const KILLS_OF_DOCUMENTS: u64 = 500;
+
+/// How often a package is replaced.
+const RELOADS: u64 = 1000;
 
 /// Orders of threads that each test tries.
 const ORDERS: u64 = 20_000;
@@ -57,6 +65,10 @@ pub fn run(args: &[String]) -> Outcome {
                 passed &= interleavings(number(args, "--orders")?.unwrap_or(ORDERS))?;
             }
             "sequences" => passed &= sequences(seconds)?,
+            "python" => {
+                let (reloads, seed) = (number(args, "--reloads")?, number(args, "--seed")?);
+                passed &= python::run(seconds, reloads.unwrap_or(RELOADS), seed)?;
+            }
             _ => passed &= documents(seconds)?,
         }
     }
@@ -64,7 +76,7 @@ pub fn run(args: &[String]) -> Outcome {
 }
 
 const LOOPS: &[&str] =
-    &["kills", "interleavings", "sequences", "documents", "fuzz", "differential"];
+    &["kills", "interleavings", "sequences", "documents", "fuzz", "differential", "python"];
 
 /// The tests of threads that meet in a table of sequences, with many more orders.
 fn interleavings(orders: u64) -> Outcome {

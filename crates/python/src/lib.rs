@@ -45,9 +45,7 @@ pub use component::{Component, ComponentKind, call_components};
 pub use doctor::{Choice, PythonReport, Report, SelfTest, choose, doctor};
 pub use error::{CallError, Exception, StartError};
 pub use host::{Host, HostCall, HostCode, HostError};
-pub use inside::{
-    InProcess, contain_crashes, crashes_contained, namespaces_open, self_test_here,
-};
+pub use inside::{InProcess, contain_crashes, crashes_contained, namespaces_open, self_test_here};
 pub use installation::{Installation, NotInProcess, ProbeError, Version};
 pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource, PackageFile};
 pub use libraries::library_in_sight;

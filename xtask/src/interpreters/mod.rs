@@ -4,6 +4,7 @@ mod calls;
 mod http;
 mod memory;
 mod models;
+mod pauses;
 mod scaling;
 
 use std::ffi::OsStr;
@@ -16,7 +17,7 @@ use crate::results::{self, Section};
 use crate::{Outcome, paths, process, python};
 
 /// What can be measured on its own, in the order of the tables.
-pub const PARTS: [&str; 5] = ["scaling", "calls", "http", "memory", "models"];
+pub const PARTS: [&str; 6] = ["scaling", "calls", "pauses", "http", "memory", "models"];
 
 const SECTION: Section = Section {
     title: "Python",
@@ -45,6 +46,7 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     results::each_part(&SECTION, parts, quick, |part| match part {
         "scaling" => scaling::table(&context),
         "calls" => calls::table(&context),
+        "pauses" => pauses::table(&context),
         "http" => http::table(&context),
         "memory" => memory::table(&context),
         _ => models::table(&context),

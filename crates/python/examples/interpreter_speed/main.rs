@@ -1,6 +1,6 @@
 //! What interpreters give and cost: throughput of several beside one, calls beside a bare hand-over between threads, memory.
 //!
-//!     cargo run --release -p stead-python --example interpreter_speed -- scaling|calls PYTHON ROUNDS
+//!     cargo run --release -p stead-python --example interpreter_speed -- scaling|calls|pauses PYTHON ROUNDS
 //!     cargo run --release -p stead-python --example interpreter_speed -- model PYTHON ROUNDS PACKAGE
 //!     cargo run --release -p stead-python --example interpreter_speed -- memory PYTHON 1 [PACKAGE]
 //!
@@ -9,6 +9,7 @@
 
 mod calls;
 mod memory;
+mod pauses;
 mod scaling;
 
 use std::error::Error;
@@ -30,6 +31,7 @@ fn main() -> Outcome<()> {
         ("scaling", _) => scaling::measure(&python, rounds)?,
         ("model", Some(package)) => scaling::measure_model(&python, package, rounds)?,
         ("calls", _) => calls::measure(&python, rounds)?,
+        ("pauses", _) => pauses::measure(&python, rounds)?,
         ("memory", package) => memory::measure(&python, package)?,
         (part, _) => return Err(format!("no part {part}").into()),
     };

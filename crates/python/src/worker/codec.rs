@@ -242,7 +242,10 @@ mod tests {
             ("bytes".into(), Value::Bytes(vec![0, 255])),
             ("tensors".into(), vec![tensor(&[1.0, 2.0]).into(), tensor(&[]).into()].into()),
             ("scalar".into(), Tensor::scalar(7i64).unwrap().into()),
-            ("strings".into(), Tensor::from_strings(vec![b"a".to_vec(), vec![0, 255]], &[2, 1]).unwrap().into()),
+            (
+                "strings".into(),
+                Tensor::from_strings(vec![b"a".to_vec(), vec![0, 255]], &[2, 1]).unwrap().into(),
+            ),
             ("bf16".into(), Tensor::zeros(DType::BF16, Shape::new(&[3]).unwrap()).unwrap().into()),
         ])
     }
