@@ -208,7 +208,9 @@ impl Embedded {
         let crashes = stead_python::crashes_contained();
         let s = if crashes == 1 { "" } else { "s" };
         let text = || {
-            format!("{crashes} Python interpreter{s} crashed inside the server; drain and restart it")
+            format!(
+                "{crashes} Python interpreter{s} crashed inside the server; drain and restart it"
+            )
         };
         (crashes > 0).then(text)
     }

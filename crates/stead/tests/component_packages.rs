@@ -12,7 +12,8 @@ use std::process::Command;
 
 use server::{Server, package, stead};
 
-const SERVICES: &str = "<services version='1.0'><container id='c' version='1.0'><python timeout='20'/>
+const SERVICES: &str =
+    "<services version='1.0'><container id='c' version='1.0'><python timeout='20'/>
   <handler id='h' python='shop:H'><binding>http://*/h</binding></handler></container></services>";
 
 const SHOP: &str = "
@@ -21,6 +22,13 @@ class H(stead.RequestHandler):
     def handle(self, request):
         import tinylib
         return stead.Response(f'{tinylib.version} {tinylib.__file__}')
+";
+
+const PLAIN: &str = "
+import stead
+class H(stead.RequestHandler):
+    def handle(self, request):
+        return stead.Response('good')
 ";
 
 fn has_python() -> bool {
@@ -131,11 +139,10 @@ fn what_a_package_lacks_is_told_when_it_is_deployed() {
     }
     let (data, wheels) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Server::start(data.path());
-    let plain = "import stead\nclass H(stead.RequestHandler):\n    def handle(self, request):\n        return stead.Response('good')\n";
-    deploy(&server, application(plain, "").path()).unwrap();
+    deploy(&server, application(PLAIN, "").path()).unwrap();
     let foreign = wheel(wheels.path(), "1.0", "cp27-cp27mu-any");
     let bundle = format!("bundles = [{:?}]", foreign.to_str().unwrap());
-    let missing = format!("import no_such_module_x\n{plain}");
+    let missing = format!("import no_such_module_x\n{PLAIN}");
     for (label, code, recipe, expected) in [
         (
             "ABI",
@@ -148,7 +155,7 @@ fn what_a_package_lacks_is_told_when_it_is_deployed() {
         ),
         (
             "minor version",
-            plain,
+            PLAIN,
             "requires_python = \"3.99\"",
             vec!["Python package shop: ", "wants Python 3.99, and this is Python 3."],
         ),
@@ -175,7 +182,7 @@ fn deployments_of_one_archive_have_it_once_on_disk() {
     }
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path());
-    let app = application(SHOP, "");
+    let app = application(PLAIN, "");
     deploy(&server, app.path()).unwrap();
     deploy(&server, app.path()).unwrap();
     let packages = entries(data.path().join("python/packages"));

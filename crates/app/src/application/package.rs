@@ -9,7 +9,9 @@ use super::{links, read, resolve};
 use crate::package::{PackageFiles, Place, Report};
 use crate::profiles::{QueryProfiles, read_query_profiles};
 use crate::schema::{Holds, parse_elements};
-use crate::services::{Host, Services, ServicesOptions, read_hosts, read_services};
+use crate::services::{
+    Host, Services, ServicesOptions, read_hosts, read_server_toml, read_services,
+};
 use crate::xml::{XmlElement, parse_xml, preprocess};
 
 /// All that a package says.
@@ -77,6 +79,17 @@ impl Application {
         let models = files.below("models").filter_map(model).collect();
         let application =
             Application { schemas, services, hosts, query_profiles, models, overrides };
+        links::check(&application, files, &mut report);
+        (application, report)
+    }
+
+    /// Reads the `stead.toml` of a server, which declares components in Python and nothing else, and tells all that is wrong
+    /// with it. `files` has the folder `python` beside it.
+    #[must_use]
+    pub fn of_server(text: &str, files: &PackageFiles) -> (Application, Report) {
+        let mut report = Report::default();
+        let services = read_server_toml(text, &mut report);
+        let application = Application { services, ..Application::default() };
         links::check(&application, files, &mut report);
         (application, report)
     }

@@ -83,7 +83,8 @@ mod tests {
             ),
             (
                 Some("{"),
-                Err("a.pkg is no Python package: EOF while parsing an object at line 1 column 1".into()),
+                Err("a.pkg is no Python package: EOF while parsing an object at line 1 column 1"
+                    .into()),
             ),
         ] {
             assert_eq!(packed(manifest), expected, "{manifest:?}");

@@ -19,6 +19,12 @@ pub struct Settings {
 pub enum Setting {
     /// A text.
     Text(String),
+    /// A truth value, of `stead.toml`.
+    Bool(bool),
+    /// A whole number, of `stead.toml`.
+    Int(i64),
+    /// Another number, of `stead.toml`.
+    Float(f64),
     /// Several.
     List(Vec<Setting>),
     /// Several with names: `item key="..."`, or elements within each other.
@@ -51,7 +57,11 @@ impl Settings {
                 }
                 Setting::List(list) => open.extend(list),
                 Setting::Map(map) => open.extend(map.iter().map(|(_, value)| value)),
-                Setting::Text(_) | Setting::File(_) => {}
+                Setting::Text(_)
+                | Setting::Bool(_)
+                | Setting::Int(_)
+                | Setting::Float(_)
+                | Setting::File(_) => {}
             }
         }
     }

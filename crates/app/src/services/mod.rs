@@ -8,6 +8,7 @@ mod contents;
 mod hosts;
 mod processing;
 mod python;
+mod server_toml;
 mod tokenizers;
 
 pub use components::{Component, ComponentKind, Parameter};
@@ -15,6 +16,7 @@ pub use containers::{ContainerCluster, ModelSettings as ContainerModel};
 pub use contents::{ContentCluster, ContentDocument, ContentProcessing, IndexMode};
 pub use hosts::{Host, NodeOfHost, Nodes, read_hosts};
 pub use processing::{ClusterChains, ProcessingChains};
+pub use server_toml::{SERVER_TOML, is_server_toml, read_server_toml, server_toml_markdown};
 pub use tokenizers::{SpecialTokens, TokenizerForm, TokenizerSettings};
 
 use crate::package::{Place, Report};

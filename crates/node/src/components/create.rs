@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use stead_app::application::Application;
 use stead_app::components::{
-    ArchiveWishes, Dependencies, PythonComponent, PythonKind, PythonOptions, PythonSource, Setting, Settings,
-    python_packages,
+    ArchiveWishes, Dependencies, PythonComponent, PythonKind, PythonOptions, PythonSource, Setting,
+    Settings, python_packages,
 };
 use stead_app::package::{Located, PackageFiles, Report};
 use stead_app::services::ClusterChains;
@@ -17,9 +17,7 @@ use stead_python::{
 
 use super::meters::ComponentMeters;
 use super::processing::{Processing, context};
-use super::{
-    Components, Files, Package, Pools, ServerHost, Stage, Stored, Unit, next_generation,
-};
+use super::{Components, Files, Package, Pools, ServerHost, Stage, Stored, Unit, next_generation};
 use crate::{Code, Error};
 
 /// Something to tell of a component that was created.
@@ -209,7 +207,8 @@ impl Making<'_> {
         let folders = unpack_bundles(python, &package, &store.bundles()?, deadline);
         let folders = folders.map_err(|error| match error {
             BundleError::TimedOut => {
-                "what it bundles was not unpacked in time; start-timeout of python is the limit".to_owned()
+                "what it bundles was not unpacked in time; start-timeout of python is the limit"
+                    .to_owned()
             }
             BundleError::Failed(error) => told(&error),
             other => other.to_string(),
@@ -301,6 +300,9 @@ fn pair((name, setting): &(String, Setting)) -> (String, Value) {
 fn value(setting: &Setting) -> Value {
     match setting {
         Setting::Text(text) | Setting::File(text) => text.as_str().into(),
+        Setting::Bool(value) => (*value).into(),
+        Setting::Int(value) => (*value).into(),
+        Setting::Float(value) => (*value).into(),
         Setting::List(list) => Value::List(list.iter().map(value).collect()),
         Setting::Map(map) => Value::Dict(map.iter().map(pair).collect()),
     }

@@ -162,7 +162,11 @@ impl Store {
             let Ok(entries) = fs::read_dir(folder.join(below)) else { continue };
             for path in entries.flatten().map(|entry| entry.path()) {
                 if !held.contains_key(&path) {
-                    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+                    let _ = if path.is_dir() {
+                        fs::remove_dir_all(path)
+                    } else {
+                        fs::remove_file(path)
+                    };
                 }
             }
         }
@@ -293,7 +297,10 @@ mod tests {
         for store in [Store::default(), own] {
             let stored = store.archive(&files[0], "python/a.pkg").unwrap();
             let disk = files[0].on_disk("python/a.pkg").unwrap();
-            assert_ne!(fs::metadata(disk).unwrap().ino(), fs::metadata(stored.path()).unwrap().ino());
+            assert_ne!(
+                fs::metadata(disk).unwrap().ino(),
+                fs::metadata(stored.path()).unwrap().ino()
+            );
             assert_eq!(store.archive(&texts, "python/a.pkg").unwrap(), stored);
             fs::write(disk, b"two").unwrap();
             assert_eq!(fs::read(stored.path()).unwrap(), b"one");

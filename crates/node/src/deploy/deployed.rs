@@ -80,7 +80,21 @@ impl Deployed {
         now: SystemTime,
         python: &Python,
     ) -> Result<Deployed, Error> {
-        let (application, mut report) = Application::read(files, ServicesOptions::default());
+        let read = Application::read(files, ServicesOptions::default());
+        Deployed::prepare_read(read, files, session, now, python)
+    }
+
+    /// The same of an application that was read.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn prepare_read(
+        (application, mut report): (Application, Report),
+        files: &PackageFiles,
+        session: SessionId,
+        now: SystemTime,
+        python: &Python,
+    ) -> Result<Deployed, Error> {
         let models = PackageModels::new(files).with_probe(&Probe);
         let mut compiled = application.compile(&models, &mut report);
         // Read for what is wrong with them; they are read again where documents are opened.
@@ -269,9 +283,8 @@ fn lines(application: &Application, report: &Report, time: u64) -> Vec<LogLine> 
 fn checksum(files: &PackageFiles) -> Result<u64, Error> {
     let (mut hash, mut piece) = (xxhash_rust::xxh3::Xxh3::new(), vec![0; 1 << 16]);
     for path in files.paths() {
-        let unreadable = || {
-            Error::new(Code::Internal, format!("cannot read {path} of the application package"))
-        };
+        let unreadable =
+            || Error::new(Code::Internal, format!("cannot read {path} of the application package"));
         hash.update(path.as_bytes());
         hash.update(&files.size(path).unwrap_or_default().to_le_bytes());
         // Some have hundreds of megabytes of weights.

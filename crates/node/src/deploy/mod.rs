@@ -31,7 +31,8 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
 use stead_app::application::{Application, Changes, Refeed};
-use stead_app::package::PackageFiles;
+use stead_app::package::{PackageFiles, Report};
+use stead_app::services::ServicesOptions;
 use stead_pool::Pool;
 use stead_store::{Operation, Outcome};
 
@@ -118,9 +119,32 @@ impl Deployments {
         files: &PackageFiles,
         options: impl Into<DeployOptions>,
     ) -> Result<Arc<Deployments>, Error> {
-        let options = options.into();
+        let read = Application::read(files, ServicesOptions::default());
+        Deployments::of_read(read, files, options.into())
+    }
+
+    /// The components in Python that the `stead.toml` of a server declares, of packages in the folder `python` beside it.
+    ///
+    /// # Errors
+    /// All that is wrong with them, one on each line.
+    pub fn of_server(
+        text: &str,
+        folder: &Path,
+        options: impl Into<DeployOptions>,
+    ) -> Result<Arc<Deployments>, Error> {
+        let files = PackageFiles::of_folder(folder, "python")
+            .map_err(|error| Error::new(Code::InvalidPackage, error.to_string()))?;
+        Deployments::of_read(Application::of_server(text, &files), &files, options.into())
+    }
+
+    fn of_read(
+        read: (Application, Report),
+        files: &PackageFiles,
+        options: DeployOptions,
+    ) -> Result<Arc<Deployments>, Error> {
         let python = options.python(Store::default());
-        let deployed = Deployed::prepare(files, SessionId(1), SystemTime::now(), &python)?;
+        let (session, now) = (SessionId(1), SystemTime::now());
+        let deployed = Deployed::prepare_read(read, files, session, now, &python)?;
         let documents = Documents::in_memory(options.documents);
         deployed.read_from(documents.change(None, &deployed.application)?);
         Ok(Deployments::begin(None, Some(Arc::new(deployed)), documents, python))

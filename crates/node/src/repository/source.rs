@@ -3,6 +3,7 @@
 use super::scan;
 use crate::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+use stead_app::services::SERVER_TOML;
 use stead_app::{ModelSettings, PipelineEntry, ServerConfig, Source};
 
 /// A model that the source asks for.
@@ -88,7 +89,7 @@ fn folder(path: &Path) -> Result<Listing, Error> {
         let model = named(path, resolved.file_name());
         return Ok(Listing { models: vec![model], ..Listing::default() });
     }
-    let mut listing = Listing::default();
+    let (mut listing, base) = (Listing::default(), path);
     let entries = std::fs::read_dir(path).map_err(|_| Error::from(ErrorKind::ConfigMissing))?;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -101,7 +102,7 @@ fn folder(path: &Path) -> Result<Listing, Error> {
             }
         } else if scan::has_versions(&path) || scan::has_models(&path) {
             listing.models.push(named(&path, Some(&name)));
-        } else {
+        } else if name != "python" || !base.join(SERVER_TOML).is_file() {
             listing.warnings.push(format!(
                 "folder {:?} is no model: it has no version folder such as 1/model.onnx",
                 name.to_string_lossy()

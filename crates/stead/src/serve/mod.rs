@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 
 use clap::ArgMatches;
 use stead_app::package::PackageFiles;
+use stead_app::services::SERVER_TOML;
 use stead_app::{ServerConfig, Source};
 use stead_node::{
     DeployOptions, Deployments, DocumentOptions, Embedded, NodeConfig, PythonSettings,
@@ -70,6 +71,12 @@ fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
         Some(Applications::Package(path)) => {
             let files = PackageFiles::open(path).map_err(Failure::failed)?;
             Some(Deployments::of_package(&files, deploy).map_err(Failure::failed)?)
+        }
+        Some(Applications::Beside(folder)) => {
+            let file = folder.join(SERVER_TOML);
+            let failed = |error| Failure::failed(format!("{}: {error}", file.display()));
+            let text = std::fs::read_to_string(&file).map_err(failed)?;
+            Some(Deployments::of_server(&text, folder, deploy).map_err(Failure::failed)?)
         }
     };
     Ok(NodeConfig {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use serde_json::Value;
+use stead_app::services::{SERVER_TOML, is_server_toml};
 use stead_app::{MODEL_KEYS, ModelSettings, Source, apply_model_key};
 
 use super::flags::{FLAGS, text};
@@ -26,6 +27,17 @@ pub fn package(matches: &ArgMatches) -> Option<PathBuf> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let is_archive = [".zip", ".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end));
     (is_archive || has("services.xml") || has("application/services.xml")).then_some(path)
+}
+
+/// The folder with the `stead.toml` that declares components beside the models that are served.
+pub fn components(source: &Source) -> Option<PathBuf> {
+    let folder = match source {
+        Source::Path(path) if path.is_dir() => path.clone(),
+        Source::ConfigFile(file) => file.parent()?.to_owned(),
+        Source::Path(_) | Source::Model { .. } | Source::Nothing => return None,
+    };
+    let text = std::fs::read_to_string(folder.join(SERVER_TOML)).ok()?;
+    is_server_toml(&text).then_some(folder)
 }
 
 /// The models that the flags name; none where an application is served.

@@ -75,6 +75,8 @@ pub enum Applications {
     Data(PathBuf),
     /// A package that is served as it is, in memory.
     Package(PathBuf),
+    /// Components that the `stead.toml` in this folder declares, beside models.
+    Beside(PathBuf),
 }
 
 /// Where the log goes and what it holds.
@@ -111,7 +113,9 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
 
     let deploy = deploy_addresses(matches)?;
     let data = given("data").map(|folder| Applications::Data(folder.into()));
-    let applications = data.or_else(|| model::package(matches).map(Applications::Package));
+    let applications = data
+        .or_else(|| model::package(matches).map(Applications::Package))
+        .or_else(|| model::components(&source).map(Applications::Beside));
     let room = room(matches, applications.is_some())?;
     let python = python::settings(matches, applications.is_some())?;
 
@@ -351,7 +355,10 @@ mod tests {
             ("app.zip --nireq 2", "an application excludes --nireq"),
             ("m --max_pending_bytes 1", "--max_pending_bytes needs --data or an application"),
             ("--data d --max_pending_operations 0", "--max_pending_operations: 0 is below 1"),
-            ("m --python python3", "--python needs --data or an application"),
+            (
+                "m --python python3",
+                "--python needs --data, an application, or components in stead.toml",
+            ),
             ("--data d --python_interpreters 0", "--python_interpreters: 0 is below 1"),
             ("m --unknown", "unexpected argument found"),
         ];

@@ -26,7 +26,9 @@ pub(super) fn settings(
     ];
     if let Some(flag) = FLAGS.iter().find(|flag| !has_application && text(matches, flag).is_some())
     {
-        return Err(Failure::usage(format!("--{flag} needs --data or an application")));
+        return Err(Failure::usage(format!(
+            "--{flag} needs --data, an application, or components in stead.toml"
+        )));
     }
     let interpreters = number(matches, "python_interpreters", 1, 256)?.map(|n| n as usize);
     Ok(PythonSettings {

@@ -103,6 +103,20 @@ impl PackageFiles {
         PackageFiles::in_memory(Cursor::new(bytes), MAX_ARCHIVE)
     }
 
+    /// The files of one folder in another, by their paths from the outer one; none if it is not there.
+    ///
+    /// # Errors
+    /// As [`PackageFiles::open`].
+    pub fn of_folder(outer: &Path, name: &str) -> Result<PackageFiles, PackageError> {
+        let folder = outer.join(name);
+        if !folder.is_dir() {
+            return Ok(PackageFiles::default());
+        }
+        let below = |(path, file): (String, Contents)| (format!("{name}/{path}"), file);
+        let files = folder::read(&folder)?.files.into_iter().map(below).collect();
+        Ok(PackageFiles { files })
+    }
+
     fn in_memory(archive: impl Read + Seek, limit: u64) -> Result<PackageFiles, PackageError> {
         let mut files = PackageFiles::default();
         archive::each_file(archive, limit, &mut |name, bytes| {
