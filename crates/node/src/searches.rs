@@ -1,25 +1,30 @@
 //! Searches of the documents of the application that is served.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::sync_channel;
-use std::time::Instant;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 
-use stead_pool::Priority;
-use stead_search::request::Format;
+use stead_pool::{Pool, Priority};
+use stead_python::{Deadline, HostCode, HostError};
+use stead_search::request::{Format, Presentation, Values};
 use stead_search::result::SearchResult;
 use tokio::sync::oneshot;
 
+use crate::components::{BackEnd, InsideSearchers, Question, Searching};
+use crate::deploy::Asked;
 use crate::embedded::{Embedded, Inside};
 use crate::evaluate::Lent;
-use crate::{Code, Error, ErrorKind};
+use crate::{Code, Deployed, Error, ErrorKind};
 
 impl Embedded {
     /// Answers a search from its parameters, decoded; the form is that which they ask for. What is wrong with the search
     /// itself is part of its result.
     ///
     /// # Errors
-    /// [`Code::Unavailable`] where no application is active; [`ErrorKind::ShuttingDown`].
+    /// [`Code::Unavailable`] where no application is active; [`Code::Overloaded`] when too many searches by searchers are in;
+    /// [`ErrorKind::ShuttingDown`].
     pub async fn search(
         &self,
         parameters: Vec<(String, String)>,
@@ -62,15 +67,83 @@ impl Embedded {
         let found = self.deployments().and_then(|all| Some((Arc::clone(all), all.active()?)));
         let (deployments, active) = found
             .ok_or_else(|| Error::new(Code::Unavailable, "no application is deployed here yet"))?;
-        let (pool, begin) = (Arc::clone(&self.pool), Instant::now());
-        let run = move |_: &_| {
-            let found = active.search(parameters, &Lent(pool.team(usize::MAX)));
-            deployments.count_search(&found.0, begin.elapsed());
-            answer(found);
+        let begin = Instant::now();
+        let answer = move |result: SearchResult, format: Format| {
+            deployments.count_search(&result, begin.elapsed());
+            answer((result, format));
         };
-        let closed = |_| Error::from(ErrorKind::ShuttingDown);
-        self.pool.spawn(Priority::Normal, None, run).map_err(closed)
+        let Asked { values, warnings, chain } = match active.asked(parameters) {
+            Ok(asked) => asked,
+            Err(error) => {
+                answer(SearchResult::failed(error), Format::Json);
+                return Ok(());
+            }
+        };
+        let format = Presentation::of(&values).map_or(Format::Json, |shown| shown.format);
+        let pool = Arc::clone(&self.pool);
+        match chain {
+            Some(chain) => {
+                let back_end = back_end(pool, active, warnings);
+                by_searchers(&chain, values, back_end, move |result| answer(result, format))
+            }
+            None => {
+                let team = Arc::clone(&pool);
+                let run = move |_: &_| {
+                    let cores = Lent(team.team(usize::MAX));
+                    answer(active.search(values, warnings, BTreeMap::new(), &cores), format);
+                };
+                let closed = |_| Error::from(ErrorKind::ShuttingDown);
+                pool.spawn(Priority::Normal, None, run).map_err(closed)
+            }
+        }
     }
+}
+
+/// Runs searchers where a thread may wait: one that is lent for it, or the caller's where there is no runtime.
+fn by_searchers(
+    chain: &Arc<Searching>,
+    values: Values,
+    back_end: BackEnd,
+    answer: impl FnOnce(SearchResult) + Send + 'static,
+) -> Result<(), Error> {
+    let inside = InsideSearchers::enter().inspect_err(|_| chain.record_refused())?;
+    let chain = Arc::clone(chain);
+    let run = move || {
+        let result = chain.search(&values, back_end);
+        drop(inside);
+        answer(result);
+    };
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(run)),
+        Err(_) => run(),
+    }
+    Ok(())
+}
+
+/// The search of the documents that searchers go on with, on the pool.
+fn back_end(pool: Arc<Pool>, active: Arc<Deployed>, warnings: Vec<String>) -> BackEnd {
+    Arc::new(move |question: Question, deadline: Deadline| {
+        let (sender, receiver) = sync_channel(1);
+        let (team, active) = (Arc::clone(&pool), Arc::clone(&active));
+        let warnings = warnings.clone();
+        let run = move |_: &_| {
+            let Question { values, features } = question;
+            let result = active.search(values, warnings, features, &Lent(team.team(usize::MAX)));
+            // Whoever asked may have given up.
+            let _ = sender.send(result);
+        };
+        let closed = |_| HostError::new(HostCode::Unavailable, "the server is shutting down");
+        pool.spawn(Priority::Normal, None, run).map_err(closed)?;
+        let found = receiver.recv_timeout(deadline.left().unwrap_or(Duration::MAX));
+        found.map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                HostError::new(HostCode::Deadline, "the deadline passed before there was a result")
+            }
+            RecvTimeoutError::Disconnected => {
+                HostError::new(HostCode::Internal, "the search ended in an internal error")
+            }
+        })
+    })
 }
 
 fn unanswered() -> Error {

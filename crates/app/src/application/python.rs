@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::Application;
-use crate::components::{PythonKind, PythonSource, python_packages};
+use crate::components::{Chain, ChainKind, PythonKind, PythonSource, python_packages};
 use crate::package::{PackageFiles, Report};
-use crate::services::ClusterChains;
+use crate::services::{ClusterChains, ContainerCluster};
 
 /// What is not run yet.
-const NOT_RUN: &[PythonKind] = &[PythonKind::Component, PythonKind::Searcher];
+const NOT_RUN: &[PythonKind] = &[PythonKind::Component];
 
 /// Their packages and files are there, and the chains that documents go through.
 pub(super) fn check(application: &Application, files: &PackageFiles, report: &mut Report) {
@@ -24,6 +24,7 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
         );
         report.warning(&chain.place, text);
     }
+    one_of_each(&chains, application, report);
     let packages = python_packages(files);
     for container in &application.services.containers {
         for component in &container.python {
@@ -70,6 +71,38 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
     }
 }
 
+/// This server is all container clusters, so that components and chains of searchers have their ids to themselves.
+fn one_of_each(chains: &[ClusterChains], application: &Application, report: &mut Report) {
+    let mut seen: Vec<&str> = Vec::new();
+    for component in application.services.containers.iter().flat_map(|c| &c.python) {
+        // Two of one cluster were told of.
+        let of = |c: &&ContainerCluster| c.python.iter().any(|other| other.id == component.id);
+        let clusters = application.services.containers.iter().filter(of).count();
+        if clusters > 1 && seen.contains(&component.id.as_str()) {
+            let text = format!(
+                "components of two container clusters have the id {}; give one of them another",
+                component.id
+            );
+            report.error(&component.place, text);
+        }
+        seen.push(&component.id);
+    }
+    let all =
+        || chains.iter().flat_map(|(_, chains)| chains).filter(|c| c.kind == ChainKind::Search);
+    for (at, chain) in all().enumerate() {
+        let is_it = |other: &&Chain| {
+            other.id == chain.id && !(other.components.is_empty() && chain.components.is_empty())
+        };
+        if all().take(at).any(|other| is_it(&other)) {
+            let text = format!(
+                "two container clusters have a search chain {}, and this server is both; give one of them another id",
+                chain.id
+            );
+            report.error(&chain.place, text);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::application::Application;
@@ -78,7 +111,8 @@ mod tests {
 
     /// What is told of a container with these elements, but that Python is not run yet.
     fn told(inner: &str) -> Vec<String> {
-        let services = format!("<container id='c' version='1.0'>\n{inner}\n</container>");
+        let services =
+            format!("<services><container id='c' version='1.0'>\n{inner}\n</container></services>");
         let files = [
             ("services.xml", services.as_str()),
             ("python/shop.py", ""),
@@ -93,6 +127,39 @@ mod tests {
         let (_, report) = Application::read(&files, ServicesOptions::default());
         let told = report.errors().map(|d| d.text.clone());
         told.filter(|text| !text.ends_with("is in Python, which is not run yet")).collect()
+    }
+
+    #[test]
+    fn clusters_share_no_ids() {
+        let search = |of: &str| {
+            format!("<search><chain id='{of}'><searcher id='s' python='shop:S'/></chain></search>")
+        };
+        let handler = "<handler id='h' python='shop:H'/>".to_owned();
+        let next = "</container><container id='d' version='1.0'>";
+        for (label, one, two, expected) in [
+            ("others", search("a"), search("b"), ""),
+            (
+                "none",
+                "<search><chain id='a'/></search>".to_owned(),
+                "<search><chain id='a'/></search>".to_owned(),
+                "",
+            ),
+            (
+                "a chain",
+                search("a"),
+                "<search><chain id='a'/></search>".to_owned(),
+                "two container clusters have a search chain a, and this server is both; give one of them another id",
+            ),
+            (
+                "a component",
+                handler.clone(),
+                handler,
+                "components of two container clusters have the id h; give one of them another",
+            ),
+        ] {
+            let found = told(&format!("{one}{next}{two}"));
+            assert_eq!(found.join("\n"), expected, "{label}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use stead_python::{
 
 use super::meters::ComponentMeters;
 use super::processing::{Processing, context};
+use super::searching;
 use super::{Components, Files, Package, Pools, ServerHost, Stage, Stored, Unit, next_generation};
 use crate::{Code, Error};
 
@@ -49,7 +50,12 @@ impl Components {
             stage: Arc::new(stage),
             generation: next_generation(),
             context: context(application),
-            components: Components { handlers: Vec::new(), units: Vec::new(), processing: None },
+            components: Components {
+                handlers: Vec::new(),
+                units: Vec::new(),
+                processing: None,
+                searching: BTreeMap::new(),
+            },
             notes: Vec::new(),
             wrong: Vec::new(),
         };
@@ -67,6 +73,9 @@ impl Components {
             chains.push((container.id.clone(), container.chains(&more, &mut report)));
         }
         let processing = application.services.processing_chains(&chains, &mut report);
+        let units = making.components.units.iter();
+        let units = units.map(|unit| (unit.component.id.as_str(), unit)).collect();
+        let searching = searching::chains(&chains, &units, &mut report);
         // What is wrong without what classes say was told before.
         making.wrong.extend(report.errors().map(ToString::to_string));
         if !making.wrong.is_empty() {
@@ -74,9 +83,8 @@ impl Components {
             return Err(Error::new(Code::InvalidPackage, text));
         }
         making.components.handlers.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let units = making.components.units.iter();
-        let units = units.map(|unit| (unit.component.id.as_str(), unit)).collect();
-        making.components.processing = Processing::new(application, &processing, &units);
+        let processing = Processing::new(application, &processing, &units);
+        (making.components.processing, making.components.searching) = (processing, searching);
         Ok(Some((making.components, making.notes)))
     }
 }

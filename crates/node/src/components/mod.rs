@@ -9,6 +9,7 @@ mod meters;
 pub(crate) mod plain;
 mod pools;
 mod processing;
+mod searching;
 mod stage;
 mod store;
 mod together;
@@ -22,8 +23,10 @@ pub(crate) use pools::Pools;
 pub use pools::PythonSettings;
 pub(crate) use processing::Processing;
 pub use processing::{Fed, FeedRoute, Feeding};
+pub(crate) use searching::{BackEnd, Inside as InsideSearchers, Question, Searching};
 pub(crate) use store::Store;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -43,6 +46,8 @@ pub(crate) struct Components {
     units: Vec<Arc<Unit>>,
     /// The chains of document processors.
     processing: Option<Arc<Processing>>,
+    /// The chains of searchers by their ids.
+    searching: BTreeMap<String, Arc<Searching>>,
 }
 
 /// A component that was created.
@@ -99,6 +104,11 @@ impl Components {
             let matched = matched.map(|(name, text)| (name, text.to_owned())).collect();
             Some(Handler { unit: Arc::clone(unit), matched })
         })
+    }
+
+    /// A chain of searchers.
+    pub(crate) fn searching(&self, chain: &str) -> Option<&Arc<Searching>> {
+        self.searching.get(chain)
     }
 
     /// Whether operations go through document processors.

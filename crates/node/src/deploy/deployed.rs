@@ -9,14 +9,16 @@ use arc_swap::ArcSwap;
 
 use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
+use stead_app::components::{BuiltInChain, ChainKind};
 use stead_app::package::{PackageFiles, Report, Severity};
 use stead_app::services::{Nodes, ServicesOptions};
+use stead_expr::Value;
 use stead_search::Parallel;
 use stead_search::RankPlan;
 use stead_search::models::{KeptValues, Loaded, Probe, notes};
 use stead_search::query::{SearchCode, SearchError};
 use stead_search::rank::{RankError, RankOptions};
-use stead_search::request::{Format, SearchRequest};
+use stead_search::request::{SearchRequest, Values};
 use stead_search::result::SearchResult;
 use stead_search::run::{Searcher, field_value, search};
 use stead_store::{DocumentType, Imports, Reader, Selection, View};
@@ -24,7 +26,7 @@ use stead_store::{DocumentType, Imports, Reader, Selection, View};
 use super::documents::{Readers, check_scripts, clusters};
 use super::options::Python;
 use super::session::{SessionId, millis};
-use crate::components::{Components, ServerHost};
+use crate::components::{Components, Searching, ServerHost};
 use crate::evaluation::Models;
 use crate::{Code, Error};
 
@@ -56,6 +58,16 @@ pub struct Deployed {
     readers: ArcSwap<Readers>,
     /// Its components in Python, if it has any.
     pub(super) components: Option<Components>,
+}
+
+/// A search as it was asked for.
+pub(crate) struct Asked {
+    /// Its values, with those of its query profile.
+    pub(crate) values: Values,
+    /// What whoever asks should know.
+    pub(crate) warnings: Vec<String>,
+    /// The searchers around it, if there are any.
+    pub(crate) chain: Option<Arc<Searching>>,
 }
 
 /// A line of the log of a deployment.
@@ -165,6 +177,12 @@ impl Deployed {
         })
     }
 
+    /// Whether operations go through document processors: which see updates as JSON, and it matters which route operations take.
+    #[must_use]
+    pub fn processes(&self) -> bool {
+        self.components.as_ref().is_some_and(Components::processes)
+    }
+
     /// From now on documents are read from here.
     pub(super) fn read_from(&self, readers: Readers) {
         self.readers.store(Arc::new(readers));
@@ -197,21 +215,46 @@ impl Deployed {
         })
     }
 
-    /// Answers a search from its parameters, decoded, on some cores.
-    #[must_use]
-    pub fn search(
-        &self,
-        parameters: Vec<(String, String)>,
-        cores: &dyn Parallel,
-    ) -> (SearchResult, Format) {
-        let request = SearchRequest::new(parameters, &self.application.query_profiles);
-        match request {
-            Ok(request) => {
-                let result = self.find(&request, cores).unwrap_or_else(SearchResult::failed);
-                (result, request.format)
+    /// The search that parameters ask for, decoded, with the values of its query profile and its chain.
+    pub(crate) fn asked(&self, parameters: Vec<(String, String)>) -> Result<Asked, SearchError> {
+        let (values, warnings) = Values::of_request(parameters, &self.application.query_profiles)?;
+        let chain = self.search_chain(values.get("searchChain"))?.cloned();
+        Ok(Asked { values, warnings, chain })
+    }
+
+    /// The chain of a name that has searchers (Vespa, `SearchHandler`).
+    fn search_chain(&self, name: Option<&str>) -> Result<Option<&Arc<Searching>>, SearchError> {
+        let components = self.components.as_ref();
+        let found = components.and_then(|of| of.searching(name.unwrap_or("default")));
+        let containers = self.application.services.containers.iter();
+        let mut declared = containers.flat_map(|container| &container.chain_definitions);
+        let mut is_known = |name: &str| {
+            name == "default"
+                || BuiltInChain::of(ChainKind::Search).iter().any(|chain| chain.id == name)
+                || declared.any(|(kind, chain)| *kind == ChainKind::Search && chain.id == name)
+        };
+        match name {
+            Some(name) if found.is_none() && !is_known(name) => {
+                Err(SearchError::parameter(format!("No search chain named '{name:.60}' was found")))
             }
-            Err(error) => (SearchResult::failed(error), Format::Json),
+            _ => Ok(found),
         }
+    }
+
+    /// Searches the documents, on some cores. `features` are values of `query(name)` that stand before those of parameters.
+    pub(crate) fn search(
+        &self,
+        values: Values,
+        warnings: Vec<String>,
+        features: BTreeMap<String, Value>,
+        cores: &dyn Parallel,
+    ) -> SearchResult {
+        let request = SearchRequest::of_values(values, warnings);
+        let found = request.and_then(|mut request| {
+            request.rank.values.extend(features);
+            self.find(&request, cores)
+        });
+        found.unwrap_or_else(SearchResult::failed)
     }
 
     fn find(

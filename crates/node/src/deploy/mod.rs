@@ -16,6 +16,7 @@ mod sessions;
 mod upload;
 
 pub use backup::{Backup, copy_folder};
+pub(crate) use deployed::Asked;
 pub use deployed::{Deployed, LogLine};
 pub use documents::{DocumentOptions, WhenBusy};
 pub use expiry::ExpiryStats;
@@ -36,7 +37,7 @@ use stead_app::services::ServicesOptions;
 use stead_pool::Pool;
 use stead_store::{Operation, Outcome};
 
-use crate::components::{Components, Fed, Feeding, Handler, Store};
+use crate::components::{Fed, Feeding, Handler, Store};
 use crate::meters::{Meter, Meters};
 use crate::{Code, Error};
 use documents::Documents;
@@ -376,13 +377,6 @@ impl Deployments {
                 self.submit(&kind, fed.operation, how.when_busy, done)
             }
         }
-    }
-
-    /// Whether operations go through document processors, so that it matters which route they take.
-    #[must_use]
-    pub fn processes(&self) -> bool {
-        let active = self.active.load();
-        active.as_ref().and_then(|of| of.components.as_ref()).is_some_and(Components::processes)
     }
 
     /// Does an operation with a document of a type as it is, past document processors. `done` is called once, when it is durable and

@@ -45,6 +45,12 @@ const CODES: [(SearchCode, u32, &str, u16); 14] = [
 ];
 
 impl SearchCode {
+    /// The one of a number.
+    #[must_use]
+    pub fn of_number(number: u32) -> Option<SearchCode> {
+        CODES.iter().find(|row| row.1 == number).map(|row| row.0)
+    }
+
     fn row(self) -> &'static (SearchCode, u32, &'static str, u16) {
         &CODES[self as usize]
     }
@@ -120,6 +126,7 @@ mod tests {
     fn the_table_stands_in_the_order_of_the_codes() {
         for (at, (code, number, ..)) in CODES.iter().enumerate() {
             assert_eq!((code.number(), *number as usize), (*number, at), "{code:?}");
+            assert_eq!(SearchCode::of_number(*number), Some(*code));
         }
         assert_eq!(SearchCode::Timeout.status(), 504);
     }

@@ -11,6 +11,6 @@ mod table;
 mod values;
 
 pub use body::{MAX_BODY, flatten};
-pub use read::{Format, SearchRequest};
+pub use read::{Format, Presentation, SearchRequest};
 pub use table::{Effect, Kind, PARAMETERS, Parameter, find};
 pub use values::{Values, substitute};

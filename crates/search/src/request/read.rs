@@ -26,6 +26,42 @@ pub enum Format {
     Cbor,
 }
 
+/// What is shown of a result, whatever it is a result of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Presentation {
+    /// The format of the result.
+    pub format: Format,
+    /// The form of tensors.
+    pub tensors: Form,
+    /// Whether the result tells how long it took.
+    pub timing: bool,
+    /// From 1 the result tells what was done, and what has no effect.
+    pub trace: usize,
+}
+
+impl Presentation {
+    /// What values say of it.
+    ///
+    /// # Errors
+    /// When one of them is not what it should be.
+    pub fn of(values: &Values) -> Result<Presentation, SearchError> {
+        let read = Read::new(values);
+        Ok(Presentation {
+            format: match read.text("presentation.format").as_deref() {
+                Some("cbor") => Format::Cbor,
+                _ => Format::Json,
+            },
+            tensors: match read.text("presentation.format.tensors") {
+                None => Form::Short,
+                Some(name) => Form::from_name(&name)
+                    .ok_or_else(|| wrong("format.tensors", &name, "a form"))?,
+            },
+            timing: read.text("presentation.timing").as_deref() == Some("true"),
+            trace: read.count("trace.level")?.unwrap_or(0),
+        })
+    }
+}
+
 /// A request of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchRequest {
@@ -80,14 +116,22 @@ impl SearchRequest {
         pairs: Vec<(String, String)>,
         profiles: &QueryProfiles,
     ) -> Result<SearchRequest, SearchError> {
-        let (mut values, mut warnings) = (Values::default(), Vec::new());
-        for (name, value) in pairs {
-            values.set(&name, value);
-        }
-        apply(&mut values, profiles, &mut warnings)?;
+        let (values, warnings) = Values::of_request(pairs, profiles)?;
+        SearchRequest::of_values(values, warnings)
+    }
+
+    /// A request from values, those of query profiles among them. `warnings` is what whoever asks should know already.
+    ///
+    /// # Errors
+    /// As [`SearchRequest::new`].
+    pub fn of_values(
+        values: Values,
+        mut warnings: Vec<String>,
+    ) -> Result<SearchRequest, SearchError> {
         for (name, value) in values.iter() {
             check(name, value, &mut warnings)?;
         }
+        let presentation = Presentation::of(&values)?;
         let read = Read::new(&values);
         let Some(yql) = read.text("yql") else {
             return Err(SearchError {
@@ -111,17 +155,10 @@ impl SearchRequest {
             restrict: read.list("model.restrict"),
             summary: read.text("presentation.summary"),
             summary_fields: read.list("presentation.summaryFields"),
-            format: match read.text("presentation.format").as_deref() {
-                Some("cbor") => Format::Cbor,
-                _ => Format::Json,
-            },
-            tensors: match read.text("presentation.format.tensors") {
-                None => Form::Short,
-                Some(name) => Form::from_name(&name)
-                    .ok_or_else(|| wrong("format.tensors", &name, "a form"))?,
-            },
-            timing: read.text("presentation.timing").as_deref() == Some("true"),
-            trace: read.count("trace.level")?.unwrap_or(0),
+            format: presentation.format,
+            tensors: presentation.tensors,
+            timing: presentation.timing,
+            trace: presentation.trace,
             explains: read.count("trace.explainLevel")?.unwrap_or(0) > 0,
             rank: read.rank()?,
             warnings,
@@ -216,6 +253,39 @@ fn milliseconds(text: &str) -> Option<f64> {
     (found.is_finite() && found >= 0.0 && found <= MAX_TIME.as_secs_f64() * 1000.0).then_some(found)
 }
 
+impl Values {
+    /// The values of a request from names and values, decoded, and the query profiles of the application; and what whoever asks should
+    /// know.
+    ///
+    /// # Errors
+    /// When there is no such profile, or a value is missing or does not fit its type.
+    pub fn of_request(
+        pairs: Vec<(String, String)>,
+        profiles: &QueryProfiles,
+    ) -> Result<(Values, Vec<String>), SearchError> {
+        let (mut values, mut warnings) = (Values::default(), Vec::new());
+        for (name, value) in pairs {
+            values.set(&name, value);
+        }
+        apply(&mut values, profiles, &mut warnings)?;
+        Ok((values, warnings))
+    }
+
+    /// How long the search may take, if that is said.
+    ///
+    /// # Errors
+    /// When it is no time.
+    pub fn timeout(&self) -> Result<Option<Duration>, SearchError> {
+        self.time("timeout")
+    }
+
+    fn time(&self, name: &str) -> Result<Option<Duration>, SearchError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let time = milliseconds(text).map(|ms| Duration::from_secs_f64(ms / 1000.0));
+        time.map(Some).ok_or_else(|| wrong(name, text, "a time such as 0.5, 500ms or 2s"))
+    }
+}
+
 /// Values by their types; that they fit is known.
 pub(super) struct Read<'r> {
     values: &'r Values,
@@ -260,9 +330,7 @@ impl<'r> Read<'r> {
     }
 
     fn time(&self, name: &'static str) -> Result<Duration, SearchError> {
-        let text = self.get(name).unwrap_or("0.5");
-        let time = milliseconds(text).map(|ms| Duration::from_secs_f64(ms / 1000.0));
-        time.ok_or_else(|| wrong(name, text, "a time such as 0.5, 500ms or 2s"))
+        Ok(self.values.time(name)?.unwrap_or(Duration::from_millis(500)))
     }
 
     /// What ranking reads.

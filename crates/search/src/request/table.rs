@@ -74,7 +74,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("maxOffset", &[], Count, "1000", Read, "the greatest offset that may be asked for; query profiles say it"),
     row("queryProfile", &[], Text, "default", Read, "the query profile"),
     row("timeout", &[], Time, "0.5", Read, "when an answer is no longer wanted"),
-    row("searchChain", &[], Text, "default", Ignored("there is one chain"), "the chain of searchers"),
+    row("searchChain", &[], Text, "default", Read, "the chain of searchers"),
     row("noCache", &[], Bool, "false", Ignored("there is no cache"), "not from a cache"),
     row("groupingSessionCache", &[], Bool, "true", Ignored("there is no cache"), "keep what groupings need"),
     row("hitcountestimate", &[], Bool, "false", Ignored("counts are exact"), "the number of hits may be estimated"),

@@ -43,7 +43,7 @@ pub(crate) fn field(value: &FieldValue) -> Result<Plain, PlainError> {
 }
 
 /// A dict of keys of any type.
-fn of_pairs(pairs: Vec<(Plain, Plain)>) -> Plain {
+pub(super) fn of_pairs(pairs: Vec<(Plain, Plain)>) -> Plain {
     if pairs.iter().all(|(key, _)| matches!(key, Plain::Str(text) if text != TAG)) {
         let text = |(key, value): (Plain, Plain)| match key {
             Plain::Str(key) => Some((key, value)),
@@ -56,7 +56,7 @@ fn of_pairs(pairs: Vec<(Plain, Plain)>) -> Plain {
 }
 
 /// The keys and values of a dict.
-fn pairs(value: Plain, of: &DataType) -> Result<Vec<(Plain, Plain)>, PlainError> {
+pub(super) fn pairs(value: Plain, expected: &str) -> Result<Vec<(Plain, Plain)>, PlainError> {
     match (tag(&value), value) {
         (None, Plain::Dict(pairs)) => {
             Ok(pairs.into_iter().map(|(key, value)| (key.into(), value)).collect())
@@ -72,7 +72,7 @@ fn pairs(value: Plain, of: &DataType) -> Result<Vec<(Plain, Plain)>, PlainError>
             };
             items.into_iter().map(pair).collect()
         }
-        (_, other) => Err(unexpected(&format!("a dict for a {of}"), &other)),
+        (_, other) => Err(unexpected(expected, &other)),
     }
 }
 
@@ -126,7 +126,7 @@ impl Reader<'_> {
             (DataType::Array(element), value) => self.array(of, element, value),
             (DataType::WeightedSet(element), value) => {
                 let mut found = Vec::new();
-                for (key, weight) in pairs(value, of)? {
+                for (key, weight) in pairs(value, &format!("a dict for a {of}"))? {
                     let shown = kind(&key);
                     found.push(self.within(&format!("{{{shown}}}"), |reader| {
                         let key = reader.value(element, key)?;
@@ -140,7 +140,7 @@ impl Reader<'_> {
             }
             (DataType::Map(of_key, of_value), value) => {
                 let mut found = Vec::new();
-                for (key, value) in pairs(value, of)? {
+                for (key, value) in pairs(value, &format!("a dict for a {of}"))? {
                     let shown = kind(&key);
                     found.push(self.within(&format!("{{{shown}}}"), |reader| {
                         Ok((reader.value(of_key, key)?, reader.value(of_value, value)?))
@@ -250,7 +250,7 @@ fn of_tensor(kind: &TensorType, value: Plain) -> Result<FieldValue, PlainError> 
 }
 
 /// The elements of an array of numbers.
-fn elements(array: &Tensor) -> Result<Vec<Plain>, PlainError> {
+pub(super) fn elements(array: &Tensor) -> Result<Vec<Plain>, PlainError> {
     fn each<T: Element>(
         array: &Tensor,
         plain: impl Fn(T) -> Plain,

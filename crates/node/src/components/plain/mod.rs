@@ -12,6 +12,7 @@
 
 pub(crate) mod array;
 pub(crate) mod field;
+pub(crate) mod item;
 #[cfg(test)]
 mod random;
 pub(crate) mod tensor;

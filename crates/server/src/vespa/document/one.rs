@@ -115,7 +115,7 @@ impl Call {
 
     /// The update of a document of a type that a body says.
     pub(super) fn update(&self, body: &Members<'_>, kind: &str, id: &str) -> Result<Fed, Failure> {
-        read(body, self.view(kind)?.kind(), Verb::Update, id)
+        self.read(body, self.view(kind)?.kind(), Verb::Update, id)
     }
 
     /// Through which chains of document processors an operation goes.
@@ -127,7 +127,7 @@ impl Call {
             "default" => Ok(FeedRoute::Default),
             _ if name == "indexing" || is_cluster() => Ok(FeedRoute::Indexing),
             // Where nothing is done on the way, all ways are one.
-            _ if !self.deployments.processes() => Ok(FeedRoute::Default),
+            _ if !self.deployed.processes() => Ok(FeedRoute::Default),
             _ => Err(Failure::new(
                 400,
                 format!(
@@ -155,7 +155,7 @@ impl Call {
             true => return Err(Failure::new(400, "Could not read document, no document?")),
             false => parse(body)?,
         };
-        let mut fed = read(&body, kind, verb, id)?;
+        let mut fed = self.read(&body, kind, verb, id)?;
         let operation = &mut fed.operation;
         let Parameters { condition, create, .. } = &self.parameters;
         if condition.is_some() {
@@ -168,14 +168,20 @@ impl Call {
         }
         Ok(fed)
     }
-}
 
-fn read(body: &Members<'_>, kind: &DocumentType, verb: Verb, id: &str) -> Result<Fed, Failure> {
-    let operation =
-        body.operation(kind, verb, id).map_err(|error| Failure::new(400, error.what()))?;
-    // Document processors see updates as they were sent.
-    let changes = body.fields_text().filter(|_| verb == Verb::Update).map(Arc::from);
-    Ok(Fed { operation, changes })
+    fn read(
+        &self,
+        body: &Members<'_>,
+        kind: &DocumentType,
+        verb: Verb,
+        id: &str,
+    ) -> Result<Fed, Failure> {
+        let operation =
+            body.operation(kind, verb, id).map_err(|error| Failure::new(400, error.what()))?;
+        let is_seen = verb == Verb::Update && self.deployed.processes();
+        let changes = body.fields_text().filter(|_| is_seen).map(Arc::from);
+        Ok(Fed { operation, changes })
+    }
 }
 
 /// The members of a body.
