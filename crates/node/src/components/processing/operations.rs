@@ -285,3 +285,6 @@ impl Given {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

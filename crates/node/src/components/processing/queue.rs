@@ -136,10 +136,14 @@ impl Queue {
         if let Err(error) = thread.spawn(move || running.run()) {
             tracing::error!("no thread for document processors: {error}");
             // Other threads go on with what waits, if there are any.
-            if self.lock().threads == 0 {
-                let error = self.failing(Code::Unavailable, "the system gives no thread");
-                self.take(usize::MAX).into_iter().for_each(|p| p.ticket.close(Err(error.clone())));
-            }
+            let mut state = self.lock();
+            let waiting = match state.threads {
+                0 => std::mem::take(&mut state.waiting),
+                _ => VecDeque::new(),
+            };
+            drop(state);
+            let error = self.failing(Code::Unavailable, "the system gives no thread");
+            waiting.into_iter().for_each(|part| part.ticket.close(Err(error.clone())));
         }
     }
 
