@@ -6,7 +6,7 @@ mod sequences;
 use crate::evaluate::{Loader, engine_loader};
 use crate::instance::Machine;
 use crate::memory::{Budget, available};
-use crate::repository::{Repository, Scope};
+use crate::repository::{Provided, Repository, Scope};
 use crate::sequences::{Cleaner, Families};
 use crate::servable::Answering;
 use crate::states::States;
@@ -140,6 +140,7 @@ impl Embedded {
             poll: Arc::default(),
         });
         node.repository.update(Scope::Start)?;
+        node.deployments.iter().try_for_each(|deployments| deployments.serve_on(&node))?;
         if let Some(states) = &node.states {
             // A model that could not be loaded may come back, and its sequences with it.
             let all = node.repository.all_status();
@@ -156,6 +157,16 @@ impl Embedded {
                 .map_err(no_thread)?;
         }
         Ok(node)
+    }
+
+    /// Serves models of an application beside those of the repository, in place of those of the application before.
+    pub(crate) fn provide(&self, models: Vec<Provided>) {
+        self.repository.provide(models);
+    }
+
+    /// Whether a model of the repository has a name.
+    pub(crate) fn has_other_model(&self, name: &str) -> bool {
+        self.repository.has_other(name)
     }
 
     /// The application packages that it serves, if it serves any.

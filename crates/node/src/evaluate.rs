@@ -3,7 +3,7 @@
 use crate::memory::available;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stead_engine::{
     Growing, IoSpec, Lift, LiftedState, LoadOptions, Model, Parallel, PlanStats, RunContext,
     RunError, Session, SessionOptions, Unlifted,
@@ -22,6 +22,10 @@ pub(crate) enum EvaluateError {
     Input(String),
     /// Memory is short, in words.
     Memory(String),
+    /// Its deadline passed, in words.
+    Late(String),
+    /// It takes no more at the moment, in words.
+    Busy(String),
     /// Something else, in words.
     Failed(String),
 }
@@ -34,6 +38,21 @@ pub(crate) struct Run<'a> {
     pub(crate) cancelled: &'a (dyn Fn() -> bool + Sync),
     /// Only if the last run on inputs of these shapes took no longer.
     pub(crate) within: Option<Duration>,
+    /// When nobody waits for it any more, for what cannot ask between steps.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// What metadata calls the form of a model, by KServe's rule `<project>_<format>`, and what runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) platform: &'static str,
+    pub(crate) backend: &'static str,
+}
+
+impl Format {
+    pub(crate) const ONNX: Format = Format { platform: "onnx_onnxv1", backend: "stead" };
+    /// As Triton calls models in Python.
+    pub(crate) const PYTHON: Format = Format { platform: "python", backend: "python" };
 }
 
 /// A state that becomes longer along an axis with every step, by the positions of its input and output.
@@ -60,6 +79,16 @@ pub(crate) trait Evaluate: Send + Sync {
     /// Memory inside the model that stayed there: where, and why.
     fn unlifted(&self) -> &[Unlifted] {
         &[]
+    }
+
+    /// Its form.
+    fn format(&self) -> Format {
+        Format::ONNX
+    }
+
+    /// Whether another thread computes, and the one that runs it only waits: none of the pool then.
+    fn is_elsewhere(&self) -> bool {
+        false
     }
 
     /// Makes dimensions of inputs that are fixed at 1, given as input and axis, and those of outputs that go with

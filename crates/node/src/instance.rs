@@ -5,7 +5,7 @@ mod free;
 
 pub(crate) use answer::{Begun, late, wait};
 
-use crate::evaluate::{EvaluateError, Loader, Run};
+use crate::evaluate::{Evaluate, EvaluateError, Loader, Run};
 use crate::memory::{Budget, Held};
 use crate::recorder::Recorder;
 use crate::scheduler::{Batching, Limits, NoStates, Scheduler, StateAxes, Timer};
@@ -64,7 +64,10 @@ fn micros(time: Duration) -> u64 {
 pub(crate) struct Blueprint<'a> {
     pub(crate) model: &'a str,
     pub(crate) version: u64,
+    /// Empty for one that is there already.
     pub(crate) file: &'a Path,
+    /// One that is there already.
+    pub(crate) ready: Option<Arc<dyn Evaluate>>,
     pub(crate) settings: &'a ModelSettings,
     pub(crate) names: &'a NameMapping,
 }
@@ -79,12 +82,15 @@ impl Instance {
         machine: &Machine,
         recorder: Arc<Recorder>,
     ) -> Result<Instance, String> {
-        let Blueprint { model, version, file, settings, names } = what;
-        let mut evaluate = (machine.loader)(file, sequences::lift(&settings.sequences))?;
+        let Blueprint { model, version, file, ready, settings, names } = what;
+        let mut evaluate = match ready {
+            Some(ready) => Arc::clone(ready),
+            None => (machine.loader)(file, sequences::lift(&settings.sequences))?,
+        };
         if let Some(text) = settings.contradiction() {
             return Err(text);
         }
-        if settings.max_batch_size.is_some_and(|max| max > 1) {
+        if ready.is_none() && settings.max_batch_size.is_some_and(|max| max > 1) {
             free::free_batch(model, &mut evaluate, settings, file)?;
         }
         let layout = match settings.sequences.is_stateful() {
@@ -194,7 +200,7 @@ impl Instance {
             name: self.model.clone(),
             version: self.version,
             versions,
-            platform: PLATFORM.to_owned(),
+            platform: self.scheduler.evaluate().format().platform.to_owned(),
             inputs: self.signature.input_infos(),
             outputs: self.signature.output_infos(),
             special_inputs: self
@@ -220,8 +226,8 @@ impl Instance {
         };
         ModelConfig {
             name: self.model.clone(),
-            platform: PLATFORM.to_owned(),
-            backend: BACKEND.to_owned(),
+            platform: self.scheduler.evaluate().format().platform.to_owned(),
+            backend: self.scheduler.evaluate().format().backend.to_owned(),
             version_policy: match self.settings.version_policy.clone() {
                 None => VersionPolicyInfo::Latest(1),
                 Some(VersionPolicy::Latest(n)) => VersionPolicyInfo::Latest(n),
@@ -289,12 +295,8 @@ pub(crate) fn size(tensor: &Tensor) -> u64 {
     (view.bytes().len() + strings) as u64
 }
 
-/// The platform and backend in metadata, by KServe's rule `<project>_<format>`.
-const PLATFORM: &str = "onnx_onnxv1";
-const BACKEND: &str = "stead";
-
 fn warm_up(
-    evaluate: &dyn crate::evaluate::Evaluate,
+    evaluate: &dyn Evaluate,
     signature: &Signature,
     layout: Option<&Layout>,
     runs: u32,
@@ -315,13 +317,18 @@ fn warm_up(
     // A model that is slow beyond all measure must not keep its version from being served for ever.
     let expired = || started.elapsed() > WARM_UP_LIMIT;
     for _ in 0..runs {
-        let run = Run { team: Some(machine.pool.team(threads)), cancelled: &expired, within: None };
+        let team = Some(machine.pool.team(threads));
+        let deadline = started.checked_add(WARM_UP_LIMIT);
+        let run = Run { team, cancelled: &expired, within: None, deadline };
         match evaluate.run(&views, &wanted, &run, &mut |_, _| Ok(())) {
             Ok(()) => {}
-            Err(EvaluateError::Cancelled | EvaluateError::NotQuick) => break,
+            Err(EvaluateError::Cancelled | EvaluateError::NotQuick | EvaluateError::Late(_)) => {
+                break;
+            }
             Err(
                 EvaluateError::Input(text)
                 | EvaluateError::Memory(text)
+                | EvaluateError::Busy(text)
                 | EvaluateError::Failed(text),
             ) => return Err(format!("warm-up: {text}")),
         }

@@ -25,6 +25,8 @@ pub enum ComponentKind {
     Model,
     /// Makes tensors of texts.
     Embedder,
+    /// A model or an embedder: what its class is derived from. Its description tells.
+    Component,
 }
 
 impl ComponentKind {
@@ -36,6 +38,7 @@ impl ComponentKind {
             ComponentKind::Searcher => "searcher",
             ComponentKind::Model => "model",
             ComponentKind::Embedder => "embedder",
+            ComponentKind::Component => "component",
         }
     }
 }

@@ -57,5 +57,5 @@ pub use options::StartOptions;
 pub use output::OutputLine;
 pub use search::{find_all, find_default};
 pub use tunables::{REEXEC_GUARD, Reexec, reexec_wanted};
-pub use value::{MAX_DEPTH, Value, numpy_name};
+pub use value::{MAX_DEPTH, Value, from_numpy_name, numpy_name};
 pub use worker::{Worker, WorkerLimits};

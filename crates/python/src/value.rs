@@ -94,7 +94,8 @@ pub const fn numpy_name(dtype: DType) -> Option<&'static str> {
 }
 
 /// The element type with this name in numpy.
-pub(crate) fn from_numpy_name(name: &str) -> Option<DType> {
+#[must_use]
+pub fn from_numpy_name(name: &str) -> Option<DType> {
     DType::ALL.iter().copied().find(|&dtype| numpy_name(dtype) == Some(name))
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Dict
 
 import stead
-from stead import Hit, Query, Response, Result, Tensor
+from stead import Hit, Query, Response, Result, Tensor, _components, _host
 from stead.testing import Application
 
 from .common import BothWays, numpy
@@ -368,8 +368,8 @@ class Models(Components):
                 total = state["total"] + inputs["x"]
                 return {"sum": total}, {"total": total}
 
-        app, sums = self.created(Sums)
         np, state = numpy(), None
+        app, sums = self.created(Sums)
         for expected in [2.0, 4.0]:
             outputs, state = app.infer(sums, {"x": np.float32(2)[()] + np.zeros((), "float32")}, state)
             self.assertEqual(outputs["sum"].tolist(), [expected])
@@ -380,6 +380,66 @@ class Models(Components):
             {"x": np.array(-1, "float32")},
             error=stead.ComponentError,
         )
+
+    def test_first_states_have_the_rows_of_the_inputs(self):
+        class Counts(stead.Model):
+            inputs = {"x": stead.TensorSpec("float32", [None, 2])}
+            outputs = {"count": stead.TensorSpec("int64", [None])}
+            state = {"count": stead.TensorSpec("int64", [None])}
+            max_batch = 4
+
+            def first_state(self):
+                return {"count": numpy().array([7])}
+
+            def infer(self, inputs, state):
+                found = {"count": state["count"] + 1}
+                return found, found
+
+        np = numpy()
+        app, counts = self.created(Counts)
+        x = np.zeros((3, 2), "float32")
+        outputs, state = app.infer(counts, {"x": x})
+        self.assertEqual(outputs["count"].tolist(), [8, 8, 8])
+        outputs, _ = app.infer(counts, {"x": x}, state)
+        self.assertEqual(outputs["count"].tolist(), [9, 9, 9])
+
+    def test_what_a_component_is_its_class_tells(self):
+        class Same(stead.Embedder):
+            def embed(self, text, type):
+                return [len(text)]
+
+        spec = {"id": "c", "generation": 1, "kind": "component", "package": "p", "module": "m", "settings": {}}
+        self.addCleanup(_components.forget, "p")
+        self.assertEqual(_components.create({**spec, "class": Same}, {})["kind"], "embedder")
+        message = "c: m:<class 'object'> is no class derived from stead.Model or stead.Embedder, as a component is"
+        self.refused(message, _components.create, {**spec, "class": object}, {}, error=stead.ComponentError)
+
+    def test_embedders_are_called_where_they_are_asked_for(self):
+        class Lengths(stead.Embedder):
+            def embed(self, text, type):
+                return [len(text)]
+
+        class Ask(stead.RequestHandler):
+            def __init__(self, embedders: stead.Embedders):
+                self.embedders = embedders
+
+            def handle(self, request):
+                return stead.Response(self.embedders.embed(request.parameter("text"), "tensor(x[1])").to_literal())
+
+        spec = {"id": "e", "generation": 8, "kind": "component", "package": "p", "module": "m", "settings": {}}
+        here, asked = {**spec, "class": Lengths, "here": True}, []
+
+        def ask(name, *arguments):
+            asked.append(name)
+            return [here] if name == "embedders" else None
+
+        self.addCleanup(_components.forget, "p")
+        with _host.standing_in(ask):
+            _components.create({**spec, "id": "h", "kind": "handler", "class": Ask}, {})
+            for _ in range(2):
+                found = _components.handle(["h"], 8, {"method": "GET", "path": "/", "parameters": [["text", "abc"]]})
+                self.assertEqual(found["body"], b"tensor(x[1]):[3]")
+        self.assertEqual(asked, ["embedders"])
 
     def test_embedders_are_checked(self):
         class One(stead.Embedder):

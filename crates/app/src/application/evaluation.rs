@@ -318,8 +318,8 @@ mod tests {
             ),
             (
                 "models/g.model",
-                "model g { function a() { expression: foo(1) } }",
-                "function a: unknown function foo",
+                "model g { function a() { expression: 1 + } }",
+                "models/g.model:1: function a at",
             ),
             (
                 "models/g.model",
@@ -328,7 +328,7 @@ mod tests {
             ),
         ] {
             let (_, told) = read("<model-evaluation/>", &[(file, text)]);
-            assert_eq!(told, [expected]);
+            assert!(told.len() == 1 && told[0].contains(expected), "{file}: {told:?}");
         }
     }
 }

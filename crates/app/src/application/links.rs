@@ -112,7 +112,14 @@ fn components(application: &Application, report: &mut Report) {
                 }
                 let known =
                     if embedders.is_empty() { "none".to_owned() } else { embedders.join(", ") };
-                let text = if id.is_empty() {
+                let containers = services.containers.iter();
+                let is_python = containers.flat_map(|c| &c.python).any(|c| c.id == *id);
+                let text = if is_python {
+                    format!(
+                        "embed {id} of field {}: {id} is in Python, and scripts of fields do not ask components in Python yet; a document processor can",
+                        field.name.value
+                    )
+                } else if id.is_empty() {
                     format!(
                         "embed of field {} must name an embedder; services.xml has {known}",
                         field.name.value

@@ -3,12 +3,9 @@
 use std::collections::HashMap;
 
 use super::Application;
-use crate::components::{Chain, ChainKind, PythonKind, PythonSource, python_packages};
+use crate::components::{Chain, ChainKind, PythonSource, python_packages};
 use crate::package::{PackageFiles, Report};
 use crate::services::{ClusterChains, ContainerCluster};
-
-/// What is not run yet.
-const NOT_RUN: &[PythonKind] = &[PythonKind::Component];
 
 /// Their packages and files are there, and the chains that documents go through.
 pub(super) fn check(application: &Application, files: &PackageFiles, report: &mut Report) {
@@ -29,10 +26,6 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
     for container in &application.services.containers {
         for component in &container.python {
             let (id, element, place) = (&component.id, component.kind.element(), &component.place);
-            if NOT_RUN.contains(&component.kind) {
-                let text = format!("{element} {id} is in Python, which is not run yet");
-                report.error(place, text);
-            }
             for settings in &component.settings {
                 settings.check_files(files, report);
             }
@@ -109,7 +102,7 @@ mod tests {
     use crate::package::PackageFiles;
     use crate::services::ServicesOptions;
 
-    /// What is told of a container with these elements, but that Python is not run yet.
+    /// What is told of a container with these elements.
     fn told(inner: &str) -> Vec<String> {
         let services =
             format!("<services><container id='c' version='1.0'>\n{inner}\n</container></services>");
@@ -125,8 +118,7 @@ mod tests {
         ];
         let files = PackageFiles::from_texts(files).unwrap();
         let (_, report) = Application::read(&files, ServicesOptions::default());
-        let told = report.errors().map(|d| d.text.clone());
-        told.filter(|text| !text.ends_with("is in Python, which is not run yet")).collect()
+        report.errors().map(|d| d.text.clone()).collect()
     }
 
     #[test]

@@ -15,6 +15,9 @@ use stead_python::{
     Installation, PackageFile, Session, Value, unpack_bundles,
 };
 
+use super::describe::Described;
+use super::embed::{Beside, ComponentHost, Embedders};
+use super::infer::PythonModel;
 use super::meters::ComponentMeters;
 use super::processing::{Processing, context};
 use super::searching;
@@ -50,12 +53,16 @@ impl Components {
             stage: Arc::new(stage),
             generation: next_generation(),
             context: context(application),
+            beside: Arc::default(),
             components: Components {
                 handlers: Vec::new(),
                 units: Vec::new(),
                 processing: None,
                 searching: BTreeMap::new(),
+                models: Vec::new(),
+                embedders: Arc::default(),
             },
+            embedders: Vec::new(),
             notes: Vec::new(),
             wrong: Vec::new(),
         };
@@ -83,6 +90,9 @@ impl Components {
             return Err(Error::new(Code::InvalidPackage, text));
         }
         making.components.handlers.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let embedders = Embedders::new(&making.embedders);
+        making.beside.tell(&making.embedders, &embedders);
+        making.components.embedders = embedders;
         let processing = Processing::new(application, &processing, &units);
         (making.components.processing, making.components.searching) = (processing, searching);
         Ok(Some((making.components, making.notes)))
@@ -100,7 +110,10 @@ struct Making<'a> {
     generation: i64,
     /// What components may know of the application.
     context: Value,
+    /// What they know of its embedders.
+    beside: Arc<Beside>,
     components: Components,
+    embedders: Vec<Arc<Unit>>,
     notes: Vec<Note>,
     wrong: Vec<String>,
 }
@@ -135,9 +148,13 @@ impl Making<'_> {
         }
         for component in components {
             match self.component(component, &package, options, &mut session, deadline) {
-                Ok((unit, dependencies)) => {
-                    more.insert(component.id.clone(), dependencies);
+                Ok((unit, described)) => {
                     let unit = Arc::new(unit);
+                    if let Err(text) = self.role(&unit, &described) {
+                        let id = &component.id;
+                        self.wrong.push(format!("{}: component {id}: {text}", component.place));
+                    }
+                    more.insert(component.id.clone(), described.dependencies);
                     for Located { value, .. } in &component.bindings {
                         self.components.handlers.push((value.clone(), Arc::clone(&unit)));
                     }
@@ -149,6 +166,22 @@ impl Making<'_> {
                 }
             }
         }
+    }
+
+    /// Sees to it that a component is found by what it is.
+    fn role(&mut self, unit: &Arc<Unit>, described: &Described) -> Result<(), String> {
+        match described.kind.as_str() {
+            "model" => {
+                let model = PythonModel::provided(unit, described)?;
+                if self.components.models.iter().any(|other| other.name == model.name) {
+                    return Err("another model of the application has its id".to_owned());
+                }
+                self.components.models.push(model);
+            }
+            "embedder" => self.embedders.push(Arc::clone(unit)),
+            _ => {}
+        }
+        Ok(())
     }
 
     fn source(&self, name: &str) -> Option<PythonSource> {
@@ -231,14 +264,18 @@ impl Making<'_> {
         options: &PythonOptions,
         session: &mut Session,
         deadline: Deadline,
-    ) -> Result<(Unit, Dependencies), String> {
+    ) -> Result<(Unit, Described), String> {
         let kind = match component.kind {
             PythonKind::Handler => ComponentKind::Handler,
             PythonKind::Searcher => ComponentKind::Searcher,
             PythonKind::DocumentProcessor => ComponentKind::Processor,
-            PythonKind::Component => return Err("it is in Python, which is not run yet".to_owned()),
+            PythonKind::Component => ComponentKind::Component,
         };
-        let host: Arc<dyn Host> = Arc::clone(self.host) as _;
+        let host: Arc<dyn Host> = Arc::new(ComponentHost {
+            server: Arc::clone(self.host),
+            beside: Arc::clone(&self.beside),
+            manager: package.manager.clone(),
+        });
         let made = Arc::new(Component {
             id: component.id.clone(),
             generation: self.generation,
@@ -254,12 +291,13 @@ impl Making<'_> {
         let unit = Unit {
             component: made,
             host,
+            beside: Arc::clone(&self.beside),
             package: Arc::clone(package),
             timeout: options.timeout,
             is_development: self.pools.settings().development,
             meter: self.meters.of(&component.id, component.kind.element()),
         };
-        Ok((unit, dependencies(&description)))
+        Ok((unit, Described::read(description)?))
     }
 }
 
@@ -314,16 +352,4 @@ fn value(setting: &Setting) -> Value {
         Setting::List(list) => Value::List(list.iter().map(value).collect()),
         Setting::Map(map) => Value::Dict(map.iter().map(pair).collect()),
     }
-}
-
-/// Where a class says that its components stand in chains.
-fn dependencies(description: &Value) -> Dependencies {
-    let of = |wanted: &str| -> Vec<String> {
-        let Value::Dict(fields) = description else { return Vec::new() };
-        match fields.iter().find(|(name, _)| name == wanted) {
-            Some((_, Value::List(names))) => names.iter().cloned().filter_map(text).collect(),
-            _ => Vec::new(),
-        }
-    };
-    Dependencies { provides: of("provides"), before: of("before"), after: of("after") }
 }

@@ -150,7 +150,7 @@ impl Unit {
         arrived: Instant,
     ) -> Result<HandlerAnswer, ComponentError> {
         let deadline = arrived.checked_add(self.timeout).map_or(Deadline::NEVER, Deadline::at);
-        let session = self.package.manager.acquire(&self.package.registered, deadline);
+        let session = self.acquire(&[], deadline);
         let waited = arrived.elapsed();
         let begun = Instant::now();
         let (found, ran) = match session {

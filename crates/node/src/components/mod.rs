@@ -2,9 +2,12 @@
 //! last request has ended after another application took its place.
 
 mod create;
+mod describe;
+mod embed;
 mod failure;
 mod handle;
 mod host;
+mod infer;
 mod meters;
 pub(crate) mod plain;
 mod pools;
@@ -32,8 +35,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use stead_app::components::BindingPattern;
-use stead_python::{Component, Host, InterpreterManager};
+use stead_python::{AcquireError, Component, Deadline, Host, InterpreterManager, Session};
 
+use crate::repository::Provided;
+use embed::{Beside, Embedders};
 use meters::Meter;
 use pools::Pool;
 use stage::Stage;
@@ -48,6 +53,10 @@ pub(crate) struct Components {
     processing: Option<Arc<Processing>>,
     /// The chains of searchers by their ids.
     searching: BTreeMap<String, Arc<Searching>>,
+    /// Those that are models, as a node serves them.
+    models: Vec<Provided>,
+    /// What components in other environments ask, as long as this is here: they do not hold it.
+    embedders: Arc<Embedders>,
 }
 
 /// A component that was created.
@@ -55,6 +64,7 @@ struct Unit {
     /// What is called.
     component: Arc<Component>,
     host: Arc<dyn Host>,
+    beside: Arc<Beside>,
     /// The package that its interpreters must have.
     package: Arc<Package>,
     timeout: Duration,
@@ -95,7 +105,29 @@ fn next_generation() -> i64 {
     GENERATIONS.fetch_add(1, Ordering::Relaxed)
 }
 
+impl Unit {
+    /// An interpreter that has its package, more packages, and those of embedders that it may call.
+    ///
+    /// # Errors
+    /// That there was none.
+    fn acquire(&self, more: &[&str], deadline: Deadline) -> Result<Session, AcquireError> {
+        let Package { registered, manager, .. } = &*self.package;
+        let mut others: Vec<&str> = Vec::new();
+        for name in more.iter().copied().chain(self.beside.packages(manager)) {
+            if name != registered && !others.contains(&name) {
+                others.push(name);
+            }
+        }
+        manager.acquire_with(registered, &others, deadline)
+    }
+}
+
 impl Components {
+    /// Its models, as a node serves them.
+    pub(crate) fn models(&self) -> &[Provided] {
+        &self.models
+    }
+
     /// The handler of a request: of those whose bindings match, the one with the most specific.
     pub(crate) fn handler(&self, host: &str, port: u16, path: &str) -> Option<Handler> {
         self.handlers.iter().find_map(|(binding, unit)| {

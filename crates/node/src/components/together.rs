@@ -36,16 +36,19 @@ impl Together {
                     last.components.push(component);
                     last.others.push(unit);
                 }
-                _ => parts.push(Together {
-                    element,
-                    chain: chain.to_owned(),
-                    first: unit,
-                    others: Vec::new(),
-                    components: vec![component],
-                }),
+                _ => {
+                    let one = Together::one(element, unit);
+                    parts.push(Together { chain: chain.to_owned(), ..one });
+                }
             }
         }
         parts
+    }
+
+    /// One component that is called alone.
+    pub(super) fn one(element: &'static str, unit: Arc<Unit>) -> Together {
+        let (chain, component) = (unit.component.id.clone(), Arc::clone(&unit.component));
+        Together { element, chain, first: unit, others: Vec::new(), components: vec![component] }
     }
 
     /// How long a call may take in all.
@@ -88,15 +91,10 @@ impl Together {
     /// # Errors
     /// That there was none.
     pub(super) fn session(&self, deadline: Deadline) -> Result<Session, ComponentError> {
-        let (first, mut others) = (&self.first.package, Vec::new());
-        for unit in &self.others {
-            let name = unit.package.registered.as_str();
-            if name != first.registered && !others.contains(&name) {
-                others.push(name);
-            }
-        }
-        let session = first.manager.acquire_with(&first.registered, &others, deadline);
-        session.map_err(|error| self.failing().not_acquired(&error, &first.name))
+        let others: Vec<&str> =
+            self.others.iter().map(|unit| unit.package.registered.as_str()).collect();
+        let session = self.first.acquire(&others, deadline);
+        session.map_err(|error| self.failing().not_acquired(&error, &self.first.package.name))
     }
 
     /// Calls a function of the glue with all components.

@@ -27,7 +27,7 @@ pub use upload::Upload;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
@@ -39,7 +39,7 @@ use stead_store::{Operation, Outcome};
 
 use crate::components::{Fed, Feeding, Handler, Store};
 use crate::meters::{Meter, Meters};
-use crate::{Code, Error};
+use crate::{Code, Embedded, Error};
 use documents::Documents;
 use expiry::Expiry;
 use folder::Folder;
@@ -61,6 +61,8 @@ pub struct Deployments {
     documents: Arc<Documents>,
     meters: Arc<Meters>,
     python: Arc<Python>,
+    /// What serves the models of the active application.
+    node: OnceLock<Weak<Embedded>>,
 }
 
 /// A session that was prepared.
@@ -167,6 +169,7 @@ impl Deployments {
             documents,
             meters: Arc::default(),
             python,
+            node: OnceLock::new(),
         })
     }
 
@@ -180,6 +183,40 @@ impl Deployments {
     #[must_use]
     pub fn handler(&self, host: &str, port: u16, path: &str) -> Option<Handler> {
         self.active.load().as_ref()?.components.as_ref()?.handler(host, port, path)
+    }
+
+    /// From now on a node serves the models of the active application.
+    ///
+    /// # Errors
+    /// When one of them has the name of another model of the node.
+    pub(crate) fn serve_on(&self, node: &Arc<Embedded>) -> Result<(), Error> {
+        // A second node of the same deployments has none of them.
+        let _ = self.node.set(Arc::downgrade(node));
+        self.active().map_or(Ok(()), |active| self.check_names(&active))?;
+        self.publish();
+        Ok(())
+    }
+
+    /// Has the node serve the models of the application that is active now.
+    fn publish(&self) {
+        let Some(node) = self.node.get().and_then(Weak::upgrade) else { return };
+        let active = self.active();
+        let components = active.as_ref().and_then(|deployed| deployed.components.as_ref());
+        node.provide(components.map(|all| all.models().to_vec()).unwrap_or_default());
+    }
+
+    /// No model of an application has the name of one of the repository.
+    fn check_names(&self, deployed: &Deployed) -> Result<(), Error> {
+        let Some(node) = self.node.get().and_then(Weak::upgrade) else { return Ok(()) };
+        let models = deployed.components.iter().flat_map(|all| all.models());
+        let mut taken = models.filter(|model| node.has_other_model(&model.name));
+        taken.next().map_or(Ok(()), |model| {
+            let text = format!(
+                "Invalid application:\ncomponent {} is a model, and the server has another one of this name",
+                model.name
+            );
+            Err(Error::new(Code::InvalidPackage, text))
+        })
     }
 
     /// From now on the threads of a node help to evaluate models that components ask for.
@@ -261,6 +298,7 @@ impl Deployments {
         let mut sessions = self.sessions()?;
         sessions.check_inactive(id)?;
         let deployed = sessions.prepared(id)?;
+        self.check_names(&deployed)?;
         let mut log = deployed.log.clone();
         let mut refeed = Vec::new();
         if let Some(active) = self.active() {
@@ -303,6 +341,7 @@ impl Deployments {
         let active = self.active();
         self.expiry.plan(&self.documents, active.as_ref().map(|active| &active.application));
         switched?;
+        self.publish();
         let before = sessions.active.replace(id);
         sessions.ready = None;
         sessions.set(id, State::Activated)?;
@@ -339,6 +378,7 @@ impl Deployments {
         let id = sessions.active.ok_or_else(no_active)?;
         sessions.folder.set_active(None)?;
         self.active.store(None);
+        self.publish();
         self.expiry.plan(&self.documents, None);
         sessions.active = None;
         sessions.remove(|session| session.id == id);

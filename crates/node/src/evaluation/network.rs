@@ -87,7 +87,7 @@ impl Network {
         let views: Vec<Option<TensorView<'_>>> =
             tensors.iter().map(|tensor| tensor.as_ref().map(Tensor::view)).collect();
         let team = running.compute.team(threads);
-        let run = Run { team, cancelled: running.cancelled, within: None };
+        let run = Run { team, cancelled: running.cancelled, within: None, deadline: None };
         let mut found = Vec::with_capacity(wanted.len());
         let ran = Evaluate::run(&self.session, &views, &wanted, &run, &mut |at, view| {
             let name = wanted.get(at).and_then(|at| names.get(*at)).copied().unwrap_or_default();
@@ -114,9 +114,10 @@ fn array(datum: Datum) -> Result<Tensor, String> {
 fn explain(error: EvaluateError) -> (Code, String) {
     let failed = |text: String| format!("cannot be evaluated: {text}");
     match error {
-        EvaluateError::Cancelled | EvaluateError::NotQuick => {
+        EvaluateError::Cancelled | EvaluateError::NotQuick | EvaluateError::Late(_) => {
             (Code::DeadlineExceeded, "was not evaluated before the deadline".to_owned())
         }
+        EvaluateError::Busy(text) => (Code::Overloaded, failed(text)),
         EvaluateError::Input(text) => (Code::InvalidArgument, failed(text)),
         EvaluateError::Memory(text) => (Code::ResourceExhausted, failed(text)),
         EvaluateError::Failed(text) => (Code::Internal, failed(text)),

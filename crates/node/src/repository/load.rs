@@ -53,6 +53,7 @@ pub(super) fn load_one(load: &Load, machine: &Machine) -> Result<Instance, Strin
         model: &load.model,
         version: load.version,
         file: &file,
+        ready: None,
         settings: &load.settings,
         names: &names,
     };

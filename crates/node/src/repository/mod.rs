@@ -5,11 +5,13 @@
 
 mod load;
 mod pipelines;
+mod provided;
 mod record;
 mod scan;
 mod source;
 mod update;
 
+pub(crate) use provided::Provided;
 pub(crate) use update::{Scope, Update};
 
 use crate::instance::Machine;
@@ -213,6 +215,9 @@ impl Repository {
     /// # Errors
     /// As [`Repository::update`].
     pub(crate) fn is_listed(&self, model: &str) -> Result<bool, Error> {
+        if self.is_provided(model) {
+            return Ok(true);
+        }
         let listing = source::read(&self.source)?;
         let pipelines = listing.pipelines.iter().map(|p| &p.name);
         Ok(listing.models.iter().map(|d| &d.name).chain(pipelines).any(|name| name == model))

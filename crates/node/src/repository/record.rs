@@ -92,6 +92,8 @@ pub(super) struct ModelRecord {
     pub(super) removed: bool,
     /// Whether it is a pipeline: it has one version, whatever requests ask for.
     pub(super) pipeline: bool,
+    /// Whether it does not come from the source.
+    pub(super) provided: bool,
     /// Why there is nothing to load.
     pub(super) problem: Option<String>,
     /// Replaced instances that live on for their sequences.
@@ -108,6 +110,7 @@ impl ModelRecord {
             unloaded: false,
             removed: false,
             pipeline: false,
+            provided: false,
             problem: None,
             draining: Vec::new(),
             calls: Arc::default(),

@@ -1,6 +1,7 @@
 //! Bringing what is loaded in line with what the source asks for.
 
 use super::load::{Load, load_one, read_small};
+use super::provided::Provided;
 use super::record::{ModelRecord, State, VersionRecord};
 use super::source::Desired;
 use super::{Models, Repository, scan, source};
@@ -29,6 +30,8 @@ pub(crate) struct Known {
     warnings: Vec<String>,
     /// The pipelines that it asks for, which may change with every model.
     pub(super) pipelines: Vec<PipelineEntry>,
+    /// Models that do not come from it.
+    pub(super) provided: Vec<Provided>,
 }
 
 /// What an update of the repository did.
@@ -75,18 +78,26 @@ impl Repository {
             if matches!(scope, Scope::Model(name) if name != desired.name) {
                 continue;
             }
+            if lock.provided.iter().any(|p| p.name == desired.name) {
+                let text = "the application that is deployed has a model of this name".to_owned();
+                update.failures.push((desired.name.clone(), 0, text));
+                continue;
+            }
             self.compare(&lock, desired, scope, &mut loads, &mut retire, &mut update);
         }
         if !matches!(scope, Scope::Model(_)) {
             let models = listing.models.iter().map(|d| &*d.name);
-            let names: BTreeSet<&str> =
-                models.chain(listing.pipelines.iter().map(|p| &*p.name)).collect();
+            let others = listing.pipelines.iter().map(|p| &*p.name);
+            let provided: Vec<String> = lock.provided.iter().map(|p| p.name.clone()).collect();
+            let provided = provided.iter().map(|name| &**name);
+            let names: BTreeSet<&str> = models.chain(others).chain(provided).collect();
             self.remove(&lock, &names, &mut update);
         }
         self.load_all(&lock, loads, scope, &mut update);
         for (model, wanted) in retire {
             self.retire_others(&lock, &model, &wanted, &mut update);
         }
+        self.update_provided(&lock, scope, &mut update);
         self.update_pipelines(&lock, scope, &mut update);
         Ok(update)
     }
@@ -103,7 +114,12 @@ impl Repository {
     }
 
     /// Changes the record of a model that exists.
-    fn change(&self, lock: &Lock<'_>, model: &str, change: impl FnOnce(&mut ModelRecord)) {
+    pub(super) fn change(
+        &self,
+        lock: &Lock<'_>,
+        model: &str,
+        change: impl FnOnce(&mut ModelRecord),
+    ) {
         let known = self.models.load().get(model).cloned();
         if let Some(mut record) = known.map(|r| ModelRecord::clone(&r)) {
             change(&mut record);

@@ -181,7 +181,7 @@ impl Scheduler {
             }
             queue.active += 1;
         }
-        let run = Run { team: None, cancelled: &late, within: Some(INLINE) };
+        let run = Run { team: None, cancelled: &late, within: Some(INLINE), deadline };
         let answer = self.run_one(inputs, wanted, rows, &run);
         // Whoever came meanwhile found the limit reached and counts on this run to go on.
         let mut queue = self.lock();
@@ -243,10 +243,17 @@ impl Scheduler {
         }
     }
 
-    /// Sends a task to the pool; `active` counts it already.
+    /// Sends a task to the pool, or to a thread of its own that waits for whoever computes; `active` counts it already.
     fn start(self: &Arc<Self>) {
         let me = Arc::clone(self);
-        if self.pool.spawn(Priority::Normal, None, move |_| me.drive()).is_err() {
+        let is_started = match self.evaluate.is_elsewhere() {
+            true => {
+                let thread = std::thread::Builder::new().name("stead-model".to_owned());
+                thread.spawn(move || me.drive()).is_ok()
+            }
+            false => self.pool.spawn(Priority::Normal, None, move |_| me.drive()).is_ok(),
+        };
+        if !is_started {
             let mut queue = self.lock();
             queue.active -= 1;
             let lost = queue.clear();
@@ -273,7 +280,7 @@ impl Scheduler {
                 batch
             };
             self.run_batch(batch);
-            if self.pool.stats().queued > 0 {
+            if !self.evaluate.is_elsewhere() && self.pool.stats().queued > 0 {
                 // Other models' turn first.
                 self.start();
                 return;

@@ -37,7 +37,8 @@ impl Scheduler {
 
     fn run_job(&self, job: Job) {
         let team = Some(self.pool.team(self.limits.threads));
-        let run = Run { team, cancelled: &|| job.is_abandoned(), within: None };
+        let cancelled = || job.is_abandoned();
+        let run = Run { team, cancelled: &cancelled, within: None, deadline: job.deadline };
         let answer = self
             .run_one(&job.inputs, &job.wanted, job.rows, &run)
             .map_err(|e| self.explain(e, job.is_late(), "running"));
@@ -95,7 +96,10 @@ impl Scheduler {
         let mut unsplit = false;
         let abandoned = || jobs.iter().all(Job::is_abandoned);
         let team = Some(self.pool.team(self.limits.threads));
-        let run = Run { team, cancelled: &abandoned, within: None };
+        // Whoever waits longest decides, if anybody waits for ever nobody does.
+        let deadline = jobs.iter().map(|job| job.deadline).max_by_key(|d| (d.is_none(), *d));
+        let deadline = deadline.flatten();
+        let run = Run { team, cancelled: &abandoned, within: None, deadline };
         let ran = self.evaluated(&views, &wanted, &run, &mut |place, view| {
             let output = wanted.get(place).copied().unwrap_or(usize::MAX);
             let Some(parts) = batching.scatter(output, view, &rows) else {
@@ -181,6 +185,8 @@ impl Scheduler {
             EvaluateError::NotQuick => with(Code::Internal, "the run was not quick".to_owned()),
             EvaluateError::Input(text) => with(Code::InvalidArgument, text),
             EvaluateError::Memory(text) => with(Code::ResourceExhausted, text),
+            EvaluateError::Late(text) => with(Code::DeadlineExceeded, text),
+            EvaluateError::Busy(text) => with(Code::Overloaded, text),
             EvaluateError::Failed(text) => with(Code::Internal, text),
         }
     }

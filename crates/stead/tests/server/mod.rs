@@ -111,7 +111,7 @@ impl Server {
         (status, serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status} {body}")))
     }
 
-    fn answer(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+    pub fn answer(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.query.strip_prefix("http://").unwrap()).unwrap();
         let kind = "Content-Type: application/json";
         let length = body.len();

@@ -2,11 +2,11 @@
 ids of components, their generation and one argument."""
 
 from . import _registry, _search
+from ._embed import tensors
 from ._numpy import numpy
 from ._operations import Operations
 from ._raised import raised_by
 from ._run import finish
-from .component import Embedder
 from .errors import ComponentError
 from .http import Request, Response
 from .tensor import Tensor
@@ -69,7 +69,7 @@ def infer(ids, generation, argument):
     if not model.state:
         return {"outputs": _arrays(entry, "output", model.outputs, finish(model.infer(inputs))), "state": None}
     state = argument.get("state")
-    state = model.first_state() if state is None else decode(state)
+    state = _first_state(model, inputs) if state is None else decode(state)
     found = finish(model.infer(inputs, state))
     if not isinstance(found, tuple) or len(found) != 2:
         raise ComponentError(f"{entry.id}.infer gave {_what(found)}; expected a pair of outputs and state")
@@ -78,6 +78,15 @@ def infer(ids, generation, argument):
         "outputs": _arrays(entry, "output", model.outputs, outputs),
         "state": _arrays(entry, "state", model.state, state),
     }
+
+
+def _first_state(model, inputs):
+    """The state before the first step, for as many rows as the inputs have."""
+    state = model.first_state()
+    if model.max_batch <= 0:
+        return state
+    rows, np = len(next(iter(inputs.values()))), numpy()
+    return {name: np.repeat(value, rows, axis=0) if len(value) == 1 else value for name, value in state.items()}
 
 
 def _arrays(entry, what, specs, found):
@@ -104,22 +113,5 @@ def _arrays(entry, what, specs, found):
 def embed(ids, generation, argument):
     """A tensor for each text."""
     (entry,) = _entries(ids, generation)
-    texts, kind = argument["texts"], TensorType.from_spec(argument["type"])
-    is_single = type(entry.instance).embed_all is Embedder.embed_all
-    if is_single:
-        found = [finish(entry.instance.embed(text, kind)) for text in texts]
-    else:
-        found = finish(entry.instance.embed_all(texts, kind))
-    name = f"{entry.id}.{'embed' if is_single else 'embed_all'}"
-    if not isinstance(found, (list, tuple)) or len(found) != len(texts):
-        raise ComponentError(f"{name} gave {_what(found)}; expected a list of {len(texts)} tensors")
-    return [_embedded(name, kind, value) for value in found]
-
-
-def _embedded(name, kind, value):
-    if value is None:
-        raise ComponentError(f"{name} gave nothing; expected a tensor of type {kind}")
-    try:
-        return tensor(Tensor(kind, value))
-    except (TypeError, ValueError) as error:
-        raise ComponentError(f"{name}: {error}; expected a tensor of type {kind}") from None
+    kind = TensorType.from_spec(argument["type"])
+    return [tensor(found) for found in tensors(entry.instance, entry.id, argument["texts"], kind)]

@@ -13,7 +13,7 @@ from .settings import Settings, of_dataclass
 _KNOWN = "stead.Models, stead.Embedders, stead.Settings, dict, a dataclass of settings, logging.Logger"
 
 
-def construct(kind, name, settings):
+def construct(kind, name, settings, generation):
     """A component of a class: each parameter of its constructor by its annotation."""
     constructor = kind.__init__
     if constructor is object.__init__:
@@ -30,7 +30,7 @@ def construct(kind, name, settings):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         annotation = annotations.get(parameter.name)
-        found = _value(annotation, name, settings)
+        found = _value(annotation, name, settings, generation)
         if found is not None:
             given[parameter.name] = found
         elif parameter.default is parameter.empty:
@@ -42,11 +42,11 @@ def construct(kind, name, settings):
     return kind(*positional, **given)
 
 
-def _value(annotation, name, settings):
+def _value(annotation, name, settings, generation):
     if annotation is Models:
         return Models()
     if annotation is Embedders:
-        return Embedders()
+        return Embedders(name, generation)
     if annotation is logging.Logger:
         return logging.getLogger(name)
     if annotation is Settings or annotation is dict or typing.get_origin(annotation) is dict:

@@ -7,6 +7,7 @@ import sys
 from . import component as kinds
 from . import logs
 from ._inject import construct
+from ._numpy import numpy
 from .errors import ComponentError, NotCreated
 
 # Of which class a component of a kind is, and what it must have.
@@ -17,6 +18,8 @@ _KINDS = {
     "model": (kinds.Model, "infer"),
     "embedder": (kinds.Embedder, "embed"),
 }
+# What a component may be that is declared as no more than that.
+_OF_CLASSES = ("model", "embedder")
 # Counts calls of components, so that it is known which were used last.
 _uses = itertools.count()
 
@@ -24,8 +27,8 @@ _uses = itertools.count()
 class Entry:
     """A component and what stead said of it."""
 
-    def __init__(self, spec, instance, types):
-        self.id, self.kind, self.package = spec["id"], spec["kind"], spec["package"]
+    def __init__(self, spec, kind, instance, types):
+        self.id, self.kind, self.package = spec["id"], kind, spec["package"]
         self.instance, self.types, self.used = instance, types, -1
 
 
@@ -34,11 +37,11 @@ _entries = {}
 
 def create(spec, context):
     """Makes a component, in place of one of its id and generation, and gives its description."""
-    _called(spec["id"])
+    called(spec["id"])
     logs.install()
-    base, method = _kind(spec["kind"])
-    instance = construct(_class(spec, base, method), spec["id"], spec["settings"])
-    entry = Entry(spec, instance, context.get("documents", {}))
+    kind, found = _class(spec)
+    instance = construct(found, spec["id"], spec["settings"], spec["generation"])
+    entry = Entry(spec, kind, instance, context.get("documents", {}))
     found = describe(entry)
     key = (spec["generation"], spec["id"])
     _close(_entries.pop(key, None))
@@ -47,13 +50,23 @@ def create(spec, context):
     return found
 
 
-def _kind(name):
-    if name not in _KINDS:
-        raise ComponentError(f"there is no kind of components {name!r}; there are {', '.join(_KINDS)}")
-    return _KINDS[name]
+def _kind(spec, found, name):
+    """The kind of a component: what stead says, or what its class is derived from."""
+    kind = spec["kind"]
+    if kind == "component":
+        is_class = inspect.isclass(found)
+        kind = next((one for one in _OF_CLASSES if is_class and issubclass(found, _KINDS[one][0])), None)
+        if kind is None:
+            raise ComponentError(
+                f"{spec['id']}: {name} is no class derived from stead.Model or stead.Embedder, as a component is"
+            )
+    if kind not in _KINDS:
+        raise ComponentError(f"there is no kind of components {kind!r}; there are {', '.join(_KINDS)}")
+    return kind
 
 
-def _class(spec, base, method):
+def _class(spec):
+    """The kind and the class of a component."""
     found, name = spec["class"], f"{spec['module']}:{spec['class']}"
     # Tests give the class itself.
     if isinstance(found, str):
@@ -62,13 +75,13 @@ def _class(spec, base, method):
             found = getattr(found, part, None)
             if found is None:
                 raise ComponentError(f"{spec['id']}: there is no {name}")
+    kind = _kind(spec, found, name)
+    base, method = _KINDS[kind]
     if not (inspect.isclass(found) and issubclass(found, base)):
-        raise ComponentError(
-            f"{spec['id']}: {name} is no class derived from stead.{base.__name__}, as a {spec['kind']} is"
-        )
+        raise ComponentError(f"{spec['id']}: {name} is no class derived from stead.{base.__name__}, as a {kind} is")
     if getattr(found, method) is getattr(base, method) and not _has_other(found, base):
         raise ComponentError(f"{spec['id']}: {name} has no method {method}")
-    return found
+    return kind, found
 
 
 def _has_other(found, base):
@@ -92,6 +105,8 @@ def describe(entry):
             raise ComponentError(
                 f"{entry.id}: {kind.__qualname__} has no inputs or no outputs: dicts of names and stead.TensorSpec"
             )
+        if numpy() is None:
+            raise ComponentError(f"{entry.id}: a model needs numpy, which is not installed for this Python")
         found["max_batch"] = int(instance.max_batch)
     return found
 
@@ -109,8 +124,16 @@ def get(id, generation):
     if entry is None:
         raise NotCreated(id)
     entry.used = next(_uses)
-    _called(id)
+    called(id)
     return entry
+
+
+def find(spec):
+    """A component that another one in this interpreter asks for, made if it is not there yet."""
+    entry = _entries.get((spec["generation"], spec["id"]))
+    if entry is None:
+        create(spec, {})
+    return get(spec["id"], spec["generation"])
 
 
 def forget(package=None):
@@ -141,7 +164,7 @@ def _close(entry):
             logging.getLogger(entry.id).exception("close() failed")
 
 
-def _called(id):
+def called(id):
     """What is printed from here on is of this component."""
     runtime = sys.modules.get("_stead_runtime")
     if runtime is not None:

@@ -29,6 +29,7 @@ class StandIn:
             "models.open": self._open,
             "search.next": self._search,
             "embed": self._embed,
+            "embedders": list,
         }
         if name not in answers:
             raise HostError(f"there is no {name}", "not_found")
