@@ -24,14 +24,30 @@ pub fn environment(family: &str) -> Result<PathBuf, String> {
 /// # Errors
 /// As [`environment`].
 pub fn peer(path: &str) -> Result<PathBuf, String> {
-    peer_of(path, "python3")
+    peer_by(path, "python3")
 }
 
-/// [`peer`] with another Python than `python3`.
+/// [`peer`] with the Python of a minor version such as `3.10`: that of `PATH`, or one of pyenv's.
 ///
 /// # Errors
 /// As there.
-pub fn peer_of(path: &str, program: &str) -> Result<PathBuf, String> {
+pub fn peer_of(path: &str, minor: &str) -> Result<PathBuf, String> {
+    let named = format!("python{minor}");
+    let runs = Command::new(&named).arg("--version").output().is_ok_and(|o| o.status.success());
+    let program = if runs { None } else { pyenv(minor) };
+    peer_by(path, &program.unwrap_or(named))
+}
+
+/// A Python of pyenv's that is of this minor version.
+fn pyenv(minor: &str) -> Option<String> {
+    let versions = PathBuf::from(std::env::var_os("HOME")?).join(".pyenv/versions");
+    let of_minor = |name: &str| name.strip_prefix(minor).is_some_and(|rest| rest.starts_with('.'));
+    let entries = fs::read_dir(versions).ok()?.filter_map(Result::ok);
+    let mut found = entries.filter(|entry| entry.file_name().to_str().is_some_and(of_minor));
+    Some(found.next()?.path().join("bin/python").to_str()?.to_owned())
+}
+
+fn peer_by(path: &str, program: &str) -> Result<PathBuf, String> {
     let folder = paths::root().join("bench/peers").join(path);
     let name = path.rsplit('/').next().unwrap_or(path);
     let (with, without) = (folder.join("requirements.txt"), folder.join("nodeps.txt"));

@@ -39,7 +39,7 @@ fn test(name: &str, data: &Path, variables: &[(&str, String)]) -> Outcome {
 /// Six models of torch: what packaging them takes, whether they are then what they were, in every kind of interpreter, and whether
 /// TorchScript can have them.
 fn torch() -> Outcome {
-    let python = python::peer_of("interpreters/torch", "python3.10")?;
+    let python = python::peer_of("interpreters/torch", "3.10")?;
     let mut build = process::cargo();
     process::run(build.args(["build", "--quiet", "--package", "stead"]), "cargo build")?;
     let folder = paths::target().join("soak-python");
