@@ -1,14 +1,12 @@
 """What stead needs inside every interpreter, in process and in a worker alike, so that both give the same answers."""
+# What is imported here every interpreter has, in memory of its own: importlib.abc alone brings sixty modules.
 import builtins
 import importlib
-import importlib.abc
 import importlib.machinery
-import linecache
 import os
 import signal
 import sys
 import threading
-import traceback
 import types
 
 
@@ -48,6 +46,7 @@ def load(name, source):
     known = sys.modules.get(name)
     if known is not None and _modules.get(name) is not known:
         raise ImportError(f"a module named {name} is imported already; choose another name", name=name)
+    import linecache
     file = f"<{name}>"
     module = types.ModuleType(name)
     module.__file__ = file
@@ -103,8 +102,9 @@ def log(level, logger, message):
         os.write(fd, head + data[at:at + 3000] + b"\n")
 
 
-class _Library(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds the modules that stead brings along: the module `stead`, and the importer of packages."""
+class _Library:
+    """Finds the modules that stead brings along: the module `stead`, and the importer of packages. It is what
+    importlib.abc calls a MetaPathFinder and an InspectLoader."""
 
     def __init__(self, view):
         view = memoryview(view)
@@ -115,8 +115,13 @@ class _Library(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def find_spec(self, name, path=None, target=None):
         if name not in self.places:
             return None
-        is_package = any(other.startswith(name + ".") for other in self.places)
-        return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package=is_package)
+        return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package=self.is_package(name))
+
+    def create_module(self, spec):
+        """The module that Python makes itself."""
+
+    def is_package(self, name):
+        return any(other.startswith(name + ".") for other in self.places)
 
     def get_source(self, name):
         return bytes(self.view[self.places[name]]).decode()
@@ -214,6 +219,7 @@ def forget():
         components.forget()
     _packages.clear()
     for name in list(_modules):
+        import linecache
         module = _modules.pop(name)
         linecache.cache.pop(module.__file__, None)
         if sys.modules.get(name) is module:
@@ -345,6 +351,7 @@ def describe(error):
         message = str(error)
     except Exception:
         message = "(an exception whose text cannot be had)"
+    import traceback
     trace = error.__traceback__
     # The frames of stead itself tell nobody anything.
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(("<stead>", "<stead.")):
