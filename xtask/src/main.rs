@@ -9,6 +9,7 @@
 mod bench;
 mod chart;
 mod conformance;
+mod cpu;
 mod differential;
 mod documents;
 mod interpreters;

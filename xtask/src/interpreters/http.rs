@@ -2,13 +2,14 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
 use super::{Context, number};
 use crate::results::{Table, goal, line, middle};
 use crate::server::Server;
-use crate::{bench, paths, process, python, triton};
+use crate::{bench, cpu, paths, process, python, triton};
 
 /// Of stead's requests a second over those of each peer, with as many processes or instances as there are cores or fewer.
 const TIMES: f64 = 5.0;
@@ -22,9 +23,11 @@ const TEXT: &str = "a text of about a hundred bytes, which a handler in Python t
 /// One of those that are measured.
 struct Side {
     name: String,
-    server: Server,
+    server: Rc<Server>,
     path: &'static str,
     body: String,
+    /// What answers have in them.
+    expected: &'static str,
     /// Whether stead is to be so many times as fast.
     is_judged: bool,
 }
@@ -36,8 +39,16 @@ pub fn table(context: &Context) -> Result<Table, String> {
     let peers = bench::peers(false)?;
     let (rounds, seconds) = if context.quick { (1, "1") } else { (5, "3") };
     let stead = stead(context)?;
+    let route = Side {
+        name: "a route of stead itself: `/v2/repository/index`".to_owned(),
+        server: Rc::clone(&stead.server),
+        path: "/v2/repository/index",
+        body: text(),
+        expected: "[]",
+        is_judged: false,
+    };
     let started = [uvicorn(context, "1"), uvicorn(context, "2"), triton(context)];
-    let (mut sides, mut missing) = (vec![stead], String::new());
+    let (mut sides, mut missing) = (vec![stead, route], String::new());
     for peer in started {
         match peer {
             Ok(side) => sides.push(side),
@@ -74,6 +85,7 @@ pub fn table(context: &Context) -> Result<Table, String> {
                 format!("{:.0}", of("per_second")?),
                 format!("{:.2}", of("p50_ms")?),
                 format!("{:.2}", of("p99_ms")?),
+                format!("{:.0} + {:.0}", of("server_us")?, of("client_us")?),
                 format!("{times:.2}"),
                 wanted,
             ]);
@@ -83,11 +95,21 @@ pub fn table(context: &Context) -> Result<Table, String> {
         title: "an echo in Python behind HTTP".to_owned(),
         note: format!(
             "`bench/peers/interpreters/echo`: {} bytes of JSON to a handler in Python and back, in turn, {rounds} turns of {seconds} s, medians; \
-             ratios are the medians of the turns' ratios. Clients (`peers post`, one thread, a closed loop) share the cores with the servers. Triton's \
+             ratios are the medians of the turns' ratios. Clients (`peers post`, one thread, a closed loop) share the cores with the servers: CPU is what a \
+             request takes of both cores together, server + client. A route of stead itself that has nothing to do shows what HTTP takes. Triton's \
              request has the text as a tensor of KServe's REST, which is how its Python gets one.{missing}",
             TEXT.len()
         ),
-        header: vec!["what", "clients", "requests/s", "p50 ms", "p99 ms", "stead over it", "goal"],
+        header: vec![
+            "what",
+            "clients",
+            "requests/s",
+            "p50 ms",
+            "p99 ms",
+            "CPU us",
+            "stead over it",
+            "goal",
+        ],
         rows,
     })
 }
@@ -97,11 +119,16 @@ fn load(peers: &Path, side: &Side, clients: &str, seconds: &str) -> Result<Value
     let address = side.server.rest.trim_start_matches("http://");
     let mut command = Command::new(peers);
     command.args(["post", address, side.path, &side.body, clients, seconds]);
+    let before = (cpu::of_group(side.server.id()), cpu::of_children());
     let told = process::capture(&mut command, "peers post")?;
-    let found: Value =
+    let used = (cpu::of_group(side.server.id()) - before.0, cpu::of_children() - before.1);
+    let mut found: Value =
         serde_json::from_str(&told).map_err(|_| format!("{}: no numbers", side.name))?;
+    let requests = number(&found, "per_second")? * seconds.parse::<f64>().unwrap_or(f64::NAN);
+    found["server_us"] = json!(used.0 / requests * 1e6);
+    found["client_us"] = json!(used.1 / requests * 1e6);
     match found["answer"].as_str() {
-        Some(answer) if answer.contains(TEXT) => Ok(found),
+        Some(answer) if answer.contains(side.expected) => Ok(found),
         other => Err(format!("{} answers {other:?}", side.name)),
     }
 }
@@ -113,9 +140,9 @@ fn stead(context: &Context) -> Result<Side, String> {
         command.args(["--rest_port", rest, "--port", grpc]);
     };
     let log = context.folder.join("stead.log");
-    let server = Server::start(command, ports, &log, &["HTTP on"])?;
+    let server = Rc::new(Server::start(command, ports, &log, &["HTTP on"])?);
     let name = "stead, an interpreter for each core".to_owned();
-    Ok(Side { name, server, path: "/echo", body: text(), is_judged: false })
+    Ok(Side { name, server, path: "/echo", body: text(), expected: TEXT, is_judged: false })
 }
 
 fn uvicorn(context: &Context, workers: &str) -> Result<Side, String> {
@@ -131,19 +158,22 @@ fn uvicorn(context: &Context, workers: &str) -> Result<Side, String> {
     };
     let log = context.folder.join(format!("uvicorn-{workers}.log"));
     let server = Server::start(command, ports, &log, &["Application startup complete"])?;
+    let server = Rc::new(server);
     let name = format!("FastAPI 0.165.0 on uvicorn 0.54.0, workers: {workers}");
-    Ok(Side { name, server, path: "/echo", body: text(), is_judged: workers == "1" })
+    let is_judged = workers == "1";
+    Ok(Side { name, server, path: "/echo", body: text(), expected: TEXT, is_judged })
 }
 
 fn triton(context: &Context) -> Result<Side, String> {
-    let server = triton::start("interpreters/echo/triton", &[], &context.folder)?;
+    let server = Rc::new(triton::start("interpreters/echo/triton", &[], &context.folder)?);
     let tensor = json!({"name": "input", "shape": [1], "datatype": "BYTES", "data": [TEXT]});
     let name = format!(
         "NVIDIA Triton's Python backend (nvidia-pytriton {}), 2 instances",
         triton::VERSION
     );
     let body = json!({"inputs": [tensor]}).to_string();
-    Ok(Side { name, server, path: "/v2/models/echo/infer", body, is_judged: true })
+    let path = "/v2/models/echo/infer";
+    Ok(Side { name, server, path, body, expected: TEXT, is_judged: true })
 }
 
 fn text() -> String {
