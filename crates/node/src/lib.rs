@@ -70,7 +70,7 @@ mod totals;
 pub use code::{CODES, Code, CodeRow};
 pub use components::{
     ComponentError, ComponentMetrics, Fed, FeedRoute, Feeding, Handler, HandlerAnswer,
-    HandlerRequest, PythonSettings,
+    HandlerRequest, HeaderLines, PythonSettings,
 };
 pub use deploy::{
     Backup, Content, DeployOptions, Deployed, Deployments, DocumentMetrics, DocumentOptions,

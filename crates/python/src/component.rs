@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::{Call, CallError, Deadline, Host, Session, Value};
 
 /// Where the glue is.
-const GLUE: &str = "stead._components";
+pub(crate) const GLUE: &str = "stead._components";
 
 /// The exception of the glue that names a component which the interpreter does not have.
 const NOT_CREATED: &str = "stead.NotCreated";
@@ -111,10 +111,10 @@ pub fn call_components(
     let generation = components.first().map_or(0, |first| first.generation);
     debug_assert!(components.iter().all(|one| one.generation == generation));
     let arguments = vec![ids.into(), generation.into(), argument];
+    let call = Arc::new(Call::new(GLUE, function, arguments));
     // Each is made once; a worker that was replaced meanwhile lacks them all again.
     for _ in 0..=2 * components.len() {
-        let call = Call::new(GLUE, function, arguments.clone());
-        let lacking = match session.call_hosted(call, Arc::clone(&host), deadline) {
+        let lacking = match session.call_with(&call, Arc::clone(&host), deadline) {
             Err(CallError::Raised(error)) if error.kind == NOT_CREATED => error.message,
             answer => return answer,
         };

@@ -4,7 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::component::GLUE;
 use crate::{CallError, Host, OutputLine, Value, Version};
+
+/// The module of the code that every interpreter begins with.
+pub(crate) const RUNTIME: &str = "_stead_runtime";
+
+/// Its function for when nobody waits.
+const IDLE: &str = "idle";
 
 /// Where an interpreter runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,6 +50,19 @@ impl Deadline {
         Deadline(Some(time))
     }
 
+    /// When that is, if ever.
+    pub(crate) const fn end(self) -> Option<Instant> {
+        self.0
+    }
+
+    /// The sooner of two.
+    pub(crate) fn or_sooner(self, other: Deadline) -> Deadline {
+        match (self.0, other.0) {
+            (Some(one), Some(other)) => Deadline(Some(one.min(other))),
+            (one, other) => Deadline(one.or(other)),
+        }
+    }
+
     /// Whether it has passed.
     pub fn is_over(self) -> bool {
         self.left().is_some_and(|left| left.is_zero())
@@ -79,7 +99,7 @@ impl PackageFile {
             CallError::Argument(format!("the path of package {} is not UTF-8", self.name))
         })?;
         let arguments = vec![self.name.as_str().into(), path.into()];
-        Ok(Call::new("_stead_runtime", "open_package", arguments))
+        Ok(Call::new(RUNTIME, "open_package", arguments))
     }
 }
 
@@ -112,7 +132,13 @@ impl Call {
     pub(crate) fn idle(dropped: &[Number], packages: &[String]) -> Call {
         let dropped = dropped.iter().map(|&number| number.into()).collect();
         let packages = packages.iter().map(|name| name.as_str().into()).collect();
-        Call::new("_stead_runtime", "idle", vec![Value::List(dropped), Value::List(packages)])
+        Call::new(RUNTIME, IDLE, vec![Value::List(dropped), Value::List(packages)])
+    }
+
+    /// Whether it is of stead's own code, but for what calls code of others as it is.
+    pub(crate) fn is_own(&self) -> bool {
+        let is_own = self.module == GLUE || self.module == RUNTIME && self.name == IDLE;
+        is_own && self.package.is_none()
     }
 
     /// The same of a module of a package.
@@ -155,7 +181,7 @@ pub trait Interpreter: Send {
     /// # Errors
     /// All of [`CallError`].
     fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
-        self.call_with(call, None, deadline)
+        self.call_with(&Arc::new(call), None, deadline)
     }
 
     /// As [`call`](Interpreter::call); the code may ask the host.
@@ -168,7 +194,7 @@ pub trait Interpreter: Send {
         host: Arc<dyn Host>,
         deadline: Deadline,
     ) -> Result<Value, CallError> {
-        self.call_with(call, Some(host), deadline)
+        self.call_with(&Arc::new(call), Some(host), deadline)
     }
 
     /// As [`call_hosted`](Interpreter::call_hosted); without a host, all that the code asks for is an error of it.
@@ -177,7 +203,7 @@ pub trait Interpreter: Send {
     /// All of [`CallError`].
     fn call_with(
         &mut self,
-        call: Call,
+        call: &Arc<Call>,
         host: Option<Arc<dyn Host>>,
         deadline: Deadline,
     ) -> Result<Value, CallError>;
@@ -198,4 +224,21 @@ pub trait Interpreter: Send {
 
     /// Why it can never be called again, if so. Worker processes are replaced instead.
     fn died(&self) -> Option<String>;
+}
+
+/// The thread of an interpreter inside this process, to which work can be sent that calls the interpreter.
+pub(crate) trait OwnThread: Sync {
+    /// Has work be done after all that was sent before. Calls of the interpreter in it run at once, on this thread, until
+    /// it is given up: their own deadlines end nothing.
+    fn post(&'static self, work: Box<dyn FnOnce() + Send>);
+
+    /// Says that nobody waits any more for what was posted: its code is interrupted, and the interpreter is busy until
+    /// it has ended.
+    fn give_up(&'static self);
+
+    /// As [`Interpreter::died`].
+    fn died(&self) -> Option<String>;
+
+    /// Who is told when the interpreter dies: its thread never comes back from the work that it does.
+    fn on_death(&self, told: Box<dyn Fn() + Send>);
 }

@@ -35,6 +35,7 @@ mod manager;
 mod memory;
 mod options;
 mod output;
+mod pace;
 mod search;
 mod tunables;
 mod value;
@@ -51,7 +52,8 @@ pub use interpreter::{Call, Deadline, Interpreter, Mode, ModuleSource, PackageFi
 pub use libraries::library_in_sight;
 pub use manager::{
     AcquireError, Argument, Counts, InterpreterManager, InterpreterSession, Isolation,
-    ManagerOptions, MovableObject, Object, ObjectError, Package, PackageSource, Session,
+    ManagerOptions, MovableObject, Object, ObjectError, Package, PackageSource, Pending, Session,
+    TaskError,
 };
 pub use options::StartOptions;
 pub use output::OutputLine;

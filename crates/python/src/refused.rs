@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::interpreter::OwnThread;
 use crate::{
     Call, CallError, Deadline, Host, Installation, Interpreter, Mode, ModuleSource, NotInProcess,
     StartError, StartOptions, Value, Version,
@@ -18,6 +19,10 @@ impl InProcess {
     pub fn start(python: &Installation, _: &StartOptions) -> Result<InProcess, StartError> {
         let here = NotInProcess::Platform(std::env::consts::ARCH);
         Err(python.library.clone().err().unwrap_or(here).into())
+    }
+
+    pub(crate) fn thread(&self) -> &'static dyn OwnThread {
+        match *self {}
     }
 }
 
@@ -36,7 +41,7 @@ impl Interpreter for InProcess {
 
     fn call_with(
         &mut self,
-        _: Call,
+        _: &Arc<Call>,
         _: Option<Arc<dyn Host>>,
         _: Deadline,
     ) -> Result<Value, CallError> {

@@ -5,7 +5,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::{Map, Value};
 use stead_app::components::built_in_route;
-use stead_node::{Code, ComponentError, Handler, HandlerAnswer, HandlerRequest};
+use stead_node::{Code, ComponentError, Handler, HandlerAnswer, HandlerRequest, HeaderLines};
 
 use crate::fault::Fault;
 use crate::http::{Body, Dialect, Reply, Shared, percent_decode, unknown_url};
@@ -99,11 +99,11 @@ async fn request(
         matched.push(text);
     }
     parameters.extend(pairs(&query).ok_or_else(|| bad("query"))?);
-    let headers = body.headers().iter().map(|(name, value)| {
+    let mut headers = HeaderLines::default();
+    for (name, value) in body.headers() {
         // Bytes that are no ASCII are those of Latin-1 (RFC 9110, 5.5).
-        (name.as_str().to_owned(), value.as_bytes().iter().map(|byte| char::from(*byte)).collect())
-    });
-    let headers: Vec<(String, String)> = headers.collect();
+        headers.push(name.as_str(), value.as_bytes().iter().map(|byte| char::from(*byte)));
+    }
     let kind = body.text(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
     let is_form =
         kind.split(';').next().map(str::trim) == Some("application/x-www-form-urlencoded");

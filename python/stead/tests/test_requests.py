@@ -57,6 +57,11 @@ class Http(BothWays):
             ("application/json", None, ["application/json"]),
         )
         self.assertIn("content-type", request.headers)
+        # As a server sends them.
+        for lines, pairs in [("", []), ("a\n", [("a", "")]), ("a\n1\nb\nx: y", [("a", "1"), ("b", "x: y")])]:
+            request = Request(headers=lines, matched=("m",))
+            self.assertEqual((list(request.headers), request.matched), (pairs, ["m"]))
+            self.assertIs(request.headers, request.headers)
 
     def test_bodies_of_responses(self):
         for body, kind, data in [

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use stead_app::application::Application;
 use stead_app::components::{
@@ -296,6 +297,7 @@ impl Making<'_> {
             timeout: options.timeout,
             is_development: self.pools.settings().development,
             meter: self.meters.of(&component.id, component.kind.element()),
+            is_quick: AtomicBool::new(false),
         };
         Ok((unit, Described::read(description)?))
     }

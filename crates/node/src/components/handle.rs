@@ -1,19 +1,24 @@
 //! Requests to handlers.
 
 use std::fmt;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use stead_python::{Deadline, Value, call_components};
+use stead_python::{Deadline, Session, TaskError, Value, call_components};
 
 use super::Unit;
+use super::attempt::{Attempt, Begun};
 use super::failure::ComponentError;
 use super::meters::Outcome;
 use crate::{Code, Embedded};
 
-/// Requests to handlers that may be in at a time, of all handlers: each has a thread while it waits.
+/// Requests to handlers that may be in at a time, of all handlers: each keeps its body while it waits.
 const MAX_INSIDE: usize = 256;
+
+/// Where a request is the only one and the call before took less, its answer is looked for so long.
+const MOMENT: Duration = Duration::from_micros(30);
 
 /// Those that are in.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
@@ -29,8 +34,8 @@ pub struct HandlerRequest {
     pub query: String,
     /// The parameters of the query and of a body that is a form, decoded.
     pub parameters: Vec<(String, String)>,
-    /// Headers, their names in small letters.
-    pub headers: Vec<(String, String)>,
+    /// Headers.
+    pub headers: HeaderLines,
     /// The body.
     pub body: Vec<u8>,
     /// What the wildcards of the binding stand for, decoded.
@@ -41,6 +46,20 @@ pub struct HandlerRequest {
     pub scheme: String,
     /// The host as the client names it.
     pub host: String,
+}
+
+/// Headers as handlers get them, who seldom look: a name, its value, the next name, in a line each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HeaderLines(String);
+
+impl HeaderLines {
+    /// Adds one. The name has small letters, and neither of them the end of a line, as in any request that was read.
+    pub fn push(&mut self, name: &str, value: impl IntoIterator<Item = char>) {
+        let before = if self.0.is_empty() { "" } else { "\n" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{before}{name}");
+        self.0.extend(value);
+    }
 }
 
 /// An answer.
@@ -104,21 +123,31 @@ impl Handler {
             let text = "too many requests to handlers are waiting";
             return Err(unit.failing().error(Code::Overloaded, text));
         };
-        let id = unit.component.id.clone();
-        let call = move || {
+        let deadline = arrived.checked_add(unit.timeout).map_or(Deadline::NEVER, Deadline::at);
+        let attempt = Arc::new(Attempt::new(Arc::clone(&unit.meter), arrived, deadline));
+        let (of_call, begun) = (Arc::clone(&unit), Begun(Arc::clone(&attempt)));
+        let mut packages = unit.others(&[]);
+        packages.insert(0, &unit.package.registered);
+        let called = unit.package.manager.submit(&packages, deadline, move |session| {
             let _inside = inside;
-            unit.call(request, arrived)
-        };
-        let answer = tokio::task::spawn_blocking(call).await;
-        answer.unwrap_or_else(|_| {
-            let message = format!("handler {id} ended in an internal error");
-            Err(ComponentError {
-                code: Code::Internal,
-                component: id,
-                kind: None,
-                message,
-                traceback: None,
-            })
+            begun.0.begin();
+            let answer = of_call.call(session, request, deadline);
+            begun.0.end(&answer);
+            of_call.is_quick.store(begun.0.has_run() < MOMENT, Ordering::Relaxed);
+            answer
+        });
+        if unit.is_quick.load(Ordering::Relaxed) && INSIDE.load(Ordering::Relaxed) == 1 {
+            called.linger(MOMENT);
+        }
+        called.await.unwrap_or_else(|error| {
+            let refused = Err(match error {
+                TaskError::Acquire(error) => {
+                    unit.failing().not_acquired(&error, &unit.package.name)
+                }
+                TaskError::Call(error) => unit.failing().called(&error),
+            });
+            attempt.end(&refused);
+            refused
         })
     }
 }
@@ -146,54 +175,35 @@ impl Embedded {
 impl Unit {
     fn call(
         &self,
+        session: &mut Session,
         request: HandlerRequest,
-        arrived: Instant,
+        deadline: Deadline,
     ) -> Result<HandlerAnswer, ComponentError> {
-        let deadline = arrived.checked_add(self.timeout).map_or(Deadline::NEVER, Deadline::at);
-        let session = self.acquire(&[], deadline);
-        let waited = arrived.elapsed();
-        let begun = Instant::now();
-        let (found, ran) = match session {
-            Ok(mut session) => {
-                let components = [Arc::clone(&self.component)];
-                let host = Arc::clone(&self.host);
-                let argument = argument(request);
-                let found =
-                    call_components(&mut session, &components, "handle", argument, host, deadline);
-                (found.map_err(|error| self.failing().called(&error)), Some(begun.elapsed()))
-            }
-            Err(error) => (Err(self.failing().not_acquired(&error, &self.package.name)), None),
-        };
-        let answer = found.and_then(|value| {
-            answer(value).ok_or_else(|| {
-                let text = "gave what is no answer of HTTP";
-                self.failing().error(Code::Internal, text)
-            })
-        });
-        self.meter.record(Outcome::of(answer.as_ref().err()), waited, ran);
-        answer
+        let (components, host) = ([Arc::clone(&self.component)], Arc::clone(&self.host));
+        let argument = argument(request);
+        let found = call_components(session, &components, "handle", argument, host, deadline);
+        let value = found.map_err(|error| self.failing().called(&error))?;
+        let text = "gave what is no answer of HTTP";
+        answer(value).ok_or_else(|| self.failing().error(Code::Internal, text))
     }
 }
 
+/// A request in the order in which `stead.Request` takes its parts.
 fn argument(request: HandlerRequest) -> Value {
-    let pairs = |list: Vec<(String, String)>| {
-        let pair = |(name, value): (String, String)| Value::List(vec![name.into(), value.into()]);
-        Value::List(list.into_iter().map(pair).collect())
-    };
-    let matched = request.matched.into_iter().map(Value::from).collect();
-    let fields: [(&str, Value); 10] = [
-        ("method", request.method.into()),
-        ("path", request.path.into()),
-        ("query", request.query.into()),
-        ("parameters", pairs(request.parameters)),
-        ("headers", pairs(request.headers)),
-        ("body", Value::Bytes(request.body)),
-        ("matched", Value::List(matched)),
-        ("remote", request.remote.map_or(Value::None, Value::from)),
-        ("scheme", request.scheme.into()),
-        ("host", request.host.into()),
+    let pair = |(name, value): (String, String)| Value::List(vec![name.into(), value.into()]);
+    let parts: [Value; 10] = [
+        request.method.into(),
+        request.path.into(),
+        request.query.into(),
+        Value::List(request.parameters.into_iter().map(pair).collect()),
+        request.headers.0.into(),
+        Value::Bytes(request.body),
+        Value::List(request.matched.into_iter().map(Value::from).collect()),
+        request.remote.map_or(Value::None, Value::from),
+        request.scheme.into(),
+        request.host.into(),
     ];
-    Value::Dict(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    Value::List(parts.into())
 }
 
 /// The answer that a value is.

@@ -1,6 +1,7 @@
 //! Components in Python of the application that is served: created when it is prepared, called by requests, and gone when the
 //! last request has ended after another application took its place.
 
+mod attempt;
 mod create;
 mod describe;
 mod embed;
@@ -18,7 +19,7 @@ mod store;
 mod together;
 
 pub use failure::ComponentError;
-pub use handle::{Handler, HandlerAnswer, HandlerRequest};
+pub use handle::{Handler, HandlerAnswer, HandlerRequest, HeaderLines};
 pub(crate) use host::ServerHost;
 pub(crate) use meters::ComponentMeters;
 pub use meters::ComponentMetrics;
@@ -31,7 +32,7 @@ pub(crate) use store::Store;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use stead_app::components::BindingPattern;
@@ -70,6 +71,8 @@ struct Unit {
     timeout: Duration,
     is_development: bool,
     meter: Arc<Meter>,
+    /// Whether the last call was a short one.
+    is_quick: AtomicBool,
 }
 
 /// A package of an application, registered with the interpreters until this is dropped.
@@ -112,13 +115,19 @@ impl Unit {
     /// That there was none.
     fn acquire(&self, more: &[&str], deadline: Deadline) -> Result<Session, AcquireError> {
         let Package { registered, manager, .. } = &*self.package;
+        manager.acquire_with(registered, &self.others(more), deadline)
+    }
+
+    /// The packages that its interpreters must have but its own.
+    fn others<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        let Package { registered, manager, .. } = &*self.package;
         let mut others: Vec<&str> = Vec::new();
         for name in more.iter().copied().chain(self.beside.packages(manager)) {
             if name != registered && !others.contains(&name) {
                 others.push(name);
             }
         }
-        manager.acquire_with(registered, &others, deadline)
+        others
     }
 }
 

@@ -18,7 +18,7 @@ fn raised(exception: Exception) -> CallError {
 pub(super) fn to_python<'a>(
     at: &'a Attached,
     value: &Value,
-    place: &str,
+    place: &dyn fmt::Display,
     depth: usize,
 ) -> Result<Object<'a>, CallError> {
     if depth > MAX_DEPTH {
@@ -43,7 +43,7 @@ pub(super) fn to_python<'a>(
             let items = items.iter().map(pair).collect::<Result<_, CallError>>()?;
             object::dict(at, items).map_err(raised)
         }
-        Value::Tensor(tensor) => buffer::show(at, tensor, place),
+        Value::Tensor(tensor) => buffer::show(at, tensor, &place.to_string()),
     }
 }
 

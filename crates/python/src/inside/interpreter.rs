@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::budget::{self, Slot};
 use super::convert;
+use super::here;
 use super::object;
 use super::python::Attached;
 use super::thread::Resident;
 use super::{buffer, self_test};
 use crate::host::Running;
+use crate::interpreter::OwnThread;
 use crate::{
     Call, CallError, Deadline, Exception, Host, Installation, Interpreter, Mode, ModuleSource,
     OutputLine, StartError, StartOptions, Value, Version,
@@ -60,6 +62,11 @@ impl InProcess {
     }
 
     pub(super) fn resident(&self) -> &'static Resident {
+        self.resident
+    }
+
+    /// Its thread.
+    pub(crate) fn thread(&self) -> &'static dyn OwnThread {
         self.resident
     }
 }
@@ -123,10 +130,11 @@ impl Interpreter for InProcess {
 
     fn call_with(
         &mut self,
-        call: Call,
+        call: &Arc<Call>,
         host: Option<Arc<dyn Host>>,
         deadline: Deadline,
     ) -> Result<Value, CallError> {
+        let call = Arc::clone(call);
         let answer = self.resident.run(deadline, move |at| {
             let _running = at.python.calls.begin(Running { host, deadline });
             run(at, &call)
@@ -147,7 +155,10 @@ impl Interpreter for InProcess {
     fn idle(&mut self, dropped: &[i64], packages: &[String]) -> bool {
         let call = Call::idle(dropped, packages);
         // What it drops may fail only where nobody is told, in `__del__`.
-        self.resident.run_later(move |at| drop(run(at, &call)));
+        let idle = move |at: &Attached| drop(run(at, &call));
+        if let Err(idle) = here::run(self.resident.python(), idle) {
+            self.resident.run_later(idle);
+        }
         true
     }
 
@@ -171,11 +182,9 @@ fn raised(exception: Exception) -> CallError {
 fn run(at: &Attached, call: &Call) -> Result<Value, CallError> {
     let runtime = at.python.runtime().ok_or_else(buffer::not_loaded)?;
     let text = |text: &str| object::text(at, text).map_err(raised);
-    let package = call.package.as_deref().unwrap_or_default();
-    let names = vec![text(package)?, text(&call.module)?, text(&call.name)?];
-    let function = runtime.find.get(at).call(names, None).map_err(raised)?;
+    let (function, is_own) = runtime.function(at, call).map_err(raised)?;
     let positional = call.arguments.iter().enumerate();
-    let positional = positional.map(|(i, value)| convert::to_python(at, value, &i.to_string(), 0));
+    let positional = positional.map(|(i, value)| convert::to_python(at, value, &i, 0));
     let positional = positional.collect::<Result<Vec<_>, _>>()?;
     let keyword = |(name, value): &(String, Value)| {
         Ok((text(name)?, convert::to_python(at, value, name, 0)?))
@@ -188,9 +197,12 @@ fn run(at: &Attached, call: &Call) -> Result<Value, CallError> {
     let mut result = function.call(positional, keywords.as_ref()).map_err(raised)?;
     // Lets go of what the arguments are, so that an array that is returned may be held by nobody else.
     drop((keywords, function));
-    let is_coroutine = runtime.is_coroutine.get(at).call(vec![result.again()], None);
-    if is_coroutine.and_then(|is| is.is_true()).map_err(raised)? {
-        result = runtime.run.get(at).call(vec![result], None).map_err(raised)?;
+    // Functions of stead itself give none.
+    if !is_own {
+        let is_coroutine = runtime.is_coroutine.get(at).call(vec![result.again()], None);
+        if is_coroutine.and_then(|is| is.is_true()).map_err(raised)? {
+            result = runtime.run.get(at).call(vec![result], None).map_err(raised)?;
+        }
     }
     convert::from_python(&result, "the result")
 }

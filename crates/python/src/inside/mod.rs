@@ -12,6 +12,7 @@ mod config_offsets;
 mod convert;
 mod crash;
 mod elf;
+mod here;
 mod host;
 mod initialize;
 mod interpose;

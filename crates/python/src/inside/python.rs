@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::api::{Api, PyBuffer, PyInterpreterState, PyThreadState};
 use super::budget::Slot;
 use super::crash;
+use super::here;
 use super::host::Calls;
 use super::initialize::initialize;
 use super::namespace::Namespace;
@@ -183,7 +184,7 @@ impl Attached {
         // SAFETY: this thread holds the lock. Objects cannot be sent, so `work` has none.
         let state = unsafe { (self.api().PyEval_SaveThread)() };
         let _again = Again(self.api(), state);
-        crash::outside(work)
+        here::without(|| crash::outside(work))
     }
 
     fn release_returned(&self) {

@@ -2,15 +2,15 @@
 
 use std::ffi::CStr;
 use std::os::fd::RawFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use stead_tensor::{DType, Shape, SharedBytes, Tensor};
 
 use super::object::{self, Kept, Object};
 use super::python::Attached;
 use super::{buffer, host};
-use crate::StartError;
 use crate::library::LIBRARY;
+use crate::{Call, Exception, StartError};
 
 /// The source, the same for workers.
 const SOURCE: &str = concat!(
@@ -44,6 +44,8 @@ pub(super) struct Runtime {
     pub nothing: Kept,
     pub late: Kept,
     pub buffer: Kept,
+    /// Functions of stead itself that were called, by their names.
+    own: Mutex<Vec<(String, Kept)>>,
 }
 
 impl Runtime {
@@ -53,7 +55,7 @@ impl Runtime {
     /// # Errors
     /// [`StartError::Bootstrap`].
     pub(super) fn load(at: &Attached, output: RawFd) -> Result<Runtime, StartError> {
-        let failed = |e: crate::Exception| StartError::Bootstrap(e.traceback);
+        let failed = |e: Exception| StartError::Bootstrap(e.traceback);
         let globals = object::execute(at, c"_stead_runtime", c"<stead>", SOURCE).map_err(failed)?;
         let entry = |name: &CStr| {
             let missing = || StartError::Bootstrap(format!("{name:?} is not there"));
@@ -82,6 +84,34 @@ impl Runtime {
             nothing: find(c"nothing")?,
             late: find(c"DeadlineExceeded")?,
             buffer: buffer.keep(),
+            own: Mutex::default(),
         })
+    }
+
+    /// What a call names, and whether it is a function of stead itself: those are looked for once, and give no
+    /// coroutines.
+    pub(super) fn function<'a>(
+        &self,
+        at: &'a Attached,
+        call: &Call,
+    ) -> Result<(Object<'a>, bool), Exception> {
+        let is_own = call.is_own();
+        let own = || self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = is_own.then(|| {
+            let own = own();
+            let known = own.iter().find(|(name, _)| *name == call.name);
+            known.map(|(_, function)| function.get(at))
+        });
+        if let Some(function) = known.flatten() {
+            return Ok((function, true));
+        }
+        let package = call.package.as_deref().unwrap_or_default();
+        let names = [package, &call.module, &call.name].map(|name| object::text(at, name));
+        let names = names.into_iter().collect::<Result<_, _>>()?;
+        let found = self.find.get(at).call(names, None)?;
+        if is_own {
+            own().push((call.name.clone(), found.again().keep()));
+        }
+        Ok((found, is_own))
     }
 }

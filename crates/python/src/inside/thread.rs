@@ -3,6 +3,8 @@
 //! The thread is Python's main thread, its stack is large enough for recursion in C, and a caller that waits for it can
 //! give up. What it still runs then gets an exception from the second thread, which has to wait for the interpreter's
 //! lock and so cannot be the caller's.
+//!
+//! Work that is posted to it calls the interpreter where it is, without a thread that waits.
 #![allow(unsafe_code)] // exceptions of other threads
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +16,10 @@ use std::time::Duration;
 
 use super::budget::Slot;
 use super::crash;
+use super::here;
 use super::python::{Attached, Python, ThreadState};
+use crate::interpreter::OwnThread;
+use crate::pace::Pace;
 use crate::{CallError, Deadline, Installation, StartError};
 
 /// Enough for deep recursion of pickle, regular expressions and the compiler.
@@ -40,6 +45,8 @@ pub(super) struct Resident {
     /// What `threading.get_ident()` gives on it.
     thread: AtomicU64,
     interrupter: Once,
+    /// Whom posted work belongs to, who has to hear of the interpreter's death.
+    owner: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
 #[derive(Default)]
@@ -49,6 +56,8 @@ struct State {
     done: u64,
     /// Nobody waits for the jobs up to this one.
     given_up: u64,
+    /// Threads that wait for a change.
+    waiting: usize,
     died: Option<String>,
 }
 
@@ -71,6 +80,7 @@ impl Resident {
             python: OnceLock::new(),
             thread: AtomicU64::new(0),
             interrupter: Once::new(),
+            owner: Mutex::default(),
         }));
         let (tell, told) = mpsc::channel();
         let installation = installation.clone();
@@ -108,24 +118,28 @@ impl Resident {
 
     /// The life of the thread.
     fn serve(&self, mut main: ThreadState, jobs: &Receiver<Message>) {
+        let mut pace = Pace::default();
         // The sender is part of `self`, so there is always one.
-        while let Ok(message) = jobs.recv() {
-            main.attach(|at| {
-                let Message::Job(job) = message else { return };
+        while let Some(message) = pace.next(jobs) {
+            let is_awaited = main.attach(|at| {
+                let Message::Job(job) = message else { return false };
                 // A panic of ours ends the call, which then has no result, and nothing else.
                 let _ = catch_unwind(AssertUnwindSafe(|| job(at)));
-                self.finish(at);
+                self.finish(at)
             });
-            self.changed.notify_all();
+            if is_awaited {
+                self.changed.notify_all();
+            }
         }
     }
 
     /// Marks the job as done while the lock is held: the interrupter looks under the same lock, so that no exception
-    /// is raised from here on, and the one that was is taken back.
-    fn finish(&self, at: &Attached) {
+    /// is raised from here on, and the one that was is taken back. Tells whether somebody waits.
+    fn finish(&self, at: &Attached) -> bool {
         let mut state = self.lock();
         state.done += 1;
         let late = state.done <= state.given_up;
+        let is_awaited = state.waiting > 0;
         drop(state);
         if late {
             let thread = self.thread.load(Ordering::Relaxed);
@@ -136,9 +150,10 @@ impl Resident {
                 let _ = runtime.nothing.get(at).call(Vec::new(), None);
             }
         }
+        is_awaited
     }
 
-    /// Runs `work` on the thread, once it is free, and waits for what it gives.
+    /// Runs `work` on the thread, once it is free, and waits for what it gives. Work that was posted is there already.
     ///
     /// # Errors
     /// [`CallError::Busy`], [`CallError::TimedOut`], [`CallError::Died`], and those of `work`.
@@ -147,6 +162,14 @@ impl Resident {
         deadline: Deadline,
         work: impl FnOnce(&Attached) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
+        let in_time = move |at: &Attached| match deadline.is_over() {
+            true => Err(CallError::TimedOut), // Nobody waits for what would begin now.
+            false => work(at),
+        };
+        let work = match here::run(self.python(), in_time) {
+            Ok(found) => return found,
+            Err(work) => work,
+        };
         let mut state = self.wait(self.lock(), deadline, |state| state.sent == state.done);
         if let Some(died) = &state.died {
             return Err(CallError::Died(died.clone()));
@@ -197,14 +220,19 @@ impl Resident {
         enough: impl Fn(&State) -> bool,
     ) -> MutexGuard<'a, State> {
         while !enough(&state) && state.died.is_none() {
-            state = match deadline.left() {
+            let left = deadline.left();
+            if left == Some(Duration::ZERO) {
+                return state;
+            }
+            state.waiting += 1;
+            state = match left {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return state,
                 Some(left) => {
                     let waited = self.changed.wait_timeout(state, left);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
+            state.waiting -= 1;
         }
         state
     }
@@ -231,6 +259,8 @@ impl Resident {
     pub(super) fn die(&self, why: String) {
         self.lock().died.get_or_insert(why);
         self.changed.notify_all();
+        let owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        owner.iter().for_each(|told| told());
     }
 
     /// Has the second thread raise an exception in the job that nobody waits for.
@@ -270,5 +300,26 @@ impl Resident {
             // cannot be marked as done before this thread gives the lock back.
             unsafe { (at.api().PyThreadState_SetAsyncExc)(thread, runtime.late.get(at).raw()) };
         }
+    }
+}
+
+impl OwnThread for Resident {
+    fn post(&'static self, work: Box<dyn FnOnce() + Send>) {
+        self.run_later(move |at| here::with(at, work));
+    }
+
+    fn give_up(&'static self) {
+        let mut state = self.lock();
+        state.given_up = state.sent;
+        drop(state);
+        self.interrupt();
+    }
+
+    fn died(&self) -> Option<String> {
+        Resident::died(self)
+    }
+
+    fn on_death(&self, told: Box<dyn Fn() + Send>) {
+        *self.owner.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
     }
 }

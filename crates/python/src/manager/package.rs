@@ -17,8 +17,7 @@ pub struct Package {
 
 struct Opened {
     manager: Arc<Inner>,
-    /// The name, made unique by a number where another package had it already.
-    name: String,
+    /// Its name is made unique by a number where another package had it already.
     registered: Arc<Registered>,
 }
 
@@ -35,14 +34,14 @@ impl InterpreterManager {
         deadline: Deadline,
     ) -> Result<Package, AcquireError> {
         let mut state = self.inner.lock();
-        let is_taken = |name: &String| state.packages.contains_key(name);
+        let is_taken = |name: &String| state.packages.contains_key(name.as_str());
         let numbered = (2u64..).map(|number| format!("{name}#{number}"));
         let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name));
         let name = free.unwrap_or_default(); // Names never end.
-        let registered = state.register(&name, PackageSource::File(path.to_owned()));
+        let registered = state.register(name.into(), PackageSource::File(path.to_owned()));
         drop(state);
         let manager = self.inner.clone();
-        let package = Package { opened: Arc::new(Opened { manager, name, registered }) };
+        let package = Package { opened: Arc::new(Opened { manager, registered }) };
         package.session(deadline)?;
         Ok(package)
     }
@@ -51,7 +50,7 @@ impl InterpreterManager {
 impl Package {
     /// The name by which errors and the log call it.
     pub fn name(&self) -> &str {
-        &self.opened.name
+        &self.opened.registered.name
     }
 
     /// An interpreter that has opened the package, for this caller alone. Everything that is done with it has to be
@@ -83,7 +82,7 @@ impl Package {
 
     pub(super) fn session(&self, deadline: Deadline) -> Result<Session, AcquireError> {
         let opened = &self.opened;
-        opened.manager.acquire(&opened.name, &opened.registered, deadline)
+        opened.manager.acquire(&opened.registered, deadline)
     }
 
     pub(super) fn manager(&self) -> &Arc<Inner> {
@@ -94,10 +93,10 @@ impl Package {
 impl Drop for Opened {
     fn drop(&mut self) {
         let mut state = self.manager.lock();
-        let version = self.registered.version;
-        if state.packages.get(&self.name).is_some_and(|package| package.version == version) {
-            state.packages.remove(&self.name);
+        let Registered { name, version, .. } = &*self.registered;
+        if state.packages.get(name).is_some_and(|package| package.version == *version) {
+            state.packages.remove(name);
         }
-        self.manager.idle(state, |held| held.has(&self.name, version));
+        self.manager.idle(state, |held| held.has(name, *version));
     }
 }

@@ -2,9 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::task::Waker;
 
-use super::{AcquireError, Inner, PackageSource, Registered, State};
-use crate::interpreter::Number;
+use super::driver::Driver;
+use super::lease::LeaseNumber;
+use super::state::State;
+use super::{AcquireError, Inner, PackageSource, Registered};
+use crate::interpreter::{Number, OwnThread};
 use crate::{Call, CallError, Deadline, Host, Interpreter, Mode, PackageFile, Value};
 
 /// The class of the exception about an object that is not there.
@@ -13,10 +17,14 @@ const GONE: &str = "_stead_runtime.Gone";
 /// An interpreter and what it has loaded.
 pub(super) struct Held {
     pub(super) interpreter: Box<dyn Interpreter>,
+    /// The thread that it has inside this process.
+    pub(super) thread: Option<&'static dyn OwnThread>,
+    /// The thread that does work for it where it has none, once there was work.
+    pub(super) driver: Option<Driver>,
     /// Whether it is a worker because there was no room inside.
     pub(super) filled: bool,
     /// The versions of packages.
-    loaded: HashMap<String, u64>,
+    loaded: HashMap<Arc<str>, u64>,
     /// Movable objects that were loaded; a process that was replaced has them no more.
     pub(super) movables: HashSet<Number>,
     /// Objects that nobody holds and that the interpreter does not know of yet.
@@ -24,9 +32,18 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(interpreter: Box<dyn Interpreter>, filled: bool) -> Held {
+    pub(super) fn new(
+        interpreter: Box<dyn Interpreter>,
+        thread: Option<&'static dyn OwnThread>,
+        filled: bool,
+    ) -> Held {
         let (loaded, movables, dropped) = (HashMap::new(), HashSet::new(), Vec::new());
-        Held { interpreter, filled, loaded, movables, dropped }
+        Held { interpreter, thread, driver: None, filled, loaded, movables, dropped }
+    }
+
+    /// Where it runs, and whether for want of room.
+    pub(super) fn kind(&self) -> (Mode, bool) {
+        (self.interpreter.mode(), self.filled)
     }
 
     /// Whether it has something that nobody has any more.
@@ -40,7 +57,7 @@ impl Held {
         let gone = self.movables.extract_if(|number| !state.movables.contains(number));
         self.dropped.extend(gone);
         let old = self.loaded.iter().filter(|loaded| is_old(*loaded, state));
-        old.map(|(name, _)| name.clone()).collect()
+        old.map(|(name, _)| name.to_string()).collect()
     }
 
     /// Has the interpreter let go of these packages, of what was noted and of garbage; false if it cannot be told now. A worker is
@@ -49,7 +66,7 @@ impl Held {
         let is_told = self.interpreter.idle(&self.dropped, old);
         if is_told {
             self.dropped.clear();
-            self.loaded.retain(|name, _| !old.contains(name));
+            self.loaded.retain(|name, _| !old.iter().any(|old| **old == **name));
         }
         is_told
     }
@@ -60,7 +77,7 @@ impl Held {
 }
 
 /// Whether another version of a loaded package, or none, is registered.
-fn is_old((name, version): (&String, &u64), state: &State) -> bool {
+fn is_old((name, version): (&Arc<str>, &u64), state: &State) -> bool {
     state.packages.get(name).is_none_or(|package| package.version != *version)
 }
 
@@ -69,35 +86,51 @@ fn is_old((name, version): (&String, &u64), state: &State) -> bool {
 pub struct Session {
     inner: Arc<Inner>,
     held: Option<Held>,
+    /// That of work, which may be given up.
+    lease: Option<LeaseNumber>,
+    /// When no call may go on.
+    end: Deadline,
+    /// Who waits for what the work gave.
+    reader: Option<Waker>,
 }
 
 impl Session {
     pub(super) fn new(inner: Arc<Inner>, held: Held) -> Session {
-        Session { inner, held: Some(held) }
+        Session { inner, held: Some(held), lease: None, end: Deadline::NEVER, reader: None }
+    }
+
+    /// That of work, whose calls end at its deadline at the latest.
+    pub(super) fn leased(
+        inner: Arc<Inner>,
+        held: Held,
+        lease: LeaseNumber,
+        end: Deadline,
+    ) -> Session {
+        Session { inner, held: Some(held), lease: Some(lease), end, reader: None }
+    }
+
+    /// Gives the interpreter back and wakes who waits for what its work gave, which may be a moment later.
+    pub(super) fn end(mut self, reader: Option<Waker>) {
+        self.reader = reader;
     }
 
     /// Loads a package that the interpreter does not have.
     pub(super) fn loaded(
         &mut self,
-        name: &str,
         package: &Registered,
         deadline: Deadline,
     ) -> Result<(), AcquireError> {
-        self.load(name, package, deadline).map_err(|error| match error {
+        self.load(package, deadline).map_err(|error| match error {
             CallError::Busy | CallError::TimedOut => AcquireError::TimedOut,
-            error => AcquireError::Load { package: name.to_owned(), error },
+            error => AcquireError::Load { package: package.name.to_string(), error },
         })
     }
 
     /// As [`loaded`](Session::loaded), with the error of the interpreter.
-    fn load(
-        &mut self,
-        name: &str,
-        package: &Registered,
-        deadline: Deadline,
-    ) -> Result<(), CallError> {
+    fn load(&mut self, package: &Registered, deadline: Deadline) -> Result<(), CallError> {
+        let deadline = self.end.or_sooner(deadline);
         let held = self.held()?;
-        if held.has(name, package.version) {
+        if held.has(&package.name, package.version) {
             return Ok(());
         }
         match &package.source {
@@ -105,11 +138,11 @@ impl Session {
                 modules.iter().try_for_each(|module| held.interpreter.load(module, deadline))?;
             }
             PackageSource::File(path) => {
-                let file = PackageFile { name: name.to_owned(), path: path.clone() };
+                let file = PackageFile { name: package.name.to_string(), path: path.clone() };
                 held.interpreter.open(&file, deadline)?;
             }
         }
-        held.loaded.insert(name.to_owned(), package.version);
+        held.loaded.insert(Arc::clone(&package.name), package.version);
         Ok(())
     }
 
@@ -118,6 +151,7 @@ impl Session {
     /// # Errors
     /// As [`Interpreter::call`].
     pub fn call(&mut self, call: Call, deadline: Deadline) -> Result<Value, CallError> {
+        let deadline = self.end.or_sooner(deadline);
         self.held()?.interpreter.call(call, deadline)
     }
 
@@ -132,7 +166,21 @@ impl Session {
         host: Arc<dyn Host>,
         deadline: Deadline,
     ) -> Result<Value, CallError> {
-        self.held()?.interpreter.call_hosted(call, host, deadline)
+        self.call_with(&Arc::new(call), host, deadline)
+    }
+
+    /// As [`call_hosted`](Session::call_hosted), of a call that may be made again.
+    ///
+    /// # Errors
+    /// As [`Interpreter::call`].
+    pub(crate) fn call_with(
+        &mut self,
+        call: &Arc<Call>,
+        host: Arc<dyn Host>,
+        deadline: Deadline,
+    ) -> Result<Value, CallError> {
+        let deadline = self.end.or_sooner(deadline);
+        self.held()?.interpreter.call_with(call, Some(host), deadline)
     }
 
     /// Does something with objects (`objects.py`). `package` is the one whose session it is.
@@ -146,6 +194,7 @@ impl Session {
         arguments: impl IntoIterator<Item = Value>,
         deadline: Deadline,
     ) -> Result<Value, CallError> {
+        let deadline = self.end.or_sooner(deadline);
         let held = self.held()?;
         let dropped = std::mem::take(&mut held.dropped);
         let numbers = dropped.iter().map(|&number| number.into()).collect();
@@ -188,7 +237,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(held) = self.held.take() {
-            self.inner.give_back(held);
+            self.inner.give_back(held, self.lease, self.reader.take());
         }
     }
 }

@@ -351,13 +351,13 @@ impl Interpreter for Worker {
 
     fn call_with(
         &mut self,
-        call: Call,
+        call: &Arc<Call>,
         host: Option<Arc<dyn Host>>,
         deadline: Deadline,
     ) -> Result<Value, CallError> {
         self.ready(deadline)?;
         let (mut body, mut tensors) = (Vec::new(), Builder::default());
-        write_call(&mut body, &mut tensors, &call)?;
+        write_call(&mut body, &mut tensors, call)?;
         self.ask(Kind::Call, &body, &tensors, host.as_ref(), deadline)
     }
 

@@ -26,17 +26,21 @@ def _what(value):
 
 
 def handle(ids, generation, argument):
-    """The response to a request."""
-    (entry,) = _entries(ids, generation)
-    response = finish(entry.instance.handle(Request(**argument)))
-    if not isinstance(response, Response):
-        raise ComponentError(f"{entry.id}.handle gave {_what(response)}; expected a stead.Response")
-    status = response.status
+    """The response to a request: what `Request` takes, by its names or in its order."""
+    (id,) = ids
+    entry = _registry.get(id, generation)
+    request = Request(*argument) if type(argument) is list else Request(**argument)
+    response = entry.instance.handle(request)
+    if type(response) is not Response:
+        response = finish(response)
+        if not isinstance(response, Response):
+            raise ComponentError(f"{id}.handle gave {_what(response)}; expected a stead.Response")
+    status, body = response.status, response.body
     if isinstance(status, bool) or not isinstance(status, int) or not 100 <= status <= 599:
-        raise ComponentError(f"{entry.id}.handle gave the status {status!r}; expected a number of HTTP")
-    if not isinstance(response.body, bytes):
-        raise ComponentError(f"{entry.id}.handle gave a response whose body is {_what(response.body)}; expected bytes")
-    return {"status": int(status), "headers": [list(pair) for pair in response.headers], "body": response.body}
+        raise ComponentError(f"{id}.handle gave the status {status!r}; expected a number of HTTP")
+    if not isinstance(body, bytes):
+        raise ComponentError(f"{id}.handle gave a response whose body is {_what(body)}; expected bytes")
+    return {"status": int(status), "headers": list(response.headers), "body": body}
 
 
 def process(ids, generation, argument):

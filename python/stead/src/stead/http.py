@@ -10,7 +10,7 @@ class Headers:
 
     def __init__(self, pairs=()):
         pairs = pairs.items() if isinstance(pairs, dict) else pairs
-        self.pairs = [(str(name), str(value)) for name, value in pairs]
+        self.pairs = [(str(name), str(value)) for name, value in pairs] if pairs else []
 
     def get(self, name, default=None):
         """The value, or the default."""
@@ -36,12 +36,40 @@ class Headers:
         return f"Headers({self.pairs!r})"
 
 
+def _headers(sent):
+    """Headers of pairs, or of lines as stead sends them: a name, its value, the next name; none of them has line ends."""
+    if type(sent) is str:
+        lines = sent.split("\n")
+        sent = zip(lines[::2], lines[1::2])
+    return Headers(sent)
+
+
+class _Lazy:
+    """An attribute that is made when it is first asked for; most requests have some that nobody asks for."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        made = instance.__dict__[self.name] = self.make(instance)
+        return made
+
+
 class Request:
     """A request.
 
     `matched` is what each `*` of the binding stands for. `parameters` are pairs of the query, then of the form in the
     body.
     """
+
+    parameters = _Lazy(lambda request: [(name, value) for name, value in request._parameters])
+    headers = _Lazy(lambda request: _headers(request._headers))
+    matched = _Lazy(lambda request: list(request._matched))
 
     def __init__(
         self,
@@ -57,8 +85,7 @@ class Request:
         host="",
     ):
         self.method, self.path, self.query, self.body = method, path, query, body
-        self.parameters = [(name, value) for name, value in parameters]
-        self.headers, self.matched = Headers(headers), list(matched)
+        self._parameters, self._headers, self._matched = parameters, headers, matched
         self.remote, self.scheme, self.host = remote, scheme, host
 
     def parameter(self, name, default=None):
@@ -82,7 +109,9 @@ class Response:
 
     def __init__(self, body=b"", status=200, headers=(), content_type=None):
         self.status, self.headers = status, Headers(headers)
-        if isinstance(body, (bytes, bytearray, memoryview)):
+        if type(body) is bytes:
+            self.body, default = body, "application/octet-stream"
+        elif isinstance(body, (bytes, bytearray, memoryview)):
             self.body, default = bytes(body), "application/octet-stream"
         elif isinstance(body, str):
             self.body, default = body.encode(), "text/plain; charset=utf-8"
@@ -94,7 +123,9 @@ class Response:
             raise TypeError(
                 f"the body of a response is bytes, a text, a dict, a list or a stead.Tensor, not {type(body).__name__}"
             )
-        if content_type or "content-type" not in self.headers:
+        if not headers:
+            self.headers.pairs = [("content-type", content_type or default)]
+        elif content_type or "content-type" not in self.headers:
             self.headers.pairs = [pair for pair in self.headers if pair[0].lower() != "content-type"]
             self.headers.pairs.append(("content-type", content_type or default))
 
