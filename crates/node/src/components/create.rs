@@ -44,7 +44,7 @@ impl Components {
         if containers.clone().all(|container| container.python.is_empty()) {
             return Ok(None);
         }
-        let stage = Stage::new()
+        let stage = Stage::new(pools.store())
             .map_err(|e| Error::new(Code::Internal, format!("no room for Python packages: {e}")))?;
         let mut making = Making {
             files,

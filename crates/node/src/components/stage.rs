@@ -5,18 +5,24 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use stead_app::package::PackageFiles;
 use tempfile::TempDir;
 
+use super::store::{Store, Stored};
+
 /// A folder with packages, which goes with this.
 pub(super) struct Stage {
     folder: TempDir,
+    _kept: Arc<Stored>,
 }
 
 impl Stage {
-    pub(super) fn new() -> io::Result<Stage> {
-        Ok(Stage { folder: tempfile::Builder::new().prefix("stead-python-").tempdir()? })
+    /// Without packages, in a store.
+    pub(super) fn new(store: &Store) -> io::Result<Stage> {
+        let (folder, kept) = store.stage()?;
+        Ok(Stage { folder, _kept: kept })
     }
 
     /// Writes the package of the sources at these paths, with the files beside them, and tells where it is.
@@ -127,7 +133,8 @@ mod tests {
             ("python/many/words.txt", "a"),
         ];
         let files = PackageFiles::from_texts(files).unwrap();
-        let stage = Stage::new().unwrap();
+        let store = Store::default();
+        let stage = Stage::new(&store).unwrap();
         let one = stage.add("one", &["python/one.py".to_owned()], &files).unwrap();
         let paths = ["python/many/__init__.py", "python/many/deep/x.py"].map(str::to_owned);
         let many = stage.add("many", &paths, &files).unwrap();

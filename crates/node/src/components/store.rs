@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `packages/<digest>.pkg` | an archive, which nobody changes: interpreters map it |
 //! | `bundles/<digest>/` | the files of a distribution |
+//! | `stages/<any>/` | the packages that are sources in one application package |
 //!
 //! Deployments whose packages have the same content share them. What no application has any more goes when another one is
 //! deployed.
@@ -24,6 +25,7 @@ const PIECE: usize = 1 << 18;
 
 const PACKAGES: &str = "packages";
 const BUNDLES: &str = "bundles";
+const STAGES: &str = "stages";
 
 /// The contents.
 pub(crate) struct Store {
@@ -61,7 +63,9 @@ impl Store {
     /// A store in a folder of the server. Files below `beside` are the server's own and on the same disk: they are linked,
     /// not copied.
     pub(crate) fn own(folder: &Path, beside: &Path) -> Store {
-        let (folder, beside) = (folder.to_owned(), beside.to_owned());
+        // Code of packages may go to another folder.
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        let beside = beside.to_owned();
         Store { place: Place::Own { folder, beside }, held: Mutex::default() }
     }
 
@@ -87,6 +91,20 @@ impl Store {
     /// What the disk refuses.
     pub(super) fn bundles(&self) -> Result<PathBuf, String> {
         self.folder(BUNDLES).map_err(|e| failed(&e))
+    }
+
+    /// A new folder with what keeps it. It goes with its handle, or, if the process is killed, when the store is swept next.
+    ///
+    /// # Errors
+    /// What the disk refuses.
+    pub(super) fn stage(&self) -> io::Result<(TempDir, Arc<Stored>)> {
+        let stages = self.folder(STAGES)?;
+        // Under the lock, for nobody may sweep before it is held.
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = tempfile::tempdir_in(stages)?;
+        let stored = Arc::new(Stored { path: folder.path().to_owned() });
+        held.insert(stored.path.clone(), Arc::downgrade(&stored));
+        Ok((folder, stored))
     }
 
     /// Keeps what lies at a path of the store.
@@ -157,7 +175,7 @@ impl Store {
         let Place::Own { folder, .. } = &self.place else { return };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|_, stored| stored.strong_count() > 0);
-        for below in [PACKAGES, BUNDLES] {
+        for below in [PACKAGES, BUNDLES, STAGES] {
             // There may be none yet, and what cannot be removed is in nobody's way.
             let Ok(entries) = fs::read_dir(folder.join(below)) else { continue };
             for path in entries.flatten().map(|entry| entry.path()) {
@@ -327,8 +345,13 @@ mod tests {
             store.hold(folder)
         };
         let (kept, gone) = (bundle("kept"), bundle("gone"));
+        let (staged, _staged) = store.stage().unwrap();
+        // What a process left that was killed.
+        let left = root.path().join("python/stages/left");
+        fs::create_dir_all(left.join("shop")).unwrap();
         drop((two, gone));
         store.sweep();
+        assert!(staged.path().is_dir() && !left.exists());
         assert!(one.path().exists() && kept.path().exists());
         assert_eq!(names(&root.path().join("python/packages")).len(), 1);
         assert_eq!(names(&root.path().join("python/bundles")), ["kept"]);
