@@ -5,9 +5,11 @@
 //! a switch: queries that run finish on what they began with, and a package that is broken changes nothing.
 
 mod backup;
+mod content;
 mod deployed;
 mod documents;
 mod expiry;
+mod feeding;
 mod folder;
 mod metrics;
 mod options;
@@ -35,10 +37,9 @@ use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::{PackageFiles, Report};
 use stead_app::services::ServicesOptions;
 use stead_pool::Pool;
-use stead_store::{Operation, Outcome};
 
-use crate::components::{Fed, Feeding, Handler, Store};
-use crate::meters::{Meter, Meters};
+use crate::components::{Handler, Store};
+use crate::meters::Meters;
 use crate::{Code, Embedded, Error};
 use documents::Documents;
 use expiry::Expiry;
@@ -385,103 +386,12 @@ impl Deployments {
         Ok(())
     }
 
-    /// Feeds an operation: it goes through the document processors of an application, and what comes out is done, in its order. `done`
-    /// is called once, when all of that is durable and the next search sees it. When a processor fails nothing is done.
-    ///
-    /// # Errors
-    /// As [`Deployments::submit`] where the application has no processors for it. [`Code::InvalidArgument`] for updates that processors
-    /// cannot see.
-    pub fn feed(
-        self: &Arc<Self>,
-        deployed: &Deployed,
-        fed: Fed,
-        how: Feeding,
-        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
-    ) -> Result<(), Error> {
-        let document = fed.operation.document.as_str();
-        let processing = deployed.components.as_ref();
-        match processing.and_then(|of| of.processing(document, how.route)) {
-            Some(processing) => {
-                let meters = Arc::clone(&self.meters);
-                processing.feed(self, fed, how, move |outcome| {
-                    let is_refused = |error: &Error| error.code == Code::Overloaded;
-                    if outcome.as_ref().is_err_and(is_refused) {
-                        meters.record(&[(Meter::FeedRefused, 1.0)]);
-                    }
-                    done(outcome);
-                })
-            }
-            None => {
-                // The id names its type.
-                let kind = document.split(':').nth(2).unwrap_or_default().to_owned();
-                self.submit(&kind, fed.operation, how.when_busy, done)
-            }
-        }
-    }
-
-    /// Does an operation with a document of a type as it is, past document processors. `done` is called once, when it is durable and
-    /// the next search sees it.
-    ///
-    /// # Errors
-    /// [`Code::Overloaded`] when too many are not yet done, unless the operation [waits](WhenBusy::Wait); [`Code::Unavailable`] while an
-    /// application is being activated; types that are not there; and what the disk refuses.
-    pub fn submit(
-        &self,
-        kind: &str,
-        operation: Operation,
-        when_busy: WhenBusy,
-        done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
-    ) -> Result<(), Error> {
-        let submitted = self.documents.submit(kind, operation, when_busy, self.counted(done));
-        if submitted.as_ref().is_err_and(|error| error.code == Code::Overloaded) {
-            self.meters.record(&[(Meter::FeedRefused, 1.0)]);
-        }
-        submitted
-    }
-
     /// Forgets a session that is not active.
     pub fn discard(&self, id: SessionId) {
         if let Ok(mut sessions) = self.sessions() {
             let active = sessions.active;
             sessions.remove(|session| session.id == id && active != Some(id));
         }
-    }
-
-    /// A file or folder of a session's package.
-    ///
-    /// # Errors
-    /// [`Code::NotFound`], [`Code::InvalidArgument`] for paths that lead out of it.
-    pub fn content(&self, id: SessionId, path: &str, recursive: bool) -> Result<Content, Error> {
-        let sessions = self.sessions()?;
-        sessions.find(id)?;
-        sessions.folder.content(id, path, recursive)
-    }
-
-    /// Writes a file of a session that is not active, or makes a folder if there are no bytes.
-    ///
-    /// # Errors
-    /// As [`Deployments::content`]; [`Code::InvalidArgument`] if the session is active.
-    pub fn write_content(
-        &self,
-        id: SessionId,
-        path: &str,
-        bytes: Option<&[u8]>,
-    ) -> Result<(), Error> {
-        let mut sessions = self.sessions()?;
-        sessions.check_inactive(id)?;
-        sessions.changed(id)?;
-        sessions.folder.write_content(id, path, bytes)
-    }
-
-    /// Removes a file of a session that is not active, or a folder that is empty.
-    ///
-    /// # Errors
-    /// As [`Deployments::write_content`].
-    pub fn delete_content(&self, id: SessionId, path: &str) -> Result<(), Error> {
-        let mut sessions = self.sessions()?;
-        sessions.check_inactive(id)?;
-        sessions.changed(id)?;
-        sessions.folder.delete_content(id, path)
     }
 }
 
