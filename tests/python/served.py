@@ -1,5 +1,6 @@
 """Starts the real `stead` binary for a test file and stops it afterwards."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -21,10 +22,31 @@ REPOSITORY = os.path.join(DATA, "models", "clients")
 QUICKSTART = os.path.join(ROOT, "examples", "quickstart", "models")
 
 
+_locks = []  # of the ports of this process, by their files
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that nobody listens on, and that no other test is given while this process lives.
+
+    It is below those of connections, as crates/stead/tests/server/ports.rs explains, and shares its locks.
+    """
+    folder = os.path.join(tempfile.gettempdir(), "stead-test-ports")
+    os.makedirs(folder, exist_ok=True)
+    start, end = 12_000, 32_000
+    for attempt in range(end - start):
+        port = start + (os.getpid() * 97 + len(_locks) + attempt) % (end - start)
+        lock = open(os.path.join(folder, str(port)), "a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as s:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                s.bind(("127.0.0.1", port))
+        except OSError:
+            lock.close()
+            continue
+        _locks.append(lock)
+        return port
+    raise RuntimeError("no free port")
 
 
 class Stead:

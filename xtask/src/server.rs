@@ -1,7 +1,9 @@
 //! A server under load: a child process that ends with this value.
 
+#[path = "../../crates/stead/tests/server/ports.rs"]
+mod ports;
+
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -34,7 +36,7 @@ impl Server {
         log: &Path,
         signs: &[&str],
     ) -> Result<Server, String> {
-        let (rest, grpc) = free_ports().map_err(|e| format!("no free port: {e}"))?;
+        let [rest, grpc] = [ports::free_port(), ports::free_port()];
         ports(&mut command, &rest, &grpc);
         let bad = |e: std::io::Error| format!("{}: {e}", log.display());
         let output = File::create(log).map_err(bad)?;
@@ -81,12 +83,6 @@ fn complaint(log: &str) -> String {
     };
     let line = lines().find(is_error).or_else(|| lines().next_back()).unwrap_or("it said nothing");
     line.chars().take(200).collect()
-}
-
-/// Two ports that nobody listens on.
-fn free_ports() -> std::io::Result<(String, String)> {
-    let (one, other) = (TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?);
-    Ok((one.local_addr()?.port().to_string(), other.local_addr()?.port().to_string()))
 }
 
 impl Drop for Server {

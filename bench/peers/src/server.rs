@@ -1,6 +1,9 @@
 //! stead's server beside a bare TCP echo and empty HTTP and gRPC handlers that move the same bytes.
 
-use std::net::{SocketAddr, TcpListener};
+#[path = "../../../crates/stead/tests/server/ports.rs"]
+mod ports;
+
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -121,7 +124,7 @@ fn resources(report: &mut Report) -> Result<()> {
 
 /// Starts the binary on free ports and waits until it is ready.
 fn start_stead(args: &[&str]) -> Result<Server> {
-    let (rest, grpc) = (free_port()?, free_port()?);
+    let (rest, grpc) = (free_address()?, free_address()?);
     let mut command = Command::new(variable("STEAD_BIN")?);
     if args.first().is_some_and(|a| !a.starts_with("--")) {
         command.arg("serve");
@@ -136,7 +139,7 @@ fn start_stead(args: &[&str]) -> Result<Server> {
 }
 
 fn start_bare(kind: &str, request: usize, answer: usize) -> Result<Server> {
-    let address = free_port()?;
+    let address = free_address()?;
     let arguments =
         [kind.to_owned(), address.port().to_string(), request.to_string(), answer.to_string()];
     let child = Command::new(std::env::current_exe()?).args(arguments).spawn()?;
@@ -159,9 +162,8 @@ fn wait(mut try_it: impl FnMut() -> Result<()>) -> Result<()> {
     }
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> Result<SocketAddr> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+fn free_address() -> Result<SocketAddr> {
+    Ok((std::net::Ipv4Addr::LOCALHOST, ports::free_port().parse::<u16>()?).into())
 }
 
 fn rss_bytes(pid: u32) -> Option<u64> {

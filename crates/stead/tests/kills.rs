@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a panic in a test is its report; a soak tells its seed
 
 mod chance;
+#[path = "server/ports.rs"]
+mod ports;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -16,6 +18,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use chance::{Chance, kills_and_seed};
+use ports::free_port;
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
 
@@ -76,16 +79,13 @@ fn prepare(folder: &Path) {
     std::fs::write(folder.join("config.json"), config).unwrap();
 }
 
-fn start(folder: &Path) -> (Child, String) {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
+fn start(folder: &Path, port: &str) -> (Child, String) {
     let mut process = Command::new(env!("CARGO_BIN_EXE_stead"))
         .args(["serve", "--config_path"])
         .arg(folder.join("config.json"))
         .arg("--state_path")
         .arg(folder.join("states"))
-        .args(["--rest_port", &address.port().to_string()])
+        .args(["--rest_port", port])
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -98,7 +98,7 @@ fn start(folder: &Path) -> (Child, String) {
     }
     // The rest of the log must be read, or the server would wait for a reader.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-    (process, address.to_string())
+    (process, format!("127.0.0.1:{port}"))
 }
 
 /// A step as it is sent, and sent again.
@@ -239,6 +239,7 @@ fn no_answered_step_is_lost_or_repeated() {
     let (kills, seed) = kills_and_seed();
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
+    let port = free_port();
     let place = Place {
         address: Mutex::new((0, String::new())),
         changed: Condvar::new(),
@@ -262,9 +263,16 @@ fn no_answered_step_is_lost_or_repeated() {
             })
             .collect();
         for kill in 1..=kills {
-            let (mut process, address) = start(folder.path());
+            // On a busy machine little may happen in a while: a life has some steps too.
+            let wanted = answered.load(Ordering::Relaxed) + chance.below(200);
+            let (mut process, address) = start(folder.path(), &port);
             place.tell(address);
             std::thread::sleep(Duration::from_millis(1 + chance.below(200)));
+            while answered.load(Ordering::Relaxed) < wanted
+                && !clients.iter().any(|c| c.is_finished())
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             process.kill().unwrap();
             process.wait().unwrap();
             if kill % 20 == 0 {
@@ -275,7 +283,7 @@ fn no_answered_step_is_lost_or_repeated() {
             }
         }
         // What was on its way at the last kill is asked for once more.
-        let (mut process, address) = start(folder.path());
+        let (mut process, address) = start(folder.path(), &port);
         place.tell(address);
         std::thread::sleep(Duration::from_millis(200));
         process.kill().unwrap();

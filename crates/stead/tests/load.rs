@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
+#[path = "server/ports.rs"]
+mod ports;
+
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use ports::free_port;
 use serde_json::{Value, json};
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
@@ -43,9 +46,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let right = write_sum(folder.path(), "sum", 1.0);
         let wrong = write_sum(folder.path(), "other", 1.5);
-        let free = [(), ()].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [rest, grpc] = free.each_ref().map(|f| f.local_addr().unwrap().port().to_string());
-        drop(free);
+        let [rest, grpc] = [free_port(), free_port()];
         let mut process = Command::new(env!("CARGO_BIN_EXE_stead"))
             .args(["serve", "--model_name", "sum", "--model_path"])
             .arg(folder.path().join("sum"))
@@ -115,13 +116,13 @@ fn every_answer_is_compared_over_every_protocol() {
 fn refused_sequences_are_counted_and_limit_the_search() {
     let server = Server::start(&["--stateful", "--max_sequence_number", "6"]);
     for protocol in PROTOCOLS {
-        let load = ["--sequences", "8", "--steps", "4", "--interval", "100ms"];
+        let load = ["--sequences", "8", "--steps", "4", "--interval", "300ms"];
         let (output, report) = server.bench(protocol, &load, &server.right);
         assert_eq!(output.status.code(), Some(1), "{protocol}");
         let counts = ["steps", "errors", "mismatches"].map(|key| report[key].as_u64());
         assert_eq!(counts, [Some(24), Some(2), Some(0)], "{protocol}: {report}");
     }
-    let search = ["--sequences", "2", "--steps", "3", "--interval", "150ms", "--find-largest"];
+    let search = ["--sequences", "2", "--steps", "3", "--interval", "400ms", "--find-largest"];
     let (output, report) = server.bench("grpc-stream", &search, &server.right);
     assert!(output.status.success(), "{output:?}");
     assert_eq!(report["largest"], 6, "{report}");

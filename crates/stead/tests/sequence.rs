@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
+#[path = "server/ports.rs"]
+mod ports;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use ports::free_port;
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
 
@@ -31,13 +35,11 @@ impl Server {
         let version = folder.path().join("sum/1");
         std::fs::create_dir_all(&version).unwrap();
         std::fs::write(version.join("model.onnx"), model).unwrap();
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        let port = free_port();
         let mut process = Command::new(env!("CARGO_BIN_EXE_stead"))
             .args(["serve", "--model_name", "sum", "--stateful", "--model_path"])
             .arg(folder.path().join("sum"))
-            .args(["--rest_port", &address.port().to_string()])
+            .args(["--rest_port", &port])
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -49,7 +51,7 @@ impl Server {
         }
         // The rest of the log must be read, or the server would wait for a reader.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        Server { process, address: address.to_string(), folder }
+        Server { process, address: format!("127.0.0.1:{port}"), folder }
     }
 
     /// One step over KServe; gives the sum.

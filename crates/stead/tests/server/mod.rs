@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part; a panic in a test is its report
 
 pub mod app;
+pub mod ports;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,17 +10,12 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
 
+pub use ports::free_port;
 use serde_json::Value;
 
 /// Runs the command to its end.
 pub fn stead(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_stead")).args(args).output().unwrap()
-}
-
-/// A port that was free a moment ago: 0 turns a port of the server off.
-pub fn free_port() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port().to_string()
 }
 
 /// A package of these files in a folder.
