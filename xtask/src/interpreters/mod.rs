@@ -58,12 +58,12 @@ fn speed(
     context: &Context,
     part: &str,
     rounds: usize,
-    package: Option<&Path>,
+    packages: &[&Path],
 ) -> Result<Value, String> {
     let mut cargo = process::cargo();
     cargo.args(["run", "--release", "--quiet", "--package", "stead-python"]);
     cargo.args(["--example", "interpreter_speed", "--", part]).arg(&context.python);
-    cargo.arg(rounds.to_string()).args(package);
+    cargo.arg(rounds.to_string()).args(packages);
     let told = process::capture(&mut cargo, "interpreter_speed")?;
     serde_json::from_str(&told).map_err(|_| "interpreter_speed gave no numbers".to_owned())
 }

@@ -29,7 +29,7 @@ pub fn table(context: &Context) -> Result<Table, String> {
     let rounds = if context.quick { 3 } else { 11 };
     let mut rows = Vec::new();
     for (name, what) in MODELS {
-        let found = speed(context, "model", rounds, Some(&folder.join(format!("{name}.pkg"))))?;
+        let found = speed(context, "model", rounds, &[&folder.join(format!("{name}.pkg"))])?;
         let engine = on_the_engine(&folder, name, context.quick)?;
         let (one, two) = (number(&found, "one")?, number(&found, "two")?);
         let threads_2 = number(&found, "threads_2")?;

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p stead-python --example interpreter_speed -- scaling|calls|pauses PYTHON ROUNDS
 //!     cargo run --release -p stead-python --example interpreter_speed -- model PYTHON ROUNDS PACKAGE
-//!     cargo run --release -p stead-python --example interpreter_speed -- memory PYTHON 1 [PACKAGE]
+//!     cargo run --release -p stead-python --example interpreter_speed -- memory PYTHON 1 [SMALL LARGE]
 //!
 //! Prints one line of JSON. PYTHON is a program or a virtual environment; parts with numpy are left out where it has none.
 #![allow(clippy::print_stdout)] // an example speaks on stdout
@@ -27,12 +27,13 @@ fn main() -> Outcome<()> {
     let python = Installation::of(Path::new(python))?;
     let rounds = arguments.get(2).map_or(Ok(9), |rounds| rounds.parse())?;
     let package = arguments.get(3).map(Path::new);
+    let packages = package.zip(arguments.get(4).map(Path::new));
     let found = match (part.as_str(), package) {
         ("scaling", _) => scaling::measure(&python, rounds)?,
         ("model", Some(package)) => scaling::measure_model(&python, package, rounds)?,
         ("calls", _) => calls::measure(&python, rounds)?,
         ("pauses", _) => pauses::measure(&python, rounds)?,
-        ("memory", package) => memory::measure(&python, package)?,
+        ("memory", _) => memory::measure(&python, packages)?,
         (part, _) => return Err(format!("no part {part}").into()),
     };
     println!("{found}");

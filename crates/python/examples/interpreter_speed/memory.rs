@@ -19,13 +19,14 @@ struct Memory {
     proportional: u64,
 }
 
-/// Bytes: of the second to the last interpreter without imports, then of numpy in each, and, with a package, of opening it and
-/// of adding up its weights (its entry point `total`) in the first and in the others together.
-pub fn measure(python: &Installation, package: Option<&Path>) -> Outcome<Json> {
+/// Bytes: of the second to the last interpreter without imports, then of numpy in each; with a small and a large package, of opening
+/// the small one, which is what opening any takes, and then of opening the large one and adding up its weights (`total`) in
+/// the first and in the others together.
+pub fn measure(python: &Installation, packages: Option<(&Path, &Path)>) -> Outcome<Json> {
     let mut found = Map::new();
     let options = StartOptions::default();
     let mut all = vec![InProcess::start(python, &options)?];
-    let mut further = INTERPRETERS - 1;
+    let further = INTERPRETERS - 1;
     let before = now()?.private_dirty;
     for _ in 0..further {
         all.push(InProcess::start(python, &options)?);
@@ -41,27 +42,35 @@ pub fn measure(python: &Installation, package: Option<&Path>) -> Outcome<Json> {
         let numpy = (now()?.private_dirty - before + bare) / further as u64;
         found.insert("numpy_bytes".to_owned(), json!(numpy));
     }
-    if let Some(package) = package {
-        let mut before = now()?.proportional;
-        further = 0;
-        for interpreter in &mut all {
-            let file = PackageFile { name: "weights".to_owned(), path: package.to_owned() };
-            interpreter.open(&file, Deadline::NEVER)?;
-            let call = Call::new("weights", "total", vec![]).of_package("weights");
-            let Value::Float(_) = interpreter.call(call, Deadline::NEVER)? else {
-                return Err("the package gives no total of its weights".into());
-            };
-            further += 1;
-            if further == 1 {
-                let after = now()?.proportional;
-                found.insert("package_first_bytes".to_owned(), json!(after - before));
-                before = after;
-            }
-        }
-        let after = now()?.proportional;
-        found.insert("package_others_bytes".to_owned(), json!(after.saturating_sub(before)));
+    if let Some((small, large)) = packages {
+        let Some((first, others)) = all.split_first_mut() else {
+            return Err("no interpreter".into());
+        };
+        add_up(first, "small", small)?;
+        let begin = now()?.proportional;
+        others.iter_mut().try_for_each(|other| add_up(other, "small", small))?;
+        let opened = now()?.proportional;
+        add_up(first, "large", large)?;
+        let in_first = now()?.proportional;
+        others.iter_mut().try_for_each(|other| add_up(other, "large", large))?;
+        let in_all = now()?.proportional;
+        let further = (INTERPRETERS - 1) as u64;
+        found.insert("open_bytes".to_owned(), json!(opened.saturating_sub(begin) / further));
+        found.insert("weights_first_bytes".to_owned(), json!(in_first.saturating_sub(opened)));
+        found.insert("weights_others_bytes".to_owned(), json!(in_all.saturating_sub(in_first)));
     }
     Ok(Json::Object(found))
+}
+
+/// Opens a package under a name and reads all of its weights.
+fn add_up(interpreter: &mut InProcess, name: &str, package: &Path) -> Outcome<()> {
+    let file = PackageFile { name: name.to_owned(), path: package.to_owned() };
+    interpreter.open(&file, Deadline::NEVER)?;
+    let call = Call::new("weights", "total", vec![]).of_package(name);
+    match interpreter.call(call, Deadline::NEVER)? {
+        Value::Float(_) => Ok(()),
+        _ => Err("the package gives no total of its weights".into()),
+    }
 }
 
 fn now() -> Outcome<Memory> {

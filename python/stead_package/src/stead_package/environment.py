@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 import sys
 from typing import List, Optional
 
@@ -21,7 +19,7 @@ def wrong_python(manifest: Manifest) -> Optional[str]:
     wanted = manifest.requires_python
     if wanted is None or wanted == running_minor():
         return None
-    return f"wants Python {wanted}, and this is Python {platform.python_version()}"
+    return f"wants Python {wanted}, and this is Python {sys.version.split()[0]}"
 
 
 def problems(manifest: Manifest) -> List[str]:
@@ -48,6 +46,9 @@ def problems(manifest: Manifest) -> List[str]:
 
 
 def _installed(distribution: str) -> Optional[str]:
+    # Its imports take more memory than all of this package, and most interpreters never ask.
+    import importlib.metadata
+
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

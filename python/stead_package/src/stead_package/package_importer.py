@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 from typing import Any, Callable, Dict, List, Optional
 
-from . import bundles, environment, manifest as manifests, torch_archive
+from . import environment, manifest as manifests, torch_archive
 from .archive import Archive, open_archive
 from .contents import Contents
 from .directory import Directory, directory_of
@@ -266,6 +266,9 @@ class PackageImporter(Importer):
             EnvironmentMismatchError: a bundle is for another interpreter or platform, or another version of it is
                 active in this interpreter.
         """
+        # Few packages have any, and every interpreter has the memory of what this imports.
+        from . import bundles
+
         return bundles.unpack(self._archive, self.manifest, cache_dir, activate)
 
     def environment_problems(self) -> List[str]:

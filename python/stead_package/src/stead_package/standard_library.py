@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import pkgutil
 import sys
-import sysconfig
 from typing import FrozenSet
 
 NEVER_IMPLICIT = frozenset(["sys", "io"])
@@ -22,6 +20,9 @@ def standard_library() -> FrozenSet[str]:
     if names is not None:
         return frozenset(names)
     # Python 3.9 has no list: its modules are those that are built in or lie in the folders of the library.
+    import pkgutil
+    import sysconfig
+
     folders = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     folders |= {f"{folder}/lib-dynload" for folder in folders}
     found = {module.name for module in pkgutil.iter_modules(sorted(folders))}

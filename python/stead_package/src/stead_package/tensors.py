@@ -6,7 +6,6 @@ to it harms nobody (a private mapping, a writable buffer of the caller); else th
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sys
 from typing import Any, Dict, List, Optional, Tuple
@@ -109,6 +108,8 @@ class TensorTable:
         Raises:
             ArchiveError: they differ.
         """
+        import hashlib
+
         checked: Dict[str, str] = {}
         for entry in self._entries:
             if entry.record not in checked:

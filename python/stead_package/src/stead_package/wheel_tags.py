@@ -5,10 +5,8 @@ Source: the packaging specifications "Platform compatibility tags" and PEP 600.
 
 from __future__ import annotations
 
-import platform
 import re
 import sys
-import sysconfig
 from typing import Iterable, Iterator
 
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
@@ -45,6 +43,8 @@ def remedy(tags: Iterable[str]) -> str:
 
 
 def _platform() -> str:
+    import sysconfig
+
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
@@ -79,6 +79,8 @@ def _platform_fits(where: str) -> bool:
 
 
 def _glibc():
+    import platform
+
     name, version = platform.libc_ver()
     numbers = re.findall(r"\d+", version)
     return (int(numbers[0]), int(numbers[1])) if name == "glibc" and len(numbers) >= 2 else (0, 0)
