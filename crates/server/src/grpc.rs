@@ -1,13 +1,14 @@
 //! What the gRPC services share: dispatch, statuses and deadlines.
 
 use crate::fault::Fault;
-use crate::http::Shared;
+use crate::http::{Connection, Held, Shared, required_by_grpc};
 use crate::kserve::grpc::Service as Kserve;
 use crate::kserve::unary;
 use crate::panics::CatchPanic;
 use crate::proto::kserve::grpc_inference_service_server::GrpcInferenceServiceServer;
 use crate::proto::tensorflow::serving::model_service_server::ModelServiceServer;
 use crate::proto::tensorflow::serving::prediction_service_server::PredictionServiceServer;
+use crate::security::{Caller, Permit};
 use crate::tfserving::grpc::Service as Tfs;
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -25,6 +26,7 @@ use tower::Service as _;
 #[derive(Debug, Clone)]
 pub struct Services {
     shared: Arc<Shared>,
+    connection: Option<Connection>,
     kserve: GrpcInferenceServiceServer<Kserve>,
     prediction: PredictionServiceServer<Tfs>,
     model: ModelServiceServer<Tfs>,
@@ -52,10 +54,37 @@ impl Services {
         let model = ModelServiceServer::new(Tfs::new(shared.clone()));
         Services {
             shared: shared.clone(),
+            connection: None,
             kserve: with_limits!(kserve, limit),
             prediction: with_limits!(prediction, limit),
             model: with_limits!(model, limit),
         }
+    }
+}
+
+impl Services {
+    /// The services for a connection.
+    pub fn on(&self, connection: Connection) -> Services {
+        Services { connection: Some(connection), ..self.clone() }
+    }
+
+    fn admit(&self, request: &http::Request<Incoming>) -> Result<Option<Permit>, Status> {
+        let (headers, uri) = (request.headers(), request.uri());
+        let Some(connection) = self.connection else {
+            return Err(Status::internal("a call that came by no connection"));
+        };
+        let caller = Caller { connection, headers, authority: uri.authority() };
+        let admitted = self.shared.guard.admit(&caller, required_by_grpc(uri.path()));
+        admitted.map_err(|refusal| {
+            let wait = refusal.wait;
+            let mut status = Status::from(refusal.fault);
+            if let Some(wait) = wait {
+                // What clients know that try again by themselves (gRPC, proposal A6).
+                let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+                status.metadata_mut().insert("grpc-retry-pushback-ms", millis.into());
+            }
+            status
+        })
     }
 }
 
@@ -71,6 +100,10 @@ impl Service<http::Request<Incoming>> for Services {
         let path = request.uri().path();
         let logged = tracing::enabled!(tracing::Level::DEBUG)
             .then(|| (path.to_owned(), request_id(request.headers()), Instant::now()));
+        let permit = match self.admit(&request) {
+            Ok(permit) => permit,
+            Err(status) => return Box::pin(async move { Ok(status.into_http()) }),
+        };
         let work: Work = if path == unary::PATH && unary::is_plain(request.headers()) {
             let answer = unary::model_infer(self.shared.clone(), request);
             Box::pin(async move {
@@ -101,7 +134,10 @@ impl Service<http::Request<Incoming>> for Services {
                 let status = response.headers().get("grpc-status").and_then(|v| v.to_str().ok());
                 tracing::debug!(request_id, path, status, us, "call");
             }
-            Ok(response)
+            Ok(match permit {
+                None => response,
+                permit => response.map(|body| Body::new(Held::new(body, permit))),
+            })
         })
     }
 }

@@ -107,6 +107,7 @@ async fn request(
     let kind = body.text(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
     let is_form =
         kind.split(';').next().map(str::trim) == Some("application/x-www-form-urlencoded");
+    let scheme = body.scheme().to_owned();
     let remote = body.peer().map(|address| address.to_string());
     let bytes = body.read(&shared.options).await?;
     if is_form {
@@ -122,7 +123,7 @@ async fn request(
         body: bytes.to_vec(),
         matched,
         remote,
-        scheme: "http".to_owned(),
+        scheme,
         host: authority,
     })
 }

@@ -1,5 +1,7 @@
 //! What the server is told when it starts.
 
+use crate::security::{AuthOptions, LimitOptions};
+use crate::tls::TlsOptions;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -15,6 +17,16 @@ pub struct ServerOptions {
     pub grpc: Vec<SocketAddr>,
     /// Addresses for deployments; port 0 takes a free one. Empty for none.
     pub deploy: Vec<SocketAddr>,
+    /// Addresses for administration, which is taken nowhere else then; port 0 takes a free one. Empty for none.
+    pub admin: Vec<SocketAddr>,
+    /// How clients say who they are; without it they need not.
+    pub auth: Option<AuthOptions>,
+    /// How much one client may ask.
+    pub limits: LimitOptions,
+    /// TLS on all of them; plain connections without it.
+    pub tls: Option<TlsOptions>,
+    /// How often to look whether files of these options have changed; `None` for never.
+    pub reload_poll: Option<Duration>,
     /// The largest body of a request, after decompression, over HTTP and gRPC.
     pub max_body_bytes: usize,
     /// How long a client may take to send the headers of a request.
@@ -39,6 +51,11 @@ impl Default for ServerOptions {
             http: Vec::new(),
             grpc: Vec::new(),
             deploy: Vec::new(),
+            admin: Vec::new(),
+            auth: None,
+            limits: LimitOptions::default(),
+            tls: None,
+            reload_poll: Some(Duration::from_secs(1)),
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),

@@ -4,9 +4,8 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
-use crate::http_client::Target;
+use crate::http_client::{Speaks, Target, dial};
 
 /// One of them.
 pub type Connection = SendRequest<Full<Bytes>>;
@@ -17,8 +16,7 @@ pub type Connection = SendRequest<Full<Bytes>>;
 /// Why there is none.
 pub async fn open(target: &Target) -> Result<Connection, String> {
     let none = |e: &dyn std::fmt::Display| format!("no connection: {e}");
-    let stream = TcpStream::connect(target.authority()).await.map_err(|e| none(&e))?;
-    stream.set_nodelay(true).map_err(|e| none(&e))?;
+    let stream = dial(target, Speaks::Http1).await.map_err(|e| none(&e))?;
     let (connection, work) = handshake(TokioIo::new(stream)).await.map_err(|e| none(&e))?;
     tokio::spawn(work);
     Ok(connection)

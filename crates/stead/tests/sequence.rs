@@ -165,7 +165,7 @@ fn errors_say_what_to_do_next() {
 fn wrong_usage_is_told_before_anything_is_sent() {
     let cases: [(&[&str], &str); 4] = [
         (&["show", "sum", "0"], "a number above 0 or a text"),
-        (&["list", "sum", "--target", "https://host"], "ssh -L"),
+        (&["list", "sum", "--target", "ftp://host"], "https://HOST:PORT"),
         (&["list", "sum", "--limit", "0"], "1..=1000"),
         (&["list"], "<MODEL>"),
     ];

@@ -29,6 +29,7 @@ pub const BUILT_IN_ROUTES: &[BuiltInRoute] = &[
     route("/model-evaluation/v1/*", "the evaluation of models"),
     route("/application/v2/*", "deployments"),
     route("/stead/v1/*", "administration"),
+    route("/openapi.json", "the OpenAPI document"),
     route("/metrics", "metrics"),
     route("/metrics/v2", "metrics"),
     route("/metrics/v2/*", "metrics"),

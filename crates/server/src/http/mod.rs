@@ -1,21 +1,30 @@
 //! HTTP: from a request to the adapter that answers it.
 
 mod body;
+mod held;
 mod reply;
 mod route;
 mod stream;
+mod table;
 
 pub use body::{Encoding, LARGE, Pieces, decode};
+pub use held::Held;
 pub use reply::{CorsHeaders, Dialect, INFERENCE_HEADER, Reply};
 pub use route::{ModelPart, Route, TfsCall, V1, V2, percent_decode, route};
 pub use stream::{ReplyBody, Stream};
+#[cfg(test)]
+pub use table::find;
+pub use table::forms;
+pub use table::{
+    ENDPOINTS, Endpoint, GRPC_METHODS, Required, Tag, Takes, required, required_by_grpc,
+};
 
-use crate::admin;
 use crate::fault::Fault;
 use crate::linger::Unread;
 use crate::options::ServerOptions;
 use crate::panics::CatchPanic;
-use crate::{handlers, kserve, metrics, tfserving, vespa};
+use crate::security::{Caller, Guard};
+use crate::{handlers, kserve, metrics, openapi, tfserving, vespa};
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Request, Response};
@@ -37,6 +46,21 @@ pub enum Port {
     Query,
     /// Deployments.
     Deploy,
+    /// The same as [`Port::Query`], and administration, which is taken nowhere else then.
+    Admin,
+}
+
+/// How a request came here.
+#[derive(Debug, Clone, Copy)]
+pub struct Connection {
+    /// The port.
+    pub port: Port,
+    /// The address of the client, if the system says it.
+    pub peer: Option<IpAddr>,
+    /// Whether it came to an address that only this machine can reach.
+    pub is_loopback: bool,
+    /// Whether it came by TLS.
+    pub is_secure: bool,
 }
 
 /// What all requests share.
@@ -46,6 +70,8 @@ pub struct Shared {
     pub node: Arc<Embedded>,
     /// How the server was started.
     pub options: ServerOptions,
+    /// Who may do what.
+    pub guard: Guard,
     cors: CorsHeaders,
     /// Numbers requests for the log.
     next_request: AtomicU64,
@@ -53,9 +79,9 @@ pub struct Shared {
 
 impl Shared {
     /// The state of a server that starts.
-    pub fn new(node: Arc<Embedded>, options: ServerOptions) -> Shared {
-        let cors = CorsHeaders::new(&options.cors);
-        Shared { node, options, cors, next_request: AtomicU64::new(1) }
+    pub fn new(node: Arc<Embedded>, options: ServerOptions, guard: Guard) -> Shared {
+        let cors = CorsHeaders::new(&options.cors, guard.wants_tokens());
+        Shared { node, options, guard, cors, next_request: AtomicU64::new(1) }
     }
 
     /// The number of a new request.
@@ -70,7 +96,7 @@ pub struct Body {
     headers: HeaderMap,
     incoming: Incoming,
     unread: Unread,
-    peer: Option<IpAddr>,
+    connection: Connection,
     query: Option<String>,
 }
 
@@ -101,20 +127,17 @@ impl Body {
 
     /// The address of the client.
     pub fn peer(&self) -> Option<IpAddr> {
-        self.peer
+        self.connection.peer
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.connection.is_secure { "https" } else { "http" }
     }
 
     /// A header as a text.
     pub fn text(&self, name: http::header::HeaderName) -> Option<&str> {
         self.header(name)
-    }
-
-    /// Lets in who may look after sequences; see [`admin::admit`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn admit(&self, open: bool) -> Result<(), Fault> {
-        admin::admit(self.peer, &self.headers, open)
     }
 
     /// The bytes of the body as they arrive, however many they are.
@@ -150,61 +173,65 @@ pub async fn blocking<T: Send + 'static>(
         .map_err(|_| Fault::new(Code::Internal, "the request ended in an internal error"))
 }
 
-/// Answers a request from `peer`. Panics become 500. `unread` learns whether some of the request was left.
+/// Answers a request. Panics become 500. `unread` learns whether some of the request was left.
 ///
 /// # Errors
 /// None.
 pub async fn handle(
     shared: Arc<Shared>,
-    port: Port,
+    connection: Connection,
     unread: Unread,
-    peer: Option<IpAddr>,
     request: Request<Incoming>,
-) -> Result<Response<ReplyBody>, Infallible> {
+) -> Result<Response<Held<ReplyBody>>, Infallible> {
     let started = Instant::now();
     let (parts, incoming) = request.into_parts();
-    let path = parts.uri.path();
+    let (path, port) = (parts.uri.path(), connection.port);
     let dialect = match port {
         Port::Deploy => Dialect::Deploy,
-        Port::Query if path.starts_with("/v1/") => Dialect::Tfs,
-        Port::Query if vespa::deploy::is_below(path) => Dialect::Deploy,
-        Port::Query => Dialect::Kserve,
+        _ if path.starts_with("/v1/") => Dialect::Tfs,
+        _ if vespa::deploy::is_below(path) => Dialect::Deploy,
+        _ => Dialect::Kserve,
     };
     let text = |name: &HeaderName| parts.headers.get(name).and_then(|v| v.to_str().ok());
     let accept_encoding = text(&ACCEPT_ENCODING).map(str::to_owned);
     let client_id = parts.headers.get(REQUEST_ID).cloned();
-    let cors = Some(&shared.cors).filter(|cors| port == Port::Query && cors.enabled());
+    let cors = Some(&shared.cors).filter(|cors| port != Port::Deploy && cors.enabled());
     if let Some(cors) = cors
         && parts.method == Method::OPTIONS
         && text(&ORIGIN).is_some()
     {
         let mut response = Reply::empty().into_response(None);
-        cors.apply(&mut response);
-        return Ok(response);
+        cors.apply(&mut response, text(&ORIGIN));
+        return Ok(response.map(|body| Held::new(body, None)));
     }
+    let origin = cors.and_then(|_| text(&ORIGIN).map(str::to_owned));
     unread.set(!incoming.is_end_stream());
+    let caller = Caller { connection, headers: &parts.headers, authority: parts.uri.authority() };
+    let admitted = shared.guard.admit(&caller, required(port, &parts.method, path));
     let query = parts.uri.query().map(str::to_owned);
-    let body = Body { headers: parts.headers, incoming, unread, peer, query };
+    let body = Body { headers: parts.headers, incoming, unread, connection, query };
     let (method, path) = (parts.method.clone(), parts.uri.path());
     let work = CatchPanic::new(async {
         match port {
-            Port::Query if path.starts_with(vespa::document::ROOT) => {
+            Port::Deploy => vespa::deploy::answer(&shared, &method, path, body).await,
+            _ if path.starts_with(vespa::document::ROOT) => {
                 vespa::document::answer(&shared, &method, path, body).await
             }
-            Port::Query if vespa::deploy::is_below(path) => {
-                Err(vespa::deploy::on_another_port(&shared))
-            }
-            Port::Query => match route(&method, path) {
+            _ if vespa::deploy::is_below(path) => Err(vespa::deploy::on_another_port(&shared)),
+            _ => match route(&method, path) {
                 Route::Unknown => {
                     let asked = handlers::Asked { method: &method, uri: &parts.uri };
                     handlers::answer(&shared, asked, body).await
                 }
                 route => dispatch(&shared, route, body).await,
             },
-            Port::Deploy => vespa::deploy::answer(&shared, &method, path, body).await,
         }
     });
-    let reply = match work.await {
+    let (answered, permit) = match admitted {
+        Ok(permit) => (work.await, permit),
+        Err(refusal) => (Some(Ok(refusal.reply(dialect, path))), None),
+    };
+    let reply = match answered {
         Some(Ok(reply)) => reply,
         Some(Err(Fault(error))) => Reply::error(&error, dialect),
         None => {
@@ -214,7 +241,7 @@ pub async fn handle(
         }
     };
     let status = reply.status.as_u16();
-    if port == Port::Query
+    if port != Port::Deploy
         && let Some(deployments) = shared.node.deployments()
     {
         vespa::metrics::count_answer(deployments.meters(), status, started.elapsed());
@@ -235,9 +262,9 @@ pub async fn handle(
         response.headers_mut().insert(REQUEST_ID, id);
     }
     if let Some(cors) = cors {
-        cors.apply(&mut response);
+        cors.apply(&mut response, origin.as_deref());
     }
-    Ok(response)
+    Ok(response.map(|body| Held::new(body, permit)))
 }
 
 /// The answer where nothing is.
@@ -252,6 +279,7 @@ async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Repl
         Route::Application(call) => vespa::status::answer(shared, call),
         Route::Search(method) => vespa::search::answer(shared, &method, body).await,
         Route::Metrics => metrics::answer(shared, body.accept()),
+        Route::OpenApi => openapi::answer(shared, Port::Query),
         Route::Values(call) => vespa::metrics::answer(shared, call),
         Route::WrongMethod => Err(Fault::new(Code::MethodNotAllowed, "Unsupported method")),
         Route::NotServed(what) => Err(Fault::unimplemented(format!("{what} is not served"))),

@@ -209,11 +209,16 @@ fn zlib(body: &[u8]) -> Option<Bytes> {
 
 /// The CORS headers of every answer, made once.
 #[derive(Debug, Clone, Default)]
-pub struct CorsHeaders(Vec<(HeaderName, HeaderValue)>);
+pub struct CorsHeaders {
+    list: Vec<(HeaderName, HeaderValue)>,
+    /// Origins of a list: browsers take one at a time, so that each is told its own.
+    origins: Vec<HeaderValue>,
+}
 
 impl CorsHeaders {
-    /// The headers that the options ask for; values that are no header text are left out.
-    pub fn new(options: &CorsOptions) -> CorsHeaders {
+    /// The headers that the options ask for; values that are no header text are left out. Where clients show tokens, pages may
+    /// send these if they may send all headers: browsers do not take `*` for that.
+    pub fn new(options: &CorsOptions, wants_tokens: bool) -> CorsHeaders {
         if options.allowed_origins.is_empty() {
             return CorsHeaders::default();
         }
@@ -223,23 +228,41 @@ impl CorsHeaders {
                 list.push((name, value));
             }
         };
-        add(ACCESS_CONTROL_ALLOW_ORIGIN, &options.allowed_origins);
+        let several = options.allowed_origins.contains(',');
+        if !several {
+            add(ACCESS_CONTROL_ALLOW_ORIGIN, &options.allowed_origins);
+        }
         add(ACCESS_CONTROL_ALLOW_METHODS, &options.allowed_methods);
-        add(ACCESS_CONTROL_ALLOW_HEADERS, &options.allowed_headers);
+        let headers = match options.allowed_headers.as_str() {
+            "*" if wants_tokens => "*, Authorization",
+            headers => headers,
+        };
+        add(ACCESS_CONTROL_ALLOW_HEADERS, headers);
         let credentials = if options.allow_credentials { "true" } else { "" };
         add(ACCESS_CONTROL_ALLOW_CREDENTIALS, credentials);
-        CorsHeaders(list)
+        let listed = options.allowed_origins.split(',').filter(|_| several).map(str::trim);
+        let origins = listed.filter_map(|one| HeaderValue::from_str(one).ok()).collect();
+        CorsHeaders { list, origins }
     }
 
     /// Whether cross-origin requests are answered at all.
     pub fn enabled(&self) -> bool {
-        !self.0.is_empty()
+        !self.list.is_empty() || !self.origins.is_empty()
     }
 
-    /// Adds the headers.
-    pub fn apply<B>(&self, response: &mut Response<B>) {
-        for (name, value) in &self.0 {
-            response.headers_mut().insert(name.clone(), value.clone());
+    /// Adds the headers to an answer for a page of `origin`.
+    pub fn apply<B>(&self, response: &mut Response<B>, origin: Option<&str>) {
+        let headers = response.headers_mut();
+        if !self.origins.is_empty() {
+            headers.append(VARY, HeaderValue::from_static("origin"));
+            let Some(own) = self.origins.iter().find(|one| origin.is_some_and(|o| *one == o))
+            else {
+                return;
+            };
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, own.clone());
+        }
+        for (name, value) in &self.list {
+            headers.insert(name.clone(), value.clone());
         }
     }
 }
@@ -259,6 +282,40 @@ mod tests {
         ];
         for (header, expected) in cases {
             assert_eq!(Accepted::from_header(header), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn pages_of_several_origins_are_told_their_own() {
+        let answer = |origins: &str, wants_tokens: bool, origin: Option<&str>| {
+            let options = CorsOptions {
+                allowed_origins: origins.to_owned(),
+                allowed_methods: "GET".to_owned(),
+                allowed_headers: "*".to_owned(),
+                allow_credentials: false,
+            };
+            let mut response = Response::new(());
+            CorsHeaders::new(&options, wants_tokens).apply(&mut response, origin);
+            let header = |name| {
+                let value = response.headers().get(name)?;
+                Some(value.to_str().ok()?.to_owned())
+            };
+            (header(ACCESS_CONTROL_ALLOW_ORIGIN), header(ACCESS_CONTROL_ALLOW_HEADERS))
+        };
+        let (a, b) = (Some("https://a.example"), Some("https://b.example"));
+        let both = "https://a.example, https://b.example";
+        for (origins, wants_tokens, origin, expected) in [
+            ("*", false, a, (Some("*"), Some("*"))),
+            ("*", true, None, (Some("*"), Some("*, Authorization"))),
+            ("https://a.example", false, b, (a, Some("*"))),
+            (both, false, a, (a, Some("*"))),
+            (both, false, b, (b, Some("*"))),
+            (both, false, Some("https://c.example"), (None, None)),
+            (both, false, None, (None, None)),
+            ("", false, a, (None, None)),
+        ] {
+            let (own, headers) = answer(origins, wants_tokens, origin);
+            assert_eq!((own.as_deref(), headers.as_deref()), expected, "{origins} {origin:?}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Paths. Routed by hand: a dozen patterns, two of them (`:predict`, digits only) that routers cannot say.
 
 use crate::admin::{SequenceCall, sequence_route};
+use crate::openapi;
 use crate::vespa::metrics::MetricsCall;
 use crate::vespa::status::StatusCall;
 use http::Method;
@@ -19,6 +20,8 @@ pub enum Route {
     Search(Method),
     /// `GET /metrics`
     Metrics,
+    /// `GET /openapi.json`
+    OpenApi,
     /// A call below `/metrics/v2`.
     Values(MetricsCall),
     /// The path exists, the method does not.
@@ -125,6 +128,9 @@ pub fn route(method: &Method, path: &str) -> Route {
     }
     if path == "/metrics" {
         return on(method, Method::GET, Route::Metrics);
+    }
+    if path == openapi::PATH {
+        return on(method, Method::GET, Route::OpenApi);
     }
     if let Some(call) = MetricsCall::of(path) {
         return on(method, Method::GET, Route::Values(call));
@@ -272,6 +278,7 @@ pub fn percent_decode(segment: &str) -> Option<Cow<'_, str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::{Port, find};
     use stead_app::components::{BUILT_IN_ROUTES, built_in_route};
 
     /// What the router knows beside the paths in the cases below is in the table too, and what is in the table is no handler's.
@@ -280,6 +287,7 @@ mod tests {
         for path in [
             "/search/",
             "/metrics",
+            "/openapi.json",
             "/metrics/v2",
             "/metrics/v2/",
             "/metrics/v2/values",
@@ -290,6 +298,7 @@ mod tests {
             "/state/v1/metrics",
         ] {
             assert_ne!(route(&Method::GET, path), Route::Unknown, "{path}");
+            check_table(&Method::GET, path, &route(&Method::GET, path));
             assert!(built_in_route(path).is_some(), "{path}");
         }
         for path in [crate::vespa::document::ROOT, "/application/v2/tenant", "/stead/v1/store"] {
@@ -301,6 +310,13 @@ mod tests {
                     && !built_in.path.trim_end_matches('*').contains('*')
             );
         }
+    }
+
+    /// A call that is not in the table would have no role of its own, and not be in the OpenAPI document.
+    fn check_table(method: &Method, path: &str, route: &Route) {
+        let is_call = !matches!(route, Route::Unknown | Route::WrongMethod | Route::NotServed(_));
+        let found = find(Port::Query, method, path);
+        assert!(!is_call || found.is_some(), "{method} {path} is not in the table of calls");
     }
 
     fn model(model: &str, version: &str, part: ModelPart) -> Route {
@@ -347,6 +363,7 @@ mod tests {
             // Else a handler could be bound to it.
             let is_known = expected == Route::Unknown || built_in_route(path).is_some();
             assert!(is_known, "{path} is not in the table of built-in routes");
+            check_table(&method, path, &expected);
             assert_eq!(route(&method, path), expected, "{method} {path}");
         }
     }
@@ -393,6 +410,7 @@ mod tests {
             // Else a handler could be bound to it.
             let is_known = expected == Route::Unknown || built_in_route(path).is_some();
             assert!(is_known, "{path} is not in the table of built-in routes");
+            check_table(&method, path, &expected);
             assert_eq!(route(&method, path), expected, "{method} {path}");
         }
     }

@@ -163,6 +163,20 @@ impl Fixture {
         Fixture::deploying_with(folder, DocumentOptions::default())
     }
 
+    /// The same with options that were changed by `change`.
+    pub fn deploying_as(folder: TempDir, change: impl FnOnce(&mut ServerOptions)) -> Fixture {
+        let deployments =
+            Deployments::open_with(folder.path(), DocumentOptions::default()).unwrap();
+        let config =
+            NodeConfig { deployments: Some(deployments), ..NodeConfig::new(Source::Nothing) };
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let node = Embedded::start(config).unwrap();
+        Fixture::over(folder, node, |options| {
+            options.deploy = vec![any];
+            change(options);
+        })
+    }
+
     /// [`Fixture::deploying`] with documents that are kept in another way.
     pub fn deploying_with(folder: TempDir, options: DocumentOptions) -> Fixture {
         let deployments = Deployments::open_with(folder.path(), options).unwrap();

@@ -10,7 +10,7 @@ use stead_app::package::PackageFiles;
 use zip::write::SimpleFileOptions;
 
 use crate::failure::Failure;
-use crate::http_client::Target;
+use crate::http_client::{AccessArgs, Target};
 
 /// How long a server may take to load the models of a package.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -33,6 +33,8 @@ pub struct DeployArgs {
     /// The deploy port of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:19071")]
     target: Target,
+    #[command(flatten)]
+    access: AccessArgs,
     /// Print what the server answers.
     #[arg(long)]
     json: bool,
@@ -40,7 +42,7 @@ pub struct DeployArgs {
 
 /// Runs the command.
 pub fn run(args: &DeployArgs) -> Result<(), Failure> {
-    let (status, text) = send(&args.package, &args.target)?;
+    let (status, text) = send(&args.package, &args.access.reach(&args.target)?)?;
     let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
     let message = json["message"].as_str().unwrap_or(&text);
     if args.json {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::feed::document_path;
 use crate::failure::Failure;
-use crate::http_client::{Target, segment};
+use crate::http_client::{AccessArgs, Target, segment};
 
 /// Get documents by their ids from a server
 #[derive(Debug, clap::Args)]
@@ -20,6 +20,8 @@ pub struct GetArgs {
     /// The query port of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     target: Target,
+    #[command(flatten)]
+    access: AccessArgs,
     /// The fields: [document], [all], [id] or type:field,field.
     #[arg(long, value_name = "SET")]
     field_set: Option<String>,
@@ -27,6 +29,7 @@ pub struct GetArgs {
 
 /// Runs the command. False if a document is not there.
 pub fn run(args: &GetArgs) -> Result<bool, Failure> {
+    let target = args.access.reach(&args.target)?;
     let mut all = true;
     for id in &args.ids {
         let mut path = document_path(id).ok_or_else(|| {
@@ -35,7 +38,7 @@ pub fn run(args: &GetArgs) -> Result<bool, Failure> {
         if let Some(set) = &args.field_set {
             path += &format!("?fieldSet={}", segment(set));
         }
-        let answer = args.target.send("GET", &path, &[])?;
+        let answer = target.send("GET", &path, &[])?;
         let mut json: Value = serde_json::from_slice(&answer.body).map_err(|e| {
             Failure::failed(format!("what {} answered is no JSON: {e}", args.target))
         })?;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::http_client::{Target, segment};
+use crate::http_client::{AccessArgs, Target, segment};
 
 /// Print the documents of a server, or those that a selection selects
 #[derive(Debug, clap::Args)]
@@ -22,6 +22,8 @@ pub struct VisitArgs {
     /// The query port of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     target: Target,
+    #[command(flatten)]
+    access: AccessArgs,
     /// What selects documents, such as music.year > 2000.
     #[arg(long, value_name = "SELECTION")]
     selection: Option<String>,
@@ -46,11 +48,12 @@ const TRIES: u32 = 5;
 pub fn run(args: &VisitArgs) -> Result<(), Failure> {
     let output = Output::create(args.output.as_deref())?;
     let output = Mutex::new(output);
+    let target = &args.access.reach(&args.target)?;
     let counts = std::thread::scope(|scope| {
         let slices: Vec<_> = (0..args.slices)
             .map(|slice| {
                 let output = &output;
-                scope.spawn(move || visit(args, slice, output))
+                scope.spawn(move || visit(args, target, slice, output))
             })
             .collect();
         let joined = slices.into_iter().map(|slice| {
@@ -68,7 +71,12 @@ pub fn run(args: &VisitArgs) -> Result<(), Failure> {
 }
 
 /// Visits a slice; how many documents it has.
-fn visit(args: &VisitArgs, slice: u16, output: &Mutex<Output>) -> Result<u64, Failure> {
+fn visit(
+    args: &VisitArgs,
+    target: &Target,
+    slice: u16,
+    output: &Mutex<Output>,
+) -> Result<u64, Failure> {
     let mut path = "/document/v1/?stream=true".to_owned();
     let mut parameter = |name: &str, value: &str| path += &format!("&{name}={}", segment(value));
     for (name, value) in
@@ -84,7 +92,7 @@ fn visit(args: &VisitArgs, slice: u16, output: &Mutex<Output>) -> Result<u64, Fa
     loop {
         let from = token.as_ref().map_or_else(String::new, |t| format!("&continuation={t}"));
         let before = token.clone();
-        let (status, answer) = args.target.open(&format!("{path}{from}"), "application/jsonl")?;
+        let (status, answer) = target.open(&format!("{path}{from}"), "application/jsonl")?;
         if status != 200 {
             return Err(refused(status, answer));
         }
@@ -93,7 +101,7 @@ fn visit(args: &VisitArgs, slice: u16, output: &Mutex<Output>) -> Result<u64, Fa
         }
         tries = if token == before { tries + 1 } else { 0 };
         if tries == TRIES {
-            let text = format!("the answer of {} broke off {TRIES} times", args.target);
+            let text = format!("the answer of {target} broke off {TRIES} times");
             return Err(Failure::failed(text));
         }
     }

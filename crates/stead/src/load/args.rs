@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::MOST_SEQUENCES;
 use super::carry::Carry;
-use crate::http_client::Target;
+use crate::http_client::{AccessArgs, Target};
 
 /// Arguments for the load on a server.
 #[derive(Debug, clap::Args)]
@@ -13,6 +13,8 @@ pub struct LoadArgs {
     /// Measure a server instead: http://HOST:PORT of the protocol that is spoken.
     #[arg(long, value_name = "URL", value_parser = target, requires = "name")]
     pub target: Option<Target>,
+    #[command(flatten)]
+    pub access: AccessArgs,
     /// The server's model.
     #[arg(long = "model", value_name = "NAME", requires = "target")]
     pub name: Option<String>,

@@ -8,10 +8,11 @@ use std::time::Duration;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use h2::client::{Builder, SendRequest};
 use hyper::http::uri::PathAndQuery;
-use hyper::http::{HeaderMap, Method, Request, StatusCode, Uri, header};
+use hyper::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use prost::Message;
-use tokio::net::TcpStream;
 use tonic::Status;
+
+use crate::http_client::{Speaks, Target, dial};
 
 /// Room for the answers of many calls at a time, which a reader takes as they come.
 const WINDOW: u32 = 4 << 20;
@@ -24,26 +25,26 @@ const PREFIX: usize = 5;
 pub struct Calls {
     send: SendRequest<Bytes>,
     uri: Uri,
+    authorization: Option<HeaderValue>,
 }
 
 impl Calls {
-    /// Connects to `host:port`, for calls of one method such as `/package.Service/Method`.
+    /// Connects to a server, for calls of one method such as `/package.Service/Method`.
     ///
     /// # Errors
     /// In words: nobody accepts in time, or whoever accepts does not speak HTTP/2.
     pub async fn open(
-        authority: &str,
+        target: &Target,
         method: &'static str,
         timeout: Duration,
     ) -> Result<Calls, String> {
         let uri = Uri::builder()
-            .scheme("http")
-            .authority(authority)
+            .scheme(target.scheme())
+            .authority(target.authority())
             .path_and_query(PathAndQuery::from_static(method));
         let uri = uri.build().map_err(|e| e.to_string())?;
         let shake = async {
-            let stream = TcpStream::connect(authority).await.map_err(|e| e.to_string())?;
-            stream.set_nodelay(true).map_err(|e| e.to_string())?;
+            let stream = dial(target, Speaks::Http2).await.map_err(|e| e.to_string())?;
             let mut builder = Builder::new();
             builder.initial_window_size(WINDOW).initial_connection_window_size(WINDOW);
             builder.handshake(stream).await.map_err(|e| e.to_string())
@@ -52,7 +53,8 @@ impl Calls {
         let (send, connection) = tokio::time::timeout(timeout, shake).await.map_err(late)??;
         // How it ends is told by the calls that it breaks.
         tokio::spawn(connection);
-        Ok(Calls { send, uri })
+        let authorization = target.access().authorization().cloned();
+        Ok(Calls { send, uri, authorization })
     }
 
     /// Calls, and gives the answer.
@@ -67,6 +69,9 @@ impl Calls {
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/grpc"));
         headers.insert(header::TE, header::HeaderValue::from_static("trailers"));
+        if let Some(value) = &self.authorization {
+            headers.insert(header::AUTHORIZATION, value.clone());
+        }
         let mut send = self.send.clone().ready().await.map_err(broken)?;
         let (response, mut body) = send.send_request(request, false).map_err(broken)?;
         body.send_data(framed(message)?, true).map_err(broken)?;

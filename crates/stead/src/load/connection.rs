@@ -8,27 +8,31 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpStream;
 use tonic::body::Body;
 use tonic::codegen::Service;
-use tonic::codegen::http::{Request, Response};
+use tonic::codegen::http::header::AUTHORIZATION;
+use tonic::codegen::http::{HeaderValue, Request, Response};
+
+use crate::http_client::{Speaks, Target, dial};
 
 /// Room for the answers of many calls at a time, which a reader takes as they come.
 const WINDOW: u32 = 4 << 20;
 
 /// A connection. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Connection(SendRequest<Body>);
+pub struct Connection {
+    send: SendRequest<Body>,
+    authorization: Option<HeaderValue>,
+}
 
 impl Connection {
-    /// Connects to `host:port`.
+    /// Connects to a server.
     ///
     /// # Errors
     /// In words: nobody accepts in time, or whoever accepts does not speak HTTP/2.
-    pub async fn open(authority: &str, timeout: Duration) -> Result<Connection, String> {
+    pub async fn open(target: &Target, timeout: Duration) -> Result<Connection, String> {
         let shake = async {
-            let stream = TcpStream::connect(authority).await.map_err(|e| e.to_string())?;
-            stream.set_nodelay(true).map_err(|e| e.to_string())?;
+            let stream = dial(target, Speaks::Http2).await.map_err(|e| e.to_string())?;
             Builder::new(TokioExecutor::new())
                 .initial_stream_window_size(WINDOW)
                 .initial_connection_window_size(WINDOW)
@@ -37,10 +41,11 @@ impl Connection {
                 .map_err(|e| e.to_string())
         };
         let late = |_| format!("no answer within {} s", timeout.as_secs());
-        let (sender, connection) = tokio::time::timeout(timeout, shake).await.map_err(late)??;
+        let (send, connection) = tokio::time::timeout(timeout, shake).await.map_err(late)??;
         // How it ends is told by the calls that it breaks.
         tokio::spawn(connection);
-        Ok(Connection(sender))
+        let authorization = target.access().authorization().cloned();
+        Ok(Connection { send, authorization })
     }
 }
 
@@ -50,10 +55,13 @@ impl Service<Request<Body>> for Connection {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
-        self.0.poll_ready(cx)
+        self.send.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.0.send_request(request))
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        if let Some(value) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, value.clone());
+        }
+        Box::pin(self.send.send_request(request))
     }
 }

@@ -36,7 +36,7 @@ fn unanswered(target: &Target, text: &str) -> Failure {
 /// # Errors
 /// Nobody answers.
 pub async fn calls(target: &Target) -> Result<Calls, Failure> {
-    let calls = Calls::open(&target.authority(), MODEL_INFER, TIMEOUT).await;
+    let calls = Calls::open(target, MODEL_INFER, TIMEOUT).await;
     calls.map_err(|text| unanswered(target, &text))
 }
 
@@ -46,10 +46,9 @@ pub async fn calls(target: &Target) -> Result<Calls, Failure> {
 /// Nobody answers.
 pub async fn connect(target: &Target) -> Result<Client, Failure> {
     let bad = |text: String| unanswered(target, &text);
-    let authority = target.authority();
-    let origin = format!("http://{authority}").parse();
+    let origin = format!("{}://{}", target.scheme(), target.authority()).parse();
     let origin = origin.map_err(|e: tonic::codegen::http::uri::InvalidUri| bad(e.to_string()))?;
-    let connection = Connection::open(&authority, TIMEOUT).await.map_err(bad)?;
+    let connection = Connection::open(target, TIMEOUT).await.map_err(bad)?;
     Ok(Client::with_origin(connection, origin).max_decoding_message_size(MAX_MESSAGE))
 }
 

@@ -113,7 +113,9 @@ fn request(
     let mut body = json!({"parameters": parameters, "inputs": inputs}).to_string().into_bytes();
     let json = body.len();
     raw.iter().for_each(|t| body.extend_from_slice(&t.bytes));
-    Request::post(format!("{}/v2/models/{}/infer", target.prefix(), segment(trial.model)))
+    let path = format!("{}/v2/models/{}/infer", target.prefix(), segment(trial.model));
+    target
+        .authorize(Request::post(path))
         .header("host", target.authority())
         .header("content-type", "application/octet-stream")
         .header(JSON_LENGTH, json)

@@ -56,6 +56,7 @@ pub fn run(args: &LoadArgs, inputs: &InputArgs, is_json: bool) -> Result<bool, F
     let (Some(target), Some(model)) = (&args.target, &args.name) else {
         return Err(Failure::usage("--target and --model go together"));
     };
+    let target = &args.access.reach(target)?;
     let Some(first) = args.sequences.or(args.concurrency) else {
         return Err(Failure::usage(
             "--sequences: how many sequences? Or --concurrency: how many requests at a time to a model without them?",

@@ -7,6 +7,7 @@ mod log;
 mod model;
 pub mod options;
 mod python;
+mod security;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -95,6 +96,11 @@ fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
         http: options.rest.clone(),
         grpc: options.grpc.clone(),
         deploy: options.deploy.clone(),
+        admin: options.admin.clone(),
+        auth: options.auth.clone(),
+        limits: options.limits,
+        tls: options.tls.clone(),
+        reload_poll: options.poll,
         max_body_bytes: options.max_body_bytes,
         metrics: metrics(options)?,
         sequence_admin: options.sequence_admin,
@@ -131,14 +137,18 @@ fn metrics(options: &ServeOptions) -> Result<MetricsOptions, Failure> {
 
 /// Logs where the server listens, and the one difference from OpenVINO Model Server that surprises.
 fn announce(options: &ServeOptions, server: &ServerHandle) {
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
     for address in server.http_addresses() {
-        tracing::info!("HTTP on http://{address}");
+        tracing::info!("HTTP on {scheme}://{address}");
     }
     for address in server.grpc_addresses() {
         tracing::info!("gRPC on {address}");
     }
+    for address in server.admin_addresses() {
+        tracing::info!("administration on {scheme}://{address}");
+    }
     for address in server.deploy_addresses() {
-        tracing::info!("deployments on http://{address}");
+        tracing::info!("deployments on {scheme}://{address}");
     }
     let local = |list: &[SocketAddr]| list.iter().all(|address| address.ip().is_loopback());
     if local(&options.rest) && local(&options.grpc) {
@@ -149,13 +159,24 @@ fn announce(options: &ServeOptions, server: &ServerHandle) {
     }
 }
 
-/// Waits for SIGTERM or SIGINT, then lets requests in flight finish. A second signal ends the process.
+/// Waits for SIGTERM or SIGINT, then lets requests in flight finish. A second signal ends the process. SIGHUP before has files read
+/// again that may change while the server runs.
 ///
 /// # Errors
 /// Requests that were not answered in time.
 pub async fn until_told(server: ServerHandle, drain: std::time::Duration) -> Result<(), Failure> {
     let stop = signals()?;
-    stop.await;
+    let mut hangup = signal(SignalKind::hangup()).map_err(Failure::failed)?;
+    let reload = async {
+        while hangup.recv().await.is_some() {
+            server.reload().await;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = stop => {}
+        () = reload => {}
+    }
     tracing::info!(
         "stopping: waiting up to {drain:?} for requests in flight; a second signal ends at once"
     );

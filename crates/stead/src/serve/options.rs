@@ -7,11 +7,13 @@ use std::time::Duration;
 use clap::ArgMatches;
 use stead_app::{ModelSettings, Source};
 use stead_node::PythonSettings;
-use stead_server::{CorsOptions, DEFAULT_MAX_BODY_BYTES, is_metric};
+use stead_server::{
+    AuthOptions, CorsOptions, DEFAULT_MAX_BODY_BYTES, LimitOptions, TlsOptions, is_metric,
+};
 use stead_store::RoomOptions;
 
 use super::flags::{FLAGS, Kind, text};
-use super::{model, python};
+use super::{model, python, security};
 use crate::failure::Failure;
 
 /// gRPC port when neither port is given: the one that the documentation of OpenVINO Model Server uses.
@@ -42,6 +44,14 @@ pub struct ServeOptions {
     pub rest: Vec<SocketAddr>,
     /// Where deployments are taken; empty for nowhere.
     pub deploy: Vec<SocketAddr>,
+    /// Where administration is taken, and nowhere else; empty for where HTTP is.
+    pub admin: Vec<SocketAddr>,
+    /// How clients say who they are.
+    pub auth: Option<AuthOptions>,
+    /// How much one client may ask.
+    pub limits: LimitOptions,
+    /// TLS on all of them.
+    pub tls: Option<TlsOptions>,
     /// How often to look for changes; `None` for never.
     pub poll: Option<Duration>,
     /// Time between two scans for idle sequences; `None` for no scans.
@@ -156,6 +166,10 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         grpc,
         rest,
         deploy,
+        admin: admin_addresses(matches)?,
+        auth: security::auth(matches)?,
+        limits: security::limits(matches)?,
+        tls: security::tls(matches)?,
         poll: (poll > 0).then(|| Duration::from_secs(poll)),
         state_path: given("state_path").map(PathBuf::from),
         threads: number(matches, "threads", 1, 4096)?.map(|n| n as usize),
@@ -220,6 +234,16 @@ fn deploy_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
     }
     let port = port.map_or(DEFAULT_DEPLOY_PORT, |port| port as u16);
     addresses("deploy_bind_address", hosts, Some(port).filter(|port| *port != 0))
+}
+
+/// Where administration is taken, if it has a port of its own.
+fn admin_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
+    let port = number(matches, "admin_port", 1, u64::from(u16::MAX))?;
+    let hosts = text(matches, "admin_bind_address");
+    if hosts.is_some() && port.is_none() {
+        return Err(Failure::usage("--admin_bind_address needs --admin_port"));
+    }
+    addresses("admin_bind_address", hosts, port.map(|port| port as u16))
 }
 
 /// How many operations with documents may be on their way: those of an application.

@@ -7,7 +7,8 @@ mod route;
 mod store;
 
 use crate::fault::Fault;
-use crate::http::{Body, Reply, Shared, blocking};
+use crate::http::{Body, Port, Reply, Shared, blocking};
+use crate::openapi;
 use crate::vespa::status::{StatusCall, answer_for_deployments};
 use bytes::Bytes;
 use http::Method;
@@ -27,6 +28,15 @@ const TYPES: [&str; 3] = ["application/zip", "application/x-gzip", "application/
 /// Whether a path is of the deploy port alone.
 pub fn is_below(path: &str) -> bool {
     ["/application/v2/", store::ROOT].iter().any(|root| path.starts_with(root))
+}
+
+/// Whether a request of the deploy port is for a call.
+#[cfg(test)]
+pub fn is_call(method: &Method, path: &str) -> bool {
+    path == openapi::PATH
+        || StatusCall::of(path).is_some()
+        || matches!(StoreCall::of(method, path), Ok(Some(_)))
+        || route::route(method, path).is_ok()
 }
 
 /// Why a request for the deploy port finds nothing on the query port, and what to do.
@@ -60,6 +70,9 @@ pub async fn answer(
         let text = "requests that web pages send are not taken on the deploy port";
         return Err(Fault::new(Code::PermissionDenied, text));
     }
+    if path == openapi::PATH && matches!(*method, Method::GET | Method::HEAD) {
+        return openapi::answer(shared, Port::Deploy);
+    }
     if let Some(call) = StatusCall::of(path) {
         return match *method {
             Method::GET | Method::HEAD => answer_for_deployments(shared, call),
@@ -69,7 +82,7 @@ pub async fn answer(
     let Some(deployments) = shared.node.deployments().filter(|d| d.is_open()).cloned() else {
         return Err(Fault::unimplemented("this server takes no deployments"));
     };
-    let host = format!("http://{}", body.text(HOST).unwrap_or("localhost:19071"));
+    let host = format!("{}://{}", body.scheme(), body.text(HOST).unwrap_or("localhost:19071"));
     if let Some(call) = StoreCall::of(method, path)? {
         return blocking(move || Reply::serialize(&call.answer(&deployments)?)).await?;
     }

@@ -51,6 +51,17 @@ pub async fn answer(
     })
 }
 
+/// Whether a path leads to documents.
+#[cfg(test)]
+pub fn is_call(path: &str) -> bool {
+    DocumentPath::parse(path).is_some()
+}
+
+/// The answer to a request that came to nothing.
+pub fn failed(fault: Fault, path: &str) -> Reply {
+    Failure::from(fault).reply(path)
+}
+
 async fn call(
     shared: &Arc<Shared>,
     deployments: Arc<Deployments>,

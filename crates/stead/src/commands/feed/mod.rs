@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::http_client::Target;
+use crate::http_client::{AccessArgs, Target};
 use operation::Operation;
 pub(super) use operation::path as document_path;
 use position::Position;
@@ -37,6 +37,8 @@ pub struct FeedArgs {
     /// The query port of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     target: Target,
+    #[command(flatten)]
+    access: AccessArgs,
     /// Connections, each with one operation at a time.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     connections: u16,
@@ -64,7 +66,7 @@ pub fn run(args: &FeedArgs) -> Result<bool, Failure> {
     let runtime = runtime.map_err(|e| Failure::failed(format!("no runtime: {e}")))?;
     let tally = Arc::new(Tally::new(&args.files, position));
     let sender = Sender {
-        target: args.target.clone(),
+        target: args.access.reach(&args.target)?,
         timeout: Duration::from_secs(args.timeout),
         patience: Duration::from_secs(args.patience),
         tally: Arc::clone(&tally),

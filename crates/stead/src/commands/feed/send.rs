@@ -101,7 +101,9 @@ impl Sender {
     ) -> Result<Answer, String> {
         let separator = if operation.path.contains('?') { '&' } else { '?' };
         let (prefix, millis) = (self.target.prefix(), self.timeout.as_millis());
-        let request = Request::builder()
+        let request = self
+            .target
+            .authorize(Request::builder())
             .method(operation.method)
             .uri(format!("{prefix}{}{separator}timeout={millis}ms", operation.path))
             .header("host", self.target.authority())

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
-use crate::http_client::Target;
+use crate::http_client::{AccessArgs, Target};
 
 /// How long an answer is waited for beyond the timeout that a query may say itself.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -32,6 +32,8 @@ pub struct QueryArgs {
     /// The query port of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     target: Target,
+    #[command(flatten)]
+    access: AccessArgs,
     /// Show what was matched, in which order, the program of each rank phase, and what they cost.
     #[arg(long)]
     explain: bool,
@@ -64,7 +66,7 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
     let bytes = Json::Object(body).to_string().into_bytes();
     let begin = Instant::now();
     let length = bytes.len() as u64;
-    let answer = args.target.send_body(
+    let answer = args.access.reach(&args.target)?.send_body(
         "POST",
         "/search/",
         "application/json",

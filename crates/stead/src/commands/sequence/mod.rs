@@ -11,7 +11,7 @@ use stead_node::SequenceId;
 use stead_server::IdText;
 
 use crate::failure::Failure;
-use crate::http_client::{Target, segment};
+use crate::http_client::{AccessArgs, Target, segment};
 
 /// List, show, end, export, import and fork the sequences of a server
 #[derive(Debug, clap::Args)]
@@ -101,6 +101,8 @@ struct ServerArgs {
     /// Where the server answers HTTP.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = target)]
     target: Target,
+    #[command(flatten)]
+    access: AccessArgs,
     /// The version; the latest one without it.
     #[arg(long, value_name = "N")]
     version: Option<u64>,
@@ -184,7 +186,7 @@ impl ServerArgs {
     fn bytes(&self, method: &str, rest: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
         let version = self.version.map(|v| format!("/versions/{v}")).unwrap_or_default();
         let path = format!("/v2/models/{}{version}/sequences{rest}", segment(&self.model));
-        let answer = self.target.send(method, &path, body)?;
+        let answer = self.access.reach(&self.target)?.send(method, &path, body)?;
         if answer.status == 200 {
             return Ok(answer.body);
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::commands::deploy::of_deploy_port;
 use crate::failure::Failure;
-use crate::http_client::{Target, segment};
+use crate::http_client::{AccessArgs, Target, segment};
 
 /// How long a server may take to write a backup and to read it back.
 const PATIENCE: Duration = Duration::from_secs(6 * 3600);
@@ -74,6 +74,8 @@ struct ServerArgs {
     /// The deploy port of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:19071")]
     target: Target,
+    #[command(flatten)]
+    access: AccessArgs,
     /// Print the server's JSON.
     #[arg(long)]
     json: bool,
@@ -107,7 +109,8 @@ impl ServerArgs {
     /// What the server answers, unless it is printed.
     fn ask(&self, path: &str) -> Result<Option<Value>, Failure> {
         let none = (&mut std::io::empty() as &mut dyn std::io::Read, 0);
-        let answer = self.target.send_body("POST", path, "application/json", none, PATIENCE);
+        let target = self.access.reach(&self.target)?;
+        let answer = target.send_body("POST", path, "application/json", none, PATIENCE);
         let answer = answer.map_err(of_deploy_port)?;
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);

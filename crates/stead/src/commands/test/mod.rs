@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use super::deploy;
 use crate::failure::Failure;
-use crate::http_client::Target;
+use crate::http_client::{AccessArgs, Target};
 use crate::serve;
 use case::{Case, Outcome};
 
@@ -43,6 +43,8 @@ pub struct TestArgs {
     /// The query port of a server that has the package already.
     #[arg(long, value_name = "URL")]
     target: Option<Target>,
+    #[command(flatten)]
+    access: AccessArgs,
     /// Print JSON: a line for each test.
     #[arg(long)]
     json: bool,
@@ -52,11 +54,12 @@ pub struct TestArgs {
 pub fn run(args: &TestArgs) -> Result<bool, Failure> {
     let tests = args.tests.clone().unwrap_or_else(|| args.package.join(TESTS));
     let cases = cases(&tests)?;
-    let own = match args.target {
+    let given = args.target.as_ref().map(|target| args.access.reach(target)).transpose()?;
+    let own = match given {
         Some(_) => None,
         None => Some(Own::start(&args.package)?),
     };
-    let target = match (&args.target, &own) {
+    let target = match (&given, &own) {
         (Some(target), _) => target,
         (None, Some(own)) => &own.target,
         (None, None) => return Err(Failure::usage("--target names no server")),

@@ -1,38 +1,25 @@
 //! Listening, connections and an orderly end.
 
+mod connection;
+mod reload;
+
 use crate::grpc::Services;
-use crate::http::{Port, Shared, handle};
-use crate::linger::{LingeringStream, Unread};
+use crate::http::{Port, Shared};
 use crate::options::ServerOptions;
-use crate::patience::PatientStream;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use crate::security::{AuthError, Credentials, Guard, Limits};
+use crate::tls::{Tls, TlsError};
+use connection::Front;
 use hyper_util::server::graceful::GracefulShutdown;
+pub use reload::Reload;
+use reload::Reloads;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 use stead_node::Embedded;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-/// Requests that one HTTP/2 connection may have in flight.
-const MAX_STREAMS: u32 = 1024;
-
-/// Bytes that a client may send ahead on one HTTP/2 stream: large tensors in few round trips.
-const STREAM_WINDOW: u32 = 1 << 20;
-
-/// The same for a whole HTTP/2 connection.
-const CONNECTION_WINDOW: u32 = 4 << 20;
-
-/// The headers of an HTTP/1 request must fit here, and a body is read in pieces of at most this size. It
-/// bounds what an idle connection can hold.
-const READ_BUFFER: usize = 128 << 10;
-
-/// The headers of an HTTP/2 request.
-const MAX_HEADER_BYTES: u32 = 32 << 10;
 
 /// How long accepting pauses when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -54,6 +41,12 @@ pub enum ServeError {
         /// The part of the list.
         address: String,
     },
+    /// TLS was asked for and cannot be spoken.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Tokens were asked for and cannot be read.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
 }
 
 /// The socket addresses that a comma-separated list of IP addresses and host names stands for.
@@ -97,12 +90,21 @@ pub struct ServerHandle {
     http: Vec<SocketAddr>,
     grpc: Vec<SocketAddr>,
     deploy: Vec<SocketAddr>,
+    admin: Vec<SocketAddr>,
     node: Arc<Embedded>,
     phase: watch::Sender<Phase>,
     listeners: Vec<JoinHandle<GracefulShutdown>>,
+    reloads: Arc<Reloads>,
 }
 
 impl ServerHandle {
+    /// Reads certificates again, and what else the server has from files of its options. What cannot be read stays as it is
+    /// and is told in the log; false then.
+    pub async fn reload(&self) -> bool {
+        let reloads = Arc::clone(&self.reloads);
+        tokio::task::spawn_blocking(move || reloads.run(true)).await.unwrap_or(false)
+    }
+
     /// The addresses that REST is bound to, with the ports that were taken.
     pub fn http_addresses(&self) -> &[SocketAddr] {
         &self.http
@@ -116,6 +118,11 @@ impl ServerHandle {
     /// The addresses that deployments are bound to, with the ports that were taken.
     pub fn deploy_addresses(&self) -> &[SocketAddr] {
         &self.deploy
+    }
+
+    /// The addresses that administration is bound to, with the ports that were taken.
+    pub fn admin_addresses(&self) -> &[SocketAddr] {
+        &self.admin
     }
 
     /// Ends in order: readiness turns to no and new requests are refused, listening stops, requests in flight
@@ -152,19 +159,26 @@ impl Drop for ServerHandle {
 /// tokio runtime with I/O and time.
 ///
 /// # Errors
-/// [`ServeError::Bind`]; nothing is served then.
+/// As [`ServeError`] says; nothing is served then.
 pub async fn serve(
     options: ServerOptions,
     node: Arc<Embedded>,
 ) -> Result<ServerHandle, ServeError> {
+    let tls = options.tls.clone().map(Tls::load).transpose()?.map(Arc::new);
+    let credentials = options.auth.clone().map(Credentials::load).transpose()?.map(Arc::new);
     let http = bind(&options.http).await?;
     let grpc = bind(&options.grpc).await?;
     let deploy = bind(&options.deploy).await?;
+    let admin = bind(&options.admin).await?;
     let addresses =
         |list: &[TcpListener]| list.iter().filter_map(|l| l.local_addr().ok()).collect();
     let (http_addresses, grpc_addresses) = (addresses(&http), addresses(&grpc));
-    let deploy_addresses = addresses(&deploy);
-    let shared = Arc::new(Shared::new(node.clone(), options));
+    let (deploy_addresses, admin_addresses) = (addresses(&deploy), addresses(&admin));
+    let poll = options.reload_poll;
+    let limits = Limits::new(options.limits);
+    let guard =
+        Guard::new(credentials.clone(), limits, !options.admin.is_empty(), options.sequence_admin);
+    let shared = Arc::new(Shared::new(node.clone(), options, guard));
     let (phase, phases) = watch::channel(Phase::Serve);
     let mut listeners = Vec::new();
     let services = Services::new(&shared);
@@ -172,14 +186,22 @@ pub async fn serve(
         (http, Speaks::Http(Port::Query)),
         (grpc, Speaks::Grpc(services)),
         (deploy, Speaks::Http(Port::Deploy)),
+        (admin, Speaks::Http(Port::Admin)),
     ] {
         for listener in bound {
-            let accepting = accept(listener, shared.clone(), phases.clone(), speaks.clone());
+            let front = Front::new(shared.clone(), speaks.clone(), tls.clone(), phases.clone());
+            let accepting = accept(listener, Arc::new(front), phases.clone());
             listeners.push(tokio::spawn(accepting));
         }
     }
+    let certificates = tls.into_iter().map(|tls| tls as Arc<dyn Reload>);
+    let files = certificates.chain(credentials.into_iter().map(|known| known as Arc<dyn Reload>));
+    let reloads = Arc::new(Reloads::new(files.collect()));
+    if let Some(poll) = poll.filter(|_| !reloads.is_empty()) {
+        tokio::spawn(look(Arc::clone(&reloads), poll, phases));
+    }
     let (http, grpc, deploy) = (http_addresses, grpc_addresses, deploy_addresses);
-    Ok(ServerHandle { http, grpc, deploy, node, phase, listeners })
+    Ok(ServerHandle { http, grpc, deploy, admin: admin_addresses, node, phase, listeners, reloads })
 }
 
 /// What the connections of a port carry.
@@ -187,6 +209,31 @@ pub async fn serve(
 enum Speaks {
     Http(Port),
     Grpc(Services),
+}
+
+impl Speaks {
+    fn port(&self) -> Port {
+        match self {
+            Speaks::Http(port) => *port,
+            Speaks::Grpc(_) => Port::Query,
+        }
+    }
+
+    fn is_grpc(&self) -> bool {
+        matches!(self, Speaks::Grpc(_))
+    }
+}
+
+/// Looks for files that have changed until the server ends.
+async fn look(reloads: Arc<Reloads>, poll: Duration, mut phase: watch::Receiver<Phase>) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(poll) => {}
+            _ = phase.wait_for(|&p| p == Phase::Abort) => return,
+        }
+        let reloads = Arc::clone(&reloads);
+        let _ = tokio::task::spawn_blocking(move || reloads.run(false)).await;
+    }
 }
 
 async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServeError> {
@@ -203,12 +250,10 @@ async fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServeError> 
 /// Accepts connections until told to stop; returns the connections that are still open.
 async fn accept(
     listener: TcpListener,
-    shared: Arc<Shared>,
+    front: Arc<Front>,
     mut phase: watch::Receiver<Phase>,
-    speaks: Speaks,
 ) -> GracefulShutdown {
     let connections = GracefulShutdown::new();
-    let builder = Arc::new(connection_builder(&shared.options, matches!(speaks, Speaks::Grpc(_))));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => Some(accepted),
@@ -223,82 +268,13 @@ async fn accept(
                 continue;
             }
         };
-        connect(stream, &builder, &connections, &shared, speaks.clone(), phase.clone());
+        front.connect(stream, &connections);
     }
     // Clients that the kernel has let in already are connected as far as they know.
     while let Ok(Ok((stream, _))) = tokio::time::timeout(Duration::ZERO, listener.accept()).await {
-        connect(stream, &builder, &connections, &shared, speaks.clone(), phase.clone());
+        front.connect(stream, &connections);
     }
     connections
-}
-
-fn connection_builder(options: &ServerOptions, grpc: bool) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    if grpc {
-        builder = builder.http2_only();
-    }
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(options.header_timeout)
-        .max_buf_size(READ_BUFFER)
-        // Else an answer that comes while some of its request is in the buffer would never be written,
-        // not even when the connection ends.
-        .pipeline_flush(false);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_pending_accept_reset_streams(MAX_STREAMS as usize)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_header_list_size(MAX_HEADER_BYTES)
-        .keep_alive_interval(Some(Duration::from_secs(60)))
-        .keep_alive_timeout(Duration::from_secs(20));
-    builder
-}
-
-fn connect(
-    stream: TcpStream,
-    builder: &Arc<Builder<TokioExecutor>>,
-    connections: &GracefulShutdown,
-    shared: &Arc<Shared>,
-    speaks: Speaks,
-    mut phase: watch::Receiver<Phase>,
-) {
-    // Answers are written whole; waiting for more to send would only delay them.
-    let _ = stream.set_nodelay(true);
-    let peer = stream.peer_addr().ok().map(|address| address.ip());
-    let stream = PatientStream::new(stream, shared.options.body_timeout);
-    let unread = Unread::default();
-    let io = TokioIo::new(LingeringStream::new(stream, unread.clone()));
-    let builder = builder.clone();
-    let watcher = connections.watcher();
-    let shared = shared.clone();
-    tokio::spawn(async move {
-        let serve = async move {
-            match speaks {
-                Speaks::Http(port) => {
-                    let service = service_fn(move |request| {
-                        handle(shared.clone(), port, unread.clone(), peer, request)
-                    });
-                    watcher.watch(builder.serve_connection(io, service).into_owned()).await
-                }
-                Speaks::Grpc(services) => {
-                    watcher.watch(builder.serve_connection(io, services).into_owned()).await
-                }
-            }
-        };
-        tokio::select! {
-            biased;
-            result = serve => if let Err(error) = result {
-                // Clients that went away or broke the protocol: there is nobody to answer.
-                tracing::debug!(error = %error, "connection ended");
-            },
-            // An error means that the handle was dropped.
-            _ = phase.wait_for(|&p| p == Phase::Abort) => {}
-        }
-    });
 }
 
 #[cfg(test)]

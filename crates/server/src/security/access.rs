@@ -1,4 +1,4 @@
-//! Who may look after sequences.
+//! Who may administrate a server that asks for no tokens.
 
 use crate::fault::Fault;
 use http::HeaderMap;
@@ -14,7 +14,7 @@ const PROXIES: [HeaderName; 4] = [
     HeaderName::from_static("x-real-ip"),
 ];
 
-/// Lets a client on this machine in, and others when the server is `open`. `peer` is the address that the connection
+/// Lets a client on this machine in. `authority` is what it calls the server in its URL, if that says so; `peer` is the address that the connection
 /// comes from, none when the system does not say.
 ///
 /// Browsers and proxies connect from this machine on behalf of others. A page says so by `Origin`, which every
@@ -23,14 +23,19 @@ const PROXIES: [HeaderName; 4] = [
 ///
 /// # Errors
 /// `PERMISSION_DENIED` with the way to change that.
-pub fn admit(peer: Option<IpAddr>, headers: &HeaderMap, open: bool) -> Result<(), Fault> {
+pub fn admit(
+    peer: Option<IpAddr>,
+    headers: &HeaderMap,
+    authority: Option<&str>,
+) -> Result<(), Fault> {
+    let named = headers.get_all(HOST).iter().map(|v| v.to_str().unwrap_or("?"));
+    let mut hosts = authority.into_iter().chain(named);
     let reason = match peer.map(|ip| ip.to_canonical().is_loopback()) {
-        _ if open => return Ok(()),
         Some(true) if headers.contains_key(ORIGIN) => "a web page sends this request",
         Some(true) if PROXIES.iter().any(|name| headers.contains_key(name)) => {
             "this request comes through a proxy"
         }
-        Some(true) if !headers.get_all(HOST).iter().all(|v| v.to_str().is_ok_and(is_local)) => {
+        Some(true) if !hosts.all(is_local) => {
             "this request is for a host of another name than localhost"
         }
         Some(true) => return Ok(()),
@@ -39,8 +44,8 @@ pub fn admit(peer: Option<IpAddr>, headers: &HeaderMap, open: bool) -> Result<()
     Err(Fault::new(
         Code::PermissionDenied,
         format!(
-            "sequences are looked after from the server's own machine only, and {reason}; \
-             --sequence_admin_enable opens these calls to every client"
+            "this is for the server's own machine only, and {reason}; others need a token with the role admin \
+             (--tokens_file, --jwks_file) or the port of --admin_port; for sequences there is --sequence_admin_enable too"
         ),
     ))
 }
@@ -61,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_unless_opened() {
+    fn only_this_machine() {
         const NONE: (&str, &str) = ("accept", "*/*");
         let cases = [
             ("127.0.0.1", NONE, true),
@@ -86,10 +91,13 @@ mod tests {
         ];
         for (peer, (name, value), expected) in cases {
             let peer = peer.parse().ok();
+            let authority = (name == "host").then_some(value);
             let name = HeaderName::from_static(name);
             let headers = HeaderMap::from_iter([(name, value.parse().unwrap())]);
-            assert!(admit(peer, &headers, true).is_ok());
-            let got = admit(peer, &headers, false);
+            let got = admit(peer, &headers, None);
+            // HTTP/2 has the host in the URL.
+            let other = admit(peer, &HeaderMap::new(), authority);
+            assert!(authority.is_none() || other.is_ok() == expected, "{authority:?}");
             assert_eq!(got.is_ok(), expected, "{peer:?} {headers:?}");
             if let Err(Fault(error)) = got {
                 assert_eq!(error.code, Code::PermissionDenied);
