@@ -1,5 +1,6 @@
 //! `cargo xtask soak`: the long loops.
 
+mod openapi;
 mod python;
 
 use std::fs;
@@ -9,9 +10,9 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, fuzz, differential, python
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, fuzz, differential, python, openapi
 
-Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differential|python]
+Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differential|python|openapi]
                         [--seconds N] [--kills N] [--orders N] [--reloads N] [--seed N]
 
   kills          kill -9 of a server under load, N times: with state_durability every_step no answered
@@ -29,11 +30,16 @@ Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differenti
   python         packages that are replaced N times (default 1,000) without growth; calls that end in every
                  way, in random order, for N seconds; six torch models, packaged, in every kind of interpreter
                  and as TorchScript (installs a pinned torch for Python 3.10, some 2 GB)
+  openapi        requests that schemathesis makes of the OpenAPI documents of every port, for N seconds
+                 (default 300): none may end in a failure of the server
 
 Without a name, all of them.";
 
 /// Seconds a loop runs.
 const SECONDS: u64 = 60;
+
+/// Seconds of requests that are made of the OpenAPI documents.
+const SECONDS_OF_REQUESTS: u64 = 300;
 
 /// How often a server of sequences is killed, and one of documents.
 const KILLS: u64 = 200;
@@ -69,14 +75,26 @@ pub fn run(args: &[String]) -> Outcome {
                 let (reloads, seed) = (number(args, "--reloads")?, number(args, "--seed")?);
                 passed &= python::run(seconds, reloads.unwrap_or(RELOADS), seed)?;
             }
+            "openapi" => {
+                let (seconds, seed) = (number(args, "--seconds")?, number(args, "--seed")?);
+                passed &= openapi::run(seconds.unwrap_or(SECONDS_OF_REQUESTS), seed)?;
+            }
             _ => passed &= documents(seconds)?,
         }
     }
     Ok(passed)
 }
 
-const LOOPS: &[&str] =
-    &["kills", "interleavings", "sequences", "documents", "fuzz", "differential", "python"];
+const LOOPS: &[&str] = &[
+    "kills",
+    "interleavings",
+    "sequences",
+    "documents",
+    "fuzz",
+    "differential",
+    "python",
+    "openapi",
+];
 
 /// The tests of threads that meet in a table of sequences, with many more orders.
 fn interleavings(orders: u64) -> Outcome {

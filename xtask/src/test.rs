@@ -15,7 +15,7 @@ Usage: cargo xtask test [STEP...]
 Steps, in this order, all of them if none is named:
   data          Python environments in target/py, models in target/models, target/onnx-node-tests
   rust          cargo test --workspace (silero and MiniLM accuracy included)
-  clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa
+  clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa, schemathesis
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
   packages      python/stead_package, python/stead and their example: packages of Python code, and components
   conformance   the ONNX node tests, with a floor on the count of tier A
@@ -40,7 +40,7 @@ const STEPS: &[Step] = &[
 ];
 
 /// Client families, each with its own environment: `tests/python/clients/<family>_*.py` run in it.
-const FAMILIES: &[&str] = &["triton", "tfs", "vespa"];
+const FAMILIES: &[&str] = &["triton", "tfs", "vespa", "openapi"];
 
 /// The environment of the libraries that fit tree models.
 const TREES: &str = "trees";
