@@ -3,3 +3,5 @@
 pub mod binary;
 pub mod json;
 mod literal;
+
+pub use literal::{LiteralError, from_literal};

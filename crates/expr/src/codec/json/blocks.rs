@@ -8,10 +8,10 @@ use crate::types::TensorType;
 use crate::value::{Cells, Labels, MAX_LABEL, Number, Value, ValueError};
 
 /// Blocks as they are read, in three lists: a tensor of many small blocks takes little more than its cells.
-pub(super) struct Blocks<'k> {
-    pub(super) kind: &'k TensorType,
+pub(in crate::codec) struct Blocks<'k> {
+    pub(in crate::codec) kind: &'k TensorType,
     /// The cells of a block.
-    pub(super) size: usize,
+    pub(in crate::codec) size: usize,
     labels: Labels,
     cells: Cells<'static>,
     /// Which cells are given, and where the blocks of labels are: only where a block has several cells, which may come
@@ -21,7 +21,7 @@ pub(super) struct Blocks<'k> {
 }
 
 impl<'k> Blocks<'k> {
-    pub(super) fn new(kind: &'k TensorType) -> Blocks<'k> {
+    pub(in crate::codec) fn new(kind: &'k TensorType) -> Blocks<'k> {
         Blocks {
             kind,
             size: kind.block_size(),
@@ -33,7 +33,7 @@ impl<'k> Blocks<'k> {
     }
 
     /// One cell of the block of these labels.
-    pub(super) fn cell(
+    pub(in crate::codec) fn cell(
         &mut self,
         labels: &[String],
         offset: usize,
@@ -44,7 +44,7 @@ impl<'k> Blocks<'k> {
     }
 
     /// The number of the block of these labels; a new one if there is room for its cells.
-    pub(super) fn place(&mut self, labels: &[String]) -> Result<usize, JsonError> {
+    pub(in crate::codec) fn place(&mut self, labels: &[String]) -> Result<usize, JsonError> {
         if let Some(label) = labels.iter().find(|l| l.len() > MAX_LABEL) {
             return Err(JsonError::Long(label.len()));
         }
@@ -65,7 +65,7 @@ impl<'k> Blocks<'k> {
     }
 
     /// Sets a cell that was not given before.
-    pub(super) fn set(
+    pub(in crate::codec) fn set(
         &mut self,
         block: usize,
         offset: usize,
@@ -92,7 +92,7 @@ impl<'k> Blocks<'k> {
     }
 
     /// The tensor.
-    pub(super) fn finish(mut self) -> Result<Value, JsonError> {
+    pub(in crate::codec) fn finish(mut self) -> Result<Value, JsonError> {
         if self.kind.is_dense() && self.cells.is_empty() {
             self.cells.resize(self.size);
         }

@@ -9,7 +9,7 @@
 //! cells of a block are one text of big-endian digits.
 //! (Vespa's documentation, reference/document-json-format.html#tensor.)
 
-mod blocks;
+pub(super) mod blocks;
 mod plain;
 mod read;
 mod sizes;

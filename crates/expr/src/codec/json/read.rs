@@ -230,7 +230,7 @@ impl Blocks<'_> {
         Ok(())
     }
 
-    fn digits(&self, digits: &str) -> Result<Vec<Number>, JsonError> {
+    pub(in crate::codec) fn digits(&self, digits: &str) -> Result<Vec<Number>, JsonError> {
         let cell = self.kind.cell();
         let width = cell.size() * 2;
         if digits.len() != width * self.size {

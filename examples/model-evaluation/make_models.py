@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the two models of the example, with weights by chance, and expected.json, what ONNX Runtime makes of
-documents and a query.
+"""Makes the two models of this example and of the one in Python, with weights by chance, and expected.json, what ONNX
+Runtime gives for the requests of the README.
 
     python make_models.py
 
@@ -21,7 +21,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODELS = os.path.join(HERE, "app", "models")
+FOLDERS = [os.path.join(HERE, "..", example, "app", "models") for example in ("model-evaluation", "model-evaluation-python")]
 VOCABULARY, SIZE, HEADS, HIDDEN, LAYERS = 100, 16, 2, 32, 2
 
 
@@ -69,7 +69,9 @@ class Graph:
         )
         model.ir_version = 8
         onnx.checker.check_model(model, full_check=True)
-        onnx.save(model, os.path.join(MODELS, f"{name}.onnx"))
+        for folder in FOLDERS:
+            os.makedirs(folder, exist_ok=True)
+            onnx.save(model, os.path.join(folder, f"{name}.onnx"))
 
 
 def attention(g, x):
@@ -107,44 +109,30 @@ def pairwise_ranker():
     g.save(g.node("Sigmoid", g.linear(pair, 2 * SIZE, 1)), "pairwise_ranker", inputs, row("output", 1))
 
 
+def run(name, **inputs):
+    """What ONNX Runtime gives for inputs of a model."""
+    path = os.path.join(FOLDERS[0], f"{name}.onnx")
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)[0]
+
+
 def expected():
-    """What components should give: by the models alone, in the order in which the example uses them."""
-    sessions = {
-        name: onnxruntime.InferenceSession(os.path.join(MODELS, f"{name}.onnx"), providers=["CPUExecutionProvider"])
-        for name in ("transformer", "pairwise_ranker")
-    }
-
-    def embedding(tokens):
-        return sessions["transformer"].run(None, {"input": np.array([tokens], np.int32)})[0][0, 0]
-
-    query = [1, 2, 3]
-    with open(os.path.join(HERE, "documents.jsonl")) as file:
-        documents = [json.loads(line) for line in file]
-    ids = [document["put"] for document in documents]
-    vectors = np.stack([embedding(document["fields"]["tokens"]["values"]) for document in documents])
-    scores = vectors @ embedding(query)
-    pairs = [(a, b) for a in range(len(ids)) for b in range(len(ids)) if a != b]
-    rows = {
-        "query": np.tile(embedding(query), (len(pairs), 1)),
-        "doc1": vectors[[a for a, _ in pairs]],
-        "doc2": vectors[[b for _, b in pairs]],
-    }
-    output = sessions["pairwise_ranker"].run(None, rows)[0][:, 0]
-    wins = {
-        name: int(sum(output[at] > output.mean() for at, (a, _) in enumerate(pairs) if ids[a] == name)) for name in ids
-    }
-    numbers = lambda array: [round(float(number), 5) for number in array]
+    """The values of the requests in the README: a query and two documents of three tokens each, compared by their first vectors."""
+    tokens = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.int32)
+    output = run("transformer", input=tokens[:1])
+    query, doc1, doc2 = (run("transformer", input=row[None])[:, 0] for row in tokens)
+    numbers = lambda array: [round(float(number), 6) for number in array.reshape(-1)]
     return {
-        "tokens": query,
-        "embedding": numbers(embedding(query)),
-        "documents": {name: numbers(vector) for name, vector in zip(ids, vectors)},
-        "scores": {name: round(float(score), 5) for name, score in zip(ids, scores)},
-        "wins": wins,
+        "input": tokens[0].tolist(),
+        "output": numbers(output),
+        "query": numbers(query),
+        "doc1": numbers(doc1),
+        "doc2": numbers(doc2),
+        "doc1 above doc2": numbers(run("pairwise_ranker", query=query, doc1=doc1, doc2=doc2)),
     }
 
 
 def main():
-    os.makedirs(MODELS, exist_ok=True)
     transformer()
     pairwise_ranker()
     with open(os.path.join(HERE, "expected.json"), "w") as file:

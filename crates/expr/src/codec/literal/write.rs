@@ -1,4 +1,4 @@
-//! Tensors as the literals of expressions: `tensor<float>(x{}):{a:1.5}`.
+//! Tensors to literals: `tensor<float>(x{}):{a:1.5}`.
 
 use std::fmt;
 
