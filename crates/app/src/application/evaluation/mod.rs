@@ -1,17 +1,19 @@
 //! The models that `model-evaluation` serves: files below `models/`, whose inputs are given by who asks for an output
 //! (facts: Vespa, `model-integration/src/main/java/ai/vespa/rankingexpression/importer`).
 
+mod settings;
+
 use std::collections::BTreeMap;
 
 use stead_expr::{CellType, Compiled, Dimension, Function, Rate, Scope, TensorType, compile};
+use stead_trees::{Categories, Feature};
 
 use super::Application;
-use super::rank::{
+use crate::application::rank::{
     ExpressionModel, ModelInput, ModelKind, ModelOptions, ModelOutput, ModelTypes, ProfileModel,
-    Source, read_any_trees,
+    Source, TreeLibrary, read_any_trees,
 };
 use crate::package::{PackageFiles, Place, Report};
-use crate::services::ContainerModel;
 
 /// A model.
 #[derive(Debug, Clone)]
@@ -22,8 +24,10 @@ pub struct EvaluationModel {
     pub path: String,
     /// What it is.
     pub kind: EvaluationKind,
-    /// The most threads of a run, where `intraop-threads` says so; below 0 the cores divided by so many.
+    /// The most threads of a run, where the settings say so; below 0 the cores divided by so many.
     pub threads: Option<i32>,
+    /// Inputs whose values are names of categories.
+    pub categories: Vec<String>,
 }
 
 /// What a model is.
@@ -51,6 +55,7 @@ pub fn evaluation_models(
         let file = path.strip_prefix("models/").unwrap_or(path);
         let Some((stem, ending)) = file.rsplit_once('.') else { continue };
         let name = stem.replace(['/', '.'], "_");
+        let mut categories = Vec::new();
         let kind = match ending {
             "onnx" => EvaluationKind::Onnx,
             "model" => match functions(file, types) {
@@ -62,65 +67,35 @@ pub fn evaluation_models(
             },
             // Other files have these endings too, such as those of tokenizers.
             "json" | "txt" | "ubj" => match trees(&name, file, files) {
-                Some(function) => EvaluationKind::Functions(vec![(name.clone(), function)]),
+                Some((function, of_words)) => {
+                    categories = of_words;
+                    EvaluationKind::Functions(vec![(name.clone(), function)])
+                }
                 None => continue,
             },
+            "pb" if stem.ends_with("saved_model") => {
+                let text = "models of TensorFlow are not read; convert it to ONNX (tf2onnx) and put the .onnx in its place";
+                report.warning(&Place::file(path), text.to_owned());
+                continue;
+            }
             _ => continue,
         };
-        let model =
-            EvaluationModel { name: name.clone(), path: path.to_owned(), kind, threads: None };
+        let model = EvaluationModel {
+            name: name.clone(),
+            path: path.to_owned(),
+            kind,
+            threads: None,
+            categories,
+        };
         if let Some(other) = found.insert(name.clone(), model) {
             let text = format!("{} and {path} are both the model {name}; rename one", other.path);
             report.error(&Place::file(path), text);
         }
     }
     for of in settings {
-        apply(of, place, &mut found, report);
+        settings::apply(of, place, &mut found, report);
     }
     found.into_values().collect()
-}
-
-/// What `services.xml` says of a model.
-fn apply(
-    of: &ContainerModel,
-    place: &Place,
-    models: &mut BTreeMap<String, EvaluationModel>,
-    report: &mut Report,
-) {
-    let name = &of.name;
-    let Some(model) = models.get_mut(name) else {
-        let known = models.keys().cloned().collect::<Vec<_>>().join(", ");
-        let text =
-            format!("model-evaluation names the model {name}, which is none of models/: {known}");
-        return report.error(place, text);
-    };
-    for (option, value) in &of.settings {
-        let number = || value.trim().parse::<i32>().ok();
-        let expected = match option.as_str() {
-            "intraop-threads" => match number() {
-                Some(threads) => {
-                    model.threads = Some(threads).filter(|threads| *threads != 0);
-                    continue;
-                }
-                None => "a number",
-            },
-            // The operators of a model run one after the other, each on all threads of the run.
-            "interop-threads" if number().is_some() => continue,
-            "interop-threads" => "a number",
-            "execution-mode" if matches!(value.trim(), "parallel" | "sequential") => continue,
-            "execution-mode" => "parallel or sequential",
-            "gpu-device" => {
-                let text = format!("model {name}: gpu-device is not used: models run on CPUs");
-                report.warning(place, text);
-                continue;
-            }
-            other => {
-                report.error(place, format!("model {name} has the unknown setting {other}"));
-                continue;
-            }
-        };
-        report.error(place, format!("model {name}: {option} must be {expected}, found {value}"));
-    }
 }
 
 /// An input that is a value of the query.
@@ -130,10 +105,10 @@ fn input(name: &str, kind: &TensorType) -> Option<ModelInput> {
     Some(ModelInput { name: name.to_owned(), source })
 }
 
-/// The function that a file of trees is, if it is one.
-fn trees(name: &str, file: &str, files: &PackageFiles) -> Option<ProfileModel> {
+/// The function that a file of trees is, if it is one, with its features that are categories.
+fn trees(name: &str, file: &str, files: &PackageFiles) -> Option<(ProfileModel, Vec<String>)> {
     let (model, library) = read_any_trees(files, file).ok()?;
-    let facts = super::rank::tree_facts(&model);
+    let facts = crate::application::rank::tree_facts(&model);
     let kind = match facts.outputs {
         0 | 1 => TensorType::double(),
         several => {
@@ -144,14 +119,24 @@ fn trees(name: &str, file: &str, files: &PackageFiles) -> Option<ProfileModel> {
         true => Some(ModelInput { name: String::new(), source: Source::Nothing }),
         false => input(feature, &TensorType::double()),
     });
+    let categories = model.features().iter().zip(&facts.features);
+    let is_of_words = |feature: &Feature| match (&feature.categories, library) {
+        (Some(Categories::Strings(_)), _) => true,
+        // Vespa compares with the texts that write the numbers of LightGBM.
+        (None, TreeLibrary::LightGbm) => feature.categorical,
+        _ => false,
+    };
+    let categories = categories.filter(|(f, name)| is_of_words(f) && !name.is_empty());
+    let categories = categories.map(|(_, name)| name.clone()).collect();
     let output = ModelOutput { feature: name.to_owned(), name: String::new(), kind };
-    Some(ProfileModel {
+    let function = ProfileModel {
         kind: ModelKind::Trees { library, file: file.to_owned() },
         inputs: inputs.collect::<Option<_>>()?,
         outputs: vec![output],
         options: ModelOptions::default(),
         rate: Rate::Query,
-    })
+    };
+    Some((function, categories))
 }
 
 /// The names within a file of functions: what is neither a constant nor a declared input is a number.
@@ -275,6 +260,38 @@ mod tests {
                 None,
             ),
             (
+                "<model name='net'><intraop-threads>2</intraop-threads><interop-threads>3</interop-threads><execution-mode>parallel</execution-mode></model>",
+                Some(3),
+                None,
+            ),
+            (
+                "<model name='net'><intraop-threads>2</intraop-threads><interop-threads>3</interop-threads><execution-mode>sequential</execution-mode></model>",
+                Some(2),
+                None,
+            ),
+            (
+                "<model name='net'><intraop-threads>-2</intraop-threads><interop-threads>3</interop-threads><execution-mode>parallel</execution-mode></model>",
+                Some(-2),
+                None,
+            ),
+            (
+                "<model name='net'><interop-threads>-1</interop-threads></model>",
+                None,
+                Some("model net: interop-threads must be a number from 0 on, found -1"),
+            ),
+            ("<model name='net'><gpu-device>-1</gpu-device></model>", None, None),
+            (
+                "<model name='net'><gpu-device>first</gpu-device></model>",
+                None,
+                Some("model net: gpu-device must be a number, found first"),
+            ),
+            ("<model name='net'><optimize-model>true</optimize-model></model>", None, None),
+            (
+                "<model name='net'><optimize-model>false</optimize-model></model>",
+                None,
+                Some("model net: optimize-model is not used: models are always optimised"),
+            ),
+            (
                 "<model name='net'><gpu-device>0</gpu-device></model>",
                 None,
                 Some("model net: gpu-device is not used: models run on CPUs"),
@@ -325,6 +342,11 @@ mod tests {
                 "models/g.model",
                 "model h {}",
                 "models/g.model:1: expected a model with the name of the file (g), found h",
+            ),
+            (
+                "models/mnist/saved/saved_model.pb",
+                "",
+                "models of TensorFlow are not read; convert it to ONNX (tf2onnx) and put the .onnx in its place",
             ),
         ] {
             let (_, told) = read("<model-evaluation/>", &[(file, text)]);

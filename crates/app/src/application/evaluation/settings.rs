@@ -1,0 +1,92 @@
+//! What `services.xml` says of models: the threads of their runs, in the words of ONNX Runtime.
+
+use std::collections::BTreeMap;
+
+use super::EvaluationModel;
+use crate::package::{Place, Report};
+use crate::services::ContainerModel;
+
+/// What `services.xml` says of a model.
+pub(super) fn apply(
+    of: &ContainerModel,
+    place: &Place,
+    models: &mut BTreeMap<String, EvaluationModel>,
+    report: &mut Report,
+) {
+    let name = &of.name;
+    let Some(model) = models.get_mut(name) else {
+        let known = models.keys().cloned().collect::<Vec<_>>().join(", ");
+        let text =
+            format!("model-evaluation names the model {name}, which is none of models/: {known}");
+        return report.error(place, text);
+    };
+    let mut threads = Threads::default();
+    for (option, value) in &of.settings {
+        match threads.set(option, value.trim()) {
+            Ok(None) => {}
+            Ok(Some(text)) => report.warning(place, format!("model {name}: {text}")),
+            Err(Wrong::Unknown) => {
+                report.error(place, format!("model {name} has the unknown setting {option}"));
+            }
+            Err(Wrong::Value(expected)) => {
+                let text = format!("model {name}: {option} must be {expected}, found {value}");
+                report.error(place, text);
+            }
+        }
+    }
+    model.threads = threads.most();
+}
+
+/// What the settings of a model say of threads, in the words of ONNX Runtime.
+#[derive(Default)]
+struct Threads {
+    intra: Option<i32>,
+    inter: Option<i32>,
+    is_parallel: bool,
+}
+
+/// Why a setting is refused.
+enum Wrong {
+    Unknown,
+    /// What it must be.
+    Value(&'static str),
+}
+
+impl Threads {
+    /// Takes a setting; a text for who deploys it if it has no effect.
+    fn set(&mut self, option: &str, value: &str) -> Result<Option<&'static str>, Wrong> {
+        let number = || value.parse::<i32>().map_err(|_| Wrong::Value("a number"));
+        match (option, value) {
+            ("intraop-threads", _) => self.intra = Some(number()?),
+            ("interop-threads", _) => match number()? {
+                0.. => self.inter = Some(number()?),
+                _ => return Err(Wrong::Value("a number from 0 on")),
+            },
+            ("execution-mode", "sequential" | "parallel") => self.is_parallel = value == "parallel",
+            ("execution-mode", _) => return Err(Wrong::Value("parallel or sequential")),
+            ("gpu-device", _) => match number()? {
+                0.. => return Ok(Some("gpu-device is not used: models run on CPUs")),
+                // No device.
+                -1 => {}
+                _ => return Err(Wrong::Value("the number of a device, or -1 for none")),
+            },
+            ("optimize-model", "true") => {}
+            ("optimize-model", "false") => {
+                return Ok(Some("optimize-model is not used: models are always optimised"));
+            }
+            ("optimize-model", _) => return Err(Wrong::Value("true or false")),
+            _ => return Err(Wrong::Unknown),
+        }
+        Ok(None)
+    }
+
+    /// The most threads of a run. Operators run one after the other, and those of one share its work: where several would run at
+    /// once, the one that runs has the threads of all.
+    fn most(&self) -> Option<i32> {
+        let intra = self.intra.filter(|threads| *threads != 0);
+        match (intra, self.inter) {
+            (Some(intra @ 1..), Some(inter)) if self.is_parallel => Some(intra.max(inter)),
+            _ => intra,
+        }
+    }
+}
