@@ -43,6 +43,7 @@ mod embedded;
 mod error;
 mod evaluate;
 mod evaluation;
+mod evaluations;
 mod histogram;
 mod info;
 mod instance;
@@ -79,6 +80,10 @@ pub use deploy::{
 pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};
 pub use error::{Error, ErrorKind};
+pub use evaluation::{
+    Evaluated, Evaluation, EvaluationArgument, EvaluationFunction, EvaluationInput, EvaluationType,
+    Evaluations,
+};
 pub use info::{
     DynamicBatching, IndexEntry, IndexState, ModelConfig, ModelMetadata, ReloadOutcome,
     SequenceBatching, StateBegins, StateInfo, TensorInfo, VersionPolicyInfo, VersionState,

@@ -64,7 +64,7 @@ fn find(shared: &Shared, authority: &str, path: &str) -> Option<Handler> {
 }
 
 /// The host and port that a client names; empty if it names none.
-fn authority(uri: &Uri, headers: &HeaderMap) -> String {
+pub fn authority(uri: &Uri, headers: &HeaderMap) -> String {
     let of_uri = uri.authority().map(|authority| authority.as_str());
     let named = of_uri.or_else(|| headers.get(HOST).and_then(|host| host.to_str().ok()));
     // What stands before an `@` is no host.

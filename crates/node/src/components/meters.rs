@@ -1,4 +1,4 @@
-//! What is measured of components. Numbers go on when an application is deployed anew.
+//! What is measured of components, and of models that clients have evaluated. Numbers go on when an application is deployed anew.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ pub struct ComponentMetrics {
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Succeeded,
     Failed,
     TimedOut,
@@ -50,7 +50,7 @@ impl Outcome {
 }
 
 /// The meter of one component.
-pub(super) struct Meter {
+pub(crate) struct Meter {
     id: String,
     kind: &'static str,
     counts: Mutex<Counts>,
@@ -68,7 +68,7 @@ struct Counts {
 
 impl Meter {
     /// Counts a call: how long it waited, and how long it ran if it did.
-    pub(super) fn record(&self, outcome: Outcome, waited: Duration, ran: Option<Duration>) {
+    pub(crate) fn record(&self, outcome: Outcome, waited: Duration, ran: Option<Duration>) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match outcome {
             Outcome::Succeeded => counts.succeeded += 1,
@@ -101,7 +101,7 @@ pub(crate) struct ComponentMeters(Mutex<BTreeMap<(String, &'static str), Arc<Met
 
 impl ComponentMeters {
     /// The meter of a component.
-    pub(super) fn of(&self, id: &str, kind: &'static str) -> Arc<Meter> {
+    pub(crate) fn of(&self, id: &str, kind: &'static str) -> Arc<Meter> {
         let mut meters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || Meter { id: id.to_owned(), kind, counts: Mutex::default() };
         Arc::clone(meters.entry((id.to_owned(), kind)).or_insert_with(|| Arc::new(new())))

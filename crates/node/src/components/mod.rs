@@ -23,6 +23,7 @@ pub use handle::{Handler, HandlerAnswer, HandlerRequest, HeaderLines};
 pub(crate) use host::ServerHost;
 pub(crate) use meters::ComponentMeters;
 pub use meters::ComponentMetrics;
+pub(crate) use meters::{Meter, Outcome};
 pub(crate) use pools::Pools;
 pub use pools::PythonSettings;
 pub(crate) use processing::Processing;
@@ -40,7 +41,6 @@ use stead_python::{AcquireError, Component, Deadline, Host, InterpreterManager, 
 
 use crate::repository::Provided;
 use embed::{Beside, Embedders};
-use meters::Meter;
 use pools::Pool;
 use stage::Stage;
 use store::Stored;

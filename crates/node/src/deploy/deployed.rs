@@ -28,6 +28,7 @@ use super::options::Python;
 use super::session::{SessionId, millis};
 use crate::components::{Components, Searching, ServerHost};
 use crate::evaluation::Models;
+use crate::repository::Provided;
 use crate::{Code, Error};
 
 /// The most generations of parents whose values children see: packages in which types import from each other in a circle are
@@ -58,6 +59,8 @@ pub struct Deployed {
     readers: ArcSwap<Readers>,
     /// Its components in Python, if it has any.
     pub(super) components: Option<Components>,
+    /// The models that are evaluated for whoever asks.
+    evaluated: Arc<Models>,
 }
 
 /// A search as it was asked for.
@@ -142,7 +145,7 @@ impl Deployed {
             }
             plans.insert(schema.name.value.clone(), of_schema);
         }
-        let host = ServerHost::new(evaluated, Arc::clone(&python.compute));
+        let host = ServerHost::new(Arc::clone(&evaluated), Arc::clone(&python.compute));
         let created =
             Components::create(&application, files, &python.pools, &python.meters, &host)?;
         let (components, told) = created.map_or((None, Vec::new()), |(c, told)| (Some(c), told));
@@ -154,6 +157,8 @@ impl Deployed {
             let message = format!("{count} component{s} in Python created");
             log.push(LogLine { time: prepared, level: "INFO", message });
         }
+        let in_python = components.iter().flat_map(Components::models);
+        check_names(in_python, &evaluated)?;
         let checksum = checksum(files)?;
         let clusters = clusters(&application);
         let imports = application
@@ -174,7 +179,19 @@ impl Deployed {
             imports,
             readers,
             components,
+            evaluated,
         })
+    }
+
+    /// The models that are evaluated for whoever asks.
+    pub(crate) fn evaluated(&self) -> &Arc<Models> {
+        &self.evaluated
+    }
+
+    /// What a node serves of it beside its repository: models in Python, and networks that are evaluated.
+    pub(super) fn provided(&self) -> Vec<Provided> {
+        let components = self.components.iter().flat_map(|all| all.models().iter().cloned());
+        components.chain(self.evaluated.provided()).collect()
     }
 
     /// Whether operations go through document processors: which see updates as JSON, and it matters which route operations take.
@@ -292,6 +309,23 @@ impl Deployed {
             Err(RankError::Profile { schema, name, known: known.join(", ") })
         })
     }
+}
+
+/// No model in Python has the name of one in `models/`.
+fn check_names<'m>(
+    in_python: impl Iterator<Item = &'m Provided>,
+    evaluated: &Models,
+) -> Result<(), Error> {
+    let mut in_python = in_python;
+    let Some(twice) = in_python.find(|model| evaluated.names().any(|name| name == model.name))
+    else {
+        return Ok(());
+    };
+    let name = &twice.name;
+    let text = format!(
+        "Invalid application:\ncomponent {name} is a model, and models/ has another one of this name"
+    );
+    Err(Error::new(Code::InvalidPackage, text))
 }
 
 /// All that is wrong, one on each line.

@@ -38,7 +38,8 @@ use stead_app::package::{PackageFiles, Report};
 use stead_app::services::ServicesOptions;
 use stead_pool::Pool;
 
-use crate::components::{Handler, Store};
+use crate::components::{ComponentMeters, Handler, Store};
+use crate::evaluation::Compute;
 use crate::meters::Meters;
 use crate::{Code, Embedded, Error};
 use documents::Documents;
@@ -202,22 +203,35 @@ impl Deployments {
     fn publish(&self) {
         let Some(node) = self.node.get().and_then(Weak::upgrade) else { return };
         let active = self.active();
-        let components = active.as_ref().and_then(|deployed| deployed.components.as_ref());
-        node.provide(components.map(|all| all.models().to_vec()).unwrap_or_default());
+        node.provide(active.map(|deployed| deployed.provided()).unwrap_or_default());
     }
 
     /// No model of an application has the name of one of the repository.
     fn check_names(&self, deployed: &Deployed) -> Result<(), Error> {
         let Some(node) = self.node.get().and_then(Weak::upgrade) else { return Ok(()) };
-        let models = deployed.components.iter().flat_map(|all| all.models());
-        let mut taken = models.filter(|model| node.has_other_model(&model.name));
+        let models = deployed.provided();
+        let mut taken = models.iter().filter(|model| node.has_other_model(&model.name));
         taken.next().map_or(Ok(()), |model| {
+            let name = &model.name;
+            let what = match deployed.evaluated().names().any(|known| known == name) {
+                true => format!("models/ has the model {name}"),
+                false => format!("component {name} is a model"),
+            };
             let text = format!(
-                "Invalid application:\ncomponent {} is a model, and the server has another one of this name",
-                model.name
+                "Invalid application:\n{what}, and the server has another one of this name"
             );
             Err(Error::new(Code::InvalidPackage, text))
         })
+    }
+
+    /// What evaluates models.
+    pub(crate) fn compute(&self) -> &Arc<Compute> {
+        &self.python.compute
+    }
+
+    /// What measures components and the models that are evaluated.
+    pub(crate) fn component_meters(&self) -> &ComponentMeters {
+        &self.python.meters
     }
 
     /// From now on the threads of a node help to evaluate models that components ask for.

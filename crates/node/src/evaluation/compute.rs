@@ -6,21 +6,53 @@ use stead_engine::{Parallel, Serial};
 use stead_pool::{Pool, Team};
 
 use crate::evaluate::Lent;
+use crate::memory::{Budget, Held, available};
+
+/// The most evaluations that clients wait for: as many requests as wait for a model of a repository.
+const MAX_WAITING: u64 = 1024;
+
+/// The part of the memory that what they sent may take.
+const WAITING_SHARE: u64 = 8;
 
 /// The pool, once there is one: applications are prepared before the node starts, and evaluate their models on one thread then.
-#[derive(Default)]
-pub(crate) struct Compute(OnceLock<Arc<Pool>>);
+pub(crate) struct Compute {
+    pool: OnceLock<Arc<Pool>>,
+    waiting: Arc<Budget>,
+    bytes: Arc<Budget>,
+}
+
+impl Default for Compute {
+    fn default() -> Compute {
+        Compute {
+            pool: OnceLock::new(),
+            waiting: Budget::new(MAX_WAITING),
+            bytes: Budget::new(available() / WAITING_SHARE),
+        }
+    }
+}
+
+/// The place of an evaluation among those that wait, until it is dropped.
+pub(crate) struct Turn {
+    _place: Held,
+    _bytes: Held,
+}
 
 impl Compute {
     /// From now on the pool helps.
     pub(crate) fn help(&self, pool: &Arc<Pool>) {
         // A second node of the same deployments goes on with the first one's pool.
-        let _ = self.0.set(Arc::clone(pool));
+        let _ = self.pool.set(Arc::clone(pool));
+    }
+
+    /// A place for an evaluation that was sent with so many bytes; nothing where too many wait.
+    pub(crate) fn turn(&self, bytes: usize) -> Option<Turn> {
+        let place = self.waiting.take(1)?;
+        Some(Turn { _place: place, _bytes: self.bytes.take(bytes as u64)? })
     }
 
     /// The threads of a run: as many as there are, or as `intraop-threads` says.
     pub(super) fn team(&self, threads: Option<i32>) -> Option<Team<'_>> {
-        let pool = self.0.get()?;
+        let pool = self.pool.get()?;
         let cores = pool.threads();
         Some(pool.team(match threads {
             Some(n @ 1..) => n.unsigned_abs() as usize,

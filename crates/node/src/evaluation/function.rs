@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use stead_app::application::rank::SourceType;
-use stead_expr::{Cells, Dimension, Labels, TensorType, Value};
+use stead_expr::{CellType, Cells, Dimension, Labels, TensorType, Value};
 use stead_search::models::{Given, ModelError, ModelFunction, Scratch};
 use stead_tensor::{DType, Tensor};
 
 use super::Port;
 use super::model::{Datum, Running};
+use super::signature::{EvaluationArgument, EvaluationType};
 use crate::Code;
 
 /// A function of a model.
@@ -29,6 +30,18 @@ impl Function {
     /// What it takes.
     pub(super) fn inputs(&self) -> Vec<Port> {
         self.function.query_names().map(|(name, kind)| Port::of_source(name, kind)).collect()
+    }
+
+    /// What it takes, as Vespa tells of it: what is no tensor is a number.
+    pub(super) fn arguments(&self) -> Vec<EvaluationArgument> {
+        let argument = |(name, kind): (&str, &SourceType)| {
+            let kind = match kind {
+                SourceType::Tensor(kind) => kind.clone(),
+                SourceType::Field(_) | SourceType::Text => TensorType::double(),
+            };
+            EvaluationArgument { name: name.to_owned(), kind: EvaluationType::Tensor(kind) }
+        };
+        self.function.query_names().map(argument).collect()
     }
 
     /// What it gives.
@@ -110,7 +123,11 @@ fn value<'v>(datum: &'v Datum, kind: &TensorType) -> Result<Cow<'v, Value>, Stri
 }
 
 /// The elements as cells of a type, rounded to those that Vespa has.
-fn cells(array: &Tensor, kind: &TensorType) -> Result<Cells<'static>, String> {
+pub(super) fn cells(array: &Tensor, kind: &TensorType) -> Result<Cells<'static>, String> {
+    if array.dtype() == DType::F32 && kind.cell() == CellType::Float {
+        let list = array.as_slice::<f32>().map_err(|e| e.to_string())?;
+        return Ok(Cells::Float(list.to_vec().into()));
+    }
     let wide = stead_search::models::converted(array.view(), DType::F64)?;
     let numbers = wide.as_slice::<f64>().map_err(|e| e.to_string())?;
     Ok(Cells::from_numbers(kind.cell(), numbers))

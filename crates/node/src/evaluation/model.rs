@@ -1,5 +1,7 @@
 //! A model: named inputs to named outputs.
 
+use std::sync::Arc;
+
 use stead_app::application::{EvaluationKind, EvaluationModel};
 use stead_app::package::PackageFiles;
 use stead_expr::Value;
@@ -8,7 +10,9 @@ use stead_tensor::Tensor;
 
 use super::function::Function;
 use super::network::Network;
+use super::signature::EvaluationFunction;
 use super::{Compute, Port};
+use crate::evaluate::Evaluate;
 use crate::{Code, Error};
 
 /// The largest file of a network: one of protobuf has at most 2 GiB.
@@ -22,6 +26,19 @@ pub(crate) struct Model {
     threads: Option<i32>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    /// Its functions as clients call them.
+    functions: Vec<Served>,
+}
+
+/// A function as clients call it.
+pub(super) struct Served {
+    pub(super) function: EvaluationFunction,
+    /// The output that it is.
+    pub(super) output: String,
+    /// The inputs of the model that its arguments are.
+    pub(super) inputs: Vec<String>,
+    /// Those whose values are names of categories.
+    pub(super) categories: Vec<String>,
 }
 
 enum Kind {
@@ -72,8 +89,10 @@ impl Model {
                     }
                 }
                 let outputs = functions.iter().filter_map(Function::output).collect();
-                let kind = Kind::Functions(functions);
-                Ok(Model { name, kind, threads: found.threads, inputs, outputs })
+                let served = functions.iter().map(|function| served(function, &found.categories));
+                let (served, kind) = (served.collect(), Kind::Functions(functions));
+                let threads = found.threads;
+                Ok(Model { name, kind, threads, inputs, outputs, functions: served })
             }
         }
     }
@@ -90,7 +109,27 @@ impl Model {
     ) -> Result<Model, String> {
         let network = Network::load(bytes, beside)?;
         let (inputs, outputs) = (network.inputs(), network.outputs());
-        Ok(Model { name, kind: Kind::Network(Box::new(network)), threads, inputs, outputs })
+        let functions = network.functions(&name);
+        let kind = Kind::Network(Box::new(network));
+        Ok(Model { name, kind, threads, inputs, outputs, functions })
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its functions as clients call them.
+    pub(super) fn functions(&self) -> &[Served] {
+        &self.functions
+    }
+
+    /// What a repository serves of it: a network, with the most threads of a run.
+    pub(super) fn network(&self) -> Option<(Arc<dyn Evaluate>, Option<i32>)> {
+        match &self.kind {
+            Kind::Network(network) => Some((network.session(), self.threads)),
+            Kind::Functions(_) => None,
+        }
     }
 
     /// Its inputs; a network's optional ones are left out.
@@ -165,5 +204,18 @@ impl Model {
 
     fn failed(&self, code: Code, text: &str) -> Error {
         Error::new(code, format!("model {} {text}", self.name))
+    }
+}
+
+fn served(function: &Function, categories: &[String]) -> Served {
+    let mut arguments = function.arguments();
+    arguments.sort_by(|a, b| a.name.cmp(&b.name));
+    let inputs = arguments.iter().map(|argument| argument.name.clone()).collect();
+    let name = function.name().to_owned();
+    Served {
+        output: name.clone(),
+        function: EvaluationFunction { name, arguments, result: None },
+        inputs,
+        categories: categories.to_vec(),
     }
 }

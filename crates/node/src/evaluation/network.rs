@@ -1,21 +1,24 @@
 //! ONNX models.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use stead_engine::{Hoist, LoadOptions, Model, Session};
+use stead_engine::{Hoist, IoSpec, LoadOptions, Model, Session};
 use stead_expr::Dimension;
 use stead_search::models::converted;
 use stead_tensor::{Tensor, TensorView};
 
 use super::Port;
-use super::model::{Datum, Running};
+use super::model::{Datum, Running, Served};
+use super::signature::{EvaluationArgument, EvaluationFunction, EvaluationType, plain_name};
 use crate::Code;
 use crate::components::plain::array::dense;
 use crate::evaluate::{Evaluate, EvaluateError, Run, session_options};
 
 /// A network.
 pub(super) struct Network {
-    session: Session,
+    /// Shared with the repository that serves it too.
+    session: Arc<Session>,
 }
 
 impl Network {
@@ -27,7 +30,7 @@ impl Network {
         let parts = Model::parts_from_files(bytes, beside, &options, &whole);
         let model = parts.map_err(|e| e.to_string())?.rest;
         let session = Session::new(model, &session_options()).map_err(|e| e.to_string())?;
-        Ok(Network { session })
+        Ok(Network { session: Arc::new(session) })
     }
 
     pub(super) fn inputs(&self) -> Vec<Port> {
@@ -37,6 +40,39 @@ impl Network {
 
     pub(super) fn outputs(&self) -> Vec<Port> {
         self.session.model().outputs().iter().map(Port::of_spec).collect()
+    }
+
+    /// Its functions as Vespa has them: one for each output, of all inputs.
+    pub(super) fn functions(&self, model: &str) -> Vec<Served> {
+        let specs = self.session.model().inputs().iter().filter(|spec| !spec.optional);
+        let argument = |spec: &IoSpec| EvaluationArgument {
+            name: plain_name(&spec.name),
+            kind: EvaluationType::of_spec(spec),
+        };
+        let mut arguments: Vec<_> = specs.map(|spec| (argument(spec), spec.name.clone())).collect();
+        arguments.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        let (arguments, inputs): (Vec<_>, Vec<_>) = arguments.into_iter().unzip();
+        let outputs = self.session.model().outputs().iter();
+        let served = |spec: &IoSpec| {
+            let name = plain_name(&spec.name);
+            let result = EvaluationArgument {
+                name: format!("onnxModel({model}).{name}"),
+                kind: EvaluationType::of_spec(spec),
+            };
+            let (arguments, result) = (arguments.clone(), Some(result));
+            Served {
+                function: EvaluationFunction { name, arguments, result },
+                output: spec.name.clone(),
+                inputs: inputs.clone(),
+                categories: Vec::new(),
+            }
+        };
+        outputs.map(served).collect()
+    }
+
+    /// What the repository serves.
+    pub(super) fn session(&self) -> Arc<dyn Evaluate> {
+        self.session.clone()
     }
 
     /// Whether there is an input of this name, an optional one too.
@@ -89,7 +125,7 @@ impl Network {
         let team = running.compute.team(threads);
         let run = Run { team, cancelled: running.cancelled, within: None, deadline: None };
         let mut found = Vec::with_capacity(wanted.len());
-        let ran = Evaluate::run(&self.session, &views, &wanted, &run, &mut |at, view| {
+        let ran = Evaluate::run(&*self.session, &views, &wanted, &run, &mut |at, view| {
             let name = wanted.get(at).and_then(|at| names.get(*at)).copied().unwrap_or_default();
             let tensor = view.to_tensor().map_err(|e| EvaluateError::Memory(e.to_string()))?;
             found.push((name.to_owned(), Datum::Array(tensor)));

@@ -27,7 +27,7 @@ use crate::security::{Caller, Guard};
 use crate::{handlers, kserve, metrics, openapi, tfserving, vespa};
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
-use http::{HeaderMap, Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response, Uri};
 use hyper::body::{Body as _, Incoming};
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -223,7 +223,7 @@ pub async fn handle(
                     let asked = handlers::Asked { method: &method, uri: &parts.uri };
                     handlers::answer(&shared, asked, body).await
                 }
-                route => dispatch(&shared, route, body).await,
+                route => dispatch(&shared, route, &parts.uri, body).await,
             },
         }
     });
@@ -272,12 +272,20 @@ pub fn unknown_url() -> Fault {
     Fault::new(Code::UnknownUrl, "Invalid request URL")
 }
 
-async fn dispatch(shared: &Arc<Shared>, route: Route, body: Body) -> Result<Reply, Fault> {
+async fn dispatch(
+    shared: &Arc<Shared>,
+    route: Route,
+    uri: &Uri,
+    body: Body,
+) -> Result<Reply, Fault> {
     match route {
         Route::V2(call) => kserve::rest::answer(shared, call, body).await,
         Route::V1(call) => tfserving::rest::answer(shared, call, body).await,
         Route::Application(call) => vespa::status::answer(shared, call),
         Route::Search(method) => vespa::search::answer(shared, &method, body).await,
+        Route::Evaluation(method, rest) => {
+            vespa::evaluation::answer(shared, &method, &rest, uri, body).await
+        }
         Route::Metrics => metrics::answer(shared, body.accept()),
         Route::OpenApi => openapi::answer(shared, Port::Query),
         Route::Values(call) => vespa::metrics::answer(shared, call),

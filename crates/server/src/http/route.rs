@@ -2,6 +2,7 @@
 
 use crate::admin::{SequenceCall, sequence_route};
 use crate::openapi;
+use crate::vespa::evaluation;
 use crate::vespa::metrics::MetricsCall;
 use crate::vespa::status::StatusCall;
 use http::Method;
@@ -18,6 +19,8 @@ pub enum Route {
     Application(StatusCall),
     /// `/search/` by GET or POST
     Search(Method),
+    /// `/model-evaluation/v1` and what follows it.
+    Evaluation(Method, String),
     /// `GET /metrics`
     Metrics,
     /// `GET /openapi.json`
@@ -123,6 +126,12 @@ pub fn route(method: &Method, path: &str) -> Route {
     if path == "/search/" {
         return match *method {
             Method::GET | Method::POST => Route::Search(method.clone()),
+            _ => Route::WrongMethod,
+        };
+    }
+    if let Some(rest) = evaluation::below(path) {
+        return match *method {
+            Method::GET | Method::POST => Route::Evaluation(method.clone(), rest.to_owned()),
             _ => Route::WrongMethod,
         };
     }
@@ -286,6 +295,9 @@ mod tests {
     fn the_table_of_routes_is_that_of_the_router() {
         for path in [
             "/search/",
+            "/model-evaluation/v1",
+            "/model-evaluation/v1/",
+            "/model-evaluation/v1/m/f/eval",
             "/metrics",
             "/openapi.json",
             "/metrics/v2",
@@ -354,6 +366,10 @@ mod tests {
             ("POST", "/v2/repository/models/m/load", Route::V2(V2::Load("m".into()))),
             ("POST", "/v2/repository/models/m/unload", Route::V2(V2::Unload("m".into()))),
             ("GET", "/v2/systemsharedmemory/status", Route::NotServed("shared memory")),
+            ("POST", "/model-evaluation/v1/m", Route::Evaluation(Method::POST, "/m".to_owned())),
+            ("PUT", "/model-evaluation/v1/m", Route::WrongMethod),
+            ("GET", "/model-evaluation/v1x", Route::Unknown),
+            ("GET", "/model-evaluation/v0", Route::Unknown),
             ("GET", "/metrics", Route::Metrics),
             ("GET", "/nope", Route::Unknown),
             ("GET", "", Route::Unknown),

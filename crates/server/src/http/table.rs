@@ -23,6 +23,8 @@ pub enum Tag {
     Documents,
     /// Searches of them.
     Searches,
+    /// Models of an application.
+    Evaluation,
     /// Metrics and state.
     State,
     /// Deployments of applications.
@@ -41,6 +43,7 @@ impl Tag {
             Tag::TensorFlow => "TensorFlow Serving",
             Tag::Documents => "Documents",
             Tag::Searches => "Searches",
+            Tag::Evaluation => "Model evaluation",
             Tag::State => "State and metrics",
             Tag::Deployments => "Deployments",
             Tag::Store => "Store",
@@ -85,7 +88,8 @@ pub struct Endpoint {
 use Port::{Deploy, Query};
 use Role::{Admin, Anyone, Read, Write};
 use Tag::{
-    Deployments, Documents, Kserve, Repository, Searches, Sequences, State, Store, TensorFlow,
+    Deployments, Documents, Evaluation, Kserve, Repository, Searches, Sequences, State, Store,
+    TensorFlow,
 };
 use Takes::{Json, Nothing, Octets, Package};
 
@@ -113,6 +117,7 @@ const VISIT: &[&str] = &[
     "continuation",
     "stream",
 ];
+const EVALUATE: &[&str] = &["missing-value", "format.tensors"];
 const CHANGE: &[&str] = &["condition", "create", "timeout"];
 
 /// All of them.
@@ -169,6 +174,12 @@ pub const ENDPOINTS: &[Endpoint] = &[
     row(Query, "POST", "/document/v1/{namespace}/{type}/group/{group}/{id...}", Write, Documents, Json("Document"), CHANGE, "Put a document of a group"),
     row(Query, "PUT", "/document/v1/{namespace}/{type}/group/{group}/{id...}", Write, Documents, Json("Document"), CHANGE, "Update a document of a group, or those that are selected"),
     row(Query, "DELETE", "/document/v1/{namespace}/{type}/group/{group}/{id...}", Write, Documents, Nothing, CHANGE, "Remove a document of a group, or those that are selected"),
+    row(Query, "GET", "/model-evaluation/v1", Read, Evaluation, Nothing, &[], "The models of the application"),
+    row(Query, "POST", "/model-evaluation/v1", Read, Evaluation, Nothing, &[], "The models of the application"),
+    row(Query, "GET", "/model-evaluation/v1/{model}", Read, Evaluation, Nothing, &[], "The functions of a model and what they take"),
+    row(Query, "POST", "/model-evaluation/v1/{model}", Read, Evaluation, Nothing, &[], "The functions of a model and what they take"),
+    row(Query, "GET", "/model-evaluation/v1/{model}/{function...}", Read, Evaluation, Nothing, EVALUATE, "What a function takes; its value where eval stands behind its name, or alone if there is one function"),
+    row(Query, "POST", "/model-evaluation/v1/{model}/{function...}", Read, Evaluation, Json("Object"), EVALUATE, "The value of a function where eval stands behind its name, or alone if there is one function"),
     row(Query, "GET", "/openapi.json", Read, State, Nothing, &[], "This document"),
     row(Query, "GET", "/metrics", Read, State, Nothing, &[], "Metrics for Prometheus"),
     row(Query, "GET", "/metrics/v2", Read, State, Nothing, &[], "What there is of Vespa's metrics"),

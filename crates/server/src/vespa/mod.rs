@@ -1,8 +1,9 @@
 //! What Vespa's clients speak: deployments of application packages, what is known of the application that is served, its documents,
-//! and searches of them.
+//! searches of them, and its models.
 
 pub mod deploy;
 pub mod document;
+pub mod evaluation;
 pub mod metrics;
 pub mod parameters;
 pub mod search;
