@@ -8,7 +8,7 @@ use crate::panics::CatchPanic;
 use crate::proto::kserve::grpc_inference_service_server::GrpcInferenceServiceServer;
 use crate::proto::tensorflow::serving::model_service_server::ModelServiceServer;
 use crate::proto::tensorflow::serving::prediction_service_server::PredictionServiceServer;
-use crate::security::{Caller, Permit};
+use crate::security::{Caller, Hint, Permit};
 use crate::tfserving::grpc::Service as Tfs;
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -76,9 +76,8 @@ impl Services {
         let caller = Caller { connection, headers, authority: uri.authority() };
         let admitted = self.shared.guard.admit(&caller, required_by_grpc(uri.path()));
         admitted.map_err(|refusal| {
-            let wait = refusal.wait;
             let mut status = Status::from(refusal.fault);
-            if let Some(wait) = wait {
+            if let Some(Hint::Wait(wait)) = refusal.hint {
                 // What clients know that try again by themselves (gRPC, proposal A6).
                 let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
                 status.metadata_mut().insert("grpc-retry-pushback-ms", millis.into());

@@ -143,10 +143,17 @@ fn models_are_measured_by_http_and_grpc() {
 
 #[test]
 fn certificates_that_are_changed_are_used_without_a_word() {
+    // Looked for every second, or only when it is told.
+    for (poll, signal) in [("1", None), ("0", Some("HUP"))] {
+        changed(&["--file_system_poll_wait_seconds", poll], signal);
+    }
+}
+
+fn changed(flags: &[&str], signal: Option<&str>) {
     let (files, data) = (Files::new(), tempfile::tempdir().unwrap());
-    let flags = files.of_server();
     // A server that asks for none of clients.
-    let server = Server::start_with(data.path(), &refs(&flags[..4]));
+    let of_server = files.of_server();
+    let server = Server::start_with(data.path(), &[&refs(&of_server[..4]), flags].concat());
     let query = server.query.replace("http://", "https://");
     let second = Authority::new("second");
     let other = files.at("other.pem");
@@ -157,6 +164,7 @@ fn certificates_that_are_changed_are_used_without_a_word() {
     };
     assert!(trusts(&files.at("ca.pem")) && !trusts(&other));
     second.write_pair(files.0.path(), "server");
+    signal.iter().for_each(|name| server.signal(name));
     let begin = Instant::now();
     while !trusts(&other) {
         assert!(begin.elapsed() < Duration::from_secs(120), "the files were not read again");

@@ -8,7 +8,7 @@ use crate::http::{Connection, Dialect, Port, Reply, Required, Tag};
 use crate::vespa::document;
 use http::header::{AUTHORIZATION, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stead_node::Code;
@@ -18,10 +18,17 @@ use stead_node::Code;
 pub struct Refusal {
     /// The failure.
     pub fault: Fault,
-    /// A header of the answer.
-    pub header: Option<(HeaderName, HeaderValue)>,
-    /// How long to wait before it is tried again.
-    pub wait: Option<Duration>,
+    /// What helps.
+    pub hint: Option<Hint>,
+}
+
+/// What a client that was refused can do.
+#[derive(Debug)]
+pub enum Hint {
+    /// Show another token: the value of `WWW-Authenticate`.
+    Challenge(String),
+    /// Try again after this time.
+    Wait(Duration),
 }
 
 impl Refusal {
@@ -31,7 +38,14 @@ impl Refusal {
             true => document::failed(self.fault, path),
             false => Reply::error(&self.fault.0, dialect),
         };
-        reply.more.extend(self.header);
+        let header = match self.hint {
+            None => None,
+            Some(Hint::Challenge(text)) => {
+                HeaderValue::from_str(&text).ok().map(|value| (WWW_AUTHENTICATE, value))
+            }
+            Some(Hint::Wait(wait)) => Some((RETRY_AFTER, HeaderValue::from(seconds(wait)))),
+        };
+        reply.more.extend(header);
         reply
     }
 }
@@ -169,20 +183,21 @@ fn by_token(
 }
 
 fn refusal(code: Code, text: &str, challenge: String) -> Refusal {
-    let value = HeaderValue::from_str(&challenge).ok();
-    let header = value.map(|value| (WWW_AUTHENTICATE, value));
-    Refusal { header, ..plain(Fault::new(code, text)) }
+    Refusal { fault: Fault::new(code, text), hint: Some(Hint::Challenge(challenge)) }
 }
 
 fn plain(fault: Fault) -> Refusal {
-    Refusal { fault, header: None, wait: None }
+    Refusal { fault, hint: None }
 }
 
 fn too_much(wait: Duration) -> Refusal {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    let text = format!("this client has asked too much: again in {seconds} s");
-    let header = Some((RETRY_AFTER, HeaderValue::from(seconds)));
-    Refusal { header, wait: Some(wait), ..plain(Fault::new(Code::Overloaded, text)) }
+    let text = format!("this client has asked too much: again in {} s", seconds(wait));
+    Refusal { fault: Fault::new(Code::Overloaded, text), hint: Some(Hint::Wait(wait)) }
+}
+
+/// Whole seconds, rather more than less.
+fn seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
 /// What stands behind `Bearer`.

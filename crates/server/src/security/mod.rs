@@ -8,7 +8,7 @@ mod limits;
 mod role;
 mod tokens;
 
-pub use guard::{Caller, Guard};
+pub use guard::{Caller, Guard, Hint};
 pub use limits::{LimitOptions, Limits, Permit};
 pub use role::Role;
 

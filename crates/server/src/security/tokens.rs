@@ -203,7 +203,7 @@ mod tests {
             (entry(&format!("{good}\nexpires = 2027-01-31")), "expires needs"),
             (entry(&format!("{good}\nuntil = 3")), "unknown field `until`"),
             (entry(&good) + &entry(&good), "name or value"),
-            (format!("{SECRET}"), "expected"),
+            (SECRET.to_owned(), "expected"),
         ];
         for (text, expected) in cases {
             let error = Tokens::read(&text).unwrap_err();

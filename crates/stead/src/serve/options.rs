@@ -166,7 +166,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         grpc,
         rest,
         deploy,
-        admin: admin_addresses(matches)?,
+        admin: security::admin(matches)?,
         auth: security::auth(matches)?,
         limits: security::limits(matches)?,
         tls: security::tls(matches)?,
@@ -177,12 +177,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         metrics_enable,
         metrics_list,
         sequence_admin: switch(matches, "sequence_admin_enable")?,
-        cors: CorsOptions {
-            allow_credentials: switch(matches, "allow_credentials")?,
-            allowed_origins: given("allowed_origins").unwrap_or("*").to_owned(),
-            allowed_methods: given("allowed_methods").unwrap_or("*").to_owned(),
-            allowed_headers: given("allowed_headers").unwrap_or("*").to_owned(),
-        },
+        cors: security::cors(matches)?,
         drain: Duration::from_secs(number(matches, "drain_seconds", 0, 86_400)?.unwrap_or(30)),
         log: LogOptions {
             level: level(given("log_level").unwrap_or("INFO"))?,
@@ -236,16 +231,6 @@ fn deploy_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
     addresses("deploy_bind_address", hosts, Some(port).filter(|port| *port != 0))
 }
 
-/// Where administration is taken, if it has a port of its own.
-fn admin_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
-    let port = number(matches, "admin_port", 1, u64::from(u16::MAX))?;
-    let hosts = text(matches, "admin_bind_address");
-    if hosts.is_some() && port.is_none() {
-        return Err(Failure::usage("--admin_bind_address needs --admin_port"));
-    }
-    addresses("admin_bind_address", hosts, port.map(|port| port as u16))
-}
-
 /// How many operations with documents may be on their way: those of an application.
 fn room(matches: &ArgMatches, has_application: bool) -> Result<RoomOptions, Failure> {
     const FLAGS: [&str; 2] = ["max_pending_operations", "max_pending_bytes"];
@@ -262,7 +247,7 @@ fn room(matches: &ArgMatches, has_application: bool) -> Result<RoomOptions, Fail
 }
 
 /// The socket addresses of a comma list of hosts; none without a port, but the list is checked.
-fn addresses(
+pub(super) fn addresses(
     flag: &str,
     hosts: Option<&str>,
     port: Option<u16>,

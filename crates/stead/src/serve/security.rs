@@ -1,12 +1,13 @@
 //! Flags by which a server is made safe for others than its own machine.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::ArgMatches;
-use stead_server::{AuthOptions, LimitOptions, TlsOptions};
+use stead_server::{AuthOptions, CorsOptions, LimitOptions, TlsOptions};
 
 use super::flags::text;
-use super::options::number;
+use super::options::{addresses, number, switch};
 use crate::failure::Failure;
 
 /// The files of TLS, if it is wanted.
@@ -71,6 +72,33 @@ pub fn limits(matches: &ArgMatches) -> Result<LimitOptions, Failure> {
     }
     let rate = rate.map(f64::from);
     Ok(LimitOptions { rate, burst, concurrent: read("client_concurrency")? })
+}
+
+/// Where administration is taken, if it has a port of its own.
+///
+/// # Errors
+/// Ports and hosts that are none, and hosts without a port.
+pub fn admin(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
+    let port = number(matches, "admin_port", 1, u64::from(u16::MAX))?;
+    let hosts = text(matches, "admin_bind_address");
+    if hosts.is_some() && port.is_none() {
+        return Err(Failure::usage("--admin_bind_address needs --admin_port"));
+    }
+    addresses("admin_bind_address", hosts, port.map(|port| port as u16))
+}
+
+/// What pages of other origins may do.
+///
+/// # Errors
+/// A switch that is neither on nor off.
+pub fn cors(matches: &ArgMatches) -> Result<CorsOptions, Failure> {
+    let list = |name: &str| text(matches, name).unwrap_or("*").to_owned();
+    Ok(CorsOptions {
+        allow_credentials: switch(matches, "allow_credentials")?,
+        allowed_origins: list("allowed_origins"),
+        allowed_methods: list("allowed_methods"),
+        allowed_headers: list("allowed_headers"),
+    })
 }
 
 #[cfg(test)]

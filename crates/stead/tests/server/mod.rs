@@ -120,6 +120,13 @@ impl Server {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
+    /// Sends a signal by its name, such as `HUP`.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.lock().unwrap().id().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// `kill -9`.
     pub fn kill(&self) {
         let mut child = self.child.lock().unwrap();
