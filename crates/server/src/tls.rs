@@ -93,7 +93,8 @@ impl Configs {
     fn read(options: &TlsOptions) -> Result<Configs, TlsError> {
         let chain = certificates("--tls_cert", &options.certificate)?;
         let key = PrivateKeyDer::from_pem_file(&options.key).map_err(|e| {
-            let what = "expected a private key in PEM that is not encrypted (`openssl pkey -in FILE -out NEW` decrypts one)";
+            let what = "expected a private key in PEM that is not encrypted \
+                        (`openssl pkey -in FILE -out NEW` decrypts one)";
             file("--tls_key", &options.key, &e, what)
         })?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());

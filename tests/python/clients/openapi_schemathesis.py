@@ -1,6 +1,7 @@
 """Requests that schemathesis makes of each port's OpenAPI document: none ends in a failure of the server.
 
-`STEAD_OPENAPI_SECONDS` is the time for each of the three documents (30 without it; `cargo xtask soak openapi` takes 100), `STEAD_SEED` a seed.
+`STEAD_OPENAPI_SECONDS` is the time for each of the three documents (30 without it; `cargo xtask soak openapi` takes
+100), `STEAD_SEED` a seed.
 """
 
 import hashlib

@@ -8,6 +8,9 @@ use crate::vespa::status::StatusCall;
 use http::Method;
 use std::borrow::Cow;
 
+/// What is not served below the path of a model.
+pub const GENERATE: &str = "the generate extension";
+
 /// What a path asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
@@ -210,7 +213,7 @@ fn model_route(method: &Method, rest: &str) -> Route {
         Some("ready") => (ModelPart::Ready, Method::GET),
         Some("config") => (ModelPart::Config, Method::GET),
         Some("stats") => (ModelPart::Statistics, Method::GET),
-        Some("generate" | "generate_stream") => return Route::NotServed("the generate extension"),
+        Some("generate" | "generate_stream") => return Route::NotServed(GENERATE),
         Some("trace") => return Route::NotServed("trace settings"),
         Some(_) => return Route::Unknown,
     };

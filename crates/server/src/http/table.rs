@@ -1,6 +1,7 @@
 //! The one table of the calls that the server answers: what each needs, and what is told of it in the OpenAPI document.
 //! [`route`](super::route) has their order and their forms; tests hold the two together.
 
+use super::route::GENERATE;
 use super::{Port, Route, route};
 use crate::security::Role;
 use crate::vespa::document;
@@ -276,7 +277,9 @@ pub fn required(port: Port, method: &Method, path: &str) -> Required {
         _ if path.starts_with(document::ROOT) => of_handler(reads),
         _ => match route(method, path) {
             Route::Unknown if built_in_route(path).is_none() => of_handler(reads),
-            Route::Unknown | Route::WrongMethod | Route::NotServed(_) => Read,
+            Route::NotServed(GENERATE) | Route::Unknown | Route::WrongMethod => Read,
+            // Settings of the server, if it had them.
+            Route::NotServed(_) => Admin,
             _ => Admin,
         },
     };

@@ -14,7 +14,8 @@ const PROXIES: [HeaderName; 4] = [
     HeaderName::from_static("x-real-ip"),
 ];
 
-/// Lets a client on this machine in. `authority` is what it calls the server in its URL, if that says so; `peer` is the address that the connection
+/// Lets a client on this machine in. `authority` is what it calls the server in its URL, if that says so;
+/// `peer` is the address that the connection
 /// comes from, none when the system does not say.
 ///
 /// Browsers and proxies connect from this machine on behalf of others. A page says so by `Origin`, which every

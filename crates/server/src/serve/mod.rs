@@ -98,8 +98,8 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// Reads certificates again, and what else the server has from files of its options. What cannot be read stays as it is
-    /// and is told in the log; false then.
+    /// Reads certificates again, and what else the server has from files of its options. What cannot be read stays
+    /// as it is and is told in the log; false then.
     pub async fn reload(&self) -> bool {
         let reloads = Arc::clone(&self.reloads);
         tokio::task::spawn_blocking(move || reloads.run(true)).await.unwrap_or(false)

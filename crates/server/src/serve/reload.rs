@@ -44,7 +44,8 @@ impl std::fmt::Debug for Reloads {
     }
 }
 
-/// How a file looks from outside; `None` if it is not there. A file that is put in the place of another one has a number of its own.
+/// How a file looks from outside; `None` if it is not there. A file that is put in the place of another one has a
+/// number of its own.
 type Stamp = Option<(u64, i64, i64, u64)>;
 
 fn stamp(path: &Path) -> Stamp {

@@ -54,6 +54,8 @@ fn what_is_no_call_needs_something_all_the_same() {
         (Query, "GET", "/v2/nothing", Read),
         (Query, "DELETE", "/v2/models/m", Read),
         (Query, "POST", "/v2/models/m/generate", Read),
+        (Query, "GET", "/v2/logging", Admin),
+        (Query, "POST", "/v2/logging", Admin),
         (Query, "GET", "/mine", Read),
         (Query, "HEAD", "/mine", Read),
         (Query, "POST", "/mine", Write),
