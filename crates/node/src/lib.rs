@@ -69,6 +69,7 @@ mod tests;
 mod totals;
 
 pub use code::{CODES, Code, CodeRow};
+pub use components::native;
 pub use components::{
     ComponentError, ComponentMetrics, Fed, FeedRoute, Feeding, Handler, HandlerAnswer,
     HandlerRequest, HeaderLines, PythonSettings,

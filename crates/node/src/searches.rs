@@ -7,12 +7,12 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use stead_pool::{Pool, Priority};
-use stead_python::{Deadline, HostCode, HostError};
-use stead_search::request::{Format, Presentation, Values};
+use stead_python::Deadline;
+use stead_search::request::{Format, Presentation};
 use stead_search::result::SearchResult;
 use tokio::sync::oneshot;
 
-use crate::components::{BackEnd, InsideSearchers, Question, Searching};
+use crate::components::{BackEnd, InsideSearchers, Query, Searching};
 use crate::deploy::Asked;
 use crate::embedded::{Embedded, Inside};
 use crate::evaluate::Lent;
@@ -84,7 +84,8 @@ impl Embedded {
         match chain {
             Some(chain) => {
                 let back_end = back_end(pool, active, warnings);
-                by_searchers(&chain, values, back_end, move |result| answer(result, format))
+                let query = Query { values, features: BTreeMap::new() };
+                by_searchers(&chain, query, back_end, move |result| answer(result, format))
             }
             None => {
                 let team = Arc::clone(&pool);
@@ -102,14 +103,14 @@ impl Embedded {
 /// Runs searchers where a thread may wait: one that is lent for it, or the caller's where there is no runtime.
 fn by_searchers(
     chain: &Arc<Searching>,
-    values: Values,
+    query: Query,
     back_end: BackEnd,
     answer: impl FnOnce(SearchResult) + Send + 'static,
 ) -> Result<(), Error> {
     let inside = InsideSearchers::enter().inspect_err(|_| chain.record_refused())?;
     let chain = Arc::clone(chain);
     let run = move || {
-        let result = chain.search(&values, back_end);
+        let result = chain.search(query, back_end);
         drop(inside);
         answer(result);
     };
@@ -122,25 +123,25 @@ fn by_searchers(
 
 /// The search of the documents that searchers go on with, on the pool.
 fn back_end(pool: Arc<Pool>, active: Arc<Deployed>, warnings: Vec<String>) -> BackEnd {
-    Arc::new(move |question: Question, deadline: Deadline| {
+    Arc::new(move |query: Query, deadline: Deadline| {
         let (sender, receiver) = sync_channel(1);
         let (team, active) = (Arc::clone(&pool), Arc::clone(&active));
         let warnings = warnings.clone();
         let run = move |_: &_| {
-            let Question { values, features } = question;
+            let Query { values, features } = query;
             let result = active.search(values, warnings, features, &Lent(team.team(usize::MAX)));
             // Whoever asked may have given up.
             let _ = sender.send(result);
         };
-        let closed = |_| HostError::new(HostCode::Unavailable, "the server is shutting down");
+        let closed = |_| Error::new(Code::Unavailable, "the server is shutting down");
         pool.spawn(Priority::Normal, None, run).map_err(closed)?;
         let found = receiver.recv_timeout(deadline.left().unwrap_or(Duration::MAX));
         found.map_err(|error| match error {
             RecvTimeoutError::Timeout => {
-                HostError::new(HostCode::Deadline, "the deadline passed before there was a result")
+                Error::new(Code::DeadlineExceeded, "the deadline passed before there was a result")
             }
             RecvTimeoutError::Disconnected => {
-                HostError::new(HostCode::Internal, "the search ended in an internal error")
+                Error::new(Code::Internal, "the search ended in an internal error")
             }
         })
     })

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod builder;
 mod fault;
 mod grpc;
 mod handlers;
@@ -40,6 +41,7 @@ mod tls;
 mod vespa;
 
 pub use admin::IdText;
+pub use builder::{Server, ServerBuilder, StartError};
 pub use fault::Fault;
 pub use http::{ENDPOINTS, Endpoint, GRPC_METHODS, Port, Tag, Takes};
 pub use metrics::is_metric;

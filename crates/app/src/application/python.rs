@@ -1,10 +1,10 @@
-//! Components in Python and the files of a package fit together.
+//! Components and the files of a package fit together.
 
 use std::collections::HashMap;
 
 use super::Application;
-use crate::components::{Chain, ChainKind, PythonSource, python_packages};
-use crate::package::{PackageFiles, Report};
+use crate::components::{Chain, ChainKind, NativeKind, PythonSource, python_packages};
+use crate::package::{PackageFiles, Place, Report};
 use crate::services::{ClusterChains, ContainerCluster};
 
 /// Their packages and files are there, and the chains that documents go through.
@@ -22,6 +22,15 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
         report.warning(&chain.place, text);
     }
     one_of_each(&chains, application, report);
+    for component in containers.iter().flat_map(|container| &container.native) {
+        let whose = format!("{} {}", component.kind.element(), component.id);
+        match &component.what {
+            NativeKind::BuiltIn(_, parameters) => parameters.check_files(&whose, files, report),
+            NativeKind::Registered(_, settings) => {
+                settings.iter().for_each(|settings| settings.check_files(files, report));
+            }
+        }
+    }
     let packages = python_packages(files);
     for container in &application.services.containers {
         for component in &container.python {
@@ -64,21 +73,27 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
     }
 }
 
+/// The ids of the components of a cluster that are run.
+fn ids(cluster: &ContainerCluster) -> impl Iterator<Item = (&str, &Place)> {
+    let python = cluster.python.iter().map(|c| (c.id.as_str(), &c.place));
+    python.chain(cluster.native.iter().map(|c| (c.id.as_str(), &c.place)))
+}
+
 /// This server is all container clusters, so that components and chains of searchers have their ids to themselves.
 fn one_of_each(chains: &[ClusterChains], application: &Application, report: &mut Report) {
     let mut seen: Vec<&str> = Vec::new();
-    for component in application.services.containers.iter().flat_map(|c| &c.python) {
+    let all = application.services.containers.iter();
+    for (id, place) in all.flat_map(ids) {
         // Two of one cluster were told of.
-        let of = |c: &&ContainerCluster| c.python.iter().any(|other| other.id == component.id);
+        let of = |c: &&ContainerCluster| ids(c).any(|(other, _)| other == id);
         let clusters = application.services.containers.iter().filter(of).count();
-        if clusters > 1 && seen.contains(&component.id.as_str()) {
+        if clusters > 1 && seen.contains(&id) {
             let text = format!(
-                "components of two container clusters have the id {}; give one of them another",
-                component.id
+                "components of two container clusters have the id {id}; give one of them another"
             );
-            report.error(&component.place, text);
+            report.error(place, text);
         }
-        seen.push(&component.id);
+        seen.push(id);
     }
     let all =
         || chains.iter().flat_map(|(_, chains)| chains).filter(|c| c.kind == ChainKind::Search);

@@ -2,6 +2,7 @@
 
 use super::components::java;
 use super::containers::{ContainerCluster, JAVA, words};
+use super::native::{is_native, read as native};
 use super::python::{dependencies, id_text, is_python, read as python};
 use super::{ServicesOptions, id_of, unknown, unused};
 use crate::components::{ChainDefinition, ChainKind, ChainPart, Phase, PythonKind};
@@ -11,8 +12,8 @@ use crate::xml::XmlElement;
 /// The components that stand beside the chains of a section.
 #[derive(Default)]
 struct Beside {
-    /// In Python.
-    python: Vec<String>,
+    /// Those that are run.
+    run: Vec<String>,
     /// Java classes; they were told of.
     java: Vec<String>,
 }
@@ -31,8 +32,14 @@ pub(super) fn read(
             "chain" => {}
             name if name == kind.element() && is_python(inner) => {
                 if let Some(component) = python(inner, component_kind(kind), None, report) {
-                    beside.python.push(component.id.clone());
+                    beside.run.push(component.id.clone());
                     found.python.push(component);
+                }
+            }
+            name if name == kind.element() && is_native(inner) => {
+                if let Some(component) = native(inner, kind, None, report) {
+                    beside.run.push(component.id.clone());
+                    found.native.push(component);
                 }
             }
             name if JAVA.contains(&name) => {
@@ -113,7 +120,7 @@ fn component(
 ) {
     let name = id_text(part).unwrap_or_default().to_owned();
     let place = part.place.clone();
-    if beside.python.contains(&name) {
+    if beside.run.contains(&name) {
         if part.attributes.len() > 1 || !part.children.is_empty() {
             let text = format!(
                 "{} {name} stands beside the chains; in chain {} it has its id and nothing else",
@@ -129,11 +136,16 @@ fn component(
             chain.parts.push(ChainPart { name, id: component.id.clone(), place });
             found.python.push(component);
         }
+    } else if is_native(part) {
+        if let Some(component) = native(part, kind, Some(&chain.id), report) {
+            let name = if name.is_empty() { component.what.name().to_owned() } else { name };
+            chain.parts.push(ChainPart { name, id: component.id.clone(), place });
+            found.native.push(component);
+        }
     } else if beside.java.contains(&name) {
         // It was told of where it stands.
     } else if part.attribute("idref").is_some() {
-        let known =
-            if beside.python.is_empty() { "none".to_owned() } else { beside.python.join(", ") };
+        let known = if beside.run.is_empty() { "none".to_owned() } else { beside.run.join(", ") };
         let text = format!(
             "chain {} names {} {name}, which does not stand beside the chains; there are {known}",
             chain.id, part.name

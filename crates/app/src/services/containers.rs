@@ -7,8 +7,8 @@ use super::components::{Component, java, read as component};
 use super::hosts::{Nodes, read_nodes};
 use super::{ServicesOptions, id_of, python, unknown, unused};
 use crate::components::{
-    Chain as ComponentChain, ChainDefinition, ChainKind, Dependencies, PythonComponent, PythonKind,
-    PythonOptions, resolve_chains,
+    Chain as ComponentChain, ChainDefinition, ChainKind, Dependencies, NativeComponent,
+    PythonComponent, PythonKind, PythonOptions, resolve_chains,
 };
 use crate::package::{Place, Report};
 use crate::xml::XmlElement;
@@ -36,6 +36,8 @@ pub struct ContainerCluster {
     pub components: Vec<Component>,
     /// Components in Python, those of chains too.
     pub python: Vec<PythonComponent>,
+    /// Components that are built in or of the program, those of chains too.
+    pub native: Vec<NativeComponent>,
     /// How Python is run.
     pub python_options: PythonOptions,
     /// Chains of searchers and document processors as they are declared.
@@ -80,6 +82,7 @@ pub(super) fn read(
         model_evaluation: None,
         components: Vec::new(),
         python: Vec::new(),
+        native: Vec::new(),
         python_options: PythonOptions::default(),
         chain_definitions: Vec::new(),
     };
@@ -134,7 +137,9 @@ pub(super) fn read(
     }
     let mut ids: Vec<&str> = Vec::new();
     let python = found.python.iter().map(|c| (c.id.as_str(), &c.place));
-    for (id, place) in found.components.iter().map(|c| (c.id.as_str(), &c.place)).chain(python) {
+    let native = found.native.iter().map(|c| (c.id.as_str(), &c.place));
+    let others = found.components.iter().map(|c| (c.id.as_str(), &c.place));
+    for (id, place) in others.chain(python).chain(native) {
         if ids.contains(&id) {
             report.error(place, format!("two components have the id {id}"));
         }
@@ -155,7 +160,8 @@ impl ContainerCluster {
         more: &HashMap<String, Dependencies>,
         report: &mut Report,
     ) -> Vec<ComponentChain> {
-        let mut dependencies: HashMap<String, Dependencies> = HashMap::new();
+        let native = self.native.iter().map(|c| (c.id.clone(), c.dependencies.clone()));
+        let mut dependencies: HashMap<String, Dependencies> = native.collect();
         for component in &self.python {
             let mut all = component.dependencies.clone();
             if let Some(more) = more.get(&component.id) {

@@ -6,6 +6,7 @@ mod components;
 mod containers;
 mod contents;
 mod hosts;
+mod native;
 mod processing;
 mod python;
 mod server_toml;

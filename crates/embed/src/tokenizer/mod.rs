@@ -1,6 +1,7 @@
 //! Texts to token ids, by the tokenizers that packages of Vespa name.
 
 mod error;
+mod text;
 mod wordpiece;
 
 use tokenizers::{TruncationDirection, TruncationParams, TruncationStrategy};

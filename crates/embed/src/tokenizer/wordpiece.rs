@@ -1,5 +1,6 @@
 //! The vocabulary of BERT, `vocab.txt`: a word on each line, its id the number of the line from 0.
 
+use tokenizers::decoders::wordpiece::WordPiece as Pieces;
 use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
@@ -35,6 +36,7 @@ pub(super) fn read(text: &str) -> Result<tokenizers::Tokenizer, TokenizerError> 
     tokenizer
         .with_normalizer(Some(BertNormalizer::new(true, true, Some(true), true)))
         .map_err(|e| wrong(e.to_string()))?
-        .with_pre_tokenizer(Some(BertPreTokenizer));
+        .with_pre_tokenizer(Some(BertPreTokenizer))
+        .with_decoder(Some(Pieces::default()));
     Ok(tokenizer)
 }

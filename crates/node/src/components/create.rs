@@ -21,8 +21,9 @@ use super::embed::{Beside, ComponentHost, Embedders};
 use super::infer::PythonModel;
 use super::meters::ComponentMeters;
 use super::processing::{Processing, context};
-use super::searching;
 use super::{Components, Files, Package, Pools, ServerHost, Stage, Stored, Unit, next_generation};
+use super::{native, searching};
+use crate::deploy::Python;
 use crate::{Code, Error};
 
 /// Something to tell of a component that was created.
@@ -36,28 +37,31 @@ impl Components {
     pub(crate) fn create(
         application: &Application,
         files: &PackageFiles,
-        pools: &Pools,
-        meters: &ComponentMeters,
+        python: &Python,
         host: &Arc<ServerHost>,
     ) -> Result<Option<(Components, Vec<Note>)>, Error> {
         let containers = application.services.containers.iter();
-        if containers.clone().all(|container| container.python.is_empty()) {
+        if containers.clone().all(|c| c.python.is_empty() && c.native.is_empty()) {
             return Ok(None);
         }
-        let stage = Stage::new(pools.store())
-            .map_err(|e| Error::new(Code::Internal, format!("no room for Python packages: {e}")))?;
+        let (pools, meters) = (&python.pools, &python.meters);
+        let (natives, wrong) = native::create(application, files, &python.native, meters, host);
+        let no_room = |e| Error::new(Code::Internal, format!("no room for Python packages: {e}"));
+        let has_python = containers.clone().any(|container| !container.python.is_empty());
+        let stage = has_python.then(|| Stage::new(pools.store())).transpose().map_err(no_room)?;
         let mut making = Making {
             files,
             pools,
             meters,
             host,
-            stage: Arc::new(stage),
+            stage: stage.map(Arc::new),
             generation: next_generation(),
             context: context(application),
             beside: Arc::default(),
             components: Components {
                 handlers: Vec::new(),
                 units: Vec::new(),
+                count: 0,
                 processing: None,
                 searching: BTreeMap::new(),
                 models: Vec::new(),
@@ -65,7 +69,7 @@ impl Components {
             },
             embedders: Vec::new(),
             notes: Vec::new(),
-            wrong: Vec::new(),
+            wrong,
         };
         let (mut chains, mut report): (Vec<ClusterChains>, _) = (Vec::new(), Report::default());
         for container in containers {
@@ -83,7 +87,8 @@ impl Components {
         let processing = application.services.processing_chains(&chains, &mut report);
         let units = making.components.units.iter();
         let units = units.map(|unit| (unit.component.id.as_str(), unit)).collect();
-        let searching = searching::chains(&chains, &units, &mut report);
+        let searchers = &natives.searchers;
+        let searching = searching::chains(&chains, &units, searchers, &mut report);
         // What is wrong without what classes say was told before.
         making.wrong.extend(report.errors().map(ToString::to_string));
         if !making.wrong.is_empty() {
@@ -94,7 +99,9 @@ impl Components {
         let embedders = Embedders::new(&making.embedders);
         making.beside.tell(&making.embedders, &embedders);
         making.components.embedders = embedders;
-        let processing = Processing::new(application, &processing, &units);
+        let processors = &natives.processors;
+        let processing = Processing::new(application, &processing, &units, processors);
+        making.components.count = units.len() + natives.len();
         (making.components.processing, making.components.searching) = (processing, searching);
         Ok(Some((making.components, making.notes)))
     }
@@ -107,7 +114,8 @@ struct Making<'a> {
     meters: &'a ComponentMeters,
     /// What they may ask.
     host: &'a Arc<ServerHost>,
-    stage: Arc<Stage>,
+    /// Where sources lie, if there is any Python.
+    stage: Option<Arc<Stage>>,
     generation: i64,
     /// What components may know of the application.
     context: Value,
@@ -215,15 +223,16 @@ impl Making<'_> {
             }
             PythonSource::Sources(paths) => {
                 let python = self.pools.installation(environment)?;
-                let path = self.stage.add(name, paths, self.files)?;
-                let files = Files::Staged { _stage: Arc::clone(&self.stage) };
+                let stage = self.stage.as_ref().ok_or("there is no place for sources")?;
+                let path = stage.add(name, paths, self.files)?;
+                let files = Files::Staged { _stage: Arc::clone(stage) };
                 (path, files, self.pools.pool(python, isolation, Vec::new()))
             }
         };
         let (name, registered) = (name.to_owned(), format!("{name}@{}", self.generation));
         let manager = pool.manager.clone();
         manager.register(&registered, stead_python::PackageSource::File(path));
-        let package = Package { name, registered, manager, _pool: pool, _files: files };
+        let package = Package { name, registered, manager, pool, _files: files };
         let package = Arc::new(package);
         let session = package.manager.acquire(&package.registered, deadline);
         let session = session.map_err(|error| match error {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stead_python::{Host, HostCall, HostCode, HostError, Value as Plain, numpy_name};
+use stead_python::{Deadline, Host, HostCall, HostCode, HostError, Value as Plain, numpy_name};
 use stead_tensor::DType;
 
 use super::plain::array::{array, read_array};
@@ -21,6 +21,30 @@ pub(crate) struct ServerHost {
 impl ServerHost {
     pub(crate) fn new(models: Arc<Models>, compute: Arc<Compute>) -> Arc<ServerHost> {
         Arc::new(ServerHost { models, opened: Opened::default(), compute })
+    }
+
+    /// A model of the application.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] with the names that there are.
+    pub(super) fn find(&self, name: &str) -> Result<Arc<Model>, Error> {
+        self.models.find(name).cloned()
+    }
+
+    /// Computes outputs of a model of the application, all where none is named.
+    ///
+    /// # Errors
+    /// As [`Model::evaluate`]; [`Code::NotFound`].
+    pub(super) fn run(
+        &self,
+        name: &str,
+        inputs: Vec<(String, Datum)>,
+        wanted: &[String],
+        deadline: Deadline,
+    ) -> Result<Vec<(String, Datum)>, Error> {
+        let cancelled = || deadline.is_over();
+        let running = Running { compute: &self.compute, cancelled: &cancelled };
+        self.find(name)?.evaluate(inputs, wanted, &running)
     }
 
     fn model(&self, name: &str) -> Result<Arc<Model>, HostError> {

@@ -1,4 +1,4 @@
-//! Components in Python of the application that is served: created when it is prepared, called by requests, and gone when the
+//! Components of the application that is served, in Python and in Rust: created when it is prepared, called by requests, and gone when the
 //! last request has ended after another application took its place.
 
 mod attempt;
@@ -6,10 +6,13 @@ mod create;
 mod describe;
 mod embed;
 mod failure;
+mod gate;
 mod handle;
 mod host;
 mod infer;
+mod link;
 mod meters;
+pub mod native;
 pub(crate) mod plain;
 mod pools;
 mod processing;
@@ -24,11 +27,12 @@ pub(crate) use host::ServerHost;
 pub(crate) use meters::ComponentMeters;
 pub use meters::ComponentMetrics;
 pub(crate) use meters::{Meter, Outcome};
+pub(crate) use native::collapse::collapsed_if_asked;
 pub(crate) use pools::Pools;
 pub use pools::PythonSettings;
 pub(crate) use processing::Processing;
 pub use processing::{Fed, FeedRoute, Feeding};
-pub(crate) use searching::{BackEnd, Inside as InsideSearchers, Question, Searching};
+pub(crate) use searching::{BackEnd, Inside as InsideSearchers, Query, Searching};
 pub(crate) use store::Store;
 
 use std::collections::BTreeMap;
@@ -50,6 +54,8 @@ pub(crate) struct Components {
     /// By their bindings, the most specific first.
     handlers: Vec<(BindingPattern, Arc<Unit>)>,
     units: Vec<Arc<Unit>>,
+    /// How many components there are.
+    count: usize,
     /// The chains of document processors.
     processing: Option<Arc<Processing>>,
     /// The chains of searchers by their ids.
@@ -83,7 +89,7 @@ struct Package {
     registered: String,
     manager: InterpreterManager,
     /// Its interpreters, and the files that they may open, are there as long as it is.
-    _pool: Arc<Pool>,
+    pool: Arc<Pool>,
     _files: Files,
 }
 
@@ -164,6 +170,6 @@ impl Components {
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.units.len()
+        self.count
     }
 }

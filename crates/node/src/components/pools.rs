@@ -11,6 +11,7 @@ use stead_python::{
     Installation, InterpreterManager, ManagerOptions, SelfTest, choose, find_default,
 };
 
+use super::gate::Gate;
 use super::store::{Store, Stored};
 
 /// Which Python runs components, and how.
@@ -51,6 +52,8 @@ struct Environment {
 /// Interpreters of one environment.
 pub(super) struct Pool {
     pub(super) manager: InterpreterManager,
+    /// What calls pass that need several of them at once.
+    pub(super) gate: Gate,
     /// Interpreters import from them as long as they are there.
     _bundles: Vec<Arc<Stored>>,
 }
@@ -138,7 +141,7 @@ impl Pools {
         let is_plain = folders.is_empty();
         options.start.folders = folders;
         let manager = InterpreterManager::new(python, choice, options);
-        let pool = Arc::new(Pool { manager, _bundles: bundles });
+        let pool = Arc::new(Pool { manager, gate: Gate::default(), _bundles: bundles });
         let lasting = match is_plain {
             true => Lasting::Always(Arc::clone(&pool)),
             false => Lasting::WhileUsed(Arc::downgrade(&pool)),

@@ -8,6 +8,7 @@ use stead_python::{CallError, Component, Deadline, Host, Session, Value, call_co
 use super::Unit;
 use super::failure::{ComponentError, Failing};
 use super::meters::Outcome;
+use super::pools::Pool;
 
 /// Components in the order of their chain, at least one, whose packages the interpreters of one manager have.
 pub(super) struct Together {
@@ -59,6 +60,11 @@ impl Together {
     /// The most calls that run at a time.
     pub(super) fn most(&self) -> usize {
         self.first.package.manager.most().max(1)
+    }
+
+    /// Where its interpreters are.
+    pub(super) fn pool(&self) -> &Arc<Pool> {
+        &self.first.package.pool
     }
 
     /// What code asks of the server.

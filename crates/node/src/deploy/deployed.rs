@@ -26,7 +26,7 @@ use stead_store::{DocumentType, Imports, Reader, Selection, View};
 use super::documents::{Readers, check_scripts, clusters};
 use super::options::Python;
 use super::session::{SessionId, millis};
-use crate::components::{Components, Searching, ServerHost};
+use crate::components::{Components, Query, Searching, ServerHost, collapsed_if_asked};
 use crate::evaluation::Models;
 use crate::repository::Provided;
 use crate::{Code, Error};
@@ -146,15 +146,14 @@ impl Deployed {
             plans.insert(schema.name.value.clone(), of_schema);
         }
         let host = ServerHost::new(Arc::clone(&evaluated), Arc::clone(&python.compute));
-        let created =
-            Components::create(&application, files, &python.pools, &python.meters, &host)?;
+        let created = Components::create(&application, files, python, &host)?;
         let (components, told) = created.map_or((None, Vec::new()), |(c, told)| (Some(c), told));
         let note = |message| LogLine { time: prepared, level: "WARNING", message };
         log.extend(told.into_iter().map(note));
         if let Some(components) = &components {
             let count = components.len();
             let s = if count == 1 { "" } else { "s" };
-            let message = format!("{count} component{s} in Python created");
+            let message = format!("{count} component{s} created");
             log.push(LogLine { time: prepared, level: "INFO", message });
         }
         let in_python = components.iter().flat_map(Components::models);
@@ -266,12 +265,18 @@ impl Deployed {
         features: BTreeMap<String, Value>,
         cores: &dyn Parallel,
     ) -> SearchResult {
-        let request = SearchRequest::of_values(values, warnings);
-        let found = request.and_then(|mut request| {
-            request.rank.values.extend(features);
-            self.find(&request, cores)
-        });
-        found.unwrap_or_else(SearchResult::failed)
+        let search = |query: Query| {
+            let request = SearchRequest::of_values(query.values, warnings.clone());
+            let found = request.and_then(|mut request| {
+                request.rank.values.extend(query.features);
+                self.find(&request, cores)
+            });
+            Ok(found.unwrap_or_else(SearchResult::failed))
+        };
+        // The search itself fails with nothing: what is wrong is in its result.
+        let query = Query { values, features };
+        collapsed_if_asked(query, &search)
+            .unwrap_or_else(|error| SearchResult::failed(SearchError::illegal(error.to_string())))
     }
 
     fn find(

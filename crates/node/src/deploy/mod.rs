@@ -45,7 +45,7 @@ use crate::{Code, Embedded, Error};
 use documents::Documents;
 use expiry::Expiry;
 use folder::Folder;
-use options::Python;
+pub(crate) use options::Python;
 use session::{State, day, millis};
 use sessions::Sessions;
 

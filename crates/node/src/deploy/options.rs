@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use super::DocumentOptions;
+use crate::components::native::NativeComponents;
 use crate::components::{ComponentMeters, Pools, PythonSettings, Store};
 use crate::evaluation::Compute;
 
 /// What runs components.
 #[derive(Default)]
-pub(super) struct Python {
-    pub(super) pools: Pools,
-    pub(super) meters: ComponentMeters,
+pub(crate) struct Python {
+    pub(crate) pools: Pools,
+    pub(crate) meters: ComponentMeters,
     /// What evaluates the models that they ask for.
     pub(super) compute: Arc<Compute>,
+    /// Those that the program brings.
+    pub(crate) native: NativeComponents,
 }
 
 /// How applications are deployed.
@@ -22,11 +25,13 @@ pub struct DeployOptions {
     pub documents: DocumentOptions,
     /// Which Python runs their components.
     pub python: PythonSettings,
+    /// Components that the program brings, which packages name by `native`.
+    pub native: NativeComponents,
 }
 
 impl From<DocumentOptions> for DeployOptions {
     fn from(documents: DocumentOptions) -> DeployOptions {
-        DeployOptions { documents, python: PythonSettings::default() }
+        DeployOptions { documents, ..DeployOptions::default() }
     }
 }
 
@@ -34,6 +39,6 @@ impl DeployOptions {
     /// What runs components, whose packages are kept in `store`.
     pub(super) fn python(&self, store: Store) -> Arc<Python> {
         let pools = Pools::new(self.python.clone(), store);
-        Arc::new(Python { pools, ..Python::default() })
+        Arc::new(Python { pools, native: self.native.clone(), ..Python::default() })
     }
 }

@@ -46,10 +46,12 @@ enum Kind {
     Functions(Vec<Function>),
 }
 
-/// A value of an input or output: an array, whose axes have no names, or a tensor.
+/// A value of an input or output of a model.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Datum {
+pub enum Datum {
+    /// An array, whose axes have no names.
     Array(Tensor),
+    /// A tensor, whose dimensions in the order of their names are axes.
     Value(Value),
 }
 

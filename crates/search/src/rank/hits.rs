@@ -37,7 +37,7 @@ pub struct RankedHit {
 }
 
 /// The greatest first; NaN behind all others. Documents of the same score stay in their order.
-pub(crate) fn descending(a: f64, b: f64) -> Ordering {
+pub fn descending(a: f64, b: f64) -> Ordering {
     match (a.is_nan(), b.is_nan()) {
         (true, true) => Ordering::Equal,
         (true, false) => Ordering::Greater,

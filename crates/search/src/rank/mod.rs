@@ -27,7 +27,7 @@ mod values;
 pub use error::RankError;
 pub use explain::{Computation, Explained, Stage};
 pub use hits::RankedHit;
-pub(crate) use hits::descending;
+pub use hits::descending;
 pub use limit::{LimitOverride, MatchLimit};
 pub use means::Means;
 pub(crate) use means::Ranges;

@@ -66,7 +66,11 @@ impl RankQuery {
     }
 
     /// The value of an input of a type; nothing if the query does not give it.
-    pub(crate) fn input(&self, name: &str, kind: &TensorType) -> Option<Result<Value, RankError>> {
+    ///
+    /// # Errors
+    /// When what it gives is no value of the type.
+    #[must_use]
+    pub fn input(&self, name: &str, kind: &TensorType) -> Option<Result<Value, RankError>> {
         let Some(value) = self.values.get(name) else {
             return self.inputs.get(name).map(|json| input_value(name, kind, json));
         };

@@ -30,6 +30,12 @@ impl Values {
         self.by_name.entry(name).or_insert(value);
     }
 
+    /// Takes a value away.
+    pub fn remove(&mut self, name: &str) -> Option<String> {
+        let name = find(name).map_or_else(|| name.to_owned(), |(_, canonical)| canonical);
+        self.by_name.remove(&name)
+    }
+
     /// A value by a name of the table, or another.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -49,6 +49,30 @@ impl Item {
     }
 }
 
+impl From<&str> for Item {
+    fn from(text: &str) -> Item {
+        Item::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Item {
+    fn from(text: String) -> Item {
+        Item::Text(text)
+    }
+}
+
+impl From<f64> for Item {
+    fn from(number: f64) -> Item {
+        Item::Number(number)
+    }
+}
+
+impl From<i64> for Item {
+    fn from(number: i64) -> Item {
+        Item::Integer(number)
+    }
+}
+
 impl From<Json> for Item {
     fn from(json: Json) -> Item {
         match json {

@@ -111,6 +111,15 @@ impl Coverage {
         self.covered == self.documents && !self.degraded.is_any()
     }
 
+    /// Adds other types of documents, searched by the same nodes.
+    pub fn add(&mut self, other: Coverage) {
+        self.covered += other.covered;
+        self.documents += other.documents;
+        self.nodes = self.nodes.max(other.nodes);
+        self.results += other.results;
+        self.degraded = self.degraded.or(other.degraded);
+    }
+
     /// The part that was looked at, in whole percent.
     #[must_use]
     pub fn percent(&self) -> u64 {

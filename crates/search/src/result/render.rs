@@ -48,6 +48,23 @@ pub struct Timing {
     pub search: f64,
 }
 
+impl Hit {
+    /// The value of a field.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Item> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Gives a field a value.
+    pub fn set(&mut self, name: &str, value: impl Into<Item>) {
+        let value = value.into();
+        match self.fields.iter_mut().find(|(known, _)| known == name) {
+            Some((_, field)) => *field = value,
+            None => self.fields.push((name.to_owned(), value)),
+        }
+    }
+}
+
 impl SearchResult {
     /// A result with nothing but an error.
     #[must_use]

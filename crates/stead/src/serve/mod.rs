@@ -63,7 +63,7 @@ fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
     let documents = DocumentOptions { room: options.room, ..DocumentOptions::default() };
     let self_test = Some(crate::commands::python::self_test()?);
     let python = PythonSettings { self_test, ..options.python.clone() };
-    let deploy = DeployOptions { documents, python };
+    let deploy = DeployOptions { documents, python, ..DeployOptions::default() };
     let deployments = match &options.applications {
         None => None,
         Some(Applications::Data(folder)) => {

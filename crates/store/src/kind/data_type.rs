@@ -92,7 +92,8 @@ impl DataType {
     }
 
     /// Whether a value is of this type. Values nest no deeper than what reads them lets them.
-    pub(crate) fn holds(&self, kind: &DocumentType, value: &FieldValue) -> bool {
+    #[must_use]
+    pub fn holds(&self, kind: &DocumentType, value: &FieldValue) -> bool {
         let is_within = |n: i64| {
             let (least, most) = self.integers();
             (least..=most).contains(&n)

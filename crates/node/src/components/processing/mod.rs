@@ -17,7 +17,8 @@ use stead_python::{Deadline, Value};
 use stead_store::{Action, Operation, Outcome};
 
 use super::Unit;
-use super::together::Together;
+use super::link::Link;
+use super::native::{DocumentProcessor, NativeUnit};
 use crate::{Code, Deployments, Error, WhenBusy};
 use operations::{Kinds, kind_of};
 use queue::{Part, Queue};
@@ -83,20 +84,20 @@ impl Processing {
         application: &Application,
         chains: &ProcessingChains<'_>,
         units: &HashMap<&str, &Arc<Unit>>,
+        natives: &BTreeMap<String, Arc<NativeUnit<dyn DocumentProcessor>>>,
     ) -> Option<Arc<Processing>> {
         let kinds = Arc::new(Kinds::new(application));
         let queues = |chain: &Chain, cluster: Option<&str>| -> Vec<Arc<Queue>> {
-            let components = chain.components.iter();
-            let units = components.filter_map(|id| units.get(id.as_str()).copied().cloned());
-            let parts = Together::parts("document-processing chain", &chain.id, units.collect());
-            let queue = |(at, part): (usize, Together)| {
+            let (element, ids) = ("document-processing chain", &chain.components);
+            let links = Link::of_chain(element, &chain.id, ids, units, natives);
+            let queue = |(at, link): (usize, Link<dyn DocumentProcessor>)| {
                 let next = match cluster {
                     None => Step::Default(at + 1),
                     Some(_) => Step::Cluster(at + 1),
                 };
-                Queue::new(part, Arc::clone(&kinds), next, cluster.map(str::to_owned))
+                Queue::new(link, Arc::clone(&kinds), next, cluster.map(str::to_owned))
             };
-            parts.into_iter().enumerate().map(queue).collect()
+            links.into_iter().enumerate().map(queue).collect()
         };
         let first = chains.first.map(|chain| queues(chain, None)).unwrap_or_default();
         let of_cluster = chains.of_cluster.iter();

@@ -22,7 +22,7 @@ pub(super) struct Came {
 }
 
 /// The types of documents that are stored, with their content clusters.
-pub(super) struct Kinds(BTreeMap<String, (DocumentType, String)>);
+pub(super) struct Kinds(BTreeMap<String, (Arc<DocumentType>, String)>);
 
 impl Kinds {
     pub(super) fn new(application: &Application) -> Kinds {
@@ -31,7 +31,7 @@ impl Kinds {
             content.documents.iter().filter_map(|document| {
                 let name = &document.kind.value;
                 let kind = DocumentType::stored(application.schema(name)?);
-                Some((name.clone(), (kind, content.id.clone())))
+                Some((name.clone(), (Arc::new(kind), content.id.clone())))
             })
         });
         Kinds(of.collect())
@@ -44,6 +44,11 @@ impl Kinds {
 
     /// The type of a document, by its id.
     fn of(&self, document: &str) -> Result<&DocumentType, String> {
+        self.shared(document).map(|kind| &**kind)
+    }
+
+    /// The same for who keeps it.
+    pub(super) fn shared(&self, document: &str) -> Result<&Arc<DocumentType>, String> {
         let name = kind_of(document);
         self.0.get(name).map(|(kind, _)| kind).ok_or_else(|| {
             let known = self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ");

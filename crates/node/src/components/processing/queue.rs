@@ -11,6 +11,8 @@ use super::operations::{Came, Kinds, operations, read_operations};
 use super::ticket::Ticket;
 use super::{Fed, Step};
 use crate::components::failure::ComponentError;
+use crate::components::link::Link;
+use crate::components::native::{Call, DocumentOperation, DocumentProcessor, NativeUnit};
 use crate::components::together::Together;
 use crate::{Code, Error};
 
@@ -31,9 +33,9 @@ pub(super) struct Part {
     pub(super) is_alone: bool,
 }
 
-/// The operations that wait for components that are called together.
+/// The operations that wait for a link of a chain.
 pub(super) struct Queue {
-    components: Together,
+    link: Link<dyn DocumentProcessor>,
     kinds: Arc<Kinds>,
     /// Where operations go from here.
     pub(super) next: Step,
@@ -81,18 +83,18 @@ impl Drop for Running {
 
 impl Queue {
     pub(super) fn new(
-        components: Together,
+        link: Link<dyn DocumentProcessor>,
         kinds: Arc<Kinds>,
         next: Step,
         cluster: Option<String>,
     ) -> Arc<Queue> {
         let (adds, state) = (AtomicBool::new(false), Mutex::default());
         let changed = Condvar::new();
-        Arc::new(Queue { components, kinds, next, cluster, adds, state, changed })
+        Arc::new(Queue { link, kinds, next, cluster, adds, state, changed })
     }
 
     pub(super) fn timeout(&self) -> Duration {
-        self.components.timeout()
+        self.link.timeout()
     }
 
     /// Nothing more comes.
@@ -110,7 +112,7 @@ impl Queue {
         let mut state = self.lock();
         if state.waiting.len() >= MAX_WAITING {
             drop(state);
-            self.components.record_refused();
+            self.link.record_refused();
             let error = self.failing(Code::Overloaded, "too many operations are waiting");
             return part.ticket.close(Err(error));
         }
@@ -121,7 +123,7 @@ impl Queue {
     /// Sees to it that there are threads for what waits.
     fn wake(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let without = state.waiting.len().saturating_sub(state.idle);
-        let more = without.min(self.components.most().saturating_sub(state.threads));
+        let more = without.min(self.link.most().saturating_sub(state.threads));
         state.threads += more;
         drop(state);
         self.changed.notify_all();
@@ -148,25 +150,34 @@ impl Queue {
     }
 
     fn failing(&self, code: Code, text: &str) -> Error {
-        self.components.failing().error(code, text).into()
+        self.link.failing().error(code, text).into()
     }
 
     /// One call, of what waits when there is an interpreter for it. The first must be done by the deadline.
     fn turn(self: &Arc<Self>, deadline: Deadline) {
         let asked = Instant::now();
-        let session = self.components.session(deadline);
+        let components = match &self.link {
+            Link::Python(components) => components,
+            Link::Native(unit) => {
+                let parts = self.take(MAX_BATCH);
+                if !parts.is_empty() {
+                    self.process_natively(unit, parts);
+                }
+                return;
+            }
+        };
         let most = if self.adds.load(Ordering::Relaxed) { 1 } else { MAX_BATCH };
-        match session {
+        match components.session(deadline) {
             Ok(session) => {
                 let parts = self.take(most);
                 if !parts.is_empty() {
-                    self.process(session, parts, asked);
+                    self.process(components, session, parts, asked);
                 }
             }
             // Those whose time is over are taken out and told; others may have some left.
             Err(error) if error.code == Code::DeadlineExceeded => self.drop_late(),
             Err(error) => {
-                self.components.record(Some(&error), asked.elapsed(), None);
+                components.record(Some(&error), asked.elapsed(), None);
                 for part in self.take(most) {
                     part.ticket.close(Err(error.clone().into()));
                 }
@@ -228,24 +239,33 @@ impl Queue {
         }
         drop(state);
         for part in late {
-            let text = "the deadline passed before an interpreter was free";
-            let error = self.components.failing().error(Code::DeadlineExceeded, text);
-            self.components.record(Some(&error), self.timeout(), None);
+            let text = match &self.link {
+                Link::Python(_) => "the deadline passed before an interpreter was free",
+                Link::Native(_) => "the deadline passed before it was called",
+            };
+            let error = self.link.failing().error(Code::DeadlineExceeded, text);
+            self.link.record(Some(&error), self.timeout(), None);
             part.ticket.close(Err(error.into()));
         }
     }
 
     /// Calls the processors with these, and hands on what they give.
-    fn process(self: &Arc<Self>, mut session: Session, parts: Vec<Part>, asked: Instant) {
+    fn process(
+        self: &Arc<Self>,
+        components: &Together,
+        mut session: Session,
+        parts: Vec<Part>,
+        asked: Instant,
+    ) {
         let waited = asked.elapsed();
         let fed: Vec<&Fed> = parts.iter().map(|part| &part.fed).collect();
         let begun = Instant::now();
-        let came = self.call(&mut session, &fed, deadline(&parts));
+        let came = self.call(components, &mut session, &fed, deadline(&parts));
         drop(session);
         let is_whole = |came: &Vec<Came>| came.iter().all(|came| came.from.is_some());
         match came {
             Ok(came) if parts.len() == 1 || is_whole(&came) => {
-                self.components.record(None, waited, Some(begun));
+                components.record(None, waited, Some(begun));
                 self.settle(&parts, came);
             }
             Ok(_) => {
@@ -255,7 +275,7 @@ impl Queue {
             // One of them may be to blame.
             Err(_) if parts.len() > 1 => self.again(parts),
             Err(error) => {
-                self.components.record(Some(&error), waited, Some(begun));
+                components.record(Some(&error), waited, Some(begun));
                 for part in parts {
                     part.ticket.close(Err(error.clone().into()));
                 }
@@ -265,15 +285,58 @@ impl Queue {
 
     fn call(
         &self,
+        components: &Together,
         session: &mut Session,
         fed: &[&Fed],
         deadline: Deadline,
     ) -> Result<Vec<Came>, ComponentError> {
-        let wrong = |text: String| self.components.failing().error(Code::Internal, &text);
+        let wrong = |text: String| components.failing().error(Code::Internal, &text);
         let argument = operations(fed, &self.kinds).map_err(wrong)?;
-        let host = self.components.host();
-        let answer = self.components.call(session, "process", argument, host, deadline)?;
+        let host = components.host();
+        let answer = components.call(session, "process", argument, host, deadline)?;
         read_operations(answer, fed, &self.kinds).map_err(wrong)
+    }
+
+    /// Calls a processor in Rust with these: each has a result of its own.
+    fn process_natively(
+        self: &Arc<Self>,
+        unit: &NativeUnit<dyn DocumentProcessor>,
+        parts: Vec<Part>,
+    ) {
+        let begun = Instant::now();
+        let (mut given, mut known) = (Vec::new(), Vec::new());
+        for part in parts {
+            match self.kinds.shared(&part.fed.operation.document) {
+                Ok(kind) => {
+                    given.push(DocumentOperation::new(part.fed.clone(), Arc::clone(kind)));
+                    known.push(part);
+                }
+                Err(text) => {
+                    let error = unit.failing().error(Code::Internal, &text);
+                    part.ticket.close(Err(error.into()));
+                }
+            }
+        }
+        let call = Call { deadline: deadline(&known) };
+        let came = unit.call(|processor| processor.process_all(given, &call));
+        let mut results = came.map(Vec::into_iter);
+        for part in known {
+            let made = match &mut results {
+                Ok(results) => results.next().map_or_else(
+                    || Err(unit.failing().error(Code::Internal, "gave too few results")),
+                    |made| made.map_err(|error| unit.failed(error)),
+                ),
+                Err(error) => Err(error.clone()),
+            };
+            unit.record(made.as_ref().err(), Duration::ZERO, Some(begun));
+            match made {
+                Ok(made) => {
+                    let came = made.into_iter().map(|one| Came { from: Some(0), fed: one.fed });
+                    self.settle(std::slice::from_ref(&part), came.collect());
+                }
+                Err(error) => part.ticket.close(Err(error.into())),
+            }
+        }
     }
 
     /// Each of these gets a call of its own.

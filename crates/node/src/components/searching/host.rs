@@ -6,25 +6,40 @@ use stead_expr::codec::json::Form;
 use stead_python::{Deadline, Host, HostCall, HostCode, HostError, Value as Plain};
 use stead_search::result::SearchResult;
 
-use super::question::{Question, read_question};
+use super::query::{Query, read_query};
 use super::results::{Results, plain_result, read_result};
+use crate::Error;
+use crate::components::failure::ComponentError;
+use crate::components::host::refused;
 
 /// What searches the documents: it waits until there is a result or the deadline has passed.
-pub(crate) type BackEnd =
-    Arc<dyn Fn(Question, Deadline) -> Result<SearchResult, HostError> + Send + Sync>;
+pub(crate) type BackEnd = Arc<dyn Fn(Query, Deadline) -> Result<SearchResult, Error> + Send + Sync>;
 
-/// The host of one call of a chain of searchers.
+/// What is behind the searchers of a call: other searchers, or the documents.
+type Next = Box<dyn Fn(Query) -> Result<SearchResult, ComponentError> + Send + Sync>;
+
+/// The host of one call of searchers that are neighbours.
 pub(super) struct SearchHost {
-    back_end: BackEnd,
+    next: Next,
+    /// Whether other searchers are behind them.
+    has_others: bool,
     /// For everything but searches.
     other: Arc<dyn Host>,
     /// What was found, in the order in which it was numbered.
     found: Mutex<Results>,
+    /// What the searchers behind them failed with, the last time.
+    failed: Mutex<Option<ComponentError>>,
 }
 
 impl SearchHost {
-    pub(super) fn new(back_end: BackEnd, other: Arc<dyn Host>) -> SearchHost {
-        SearchHost { back_end, other, found: Mutex::default() }
+    pub(super) fn new(next: Next, has_others: bool, other: Arc<dyn Host>) -> SearchHost {
+        let (found, failed) = (Mutex::default(), Mutex::default());
+        SearchHost { next, has_others, other, found, failed }
+    }
+
+    /// What the searchers behind failed with, if there are any.
+    pub(super) fn failed(&self) -> Option<ComponentError> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The result that the searchers gave, made of those that were found. New tensors have a form of JSON.
@@ -45,8 +60,14 @@ impl Host for SearchHost {
         let invalid = |text: String| HostError::new(HostCode::Invalid, text);
         let [query] = <[Plain; 1]>::try_from(call.arguments)
             .map_err(|_| invalid("search.next takes a query and nothing else".to_owned()))?;
-        let question = read_question(query).map_err(invalid)?;
-        let result = (self.back_end)(question, call.deadline)?;
+        let query = read_query(query).map_err(invalid)?;
+        let result = (self.next)(query).map_err(|error| {
+            let told = refused(&error.clone().into());
+            if self.has_others {
+                *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+            told
+        })?;
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let plain = plain_result(&result, found.next());
         found.add(result);

@@ -1,8 +1,10 @@
 //! Searchers: a chain of them stands around the search of the documents, sees the query before and the result after it.
 
 mod host;
-mod question;
+mod query;
+mod reserve;
 mod results;
+mod running;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,19 +14,21 @@ use std::time::{Duration, Instant};
 use stead_app::components::{Chain, ChainKind};
 use stead_app::package::Report;
 use stead_app::services::ClusterChains;
-use stead_python::{Deadline, Host};
+use stead_python::Deadline;
 use stead_search::query::{SearchCode, SearchError};
-use stead_search::request::{Presentation, Values};
+use stead_search::request::Presentation;
 use stead_search::result::{Item, SearchResult, Timing};
 
 pub(crate) use host::BackEnd;
-pub(crate) use question::Question;
+pub use query::Query;
 
 use super::Unit;
 use super::failure::ComponentError;
-use super::together::Together;
+use super::link::Link;
+use super::native::{NativeUnit, Searcher};
 use crate::{Code, Error};
-use host::SearchHost;
+use reserve::{Reserved, too_many};
+use running::Running;
 
 /// Searches through chains that may be in at a time: each has a thread while it waits.
 const MAX_INSIDE: usize = 256;
@@ -32,42 +36,34 @@ const MAX_INSIDE: usize = 256;
 /// Those that are in.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
-/// The searchers of a chain.
+/// The searchers of a chain, at least one.
 pub(crate) struct Searching {
-    components: Together,
-    chain: String,
+    id: String,
+    links: Vec<Link<dyn Searcher>>,
+    /// How long a search may take in all.
+    timeout: Duration,
 }
 
 /// The chains of an application that have searchers, by their ids.
 pub(super) fn chains(
     chains: &[ClusterChains],
     units: &HashMap<&str, &Arc<Unit>>,
+    natives: &BTreeMap<String, Arc<NativeUnit<dyn Searcher>>>,
     report: &mut Report,
 ) -> BTreeMap<String, Arc<Searching>> {
     let mut found: BTreeMap<String, Arc<Searching>> = BTreeMap::new();
     let all = chains.iter().flat_map(|(_, chains)| chains);
-    for chain in all.filter(|c| c.kind == ChainKind::Search && !c.components.is_empty()) {
-        let components = chain.components.iter();
-        let of_chain = components.filter_map(|id| units.get(id.as_str()).copied().cloned());
-        let mut parts = Together::parts("search chain", &chain.id, of_chain.collect());
-        if parts.len() > 1 {
-            report.error(&chain.place, apart(chain, &parts));
+    let is_one = |chain: &&Chain| chain.kind == ChainKind::Search && !chain.components.is_empty();
+    for chain in all.filter(is_one) {
+        let links = Link::of_chain("search chain", &chain.id, &chain.components, units, natives);
+        if let Some(text) = too_many(chain, &links) {
+            report.error(&chain.place, text);
         }
-        let Some(components) = parts.pop() else { continue };
+        let Some(timeout) = links.iter().map(Link::timeout).min() else { continue };
         let id = chain.id.clone();
-        found.insert(id.clone(), Arc::new(Searching { components, chain: id }));
+        found.insert(id.clone(), Arc::new(Searching { id, links, timeout }));
     }
     found
-}
-
-/// Searchers go on with each other within one call, which has one interpreter.
-fn apart(chain: &Chain, parts: &[Together]) -> String {
-    let ids: Vec<String> = parts.iter().map(|part| part.ids().join(" and ")).collect();
-    format!(
-        "search chain {}: {} run in interpreters of different kinds, and one call goes through all of them; give their packages the same isolation and environment",
-        chain.id,
-        ids.join(", and apart from them ")
-    )
 }
 
 /// A search that is in.
@@ -97,21 +93,24 @@ impl Drop for Inside {
 impl Searching {
     /// Counts a search that was refused as too many are in.
     pub(crate) fn record_refused(&self) {
-        self.components.record_refused();
+        self.links.iter().for_each(Link::record_refused);
     }
 
     /// The result of a search of these values, query profiles among them. It blocks; the documents are searched by the back end. A request
     /// that says a timeout has no more than that.
-    pub(crate) fn search(&self, values: &Values, back_end: BackEnd) -> SearchResult {
+    pub(crate) fn search(self: &Arc<Self>, query: Query, back_end: BackEnd) -> SearchResult {
         let begun = Instant::now();
+        let values = &query.values;
         let (presentation, timeout) = match (Presentation::of(values), values.timeout()) {
             (Ok(presentation), Ok(timeout)) => (presentation, timeout),
             (Err(error), _) | (_, Err(error)) => return SearchResult::failed(error),
         };
-        let limit = self.components.timeout();
-        let deadline = Deadline::after(timeout.map_or(limit, |timeout| timeout.min(limit)));
-        let host = Arc::new(SearchHost::new(back_end, self.components.host()));
-        let answer = self.call(values, &host, deadline, presentation);
+        let limit = timeout.map_or(self.timeout, |timeout| timeout.min(self.timeout));
+        let deadline = Deadline::after(limit);
+        let answer = Reserved::take(&self.links, deadline).and_then(|reserved| {
+            let (chain, form) = (Arc::clone(self), presentation.tensors);
+            Arc::new(Running { chain, reserved, back_end, deadline, form }).search(0, query)
+        });
         let took = begun.elapsed();
         let mut result = answer.unwrap_or_else(|error| SearchResult::failed(of_search(error)));
         let search = took.as_secs_f64();
@@ -123,33 +122,10 @@ impl Searching {
         result
     }
 
-    fn call(
-        &self,
-        values: &Values,
-        host: &Arc<SearchHost>,
-        deadline: Deadline,
-        presentation: Presentation,
-    ) -> Result<SearchResult, ComponentError> {
-        let asked = Instant::now();
-        let session = self.components.session(deadline);
-        let (waited, begun) = (asked.elapsed(), Instant::now());
-        let is_called = session.is_ok();
-        let answer = session.and_then(|mut session| {
-            let argument = question::argument(values);
-            let host: Arc<dyn Host> = host.clone();
-            self.components.call(&mut session, "search", argument, host, deadline)
-        });
-        let result = answer.and_then(|answer| {
-            let result = host.result(answer, presentation.tensors);
-            result.map_err(|text| self.components.failing().error(Code::Internal, &text))
-        });
-        self.components.record(result.as_ref().err(), waited, is_called.then_some(begun));
-        result
-    }
-
     fn told(&self, took: Duration) -> Item {
-        let (ids, ms) = (self.components.ids().join(", "), took.as_secs_f64() * 1000.0);
-        Item::Text(format!("search chain {} ({ids}) took {ms:.3} ms", self.chain))
+        let ids: Vec<&str> = self.links.iter().flat_map(Link::ids).collect();
+        let (ids, ms) = (ids.join(", "), took.as_secs_f64() * 1000.0);
+        Item::Text(format!("search chain {} ({ids}) took {ms:.3} ms", self.id))
     }
 }
 

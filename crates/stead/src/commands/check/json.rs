@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use stead_app::application::rank::{CompiledProfile, Typed};
 use stead_app::application::{Field, InputType, RankProfile, Schema};
-use stead_app::components::{Chain, PythonComponent};
+use stead_app::components::{Chain, NativeComponent, NativeKind, PythonComponent};
 use stead_app::package::{Diagnostic, Report};
 
 use super::Checked;
@@ -32,6 +32,7 @@ pub(super) fn json(checked: &Checked) -> Value {
             json!({"id": c.id, "nodes": c.nodes.len(), "search": c.has_search,
                    "documentApi": c.has_document_api, "components": components,
                    "python": c.python.iter().map(python).collect::<Vec<_>>(),
+                   "native": c.native.iter().map(native).collect::<Vec<_>>(),
                    "chains": chains.iter().map(chain).collect::<Vec<_>>()})
         })
         .collect();
@@ -61,6 +62,14 @@ fn python(component: &PythonComponent) -> Value {
         component.bindings.iter().map(|binding| binding.value.to_string()).collect();
     json!({"id": component.id, "kind": component.kind.element(),
            "class": component.class.to_string(), "bindings": bindings})
+}
+
+fn native(component: &NativeComponent) -> Value {
+    let attribute = match &component.what {
+        NativeKind::BuiltIn(..) => "type",
+        NativeKind::Registered(..) => "native",
+    };
+    json!({"id": component.id, "kind": component.kind.element(), attribute: component.what.name()})
 }
 
 fn chain(chain: &Chain) -> Value {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use stead_app::application::rank::{CompiledProfile, Typed};
 use stead_app::application::{Field, InputType, RankProfile, Schema};
+use stead_app::components::NativeKind;
 use stead_app::package::Report;
 use stead_app::services::{ComponentKind, ContainerCluster, ContentCluster, IndexMode};
 
@@ -187,6 +188,14 @@ fn container(out: &mut String, cluster: &ContainerCluster) {
         for binding in &component.bindings {
             line!(out, "    binding {}", binding.value);
         }
+    }
+    for component in &cluster.native {
+        let element = component.kind.element();
+        let kind = match &component.what {
+            NativeKind::BuiltIn(row, _) => format!("type {}", row.name),
+            NativeKind::Registered(name, _) => format!("native {name}"),
+        };
+        line!(out, "  {element} {} ({kind})", component.id);
     }
     // What is wrong with chains was told.
     for chain in cluster.chains(&HashMap::new(), &mut Report::default()) {

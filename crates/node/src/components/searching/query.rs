@@ -6,40 +6,53 @@ use stead_expr::Value;
 use stead_python::Value as Plain;
 use stead_search::request::Values;
 
-use crate::components::plain::tensor::read_tensor;
-use crate::components::plain::{dict, kind};
+use crate::components::plain::tensor::{read_tensor, tensor};
+use crate::components::plain::{PlainError, dict, kind};
 
-/// What is asked of the documents.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Question {
+/// A query on its way to the documents.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Query {
     /// The values of its parameters.
-    pub(crate) values: Values,
-    /// Values of `query(name)` as they are.
-    pub(crate) features: BTreeMap<String, Value>,
+    pub values: Values,
+    /// Values of `query(name)`, which stand before those of parameters.
+    pub features: BTreeMap<String, Value>,
 }
 
 /// The argument of `search`: parameters by the names that the table has for them, those of query profiles too.
-pub(super) fn argument(values: &Values) -> Plain {
+///
+/// # Errors
+/// When memory is short.
+pub(super) fn argument(query: &Query) -> Result<Plain, PlainError> {
     let pair = |(name, value): (&str, &str)| Plain::List(vec![name.into(), value.into()]);
-    let parameters = Plain::List(values.iter().map(pair).collect());
-    dict([("query", dict([("parameters", parameters), ("features", dict([]))]))])
+    let parameters = Plain::List(query.values.iter().map(pair).collect());
+    let mut features = Vec::with_capacity(query.features.len());
+    for (name, value) in &query.features {
+        // Numbers are numbers to Python too.
+        let value = match value.as_double() {
+            Some(number) => number.into(),
+            None => tensor(value)?,
+        };
+        features.push((name.clone(), value));
+    }
+    let query = dict([("parameters", parameters), ("features", Plain::Dict(features))]);
+    Ok(dict([("query", query)]))
 }
 
-/// The question that a searcher asks.
+/// The query that a searcher asks.
 ///
 /// # Errors
 /// That it is no query.
-pub(super) fn read_question(query: Plain) -> Result<Question, String> {
+pub(super) fn read_query(query: Plain) -> Result<Query, String> {
     let Plain::Dict(members) = query else {
         return Err(format!("expected a query, found {}", kind(&query)));
     };
-    let (mut question, mut features) = (Question::default(), Vec::new());
+    let (mut query, mut features) = (Query::default(), Vec::new());
     for (name, value) in members {
         match (name.as_str(), value) {
             ("parameters", Plain::List(list)) => {
                 for pair in list {
                     let (name, value) = parameter(pair)?;
-                    question.values.set(&name, value);
+                    query.values.set(&name, value);
                 }
             }
             ("features", Plain::Dict(of)) => features = of,
@@ -49,17 +62,17 @@ pub(super) fn read_question(query: Plain) -> Result<Question, String> {
     // Behind the parameters: what a searcher has set stands before what the request says.
     for (name, value) in features {
         match value {
-            Plain::Float(number) => drop(question.features.insert(name, Value::double(number))),
+            Plain::Float(number) => drop(query.features.insert(name, Value::double(number))),
             Plain::Str(text) => {
-                question.values.set(&format!("ranking.features.query({name})"), text);
+                query.values.set(&format!("ranking.features.query({name})"), text);
             }
             tensor => {
                 let tensor = read_tensor(tensor).map_err(|e| format!("query({name}): {e}"))?;
-                question.features.insert(name, tensor);
+                query.features.insert(name, tensor);
             }
         }
     }
-    Ok(question)
+    Ok(query)
 }
 
 fn parameter(pair: Plain) -> Result<(String, String), String> {
@@ -75,11 +88,11 @@ fn parameter(pair: Plain) -> Result<(String, String), String> {
 mod tests {
     use super::*;
 
-    fn asked(parameters: &[(&str, &str)], features: Plain) -> Result<Question, String> {
+    fn asked(parameters: &[(&str, &str)], features: Plain) -> Result<Query, String> {
         let pair =
             |(name, value): &(&str, &str)| Plain::List(vec![(*name).into(), (*value).into()]);
         let parameters = Plain::List(parameters.iter().map(pair).collect());
-        read_question(dict([("parameters", parameters), ("features", features)]))
+        read_query(dict([("parameters", parameters), ("features", features)]))
     }
 
     #[test]
@@ -89,16 +102,16 @@ mod tests {
         let plain = crate::components::plain::tensor::tensor(&tensor).unwrap();
         let features = dict([("v", plain), ("n", 2.5.into()), ("t", "{a:1}".into())]);
         let given = [("input.query(t)", "{b:1}"), ("hits", "3"), ("my.own", "x")];
-        let question = asked(&given, features).unwrap();
-        let values: Vec<_> = question.values.iter().collect();
+        let query = asked(&given, features).unwrap();
+        let values: Vec<_> = query.values.iter().collect();
         let expected = [("hits", "3"), ("my.own", "x"), ("ranking.features.query(t)", "{a:1}")];
         assert_eq!(values, expected);
         let expected = [("n".to_owned(), Value::double(2.5)), ("v".to_owned(), tensor)];
-        assert_eq!(question.features, BTreeMap::from(expected));
+        assert_eq!(query.features, BTreeMap::from(expected));
         // What is given is what is asked where nobody changes it.
-        let Plain::Dict(members) = argument(&question.values) else { panic!() };
-        let query = members.into_iter().next().unwrap().1;
-        assert_eq!(read_question(query).unwrap().values, question.values);
+        let Plain::Dict(members) = argument(&query).unwrap() else { panic!() };
+        let given = members.into_iter().next().unwrap().1;
+        assert_eq!(read_query(given), Ok(query));
     }
 
     #[test]
@@ -117,7 +130,7 @@ mod tests {
                 "query(v): expected a stead.Tensor, found True",
             ),
         ] {
-            assert_eq!(read_question(query), Err(expected.to_owned()), "{label}");
+            assert_eq!(read_query(query), Err(expected.to_owned()), "{label}");
         }
     }
 }
