@@ -19,6 +19,7 @@ mod processing;
 mod searching;
 mod stage;
 mod store;
+mod temporary;
 mod together;
 
 pub use failure::ComponentError;

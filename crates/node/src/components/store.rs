@@ -20,6 +20,8 @@ use stead_app::package::PackageFiles;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::temporary::Temporary;
+
 /// What is read of a file at a time.
 const PIECE: usize = 1 << 18;
 
@@ -38,7 +40,7 @@ enum Place {
     /// A folder of the server, beside which lie files that nobody else changes.
     Own { folder: PathBuf, beside: PathBuf },
     /// A folder that goes with the process, made when it is first needed.
-    Temporary(OnceLock<TempDir>),
+    Temporary(OnceLock<Temporary>),
 }
 
 /// A content that stays as long as somebody has this.
@@ -75,7 +77,7 @@ impl Store {
             Place::Temporary(made) => match made.get() {
                 Some(made) => made.path(),
                 None => {
-                    let new = tempfile::Builder::new().prefix("stead-python-").tempdir()?;
+                    let new = Temporary::new(&std::env::temp_dir())?;
                     made.get_or_init(|| new).path()
                 }
             },
