@@ -5,6 +5,7 @@ asyncio takes longer to import than all of stead, so only those who need it do.
 
 import inspect
 import sys
+import threading
 
 
 def finish(value):
@@ -18,7 +19,10 @@ def finish(value):
     except RuntimeError:
         return _run(value)
     # Called by other code that is a coroutine itself and does not await: its loop rests meanwhile.
-    outer = asyncio._get_running_loop()
+    outer, task = asyncio._get_running_loop(), asyncio.current_task()
+    # From Python 3.14 on a thread has one task that runs, whatever loops there are.
+    if task is not None:
+        asyncio.tasks._leave_task(outer, task)
     asyncio._set_running_loop(None)
     loop = asyncio.new_event_loop()
     try:
@@ -26,11 +30,14 @@ def finish(value):
     finally:
         loop.close()
         asyncio._set_running_loop(outer)
+        if task is not None:
+            asyncio.tasks._enter_task(outer, task)
 
 
 def _run(coroutine):
     runtime = sys.modules.get("_stead_runtime")
-    if runtime is not None:
+    # Threads that code has started have loops of their own: that of stead may be waiting for them.
+    if runtime is not None and threading.current_thread() is threading.main_thread():
         return runtime.run(coroutine)
     import asyncio
 
