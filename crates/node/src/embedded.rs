@@ -164,6 +164,11 @@ impl Embedded {
         self.repository.provide(models);
     }
 
+    /// Whether states of sequences may outlive the process.
+    pub(crate) fn keeps_states(&self) -> bool {
+        self.states.is_some()
+    }
+
     /// Whether a model of the repository has a name.
     pub(crate) fn has_other_model(&self, name: &str) -> bool {
         self.repository.has_other(name)

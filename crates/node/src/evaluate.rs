@@ -91,6 +91,11 @@ pub(crate) trait Evaluate: Send + Sync {
         false
     }
 
+    /// What tells it apart from others whose states it cannot go on with, where that is not the content of its file.
+    fn identity(&self) -> Option<&str> {
+        None
+    }
+
     /// Makes dimensions of inputs that are fixed at 1, given as input and axis, and those of outputs that go with
     /// them, one free dimension.
     ///

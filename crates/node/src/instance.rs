@@ -121,6 +121,7 @@ impl Instance {
         };
         let runs = settings.warmup.unwrap_or(0);
         warm_up(&*evaluate, &signature, layout.as_ref(), runs, machine, limits.threads)?;
+        let identity = evaluate.identity().map(str::to_owned);
         let scheduler = Scheduler::new(
             (*model).to_owned(),
             evaluate,
@@ -132,7 +133,10 @@ impl Instance {
         let own = &settings.sequences;
         let sequences = match layout {
             Some(layout) => {
-                let durable = sequences::durable(model, *version, &layout, own, file, machine)?;
+                let content = identity
+                    .as_deref()
+                    .map_or(sequences::Content::File(file), sequences::Content::Known);
+                let durable = sequences::durable(model, *version, &layout, own, content, machine)?;
                 let work = Work::Model { layout, scheduler: Arc::clone(&scheduler) };
                 let queue = scheduler.limits().queue;
                 Some(sequences::begin(

@@ -60,5 +60,5 @@ pub use error::OnnxError;
 pub use graph::{Graph, Node};
 pub use limits::Limits;
 pub use model::{Function, Model, OpsetImport};
-pub use read::FindFile;
+pub use read::{FindFile, external_files};
 pub use types::{Dim, ValueInfo, ValueType};

@@ -56,7 +56,7 @@ impl Deadline {
     }
 
     /// The sooner of two.
-    pub(crate) fn or_sooner(self, other: Deadline) -> Deadline {
+    pub fn or_sooner(self, other: Deadline) -> Deadline {
         match (self.0, other.0) {
             (Some(one), Some(other)) => Deadline(Some(one.min(other))),
             (one, other) => Deadline(one.or(other)),

@@ -237,6 +237,70 @@ fn handlers_evaluate_models() {
     }
 }
 
+/// Weights that lie beside a model in its package, from interpreters inside the server and from processes.
+#[test]
+fn models_are_opened_with_their_external_data() {
+    if !has_python() {
+        return;
+    }
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../search/tests/data/onnx");
+    let read = |name: &str| std::fs::read(data.join(name)).unwrap();
+    let (model, weights) = (read("external.onnx"), read("external.weights"));
+    // y = x W, with W of three rows.
+    let number = |at: usize| f32::from_le_bytes(weights[4 * at..][..4].try_into().unwrap());
+    let asked = json!({"model": "own", "inputs": {"x": "tensor<float>(d0[1],d1[3]):[[0,1,0]]"}});
+    for isolation in ["", "<package name='ask' isolation='process'/>"] {
+        let app = app(&SERVICES.replace("<!-- isolation -->", isolation));
+        let write = |name: &str, bytes: &[u8]| {
+            std::fs::write(app.path().join("python/ask").join(name), bytes).unwrap();
+        };
+        write("own.onnx", &model);
+        write("external.weights", &weights);
+        let server = Server::of_package_with(app.path(), &["--python_interpreters", "2"]);
+        // From several interpreters.
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let found = || ask(&server, "evaluate", &asked)["y"].as_str().unwrap().to_owned();
+                scope.spawn(move || {
+                    let found = found();
+                    let (kind, cells) = found.split_once(':').unwrap();
+                    assert_eq!(kind, "tensor<float>(d0[1],d1[2])");
+                    let cells: [[f32; 2]; 1] = serde_json::from_str(cells).unwrap();
+                    assert_eq!(cells, [[number(2), number(3)]]);
+                });
+            }
+        });
+        // The same model with other weights is another one.
+        let other: Vec<u8> =
+            [1f32, 2.0, 3.0, 4.0, 5.0, 6.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+        write("external.weights", &other);
+        let server = Server::of_package(app.path());
+        let expected = json!({"y": "tensor<float>(d0[1],d1[2]):[[3,4]]"});
+        assert_eq!(ask(&server, "evaluate", &asked), expected);
+        drop(server);
+
+        std::fs::remove_file(app.path().join("python/ask/external.weights")).unwrap();
+        let server = Server::of_package(app.path());
+        let told = ask(&server, "evaluate", &asked);
+        let message = "model own.onnx: its external data 'external.weights' is not beside it";
+        assert_eq!(told, json!({"code": "not_found", "message": message}), "{isolation}");
+        drop(server);
+        for location in ["../own.weights12", "/etc/own.weights"] {
+            let text = String::from_utf8_lossy(&model).into_owned();
+            assert_eq!((text.matches("external.weights").count(), location.len()), (1, 16));
+            let at = model.windows(16).position(|part| part == b"external.weights").unwrap();
+            let mut escaping = model.clone();
+            escaping[at..at + 16].copy_from_slice(location.as_bytes());
+            write("own.onnx", &escaping);
+            let server = Server::of_package(app.path());
+            let told = ask(&server, "evaluate", &asked);
+            let message = format!("external data \"{location}\" leaves the model's folder");
+            assert_eq!(told["code"], "invalid", "{told}");
+            assert!(told["message"].as_str().unwrap().contains(&message), "{told}");
+        }
+    }
+}
+
 #[test]
 fn models_that_cannot_be_loaded_refuse_a_package() {
     let data = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 """Components through stead.testing, and so through the glue that stead calls."""
 
 import asyncio
+import json
 import logging
 import tempfile
 import threading
@@ -9,10 +10,11 @@ from pathlib import Path
 from typing import Dict
 
 import stead
-from stead import Hit, Query, Response, Result, Tensor, _components, _host
+from stead import Hit, Query, Response, Result, Tensor, _arrays, _components, _host
 from stead.testing import Application
+from stead.values import decode
 
-from .common import BothWays, numpy
+from .common import BothWays, hidden_numpy, numpy
 
 
 @dataclass
@@ -291,6 +293,108 @@ class AroundComponents(Components):
                 self.refused("needs the package onnxruntime", Application, models={"m": path}, error=ImportError)
 
 
+class ModelsWithoutNumpyToo(Components):
+    def test_lists_are_arrays(self):
+        class Given(stead.Model):
+            inputs = {"x": stead.TensorSpec("float32", [None, 2]), "text": stead.TensorSpec("string", [None])}
+            outputs = {
+                "y": stead.TensorSpec("float32", [None, 2]),
+                "n": stead.TensorSpec("int64", []),
+                "words": stead.TensorSpec("string", [None, 1]),
+            }
+            state = {"total": stead.TensorSpec("float64", [None, 1])}
+            max_batch = 4
+
+            def infer(self, inputs, state):
+                rows = inputs["x"].tolist()
+                total = [[before + sum(row)] for (before,), row in zip(state["total"].tolist(), rows)]
+                words = [[text.decode() + "!"] for text in inputs["text"]]
+                return {"y": [[2 * x for x in row] for row in rows], "n": len(rows), "words": words}, {"total": total}
+
+        app, model = self.created(Given)
+        x = _arrays.of_lists([[1, 2], [3, 4.5]], "float32")
+        texts = _arrays.of_lists(["a", "b"], "string")
+        texts = decode(texts) if isinstance(texts, dict) else texts
+        given, state = {"x": x, "text": texts}, None
+        for expected in [[[3.0], [7.5]], [[6.0], [15.0]]]:
+            outputs, state = app.infer(model, given, state)
+            self.assertEqual(outputs["y"].tolist(), [[2, 4], [6, 9]])
+            self.assertEqual(int(outputs["n"].tolist()), 2)
+            words = outputs["words"]
+            self.assertEqual(words if isinstance(words, list) else words.tolist(), [[b"a!"], [b"b!"]])
+            self.assertEqual(state["total"].tolist(), expected)
+
+    def test_elements_have_to_fit(self):
+        for value, dtype, message in [
+            ([1, 2.5], "int32", "not all of its elements are of int32"),
+            ([1 << 40], "int8", "not all of its elements are of int8"),
+            ([[1], [1, 2]], "float32", "its lists are of different lengths"),
+        ]:
+            self.refused(message, _arrays.of_lists, value, dtype)
+        with hidden_numpy():
+            self.refused("an empty array cannot be made without numpy", _arrays.of_lists, [[]], "float32")
+            self.refused("an array of float16 cannot be made without numpy", _arrays.of_lists, [1], "float16")
+
+    def test_models_are_called_where_they_are_asked_for(self):
+        class Twice(stead.Model):
+            inputs = {"x": stead.TensorSpec("float32", [None])}
+            outputs = {"y": stead.TensorSpec("float32", [None]), "n": stead.TensorSpec("int32", [])}
+
+            def __init__(self, models: stead.Models, settings: stead.Settings):
+                self.models, self.inner = models, settings.get("inner")
+
+            async def infer(self, inputs):
+                if self.inner:
+                    await self.models.evaluator(self.inner).bind("x", inputs["x"]).evaluate_async()
+                x = inputs["x"].tolist()
+                if x[0] == 0:
+                    raise KeyError("a secret")
+                if x[0] == 1:
+                    raise stead.InvalidInput("x is 1")
+                return {"y": [2 * one for one in x], "n": len(x)}
+
+        class Steps(stead.Model):
+            inputs = outputs = {"x": stead.TensorSpec("float32", [1])}
+            state = {"s": stead.TensorSpec("float32", [1])}
+
+            def infer(self, inputs, state):
+                return inputs, state
+
+        class Ask(stead.RequestHandler):
+            def __init__(self, models: stead.Models):
+                self.models = models
+
+            def handle(self, request):
+                evaluator = self.models.evaluator(request.parameter("model"), request.parameter("output"))
+                evaluator.bind(request.parameter("input", "x"), json.loads(request.parameter("x")))
+                found = {name: value.tolist() for name, value in evaluator.run().items()}
+                return stead.Response([found, evaluator.evaluate().to_literal()])
+
+        app, ask = self.created(Ask)
+        for id, settings in [("twice", {}), ("own", {"inner": "own"}), ("a", {"inner": "b"}), ("b", {"inner": "a"})]:
+            app.create(Twice, settings, id)
+        app.create(Steps, id="steps")
+        self.assertEqual(
+            app.handle(ask, "/?model=twice&x=[3,4.5]").json(),
+            [{"y": [6.0, 9.0], "n": 2}, "tensor<float>(d0[2]):[6,9]"],
+        )
+        self.assertEqual(app.handle(ask, "/?model=twice&x=[3]&output=n").json()[0], {"n": 1})
+        for query, code, message in [
+            ("model=twice&x=[[1]]", "invalid", "model twice cannot take the input x: it is float32[1, 1]"),
+            ("model=twice&x=[3]&output=z", "invalid", "model twice has no output z; it has y, n"),
+            ("model=twice&x=[3]&input=z", "invalid", "model twice has no input z; it has x"),
+            ("model=twice&x=[1]", "invalid", "component twice: x is 1"),
+            ("model=twice&x=[0]", "internal", "component twice: its code raised KeyError"),
+            ("model=own&x=[3]", "invalid", "model own cannot be asked by itself: own asks own"),
+            ("model=a&x=[3]", "invalid", "model a cannot be asked by itself: a asks b asks a"),
+            ("model=steps&x=[3]", "invalid", "model steps is one of sequences"),
+            ("model=none&x=[3]", "not_found", "there is no model none"),
+        ]:
+            with self.subTest(query), self.assertRaises(stead.HostError) as caught:
+                app.handle(ask, "/?" + query)
+            self.assertEqual((caught.exception.code, str(caught.exception)[: len(message)]), (code, message))
+
+
 class Models(Components):
     only_with_numpy = True
 
@@ -351,7 +455,10 @@ class Models(Components):
             ({"y": y}, "gave no output text; expected string[any]"),
             ({"y": y.astype("float64"), "text": text}, "output y is float64[3]; expected float32[any]"),
             ({"y": y.reshape(3, 1), "text": text}, "output y is float32[3, 1]; expected"),
-            ({"y": [1, 2], "text": text}, "output y is of type list; expected"),
+            ({"y": {1, 2}, "text": text}, "output y is of type set; expected"),
+            ({"y": [[1], [2, 3]], "text": text}, "output y: its lists are of different lengths; expected"),
+            ({"y": [[1], [2]], "text": text}, "output y is float32[2, 1]; expected"),
+            ({"y": ["a"], "text": text}, "output y: elements of string become no float32; expected"),
             ({"y": y, "text": text, "z": y}, "gave the output z, which it does not declare"),
         ]:
             self.refused(message, given, outputs, error=stead.ComponentError)
@@ -427,11 +534,11 @@ class Models(Components):
                 return stead.Response(self.embedders.embed(request.parameter("text"), "tensor(x[1])").to_literal())
 
         spec = {"id": "e", "generation": 8, "kind": "component", "package": "p", "module": "m", "settings": {}}
-        here, asked = {**spec, "class": Lengths, "here": True}, []
+        here, asked = {**spec, "class": Lengths, "role": "embedder", "here": True}, []
 
         def ask(name, *arguments):
             asked.append(name)
-            return [here] if name == "embedders" else None
+            return {"components": [here], "complete": True} if name == "components" else None
 
         self.addCleanup(_components.forget, "p")
         with _host.standing_in(ask):
@@ -439,7 +546,7 @@ class Models(Components):
             for _ in range(2):
                 found = _components.handle(["h"], 8, {"method": "GET", "path": "/", "parameters": [["text", "abc"]]})
                 self.assertEqual(found["body"], b"tensor(x[1]):[3]")
-        self.assertEqual(asked, ["embedders"])
+        self.assertEqual(asked, ["components"])
 
     def test_embedders_are_checked(self):
         class One(stead.Embedder):

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use stead_app::Durability;
 use stead_app::application::Application;
 use stead_app::components::{
-    ArchiveWishes, Dependencies, PythonComponent, PythonKind, PythonOptions, PythonSource, Setting,
-    Settings, python_packages,
+    ArchiveWishes, Dependencies, PythonComponent, PythonKind, PythonOptions, PythonSource,
+    python_packages,
 };
 use stead_app::package::{Located, PackageFiles, Report};
 use stead_app::services::ClusterChains;
@@ -16,14 +17,18 @@ use stead_python::{
     Installation, PackageFile, Session, Value, unpack_bundles,
 };
 
+use super::beside::{Beside, ComponentHost, Other, Role};
 use super::describe::Described;
-use super::embed::{Beside, ComponentHost, Embedders};
+use super::identity::identity;
 use super::infer::PythonModel;
 use super::meters::ComponentMeters;
 use super::processing::{Processing, context};
+use super::settings::settings;
+use super::together::Together;
 use super::{Components, Files, Package, Pools, ServerHost, Stage, Stored, Unit, next_generation};
 use super::{native, searching};
 use crate::deploy::Python;
+use crate::repository::Provided;
 use crate::{Code, Error};
 
 /// Something to tell of a component that was created.
@@ -58,6 +63,7 @@ impl Components {
             generation: next_generation(),
             context: context(application),
             beside: Arc::default(),
+            wishes: HashMap::new(),
             components: Components {
                 handlers: Vec::new(),
                 units: Vec::new(),
@@ -65,24 +71,32 @@ impl Components {
                 processing: None,
                 searching: BTreeMap::new(),
                 models: Vec::new(),
-                embedders: Arc::default(),
+                embedders: Vec::new(),
             },
-            embedders: Vec::new(),
             notes: Vec::new(),
             wrong,
         };
         let (mut chains, mut report): (Vec<ClusterChains>, _) = (Vec::new(), Report::default());
-        for container in containers {
+        // Models and embedders first: constructors of the others may ask for them.
+        let mut others = Vec::new();
+        for container in containers.clone() {
             let mut of_package: BTreeMap<&str, Vec<&PythonComponent>> = BTreeMap::new();
             for component in &container.python {
                 of_package.entry(component.class.package()).or_default().push(component);
             }
             let deadline = Deadline::after(container.python_options.start_timeout);
-            let mut more = HashMap::new();
             for (name, components) in of_package {
-                making.package(name, &components, &container.python_options, deadline, &mut more);
+                let limits = Limits { options: &container.python_options, deadline };
+                let package = making.package(name, &components, &limits);
+                others.extend(package.map(|package| (package, components, limits)));
             }
-            chains.push((container.id.clone(), container.chains(&more, &mut report)));
+        }
+        for (package, components, limits) in &others {
+            making.others(package, components, limits);
+        }
+        making.beside.complete();
+        for container in containers {
+            chains.push((container.id.clone(), container.chains(&making.wishes, &mut report)));
         }
         let processing = application.services.processing_chains(&chains, &mut report);
         let units = making.components.units.iter();
@@ -96,9 +110,6 @@ impl Components {
             return Err(Error::new(Code::InvalidPackage, text));
         }
         making.components.handlers.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let embedders = Embedders::new(&making.embedders);
-        making.beside.tell(&making.embedders, &embedders);
-        making.components.embedders = embedders;
         let processors = &natives.processors;
         let processing = Processing::new(application, &processing, &units, processors);
         making.components.count = units.len() + natives.len();
@@ -122,30 +133,34 @@ struct Making<'a> {
     /// What they know of its embedders.
     beside: Arc<Beside>,
     components: Components,
-    embedders: Vec<Arc<Unit>>,
+    /// Where they want to stand in chains, by their ids.
+    wishes: HashMap<String, Dependencies>,
     notes: Vec<Note>,
     wrong: Vec<String>,
 }
 
+/// What holds for the components of a container.
+struct Limits<'a> {
+    options: &'a PythonOptions,
+    /// When all of them must be there.
+    deadline: Deadline,
+}
+
 impl Making<'_> {
-    /// Loads a package and creates its components. `more` learns where they want to stand in chains.
+    /// Loads a package and creates its models and embedders.
     fn package(
         &mut self,
         name: &str,
         components: &[&PythonComponent],
-        options: &PythonOptions,
-        deadline: Deadline,
-        more: &mut HashMap<String, Dependencies>,
-    ) {
+        limits: &Limits<'_>,
+    ) -> Option<Arc<Package>> {
         let first = components.first().map(|component| &component.place);
         let place = first.map(|place| format!("{place}: ")).unwrap_or_default();
-        let made = self.open(name, options, deadline);
-        let (package, mut session) = match made {
-            Ok(made) => made,
-            Err(text) => return self.wrong.push(format!("{place}Python package {name}: {text}")),
-        };
+        let made = self.open(name, limits.options, limits.deadline);
+        let made = made.map_err(|text| format!("{place}Python package {name}: {text}"));
+        let (package, mut session) = self.noted(made)?;
         let problems = match self.source(name) {
-            Some(PythonSource::Archive(_)) => problems(&package, &mut session, deadline),
+            Some(PythonSource::Archive(_)) => problems(&package, &mut session, limits.deadline),
             // What sources may import they need not import.
             _ => Vec::new(),
         };
@@ -155,41 +170,85 @@ impl Making<'_> {
                 false => self.notes.push(format!("{place}Python package {name}: {problem}")),
             }
         }
-        for component in components {
-            match self.component(component, &package, options, &mut session, deadline) {
-                Ok((unit, described)) => {
-                    let unit = Arc::new(unit);
-                    if let Err(text) = self.role(&unit, &described) {
-                        let id = &component.id;
-                        self.wrong.push(format!("{}: component {id}: {text}", component.place));
-                    }
-                    more.insert(component.id.clone(), described.dependencies);
-                    for Located { value, .. } in &component.bindings {
-                        self.components.handlers.push((value.clone(), Arc::clone(&unit)));
-                    }
-                    self.components.units.push(unit);
-                }
-                Err(text) => {
-                    let (element, id) = (component.kind.element(), &component.id);
-                    self.wrong.push(format!("{}: {element} {id}: {text}", component.place));
-                }
-            }
+        for component in components.iter().filter(|one| one.kind == PythonKind::Component) {
+            self.make(component, &package, limits, &mut session);
         }
+        Some(package)
+    }
+
+    /// Creates the components of a package that are neither models nor embedders.
+    fn others(
+        &mut self,
+        package: &Arc<Package>,
+        components: &[&PythonComponent],
+        limits: &Limits<'_>,
+    ) {
+        let mut others = components.iter().filter(|one| one.kind != PythonKind::Component);
+        let Some(first) = others.next() else { return };
+        let session = self.session(package, limits.deadline);
+        let (place, name) = (&first.place, &package.name);
+        let session = session.map_err(|text| format!("{place}: Python package {name}: {text}"));
+        let Some(mut session) = self.noted(session) else { return };
+        for component in std::iter::once(first).chain(others) {
+            self.make(component, package, limits, &mut session);
+        }
+    }
+
+    /// Notes what is wrong.
+    fn noted<T>(&mut self, made: Result<T, String>) -> Option<T> {
+        made.map_err(|text| self.wrong.push(text)).ok()
+    }
+
+    /// Creates a component, and sees to it that it is found by what it is.
+    fn make(
+        &mut self,
+        component: &PythonComponent,
+        package: &Arc<Package>,
+        limits: &Limits<'_>,
+        session: &mut Session,
+    ) {
+        let (element, id) = (component.kind.element(), &component.id);
+        let made = self.component(component, package, limits, session);
+        let made = made.map_err(|text| format!("{}: {element} {id}: {text}", component.place));
+        let Some((unit, described)) = self.noted(made) else { return };
+        let unit = Arc::new(unit);
+        let role = self.role(&unit, &described);
+        self.noted(role.map_err(|text| format!("{}: component {id}: {text}", component.place)));
+        self.wishes.insert(component.id.clone(), described.dependencies);
+        for Located { value, .. } in &component.bindings {
+            self.components.handlers.push((value.clone(), Arc::clone(&unit)));
+        }
+        self.components.units.push(unit);
     }
 
     /// Sees to it that a component is found by what it is.
     fn role(&mut self, unit: &Arc<Unit>, described: &Described) -> Result<(), String> {
-        match described.kind.as_str() {
+        let role = match described.kind.as_str() {
             "model" => {
-                let model = PythonModel::provided(unit, described)?;
-                if self.components.models.iter().any(|other| other.name == model.name) {
+                let name = unit.component.id.clone();
+                let keeps = described.durability != Durability::Memory;
+                let source = self.source(&unit.package.name);
+                let identity = || identity(self.files, &unit.package.name, source, &unit.component);
+                let identity = keeps.then(identity).transpose()?;
+                let (model, settings) = PythonModel::new(unit, described, identity)?;
+                let is_same = |other: &Provided| other.name == name;
+                if self.components.models.iter().any(is_same) || self.host.has_model(&name) {
                     return Err("another model of the application has its id".to_owned());
                 }
-                self.components.models.push(model);
+                let role = Role::Model(Arc::downgrade(&model));
+                self.components.models.push(Provided { name, evaluate: model, settings });
+                role
             }
-            "embedder" => self.embedders.push(Arc::clone(unit)),
-            _ => {}
-        }
+            "embedder" => {
+                let call = Arc::new(Together::one("component", Arc::clone(unit)));
+                let role = Role::Embedder(Arc::downgrade(&call));
+                self.components.embedders.push(call);
+                role
+            }
+            _ => return Ok(()),
+        };
+        let (component, package) = (Arc::clone(&unit.component), Arc::clone(&unit.package));
+        self.beside.add(Other { component, package, role });
         Ok(())
     }
 
@@ -234,15 +293,22 @@ impl Making<'_> {
         manager.register(&registered, stead_python::PackageSource::File(path));
         let package = Package { name, registered, manager, pool, _files: files };
         let package = Arc::new(package);
-        let session = package.manager.acquire(&package.registered, deadline);
-        let session = session.map_err(|error| match error {
+        let session = self.session(&package, deadline)?;
+        Ok((package, session))
+    }
+
+    /// An interpreter that has a package, and those of models and embedders that its components may ask for.
+    fn session(&self, package: &Package, deadline: Deadline) -> Result<Session, String> {
+        let Package { manager, registered, .. } = package;
+        let beside = self.beside.packages_now(manager);
+        let others: Vec<&str> = beside.iter().map(String::as_str).collect();
+        manager.acquire_with(registered, &others, deadline).map_err(|error| match error {
             AcquireError::Load { error, .. } => told(&error),
             AcquireError::TimedOut => {
                 "it was not loaded in time; start-timeout of python is the limit".to_owned()
             }
             other => other.to_string(),
-        })?;
-        Ok((package, session))
+        })
     }
 
     /// Unpacks the distributions that an archive brings along, if nobody has done so before.
@@ -271,9 +337,8 @@ impl Making<'_> {
         &self,
         component: &PythonComponent,
         package: &Arc<Package>,
-        options: &PythonOptions,
+        limits: &Limits<'_>,
         session: &mut Session,
-        deadline: Deadline,
     ) -> Result<(Unit, Described), String> {
         let kind = match component.kind {
             PythonKind::Handler => ComponentKind::Handler,
@@ -281,11 +346,8 @@ impl Making<'_> {
             PythonKind::DocumentProcessor => ComponentKind::Processor,
             PythonKind::Component => ComponentKind::Component,
         };
-        let host: Arc<dyn Host> = Arc::new(ComponentHost {
-            server: Arc::clone(self.host),
-            beside: Arc::clone(&self.beside),
-            manager: package.manager.clone(),
-        });
+        let host = ComponentHost::new(self.host, &self.beside, &package.manager);
+        let host: Arc<dyn Host> = Arc::new(host);
         let made = Arc::new(Component {
             id: component.id.clone(),
             generation: self.generation,
@@ -297,13 +359,13 @@ impl Making<'_> {
             context: self.context.clone(),
         });
         let description =
-            made.create(session, Arc::clone(&host), deadline).map_err(|e| told(&e))?;
+            made.create(session, Arc::clone(&host), limits.deadline).map_err(|e| told(&e))?;
         let unit = Unit {
             component: made,
             host,
             beside: Arc::clone(&self.beside),
             package: Arc::clone(package),
-            timeout: options.timeout,
+            timeout: limits.options.timeout,
             is_development: self.pools.settings().development,
             meter: self.meters.of(&component.id, component.kind.element()),
             is_quick: AtomicBool::new(false),
@@ -337,30 +399,5 @@ fn told(error: &CallError) -> String {
             "it was not created in time; start-timeout of python is the limit".to_owned()
         }
         other => other.to_string(),
-    }
-}
-
-/// Settings as the class gets them: those of the only `config`, or those of each by its name.
-fn settings(list: &[Settings]) -> Result<Value, String> {
-    let values = |settings: &Settings| Value::Dict(settings.values.iter().map(pair).collect());
-    Ok(match list {
-        [only] => values(only),
-        several => Value::Dict(several.iter().map(|s| (s.name.clone(), values(s))).collect()),
-    })
-}
-
-fn pair((name, setting): &(String, Setting)) -> (String, Value) {
-    (name.clone(), value(setting))
-}
-
-/// As deep as the file nests, which has a limit.
-fn value(setting: &Setting) -> Value {
-    match setting {
-        Setting::Text(text) | Setting::File(text) => text.as_str().into(),
-        Setting::Bool(value) => (*value).into(),
-        Setting::Int(value) => (*value).into(),
-        Setting::Float(value) => (*value).into(),
-        Setting::List(list) => Value::List(list.iter().map(value).collect()),
-        Setting::Map(map) => Value::Dict(map.iter().map(pair).collect()),
     }
 }

@@ -1,5 +1,6 @@
 //! What the class of a component says of it, once it was created.
 
+use stead_app::Durability;
 use stead_app::components::Dependencies;
 use stead_python::{Value as Plain, from_numpy_name};
 use stead_tensor::DType;
@@ -19,6 +20,8 @@ pub(super) struct Described {
     pub(super) state: Vec<Spec>,
     /// The most rows that a model takes at once; 0 where the first axis counts no rows.
     pub(super) max_batch: u32,
+    /// What of the sequences of a model outlives the process.
+    pub(super) durability: Durability,
 }
 
 /// An input, output or state of a model.
@@ -50,6 +53,7 @@ impl Described {
                 "outputs" => found.outputs = specs("output", value)?,
                 "state" => found.state = specs("state", value)?,
                 "max_batch" => found.max_batch = rows(&value)?,
+                "durability" => found.durability = durability(&text(value).unwrap_or_default())?,
                 _ => {}
             }
         }
@@ -83,6 +87,17 @@ fn rows(value: &Plain) -> Result<u32, String> {
             Err(format!("its max_batch is {rows}; expected a number of rows, or 0"))
         }
         _ => Ok(0),
+    }
+}
+
+fn durability(name: &str) -> Result<Durability, String> {
+    match name {
+        "memory" => Ok(Durability::Memory),
+        "snapshot" => Ok(Durability::Snapshot),
+        "every_step" => Ok(Durability::EveryStep),
+        other => Err(format!(
+            "its durability is {other:?}; expected \"memory\", \"snapshot\" or \"every_step\""
+        )),
     }
 }
 
@@ -137,9 +152,11 @@ mod tests {
             ("outputs", Plain::List(vec![spec("t", "string", &[])])),
             ("state", Plain::List(Vec::new())),
             ("max_batch", 8.into()),
+            ("durability", "every_step".into()),
         ]));
         let found = found.unwrap();
         assert_eq!((found.kind.as_str(), found.max_batch), ("model", 8));
+        assert_eq!(found.durability, Durability::EveryStep);
         assert_eq!(found.dependencies.before, ["x", "y"]);
         let x = Spec { name: "x".to_owned(), dtype: DType::F32, shape: vec![None, Some(3)] };
         assert_eq!(found.inputs, [x]);
@@ -150,6 +167,11 @@ mod tests {
                 "rows below 0",
                 dict([("max_batch", (-1).into())]),
                 "its max_batch is -1; expected a number of rows, or 0",
+            ),
+            (
+                "no durability",
+                dict([("durability", "always".into())]),
+                "its durability is \"always\"; expected \"memory\", \"snapshot\" or \"every_step\"",
             ),
             (
                 "no type",

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use stead_python::{Deadline, Host, HostCall, HostCode, HostError, Value as Plain, numpy_name};
-use stead_tensor::DType;
+use stead_tensor::{DType, Tensor};
 
 use super::plain::array::{array, read_array};
 use super::plain::tensor::{read_tensor, tensor};
 use super::plain::{PlainError, dict, is_tensor};
-use crate::evaluation::{Compute, Datum, Model, Models, Opened, Port, Running};
+use crate::evaluation::{
+    Compute, Datum, ExternalFiles, Known, Model, Models, Opened, Port, Running,
+};
 use crate::{Code, Error};
 
 /// What the components of one application may ask: the models that it has and those that they open.
@@ -21,6 +23,11 @@ pub(crate) struct ServerHost {
 impl ServerHost {
     pub(crate) fn new(models: Arc<Models>, compute: Arc<Compute>) -> Arc<ServerHost> {
         Arc::new(ServerHost { models, opened: Opened::default(), compute })
+    }
+
+    /// Whether the application has a model of a name.
+    pub(super) fn has_model(&self, name: &str) -> bool {
+        self.models.find(name).is_ok()
     }
 
     /// A model of the application.
@@ -89,18 +96,45 @@ impl ServerHost {
         Ok(Plain::Dict(outputs))
     }
 
-    fn open(&self, call: &HostCall, arguments: [Plain; 2]) -> Result<Plain, HostError> {
-        match arguments {
-            [Plain::Str(digest), Plain::None] => {
-                Ok(self.opened.name(&digest).map_or(Plain::None, Plain::Str))
-            }
+    /// Opens a model by its digest: what it is called from then on; nothing where its bytes are wanted, or which files of external
+    /// data. With these it is another model, and the digest one of all of them.
+    fn open(&self, call: &HostCall, mut arguments: Vec<Plain>) -> Result<Plain, HostError> {
+        let wrong = || misused(call, "a digest, bytes or None, and files of external data");
+        let files = match arguments.len() {
+            3 => match arguments.pop() {
+                Some(Plain::Dict(files)) => Some(external(files).ok_or_else(wrong)?),
+                _ => return Err(wrong()),
+            },
+            _ => None,
+        };
+        let opened = match taken(call, arguments)? {
+            [Plain::Str(digest), Plain::None] => self.opened.known(&digest),
             [Plain::Str(digest), Plain::Tensor(bytes)] => {
-                let opened = self.opened.open(&digest, &bytes);
-                opened.map(Plain::Str).map_err(|error| refused(&error))
+                let opened = self.opened.open(&digest, &bytes, files.as_ref());
+                Some(opened.map_err(|error| refused(&error))?)
             }
-            _ => Err(misused(call, "a digest, and bytes or None")),
-        }
+            _ => return Err(wrong()),
+        };
+        Ok(match opened {
+            None => Plain::None,
+            Some(Known::Open(name)) => Plain::Str(name),
+            Some(Known::Needs(files)) => {
+                dict([("needs", Plain::List(files.into_iter().map(Plain::from).collect()))])
+            }
+        })
     }
+}
+
+/// Files by their locations; an empty one is no array.
+fn external(files: Vec<(String, Plain)>) -> Option<ExternalFiles> {
+    let file = |(location, content): (String, Plain)| match content {
+        Plain::Tensor(content) if content.dtype() == DType::U8 => Some((location, content)),
+        Plain::Bytes(content) => {
+            Some((location, Tensor::from_slice(&content, &[content.len()]).ok()?))
+        }
+        _ => None,
+    };
+    files.into_iter().map(file).collect()
 }
 
 impl Host for ServerHost {
@@ -116,7 +150,7 @@ impl Host for ServerHost {
                 _ => Err(misused(&call, "a name")),
             },
             "models.evaluate" => self.evaluate(&call, taken(&call, arguments)?),
-            "models.open" => self.open(&call, taken(&call, arguments)?),
+            "models.open" => self.open(&call, arguments),
             other => {
                 let text = format!("there is no {other} to ask of stead here");
                 Err(HostError::new(HostCode::NotFound, text))
@@ -157,11 +191,11 @@ fn taken<const N: usize>(call: &HostCall, arguments: Vec<Plain>) -> Result<[Plai
     arguments.try_into().map_err(|_| misused(call, &format!("{N} arguments and not {found}")))
 }
 
-fn misused(call: &HostCall, expected: &str) -> HostError {
+pub(super) fn misused(call: &HostCall, expected: &str) -> HostError {
     HostError::new(HostCode::Invalid, format!("{} takes {expected}", call.name))
 }
 
-fn text(value: Plain) -> Option<String> {
+pub(super) fn text(value: Plain) -> Option<String> {
     match value {
         Plain::Str(text) => Some(text),
         _ => None,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use stead_app::{Durability, ModelSettings};
 use stead_engine::{Dim, IoSpec, LiftedState, PlanStats, StateInit};
-use stead_python::{Deadline, Value as Plain};
+use stead_python::{Deadline, Host, Value as Plain};
 use stead_tensor::{Tensor, TensorView};
 
 use super::Unit;
@@ -16,7 +16,6 @@ use super::plain::{dict, kind};
 use super::together::Together;
 use crate::Code;
 use crate::evaluate::{Evaluate, EvaluateError, Format, Run, Sink};
-use crate::repository::Provided;
 
 /// The symbol of the axis that counts rows.
 const BATCH: &str = "batch";
@@ -24,18 +23,25 @@ const BATCH: &str = "batch";
 /// A model.
 pub(super) struct PythonModel {
     call: Together,
+    /// The most rows of a run; 0 where the first axis counts none.
+    rows: u32,
+    /// The content of its code, where states of its sequences are kept.
+    identity: Option<String>,
     inputs: Vec<IoSpec>,
     outputs: Vec<IoSpec>,
     states: Vec<LiftedState>,
 }
 
 impl PythonModel {
-    /// The model that a component is, as the repository serves it.
+    /// The model that a component is, and how it is served.
     ///
     /// # Errors
     /// In words for who deploys it.
-    pub(super) fn provided(unit: &Arc<Unit>, described: &Described) -> Result<Provided, String> {
-        let id = unit.component.id.clone();
+    pub(super) fn new(
+        unit: &Arc<Unit>,
+        described: &Described,
+        identity: Option<String>,
+    ) -> Result<(Arc<PythonModel>, ModelSettings), String> {
         let rows = described.max_batch;
         for (what, specs) in described.lists() {
             for (at, spec) in specs.iter().enumerate() {
@@ -92,27 +98,62 @@ impl PythonModel {
             ..ModelSettings::default()
         };
         settings.sequences.stateful = Some(!described.state.is_empty());
+        let keeps = described.durability != Durability::Memory;
+        if keeps && described.state.is_empty() {
+            return Err("its durability is that of sequences, and it has no state".to_owned());
+        }
         if !described.state.is_empty() {
-            // The log of states cannot tell whether code that is deployed later can go on with them.
-            settings.sequences.durability = Some(Durability::Memory);
+            settings.sequences.durability = Some(described.durability);
             settings.sequences.state_budget = Some(0);
         }
         let model = PythonModel {
             call,
+            rows,
+            identity,
             inputs: list(&described.inputs),
             outputs: list(&described.outputs),
             states: described.state.iter().map(state).collect(),
         };
-        Ok(Provided { name: id, evaluate: Arc::new(model), settings })
+        Ok((Arc::new(model), settings))
     }
 
-    /// How many inputs are no states.
-    fn data(&self) -> usize {
-        self.inputs.len() - self.states.len()
+    /// The id of the component.
+    pub(super) fn id(&self) -> &str {
+        self.call.id()
+    }
+
+    /// What calls it.
+    pub(super) fn together(&self) -> &Together {
+        &self.call
+    }
+
+    /// The most rows of a run; 0 where the first axis counts none.
+    pub(super) fn max_rows(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// Whether runs hand on a state.
+    pub(super) fn is_of_sequences(&self) -> bool {
+        !self.states.is_empty()
+    }
+
+    /// The inputs that are no states.
+    pub(super) fn own_inputs(&self) -> &[IoSpec] {
+        let own = self.inputs.len() - self.states.len();
+        self.inputs.get(..own).unwrap_or_default()
+    }
+
+    /// The outputs that are no states.
+    pub(super) fn own_outputs(&self) -> &[IoSpec] {
+        let own = self.outputs.len() - self.states.len();
+        self.outputs.get(..own).unwrap_or_default()
     }
 
     /// The argument of a call.
-    fn argument(&self, inputs: &[Option<TensorView<'_>>]) -> Result<Plain, EvaluateError> {
+    pub(super) fn argument(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+    ) -> Result<Plain, EvaluateError> {
         let failed = |text: String| EvaluateError::Failed(text);
         let mut given = Vec::with_capacity(self.inputs.len());
         for (spec, view) in self.inputs.iter().zip(inputs) {
@@ -124,7 +165,7 @@ impl PythonModel {
             let value = array(tensor).map_err(|e| failed(e.to_string()))?;
             given.push(Some((spec.name.clone(), value)));
         }
-        let states = given.split_off(self.data().min(given.len()));
+        let states = given.split_off(self.own_inputs().len().min(given.len()));
         let state: Vec<_> = states.into_iter().flatten().collect();
         let state = match state.len() {
             0 => Plain::None,
@@ -136,7 +177,7 @@ impl PythonModel {
     }
 
     /// The outputs and states of an answer, in the order of the model's outputs.
-    fn read(&self, answer: Plain) -> Result<Vec<Tensor>, String> {
+    pub(super) fn read(&self, answer: Plain) -> Result<Vec<Tensor>, String> {
         let shown = kind(&answer);
         let (mut outputs, mut state) = (Plain::None, Plain::None);
         if let Plain::Dict(members) = answer {
@@ -176,17 +217,22 @@ impl PythonModel {
         Ok(found)
     }
 
-    fn call(&self, argument: Plain, run: &Run<'_>) -> Result<Plain, ComponentError> {
+    /// A run in an interpreter that is free.
+    ///
+    /// # Errors
+    /// [`ComponentError`].
+    pub(super) fn call(
+        &self,
+        argument: Plain,
+        host: Arc<dyn Host>,
+        deadline: Deadline,
+    ) -> Result<Plain, ComponentError> {
         let arrived = Instant::now();
-        let own = arrived.checked_add(self.call.timeout());
-        let until = [own, run.deadline].into_iter().flatten().min();
-        let deadline = until.map_or(Deadline::NEVER, Deadline::at);
         let session = self.call.session(deadline);
         let (waited, begun) = (arrived.elapsed(), Instant::now());
         let mut ran = None;
         let found = session.and_then(|mut session| {
             ran = Some(begun);
-            let host = self.call.host();
             self.call.call(&mut session, "infer", argument, host, deadline)
         });
         self.call.record(found.as_ref().err(), waited, ran);
@@ -215,6 +261,10 @@ impl Evaluate for PythonModel {
         true
     }
 
+    fn identity(&self) -> Option<&str> {
+        self.identity.as_deref()
+    }
+
     fn run(
         &self,
         inputs: &[Option<TensorView<'_>>],
@@ -225,7 +275,11 @@ impl Evaluate for PythonModel {
         if run.within.is_some() {
             return Err(EvaluateError::NotQuick);
         }
-        let answer = self.call(self.argument(inputs)?, run).map_err(explain)?;
+        let own = Instant::now().checked_add(self.call.timeout());
+        let until = [own, run.deadline].into_iter().flatten().min();
+        let deadline = until.map_or(Deadline::NEVER, Deadline::at);
+        let answer = self.call(self.argument(inputs)?, self.call.host(), deadline);
+        let answer = answer.map_err(explain)?;
         let found = self.read(answer).map_err(|text| {
             let text = self.call.failing().error(Code::Internal, &text).message;
             tracing::error!("{text}");

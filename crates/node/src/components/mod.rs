@@ -2,13 +2,16 @@
 //! last request has ended after another application took its place.
 
 mod attempt;
+mod beside;
 mod create;
 mod describe;
 mod embed;
+mod evaluated;
 mod failure;
 mod gate;
 mod handle;
 mod host;
+mod identity;
 mod infer;
 mod link;
 mod meters;
@@ -17,6 +20,7 @@ pub(crate) mod plain;
 mod pools;
 mod processing;
 mod searching;
+mod settings;
 mod stage;
 mod store;
 mod temporary;
@@ -45,10 +49,11 @@ use stead_app::components::BindingPattern;
 use stead_python::{AcquireError, Component, Deadline, Host, InterpreterManager, Session};
 
 use crate::repository::Provided;
-use embed::{Beside, Embedders};
+use beside::Beside;
 use pools::Pool;
 use stage::Stage;
 use store::Stored;
+use together::Together;
 
 /// The components of an application.
 pub(crate) struct Components {
@@ -64,7 +69,7 @@ pub(crate) struct Components {
     /// Those that are models, as a node serves them.
     models: Vec<Provided>,
     /// What components in other environments ask, as long as this is here: they do not hold it.
-    embedders: Arc<Embedders>,
+    embedders: Vec<Arc<Together>>,
 }
 
 /// A component that was created.

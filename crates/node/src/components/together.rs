@@ -52,6 +52,11 @@ impl Together {
         Together { element, chain, first: unit, others: Vec::new(), components: vec![component] }
     }
 
+    /// The id of the first component.
+    pub(super) fn id(&self) -> &str {
+        &self.first.component.id
+    }
+
     /// How long a call may take in all.
     pub(super) fn timeout(&self) -> Duration {
         self.first.timeout

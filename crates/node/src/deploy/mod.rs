@@ -33,6 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
+use stead_app::ModelSettings;
 use stead_app::application::{Application, Changes, Refeed};
 use stead_app::package::{PackageFiles, Report};
 use stead_app::services::ServicesOptions;
@@ -210,6 +211,16 @@ impl Deployments {
     fn check_names(&self, deployed: &Deployed) -> Result<(), Error> {
         let Some(node) = self.node.get().and_then(Weak::upgrade) else { return Ok(()) };
         let models = deployed.provided();
+        let keeps = |settings: &ModelSettings| settings.sequences.needs_state_path().is_some();
+        if let Some(model) = models.iter().find(|model| keeps(&model.settings))
+            && !node.keeps_states()
+        {
+            let text = format!(
+                "Invalid application:\ncomponent {} keeps its sequences over a restart (durability), for which the server needs --state_path",
+                model.name
+            );
+            return Err(Error::new(Code::InvalidPackage, text));
+        }
         let mut taken = models.iter().filter(|model| node.has_other_model(&model.name));
         taken.next().map_or(Ok(()), |model| {
             let name = &model.name;

@@ -20,7 +20,7 @@ pub use bind::EvaluationInput;
 pub(crate) use compute::Compute;
 pub use model::Datum;
 pub(crate) use model::{Model, Running};
-pub(crate) use opened::Opened;
+pub(crate) use opened::{ExternalFiles, Known, Opened};
 pub(crate) use port::Port;
 pub use served::{Evaluation, Evaluations};
 pub use signature::{EvaluationArgument, EvaluationFunction, EvaluationType};

@@ -146,13 +146,27 @@ pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The number that tells models apart whose states cannot be exchanged: by the form of the states, and by the model's
-/// file.
+/// What makes a model the one that it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content<'a> {
+    /// The bytes of its file.
+    File(&'a Path),
+    /// What it says of itself.
+    Known(&'a str),
+}
+
+/// The number that tells models apart whose states cannot be exchanged: by the form of the states, and by the content of the model.
 ///
 /// # Errors
 /// In words, when the file cannot be read.
-pub(crate) fn fingerprint_of(layout: &Layout, file: &Path) -> Result<u64, String> {
-    let bytes = std::fs::read(file).map_err(|e| format!("the model's file: {}", e.kind()))?;
-    let own = format!("{} {:08x}", bytes.len(), crc32c::crc32c(&bytes));
+pub(crate) fn fingerprint_of(layout: &Layout, content: Content<'_>) -> Result<u64, String> {
+    let own = match content {
+        Content::File(file) => {
+            let bytes =
+                std::fs::read(file).map_err(|e| format!("the model's file: {}", e.kind()))?;
+            format!("{} {:08x}", bytes.len(), crc32c::crc32c(&bytes))
+        }
+        Content::Known(content) => content.to_owned(),
+    };
     Ok(fingerprint(layout.identity().into_iter().chain([own])))
 }

@@ -22,7 +22,7 @@ mod state;
 
 pub(crate) use call::{Call, answer, peek, read, special_inputs};
 pub(crate) use cleaner::Cleaner;
-pub(crate) use durable::{Durable, fingerprint_of};
+pub(crate) use durable::{Content, Durable, fingerprint_of};
 pub(crate) use family::Families;
 pub(crate) use joint::Joint;
 pub(crate) use layout::Layout;
@@ -93,7 +93,7 @@ pub(crate) fn durable(
     version: u64,
     layout: &Layout,
     settings: &SequenceSettings,
-    file: &Path,
+    content: Content<'_>,
     machine: &Machine,
 ) -> Result<Option<Durable>, String> {
     let mode = settings.durability.unwrap_or_default();
@@ -104,7 +104,7 @@ pub(crate) fn durable(
     if mode == Durability::Memory {
         return Ok(None);
     }
-    let fingerprint = fingerprint_of(layout, file)?;
+    let fingerprint = fingerprint_of(layout, content)?;
     Ok(Some(Durable::new(Arc::clone(states), mode, model, version, fingerprint)))
 }
 

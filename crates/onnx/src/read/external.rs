@@ -1,8 +1,8 @@
 //! Data of tensors that lies in files beside the model.
 
-use super::{Source, tensor::allocate};
+use super::{Source, tensor::allocate, weights::each_tensor};
 use crate::{OnnxError, error::quote, proto};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -114,6 +114,29 @@ pub(super) fn read(
     file.read(place.offset, &mut buffer)
         .map_err(|e| bad(format!("in {shown} cannot be read: {}", e.kind())))?;
     Ok(buffer)
+}
+
+/// The locations of the files that the tensors of a model lie in, in order, each once.
+///
+/// # Errors
+/// Those that leave the folder of the model.
+pub(super) fn locations(model: &mut proto::ModelProto) -> Result<Vec<String>, OnnxError> {
+    let (mut found, mut wrong) = (BTreeSet::new(), None);
+    each_tensor(model, &mut |tensor| {
+        if tensor.data_location() != proto::tensor_proto::DataLocation::External {
+            return;
+        }
+        let place = place(&tensor.external_data);
+        let inside = place.and_then(|at| stays_inside(at.location).map(|()| at.location));
+        match inside {
+            Ok(location) => _ = found.insert(location.to_owned()),
+            Err(reason) => {
+                let tensor = tensor.name().to_owned();
+                wrong.get_or_insert(OnnxError::ExternalData { tensor, reason });
+            }
+        }
+    });
+    wrong.map_or_else(|| Ok(found.into_iter().collect()), Err)
 }
 
 /// The entries in typed form. `checksum` is not checked; keys that the format does not know are ignored, as

@@ -106,6 +106,18 @@ impl Model {
     }
 }
 
+/// The locations of the files beside a model that its tensors lie in, in order, each once.
+///
+/// # Errors
+/// Bytes that are no model, within the limits, and locations that leave the folder of the model.
+pub fn external_files(bytes: &[u8], limits: &Limits) -> Result<Vec<String>, OnnxError> {
+    error::check_limit(MODEL_FILE, bytes.len() as u64, limits.total_bytes)?;
+    let buffers = stream::read(bytes, bytes.len() as u64, limits)?;
+    let mut proto: proto::ModelProto =
+        Message::decode(buffers.rope()).map_err(|e| error::malformed("an onnx model", &e))?;
+    external::locations(&mut proto)
+}
+
 /// The model in a file that was walked over.
 fn decode(buffers: Buffers, root: Option<Root<'_>>, limits: &Limits) -> Result<Model, OnnxError> {
     let left = limits.total_bytes.saturating_sub(buffers.len());

@@ -72,7 +72,10 @@ fn pack(buffer: &mut AlignedBuf, places: &mut [Range<usize>]) {
 
 /// Calls `visit` for every tensor of the model in a fixed order. The depth is that of the decoder, which
 /// ends at 100 nested messages.
-fn each_tensor(model: &mut proto::ModelProto, visit: &mut dyn FnMut(&mut proto::TensorProto)) {
+pub(super) fn each_tensor(
+    model: &mut proto::ModelProto,
+    visit: &mut dyn FnMut(&mut proto::TensorProto),
+) {
     if let Some(graph) = &mut model.graph {
         each_in_graph(graph, visit);
     }

@@ -1,17 +1,15 @@
 """What stead calls: the way from its values to components and back. Each function but `create` and `forget` takes the
 ids of components, their generation and one argument."""
 
-from . import _registry, _search
+from . import _beside, _infer, _registry, _search
 from ._embed import tensors
-from ._numpy import numpy
 from ._operations import Operations
 from ._raised import raised_by
 from ._run import finish
 from .errors import ComponentError
 from .http import Request, Response
-from .tensor import Tensor
 from .tensor_type import TensorType
-from .values import decode, encode, tensor
+from .values import decode, tensor
 
 create = _registry.create
 forget = _registry.forget
@@ -68,54 +66,14 @@ def search(ids, generation, argument):
 def infer(ids, generation, argument):
     """The outputs of a model."""
     (entry,) = _entries(ids, generation)
-    model = entry.instance
-    inputs = decode(argument["inputs"])
-    if not model.state:
-        return {"outputs": _arrays(entry, "output", model.outputs, finish(model.infer(inputs))), "state": None}
     state = argument.get("state")
-    state = _first_state(model, inputs) if state is None else decode(state)
-    found = finish(model.infer(inputs, state))
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise ComponentError(f"{entry.id}.infer gave {_what(found)}; expected a pair of outputs and state")
-    outputs, state = found
-    return {
-        "outputs": _arrays(entry, "output", model.outputs, outputs),
-        "state": _arrays(entry, "state", model.state, state),
-    }
-
-
-def _first_state(model, inputs):
-    """The state before the first step, for as many rows as the inputs have."""
-    state = model.first_state()
-    if model.max_batch <= 0:
-        return state
-    rows, np = len(next(iter(inputs.values()))), numpy()
-    return {name: np.repeat(value, rows, axis=0) if len(value) == 1 else value for name, value in state.items()}
-
-
-def _arrays(entry, what, specs, found):
-    """Arrays by their names, checked against what the model declares."""
-    if not isinstance(found, dict):
-        raise ComponentError(f"{entry.id}.infer gave {_what(found)}; expected a dict of {', '.join(specs)}")
-    arrays, np = {}, numpy()
-    for name, spec in specs.items():
-        if name not in found:
-            raise ComponentError(f"{entry.id}.infer gave no {what} {name}; expected {spec}")
-        value = found[name]
-        value = value.to_numpy() if isinstance(value, Tensor) else value
-        problem = spec.problem(value)
-        if problem:
-            raise ComponentError(f"{entry.id}.infer: {what} {name} {problem}; expected {spec}")
-        # A scalar of numpy is an array of rank 0, not a number.
-        arrays[name] = encode(np.asarray(value) if np is not None else value)
-    unknown = sorted(set(found) - set(specs))
-    if unknown:
-        raise ComponentError(f"{entry.id}.infer gave the {what} {', '.join(unknown)}, which it does not declare")
-    return arrays
+    outputs, state = _infer.infer(entry, decode(argument["inputs"]), None if state is None else decode(state))
+    return {"outputs": outputs, "state": state}
 
 
 def embed(ids, generation, argument):
     """A tensor for each text."""
     (entry,) = _entries(ids, generation)
     kind = TensorType.from_spec(argument["type"])
-    return [tensor(found) for found in tensors(entry.instance, entry.id, argument["texts"], kind)]
+    with _beside.running(entry):
+        return [tensor(found) for found in tensors(entry.instance, entry.id, argument["texts"], kind)]

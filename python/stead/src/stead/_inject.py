@@ -5,9 +5,8 @@ import inspect
 import logging
 import typing
 
-from .embedders import Embedders
+from . import embedders, models
 from .errors import ComponentError
-from .models import Models
 from .settings import Settings, of_dataclass
 
 _KNOWN = "stead.Models, stead.Embedders, stead.Settings, dict, a dataclass of settings, logging.Logger"
@@ -43,10 +42,10 @@ def construct(kind, name, settings, generation):
 
 
 def _value(annotation, name, settings, generation):
-    if annotation is Models:
-        return Models()
-    if annotation is Embedders:
-        return Embedders(name, generation)
+    if annotation is models.Models:
+        return models.Models(generation)
+    if annotation is embedders.Embedders:
+        return embedders.Embedders(generation)
     if annotation is logging.Logger:
         return logging.getLogger(name)
     if annotation is Settings or annotation is dict or typing.get_origin(annotation) is dict:

@@ -3,11 +3,11 @@
 import inspect
 import itertools
 import sys
+import threading
 
 from . import component as kinds
 from . import logs
 from ._inject import construct
-from ._numpy import numpy
 from .errors import ComponentError, NotCreated
 
 # Of which class a component of a kind is, and what it must have.
@@ -30,13 +30,25 @@ class Entry:
     def __init__(self, spec, kind, instance, types):
         self.id, self.kind, self.package = spec["id"], kind, spec["package"]
         self.instance, self.types, self.used = instance, types, -1
+        # Whoever asks for it in this interpreter waits until it is free.
+        self.lock = threading.Lock()
 
 
 _entries = {}
+# The deployment whose component was called or made last: calls of one interpreter do not overlap.
+_generation = None
+_current = None
+
+
+def generation():
+    """The deployment of the component that runs; None before there is one."""
+    return _generation
 
 
 def create(spec, context):
     """Makes a component, in place of one of its id and generation, and gives its description."""
+    global _generation
+    _generation = spec["generation"]
     called(spec["id"])
     logs.install()
     kind, found = _class(spec)
@@ -105,9 +117,8 @@ def describe(entry):
             raise ComponentError(
                 f"{entry.id}: {kind.__qualname__} has no inputs or no outputs: dicts of names and stead.TensorSpec"
             )
-        if numpy() is None:
-            raise ComponentError(f"{entry.id}: a model needs numpy, which is not installed for this Python")
         found["max_batch"] = int(instance.max_batch)
+        found["durability"] = str(instance.durability)
     return found
 
 
@@ -120,9 +131,11 @@ def _specs(entry, name):
 
 def get(id, generation):
     """A component; NotCreated where there is none."""
+    global _generation
     entry = _entries.get((generation, id))
     if entry is None:
         raise NotCreated(id)
+    _generation = generation
     entry.used = next(_uses)
     called(id)
     return entry
@@ -164,8 +177,15 @@ def _close(entry):
             logging.getLogger(entry.id).exception("close() failed")
 
 
+def current():
+    """The component that was called last."""
+    return _current
+
+
 def called(id):
     """What is printed from here on is of this component."""
+    global _current
+    _current = id
     runtime = sys.modules.get("_stead_runtime")
     if runtime is not None:
         runtime.called(id)

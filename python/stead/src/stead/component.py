@@ -4,7 +4,7 @@ Methods may be `async def`. The constructor gets what its parameters are annotat
 `stead.Embedders`, `stead.Settings` (or `dict`, or a dataclass, whose members are the settings), `logging.Logger`.
 """
 
-from ._numpy import numpy
+from ._arrays import dtype_of, zeros
 
 
 class Component:
@@ -57,14 +57,15 @@ class TensorSpec:
 
     def problem(self, value):
         """What is wrong with an array, or None."""
-        dtype = getattr(value, "dtype", None)
-        if dtype is None or not hasattr(value, "shape"):
+        is_texts = isinstance(value, dict) and value.get("$") == "strings"
+        name = "string" if is_texts else dtype_of(value)
+        if name is None:
             return f"is of type {type(value).__name__}"
-        name = "string" if dtype.kind in "OSU" else dtype.name
-        fits = len(value.shape) == len(self.shape) and all(w in (-1, n) for w, n in zip(self.shape, value.shape))
+        shape = value["shape"] if is_texts else value.shape
+        fits = len(shape) == len(self.shape) and all(w in (-1, n) for w, n in zip(self.shape, shape))
         if name == self.dtype and fits:
             return None
-        return f"is {name}{list(value.shape)}"
+        return f"is {name}{list(shape)}"
 
     def __str__(self):
         return f"{self.dtype}[{', '.join('any' if size < 0 else str(size) for size in self.shape)}]"
@@ -74,22 +75,25 @@ class Model(Component):
     """A model that is served like any other.
 
     `inputs`, `outputs` and, for sequences, `state` are dicts of names and `stead.TensorSpec`. With `max_batch` above
-    0 the first axis of all of them counts rows of requests, of which stead joins at most so many.
+    0 the first axis of all of them counts rows of requests, of which stead joins at most so many. `durability` says
+    what of its sequences is there after a restart of a server with `--state_path`: `memory` (nothing), `snapshot` or
+    `every_step`.
     """
 
     inputs = {}
     outputs = {}
     state = {}
     max_batch = 0
+    durability = "memory"
 
     def infer(self, inputs, state=None):
-        """Takes a dict of arrays and gives one; with a state, a pair of outputs and state."""
+        """Takes a dict of arrays and gives one, or nested lists in place of arrays; with a state, a pair of outputs and
+        state."""
         raise NotImplementedError
 
     def first_state(self):
         """The state before the first step of a sequence: zeros, 1 for sizes that may be any."""
-        np = numpy()
-        return {name: np.zeros([abs(size) for size in spec.shape], spec.dtype) for name, spec in self.state.items()}
+        return {name: zeros(spec) for name, spec in self.state.items()}
 
 
 class Embedder(Component):

@@ -1,14 +1,17 @@
 """Models of the application that is served: `stead.models.evaluator("name").bind("input", x).evaluate()`."""
 
-import io
+import contextvars
 import sys
 
-from . import _cells, _host
+from . import _arrays, _beside, _cells, _host, _infer
+from ._opened import Place
 from ._numpy import numpy
 from .tensor import Tensor
 from .tensor_type import Dimension, TensorType
 from .values import decode, encode
 
+# What the name of an open model begins with.
+_DIGEST = "sha256:"
 # Elements of outputs that no cells of tensors have, as Vespa takes them.
 _WIDER = {"uint16": "float32", "uint32": "float64", "uint64": "float64"}
 _CODES = {_cells._TYPES[cell][1]: cell for cell in _cells.CELL_TYPES if cell != "bfloat16"}
@@ -17,25 +20,28 @@ _CODES = {_cells._TYPES[cell][1]: cell for cell in _cells.CELL_TYPES if cell != 
 class Models:
     """The models that components may evaluate."""
 
+    def __init__(self, generation=None):
+        self._generation = generation
+
     def names(self):
         """The names of all models."""
         return _host.ask("models.list")
 
     def evaluator(self, name, output=None):
         """An evaluator of a model; of one output, where the model has several."""
-        return Evaluator(name, output)
+        return Evaluator(name, output, self._generation)
 
     def open(self, name):
         """An evaluator of an ONNX model in the package of the code that calls this, or in a file; all interpreters
-        share its weights."""
-        return Evaluator(_opened(_bytes_of(name, sys._getframe(1))), None)
+        share its weights. Files of external data lie beside it."""
+        return Evaluator(_opened(Place(name, sys._getframe(1))), None)
 
 
 class Evaluator:
     """A model and the inputs that are bound to it."""
 
-    def __init__(self, model, output):
-        self.model, self.output, self._inputs = model, output, {}
+    def __init__(self, model, output, generation=None):
+        self.model, self.output, self._inputs, self._generation = model, output, {}, generation
 
     def bind(self, name, value):
         """Binds an input: a `stead.Tensor`, whose dimensions in the order of their names are the axes, an array, a
@@ -50,7 +56,13 @@ class Evaluator:
     def run(self):
         """All outputs, or the one that was asked for, as arrays by their names."""
         wanted = [self.output] if self.output else []
-        return _host.ask("models.evaluate", self.model, self._inputs, wanted)
+        entry = None if self.model.startswith(_DIGEST) else _beside.find("model", self._generation, self.model)
+        if entry is not None:
+            # In the interpreter of the one who asks: another one might wait for this in its turn.
+            outputs = _infer.evaluated(entry, self._inputs, wanted)
+        else:
+            outputs = _host.ask("models.evaluate", self.model, self._inputs, wanted)
+        return {name: decode(value) for name, value in outputs.items()}
 
     def evaluate(self):
         """The output as a `stead.Tensor` with dimensions d0, d1, ...; the first one, where the model has several."""
@@ -67,7 +79,9 @@ class Evaluator:
         """As `evaluate`, while other coroutines run."""
         import asyncio
 
-        return await asyncio.get_running_loop().run_in_executor(None, self.evaluate)
+        # With what is known of who asks: the thread works for it.
+        run = contextvars.copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(None, run, self.evaluate)
 
     def __repr__(self):
         return f"Evaluator({self.model!r})"
@@ -75,6 +89,10 @@ class Evaluator:
 
 def _input(value):
     np = numpy()
+    if np is None and isinstance(value, (list, tuple, bool, int, float)):
+        return _arrays.plain(value)
+    if np is None and isinstance(value, memoryview):
+        return value
     if isinstance(value, Tensor):
         if not value.type.is_dense:
             return encode(value)
@@ -101,39 +119,37 @@ def _output(value):
     return Tensor._of(kind, ((),), _cells.of_numbers(kind.cell, flat))
 
 
-def _bytes_of(name, caller):
-    """The model, read from the package of the code that opens it, or from a file."""
-    importer = caller.f_globals.get("__loader__")
-    if not hasattr(importer, "view_binary"):
-        with io.open(name, "rb") as file:
-            return file.read()
-    folder, _, resource = name.rpartition("/")
-    beside = importer.id() + "."
-    package = caller.f_globals.get("__package__") or ""
-    package = package[len(beside) :] if package.startswith(beside) else ""
-    # From the root of the package, or beside the code.
-    places = [folder.replace("/", "."), ".".join(filter(None, [package, folder.replace("/", ".")]))]
-    for place in places[:-1]:
-        try:
-            return importer.view_binary(place, resource)
-        except FileNotFoundError:
-            pass
-    return importer.view_binary(places[-1], resource)
-
-
-def _opened(data):
-    """The name by which stead knows a model of these bytes."""
-    import hashlib
-
-    digest = hashlib.sha256(data).hexdigest()
+def _opened(place):
+    """The name by which stead knows the model at a place."""
+    data = place.read()
+    digest = _sha256(data)
     found = _host.ask("models.open", digest, None)
     if found is None:
         found = _host.ask("models.open", digest, _array(data))
+    if isinstance(found, str):
+        return found
+    # Its weights lie beside it: the model is what it and they are together.
+    files = {location: place.beside(location) for location in found["needs"]}
+    digests = [digest, *(f"{_sha256(files[location])} {location}" for location in sorted(files))]
+    digest = _sha256("\n".join(digests).encode())
+    found = _host.ask("models.open", digest, None, {})
+    if found is None:
+        given = {location: _array(content) for location, content in files.items()}
+        found = _host.ask("models.open", digest, _array(data), given)
     return found
+
+
+def _sha256(data):
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
 
 
 def _array(data):
     np = numpy()
+    if not data:
+        # No view without elements can be cast.
+        return b""
     return memoryview(data).cast("B") if np is None else np.frombuffer(data, dtype="uint8")
 
 
@@ -149,4 +165,4 @@ def evaluator(name, output=None):
 
 def open(name):
     """An evaluator of an ONNX model in the package of the code that calls this, or in a file."""
-    return Evaluator(_opened(_bytes_of(name, sys._getframe(1))), None)
+    return Evaluator(_opened(Place(name, sys._getframe(1))), None)

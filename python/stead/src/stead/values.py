@@ -32,8 +32,11 @@ def encode(value):
         if all(isinstance(key, str) for key in value) and _TAG not in value:
             return {key: encode(item) for key, item in value.items()}
         return {_TAG: "dict", "items": [[encode(key), encode(item)] for key, item in value.items()]}
-    if isinstance(value, (bytearray, memoryview)):
+    if isinstance(value, bytearray) or isinstance(value, memoryview) and value.format == "B":
         return bytes(value)
+    if isinstance(value, memoryview):
+        # An array, where there is no numpy.
+        return value
     np = numpy()
     if np is not None and isinstance(value, np.ndarray):
         return _strings(value) if value.dtype.kind in "OSU" else value

@@ -124,6 +124,26 @@ fn data_that_is_found_elsewhere() {
 }
 
 #[test]
+fn files_that_a_model_needs() {
+    let of = |entries: &[(&str, &str)]| {
+        let found = crate::external_files(&model_with(entries), &Limits::default());
+        found.map_err(|error| error.to_string())
+    };
+    assert_eq!(of(&[("location", "sub/w.bin"), ("offset", "4")]), Ok(vec!["sub/w.bin".to_owned()]));
+    for (entries, reason) in [
+        (&[("location", "../w.bin")][..], "\"../w.bin\" leaves the model's folder"),
+        (&[("location", "/w.bin")], "\"/w.bin\" leaves the model's folder"),
+        (&[], "has no location"),
+    ] {
+        assert_eq!(of(entries), Err(format!("tensor \"w\": external data {reason}")));
+    }
+    let whole = proto::TensorProto { data_location: None, ..Default::default() };
+    let whole = model_of(graph_of(whole)).encode_to_vec();
+    assert_eq!(crate::external_files(&whole, &Limits::default()).unwrap(), [""; 0]);
+    assert!(crate::external_files(b"no model", &Limits::default()).is_err());
+}
+
+#[test]
 fn the_same_range_read_again_and_again_is_bounded() {
     let dir = folder();
     let model = model_with(&[("location", "w.bin")]);

@@ -77,6 +77,10 @@ class Application:
             "settings": passed(settings or {}, "the settings"),
         }
         description = passed(_components.create(spec, {"documents": self._types}), "the description")
+        if known in ("model", "embedder"):
+            # Others may ask for it by its id.
+            seen = {name: spec[name] for name in ("id", "generation", "package", "settings")}
+            self._stand_in.created.append({**seen, "role": known, "here": True})
         return Created(id, _registry.get(id, self._generation).instance, description)
 
     def _call(self, function, components, argument):

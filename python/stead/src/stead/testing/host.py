@@ -8,7 +8,7 @@ from ..query import Hit, Result
 from ..tensor import Tensor
 from ..tensor_type import TensorType
 from ..values import decode, encode, tensor
-from .models import model_of
+from .models import external_data, model_of
 from .passing import passed
 
 
@@ -16,6 +16,8 @@ class StandIn:
     """Answers what components ask for from what a test gives."""
 
     def __init__(self, models, backend, embedders):
+        # Models and embedders that the test has created.
+        self.created = []
         self.models = {name: model_of(name, given) for name, given in models.items()}
         self.backend, self.embedders = backend, embedders
         self.hits, self.results = [], []
@@ -29,7 +31,7 @@ class StandIn:
             "models.open": self._open,
             "search.next": self._search,
             "embed": self._embed,
-            "embedders": list,
+            "components": self._components,
         }
         if name not in answers:
             raise HostError(f"there is no {name}", "not_found")
@@ -43,8 +45,11 @@ class StandIn:
             )
         return self.models[name]
 
+    def _components(self):
+        return {"components": list(self.created), "complete": False}
+
     def _list(self):
-        return sorted(self.models)
+        return sorted([*self.models, *(spec["id"] for spec in self.created if spec["role"] == "model")])
 
     def _describe(self, name):
         return self._model(name).describe()
@@ -56,12 +61,16 @@ class StandIn:
             raise HostError(f"model {name} has no output {lacking[0]}; it has {', '.join(found)}", "not_found")
         return {output: found[output] for output in outputs or found}
 
-    def _open(self, digest, data):
+    def _open(self, digest, data, files=None):
         name = f"sha256:{digest}"
         if name not in self.models:
             if data is None:
                 return None
-            self.models[name] = model_of(name, bytes(data))
+            data, needed = bytes(data), external_data(bytes(data))
+            if needed and files is None:
+                return {"needs": needed}
+            files = {location: bytes(content) for location, content in (files or {}).items()}
+            self.models[name] = model_of(name, data, files)
         return name
 
     def _embed(self, text, name, type):

@@ -1,6 +1,7 @@
 """Models of tests: functions, or files that ONNX Runtime computes."""
 
 import os
+import tempfile
 
 from .._numpy import numpy
 from ..errors import HostError
@@ -11,12 +12,13 @@ from ..values import decode, encode
 _TYPES = {"float": "float32", "double": "float64", "float16": "float16", "bool": "bool", "string": "string"}
 
 
-def model_of(name, given):
-    """A model of a function of arrays by their names, or of the path of an ONNX file."""
+def model_of(name, given, files=None):
+    """A model of a function of arrays by their names, or of the path of an ONNX file or its bytes with those of its
+    files of external data."""
     if callable(given):
         return FunctionModel(name, given)
     if isinstance(given, (str, os.PathLike, bytes)):
-        return OnnxModel(name, given)
+        return OnnxModel(name, given, files or {})
     raise TypeError(f"model {name} is a function or the path of an ONNX file, not {type(given).__name__}")
 
 
@@ -45,7 +47,7 @@ def _array(value):
 class OnnxModel:
     """A file, or the bytes of one, that ONNX Runtime computes."""
 
-    def __init__(self, name, file):
+    def __init__(self, name, file, files):
         try:
             import onnxruntime
         except ImportError:
@@ -54,9 +56,11 @@ class OnnxModel:
                 "pip install onnxruntime, or give a function in its place"
             ) from None
         self.name = name
-        self.session = onnxruntime.InferenceSession(
-            file if isinstance(file, bytes) else os.fspath(file), providers=["CPUExecutionProvider"]
-        )
+        file = file if isinstance(file, bytes) else os.fspath(file)
+        with tempfile.TemporaryDirectory() as folder:
+            if files:
+                file = _written(folder, {**files, "model.onnx": file})
+            self.session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
 
     def describe(self):
         return {
@@ -90,6 +94,58 @@ class OnnxModel:
                 f"model {self.name}: input {name} is {dtype}, which not all elements of {found.dtype} fit", "invalid"
             )
         return converted
+
+
+def _written(folder, files):
+    """The path of a model that was written beside its external data."""
+    path = folder
+    for name, content in files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)
+    return path
+
+
+def external_data(model):
+    """The files that the weights of an ONNX file lie in, by their locations."""
+    found = set()
+    # ModelProto.graph, GraphProto.initializer, TensorProto.external_data, StringStringEntryProto
+    for graph in _fields(model, 7):
+        for weight in _fields(graph, 5):
+            for entry in _fields(weight, 13):
+                if b"location" in map(bytes, _fields(entry, 1)):
+                    found.update(bytes(value).decode() for value in _fields(entry, 2))
+    return sorted(found)
+
+
+def _fields(message, wanted):
+    """The fields of a number in a message of protobuf, those that have bytes."""
+    message, at = memoryview(message), 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+    while at < len(message):
+        key = number()
+        kind = key & 7
+        if kind == 0:
+            number()
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        else:
+            length = number()
+            if key >> 3 == wanted:
+                yield message[at : at + length]
+            at += length
 
 
 def _described(one):

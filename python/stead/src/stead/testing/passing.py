@@ -34,5 +34,5 @@ def passed(value, place, depth=0):
             return passed(np.asarray(value), place, depth)
         view = memoryview(value)
         copy = memoryview(view.tobytes())
-        return copy.cast(view.format, view.shape) if view.shape and 0 not in view.shape else copy
+        return copy if 0 in view.shape else copy.cast(view.format, view.shape)
     raise TypeError(f"{place} is of type {type(value).__name__}")
