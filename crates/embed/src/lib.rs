@@ -1,4 +1,4 @@
-//! Text as token ids, and token ids as the inputs of cross encoders.
+//! Text as token ids, token ids as the inputs of cross encoders and embedders, and what embedders give as vectors, bits and weights.
 //!
 //! ```
 //! use stead_embed::{attention_mask, input_ids, token_type_ids};
@@ -19,8 +19,17 @@
 //! is trained on what it is served. [`Tokenizer`] makes the ids of texts.
 #![forbid(unsafe_code)]
 
+mod batches;
+pub mod colbert;
 mod join;
+mod pooling;
+mod sparse;
 mod tokenizer;
+mod tokens;
 
+pub use batches::{Batch, BatchLimits, batches};
 pub use join::{CLS, SEP, attention_mask, input_ids, token_count, token_type_ids};
+pub use pooling::{Pooling, mean, normalize, pack_bits};
+pub use sparse::term_weights;
 pub use tokenizer::{Cut, Settings, Specials, Tokenizer, TokenizerError};
+pub use tokens::Tokens;

@@ -47,7 +47,15 @@ pub struct Tokenizer {
     specials: Specials,
     /// The most ids between those of [`Specials::Around`].
     most: Option<usize>,
+    /// The most ids in all.
+    limit: Option<usize>,
 }
+
+/// A prefix of a text is read that has so many bytes for each token that there may be; a token has some four.
+const BYTES_PER_TOKEN: usize = 64;
+
+/// And so many at least.
+const MIN_PREFIX: usize = 1 << 14;
 
 impl Tokenizer {
     /// A tokenizer of `tokenizer.json` as Hugging Face's libraries write it.
@@ -106,14 +114,29 @@ impl Tokenizer {
             .map_err(|e| TokenizerError::File(e.to_string()))?
             .with_padding(None);
         let most = limit.filter(|_| is_around).map(|limit| limit - specials);
-        Ok(Tokenizer { library, specials: settings.specials, most })
+        Ok(Tokenizer { library, specials: settings.specials, most, limit })
     }
 
-    /// The ids of a text.
+    /// The ids of a text. Of a very long one no more is read than it takes to have as many as there may be.
     ///
     /// # Errors
     /// When the tokenizer has no token for a part of it and none for what is unknown.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        let Some(limit) = self.limit else { return self.encode_whole(text) };
+        let mut read = limit.saturating_mul(BYTES_PER_TOKEN).max(MIN_PREFIX);
+        while read < text.len() {
+            let Some(prefix) = prefix(text, read) else { break };
+            let ids = self.encode_whole(prefix)?;
+            // It was cut, so that nothing of what follows would be there.
+            if ids.len() >= limit {
+                return Ok(ids);
+            }
+            read = read.saturating_mul(4);
+        }
+        self.encode_whole(text)
+    }
+
+    fn encode_whole(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
         let specials = self.specials == Specials::OfFile;
         let encoding =
             guarded(|| self.library.encode_fast(text, specials)).map_err(TokenizerError::Text)?;
@@ -123,12 +146,32 @@ impl Tokenizer {
         Ok([&[start], ids, &[end]].concat())
     }
 
+    /// The most ids that a text has, those around it counted.
+    #[must_use]
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    /// The text of one id, as a label of what has weights for words; nothing if there is no such id.
+    #[must_use]
+    pub fn word(&self, id: u32) -> Option<String> {
+        self.library.id_to_token(id)?;
+        guarded(|| self.library.decode(&[id], false)).ok()
+    }
+
     /// The largest id of a token or of those around a text, which need not be in the vocabulary.
     #[must_use]
     pub fn largest_id(&self) -> u32 {
         let words = self.library.get_vocab(true).into_values();
         words.chain(self.encode("").unwrap_or_default()).max().unwrap_or(0)
     }
+}
+
+/// The part of a text before the last space that begins within so many bytes: no token reaches across that.
+fn prefix(text: &str, bytes: usize) -> Option<&str> {
+    let head = text.get(..text.floor_char_boundary(bytes))?;
+    let (end, _) = head.char_indices().rev().find(|(_, c)| c.is_whitespace())?;
+    head.get(..end)
 }
 
 /// What the library gives, or why not. It panics on some files that it could refuse; nothing of it is used after that.

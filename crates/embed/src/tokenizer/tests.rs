@@ -81,3 +81,22 @@ fn what_is_no_tokenizer_is_refused() {
     let error = Tokenizer::from_json(FILE, settings).unwrap_err().to_string();
     assert_eq!(error, "at most 2 tokens leave no room for the 2 ids around each text");
 }
+
+#[test]
+fn no_more_is_read_of_a_long_text_than_it_takes() {
+    let settings = Settings { specials: Specials::OfFile, cut: Cut::At(16) };
+    let tokenizer = Tokenizer::from_json(FILE, settings).unwrap();
+    let words = TEXT.split(' ').cycle();
+    let long: String = words.take(2_000_000).collect::<Vec<_>>().join(" ");
+    assert!(long.len() > 10_000_000);
+    let short = format!("{TEXT} {TEXT}");
+    assert_eq!(tokenizer.encode(&long).unwrap(), tokenizer.encode(&short).unwrap());
+    // Where the beginning has too few tokens, all is read.
+    let spaces = " ".repeat(100_000);
+    let apart = format!("score {spaces} ranking {spaces} score");
+    assert_eq!(tokenizer.encode(&apart).unwrap(), tokenizer.encode("score ranking score").unwrap());
+    let single = "a".repeat(200_000);
+    let free = Tokenizer::from_json(FILE, Settings::default()).unwrap();
+    let found = tokenizer.encode(&single).unwrap();
+    assert_eq!(found[1..found.len() - 1], free.encode(&single).unwrap());
+}
