@@ -96,30 +96,26 @@ fn components(application: &Application, report: &mut Report) {
         .filter(|c| !c.is_embedder())
         .map(|c| c.id.as_str())
         .collect();
+    let containers = services.containers.iter();
+    let python: Vec<&str> = containers.flat_map(|c| &c.python).map(|c| c.id.as_str()).collect();
     if services.containers.is_empty() {
         return;
     }
     for schema in &application.schemas {
         for field in schema.all_fields().filter(|f| f.from.is_none()) {
             for id in field.components("embed") {
+                // Whether one in Python is an embedder is known when it is created.
                 let is_there = if id.is_empty() {
-                    embedders.len() == 1
+                    embedders.len() == 1 || (embedders.is_empty() && !python.is_empty())
                 } else {
-                    embedders.contains(&id.as_str()) || java.contains(&id.as_str())
+                    [&embedders, &java, &python].iter().any(|ids| ids.contains(&id.as_str()))
                 };
                 if is_there {
                     continue;
                 }
                 let known =
                     if embedders.is_empty() { "none".to_owned() } else { embedders.join(", ") };
-                let containers = services.containers.iter();
-                let is_python = containers.flat_map(|c| &c.python).any(|c| c.id == *id);
-                let text = if is_python {
-                    format!(
-                        "embed {id} of field {}: {id} is in Python, and scripts of fields do not ask components in Python yet; a document processor can",
-                        field.name.value
-                    )
-                } else if id.is_empty() {
+                let text = if id.is_empty() {
                     format!(
                         "embed of field {} must name an embedder; services.xml has {known}",
                         field.name.value

@@ -61,8 +61,12 @@ impl Component {
             | ComponentKind::ColbertEmbedder
             | ComponentKind::SpladeEmbedder => {
                 let most = self.number("max-tokens", 512, report)?;
-                let form = TokenizerForm::HuggingFace;
-                ("tokenizer-model", form, SpecialTokens::OfFile, Some(most))
+                // A model that gives a vector for each token has ids of its own around them.
+                let specials = match self.kind {
+                    ComponentKind::ColbertEmbedder => SpecialTokens::None,
+                    _ => SpecialTokens::OfFile,
+                };
+                ("tokenizer-model", TokenizerForm::HuggingFace, specials, Some(most))
             }
             ComponentKind::Linguistics(_) | ComponentKind::Java { .. } => {
                 let text = format!("component {} is no tokenizer", self.id);
@@ -90,7 +94,7 @@ impl Component {
     }
 
     /// The file that a parameter names.
-    fn file(
+    pub(super) fn file(
         &self,
         model: &Parameter,
         files: &PackageFiles,
@@ -116,7 +120,7 @@ impl Component {
         None
     }
 
-    fn number(&self, name: &str, default: u32, report: &mut Report) -> Option<u32> {
+    pub(super) fn number(&self, name: &str, default: u32, report: &mut Report) -> Option<u32> {
         let Some(parameter) = self.parameters.iter().find(|p| p.name == name) else {
             return Some(default);
         };

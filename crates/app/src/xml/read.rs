@@ -141,7 +141,11 @@ fn read(text: &str, places: &mut Places<'_>) -> Result<XmlElement, Fault> {
 }
 
 fn close(mut element: XmlElement, open: &mut [XmlElement], root: &mut Option<XmlElement>) {
-    element.text = element.text.trim().to_owned();
+    // What stands before texts of embedders may end in a space.
+    let keeps = open.last().is_some_and(|parent| parent.name == "prepend");
+    if !keeps || element.text.trim().is_empty() {
+        element.text = element.text.trim().to_owned();
+    }
     match open.last_mut() {
         Some(parent) => parent.children.push(element),
         None => *root = Some(element),

@@ -5,11 +5,13 @@
 //! embedding, nothing is known and nothing is refused.
 
 mod assign;
+mod embed;
 mod words;
 
 use std::collections::HashMap;
 
 use assign::{fits, joined};
+pub use embed::{EmbedTarget, embed_dimension, embed_of_element, embed_target};
 use words::Gives;
 
 use crate::application::field::Field;
@@ -89,10 +91,30 @@ impl Checker<'_> {
 
     /// The type behind the last step. Steps nest as deep as the text, which has a limit.
     fn statement(&mut self, statement: &Statement, mut flow: Flow) -> Flow {
-        for step in &statement.steps {
+        for (at, step) in statement.steps.iter().enumerate() {
+            if let Operation::Call("embed", arguments) = &step.operation {
+                let behind = statement.steps.get(at + 1..).unwrap_or_default();
+                self.embed(arguments, &step.place, &flow, behind);
+            }
             flow = self.step(step, flow);
         }
         flow
+    }
+
+    /// Whether a tensor for the field that an `embed` goes to can be made of what it is given.
+    fn embed(&mut self, arguments: &[Argument], place: &Place, input: &Flow, behind: &[Step]) {
+        let target = embed_target(behind);
+        let of = |name| self.schema.field(name).map(|field| &*field.kind);
+        let field = target.field.map_or(Some(&*self.field.kind), of);
+        // That other fields take no tensor is told where it goes to them.
+        let Some(kind) = field.and_then(FieldType::tensor) else { return };
+        let input = match input {
+            Flow::Of(kind) => Some(kind),
+            _ => None,
+        };
+        if let Some(text) = embed::wrong(input, &target.kind(kind), arguments) {
+            self.report.error(place, format!("embed: {text}"));
+        }
     }
 
     fn step(&mut self, step: &Step, input: Flow) -> Flow {
