@@ -5,6 +5,7 @@ use std::fmt;
 use stead_log::LogError;
 
 use crate::durable::RecordError;
+use crate::indexing::TextCall;
 
 /// A document that cannot be taken, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +72,9 @@ pub enum StoreError {
         /// What is wrong.
         text: String,
     },
+    /// Scripts ask for tensors that must be made first; then it can be tried again.
+    #[error("{} texts are to be embedded first", .0.len())]
+    Texts(Vec<TextCall>),
     /// A type that the store does not have.
     #[error("document type {0} does not exist")]
     Type(String),

@@ -64,7 +64,10 @@ pub use durable::{
 };
 pub use error::{FeedError, StoreError};
 pub use fold::{compared, fold, fold_letter};
-pub use indexing::{Embedder, NoEmbedder, ScriptContext, ScriptError, Scripts, Unfilled};
+pub use indexing::{
+    Answers, Embedder, Embedding, NoEmbedder, ScriptContext, ScriptError, Scripts, TextCall,
+    Unfilled,
+};
 pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType};
 pub use live::{

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::store::{Outcome, Store, Stored};
 use super::submit::By;
 use crate::error::StoreError;
+use crate::indexing::NoEmbedder;
 use crate::kind::DocumentType;
 use crate::live::View;
 use crate::operation::{Action, Operation};
@@ -137,6 +138,6 @@ impl Store {
         };
         let condition = Some(keeps.rejects.clone());
         let operation = Operation { operation: 0, document, condition, action: Action::Remove };
-        self.enter(name, operation, By::Expiry, self.room.enter(), done)
+        self.enter(name, operation, By::Expiry, (self.room.enter(), &NoEmbedder), done)
     }
 }

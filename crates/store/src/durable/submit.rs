@@ -12,7 +12,7 @@ use super::room::Permit;
 use super::store::{Done, Outcome, Store, Stored, lock};
 use super::writer::{Durable, Message, Pending};
 use crate::error::StoreError;
-use crate::indexing::{NoEmbedder, ScriptContext};
+use crate::indexing::{Answers, Embedder, NoEmbedder, ScriptContext, Scripts};
 use crate::live::Fetched;
 use crate::operation::Operation;
 
@@ -45,7 +45,29 @@ impl Store {
         operation: Operation,
         done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.enter(name, operation, By::Client, self.room.try_enter()?, done)
+        self.enter(name, operation, By::Client, (self.room.try_enter()?, &NoEmbedder), done)
+    }
+
+    /// [`Store::submit`], or [`Store::feed`] where it `waits`, of operations whose scripts ask for tensors of texts.
+    ///
+    /// # Errors
+    /// As there, and [`StoreError::Texts`] with those that are not among the answers.
+    pub fn submit_with(
+        &self,
+        name: &str,
+        operation: Operation,
+        waits: bool,
+        answers: &Answers,
+        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let permit = if waits { self.room.enter() } else { self.room.try_enter()? };
+        self.enter(name, operation, By::Client, (permit, answers), done)
+    }
+
+    /// Whether the scripts of any type ask for tensors of texts.
+    #[must_use]
+    pub fn embeds(&self) -> bool {
+        self.types.values().any(|stored| stored.scripts.as_ref().is_some_and(Scripts::embeds))
     }
 
     /// [`Store::submit`] that waits while there is no room. Not for `done` of another operation, which all others wait for.
@@ -58,7 +80,7 @@ impl Store {
         operation: Operation,
         done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.enter(name, operation, By::Client, self.room.enter(), done)
+        self.enter(name, operation, By::Client, (self.room.enter(), &NoEmbedder), done)
     }
 
     pub(super) fn enter(
@@ -66,19 +88,21 @@ impl Store {
         name: &str,
         mut operation: Operation,
         by: By,
-        mut permit: Permit,
+        (mut permit, embedder): (Permit, &dyn Embedder),
         done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
         let now = self.now();
         let (stored, mut done): (_, Done) = (self.stored(name)?, Box::new(done));
         let journal = self.journal.as_ref().ok_or(StoreError::Closed)?;
         let seed = self.seed.fetch_add(1, Ordering::Relaxed);
-        let cx = ScriptContext { now, seed, embedder: &NoEmbedder };
+        let cx = ScriptContext { now, seed, embedder };
         let resolver = Resolver { kind: &stored.kind, scripts: stored.scripts.as_ref(), cx };
         // By what was sent, before scripts have filled it (Vespa, `DocumentRouteSelectorPolicy`).
         let is_ignored = by == By::Client && stored.ignores(&operation, now);
         if !is_ignored {
-            resolver.prepare(&mut operation)?;
+            let prepared = resolver.prepare(&mut operation);
+            known_texts(embedder)?;
+            prepared?;
         }
         let need = match is_ignored {
             true => Need::Nothing,
@@ -103,6 +127,7 @@ impl Store {
             true => Err(Refusal::Ends(Outcome::Ignored)),
             false => resolver.resolve(operation, &need, known),
         };
+        known_texts(embedder)?;
         let (write, fields) = match resolved {
             Ok(resolved) => resolved,
             Err(Refusal::Fails(error)) => return Err(error),
@@ -170,6 +195,12 @@ impl Store {
         })?;
         receiver.recv().unwrap_or(Err(StoreError::Closed))
     }
+}
+
+/// Whether scripts were told all that they asked.
+fn known_texts(embedder: &dyn Embedder) -> Result<(), StoreError> {
+    let missing = embedder.missing();
+    if missing.is_empty() { Ok(()) } else { Err(StoreError::Texts(missing)) }
 }
 
 /// The fields of which something must be read.

@@ -8,9 +8,14 @@ use super::spelling::spelled;
 use crate::kind::DataType;
 use crate::value::FieldValue;
 
-impl Machine<'_> {
+impl<'m> Machine<'m> {
     /// Each element behind the steps; those that have no value then are left out.
-    pub(super) fn for_each(&mut self, step: &Step, statement: &Statement, input: Datum) -> Found {
+    pub(super) fn for_each(
+        &mut self,
+        step: &Step,
+        statement: &'m Statement,
+        input: Datum,
+    ) -> Found {
         let Datum { kind, value } = input;
         let list = |of: Option<DataType>, outer: &DataType, values: Vec<FieldValue>| {
             let of = Box::new(of.unwrap_or_else(|| outer.clone()));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use regex::Regex;
-use stead_app::application::takes_value;
+use stead_app::application::{EmbedTarget, embed_target, takes_value};
 use stead_app::schema::{Argument, IndexingLiteral, Operation, Script, Statement, Step};
 
 use super::lists::concatenated;
@@ -32,6 +32,8 @@ pub(super) struct Machine<'m> {
     pub(super) written: Vec<(usize, FieldValue)>,
     /// The field whose script runs.
     pub(super) field: usize,
+    /// Where the value of the `embed` goes that runs now.
+    pub(super) target: EmbedTarget<'m>,
     pub(super) drawn: u64,
     pub(super) patterns: HashMap<String, Regex>,
 }
@@ -54,7 +56,8 @@ impl<'m> Machine<'m> {
         cx: &'m ScriptContext<'m>,
     ) -> Machine<'m> {
         let (variables, written, patterns) = (HashMap::new(), Vec::new(), HashMap::new());
-        Machine { kind, id, given, cx, variables, written, field: 0, drawn: 0, patterns }
+        let target = embed_target(&[]);
+        Machine { kind, id, given, cx, variables, written, field: 0, target, drawn: 0, patterns }
     }
 
     /// What scripts have written.
@@ -66,7 +69,7 @@ impl<'m> Machine<'m> {
     pub(super) fn script(
         &mut self,
         field: usize,
-        script: &Script,
+        script: &'m Script,
         is_inside: bool,
     ) -> Result<(), Stop> {
         self.field = field;
@@ -83,14 +86,19 @@ impl<'m> Machine<'m> {
     }
 
     /// Steps nest as deep as the text, which has a limit.
-    pub(super) fn statement(&mut self, statement: &Statement, mut value: Option<Datum>) -> Found {
-        for step in &statement.steps {
+    pub(super) fn statement(
+        &mut self,
+        statement: &'m Statement,
+        mut value: Option<Datum>,
+    ) -> Found {
+        for (at, step) in statement.steps.iter().enumerate() {
+            self.target = embed_target(statement.steps.get(at + 1..).unwrap_or_default());
             value = self.step(step, value)?;
         }
         Ok(value)
     }
 
-    fn statements(&mut self, script: &Script, input: &Option<Datum>) -> Found {
+    fn statements(&mut self, script: &'m Script, input: &Option<Datum>) -> Found {
         let mut last = None;
         for statement in &script.statements {
             last = self.statement(statement, input.clone())?;
@@ -98,7 +106,7 @@ impl<'m> Machine<'m> {
         Ok(last)
     }
 
-    fn step(&mut self, step: &Step, input: Option<Datum>) -> Found {
+    fn step(&mut self, step: &'m Step, input: Option<Datum>) -> Found {
         if input.is_none() && takes_value(&step.operation) {
             return Ok(None);
         }

@@ -4,6 +4,7 @@
 //! A field gets what its script writes; a field without one keeps the value that the document came with. Nothing here knows a
 //! clock or chance: who writes says what time it is, and who replays what was written does not run scripts again.
 
+mod answers;
 mod decimal;
 mod fields;
 mod lists;
@@ -11,6 +12,7 @@ mod machine;
 mod numbers;
 mod sources;
 mod spelling;
+mod targets;
 mod tensors;
 mod texts;
 mod time;
@@ -22,9 +24,11 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use stead_app::application::Schema;
+use stead_app::application::{Schema, embed_dimension, embed_of_element};
 use stead_app::schema::{Argument, IndexingLiteral, Operation, Script};
 use stead_expr::{TensorType, Value};
+
+pub use answers::{Answers, TextCall};
 
 use crate::kind::{DataType, DocumentType};
 use crate::value::FieldValue;
@@ -37,6 +41,11 @@ pub trait Embedder {
 
     /// Whether there is such a component.
     fn has(&self, id: &str) -> bool;
+
+    /// What it was asked and did not know: what scripts have made since then is worth nothing.
+    fn missing(&self) -> Vec<TextCall> {
+        Vec::new()
+    }
 }
 
 /// No component at all.
@@ -103,6 +112,17 @@ pub struct Unfilled {
     pub step: String,
 }
 
+/// What a component is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embedding {
+    /// The field.
+    pub field: String,
+    /// The component; empty for the only one there is.
+    pub component: String,
+    /// The types of tensors: that of a text, and that of each text of an array.
+    pub kinds: Vec<TensorType>,
+}
+
 impl Scripts {
     /// The scripts of a schema, for documents of its type.
     #[must_use]
@@ -147,6 +167,36 @@ impl Scripts {
     pub fn of_fields(mut self, is_one: impl Fn(&str) -> bool) -> Scripts {
         self.scripts.retain(|script| is_one(&script.name));
         self
+    }
+
+    /// Whether any of them asks a component for tensors of texts.
+    #[must_use]
+    pub fn embeds(&self) -> bool {
+        self.scripts.iter().any(|script| script.script.calls("embed").next().is_some())
+    }
+
+    /// What components are asked for, as far as types are known before there are documents.
+    #[must_use]
+    pub fn embeddings(&self) -> Vec<Embedding> {
+        let mut found = Vec::new();
+        for script in &self.scripts {
+            for (arguments, target) in targets::of_script(&script.script) {
+                let field = target.field.and_then(|name| self.kind.field(name)).map(|(at, _)| at);
+                let Some(DataType::Tensor(kind)) =
+                    self.kind.field_kind(field.unwrap_or(script.field))
+                else {
+                    continue;
+                };
+                let whole = target.kind(kind);
+                let of_element = embed_of_element(&whole, embed_dimension(arguments));
+                found.push(Embedding {
+                    field: script.name.clone(),
+                    component: component(arguments).to_owned(),
+                    kinds: [Some(whole), of_element].into_iter().flatten().collect(),
+                });
+            }
+        }
+        found
     }
 
     /// The fields that scripts cannot fill here, each with the step that does not run.

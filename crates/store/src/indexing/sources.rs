@@ -1,6 +1,7 @@
 //! Values that come from beside the document: chance, hashes for the field they go to, components.
 
 use regex::Regex;
+use stead_app::application::{embed_dimension, embed_of_element};
 use stead_app::schema::{Argument, IndexingLiteral, Step};
 use stead_expr::{TensorType, Value};
 
@@ -71,9 +72,11 @@ impl Machine<'_> {
         if !self.cx.embedder.has(id) {
             return Err(Stop::Missing);
         }
-        let Some(DataType::Tensor(kind)) = self.kind.field_kind(self.field) else {
+        let field = self.target.field.and_then(|name| self.kind.field(name)).map(|(at, _)| at);
+        let Some(DataType::Tensor(kind)) = self.kind.field_kind(field.unwrap_or(self.field)) else {
             return fail(step, "the field is no tensor");
         };
+        let kind = &self.target.kind(kind);
         let embedder = self.cx.embedder;
         let one = |text: &str, kind: &TensorType| -> Result<Option<Value>, Stop> {
             if text.trim().is_empty() {
@@ -88,18 +91,16 @@ impl Machine<'_> {
         let value = match &input.value {
             FieldValue::Text(text) => one(text, kind)?,
             FieldValue::Array(list) => {
-                let Some(of_element) = tensors::of_element(kind) else {
-                    return fail(
-                        step,
-                        format!("texts become no {kind}; expected one mapped dimension"),
-                    );
+                let outer = embed_dimension(arguments);
+                let Some(of_element) = embed_of_element(kind, outer) else {
+                    return fail(step, format!("texts become no {kind}"));
                 };
                 let mut values = Vec::new();
                 for (number, element) in list.iter().enumerate() {
                     let FieldValue::Text(text) = element else { continue };
                     values.extend(one(text, &of_element)?.map(|value| (number, value)));
                 }
-                match tensors::stacked(&values, kind) {
+                match tensors::stacked(&values, kind, outer) {
                     Some(value) => Some(value),
                     None => return fail(step, format!("the tensors of the texts are no {kind}")),
                 }

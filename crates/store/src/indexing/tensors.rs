@@ -47,24 +47,38 @@ pub(super) fn converted(value: Value, kind: &TensorType) -> Option<Value> {
     Value::new(kind.clone(), labels(&value), cells).ok()
 }
 
-/// Dense tensors, one for each element of a list, as a tensor whose labels are the numbers of the elements from 0.
-pub(super) fn stacked(values: &[(usize, Value)], kind: &TensorType) -> Option<Value> {
-    let mut labels = Labels::default();
+/// Tensors, one for each element of a list, as a tensor with one mapped dimension more, `outer` or the only one there is, whose labels
+/// are the numbers of the elements from 0.
+pub(super) fn stacked(
+    values: &[(usize, Value)],
+    kind: &TensorType,
+    outer: Option<&str>,
+) -> Option<Value> {
+    let at = match outer {
+        Some(name) if kind.mapped_count() > 1 => kind.mapped().position(|d| &*d.name == name)?,
+        _ => 0,
+    };
+    let inner = kind.mapped_count().checked_sub(1)?;
+    let (mut labels, mut numbers) = (Vec::new(), Labels::default());
     let mut cells = Vec::with_capacity(values.len() * kind.block_size());
     for (number, value) in values {
-        if value.cells().len() != kind.block_size() {
+        numbers.push(&number.to_string());
+        let number = *numbers.as_slice().last()?;
+        let blocks = value.cells().len().checked_div(kind.block_size())?;
+        if value.kind().mapped_count() != inner || value.cells().len() != blocks * kind.block_size()
+        {
             return None;
         }
-        labels.push(&number.to_string());
+        for block in 0..blocks {
+            let own = value.labels().get(block * inner..(block + 1) * inner)?;
+            labels.extend_from_slice(own.get(..at)?);
+            labels.push(number);
+            labels.extend_from_slice(own.get(at..)?);
+        }
         cells.extend_from_slice(&value.cells().doubles());
     }
-    Value::new(kind.clone(), labels, Cells::from_numbers(kind.cell(), &cells)).ok()
-}
-
-/// The type of a tensor of one element.
-pub(super) fn of_element(kind: &TensorType) -> Option<TensorType> {
-    let indexed = kind.dimensions().iter().filter(|d| !d.is_mapped()).cloned().collect();
-    TensorType::new(kind.cell(), indexed).ok().filter(|_| kind.mapped_count() == 1)
+    // The labels are held by what they come from, and from here on by the tensor.
+    Value::new(kind.clone(), Labels::hold(labels), Cells::from_numbers(kind.cell(), &cells)).ok()
 }
 
 fn labels(value: &Value) -> Labels {
