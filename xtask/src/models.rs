@@ -39,6 +39,17 @@ pub fn minilm() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The folder with a package of embedders of every kind, and `reference.json` with what texts become by them.
+pub fn embedders() -> Result<PathBuf, String> {
+    let (wheel, minilm) = (paths::models().join("minilm-wheel"), minilm()?);
+    let page = paths::root().join("tests/data/text/page.txt");
+    let folder = paths::models().join("embedders");
+    made_by("embedders.py", &folder, |command| {
+        command.arg(&wheel).arg(&minilm).arg(&page).arg(&folder)
+    })?;
+    Ok(folder)
+}
+
 /// The folder with `model.onnx` and `reference.npz` of a small twin of a satellite embedding model.
 pub fn satellite() -> Result<PathBuf, String> {
     let folder = paths::models().join("satellite");

@@ -85,6 +85,7 @@ fn data() -> Result<Tally, String> {
     python::environment(PACKAGES)?;
     models::silero()?;
     models::minilm()?;
+    models::embedders()?;
     models::satellite()?;
     models::mlp()?;
     models::clients()?;
