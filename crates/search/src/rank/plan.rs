@@ -215,6 +215,12 @@ impl RankPlan {
         self.global.is_some()
     }
 
+    /// The type of a value of queries that the profile knows.
+    #[must_use]
+    pub fn input_kind(&self, name: &str) -> Option<&TensorType> {
+        self.inputs.get(name).map(|input| &input.kind)
+    }
+
     /// The names of the values of queries that it takes, in order.
     #[must_use]
     pub fn inputs(&self) -> Vec<&str> {

@@ -112,7 +112,7 @@ pub(super) fn input_value(name: &str, kind: &TensorType, json: &Json) -> Result<
     let text = text.trim();
     if text.starts_with("embed(") {
         return Err(fail(format!(
-            "{text} asks an embedder, which ranking offline does not have; give the tensor itself"
+            "{text:.60} asks an embedder, which is there where an application is served; give the tensor itself"
         )));
     }
     literal(kind, text).map_err(fail)

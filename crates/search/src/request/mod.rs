@@ -4,6 +4,7 @@
 //! against it.
 
 mod body;
+mod embed;
 mod offline;
 mod profiles;
 mod read;
@@ -11,6 +12,7 @@ mod table;
 mod values;
 
 pub use body::{MAX_BODY, flatten};
+pub use embed::{EmbedCall, is_embed, read_embed};
 pub use read::{Format, Presentation, SearchRequest};
 pub use table::{Effect, Kind, PARAMETERS, Parameter, find};
 pub use values::{Values, substitute};

@@ -110,7 +110,7 @@ fn what_does_not_fit_is_named() {
         (
             "tensor(x[2])",
             json!("embed(text)"),
-            "input query(q): embed(text) asks an embedder, which ranking offline does not have; give the tensor itself",
+            "input query(q): embed(text) asks an embedder, which is there where an application is served; give the tensor itself",
         ),
     ] {
         let error = input_value("q", &parse_type(kind).unwrap(), &json).unwrap_err();
