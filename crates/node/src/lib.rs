@@ -40,6 +40,8 @@ mod components;
 mod deploy;
 mod documents;
 mod embedded;
+mod embedders;
+mod embeddings;
 mod error;
 mod evaluate;
 mod evaluation;
@@ -80,6 +82,8 @@ pub use deploy::{
 };
 pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};
+pub use embedders::{Role, read_tokenizer};
+pub use embeddings::{EmbedAnswer, EmbedInput, EmbedOutput, EmbedRequest};
 pub use error::{Error, ErrorKind};
 pub use evaluation::{
     Evaluated, Evaluation, EvaluationArgument, EvaluationFunction, EvaluationInput, EvaluationType,

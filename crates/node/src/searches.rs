@@ -6,8 +6,10 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use stead_pool::{Pool, Priority};
+use stead_expr::Value;
+use stead_pool::{Pool, Priority, TaskError};
 use stead_python::Deadline;
+use stead_search::query::SearchError;
 use stead_search::request::{Format, Presentation};
 use stead_search::result::SearchResult;
 use tokio::sync::oneshot;
@@ -88,16 +90,50 @@ impl Embedded {
                 by_searchers(&chain, query, back_end, move |result| answer(result, format))
             }
             None => {
-                let team = Arc::clone(&pool);
-                let run = move |_: &_| {
-                    let cores = Lent(team.team(usize::MAX));
-                    answer(active.search(values, warnings, BTreeMap::new(), &cores), format);
-                };
+                let answer = move |result| answer(result, format);
                 let closed = |_| Error::from(ErrorKind::ShuttingDown);
-                pool.spawn(Priority::Normal, None, run).map_err(closed)
+                let asked = active.asks_embedders(&values).then(|| values.clone());
+                let query = Query { values, features: BTreeMap::new() };
+                let Some(asked) = asked else {
+                    let embedded = Ok(BTreeMap::new());
+                    return on_pool(&pool, active, query, warnings, embedded, answer)
+                        .map_err(closed);
+                };
+                let embedding = Arc::clone(&active);
+                // When the pool is closed then, the search is not answered.
+                embedding.embedded(&asked, move |found| {
+                    let _ = on_pool(&pool, active, query, warnings, found, answer);
+                });
+                Ok(())
             }
         }
     }
+}
+
+/// Runs a search on the pool, once the tensors of its inputs are known or could not be made.
+fn on_pool(
+    pool: &Arc<Pool>,
+    active: Arc<Deployed>,
+    query: Query,
+    warnings: Vec<String>,
+    embedded: Result<BTreeMap<String, Value>, SearchError>,
+    answer: impl FnOnce(SearchResult) + Send + 'static,
+) -> Result<(), TaskError> {
+    let embedded = match embedded {
+        Ok(embedded) => embedded,
+        Err(error) => {
+            answer(SearchResult::failed(error));
+            return Ok(());
+        }
+    };
+    let team = Arc::clone(pool);
+    pool.spawn(Priority::Normal, None, move |_: &_| {
+        let Query { values, mut features } = query;
+        for (name, value) in embedded {
+            features.entry(name).or_insert(value);
+        }
+        answer(active.search(values, warnings, features, &Lent(team.team(usize::MAX))));
+    })
 }
 
 /// Runs searchers where a thread may wait: one that is lent for it, or the caller's where there is no runtime.
@@ -125,16 +161,15 @@ fn by_searchers(
 fn back_end(pool: Arc<Pool>, active: Arc<Deployed>, warnings: Vec<String>) -> BackEnd {
     Arc::new(move |query: Query, deadline: Deadline| {
         let (sender, receiver) = sync_channel(1);
-        let (team, active) = (Arc::clone(&pool), Arc::clone(&active));
-        let warnings = warnings.clone();
-        let run = move |_: &_| {
-            let Query { values, features } = query;
-            let result = active.search(values, warnings, features, &Lent(team.team(usize::MAX)));
+        let (team, warnings) = (Arc::clone(&pool), warnings.clone());
+        let (embedding, searched) = (Arc::clone(&active), Arc::clone(&active));
+        let values = query.values.clone();
+        embedding.embedded(&values, move |found| {
             // Whoever asked may have given up.
-            let _ = sender.send(result);
-        };
-        let closed = |_| Error::new(Code::Unavailable, "the server is shutting down");
-        pool.spawn(Priority::Normal, None, run).map_err(closed)?;
+            let answer = move |result| drop(sender.send(result));
+            // A pool that is closed shows below.
+            let _ = on_pool(&team, searched, query, warnings, found, answer);
+        });
         let found = receiver.recv_timeout(deadline.left().unwrap_or(Duration::MAX));
         found.map_err(|error| match error {
             RecvTimeoutError::Timeout => {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use stead_app::components::built_in_route;
 use stead_node::{Code, ComponentError, Handler, HandlerAnswer, HandlerRequest, HeaderLines};
 
+use crate::embeddings;
 use crate::fault::Fault;
 use crate::http::{Body, Dialect, Reply, Shared, percent_decode, unknown_url};
 use crate::vespa::parameters::pairs;
@@ -32,14 +33,22 @@ pub struct Asked<'a> {
     pub uri: &'a Uri,
 }
 
-/// Answers a request by a handler, if one has it.
+/// Answers a request by a handler, if one has it; texts to embed, where no handler is bound to that path.
 ///
 /// # Errors
 /// No such URL, and bodies that cannot be read. What a handler does wrong is in its answer.
 pub async fn answer(shared: &Shared, asked: Asked<'_>, body: Body) -> Result<Reply, Fault> {
     let path = asked.uri.path();
     let authority = authority(asked.uri, body.headers());
-    let Some(handler) = find(shared, &authority, path) else { return Err(unknown_url()) };
+    let Some(handler) = find(shared, &authority, path) else {
+        // An application may have a handler of its own there.
+        return match (asked.method, path) {
+            (&Method::POST, embeddings::plain::PATH) => {
+                embeddings::plain::answer(shared, body).await
+            }
+            _ => Err(unknown_url()),
+        };
+    };
     let request = request(&asked, authority, &handler, body, shared).await?;
     let id = handler.id().to_owned();
     Ok(match shared.node.handle(handler, request).await {

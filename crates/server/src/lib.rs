@@ -20,6 +20,7 @@
 
 mod admin;
 mod builder;
+mod embeddings;
 mod fault;
 mod grpc;
 mod handlers;

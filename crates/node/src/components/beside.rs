@@ -4,18 +4,22 @@
 //! of them could wait for each other. One in interpreters of another kind is called in one of these, while that of the one who asks
 //! waits. So calls in circles between kinds are refused, whose interpreters could all wait for each other too.
 
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use stead_expr::parse_type;
+use stead_expr::{Value, parse_type};
 use stead_python::{
     Component, Deadline, Host, HostCall, HostCode, HostError, InterpreterManager, Value as Plain,
 };
 
 use super::host::{misused, text};
 use super::infer::PythonModel;
-use super::plain::dict;
+use super::plain::tensor::tensor;
+use super::plain::{PlainError, dict};
 use super::together::Together;
 use super::{Package, ServerHost};
+use crate::embedders::{Ask, Embedders as NativeEmbedders, Role as TextRole};
 
 /// What all components of an application know of its models and embedders: more and more while these are created.
 #[derive(Default)]
@@ -98,6 +102,10 @@ pub(super) struct ComponentHost {
     beside: Arc<Beside>,
     /// Whose interpreters wait for what it asks; its own is the last one.
     waiting: Vec<InterpreterManager>,
+    /// The embedders that need no Python.
+    native: Arc<NativeEmbedders>,
+    /// Whose texts it has embedded.
+    texts: TextRole,
 }
 
 impl ComponentHost {
@@ -105,9 +113,12 @@ impl ComponentHost {
         server: &Arc<ServerHost>,
         beside: &Arc<Beside>,
         own: &InterpreterManager,
+        native: &Arc<NativeEmbedders>,
+        texts: TextRole,
     ) -> ComponentHost {
         let (server, beside) = (Arc::clone(server), Arc::clone(beside));
-        ComponentHost { server, beside, waiting: vec![own.clone()] }
+        let native = Arc::clone(native);
+        ComponentHost { server, beside, waiting: vec![own.clone()], native, texts }
     }
 }
 
@@ -149,7 +160,11 @@ impl ComponentHost {
         };
         // Before the list, which is not asked for again if it was complete.
         let is_complete = self.beside.is_complete();
-        let components = self.beside.now().iter().map(spec).collect();
+        let native = |id: &str| {
+            dict([("id", id.into()), ("role", "embedder".into()), ("here", false.into())])
+        };
+        let native = self.native.ids().into_iter().map(native);
+        let components = self.beside.now().iter().map(spec).chain(native).collect();
         dict([("components", Plain::List(components)), ("complete", is_complete.into())])
     }
 
@@ -214,7 +229,8 @@ impl ComponentHost {
         let mut waiting = self.waiting.clone();
         waiting.push(of.clone());
         let (server, beside) = (Arc::clone(&self.server), Arc::clone(&self.beside));
-        Ok(Arc::new(ComponentHost { server, beside, waiting }))
+        let (native, texts) = (Arc::clone(&self.native), self.texts);
+        Ok(Arc::new(ComponentHost { server, beside, waiting, native, texts }))
     }
 
     fn embed(&self, mut call: HostCall) -> Result<Plain, HostError> {
@@ -223,9 +239,29 @@ impl ComponentHost {
             return Err(misused(&call, "a text, the id of an embedder and a type"));
         };
         let of = parse_type(&of).map_err(|e| HostError::new(HostCode::Invalid, e.to_string()))?;
+        if self.native.find(&id) == Some(&id) {
+            let value = self.by_model(Ask { id, text, kind: of }, call.deadline)?;
+            let failed = |e: PlainError| HostError::new(HostCode::Internal, e.to_string());
+            return tensor(&value).map_err(failed);
+        }
         let (other, embedder) = self.embedder(&id)?;
         let host = self.of_inner(&other)?;
         super::embed::embed(&embedder, text, &of, host, call.deadline)
+    }
+
+    /// Waits for the tensor of an embedder that needs no Python.
+    fn by_model(&self, ask: Ask, deadline: Deadline) -> Result<Value, HostError> {
+        let left = deadline.left();
+        let until = left.and_then(|left| Instant::now().checked_add(left));
+        let (sender, receiver) = sync_channel(1);
+        self.native.tensors(vec![ask], self.texts, until, move |found| {
+            // Whoever asked may have given up.
+            let _ = sender.send(found);
+        });
+        let late = |_| HostError::new(HostCode::Deadline, "the text was not embedded in time");
+        let found = receiver.recv_timeout(left.unwrap_or(Duration::MAX)).map_err(late)?;
+        let lost = || HostError::new(HostCode::Internal, "the embedder gave no tensor");
+        found.into_iter().next().ok_or_else(lost)?.map_err(|error| super::host::refused(&error))
     }
 
     fn embedder(&self, id: &str) -> Result<(Arc<Other>, Arc<Together>), HostError> {
@@ -238,7 +274,7 @@ impl ComponentHost {
             })
             .collect();
         let found = match all[..] {
-            [only] if id.is_empty() => Some(only),
+            [only] if id.is_empty() && self.native.ids().is_empty() => Some(only),
             _ => all.iter().find(|(other, _)| other.component.id == id).copied(),
         };
         if let Some((other, call)) = found {
@@ -246,6 +282,7 @@ impl ComponentHost {
             return Ok((Arc::clone(other), call));
         }
         let ids: Vec<&str> = all.iter().map(|(other, _)| other.component.id.as_str()).collect();
+        let ids = [ids, self.native.ids()].concat();
         let mut text = match ids.is_empty() {
             true => "the application has no embedder: a component whose class is a stead.Embedder"
                 .to_owned(),

@@ -28,6 +28,7 @@ use super::together::Together;
 use super::{Components, Files, Package, Pools, ServerHost, Stage, Stored, Unit, next_generation};
 use super::{native, searching};
 use crate::deploy::Python;
+use crate::embedders::{Embedders as NativeEmbedders, Role as TextRole};
 use crate::repository::Provided;
 use crate::{Code, Error};
 
@@ -44,6 +45,7 @@ impl Components {
         files: &PackageFiles,
         python: &Python,
         host: &Arc<ServerHost>,
+        embedders_beside: &Arc<NativeEmbedders>,
     ) -> Result<Option<(Components, Vec<Note>)>, Error> {
         let containers = application.services.containers.iter();
         if containers.clone().all(|c| c.python.is_empty() && c.native.is_empty()) {
@@ -59,6 +61,7 @@ impl Components {
             pools,
             meters,
             host,
+            embedders_beside,
             stage: stage.map(Arc::new),
             generation: next_generation(),
             context: context(application),
@@ -125,6 +128,8 @@ struct Making<'a> {
     meters: &'a ComponentMeters,
     /// What they may ask.
     host: &'a Arc<ServerHost>,
+    /// The embedders that need no Python.
+    embedders_beside: &'a Arc<NativeEmbedders>,
     /// Where sources lie, if there is any Python.
     stage: Option<Arc<Stage>>,
     generation: i64,
@@ -346,7 +351,16 @@ impl Making<'_> {
             PythonKind::DocumentProcessor => ComponentKind::Processor,
             PythonKind::Component => ComponentKind::Component,
         };
-        let host = ComponentHost::new(self.host, &self.beside, &package.manager);
+        let host = ComponentHost::new(
+            self.host,
+            &self.beside,
+            &package.manager,
+            self.embedders_beside,
+            match component.kind {
+                PythonKind::DocumentProcessor => TextRole::Document,
+                _ => TextRole::Query,
+            },
+        );
         let host: Arc<dyn Host> = Arc::new(host);
         let made = Arc::new(Component {
             id: component.id.clone(),

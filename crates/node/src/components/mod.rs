@@ -50,6 +50,7 @@ use stead_python::{AcquireError, Component, Deadline, Host, InterpreterManager, 
 
 use crate::repository::Provided;
 use beside::Beside;
+pub(crate) use embed::Embedders;
 use pools::Pool;
 use stage::Stage;
 use store::Stored;
@@ -172,6 +173,11 @@ impl Components {
     /// The chains of document processors, if an operation with a document goes through any.
     pub(crate) fn processing(&self, document: &str, route: FeedRoute) -> Option<&Arc<Processing>> {
         self.processing.as_ref().filter(|processing| processing.concerns(document, route))
+    }
+
+    /// Those that make tensors of texts.
+    pub(crate) fn embedders(&self) -> Arc<Embedders> {
+        Arc::new(Embedders(self.embedders.clone()))
     }
 
     /// How many there are.

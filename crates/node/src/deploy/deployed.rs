@@ -27,6 +27,7 @@ use super::documents::{Readers, check_scripts, clusters};
 use super::options::Python;
 use super::session::{SessionId, millis};
 use crate::components::{Components, Query, Searching, ServerHost, collapsed_if_asked};
+use crate::embedders::Embedders;
 use crate::evaluation::Models;
 use crate::repository::Provided;
 use crate::{Code, Error};
@@ -61,6 +62,8 @@ pub struct Deployed {
     pub(super) components: Option<Components>,
     /// The models that are evaluated for whoever asks.
     evaluated: Arc<Models>,
+    /// Those that make tensors of texts.
+    pub(super) embedders: Arc<Embedders>,
 }
 
 /// A search as it was asked for.
@@ -115,11 +118,11 @@ impl Deployed {
         // Read for what is wrong with them; they are read again where documents are opened.
         let _ = Selection::of_application(&application, &mut report);
         let evaluated = Arc::new(Models::load(&application, files, &models, &mut report));
+        let embedders = Embedders::load(&application, files, &python.compute, &mut report);
         report.sort();
         if report.has_errors() {
             return Err(Error::new(Code::InvalidPackage, errors(&report)));
         }
-        check_scripts(&application)?;
         let prepared = millis(now);
         let mut log = lines(&application, &report, prepared);
         let loaded = Loaded::new(files);
@@ -146,8 +149,13 @@ impl Deployed {
             plans.insert(schema.name.value.clone(), of_schema);
         }
         let host = ServerHost::new(Arc::clone(&evaluated), Arc::clone(&python.compute));
-        let created = Components::create(&application, files, python, &host)?;
+        let mut embedders = Arc::new(embedders);
+        let created = Components::create(&application, files, python, &host, &embedders)?;
         let (components, told) = created.map_or((None, Vec::new()), |(c, told)| (Some(c), told));
+        if let Some(components) = &components {
+            embedders = embedders.and_python(&components.embedders(), &python.compute);
+        }
+        check_scripts(&application, &embedders)?;
         let note = |message| LogLine { time: prepared, level: "WARNING", message };
         log.extend(told.into_iter().map(note));
         if let Some(components) = &components {
@@ -179,6 +187,7 @@ impl Deployed {
             readers,
             components,
             evaluated,
+            embedders,
         })
     }
 
@@ -306,7 +315,11 @@ impl Deployed {
         Ok(search(&searchers, request, options, cores))
     }
 
-    fn rank_plan(&self, schema: &str, profile: &str) -> Result<Arc<RankPlan>, RankError> {
+    pub(super) fn rank_plan(
+        &self,
+        schema: &str,
+        profile: &str,
+    ) -> Result<Arc<RankPlan>, RankError> {
         let of = self.plans.get(schema);
         of.and_then(|of| of.get(profile)).cloned().unwrap_or_else(|| {
             let known = of.into_iter().flat_map(|of| of.keys()).cloned().collect::<Vec<_>>();

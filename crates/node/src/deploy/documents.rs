@@ -7,13 +7,16 @@ use std::sync::{Arc, RwLock, TryLockError};
 
 use stead_app::application::Application;
 use stead_app::package::Report;
+use stead_expr::TensorType;
 use stead_log::{Clock, DiskIo, LogError, SystemClock, SystemRng};
 use stead_store::{
-    DocumentType, Expired, NoEmbedder, Operation, Outcome, PageStats, Reader, RoomOptions, Scripts,
+    DocumentType, Embedding, Expired, Operation, Outcome, PageStats, Reader, RoomOptions, Scripts,
     Selection, SnapshotStats, Store, StoreError, StoreOptions,
 };
 
+use super::texts::{EmbedderNames, Texts};
 use super::upload::failed;
+use crate::embedders::{Embedders, Role};
 use crate::{Code, Error};
 
 /// What views of the documents of each type are taken from.
@@ -51,7 +54,18 @@ pub(super) struct Documents {
     folder: Option<PathBuf>,
     options: DocumentOptions,
     /// None before the first application, and where opening it again failed.
-    store: RwLock<Option<Store>>,
+    store: RwLock<Option<Opened>>,
+    /// Operations whose texts are embedded.
+    pub(super) texts: Texts,
+}
+
+/// Documents with the types of an application.
+pub(super) struct Opened {
+    pub(super) store: Store,
+    /// What makes tensors of texts for its scripts; nothing if none asks.
+    pub(super) embedders: Option<EmbedderNames>,
+    /// Another one has other types.
+    pub(super) number: u64,
 }
 
 /// The types of documents that an application stores, with the clusters that have them.
@@ -75,11 +89,27 @@ fn selections(application: &Application) -> BTreeMap<String, Selection> {
     Selection::of_application(application, &mut Report::default())
 }
 
-/// Each field that no script can fill here, by the name of what its script asks for.
-pub(super) fn check_scripts(application: &Application) -> Result<(), Error> {
+/// Each field that no script can fill here, by the name of what its script asks for, and each that takes no tensor which its embedder
+/// makes.
+pub(super) fn check_scripts(
+    application: &Application,
+    embedders: &Arc<Embedders>,
+) -> Result<(), Error> {
     let mut lines = Vec::new();
+    let names = EmbedderNames::new(embedders);
     for scripts in types(application) {
-        for unfilled in scripts.unfilled(&NoEmbedder) {
+        for Embedding { field, component, kinds } in scripts.embeddings() {
+            // It is told below where there is none.
+            let Some(id) = embedders.find(&component) else { continue };
+            let fits = |kind: &TensorType| embedders.check(id, kind, Role::Document);
+            let found: Result<Vec<()>, Error> = kinds.iter().map(fits).collect();
+            let is_one = kinds.iter().any(|kind| fits(kind).is_ok());
+            if let (Err(error), false) = (found, is_one) {
+                let kind = scripts.kind().name();
+                lines.push(format!("schema {kind}: field {field}: embed {id}: {error}"));
+            }
+        }
+        for unfilled in scripts.unfilled(&names.answers()) {
             let (kind, field, step) = (scripts.kind().name(), unfilled.field, unfilled.step);
             lines.push(format!(
                 "schema {kind}: field {field}: '{step}' is not supported yet when documents are fed"
@@ -98,12 +128,15 @@ pub(super) fn check_scripts(application: &Application) -> Result<(), Error> {
 impl Documents {
     /// Those below a folder.
     pub(super) fn new(folder: &Path, options: DocumentOptions) -> Documents {
-        Documents { folder: Some(folder.to_owned()), options, store: RwLock::new(None) }
+        let folder = Some(folder.to_owned());
+        let texts = Texts::new(options.room.operations);
+        Documents { folder, options, store: RwLock::new(None), texts }
     }
 
     /// Those of an application that stays, in memory.
     pub(super) fn in_memory(options: DocumentOptions) -> Documents {
-        Documents { folder: None, options, store: RwLock::new(None) }
+        let texts = Texts::new(options.room.operations);
+        Documents { folder: None, options, store: RwLock::new(None), texts }
     }
 
     pub(super) fn clock(&self) -> &dyn Clock {
@@ -165,7 +198,7 @@ impl Documents {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Default::default(),
         };
-        let stats = |store: &Store| {
+        let stats = |Opened { store, .. }: &Opened| {
             (store.snapshot_stats(), store.page_stats(), store.operations_in_flight())
         };
         store.as_ref().map(stats).unwrap_or_default()
@@ -176,7 +209,7 @@ impl Documents {
         // No code under the lock panics.
         let store = self.store.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let none = || Error::new(Code::FailedPrecondition, "no application is active");
-        work(store.as_ref().ok_or_else(none)?)
+        work(&store.as_ref().ok_or_else(none)?.store)
     }
 
     /// Opens the documents with the types of an application, unless those of `before` are the same: what was fed is read again from
@@ -186,39 +219,58 @@ impl Documents {
         &self,
         before: Option<&Application>,
         application: &Application,
+        embedders: &Arc<Embedders>,
     ) -> Result<Readers, Error> {
         // No code under the lock panics.
         let mut store = self.store.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         let is_same = |before: &Application| {
             before.schemas == application.schemas && clusters(before) == clusters(application)
         };
-        if let Some(store) = store.as_mut().filter(|_| before.is_some_and(is_same)) {
-            store.keep(selections(application));
-            return Ok(readers(store));
+        let names = EmbedderNames::new(embedders);
+        if let Some(opened) = store.as_mut().filter(|_| before.is_some_and(is_same)) {
+            opened.store.keep(selections(application));
+            opened.embedders = opened.store.embeds().then_some(names);
+            return Ok(readers(&opened.store));
         }
         // The folder is held until everything that was submitted is done.
-        drop(store.take());
+        let (number, of_before) = match store.take() {
+            Some(Opened { embedders, number, .. }) => (number + 1, embedders),
+            None => (0, None),
+        };
         match self.open(application) {
-            Ok(opened) => Ok(readers(store.insert(opened))),
+            Ok(opened) => {
+                let embedders = opened.embeds().then_some(names);
+                let found = readers(&opened);
+                *store = Some(Opened { store: opened, embedders, number });
+                Ok(found)
+            }
             Err(error) => {
-                *store = before.and_then(|application| self.open(application).ok());
+                let opened = before.and_then(|application| self.open(application).ok());
+                *store = opened.map(|store| Opened { store, embedders: of_before, number });
                 Err(error)
             }
         }
     }
 
-    /// See [`Store::submit`] and [`Store::feed`].
+    /// See [`Store::submit`] and [`Store::feed`]. Texts that scripts want embedded are embedded first.
     pub(super) fn submit(
-        &self,
+        self: &Arc<Self>,
         name: &str,
         operation: Operation,
         when_busy: WhenBusy,
         done: impl FnOnce(Result<Outcome, Error>) + Send + 'static,
     ) -> Result<(), Error> {
+        let embeds = self.try_store(|opened| Ok(opened.embedders.is_some()))?;
+        if embeds {
+            return self.texts.submit(self, name, operation, when_busy, Box::new(done));
+        }
         let done = move |outcome: Result<_, _>| done(outcome.map_err(refused));
-        self.try_store(|store| match when_busy {
-            WhenBusy::Refuse => store.submit(name, operation, done),
-            WhenBusy::Wait => store.feed(name, operation, done),
+        self.try_store(|opened| {
+            let submitted = match when_busy {
+                WhenBusy::Refuse => opened.store.submit(name, operation, done),
+                WhenBusy::Wait => opened.store.feed(name, operation, done),
+            };
+            submitted.map_err(refused)
         })
     }
 
@@ -261,7 +313,11 @@ impl Documents {
         submitted.map(|_| removed)
     }
 
-    fn try_store(&self, act: impl FnOnce(&Store) -> Result<(), StoreError>) -> Result<(), Error> {
+    /// Does something that does not wait for an activation.
+    pub(super) fn try_store<T>(
+        &self,
+        act: impl FnOnce(&Opened) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let busy =
             || Error::new(Code::Unavailable, "an application is being activated; send this again");
         let store = match self.store.try_read() {
@@ -269,7 +325,7 @@ impl Documents {
             Err(TryLockError::WouldBlock) => return Err(busy()),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        act(store.as_ref().ok_or_else(busy)?).map_err(refused)
+        act(store.as_ref().ok_or_else(busy)?)
     }
 }
 
@@ -278,7 +334,7 @@ fn readers(store: &Store) -> Readers {
     store.types().filter_map(reader).collect()
 }
 
-fn refused(error: StoreError) -> Error {
+pub(super) fn refused(error: StoreError) -> Error {
     let code = match &error {
         StoreError::Type(_) | StoreError::Input { .. } => Code::InvalidArgument,
         StoreError::Busy { .. } => Code::Overloaded,

@@ -8,6 +8,7 @@ mod backup;
 mod content;
 mod deployed;
 mod documents;
+mod embedding;
 mod expiry;
 mod feeding;
 mod folder;
@@ -15,6 +16,7 @@ mod metrics;
 mod options;
 mod session;
 mod sessions;
+mod texts;
 mod upload;
 
 pub use backup::{Backup, copy_folder};
@@ -107,7 +109,11 @@ impl Deployments {
             Sessions { list, active, folder, ready: None, python: Arc::clone(&python) };
         let active = sessions.active.and_then(|id| {
             let found = sessions.prepared(id).and_then(|deployed| {
-                deployed.read_from(documents.change(None, &deployed.application)?);
+                deployed.read_from(documents.change(
+                    None,
+                    &deployed.application,
+                    &deployed.embedders,
+                )?);
                 Ok(deployed)
             });
             found.inspect_err(|e| tracing::error!(session = id.0, "not activated: {e}")).ok()
@@ -152,7 +158,7 @@ impl Deployments {
         let (session, now) = (SessionId(1), SystemTime::now());
         let deployed = Deployed::prepare_read(read, files, session, now, &python)?;
         let documents = Documents::in_memory(options.documents);
-        deployed.read_from(documents.change(None, &deployed.application)?);
+        deployed.read_from(documents.change(None, &deployed.application, &deployed.embedders)?);
         Ok(Deployments::begin(None, Some(Arc::new(deployed)), documents, python))
     }
 
@@ -381,7 +387,7 @@ impl Deployments {
     fn switch(&self, sessions: &Sessions, to: &Arc<Deployed>) -> Result<(), Error> {
         let active = self.active();
         let change = |from: Option<&Application>, to: &Deployed| -> Result<(), Error> {
-            to.read_from(self.documents.change(from, &to.application)?);
+            to.read_from(self.documents.change(from, &to.application, &to.embedders)?);
             Ok(())
         };
         change(active.as_deref().map(|active| &active.application), to)?;

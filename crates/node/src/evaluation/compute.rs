@@ -50,8 +50,13 @@ impl Compute {
         Some(Turn { _place: place, _bytes: self.bytes.take(bytes as u64)? })
     }
 
+    /// The pool.
+    pub(crate) fn pool(&self) -> Option<&Arc<Pool>> {
+        self.pool.get()
+    }
+
     /// The threads of a run: as many as there are, or as `intraop-threads` says.
-    pub(super) fn team(&self, threads: Option<i32>) -> Option<Team<'_>> {
+    pub(crate) fn team(&self, threads: Option<i32>) -> Option<Team<'_>> {
         let pool = self.pool.get()?;
         let cores = pool.threads();
         Some(pool.team(match threads {

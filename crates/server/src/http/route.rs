@@ -24,6 +24,8 @@ pub enum Route {
     Search(Method),
     /// `/model-evaluation/v1` and what follows it.
     Evaluation(Method, String),
+    /// `POST /v1/embeddings`
+    Embeddings,
     /// `GET /metrics`
     Metrics,
     /// `GET /openapi.json`
@@ -230,6 +232,7 @@ fn model_route(method: &Method, rest: &str) -> Route {
 
 fn v1_route(method: &Method, rest: &str) -> Route {
     match rest {
+        "embeddings" => return on(method, Method::POST, Route::Embeddings),
         "config" => return on(method, Method::GET, Route::V1(V1::Config)),
         "config/reload" => return on(method, Method::POST, Route::V1(V1::Reload)),
         _ => {}
@@ -422,6 +425,8 @@ mod tests {
             ("GET", "/v1/config", Route::V1(V1::Config)),
             ("POST", "/v1/config/reload", Route::V1(V1::Reload)),
             ("GET", "/v1/models", Route::Unknown),
+            ("POST", "/v1/embeddings", Route::Embeddings),
+            ("GET", "/v1/embeddings", Route::WrongMethod),
             ("GET", "/v1/models/m/x/y", Route::Unknown),
         ];
         for (method, path, expected) in cases {

@@ -26,6 +26,8 @@ pub enum Tag {
     Searches,
     /// Models of an application.
     Evaluation,
+    /// Texts that are embedded.
+    Embedders,
     /// Metrics and state.
     State,
     /// Deployments of applications.
@@ -45,6 +47,7 @@ impl Tag {
             Tag::Documents => "Documents",
             Tag::Searches => "Searches",
             Tag::Evaluation => "Model evaluation",
+            Tag::Embedders => "Embedders",
             Tag::State => "State and metrics",
             Tag::Deployments => "Deployments",
             Tag::Store => "Store",
@@ -89,8 +92,8 @@ pub struct Endpoint {
 use Port::{Deploy, Query};
 use Role::{Admin, Anyone, Read, Write};
 use Tag::{
-    Deployments, Documents, Evaluation, Kserve, Repository, Searches, Sequences, State, Store,
-    TensorFlow,
+    Deployments, Documents, Embedders, Evaluation, Kserve, Repository, Searches, Sequences, State,
+    Store, TensorFlow,
 };
 use Takes::{Json, Nothing, Octets, Package};
 
@@ -155,6 +158,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     row(Query, "POST", "/v1/models/{model}/labels/{label}:predict", Read, TensorFlow, Json("PredictRequest"), &[], "An inference by a labelled version"),
     row(Query, "POST", "/v1/models/{model}:classify", Read, TensorFlow, Json("Object"), &[], "Not offered"),
     row(Query, "POST", "/v1/models/{model}:regress", Read, TensorFlow, Json("Object"), &[], "Not offered"),
+    row(Query, "POST", "/v1/embeddings", Read, Embedders, Json("Object"), &[], "Vectors of texts"),
     row(Query, "GET", "/search/", Read, Searches, Nothing, &["yql", "query", "hits", "offset", "ranking", "timeout"], "A search"),
     row(Query, "POST", "/search/", Read, Searches, Json("SearchRequest"), &[], "A search"),
     row(Query, "GET", "/document/v1/", Read, Documents, Nothing, VISIT, "Visit documents"),

@@ -40,7 +40,7 @@ fn put(number: u64, until: i64) -> Operation {
 
 struct Fixture {
     clock: Arc<VirtualClock>,
-    documents: Documents,
+    documents: Arc<Documents>,
     shared: Shared,
 }
 
@@ -48,11 +48,11 @@ impl Fixture {
     /// Below a folder or in memory; nothing is done but by [`Fixture::run`].
     fn new(folder: Option<&Path>, clock: &Arc<VirtualClock>, application: &Application) -> Fixture {
         let options = DocumentOptions { clock: clock.clone(), ..DocumentOptions::default() };
-        let documents = match folder {
+        let documents = Arc::new(match folder {
             Some(folder) => Documents::new(folder, options),
             None => Documents::in_memory(options),
-        };
-        documents.change(None, application).unwrap();
+        });
+        documents.change(None, application, &Arc::default()).unwrap();
         let shared = Shared::default();
         shared.lock().plan(intervals(application), documents.clock().now());
         Fixture { clock: clock.clone(), documents, shared }
@@ -60,7 +60,7 @@ impl Fixture {
 
     fn change(&self, before: &Application, application: &Application) {
         self.shared.lock().hold();
-        self.documents.change(Some(before), application).unwrap();
+        self.documents.change(Some(before), application, &Arc::default()).unwrap();
         self.shared.lock().plan(intervals(application), self.clock_now());
     }
 
@@ -243,7 +243,7 @@ fn a_plan_does_not_wait_for_a_batch() {
     let gate = Arc::new(Gate { clock: VirtualClock::default(), came, go: Mutex::new(go) });
     let options = DocumentOptions { clock: gate.clone(), ..DocumentOptions::default() };
     let documents = Arc::new(Documents::in_memory(options));
-    documents.change(None, &application).unwrap();
+    documents.change(None, &application, &Arc::default()).unwrap();
     let (sender, outcome) = channel();
     let done = move |outcome| drop(sender.send(outcome));
     documents.submit("d", put(1, 10), WhenBusy::Wait, done).unwrap();
@@ -265,7 +265,7 @@ fn a_plan_does_not_wait_for_a_batch() {
 fn the_thread_ends_with_the_documents_that_it_looks_at() {
     let application = application("garbage-collection='true'");
     let documents = Arc::new(Documents::in_memory(DocumentOptions::default()));
-    documents.change(None, &application).unwrap();
+    documents.change(None, &application, &Arc::default()).unwrap();
     let expiry = Expiry::default();
     expiry.plan(&documents, Some(&application));
     assert!(Arc::strong_count(&documents) > 1);

@@ -1,0 +1,306 @@
+//! Texts that wait for an embedder: all that wait when it is free are embedded together, those of queries first.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use stead_engine::Serial;
+use stead_expr::{TensorType, Value};
+use stead_pool::Priority;
+use stead_python::Deadline;
+
+use super::cache::Cache;
+use super::embedding::{self, Embedding, Shape};
+use super::gather::Slot;
+use super::native::Native;
+use super::{Role, Source};
+use crate::components::Embedders as PythonEmbedders;
+use crate::evaluate::Lent;
+use crate::evaluation::Compute;
+use crate::{Code, Error};
+
+/// The most texts that are taken together: a run of a model takes fewer, and queries that come meanwhile wait for no more than these.
+const MAX_TEXTS: usize = 64;
+
+/// An embedder with what waits for it.
+pub(super) struct Queue {
+    pub(super) id: String,
+    of: Kind,
+    compute: Arc<Compute>,
+    state: Mutex<State>,
+    cache: Mutex<Cache>,
+}
+
+/// What embeds.
+pub(super) enum Kind {
+    Native(Box<Native>),
+    /// A component in Python.
+    Python(Arc<PythonEmbedders>),
+}
+
+#[derive(Default)]
+struct State {
+    queries: VecDeque<Waiting>,
+    documents: VecDeque<Waiting>,
+    is_running: bool,
+}
+
+/// A text that waits.
+pub(super) struct Waiting {
+    pub(super) role: Role,
+    pub(super) source: Source,
+    /// What code is asked to make; of what stead embeds tensors of any type are made.
+    pub(super) kind: Option<TensorType>,
+    /// Nobody waits for it from then on.
+    pub(super) deadline: Option<Instant>,
+    pub(super) slot: Slot,
+}
+
+impl Queue {
+    pub(super) fn new(id: &str, of: Kind, compute: &Arc<Compute>) -> Arc<Queue> {
+        let (state, cache) = (Mutex::default(), Mutex::default());
+        Arc::new(Queue { id: id.to_owned(), of, compute: Arc::clone(compute), state, cache })
+    }
+
+    /// What tensors it can make.
+    pub(super) fn shape(&self) -> Shape {
+        match &self.of {
+            Kind::Native(native) => native.shape(),
+            Kind::Python(_) => Shape::Any,
+        }
+    }
+
+    /// Whether code embeds, which is told the type of each tensor.
+    pub(super) fn is_python(&self) -> bool {
+        matches!(self.of, Kind::Python(_))
+    }
+
+    /// Whether vectors are made to have length 1.
+    pub(super) fn normalizes(&self) -> bool {
+        matches!(&self.of, Kind::Native(native) if native.normalizes())
+    }
+
+    /// Whether it can be given something.
+    pub(super) fn check(&self, source: &Source) -> Result<(), Error> {
+        let checked = match (&self.of, source) {
+            (Kind::Native(native), Source::Ids(ids)) => native.check_ids(ids),
+            (Kind::Python(_), _) => {
+                Err(format!("embedder {} is in Python, which is asked for a type", self.id))
+            }
+            (Kind::Native(_), Source::Text(_)) => Ok(()),
+        };
+        checked.map_err(|text| Error::new(Code::InvalidArgument, text))
+    }
+
+    /// The tensor of an embedding.
+    pub(super) fn tensor(&self, found: &Embedding, kind: &TensorType) -> Result<Value, Error> {
+        let normalizes = self.normalizes();
+        let text =
+            |text: String| Error::new(Code::Internal, format!("embedder {}: {text}", self.id));
+        embedding::tensor(found, normalizes, kind).map_err(text)
+    }
+
+    /// Takes texts. Who asks is told by the slots, on whichever thread.
+    pub(super) fn push(self: &Arc<Queue>, texts: Vec<Waiting>) {
+        let mut waiting = Vec::with_capacity(texts.len());
+        for text in texts {
+            match self.known(&text) {
+                Some(found) => text.slot.fill(Ok(found)),
+                None => waiting.push(text),
+            }
+        }
+        let mut state = self.lock();
+        for text in waiting {
+            match text.role {
+                Role::Query => state.queries.push_back(text),
+                Role::Document => state.documents.push_back(text),
+            }
+        }
+        self.go_on(state);
+    }
+
+    fn known(&self, text: &Waiting) -> Option<Arc<Embedding>> {
+        let Source::Text(of) = &text.source else { return None };
+        let keeps = text.role == Role::Query && !self.is_python();
+        keeps.then(|| self.cache().find(text.role, of)).flatten()
+    }
+
+    /// Begins with what waits, unless that was begun already.
+    fn go_on(self: &Arc<Queue>, mut state: MutexGuard<'_, State>) {
+        if state.is_running || (state.queries.is_empty() && state.documents.is_empty()) {
+            return;
+        }
+        state.is_running = true;
+        let priority = match state.queries.is_empty() {
+            true => Priority::Background,
+            false => Priority::Normal,
+        };
+        drop(state);
+        let queue = Arc::clone(self);
+        let work = move || {
+            let ending = Ending(&queue);
+            let taken = queue.take();
+            queue.embed(taken);
+            drop(ending);
+        };
+        let pool = self.compute.pool().filter(|_| !self.is_python());
+        match pool {
+            // What the pool drops as it closes ends in the slots.
+            Some(pool) => _ = pool.spawn(priority, None, move |_| work()),
+            // Code waits for an interpreter, which none of the pool's threads does.
+            None if self.is_python() => {
+                let thread = std::thread::Builder::new().name("embed".to_owned());
+                if thread.spawn(work).is_err() {
+                    self.lock().is_running = false;
+                }
+            }
+            None => work(),
+        }
+    }
+
+    fn take(&self) -> Vec<Waiting> {
+        let mut state = self.lock();
+        let queries = state.queries.len().min(MAX_TEXTS);
+        let mut taken: Vec<Waiting> = state.queries.drain(..queries).collect();
+        let documents = state.documents.len().min(MAX_TEXTS - queries);
+        taken.extend(state.documents.drain(..documents));
+        taken
+    }
+
+    fn embed(&self, taken: Vec<Waiting>) {
+        let now = Instant::now();
+        // The same text is embedded once.
+        let mut different: Vec<(Role, Source, Option<TensorType>)> = Vec::new();
+        let mut slots: Vec<Vec<Slot>> = Vec::new();
+        let mut known: HashMap<(Role, Source, Option<String>), usize> = HashMap::new();
+        // The last one; none if somebody has none.
+        let mut deadline = Some(now);
+        for Waiting { role, source, kind, deadline: until, slot } in taken {
+            if until.is_some_and(|until| until <= now) {
+                let text = format!("embedder {} did not embed a text in time", self.id);
+                slot.fill(Err(Error::new(Code::DeadlineExceeded, text)));
+                continue;
+            }
+            deadline = deadline.zip(until).map(|(one, other)| one.max(other));
+            let key = (role, source.clone(), kind.as_ref().map(ToString::to_string));
+            let at = *known.entry(key).or_insert(slots.len());
+            match slots.get_mut(at) {
+                Some(of) => of.push(slot),
+                None => {
+                    different.push((role, source, kind));
+                    slots.push(vec![slot]);
+                }
+            }
+        }
+        if different.is_empty() {
+            return;
+        }
+        let found = match &self.of {
+            Kind::Native(native) => self.by_model(native, &different),
+            Kind::Python(python) => self.by_code(python, &different, deadline),
+        };
+        for (found, slots) in found.into_iter().zip(slots) {
+            slots.into_iter().for_each(|slot| slot.fill(found.clone()));
+        }
+    }
+
+    fn by_model(
+        &self,
+        native: &Native,
+        texts: &[(Role, Source, Option<TensorType>)],
+    ) -> Vec<Result<Arc<Embedding>, Error>> {
+        let sources: Vec<(Role, &Source)> =
+            texts.iter().map(|(role, source, _)| (*role, source)).collect();
+        let found = match self.compute.team(native.threads()) {
+            Some(team) => native.embed(&sources, &Lent(team)),
+            None => native.embed(&sources, &Serial),
+        };
+        let failed =
+            |text: String| Error::new(Code::Internal, format!("embedder {}: {text}", self.id));
+        let found: Vec<Result<Arc<Embedding>, Error>> =
+            found.into_iter().map(|one| one.map(Arc::new).map_err(failed)).collect();
+        let mut cache = self.cache();
+        for ((role, source), found) in sources.iter().zip(&found) {
+            if let (Role::Query, Source::Text(text), Ok(found)) = (role, source, found) {
+                cache.keep(*role, text, found);
+            }
+        }
+        found
+    }
+
+    /// Those of one type in one call.
+    fn by_code(
+        &self,
+        python: &PythonEmbedders,
+        texts: &[(Role, Source, Option<TensorType>)],
+        deadline: Option<Instant>,
+    ) -> Vec<Result<Arc<Embedding>, Error>> {
+        let failed = |code, text: &str| Error::new(code, format!("embedder {}: {text}", self.id));
+        let deadline = python.timeout(
+            &self.id,
+            deadline.map(|until| until.saturating_duration_since(Instant::now())),
+        );
+        let mut found: Vec<Option<Result<Arc<Embedding>, Error>>> = vec![None; texts.len()];
+        while let Some(first) = found.iter().position(Option::is_none) {
+            let kind = texts.get(first).and_then(|(_, _, kind)| kind.clone());
+            let is_it = |at: &usize| {
+                found.get(*at).is_some_and(Option::is_none)
+                    && texts.get(*at).is_some_and(|(_, _, other)| *other == kind)
+            };
+            let places: Vec<usize> = (first..texts.len()).filter(is_it).collect();
+            let text = |at: &usize| match texts.get(*at) {
+                Some((_, Source::Text(text), _)) => text.clone(),
+                _ => String::new(),
+            };
+            let asked: Vec<String> = places.iter().map(text).collect();
+            let answer = match &kind {
+                Some(kind) => python.embed(&self.id, &asked, kind, Deadline::after(deadline)),
+                None => {
+                    let text = "is code, which must be told the type of tensors";
+                    for place in places {
+                        if let Some(slot) = found.get_mut(place) {
+                            *slot = Some(Err(failed(Code::InvalidArgument, text)));
+                        }
+                    }
+                    continue;
+                }
+            };
+            let mut values = answer.map(Vec::into_iter);
+            for place in places {
+                let one = match &mut values {
+                    Ok(values) => match values.next() {
+                        Some(value) => Ok(Arc::new(Embedding {
+                            tokens: 0,
+                            vectors: embedding::Vectors::Tensor(value),
+                        })),
+                        None => Err(failed(Code::Internal, "gave fewer tensors than texts")),
+                    },
+                    Err(error) => Err(failed(Code::Internal, &error.to_string())),
+                };
+                if let Some(slot) = found.get_mut(place) {
+                    *slot = Some(one);
+                }
+            }
+        }
+        found.into_iter().flatten().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of a run, also where it panicked: what came meanwhile is next.
+struct Ending<'q>(&'q Arc<Queue>);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.is_running = false;
+        self.0.go_on(state);
+    }
+}
