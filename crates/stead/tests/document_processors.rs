@@ -240,7 +240,9 @@ fn nothing_is_stored_where_they_fail() {
                 (500, Some(format!("{titles} its interpreter died").as_str()))
             );
         }
-        assert_eq!(put(&server, "good", json!({"title": "good"})).0, 200);
+        // A process that died is replaced, which may take longer than an operation has.
+        let again = || put(&server, "good", json!({"title": "good"})).0;
+        assert_eq!(std::iter::repeat_with(again).find(|status| *status != 504), Some(200));
         assert_eq!(get(&server, "good"), json!({"title": "GOOD"}));
     }
 }

@@ -66,6 +66,11 @@ impl Failing<'_> {
         ComponentError { code, component, kind: None, message, traceback: None }
     }
 
+    /// It was still at work at the deadline.
+    pub(super) fn late(&self) -> ComponentError {
+        self.error(Code::DeadlineExceeded, "the deadline passed before it answered")
+    }
+
     /// There was no interpreter.
     pub(super) fn not_acquired(&self, error: &AcquireError, package: &str) -> ComponentError {
         match error {
@@ -85,8 +90,7 @@ impl Failing<'_> {
     pub(super) fn called(&self, error: &CallError) -> ComponentError {
         let CallError::Raised(exception) = error else {
             if matches!(error, CallError::TimedOut | CallError::Busy) {
-                return self
-                    .error(Code::DeadlineExceeded, "the deadline passed before it answered");
+                return self.late();
             }
             tracing::error!(component = self.id, "{error}");
             // What died said something for the log and not for clients.

@@ -28,7 +28,7 @@ use super::link::Link;
 use super::native::{NativeUnit, Searcher};
 use crate::{Code, Error};
 use reserve::{Reserved, too_many};
-use running::Running;
+use running::{Late, Running};
 
 /// Searches through chains that may be in at a time: each has a thread while it waits.
 const MAX_INSIDE: usize = 256;
@@ -109,7 +109,8 @@ impl Searching {
         let deadline = Deadline::after(limit);
         let answer = Reserved::take(&self.links, deadline).and_then(|reserved| {
             let (chain, form) = (Arc::clone(self), presentation.tensors);
-            Arc::new(Running { chain, reserved, back_end, deadline, form }).search(0, query)
+            Arc::new(Running { chain, reserved, back_end, deadline, form, late: Late::default() })
+                .search(0, query)
         });
         let took = begun.elapsed();
         let mut result = answer.unwrap_or_else(|error| SearchResult::failed(of_search(error)));

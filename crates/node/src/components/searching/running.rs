@@ -1,6 +1,7 @@
 //! One search on its way through a chain.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use stead_expr::codec::json::Form;
@@ -24,6 +25,36 @@ pub(super) struct Running {
     pub(super) deadline: Deadline,
     /// That of tensors which searchers in Python make.
     pub(super) form: Form,
+    pub(super) late: Late,
+}
+
+/// Which searchers in Python had not answered at the deadline: all who wait for the last one are late with it, and any of them may be
+/// told first.
+#[derive(Default)]
+pub(super) struct Late {
+    /// The links whose calls run, several times where these were asked several times.
+    running: Mutex<Vec<usize>>,
+    last: AtomicUsize,
+}
+
+impl Late {
+    fn running(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self, at: usize) {
+        let mut running = self.running();
+        if let Some(place) = running.iter().position(|link| *link == at) {
+            running.swap_remove(place);
+        }
+    }
+
+    /// The last link that was late, of those from one on.
+    fn last(&self, at: usize) -> usize {
+        let behind = self.running().iter().copied().max().unwrap_or(0);
+        let last = behind.max(at);
+        self.last.fetch_max(last, Ordering::SeqCst).max(last)
+    }
 }
 
 impl Running {
@@ -81,6 +112,7 @@ impl Running {
             let host: Arc<dyn Host> = host.clone();
             components.call(session, "search", argument, host, self.deadline)
         };
+        self.late.running().push(at);
         let answer = match self.reserved.of(at) {
             Some(session) => call(&mut session.lock().unwrap_or_else(PoisonError::into_inner)),
             None => components.session(self.deadline).and_then(|mut session| call(&mut session)),
@@ -95,7 +127,21 @@ impl Running {
             Some(inner) if error.kind.as_deref() == Some("stead.HostError") => inner,
             _ => error,
         });
+        let result = result.map_err(|error| self.who_is_late(at, error));
+        self.late.ended(at);
         components.record(result.as_ref().err(), waited, begun);
         result
+    }
+
+    /// The error of the last searcher in Python that was late, where one is late that waits for it.
+    fn who_is_late(&self, at: usize, error: ComponentError) -> ComponentError {
+        if error.code != Code::DeadlineExceeded {
+            return error;
+        }
+        let last = self.late.last(at);
+        match self.chain.links.get(last) {
+            Some(Link::Python(components)) if last > at => components.failing().late(),
+            _ => error,
+        }
     }
 }
