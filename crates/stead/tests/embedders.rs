@@ -215,10 +215,8 @@ fn embedders_in_python_are_asked_by_scripts_and_searches() {
     let expected = format!("tensor<float>(d[4]):[{}]", expected.join(","));
     assert_eq!(server.request("GET", "/ask?id=tokens", ""), (200, json!({"found": expected})));
     let (status, told) = server.request("GET", "/ask", "");
-    assert!(
-        status == 404 && told["message"].as_str().unwrap().contains("lengths, tokens"),
-        "{status} {told}"
-    );
+    let text = "handler ask: there is no embedder \"\"; there are lengths, tokens";
+    assert_eq!((status, &told["error"]), (500, &json!(text)));
 }
 
 /// A model that gives each id as a vector of two cells.
