@@ -158,6 +158,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     row(Query, "POST", "/v1/models/{model}/labels/{label}:predict", Read, TensorFlow, Json("PredictRequest"), &[], "An inference by a labelled version"),
     row(Query, "POST", "/v1/models/{model}:classify", Read, TensorFlow, Json("Object"), &[], "Not offered"),
     row(Query, "POST", "/v1/models/{model}:regress", Read, TensorFlow, Json("Object"), &[], "Not offered"),
+    row(Query, "POST", "/embed", Read, Embedders, Json("Object"), &[], "Vectors of texts, as Text Embeddings Inference has them; a handler that is bound to this path comes first"),
     row(Query, "POST", "/v1/embeddings", Read, Embedders, Json("Object"), &[], "Vectors of texts"),
     row(Query, "GET", "/search/", Read, Searches, Nothing, &["yql", "query", "hits", "offset", "ranking", "timeout"], "A search"),
     row(Query, "POST", "/search/", Read, Searches, Json("SearchRequest"), &[], "A search"),

@@ -21,6 +21,8 @@ fn leads_somewhere(endpoint: &Endpoint, path: &str) -> bool {
     match endpoint.port {
         Port::Deploy => deploy::is_call(&method, path),
         _ if path.starts_with(document::ROOT) => document::is_call(path),
+        // It is what no handler of the application takes.
+        _ if path == crate::embeddings::plain::PATH => true,
         _ => !matches!(
             route(&method, path),
             Route::Unknown | Route::WrongMethod | Route::NotServed(_)

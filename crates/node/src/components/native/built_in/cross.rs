@@ -3,12 +3,11 @@
 use stead_app::components::Parameters;
 use stead_embed::{Tokenizer, attention_mask, input_ids, token_type_ids};
 use stead_expr::Value;
-use stead_search::rank::descending;
 use stead_search::result::{Hit, Item, SearchResult};
 use stead_tensor::Tensor;
 
 use super::Making;
-use super::more::search_at_least;
+use super::more::{rated, search_at_least};
 use super::terms::datum_value;
 use super::tokenise::tokenizer;
 use crate::components::native::{Execution, Models, NativeError, Query, Searcher};
@@ -181,12 +180,7 @@ impl Searcher for CrossEncoder {
                 return Ok(rest);
             }
             let scores = self.scores(&tokens, &hits, execution)?;
-            for (hit, score) in hits.iter_mut().zip(scores) {
-                hit.relevance = score;
-            }
-            hits.sort_by(|a, b| descending(a.relevance, b.relevance));
-            hits.extend(rest);
-            Ok(hits)
+            Ok(rated(hits, scores, rest))
         };
         search_at_least(query, self.hits, &order, &|query| execution.search(query))
     }

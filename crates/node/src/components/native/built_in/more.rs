@@ -1,5 +1,6 @@
 //! Searchers that leave hits out ask for more than are wanted.
 
+use stead_search::rank::descending;
 use stead_search::result::{Hit, SearchResult};
 
 use crate::components::native::{NativeError, Query};
@@ -50,6 +51,16 @@ pub(super) fn search_more(
         }
         asked = asked.saturating_mul(2).min(most.max(enough));
     }
+}
+
+/// Hits in the order of the scores that each is given, with those that have none behind them.
+pub(super) fn rated(mut hits: Vec<Hit>, scores: Vec<f64>, rest: Vec<Hit>) -> Vec<Hit> {
+    for (hit, score) in hits.iter_mut().zip(scores) {
+        hit.relevance = score;
+    }
+    hits.sort_by(|a, b| descending(a.relevance, b.relevance));
+    hits.extend(rest);
+    hits
 }
 
 /// Searches for at least so many hits, has `order` put them in another order, and gives those that are wanted.

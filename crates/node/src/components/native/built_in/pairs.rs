@@ -2,13 +2,12 @@
 
 use stead_app::components::Parameters;
 use stead_expr::{TensorType, Value};
-use stead_search::rank::descending;
 use stead_search::result::{Hit, Item, SearchResult};
 use stead_tensor::Tensor;
 
 use super::Making;
 use super::model_query::types;
-use super::more::search_at_least;
+use super::more::{rated, search_at_least};
 use super::terms::{datum_value, query_value};
 use crate::components::native::{Execution, Models, NativeError, Query, Searcher};
 use crate::evaluation::Datum;
@@ -186,12 +185,7 @@ impl Searcher for PairwiseRank {
             }
             let rest = hits.split_off(compared);
             let scores = self.scores(&hits, &asked, execution)?;
-            for (hit, score) in hits.iter_mut().zip(scores) {
-                hit.relevance = score;
-            }
-            hits.sort_by(|a, b| descending(a.relevance, b.relevance));
-            hits.extend(rest);
-            Ok(hits)
+            Ok(rated(hits, scores, rest))
         };
         search_at_least(query, self.hits, &keep, &|query| execution.search(query))
     }
