@@ -9,7 +9,7 @@ const RATIO: f64 = 1.5;
 /// The table.
 pub fn table(context: &Context) -> Result<Table, String> {
     let rounds = if context.quick { 5 } else { 41 };
-    let found = speed(context, "calls", rounds, &[])?;
+    let found = speed(&context.python, "calls", rounds, &[])?;
     let bare = number(&found, "hand_over_us")?;
     let ratio = number(&found, "ratio")?;
     let row = |what: &str, key: &str, ratio: Option<f64>, wanted: String| {

@@ -17,7 +17,7 @@ const MEGABYTES: usize = 200;
 /// The table.
 pub fn table(context: &Context) -> Result<Table, String> {
     let (small, large) = (weights(context, 0)?, weights(context, MEGABYTES)?);
-    let found = speed(context, "memory", 1, &[&small, &large])?;
+    let found = speed(&context.python, "memory", 1, &[small.as_os_str(), large.as_os_str()])?;
     let row = |what: &str, key: &str, most: Option<f64>| {
         let megabytes = number(&found, key)? / 1e6;
         let wanted = most.map_or_else(

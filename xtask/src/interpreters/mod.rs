@@ -53,23 +53,23 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     })
 }
 
-/// The numbers that a part of the example of stead-python prints.
-fn speed(
-    context: &Context,
+/// The numbers that a part of the example of stead-python prints, by its arguments.
+pub(crate) fn speed(
+    python: &Path,
     part: &str,
     rounds: usize,
-    packages: &[&Path],
+    more: &[&OsStr],
 ) -> Result<Value, String> {
     let mut cargo = process::cargo();
     cargo.args(["run", "--release", "--quiet", "--package", "stead-python"]);
-    cargo.args(["--example", "interpreter_speed", "--", part]).arg(&context.python);
-    cargo.arg(rounds.to_string()).args(packages);
+    cargo.args(["--example", "interpreter_speed", "--", part]).arg(python);
+    cargo.arg(rounds.to_string()).args(more);
     let told = process::capture(&mut cargo, "interpreter_speed")?;
     serde_json::from_str(&told).map_err(|_| "interpreter_speed gave no numbers".to_owned())
 }
 
 /// One of them.
-fn number(found: &Value, key: &str) -> Result<f64, String> {
+pub(crate) fn number(found: &Value, key: &str) -> Result<f64, String> {
     found[key].as_f64().ok_or_else(|| format!("no `{key}` among the numbers"))
 }
 

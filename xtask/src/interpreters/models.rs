@@ -29,7 +29,12 @@ pub fn table(context: &Context) -> Result<Table, String> {
     let rounds = if context.quick { 3 } else { 11 };
     let mut rows = Vec::new();
     for (name, what) in MODELS {
-        let found = speed(context, "model", rounds, &[&folder.join(format!("{name}.pkg"))])?;
+        let found = speed(
+            &context.python,
+            "model",
+            rounds,
+            &[folder.join(format!("{name}.pkg")).as_os_str(), "numpy_models".as_ref()],
+        )?;
         let engine = on_the_engine(&folder, name, context.quick)?;
         let (one, two) = (number(&found, "one")?, number(&found, "two")?);
         let threads_2 = number(&found, "threads_2")?;

@@ -6,7 +6,7 @@ use crate::results::Table;
 /// The table.
 pub fn table(context: &Context) -> Result<Table, String> {
     let rounds = if context.quick { 8 } else { 40 };
-    let found = speed(context, "pauses", rounds, &[])?;
+    let found = speed(&context.python, "pauses", rounds, &[])?;
     let row = |what: &str, key: &str| {
         let cell = |quantile: &str| {
             let time = found[key][quantile].as_f64();

@@ -13,7 +13,7 @@ const FOUR: f64 = 0.95;
 /// The table.
 pub fn table(context: &Context) -> Result<Table, String> {
     let rounds = if context.quick { 3 } else { 15 };
-    let found = speed(context, "scaling", rounds, &[])?;
+    let found = speed(&context.python, "scaling", rounds, &[])?;
     let works = [
         ("pure", "pure Python, a loop", Some(PURE)),
         ("small", "small numpy operations", Some(SMALL)),

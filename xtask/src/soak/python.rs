@@ -7,7 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
+use crate::interpreters::{number, speed};
 use crate::{Outcome, paths, process, python};
+
+/// Turns of a model's measurement, of 0.8 s for each way to run it.
+const ROUNDS: usize = 3;
 
 /// Runs all three.
 pub fn run(seconds: u64, reloads: u64, seed: Option<u64>) -> Outcome {
@@ -36,8 +40,8 @@ fn test(name: &str, data: &Path, variables: &[(&str, String)]) -> Outcome {
     process::stream(&mut test, name, |_| {})
 }
 
-/// Six models of torch: what packaging them takes, whether they are then what they were, in every kind of interpreter, and whether
-/// TorchScript can have them.
+/// Six models of torch: what packaging them takes, whether they are then what they were, in every kind of interpreter, how often two
+/// interpreters run them beside two threads of one (over one thread, medians), and whether TorchScript can have them.
 fn torch() -> Outcome {
     let python = python::peer_of("interpreters/torch", "3.10")?;
     let mut build = process::cargo();
@@ -56,22 +60,32 @@ fn torch() -> Outcome {
             serde_json::from_str(line).map_err(|_| format!("make_torch.py wrote {line}"))?;
         let name = told["model"].as_str().unwrap_or_default();
         let packaged = told["packaged"] == true;
-        let replayed = replayed(&folder.join(format!("{name}.pkg")), &python)?;
+        let package = folder.join(format!("{name}.pkg"));
+        let replayed = replayed(&package, &python)?;
         let mocks: Vec<&str> =
             told["mocks"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let mocks = if mocks.is_empty() { "none".to_owned() } else { mocks.join(", ") };
         let same = |is_same: bool| if is_same { "same" } else { "DIFFERS" };
         let script = told["script"].as_str().unwrap_or_default();
+        let module = "torch_models.speed".as_ref();
+        let found = speed(&python, "model", ROUNDS, &[package.as_os_str(), module])?;
+        let one = number(&found, "one")?;
+        let over = |key: &str| Ok::<f64, String>(number(&found, key)? / one);
+        let of_script =
+            told["script_speed"].as_f64().map_or(String::new(), |times| format!(", {times:.2}x"));
         table += &format!(
-            "| {name} | {mocks} | {} | {} | {} | {script} |\n",
+            "| {name} | {mocks} | {} | {} | {} | {one:.1} | {:.2}x | {:.2}x | {script}{of_script} |\n",
             told["edits"],
             same(packaged),
-            same(replayed)
+            same(replayed),
+            over("threads_2")?,
+            over("two")?,
         );
         passed &= packaged && replayed && script != "differs";
     }
     println!(
-        "\n| model | mocks | edits | packaged | in interpreters | TorchScript |\n|---|---|---|---|---|---|\n{table}"
+        "\n| model | mocks | edits | packaged | in interpreters | runs/s of one thread | 2 threads in one interpreter | 2 interpreters | \
+         TorchScript, 2 threads |\n|---|---|---|---|---|---|---|---|---|\n{table}"
     );
     // Tensors of torch in packages and in objects that move between interpreters.
     let mut tests =

@@ -1,7 +1,7 @@
 //! What interpreters give and cost: throughput of several beside one, calls beside a bare hand-over between threads, memory.
 //!
 //!     cargo run --release -p stead-python --example interpreter_speed -- scaling|calls|pauses PYTHON ROUNDS
-//!     cargo run --release -p stead-python --example interpreter_speed -- model PYTHON ROUNDS PACKAGE
+//!     cargo run --release -p stead-python --example interpreter_speed -- model PYTHON ROUNDS PACKAGE MODULE
 //!     cargo run --release -p stead-python --example interpreter_speed -- memory PYTHON 1 [SMALL LARGE]
 //!
 //! Prints one line of JSON. PYTHON is a program or a virtual environment; parts with numpy are left out where it has none.
@@ -27,13 +27,16 @@ fn main() -> Outcome<()> {
     let python = Installation::of(Path::new(python))?;
     let rounds = arguments.get(2).map_or(Ok(9), |rounds| rounds.parse())?;
     let package = arguments.get(3).map(Path::new);
-    let packages = package.zip(arguments.get(4).map(Path::new));
+    let module = arguments.get(4);
     let found = match (part.as_str(), package) {
         ("scaling", _) => scaling::measure(&python, rounds)?,
-        ("model", Some(package)) => scaling::measure_model(&python, package, rounds)?,
+        ("model", Some(package)) => {
+            let module = module.ok_or("which module of the package runs it?")?;
+            scaling::measure_model(&python, package, module, rounds)?
+        }
         ("calls", _) => calls::measure(&python, rounds)?,
         ("pauses", _) => pauses::measure(&python, rounds)?,
-        ("memory", _) => memory::measure(&python, packages)?,
+        ("memory", _) => memory::measure(&python, package.zip(module.map(Path::new)))?,
         (part, _) => return Err(format!("no part {part}").into()),
     };
     println!("{found}");

@@ -54,8 +54,14 @@ def run(name, threads, seconds):
     return sum(counts)
 ";
 
-/// Runs a second of a model of a package on one thread, on two interpreters, and on two threads of one interpreter; medians over rounds.
-pub fn measure_model(python: &Installation, package: &Path, rounds: usize) -> Outcome<Json> {
+/// Runs a second of a model of a package, which has its file's name, on one thread, on two interpreters, and on two threads of one
+/// interpreter; medians over rounds. `run(name, threads, seconds)` of the module counts them.
+pub fn measure_model(
+    python: &Installation,
+    package: &Path,
+    module: &str,
+    rounds: usize,
+) -> Outcome<Json> {
     let name = package.file_stem().and_then(|name| name.to_str()).ok_or("a package has a name")?;
     let mut interpreters = started(python, 2)?;
     for interpreter in &mut interpreters {
@@ -66,7 +72,7 @@ pub fn measure_model(python: &Installation, package: &Path, rounds: usize) -> Ou
     for _ in 0..rounds {
         let mut of = |count, threads: i64| {
             let arguments = vec![name.into(), threads.into(), (2.0 * WINDOW).into()];
-            let call = Call::new("numpy_models", "run", arguments).of_package(name);
+            let call = Call::new(module, "run", arguments).of_package(name);
             throughput(interpreters.iter_mut().take(count), &call)
         };
         let turn = [of(1, 1)?, of(2, 1)?, of(1, 2)?].map(|counted| counted / 2.0);
