@@ -131,7 +131,7 @@ pub(super) fn locations(model: &mut proto::ModelProto) -> Result<Vec<String>, On
         match inside {
             Ok(location) => _ = found.insert(location.to_owned()),
             Err(reason) => {
-                let tensor = tensor.name().to_owned();
+                let tensor = quote(tensor.name());
                 wrong.get_or_insert(OnnxError::ExternalData { tensor, reason });
             }
         }
