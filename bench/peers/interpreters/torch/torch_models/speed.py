@@ -27,12 +27,10 @@ def counted(model, inputs, threads, seconds):
 
 
 def run(name, threads, seconds):
-    """The same for a model of this package."""
-    import importlib
-
+    """The same for the model of this package, whatever its name."""
     import stead_package_importer
 
     torch.set_num_threads(1)
     model = stead_package_importer.load_pickle("model", "model.pkl")
-    inputs = importlib.import_module(f"torch_models.{name}").inputs()
+    inputs = stead_package_importer.load_pickle("model", "inputs.pkl")
     return counted(model, inputs, threads, seconds)
