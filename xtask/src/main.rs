@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout)] // a command line tool speaks on stdout
 
 mod bench;
+#[path = "../../crates/stead/src/chart.rs"]
 mod chart;
 mod conformance;
 mod cpu;

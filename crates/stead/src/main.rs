@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)] // a command line tool speaks on stdout
 
+mod chart;
 mod cli;
 mod commands;
 mod conformance;
@@ -15,6 +16,7 @@ mod inputs;
 mod kept_connection;
 mod load;
 mod measure;
+mod replay;
 mod serve;
 mod values;
 

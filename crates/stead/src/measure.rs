@@ -24,6 +24,11 @@ impl Times {
         self.0.get(at).map_or(f64::NAN, |t| t.as_secs_f64() * 1e3)
     }
 
+    /// How many runs took at most this time.
+    pub fn count_within(&self, limit: Duration) -> usize {
+        self.0.partition_point(|time| *time <= limit)
+    }
+
     /// The shortest time in milliseconds.
     pub fn min_ms(&self) -> f64 {
         self.percentile_ms(0.0)

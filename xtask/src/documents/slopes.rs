@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::{Context, example};
-use crate::chart::Chart;
+use crate::chart::{Chart, stacked};
 use crate::results::Table;
 use crate::{paths, process};
 
@@ -66,7 +66,7 @@ fn draw(file: &str, title: &str, points: &[(f64, f64)]) -> Result<(), String> {
         lines: vec![("measured".to_owned(), points.to_vec())],
     };
     let path = paths::root().join(format!("bench/documents-slopes-{file}.svg"));
-    fs::write(&path, chart.svg()).map_err(|e| format!("{}: {e}", path.display()))
+    fs::write(&path, stacked(&[chart])).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn point(line: &str) -> Option<(f64, f64, f64)> {

@@ -6,7 +6,7 @@ use super::Context;
 use super::blog::{self, Kind, Readers};
 use super::clients::{Load, Time, run};
 use super::store::Store;
-use crate::chart::Chart;
+use crate::chart::{Chart, stacked};
 use crate::paths;
 use crate::results::{Table, line};
 
@@ -68,7 +68,7 @@ pub fn table(context: &Context) -> Result<Table, String> {
             lines: all.iter().map(line).collect(),
         };
         let path = paths::root().join(format!("bench/documents-{file}.svg"));
-        fs::write(&path, chart.svg()).map_err(|e| format!("{}: {e}", path.display()))?;
+        fs::write(&path, stacked(&[chart])).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     let rows = |(name, loads): &(&str, Vec<Load>)| {
         loads

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use clap::ArgGroup;
 use serde_json::json;
 use stead_engine::{RunContext, Session};
 
@@ -10,12 +11,14 @@ use super::prepare::{InputArgs, Inputs, Threads, load};
 use crate::failure::Failure;
 use crate::load::{LoadArgs, run as run_load};
 use crate::measure::{Times, human_bytes, peak_rss_bytes};
+use crate::replay::{Counts, Replay, ReplayArgs, run as run_replay};
 
 /// Runs before the clock starts: plans, caches and branch predictors settle.
 const WARM_UP: usize = 3;
 
 /// Measure how fast a model runs in this process, or how a server keeps up with real-time sequences
 #[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("sent").multiple(true)))]
 #[command(after_help = "Examples:\n  stead bench model.onnx\n  \
     stead bench model.onnx --input input_ids:i64:1x128:0:30522 --threads 2 --seconds 5\n  \
     stead bench model.onnx --dim batch=8 --clients 4 --json\n  \
@@ -23,7 +26,9 @@ const WARM_UP: usize = 3;
     --interval 32ms --expect model.onnx\n  \
     stead bench --target http://127.0.0.1:8080 --model vad --sequences 500 --find-largest\n  \
     stead bench --target http://127.0.0.1:8080 --model vad --sequences 500 --carry state=stateN\n  \
-    stead bench --target http://127.0.0.1:8080 --model mlp --concurrency 64 --steps 1000")]
+    stead bench --target http://127.0.0.1:8080 --model mlp --clients 1..64 --plot mlp.svg\n  \
+    stead bench --target http://127.0.0.1:8080 --queries queries.jsonl --rate 200 --seconds 10\n  \
+    stead bench --target http://127.0.0.1:8080 --queries queries.txt --slo p95=50ms,p99=200ms --target-rate 10000")]
 pub struct BenchArgs {
     /// The model file.
     #[arg(required_unless_present = "target", conflicts_with = "target")]
@@ -32,17 +37,21 @@ pub struct BenchArgs {
     inputs: InputArgs,
     #[command(flatten)]
     load: LoadArgs,
+    #[command(flatten)]
+    replay: ReplayArgs,
     /// Threads that compute one run.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "target")]
     threads: u16,
-    /// How long to measure.
-    #[arg(long, default_value_t = 3.0, conflicts_with = "target")]
+    /// How long to measure; with --target each load.
+    #[arg(long, default_value_t = 3.0, conflicts_with_all = ["sequences", "concurrency"])]
     seconds: f64,
-    /// Callers that run the model at the same time.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "target")]
-    clients: u16,
+    /// Callers that run the model at the same time, 1 unless given. With --target clients in a closed loop: a number, a
+    /// list or a range: 1..200 doubles from 1 on, 10..50:10 goes in steps of 10.
+    #[arg(long, value_name = "N|N,N|A..B", conflicts_with_all = ["sequences", "concurrency"])]
+    clients: Option<Counts>,
     /// Print JSON: min_ms median_ms p95_ms p99_ms runs throughput_per_s peak_rss_bytes
-    /// plan_ms; of a server: sequences steps steps_per_s p50_ms p99_ms p99_9_ms max_ms late errors ...
+    /// plan_ms; of a server: sequences steps steps_per_s p50_ms p99_ms p99_9_ms max_ms late errors ..., or
+    /// clients rates bursts highest_rate machines.
     #[arg(long)]
     json: bool,
 }
@@ -51,14 +60,30 @@ pub struct BenchArgs {
 pub fn run(args: &BenchArgs) -> Result<bool, Failure> {
     match &args.model {
         Some(model) => in_process(args, model).map(|()| true),
+        None if args.clients.is_some() || args.replay.is_wanted() => {
+            let measured = seconds(args)?;
+            let BenchArgs { replay, load, inputs, json: is_json, .. } = args;
+            let clients = args.clients.as_ref();
+            let is_json = *is_json;
+            run_replay(&Replay { args: replay, load, inputs, clients, measured, is_json })
+        }
         None => run_load(&args.load, &args.inputs, args.json),
     }
 }
 
+/// How long to measure.
+fn seconds(args: &BenchArgs) -> Result<Duration, Failure> {
+    let seconds = Duration::try_from_secs_f64(args.seconds).ok().filter(|s| !s.is_zero());
+    seconds.ok_or_else(|| Failure::usage(format!("--seconds: {} is not above 0", args.seconds)))
+}
+
 fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
-    if !(args.seconds > 0.0 && args.seconds.is_finite()) {
-        return Err(Failure::usage(format!("--seconds: {} is not above 0", args.seconds)));
-    }
+    let measured = seconds(args)?;
+    let clients = args.clients.as_ref().map_or(Some(1), Counts::one).ok_or_else(|| {
+        Failure::usage(
+            "--clients: several numbers of clients go with --target; in process it is one",
+        )
+    })?;
     let specs = args.inputs.specs()?;
     let session = load(model)?;
     let inputs = args.inputs.tensors(&session, &specs)?;
@@ -70,7 +95,7 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
     let plan_ms = session.plan_stats().planning.as_secs_f64() * 1e3;
 
     let started = Instant::now();
-    let until = started + Duration::from_secs_f64(args.seconds);
+    let until = started + measured;
     let client = || -> Result<Vec<Duration>, Failure> {
         let mut times = Vec::new();
         while times.is_empty() || Instant::now() < until {
@@ -79,7 +104,7 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
         Ok(times)
     };
     let times: Result<Vec<Vec<Duration>>, Failure> = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..args.clients).map(|_| scope.spawn(client)).collect();
+        let clients: Vec<_> = (0..clients).map(|_| scope.spawn(client)).collect();
         let join = |c: std::thread::ScopedJoinHandle<'_, _>| {
             c.join().unwrap_or_else(|_| Err(Failure::failed("a run panicked")))
         };

@@ -6,17 +6,18 @@ use std::time::Duration;
 use super::MOST_SEQUENCES;
 use super::carry::Carry;
 use crate::http_client::{AccessArgs, Target};
+use crate::replay::time;
 
 /// Arguments for the load on a server.
 #[derive(Debug, clap::Args)]
 pub struct LoadArgs {
     /// Measure a server instead: http://HOST:PORT of the protocol that is spoken.
-    #[arg(long, value_name = "URL", value_parser = target, requires = "name")]
+    #[arg(long, value_name = "URL", value_parser = target, requires = "sent")]
     pub target: Option<Target>,
     #[command(flatten)]
     pub access: AccessArgs,
     /// The server's model.
-    #[arg(long = "model", value_name = "NAME", requires = "target")]
+    #[arg(long = "model", value_name = "NAME", requires = "target", group = "sent")]
     pub name: Option<String>,
     /// How requests are sent, in the KServe V2 protocol.
     #[arg(long, value_enum, default_value_t = Protocol::Http, requires = "target")]
@@ -68,38 +69,4 @@ pub enum Protocol {
 
 fn target(text: &str) -> Result<Target, String> {
     text.parse()
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let seconds = units.iter().find_map(|(unit, scale)| {
-        Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * scale)
-    });
-    let duration = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-    let sane = |d: &Duration| !d.is_zero() && *d <= Duration::from_secs(3600);
-    duration.filter(sane).ok_or_else(|| "expected a time up to an hour: 32ms, 500us, 1s".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times() {
-        let ms = |n| Some(Duration::from_millis(n));
-        let cases = [
-            ("32ms", ms(32)),
-            ("1s", ms(1000)),
-            ("500us", Some(Duration::from_micros(500))),
-            ("0.5 s", ms(500)),
-            ("0ms", None),
-            ("-1s", None),
-            ("32", None),
-            ("2000000s", None),
-            ("", None),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(time(text).ok(), expected, "{text}");
-        }
-    }
 }

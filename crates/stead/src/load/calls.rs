@@ -3,6 +3,7 @@
 //!
 //! The form of calls: gRPC, `doc/PROTOCOL-HTTP2.md`.
 
+use std::fmt;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -10,7 +11,7 @@ use h2::client::{Builder, SendRequest};
 use hyper::http::uri::PathAndQuery;
 use hyper::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use prost::Message;
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::http_client::{Speaks, Target, dial};
 
@@ -19,6 +20,24 @@ const WINDOW: u32 = 4 << 20;
 
 /// A byte that tells whether a message is compressed, and four of its length.
 const PREFIX: usize = 5;
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unanswered {
+    /// What the server says.
+    Refused(Code, String),
+    /// What became of the connection, or what is no answer.
+    Broken(String),
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unanswered::Refused(code, text) => write!(f, "{code:?}: {text}"),
+            Unanswered::Broken(text) => f.write_str(text),
+        }
+    }
+}
 
 /// A connection. Clones share it.
 #[derive(Debug, Clone)]
@@ -60,9 +79,12 @@ impl Calls {
     /// Calls, and gives the answer.
     ///
     /// # Errors
-    /// What the server says, or what became of the connection, in words.
-    pub async fn call<A: Message + Default>(&self, message: &impl Message) -> Result<A, String> {
-        let broken = |e: h2::Error| format!("the connection broke: {e}");
+    /// What the server says, or what became of the connection.
+    pub async fn call<A: Message + Default>(
+        &self,
+        message: &impl Message,
+    ) -> Result<A, Unanswered> {
+        let broken = |e: h2::Error| Unanswered::Broken(format!("the connection broke: {e}"));
         let mut request = Request::new(());
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
@@ -74,10 +96,10 @@ impl Calls {
         }
         let mut send = self.send.clone().ready().await.map_err(broken)?;
         let (response, mut body) = send.send_request(request, false).map_err(broken)?;
-        body.send_data(framed(message)?, true).map_err(broken)?;
+        body.send_data(framed(message).map_err(Unanswered::Broken)?, true).map_err(broken)?;
         let (head, mut body) = response.await.map_err(broken)?.into_parts();
         if head.status != StatusCode::OK {
-            return Err(format!("HTTP status {}", head.status));
+            return Err(Unanswered::Broken(format!("HTTP status {}", head.status)));
         }
         // An answer that is an error only has no body.
         refused(&head.headers)?;
@@ -90,7 +112,7 @@ impl Calls {
         if let Some(trailers) = body.trailers().await.map_err(broken)? {
             refused(&trailers)?;
         }
-        unframed(bytes.freeze())
+        unframed(bytes.freeze()).map_err(Unanswered::Broken)
     }
 }
 
@@ -116,10 +138,10 @@ fn unframed<A: Message + Default>(mut bytes: Bytes) -> Result<A, String> {
 }
 
 /// What a server says when it refuses.
-fn refused(headers: &HeaderMap) -> Result<(), String> {
+fn refused(headers: &HeaderMap) -> Result<(), Unanswered> {
     match Status::from_header_map(headers) {
-        Some(status) if status.code() != tonic::Code::Ok => {
-            Err(format!("{:?}: {}", status.code(), status.message()))
+        Some(status) if status.code() != Code::Ok => {
+            Err(Unanswered::Refused(status.code(), status.message().to_owned()))
         }
         _ => Ok(()),
     }

@@ -59,6 +59,7 @@ pub async fn unary(trial: &Trial<'_>, calls: &Calls, sequence: usize) {
         let due = trial.turn(sequence, step).await;
         let request = request(trial, &trial.step(sequence, step), &carried, String::new());
         let answer = calls.call(&request).await;
+        let answer = answer.map_err(|why| why.to_string());
         let noted = answer.map(|answer| outputs(trial, answer)).and_then(|outputs| {
             trial.answered(sequence, step, due, &outputs);
             carried.take(outputs)
@@ -150,6 +151,12 @@ fn request(
         std::iter::once(parameter("sequence_id", id)).chain(flags)
     });
     let raw = carried.inputs(trial.signals.frame(step.frame));
+    let infer = infer(trial.model, &raw);
+    pb::ModelInferRequest { id, parameters: place.collect(), ..infer }
+}
+
+/// A request for a model with these inputs.
+pub fn infer(model: &str, raw: &[&RawTensor]) -> pb::ModelInferRequest {
     let input = |t: &&RawTensor| pb::model_infer_request::InferInputTensor {
         name: t.name.clone(),
         datatype: t.datatype.clone(),
@@ -157,9 +164,7 @@ fn request(
         ..Default::default()
     };
     pb::ModelInferRequest {
-        model_name: trial.model.to_owned(),
-        id,
-        parameters: place.collect(),
+        model_name: model.to_owned(),
         inputs: raw.iter().map(input).collect(),
         raw_input_contents: raw.iter().map(|t| t.bytes.clone()).collect(),
         ..Default::default()

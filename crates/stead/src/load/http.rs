@@ -1,55 +1,28 @@
 //! Steps over HTTP/1.1, tensors in KServe's binary form.
 
-use std::sync::{Mutex, PoisonError};
-
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::Request;
+use http_body_util::Full;
+use hyper::{Request, Response};
 use serde_json::{Value, json};
 
 use super::carry::Carried;
 use super::signals::RawTensor;
 use super::trial::{Step, Trial};
 use crate::http_client::{Target, segment};
-use crate::kept_connection::{self, Connection};
+use crate::kept_connection::Connections;
 
 /// The length of the JSON part of a body, behind which binary tensors stand.
 const JSON_LENGTH: &str = "inference-header-content-length";
 
-/// Connections that are kept open; there are as many as there ever were requests at a time.
-pub struct Connections {
-    target: Target,
-    idle: Mutex<Vec<Connection>>,
+/// A good answer: JSON, then tensors.
+struct Answer {
+    json: usize,
+    body: Bytes,
 }
 
-impl Connections {
-    /// No connections yet.
-    pub fn new(target: &Target) -> Connections {
-        Connections { target: target.clone(), idle: Mutex::default() }
-    }
-
-    async fn get(&self) -> Result<Connection, String> {
-        loop {
-            // Not `while let`: its lock would be held while the connection is waited for.
-            let kept = self.idle().pop();
-            let Some(mut kept) = kept else { break };
-            if kept.ready().await.is_ok() {
-                return Ok(kept);
-            }
-        }
-        kept_connection::open(&self.target).await
-    }
-
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Answer, String> {
-        let mut connection = self.get().await?;
-        let text = |e: hyper::Error| format!("the connection broke: {e}");
-        let (head, body) = connection.send_request(request).await.map_err(text)?.into_parts();
-        let body = body.collect().await.map_err(text)?.to_bytes();
-        self.idle().push(connection);
+impl Answer {
+    fn read(answer: Response<Bytes>) -> Result<Answer, String> {
+        let (head, body) = answer.into_parts();
         let json = head.headers.get(JSON_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
         match head.status.as_u16() {
             200 => Ok(Answer { json: json.unwrap_or(body.len()), body }),
@@ -58,20 +31,14 @@ impl Connections {
     }
 }
 
-/// A good answer: JSON, then tensors.
-struct Answer {
-    json: usize,
-    body: Bytes,
-}
-
 /// Sends the steps of one sequence, each when it is due and the one before is answered.
 pub async fn sequence(trial: &Trial<'_>, connections: &Connections, sequence: usize) {
     let mut carried = Carried::new(trial.carry);
     for step in 0..trial.schedule.steps {
         let due = trial.turn(sequence, step).await;
         let sent = trial.step(sequence, step);
-        let answer = match request(trial, &connections.target, &sent, &carried) {
-            Ok(request) => connections.send(request).await,
+        let answer = match request(trial, connections.target(), &sent, &carried) {
+            Ok(request) => connections.exchange(request).await.and_then(Answer::read),
             Err(error) => Err(error.to_string()),
         };
         let outputs = answer.map(|answer| match trial.reads_answers() {
@@ -105,6 +72,19 @@ fn request(
         }
     }
     let raw = carried.inputs(trial.signals.frame(step.frame));
+    infer(target, trial.model, &raw, &parameters)
+}
+
+/// A request for a model with these inputs.
+///
+/// # Errors
+/// None that a target and a name can cause.
+pub fn infer(
+    target: &Target,
+    model: &str,
+    raw: &[&RawTensor],
+    parameters: &Value,
+) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
     let input = |t: &&RawTensor| {
         json!({"name": t.name, "datatype": t.datatype, "shape": t.shape,
             "parameters": {"binary_data_size": t.bytes.len()}})
@@ -113,7 +93,7 @@ fn request(
     let mut body = json!({"parameters": parameters, "inputs": inputs}).to_string().into_bytes();
     let json = body.len();
     raw.iter().for_each(|t| body.extend_from_slice(&t.bytes));
-    let path = format!("{}/v2/models/{}/infer", target.prefix(), segment(trial.model));
+    let path = format!("{}/v2/models/{}/infer", target.prefix(), segment(model));
     target
         .authorize(Request::post(path))
         .header("host", target.authority())

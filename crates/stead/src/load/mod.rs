@@ -5,17 +5,17 @@
 //! [`grpc`]) and notes the answers ([`record`]).
 
 mod args;
-mod calls;
+pub mod calls;
 mod carry;
 mod connection;
-mod describe;
+pub mod describe;
 mod expect;
-mod grpc;
-mod http;
+pub mod grpc;
+pub mod http;
 mod record;
 mod schedule;
-mod search;
-mod signals;
+pub mod search;
+pub mod signals;
 mod trial;
 
 use std::sync::Mutex;
@@ -30,8 +30,8 @@ use tokio::time::Instant;
 use crate::commands::prepare::InputArgs;
 use crate::failure::Failure;
 use crate::http_client::Target;
-pub use args::LoadArgs;
-use args::Protocol;
+use crate::kept_connection::Connections;
+pub use args::{LoadArgs, Protocol};
 use expect::Reference;
 use record::Report;
 use schedule::Schedule;
@@ -43,7 +43,7 @@ use trial::Trial;
 const MOST_SEQUENCES: usize = 50_000;
 
 /// Sequences that share a gRPC connection, each with one call at a time; stead works on 1,024 calls of a connection.
-const PER_CONNECTION: usize = 500;
+pub const PER_CONNECTION: usize = 500;
 
 /// Sequences that share a stream; stead works on 1,000 of its steps at a time.
 const PER_STREAM: usize = 500;
@@ -54,12 +54,15 @@ const LEAD: Duration = Duration::from_millis(20);
 /// Runs the load and prints what came of it; false when answers are missing or wrong.
 pub fn run(args: &LoadArgs, inputs: &InputArgs, is_json: bool) -> Result<bool, Failure> {
     let (Some(target), Some(model)) = (&args.target, &args.name) else {
-        return Err(Failure::usage("--target and --model go together"));
+        return Err(Failure::usage(
+            "--target wants --model NAME with --sequences or --concurrency, or what is sent: --clients, --rate, --burst, \
+             --slo, --queries (see stead bench --help)",
+        ));
     };
     let target = &args.access.reach(target)?;
     let Some(first) = args.sequences.or(args.concurrency) else {
         return Err(Failure::usage(
-            "--sequences: how many sequences? Or --concurrency: how many requests at a time to a model without them?",
+            "--sequences: how many sequences? Or --clients: how many requests at a time to a model without them?",
         ));
     };
     let waits = args.concurrency.is_some() || !args.carry.is_empty();
@@ -171,7 +174,7 @@ impl Load<'_> {
             start: Instant::now() + LEAD,
             record: Mutex::default(),
         };
-        let pool = http::Connections::new(self.target);
+        let pool = Connections::new(self.target);
         let all = 0..sequences;
         let patience = trial.patience();
         let in_time = match args.protocol {

@@ -27,19 +27,16 @@ const COLOURS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 impl Chart {
-    /// The drawing.
-    pub fn svg(&self) -> String {
+    /// What stands in a drawing, from its upper left corner on.
+    fn content(&self) -> String {
         let points = || self.lines.iter().flat_map(|(_, points)| points);
         let right = ceiling(points().map(|p| p.0).fold(0.0, f64::max));
         let heights = || points().map(|p| p.1);
         let vertical = Vertical::new(self.is_logarithmic, heights());
         let x = |value: f64| LEFT + value / right * WIDTH;
         let y = |value: f64| TOP + HEIGHT - vertical.part(value) * HEIGHT;
-        let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n\
-             <text x=\"{LEFT}\" y=\"22\" font-size=\"16\">{}</text>\n",
+            "<text x=\"{LEFT}\" y=\"22\" font-size=\"16\">{}</text>\n",
             escaped(&self.title)
         );
         for value in vertical.marks() {
@@ -89,8 +86,30 @@ impl Chart {
                 escaped(name)
             );
         }
-        svg + "</svg>\n"
+        svg
     }
+}
+
+/// Charts as one drawing, each below the one before.
+pub fn stacked(charts: &[Chart]) -> String {
+    let (width, each) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+    let height = each * charts.len() as f64;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
+    );
+    for (row, chart) in charts.iter().enumerate() {
+        let _ = match row {
+            0 => write!(svg, "{}", chart.content()),
+            row => write!(
+                svg,
+                "<g transform=\"translate(0 {})\">\n{}</g>\n",
+                each * row as f64,
+                chart.content()
+            ),
+        };
+    }
+    svg + "</svg>\n"
 }
 
 /// The vertical axis.
@@ -144,7 +163,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chart, ceiling};
+    use super::{Chart, ceiling, stacked};
 
     #[test]
     fn axes_end_at_round_numbers() {
@@ -158,11 +177,11 @@ mod tests {
         let lines = vec![("a < b".to_owned(), vec![(0.0, 0.0), (1.0, 5.0)])];
         let axes = ["clients".to_owned(), "ms".to_owned()];
         let mut chart = Chart { title: "t".to_owned(), axes, is_logarithmic: false, lines };
-        let svg = chart.svg();
+        let svg = stacked(std::slice::from_ref(&chart));
         assert!(svg.contains("a &lt; b") && svg.contains("70.0,400.0 710.0,40.0"), "{svg}");
         chart.is_logarithmic = true;
         chart.lines[0].1 = vec![(0.0, 0.1), (1.0, 10.0)];
-        let svg = chart.svg();
+        let svg = stacked(&[chart]);
         let has_marks = [">0.1<", ">1<", ">10<"].iter().all(|mark| svg.contains(mark));
         assert!(has_marks && svg.contains("70.0,400.0 710.0,40.0"), "{svg}");
     }
