@@ -58,10 +58,20 @@ fn rows_equal_those_of_the_python_function() {
     let (out, pairs) = (output.to_str().unwrap(), pairs.to_str().unwrap());
     let done = encode(&[&example("app"), "--profile", "ranker", pairs, "--output", out]);
     assert_eq!(text(&done.stderr), "");
+    let encoding = folder.path().join("train.encoding.json").display().to_string();
+    let written: Value = serde_json::from_str(&fs::read_to_string(&encoding).unwrap()).unwrap();
+    let texts = written["texts"].as_array().unwrap();
+    assert_eq!(written["length"], 128);
+    assert_eq!(
+        texts.iter().map(|t| t["of"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["query", "document"]
+    );
+    assert_eq!(texts.iter().map(|t| t["size"].as_u64().unwrap()).collect::<Vec<_>>(), [30, 95]);
     assert_eq!(
         text(&done.stdout),
         format!(
             "{out}: rows 15, queries 11, tokens of a row 128\n\
+             {encoding}: how the rows are made, for the metadata of the model\n\
              tokenInputIds(128,query(q),attribute(tokens)): cut queries 2, documents 3, rows 0\n"
         )
     );

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::overrides::{self, Override};
+use super::profile::OnnxModel;
+use super::rank::encoding::{self, ENCODING_KEY};
 use super::rank::{CompiledProfile, ModelTypes, compile_profile};
 use super::schema::Schema;
 use super::{links, read, resolve};
@@ -105,8 +107,16 @@ impl Application {
         let mut compiled = BTreeMap::new();
         for schema in &self.schemas {
             let profiles = schema.profiles.iter();
-            let profiles = profiles.map(|p| compile_profile(schema, p, &inputs, models, report));
-            compiled.insert(schema.name.value.clone(), profiles.collect());
+            let profiles: Vec<CompiledProfile> =
+                profiles.map(|p| compile_profile(schema, p, &inputs, models, report)).collect();
+            if let Some(files) = models.files() {
+                let metadata = |model: &OnnxModel| models.metadata(model, ENCODING_KEY);
+                for (profile, compiled) in schema.profiles.iter().zip(&profiles) {
+                    let of = (schema, profile);
+                    encoding::check(self, files, of, &compiled.models, &metadata, report);
+                }
+            }
+            compiled.insert(schema.name.value.clone(), profiles);
         }
         compiled
     }

@@ -61,7 +61,7 @@ impl<'a> Tokenizers<'a> {
     }
 
     /// An empty id is that of the only embedder there is.
-    fn component(&self, id: &str) -> Option<&'a Component> {
+    pub(super) fn component(&self, id: &str) -> Option<&'a Component> {
         match (id, self.embedders.as_slice()) {
             ("", [one]) => Some(one),
             ("", _) => None,

@@ -10,7 +10,7 @@ use super::scope::ProfileScope;
 use super::uses::{ProfileModel, SourceType, TreeLibrary};
 use crate::application::profile::{OnnxModel, RankProfile};
 use crate::application::schema::Schema;
-use crate::package::{Place, Report};
+use crate::package::{PackageFiles, Place, Report};
 use crate::schema::Expression;
 
 /// What is known of the models of a package.
@@ -46,6 +46,16 @@ pub trait ModelTypes {
     /// # Errors
     /// Why it cannot be used.
     fn expressions(&self, file: &str) -> Result<Rc<ExpressionModel>, String>;
+
+    /// What the metadata of an ONNX model says under a key.
+    fn metadata(&self, _model: &OnnxModel, _key: &str) -> Option<String> {
+        None
+    }
+
+    /// The files of the package, where they are known.
+    fn files(&self) -> Option<&PackageFiles> {
+        None
+    }
 }
 
 /// What a file of trees takes and gives.

@@ -1,6 +1,7 @@
 //! What rank profiles may name, and the types of their expressions.
 
 mod compile;
+pub mod encoding;
 mod feature;
 mod models;
 mod named_models;

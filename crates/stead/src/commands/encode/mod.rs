@@ -21,9 +21,12 @@ use rows::Rows;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A line of the pairs is {\"query\": text, \"document\": text, \"label\": number}. A document of several fields is an \
-    object: {\"title\": text, \"body\": text}.\nThe npz has the arrays input_ids, token_type_ids, attention_mask and labels.\n\n\
+    object: {\"title\": text, \"body\": text}.\nThe npz has the arrays input_ids, token_type_ids, attention_mask and labels. FILE.encoding.json beside it says how \
+    they were made: put it into the metadata of the model as stead.encoding, and `stead check` tells when a profile \
+    gives it other rows.\n\n\
     Examples:\n  stead encode my-app/ --profile ranker pairs.jsonl --output train.npz\n  \
-    stead encode my-app/ --profile ranker pairs.jsonl --output train.npz --validation 0.1 --seed 7 --json"
+    stead encode my-app/ --profile ranker pairs.jsonl --output train.npz --validation 0.1 --seed 7 --json\n  \
+    stead encode my-app/ --profile ranker pairs.jsonl --output rows.npz --inputs-only && stead run ranker.onnx --input @rows.npz"
 )]
 pub struct EncodeArgs {
     /// The package: a folder, a zip or a tar.gz.
@@ -48,6 +51,9 @@ pub struct EncodeArgs {
     /// The component that tokenizes queries, if it is not the one of the document's field.
     #[arg(long, value_name = "ID")]
     query_tokenizer: Option<String>,
+    /// Write the inputs of the model alone, as `stead run --input @FILE` takes them; pairs need no label then.
+    #[arg(long)]
+    inputs_only: bool,
     /// Leave out Java components with a warning instead of refusing the package.
     #[arg(long)]
     ignore_components: bool,
@@ -81,7 +87,10 @@ pub fn run(args: &EncodeArgs) -> Result<(), Failure> {
     for (path, rows) in &written {
         rows.write(path, &plan)?;
     }
-    print(args, &plan, &rows, &written);
+    let encoding = args.output.with_extension("encoding.json");
+    std::fs::write(&encoding, plan.encoding.to_json() + "\n")
+        .map_err(|e| Failure::failed(format!("{}: {e}", encoding.display())))?;
+    print(args, &plan, &rows, (&written, &encoding));
     Ok(())
 }
 
@@ -92,7 +101,12 @@ fn beside(output: &Path) -> PathBuf {
     output.with_extension(format!("validation{ending}"))
 }
 
-fn print(args: &EncodeArgs, plan: &Plan<'_>, all: &Rows, written: &[(PathBuf, Rows)]) {
+fn print(
+    args: &EncodeArgs,
+    plan: &Plan<'_>,
+    all: &Rows,
+    (written, encoding): (&[(PathBuf, Rows)], &Path),
+) {
     let (queries, documents) = all.cut();
     if args.json {
         let file = |(path, rows): &(PathBuf, Rows)| json!({"file": path.display().to_string(), "rows": rows.len(), "queries": rows.queries()});
@@ -100,6 +114,7 @@ fn print(args: &EncodeArgs, plan: &Plan<'_>, all: &Rows, written: &[(PathBuf, Ro
             "feature": plan.feature,
             "length": plan.length,
             "files": written.iter().map(file).collect::<Vec<_>>(),
+            "encoding": encoding.display().to_string(),
             "cutQueries": queries,
             "cutDocuments": documents,
             "cutRows": all.too_long(plan),
@@ -111,6 +126,7 @@ fn print(args: &EncodeArgs, plan: &Plan<'_>, all: &Rows, written: &[(PathBuf, Ro
         let (count, queries, path) = (rows.len(), rows.queries(), path.display());
         println!("{path}: rows {count}, queries {queries}, tokens of a row {}", plan.length);
     }
+    println!("{}: how the rows are made, for the metadata of the model", encoding.display());
     let rows = all.too_long(plan);
     println!("{}: cut queries {queries}, documents {documents}, rows {rows}", plan.feature);
 }

@@ -64,10 +64,14 @@ impl<'p> Encoder<'p> {
         let query = text("query")?;
         let id = format!("id:encode:{}::{number}", self.plan.scripts.kind().name());
         let given = self.document(&id, pair.get("document"))?;
-        let label = pair.get("label").and_then(Value::as_f64);
-        let label = label.ok_or_else(|| {
-            format!("expected a number as label, found {}", kind_of(pair.get("label")))
-        })?;
+        let label = match pair.get("label").and_then(Value::as_f64) {
+            Some(label) => label,
+            None if !self.plan.has_labels => 0.0,
+            None => {
+                let found = kind_of(pair.get("label"));
+                return Err(format!("expected a number as label, found {found}"));
+            }
+        };
         let (index, queries) = self.query(query)?;
         let mut queries = queries.into_iter();
         let (filled, is_cut) = self.plan.filled(&id, given)?;

@@ -1,16 +1,19 @@
 //! What a rank profile joins: its token features, and how their texts become tokens.
 
 use std::time::{SystemTime, UNIX_EPOCH};
-use stead_app::application::rank::{FeatureName, NoModels};
+use stead_app::application::rank::NoModels;
+use stead_app::application::rank::encoding::{
+    RowEncoding, RowText, TextEncoding, TextOf, TokenRow, script_steps, tokenizer_hash,
+};
 
-use stead_app::application::{Application, Field, InputType, RankProfile, Schema};
+use stead_app::application::{Application, Field, RankProfile, Schema};
 use stead_app::package::{PackageFiles, Report};
 use stead_embed::Tokenizer;
 use stead_expr::{CellType, TensorType};
 use stead_store::{DocumentType, FieldValue, ScriptContext, Scripts};
 
 use super::EncodeArgs;
-use super::features::{Joined, token_features};
+use super::features::token_features;
 use super::package::{find_profile, refuse_errors};
 use crate::commands::embedder::Tokenizers;
 use crate::failure::Failure;
@@ -34,6 +37,8 @@ pub(super) struct Plan<'p> {
     pub(super) end: i64,
     /// The texts in their order.
     pub(super) parts: Vec<Part>,
+    /// What all of it is, for the metadata of the model.
+    pub(super) encoding: RowEncoding,
     /// Make tokens of the fields of a document.
     pub(super) scripts: Scripts,
     tokenizers: Tokenizers<'p>,
@@ -41,6 +46,8 @@ pub(super) struct Plan<'p> {
     of_queries: String,
     now: i64,
     seed: u64,
+    /// Whether labels are wanted.
+    pub(super) has_labels: bool,
 }
 
 /// Tokens, and whether there were more of them than there is room for.
@@ -72,7 +79,9 @@ impl<'p> Plan<'p> {
         let compiled = compiled.get(&schema.name.value).into_iter().flatten();
         let features =
             token_features(schema, profile, compiled.filter(|c| c.name == profile.name.value));
-        let rank = Joined::new(&features, &profile.name.value)?;
+        let rank = TokenRow::new(&features);
+        let rank =
+            rank.or_else(|why| failed(format!("rank-profile {} {why}", profile.name.value)))?;
         let kind = DocumentType::new(schema);
         let mut reader = Reader {
             schema,
@@ -96,6 +105,26 @@ impl<'p> Plan<'p> {
             return failed(format!("{} has no query(name)", rank.feature));
         }
         tokenizers.read(&of_queries)?;
+        let hash = |id: &str| match tokenizers.component(id) {
+            Some(component) => tokenizer_hash(component, files).map_err(Failure::failed),
+            None => failed(format!("services.xml has no tokenizer {id}")),
+        };
+        let mut documents = fields.iter();
+        let mut texts = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let (of, id, indexing) = match part.source {
+                PartSource::Query => (TextOf::Query, Some(&of_queries), Vec::new()),
+                PartSource::Document(_) => {
+                    let field = documents.next();
+                    let script = field.and_then(|(field, _)| field.indexing.as_ref());
+                    let steps = script.map(script_steps).unwrap_or_default();
+                    (TextOf::Document, field.map(|(_, id)| id), steps)
+                }
+            };
+            let tokenizer = hash(id.map_or("", String::as_str))?;
+            texts.push(TextEncoding { of, size: part.size, tokenizer, indexing });
+        }
+        let encoding = RowEncoding::new(&rank, texts);
         let scripts = Scripts::new(schema, &kind)
             .of_fields(|name| fields.iter().any(|(field, _)| field.name.value == name));
         if let Some(unfilled) = scripts.unfilled(&tokenizers).first() {
@@ -111,11 +140,13 @@ impl<'p> Plan<'p> {
             start: rank.start,
             end: rank.end,
             parts,
+            encoding,
             scripts,
             tokenizers,
             of_queries,
             now: now.as_secs() as i64,
             seed: args.seed,
+            has_labels: !args.inputs_only,
         })
     }
 
@@ -150,60 +181,15 @@ struct Reader<'r, 'p> {
 
 impl Reader<'_, '_> {
     fn part(&mut self, argument: &str) -> Result<Part, Failure> {
-        let parsed = FeatureName::parse(argument);
-        let name = parsed.as_ref().and_then(|p| p.argument(0)).unwrap_or_default();
-        match parsed.as_ref().map(|p| p.name) {
-            Some("query") => {
-                let input = self.profile.inputs.iter().find(|i| i.name.value == name);
-                let Some(InputType::Tensor(kind)) = input.map(|i| &i.kind) else {
-                    return failed(format!(
-                        "{argument} must be a tensor in the inputs of the profile"
-                    ));
-                };
-                let size = size(kind, argument)?;
-                Ok(Part { source: PartSource::Query, size })
-            }
-            Some("attribute") => {
-                let mut fields = self.schema.all_fields();
-                let field = fields.find(|f| f.outputs("attribute").contains(&name));
-                let Some(field) = field else {
-                    return failed(format!(
-                        "{argument} is no field of schema {}",
-                        self.schema.name.value
-                    ));
-                };
-                let Some(kind) = field.kind.tensor() else {
-                    return failed(format!(
-                        "{argument} is a {}, no tensor of token ids",
-                        *field.kind
-                    ));
-                };
-                let size = size(kind, argument)?;
-                let Some(id) = field.components("embed").into_iter().next() else {
-                    return failed(format!(
-                        "the indexing of field {} must be input FIELD | embed TOKENIZER | attribute",
-                        field.name.value
-                    ));
-                };
-                fits(kind, argument, self.tokenizers.read(&id)?)?;
-                self.fields.push((field, id));
-                let number = self.kind.field(name).map(|(number, _)| number);
+        match RowText::new(argument, self.schema, self.profile).map_err(Failure::failed)? {
+            RowText::Query { size } => Ok(Part { source: PartSource::Query, size }),
+            RowText::Document { field, attribute, kind, size, tokenizer } => {
+                fits(kind, argument, self.tokenizers.read(&tokenizer)?)?;
+                self.fields.push((field, tokenizer));
+                let number = self.kind.field(&attribute).map(|(number, _)| number);
                 Ok(Part { source: PartSource::Document(number.unwrap_or(usize::MAX)), size })
             }
-            _ => failed(format!(
-                "{argument} is neither query(name) nor attribute(name); its text is not known"
-            )),
         }
-    }
-}
-
-/// The size of a tensor of token ids.
-fn size(kind: &TensorType, argument: &str) -> Result<usize, Failure> {
-    match kind.dimensions() {
-        [one] if &*one.name == "d0" && !one.is_mapped() => Ok(one.size().unwrap_or_default()),
-        _ => failed(format!(
-            "{argument} is a {kind}; token ids are a tensor with one indexed dimension d0, such as tensor<float>(d0[32])"
-        )),
     }
 }
 

@@ -90,7 +90,7 @@ impl Rows {
         (side(false), side(true))
     }
 
-    /// Writes `input_ids`, `token_type_ids`, `attention_mask` and `labels`.
+    /// Writes `input_ids`, `token_type_ids`, `attention_mask` and, if they are wanted, `labels`.
     pub(super) fn write(&self, path: &Path, plan: &Plan<'_>) -> Result<(), Failure> {
         let named = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", path.display()));
         let arrays = self.arrays(plan).map_err(|e| named(&e))?;
@@ -100,7 +100,7 @@ impl Rows {
         npz::write(file, views).map_err(|e| named(&e))
     }
 
-    fn arrays(&self, plan: &Plan<'_>) -> Result<[(&'static str, Tensor); 4], TensorError> {
+    fn arrays(&self, plan: &Plan<'_>) -> Result<Vec<(&'static str, Tensor)>, TensorError> {
         let dims = [self.rows.len(), plan.length];
         let array = |fill: &dyn Fn(&[&[i64]], &mut [i64])| {
             let mut cells = vec![0_i64; dims[0] * dims[1]];
@@ -114,13 +114,12 @@ impl Rows {
         let ids = array(&|texts, row| input_ids(texts, plan.start, plan.end, row))?;
         let types = array(&|texts, row| token_type_ids(texts, row))?;
         let mask = array(&|texts, row| attention_mask(texts, row))?;
-        let labels = self.labels()?;
-        Ok([
-            ("input_ids", ids),
-            ("token_type_ids", types),
-            ("attention_mask", mask),
-            ("labels", labels),
-        ])
+        let mut arrays =
+            vec![("input_ids", ids), ("token_type_ids", types), ("attention_mask", mask)];
+        if plan.has_labels {
+            arrays.push(("labels", self.labels()?));
+        }
+        Ok(arrays)
     }
 
     /// Whole numbers if all labels are.

@@ -67,6 +67,7 @@ pub struct PackageModels<'f> {
 struct Signature {
     inputs: Vec<ValueInfo>,
     outputs: Vec<ValueInfo>,
+    metadata: Vec<(String, String)>,
 }
 
 impl<'f> PackageModels<'f> {
@@ -129,7 +130,11 @@ impl<'f> PackageModels<'f> {
             // An input with an initializer has a value of its own.
             let graph = &model.graph;
             let inputs = graph.inputs.iter().filter(|i| graph.initializer(&i.name).is_none());
-            Ok(Signature { inputs: inputs.cloned().collect(), outputs: graph.outputs.clone() })
+            Ok(Signature {
+                inputs: inputs.cloned().collect(),
+                outputs: graph.outputs.clone(),
+                metadata: model.metadata,
+            })
         };
         let signature = read();
         self.known.borrow_mut().insert(path.to_owned(), signature.clone());
@@ -229,5 +234,14 @@ impl ModelTypes for PackageModels<'_> {
         let mut known = self.functions.borrow_mut();
         let read = || expressions::read(self.files, file).map(Rc::new);
         known.entry(file.to_owned()).or_insert_with(read).clone()
+    }
+
+    fn metadata(&self, model: &OnnxModel, key: &str) -> Option<String> {
+        let signature = self.signature(&model.file.value).ok()?;
+        signature.metadata.into_iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    fn files(&self) -> Option<&PackageFiles> {
+        Some(self.files)
     }
 }
