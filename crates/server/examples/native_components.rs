@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 
 use stead_app::package::{PackageError, PackageFiles};
 use stead_node::native::{
-    Call, DocumentOperation, DocumentProcessor, Execution, NativeError, Query, Searcher,
+    Call, DocumentOperation, DocumentProcessor, Execution, HandlerAnswer, HandlerRequest,
+    NativeError, Query, RequestHandler, Searcher,
 };
 use stead_search::result::SearchResult;
 use stead_server::{Server, ServerHandle};
@@ -14,6 +15,7 @@ use stead_store::FieldValue;
 const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0">
     <document-api/>
+    <handler id="measure" native="measure"><binding>http://*/measure/{text}</binding></handler>
     <document-processing>
       <chain id="default">
         <documentprocessor id="length" native="length"/>
@@ -75,6 +77,19 @@ impl DocumentProcessor for Length {
     }
 }
 
+/// Says how long a text is.
+struct Measure;
+
+impl RequestHandler for Measure {
+    fn handle(&self, request: HandlerRequest, _: &Call) -> Result<HandlerAnswer, NativeError> {
+        let text = request.parameter("text").unwrap_or_default();
+        if text.trim().is_empty() {
+            return Err(NativeError::Invalid("the text is empty".to_owned()));
+        }
+        Ok(HandlerAnswer::json(200, format!("{{\"length\": {}}}", text.chars().count())))
+    }
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = start("127.0.0.1:8080".parse()?).await?;
@@ -99,6 +114,7 @@ pub async fn start(http: SocketAddr) -> Result<ServerHandle, Box<dyn std::error:
             let text = creating.text("text").ok_or("it needs the setting text")?;
             Ok(Box::new(Mark(text.to_owned())))
         })
-        .document_processor("length", |_| Ok(Box::new(Length)));
+        .document_processor("length", |_| Ok(Box::new(Length)))
+        .handler("measure", |_| Ok(Box::new(Measure)));
     Ok(server.start().await?)
 }

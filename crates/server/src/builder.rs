@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use stead_app::Source;
 use stead_app::package::PackageFiles;
-use stead_node::native::{Creating, DocumentProcessor, NativeComponents, Searcher};
+use stead_node::native::{Creating, DocumentProcessor, NativeComponents, RequestHandler, Searcher};
 use stead_node::{DeployOptions, Deployments, Embedded, NodeConfig};
 
 use crate::{ServeError, ServerHandle, ServerOptions, serve};
@@ -137,6 +137,27 @@ impl ServerBuilder {
         + 'static,
     ) -> ServerBuilder {
         self.native = self.native.document_processor(name, factory);
+        self
+    }
+
+    /// Adds a handler that packages name by `native`, with bindings as those in Python have.
+    #[must_use]
+    pub fn handler(
+        mut self,
+        name: &str,
+        factory: impl Fn(&Creating<'_>) -> Result<Box<dyn RequestHandler>, String>
+        + Send
+        + Sync
+        + 'static,
+    ) -> ServerBuilder {
+        self.native = self.native.handler(name, factory);
+        self
+    }
+
+    /// Adds components that were put together elsewhere; of a name that is there already the last counts.
+    #[must_use]
+    pub fn components(mut self, more: NativeComponents) -> ServerBuilder {
+        self.native = self.native.and(more);
         self
     }
 

@@ -1,4 +1,4 @@
-//! Requests to handlers in Python: what no route of the server's own takes and a binding of the application does.
+//! Requests to handlers in Python and in Rust: what no route of the server's own takes and a binding of the application does.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};

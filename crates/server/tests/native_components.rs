@@ -8,10 +8,13 @@ mod example;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use stead_app::package::PackageFiles;
-use stead_node::native::NativeComponents;
+use stead_node::native::{
+    Call, HandlerAnswer, HandlerRequest, NativeComponents, NativeError, RequestHandler,
+};
 use stead_node::{DeployOptions, Deployments};
+use stead_server::Server;
 
 /// Status and JSON of a request.
 fn request(at: SocketAddr, method: &str, path: &str, body: &str) -> (u16, Value) {
@@ -61,6 +64,87 @@ fn components_of_the_program_stand_beside_those_that_are_built_in() {
     let error = &told["root"]["errors"][0];
     assert_eq!((status, error["code"].as_i64()), (400, Some(4)), "{told}");
     assert_eq!(error["message"], "searcher mark@default: nobody may search");
+    assert_eq!(request(at, "GET", "/measure/H%C3%A9jira", ""), (200, json!({"length": 6})));
+    let (status, told) = request(at, "GET", "/measure/%20", "");
+    let expected = json!({"error": "handler measure: the text is empty", "component": "measure"});
+    assert_eq!((status, told), (400, expected));
+    drop(server);
+}
+
+/// Does as the path says.
+struct Obedient;
+
+impl RequestHandler for Obedient {
+    fn handle(&self, request: HandlerRequest, call: &Call) -> Result<HandlerAnswer, NativeError> {
+        match request.matched.first().map(String::as_str) {
+            Some("echo") => {
+                let shown = json!({
+                    "method": request.method,
+                    "body": String::from_utf8_lossy(&request.body),
+                    "a": request.parameter("a"),
+                    "host": request.headers.get("Host"),
+                    "none": request.headers.get("none"),
+                });
+                let mut answer = HandlerAnswer::json(201, shown.to_string());
+                answer.headers.push(("x-more".to_owned(), "1".to_owned()));
+                Ok(answer)
+            }
+            Some("busy") => Err(NativeError::Overloaded("later".to_owned())),
+            Some("fails") => Err(NativeError::Failed("no such table".to_owned())),
+            Some("panics") => panic!("a panic of a handler"),
+            Some("odd") => Ok(HandlerAnswer::new(99, "text/plain", "")),
+            Some("waits") => {
+                while !call.is_over() {
+                    std::thread::yield_now();
+                }
+                Err(NativeError::Late)
+            }
+            _ => Err(NativeError::Invalid("there is no such word".to_owned())),
+        }
+    }
+}
+
+const CODE: &str = "
+import stead
+
+class Own(stead.RequestHandler):
+    def handle(self, request):
+        return stead.Response({'python': request.path})
+";
+
+#[test]
+fn handlers_of_the_program_are_bound_beside_those_in_python() {
+    let services = "<services version='1.0'><container id='c' version='1.0'><python timeout='5 s'/>
+      <handler id='own' python='own:Own'><binding>http://*/do/python</binding></handler>
+      <handler id='obeys' native='obedient'><binding>http://*/do/*</binding></handler>
+    </container></services>";
+    let files =
+        PackageFiles::from_texts([("services.xml", services), ("python/own.py", CODE)]).unwrap();
+    let builder = Server::builder()
+        .package(files)
+        .http("127.0.0.1:0".parse().unwrap())
+        .components(NativeComponents::default().handler("obedient", |_| Ok(Box::new(Obedient))));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let server = runtime.block_on(builder.start()).unwrap();
+    let at = server.http_addresses()[0];
+    // The more specific binding has its requests, whatever its code is written in.
+    assert_eq!(request(at, "GET", "/do/python", ""), (200, json!({"python": "/do/python"})));
+    let echo = json!({"method": "PATCH", "body": "{}", "a": "b c", "host": "x", "none": null});
+    assert_eq!(request(at, "PATCH", "/do/echo?a=b+c", "{}"), (201, echo));
+    for (word, status, text) in [
+        ("else", 400, "there is no such word"),
+        ("busy", 429, "later"),
+        ("fails", 500, "no such table"),
+        ("panics", 500, "its code panicked"),
+        ("odd", 500, "gave the status 99; there are 200 to 599"),
+        ("waits", 504, "the deadline passed before it answered"),
+    ] {
+        let (found, told) = request(at, "GET", &format!("/do/{word}"), "");
+        let error = format!("handler obeys: {text}");
+        assert_eq!((found, told["error"].as_str()), (status, Some(error.as_str())), "{word}");
+        assert_eq!(told["component"], "obeys", "{word}");
+    }
+    assert_eq!(request(at, "GET", "/elsewhere", "").0, 404);
     drop(server);
 }
 
@@ -72,6 +156,7 @@ fn packages_that_name_components_of_another_program_are_refused() {
     for expected in [
         "documentprocessor length@default: this program has no documentprocessor length; it has none",
         "searcher mark@default: this program has no searcher mark; it has none",
+        "handler measure: this program has no handler measure; it has none",
     ] {
         assert!(told.contains(expected), "{told}");
     }

@@ -66,7 +66,7 @@ pub use error::{FeedError, StoreError};
 pub use fold::{compared, fold, fold_letter};
 pub use indexing::{
     Answers, Embedder, Embedding, NoEmbedder, ScriptContext, ScriptError, Scripts, TextCall,
-    Unfilled,
+    Unfilled, stacked,
 };
 pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType};

@@ -24,7 +24,9 @@ pub use evaluation::{EvaluationKind, EvaluationModel, evaluation_models};
 pub use field::{
     AttributeSettings, Field, Hnsw, IndexSettings, MatchSettings, Sorting, SummaryField,
 };
-pub use indexing::{EmbedTarget, embed_dimension, embed_of_element, embed_target, takes_value};
+pub use indexing::{
+    EmbedTarget, embed_dimension, embed_misfit, embed_of_element, embed_target, takes_value,
+};
 pub use overrides::Override;
 pub use package::{Application, ModelFile};
 pub use profile::{

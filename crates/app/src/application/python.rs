@@ -23,7 +23,7 @@ pub(super) fn check(application: &Application, files: &PackageFiles, report: &mu
     }
     one_of_each(&chains, application, report);
     for component in containers.iter().flat_map(|container| &container.native) {
-        let whose = format!("{} {}", component.kind.element(), component.id);
+        let whose = format!("{} {}", component.role.element(), component.id);
         match &component.what {
             NativeKind::BuiltIn(_, parameters) => parameters.check_files(&whose, files, report),
             NativeKind::Registered(_, settings) => {

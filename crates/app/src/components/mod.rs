@@ -15,8 +15,8 @@ pub use chain::{
 };
 pub use manifest::ArchiveWishes;
 pub use native::{
-    BuiltIn, BuiltInParameter, NativeComponent, NativeKind, ParameterKind, ParameterValue,
-    Parameters,
+    BuiltIn, BuiltInParameter, NativeComponent, NativeKind, NativeRole, ParameterKind,
+    ParameterValue, Parameters,
 };
 pub use python::{
     ClassError, Isolation, PythonClass, PythonComponent, PythonKind, PythonOptions, PythonPackage,

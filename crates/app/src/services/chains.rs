@@ -5,7 +5,7 @@ use super::containers::{ContainerCluster, JAVA, words};
 use super::native::{is_native, read as native};
 use super::python::{dependencies, id_text, is_python, read as python};
 use super::{ServicesOptions, id_of, unknown, unused};
-use crate::components::{ChainDefinition, ChainKind, ChainPart, Phase, PythonKind};
+use crate::components::{ChainDefinition, ChainKind, ChainPart, NativeRole, Phase, PythonKind};
 use crate::package::{Located, Report};
 use crate::xml::XmlElement;
 
@@ -37,7 +37,7 @@ pub(super) fn read(
                 }
             }
             name if name == kind.element() && is_native(inner) => {
-                if let Some(component) = native(inner, kind, None, report) {
+                if let Some(component) = native(inner, NativeRole::Chained(kind), None, report) {
                     beside.run.push(component.id.clone());
                     found.native.push(component);
                 }
@@ -137,7 +137,8 @@ fn component(
             found.python.push(component);
         }
     } else if is_native(part) {
-        if let Some(component) = native(part, kind, Some(&chain.id), report) {
+        let role = NativeRole::Chained(kind);
+        if let Some(component) = native(part, role, Some(&chain.id), report) {
             let name = if name.is_empty() { component.what.name().to_owned() } else { name };
             chain.parts.push(ChainPart { name, id: component.id.clone(), place });
             found.native.push(component);

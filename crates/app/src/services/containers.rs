@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::chains::read as chains;
 use super::components::{Component, java, read as component};
 use super::hosts::{Nodes, read_nodes};
-use super::{ServicesOptions, id_of, python, unknown, unused};
+use super::{ServicesOptions, id_of, native, python, unknown, unused};
 use crate::components::{
-    Chain as ComponentChain, ChainDefinition, ChainKind, Dependencies, NativeComponent,
+    Chain as ComponentChain, ChainDefinition, ChainKind, Dependencies, NativeComponent, NativeRole,
     PythonComponent, PythonKind, PythonOptions, resolve_chains,
 };
 use crate::package::{Place, Report};
@@ -100,6 +100,9 @@ pub(super) fn read(
             }
             "processing" => processing(element, options, report),
             "python" => python::options(element, &mut found, report),
+            "handler" if native::is_native_handler(element) => {
+                found.native.extend(native::read(element, NativeRole::Handler, None, report));
+            }
             name @ ("component" | "handler") if python::is_python(element) => {
                 let kind = match name {
                     "handler" => PythonKind::Handler,

@@ -1,9 +1,9 @@
 //! Components that are built in or of the program: elements with the attribute `type` or `native`.
 
-use super::python::{dependencies, id_text};
+use super::python::{binding, dependencies, id_text};
 use super::{place_of, unknown};
 use crate::components::{
-    BuiltIn, ChainKind, Dependencies, NativeComponent, NativeKind, Parameters, Settings,
+    Dependencies, NativeComponent, NativeKind, NativeRole, Parameters, Settings,
 };
 use crate::package::Report;
 use crate::xml::XmlElement;
@@ -11,7 +11,12 @@ use crate::xml::XmlElement;
 /// The elements that say where a component stands.
 const ORDER: [&str; 3] = ["provides", "before", "after"];
 
-/// Whether an element is such a component.
+/// Whether an element is a handler of the program.
+pub(super) fn is_native_handler(element: &XmlElement) -> bool {
+    element.attribute("native").is_some()
+}
+
+/// Whether an element of a chain is such a component.
 pub(super) fn is_native(element: &XmlElement) -> bool {
     ["type", "native"].into_iter().any(|name| element.attribute(name).is_some())
 }
@@ -19,13 +24,15 @@ pub(super) fn is_native(element: &XmlElement) -> bool {
 /// Reads a component; `within` is the chain that it is declared in.
 pub(super) fn read(
     element: &XmlElement,
-    kind: ChainKind,
+    role: NativeRole,
     within: Option<&str>,
     report: &mut Report,
 ) -> Option<NativeComponent> {
-    let attribute = if element.attribute("type").is_some() { "type" } else { "native" };
+    let is_chained = role != NativeRole::Handler;
+    let has_type = is_chained && element.attribute("type").is_some();
+    let attribute = if has_type { "type" } else { "native" };
     let called = element.attribute(attribute).unwrap_or_default();
-    let other = ["native", "class", "bundle"]
+    let other = ["native", "type", "python", "class", "bundle"]
         .into_iter()
         .find(|other| *other != attribute && element.attribute(other).is_some());
     if let Some(other) = other {
@@ -38,8 +45,9 @@ pub(super) fn read(
     let whose = format!("{} {name}", element.name);
     let what = match attribute {
         "type" => {
-            let Some(row) = BuiltIn::find(kind, called) else {
-                let known: Vec<&str> = BuiltIn::of(kind).iter().map(|row| row.name).collect();
+            let rows = role.built_in();
+            let Some(row) = rows.iter().find(|row| row.name == called) else {
+                let known: Vec<&str> = rows.iter().map(|row| row.name).collect();
                 let text =
                     format!("{whose} is of the type {called}; there are {}", known.join(", "));
                 report.error(&place_of(element, "type"), text);
@@ -52,7 +60,7 @@ pub(super) fn read(
             report.error(&place_of(element, "native"), format!("{whose} has an empty native"));
             return None;
         }
-        _ => NativeKind::Registered(called.to_owned(), settings(element, &whose, report)),
+        _ => NativeKind::Registered(called.to_owned(), settings(element, role, &whose, report)),
     };
     let mut dependencies: Dependencies = dependencies(element);
     for name in [name.as_str(), what.name()] {
@@ -60,11 +68,24 @@ pub(super) fn read(
             dependencies.provides.push(name.to_owned());
         }
     }
-    Some(NativeComponent { id, kind, what, dependencies, place: element.place.clone() })
+    let mut bindings = Vec::new();
+    if role == NativeRole::Handler {
+        bindings.extend(element.all("binding").filter_map(|inner| binding(inner, report)));
+        if element.child("binding").is_none() {
+            let text = format!("{whose} has no binding, so that no request reaches it");
+            report.warning(&element.place, text);
+        }
+    }
+    Some(NativeComponent { id, role, what, bindings, dependencies, place: element.place.clone() })
 }
 
 /// The `config`s of a component of the program.
-fn settings(element: &XmlElement, whose: &str, report: &mut Report) -> Vec<Settings> {
+fn settings(
+    element: &XmlElement,
+    role: NativeRole,
+    whose: &str,
+    report: &mut Report,
+) -> Vec<Settings> {
     let mut found: Vec<Settings> = Vec::new();
     for inner in &element.children {
         match inner.name.as_str() {
@@ -76,7 +97,8 @@ fn settings(element: &XmlElement, whose: &str, report: &mut Report) -> Vec<Setti
                 }
                 found.push(settings);
             }
-            name if ORDER.contains(&name) => {}
+            "binding" if role == NativeRole::Handler => {}
+            name if ORDER.contains(&name) && role != NativeRole::Handler => {}
             _ => unknown(inner, whose, report),
         }
     }

@@ -36,12 +36,11 @@ pub(super) fn read(
     let class = PythonClass::parse(text)
         .map_err(|error| report.error(&place_of(element, "python"), error.to_string()))
         .ok()?;
-    if let Some(java) =
-        ["class", "bundle"].into_iter().find(|name| element.attribute(name).is_some())
-    {
+    let others = ["class", "bundle", "native", "type"];
+    if let Some(other) = others.into_iter().find(|name| element.attribute(name).is_some()) {
         let text =
-            format!("{} has both python and {java}; it is a class of one language", element.name);
-        report.error(&place_of(element, java), text);
+            format!("{} has both python and {other}; it is a class of one language", element.name);
+        report.error(&place_of(element, other), text);
     }
     let name = id_text(element).map_or_else(|| class.to_string(), str::to_owned);
     let id = within.map_or_else(|| name.clone(), |chain| format!("{name}@{chain}"));
@@ -68,7 +67,9 @@ pub(super) fn read(
                 }
                 found.settings.extend(settings);
             }
-            "binding" if kind == PythonKind::Handler => binding(inner, &mut found, report),
+            "binding" if kind == PythonKind::Handler => {
+                found.bindings.extend(binding(inner, report));
+            }
             "provides" | "before" | "after" if is_chained => {}
             "component" => {
                 let text = format!("component within {} {name}: write it beside it", element.name);
@@ -93,18 +94,26 @@ pub(super) fn read(
     Some(found)
 }
 
-fn binding(element: &XmlElement, handler: &mut PythonComponent, report: &mut Report) {
+/// A binding of a handler.
+pub(super) fn binding(
+    element: &XmlElement,
+    report: &mut Report,
+) -> Option<Located<BindingPattern>> {
     let (text, place) = (element.text.as_str(), &element.place);
     let pattern = match BindingPattern::parse(text) {
         Ok(pattern) => pattern,
-        Err(error) => return report.error(place, format!("binding {text}: {error}")),
+        Err(error) => {
+            report.error(place, format!("binding {text}: {error}"));
+            return None;
+        }
     };
     if let Some(route) = hidden_route(&pattern) {
         let text =
             format!("binding {text} hides {} at {}; choose other paths", route.what, route.path);
-        return report.error(place, text);
+        report.error(place, text);
+        return None;
     }
-    handler.bindings.push(Located::new(pattern, place.clone()));
+    Some(Located::new(pattern, place.clone()))
 }
 
 /// `provides`, `before` and `after`, as attributes and as elements.
@@ -125,16 +134,18 @@ pub(super) fn dependencies(element: &XmlElement) -> Dependencies {
 /// Two handlers with the same binding: which of them would answer?
 pub(super) fn check_bindings(cluster: &ContainerCluster, report: &mut Report) {
     let mut seen: Vec<(&BindingPattern, &str)> = Vec::new();
-    for handler in &cluster.python {
-        for binding in &handler.bindings {
+    let python = cluster.python.iter().map(|handler| (&handler.id, &handler.bindings));
+    let native = cluster.native.iter().map(|handler| (&handler.id, &handler.bindings));
+    for (id, bindings) in python.chain(native) {
+        for binding in bindings {
             match seen.iter().find(|(other, _)| **other == binding.value) {
                 Some((_, other)) => {
-                    let (id, pattern) = (&handler.id, &binding.value);
+                    let pattern = &binding.value;
                     let text =
                         format!("binding {pattern} of handler {id} is one of handler {other} too");
                     report.error(&binding.place, text);
                 }
-                None => seen.push((&binding.value, &handler.id)),
+                None => seen.push((&binding.value, id)),
             }
         }
     }

@@ -143,7 +143,9 @@ fn read(text: &str, places: &mut Places<'_>) -> Result<XmlElement, Fault> {
 fn close(mut element: XmlElement, open: &mut [XmlElement], root: &mut Option<XmlElement>) {
     // What stands before texts of embedders may end in a space.
     let keeps = open.last().is_some_and(|parent| parent.name == "prepend");
-    if !keeps || element.text.trim().is_empty() {
+    // What stands between texts may be nothing but spaces.
+    let is_blanks = element.name == "separator" && element.children.is_empty();
+    if !is_blanks && (!keeps || element.text.trim().is_empty()) {
         element.text = element.text.trim().to_owned();
     }
     match open.last_mut() {

@@ -19,6 +19,8 @@ use stead_python::{
 
 use super::beside::{Beside, ComponentHost, Other, Role};
 use super::describe::Described;
+use super::embed::Embedders;
+use super::handle::HandlerUnit;
 use super::identity::identity;
 use super::infer::PythonModel;
 use super::meters::ComponentMeters;
@@ -52,7 +54,6 @@ impl Components {
             return Ok(None);
         }
         let (pools, meters) = (&python.pools, &python.meters);
-        let (natives, wrong) = native::create(application, files, &python.native, meters, host);
         let no_room = |e| Error::new(Code::Internal, format!("no room for Python packages: {e}"));
         let has_python = containers.clone().any(|container| !container.python.is_empty());
         let stage = has_python.then(|| Stage::new(pools.store())).transpose().map_err(no_room)?;
@@ -66,6 +67,7 @@ impl Components {
             generation: next_generation(),
             context: context(application),
             beside: Arc::default(),
+            in_python: Vec::new(),
             wishes: HashMap::new(),
             components: Components {
                 handlers: Vec::new(),
@@ -74,10 +76,10 @@ impl Components {
                 processing: None,
                 searching: BTreeMap::new(),
                 models: Vec::new(),
-                embedders: Vec::new(),
+                embedders: Arc::clone(embedders_beside),
             },
             notes: Vec::new(),
-            wrong,
+            wrong: Vec::new(),
         };
         let (mut chains, mut report): (Vec<ClusterChains>, _) = (Vec::new(), Report::default());
         // Models and embedders first: constructors of the others may ask for them.
@@ -98,6 +100,13 @@ impl Components {
             making.others(package, components, limits);
         }
         making.beside.complete();
+        let in_python = Arc::new(Embedders(std::mem::take(&mut making.in_python)));
+        let embedders = Arc::clone(embedders_beside).and_python(&in_python, &python.compute);
+        let registered = &python.native;
+        let (natives, wrong) =
+            native::create(application, files, registered, meters, host, &embedders);
+        making.components.embedders = embedders;
+        making.wrong.extend(wrong);
         for container in containers {
             chains.push((container.id.clone(), container.chains(&making.wishes, &mut report)));
         }
@@ -111,6 +120,10 @@ impl Components {
         if !making.wrong.is_empty() {
             let text = format!("Invalid application:\n{}", making.wrong.join("\n"));
             return Err(Error::new(Code::InvalidPackage, text));
+        }
+        for (binding, id) in &natives.bindings {
+            let handler = natives.handlers.get(id).cloned().map(HandlerUnit::Native);
+            making.components.handlers.extend(handler.map(|handler| (binding.clone(), handler)));
         }
         making.components.handlers.sort_by(|(a, _), (b, _)| a.cmp(b));
         let processors = &natives.processors;
@@ -137,6 +150,8 @@ struct Making<'a> {
     context: Value,
     /// What they know of its embedders.
     beside: Arc<Beside>,
+    /// Embedders in Python, which components in other environments do not hold.
+    in_python: Vec<Arc<Together>>,
     components: Components,
     /// Where they want to stand in chains, by their ids.
     wishes: HashMap<String, Dependencies>,
@@ -221,7 +236,8 @@ impl Making<'_> {
         self.noted(role.map_err(|text| format!("{}: component {id}: {text}", component.place)));
         self.wishes.insert(component.id.clone(), described.dependencies);
         for Located { value, .. } in &component.bindings {
-            self.components.handlers.push((value.clone(), Arc::clone(&unit)));
+            let handler = HandlerUnit::Python(Arc::clone(&unit));
+            self.components.handlers.push((value.clone(), handler));
         }
         self.components.units.push(unit);
     }
@@ -247,7 +263,7 @@ impl Making<'_> {
             "embedder" => {
                 let call = Arc::new(Together::one("component", Arc::clone(unit)));
                 let role = Role::Embedder(Arc::downgrade(&call));
-                self.components.embedders.push(call);
+                self.in_python.push(call);
                 role
             }
             _ => return Ok(()),

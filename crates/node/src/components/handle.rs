@@ -10,8 +10,9 @@ use stead_python::{Deadline, Session, TaskError, Value, call_components};
 
 use super::Unit;
 use super::attempt::{Attempt, Begun};
-use super::failure::ComponentError;
+use super::failure::{ComponentError, Failing};
 use super::meters::Outcome;
+use super::native::{NativeUnit, RequestHandler};
 use crate::{Code, Embedded};
 
 /// Requests to handlers that may be in at a time, of all handlers: each keeps its body while it waits.
@@ -60,6 +61,27 @@ impl HeaderLines {
         let _ = writeln!(self.0, "{before}{name}");
         self.0.extend(value);
     }
+
+    /// Names, in small letters, with their values, in the order of the request.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut lines = self.0.split('\n').filter(|_| !self.0.is_empty());
+        std::iter::from_fn(move || Some((lines.next()?, lines.next().unwrap_or_default())))
+    }
+
+    /// The first value of a name, which is written in any letters.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}
+
+impl HandlerRequest {
+    /// The first value of a parameter: what a `{name}` of the binding stands for, then parameters of the query and of a form.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let found = self.parameters.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
 }
 
 /// An answer.
@@ -73,9 +95,49 @@ pub struct HandlerAnswer {
     pub body: Vec<u8>,
 }
 
+impl HandlerAnswer {
+    /// An answer with a content type and a body.
+    #[must_use]
+    pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> HandlerAnswer {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        HandlerAnswer { status, headers, body: body.into() }
+    }
+
+    /// One with JSON, which stands in a text.
+    #[must_use]
+    pub fn json(status: u16, text: impl Into<String>) -> HandlerAnswer {
+        HandlerAnswer::new(status, "application/json", text.into())
+    }
+}
+
+/// A component that answers requests.
+#[derive(Clone)]
+pub(super) enum HandlerUnit {
+    Python(Arc<Unit>),
+    Native(Arc<NativeUnit<dyn RequestHandler>>),
+}
+
+impl HandlerUnit {
+    fn failing(&self) -> Failing<'_> {
+        match self {
+            HandlerUnit::Python(unit) => unit.failing(),
+            HandlerUnit::Native(unit) => unit.failing(),
+        }
+    }
+
+    fn record_refused(&self) {
+        match self {
+            HandlerUnit::Python(unit) => {
+                unit.meter.record(Outcome::Refused, Duration::ZERO, None);
+            }
+            HandlerUnit::Native(unit) => unit.record_refused(),
+        }
+    }
+}
+
 /// The handler of a request.
 pub struct Handler {
-    pub(super) unit: Arc<Unit>,
+    pub(super) unit: HandlerUnit,
     /// What the wildcards of its binding stand for, with their names.
     pub(super) matched: Vec<(Option<String>, String)>,
 }
@@ -87,7 +149,7 @@ impl fmt::Debug for Handler {
 }
 
 /// A request that is in.
-struct Inside;
+pub(super) struct Inside;
 
 impl Inside {
     fn enter() -> Option<Inside> {
@@ -107,7 +169,10 @@ impl Handler {
     /// The id of the component.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.unit.component.id
+        match &self.unit {
+            HandlerUnit::Python(unit) => &unit.component.id,
+            HandlerUnit::Native(unit) => unit.id(),
+        }
     }
 
     /// What the wildcards of the binding stand for, percent-encoded, with the names of those that have one.
@@ -117,12 +182,27 @@ impl Handler {
     }
 
     async fn answer(self, request: HandlerRequest) -> Result<HandlerAnswer, ComponentError> {
-        let (unit, arrived) = (self.unit, Instant::now());
+        let arrived = Instant::now();
         let Some(inside) = Inside::enter() else {
-            unit.meter.record(Outcome::Refused, Duration::ZERO, None);
+            self.unit.record_refused();
             let text = "too many requests to handlers are waiting";
-            return Err(unit.failing().error(Code::Overloaded, text));
+            return Err(self.unit.failing().error(Code::Overloaded, text));
         };
+        match self.unit {
+            HandlerUnit::Python(unit) => unit.answer(request, inside, arrived).await,
+            HandlerUnit::Native(unit) => unit.answer(request, inside, arrived).await,
+        }
+    }
+}
+
+impl Unit {
+    async fn answer(
+        self: Arc<Self>,
+        request: HandlerRequest,
+        inside: Inside,
+        arrived: Instant,
+    ) -> Result<HandlerAnswer, ComponentError> {
+        let unit = self;
         let deadline = arrived.checked_add(unit.timeout).map_or(Deadline::NEVER, Deadline::at);
         let attempt = Arc::new(Attempt::new(Arc::clone(&unit.meter), arrived, deadline));
         let (of_call, begun) = (Arc::clone(&unit), Begun(Arc::clone(&attempt)));

@@ -48,18 +48,19 @@ use std::time::Duration;
 use stead_app::components::BindingPattern;
 use stead_python::{AcquireError, Component, Deadline, Host, InterpreterManager, Session};
 
+use crate::embedders::Embedders as NativeEmbedders;
 use crate::repository::Provided;
 use beside::Beside;
 pub(crate) use embed::Embedders;
+use handle::HandlerUnit;
 use pools::Pool;
 use stage::Stage;
 use store::Stored;
-use together::Together;
 
 /// The components of an application.
 pub(crate) struct Components {
     /// By their bindings, the most specific first.
-    handlers: Vec<(BindingPattern, Arc<Unit>)>,
+    handlers: Vec<(BindingPattern, HandlerUnit)>,
     units: Vec<Arc<Unit>>,
     /// How many components there are.
     count: usize,
@@ -69,8 +70,8 @@ pub(crate) struct Components {
     searching: BTreeMap<String, Arc<Searching>>,
     /// Those that are models, as a node serves them.
     models: Vec<Provided>,
-    /// What components in other environments ask, as long as this is here: they do not hold it.
-    embedders: Vec<Arc<Together>>,
+    /// Those that make tensors of texts, in Python or not: components in other environments ask those in Python as long as this is here.
+    embedders: Arc<NativeEmbedders>,
 }
 
 /// A component that was created.
@@ -156,7 +157,7 @@ impl Components {
             let found = binding.matches(host, port, path)?;
             let matched = found.wildcards.into_iter();
             let matched = matched.map(|(name, text)| (name, text.to_owned())).collect();
-            Some(Handler { unit: Arc::clone(unit), matched })
+            Some(Handler { unit: unit.clone(), matched })
         })
     }
 
@@ -175,9 +176,9 @@ impl Components {
         self.processing.as_ref().filter(|processing| processing.concerns(document, route))
     }
 
-    /// Those that make tensors of texts.
-    pub(crate) fn embedders(&self) -> Arc<Embedders> {
-        Arc::new(Embedders(self.embedders.clone()))
+    /// All embedders of the application.
+    pub(crate) fn embedders(&self) -> &Arc<NativeEmbedders> {
+        &self.embedders
     }
 
     /// How many there are.

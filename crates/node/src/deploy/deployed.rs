@@ -153,7 +153,7 @@ impl Deployed {
         let created = Components::create(&application, files, python, &host, &embedders)?;
         let (components, told) = created.map_or((None, Vec::new()), |(c, told)| (Some(c), told));
         if let Some(components) = &components {
-            embedders = embedders.and_python(&components.embedders(), &python.compute);
+            embedders = Arc::clone(components.embedders());
         }
         check_scripts(&application, &embedders)?;
         let note = |message| LogLine { time: prepared, level: "WARNING", message };

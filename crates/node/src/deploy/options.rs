@@ -13,7 +13,7 @@ pub(crate) struct Python {
     pub(crate) pools: Pools,
     pub(crate) meters: ComponentMeters,
     /// What evaluates the models that they ask for.
-    pub(super) compute: Arc<Compute>,
+    pub(crate) compute: Arc<Compute>,
     /// Those that the program brings.
     pub(crate) native: NativeComponents,
 }

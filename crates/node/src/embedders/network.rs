@@ -162,25 +162,45 @@ impl Network {
         };
         for mut batch in batches(&lengths, limits) {
             batch.length = self.length.unwrap_or(batch.length);
-            let chosen: Vec<&Tokens> = batch.texts.iter().filter_map(|at| texts.get(*at)).collect();
-            let ran = self.run_batch(&chosen, &batch, cores, &mut |view| {
-                let cells = floats(view)?;
-                let rows = if self.is_each { batch.length } else { 1 };
-                let mut of_text = cells.chunks_exact((rows * self.width).max(1));
-                for (at, text) in batch.texts.iter().zip(&chosen) {
-                    let own = if self.is_each { text.ids.len() * self.width } else { self.width };
-                    let cells = of_text.next().and_then(|cells| cells.get(..own));
-                    each(
-                        *at,
-                        cells.ok_or_else(|| "the output of the model has another shape".to_owned()),
-                    );
+            let Err(text) = self.run_texts(texts, &batch, cores, each) else { continue };
+            if let [only] = batch.texts.as_slice() {
+                each(*only, Err(text));
+                continue;
+            }
+            // One of them may be to blame: the others are not to fail with it.
+            for at in batch.texts {
+                let length = self.length.unwrap_or(lengths.get(at).copied().unwrap_or(0));
+                let alone = Batch { texts: vec![at], length };
+                if let Err(text) = self.run_texts(texts, &alone, cores, each) {
+                    each(at, Err(text));
                 }
-                Ok(())
-            });
-            if let Err(text) = ran {
-                batch.texts.iter().for_each(|at| each(*at, Err(text.clone())));
             }
         }
+    }
+
+    /// One run, of the texts of a batch.
+    fn run_texts(
+        &self,
+        texts: &[Tokens],
+        batch: &Batch,
+        cores: &dyn Parallel,
+        each: &mut dyn FnMut(usize, Result<&[f32], String>),
+    ) -> Result<(), String> {
+        let chosen: Vec<&Tokens> = batch.texts.iter().filter_map(|at| texts.get(*at)).collect();
+        self.run_batch(&chosen, batch, cores, &mut |view| {
+            let cells = floats(view)?;
+            let rows = if self.is_each { batch.length } else { 1 };
+            let mut of_text = cells.chunks_exact((rows * self.width).max(1));
+            for (at, text) in batch.texts.iter().zip(&chosen) {
+                let own = if self.is_each { text.ids.len() * self.width } else { self.width };
+                let cells = of_text.next().and_then(|cells| cells.get(..own));
+                each(
+                    *at,
+                    cells.ok_or_else(|| "the output of the model has another shape".to_owned()),
+                );
+            }
+            Ok(())
+        })
     }
 
     fn run_batch(

@@ -4,6 +4,7 @@
 mod asked;
 mod deployed;
 mod package;
+mod processor;
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;

@@ -29,6 +29,7 @@ use stead_app::schema::{Argument, IndexingLiteral, Operation, Script};
 use stead_expr::{TensorType, Value};
 
 pub use answers::{Answers, TextCall};
+pub use tensors::stacked;
 
 use crate::kind::{DataType, DocumentType};
 use crate::value::FieldValue;

@@ -49,11 +49,8 @@ pub(super) fn converted(value: Value, kind: &TensorType) -> Option<Value> {
 
 /// Tensors, one for each element of a list, as a tensor with one mapped dimension more, `outer` or the only one there is, whose labels
 /// are the numbers of the elements from 0.
-pub(super) fn stacked(
-    values: &[(usize, Value)],
-    kind: &TensorType,
-    outer: Option<&str>,
-) -> Option<Value> {
+#[must_use]
+pub fn stacked(values: &[(usize, Value)], kind: &TensorType, outer: Option<&str>) -> Option<Value> {
     let at = match outer {
         Some(name) if kind.mapped_count() > 1 => kind.mapped().position(|d| &*d.name == name)?,
         _ => 0,

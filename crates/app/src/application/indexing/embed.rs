@@ -76,7 +76,6 @@ pub(super) fn wrong(
     kind: &TensorType,
     arguments: &[Argument],
 ) -> Option<String> {
-    let (mapped, indexed) = (kind.mapped_count(), kind.indexed().count());
     let is_array = match input {
         None => None,
         Some(FieldType::Array(of)) if **of == FieldType::String => Some(true),
@@ -87,6 +86,17 @@ pub(super) fn wrong(
             ));
         }
     };
+    embed_misfit(is_array, kind, embed_dimension(arguments))
+}
+
+/// Why no tensor of a type can be made of a text, or of an array of them, if it is known which: `dimension` has the numbers of the texts.
+#[must_use]
+pub fn embed_misfit(
+    is_array: Option<bool>,
+    kind: &TensorType,
+    dimension: Option<&str>,
+) -> Option<String> {
+    let (mapped, indexed) = (kind.mapped_count(), kind.indexed().count());
     if !matches!((mapped, indexed), (0, 1) | (1, 0 | 1) | (2, 0 | 1)) {
         return Some(
             "The embedding target field must either be a dense 1d tensor, a mapped 1d tensor, a mapped 2d tensor, an array of dense 1d tensors, or a mixed 2d or 3d tensor"
@@ -95,7 +105,7 @@ pub(super) fn wrong(
     }
     if mapped == 2 {
         let (of, example) = if indexed == 0 { ("2d mapped", "splade") } else { ("3d", "colbert") };
-        let Some(name) = embed_dimension(arguments) else {
+        let Some(name) = dimension else {
             return Some(format!(
                 "When the embedding target field is a {of} tensor the name of the tensor dimension that corresponds to the input array elements must be given as a second argument to embed, e.g: ... | embed {example} paragraph | ..."
             ));

@@ -11,7 +11,7 @@ mod words;
 use std::collections::HashMap;
 
 use assign::{fits, joined};
-pub use embed::{EmbedTarget, embed_dimension, embed_of_element, embed_target};
+pub use embed::{EmbedTarget, embed_dimension, embed_misfit, embed_of_element, embed_target};
 use words::Gives;
 
 use crate::application::field::Field;

@@ -1,22 +1,21 @@
-//! Components of searches and document processing that are no Python: those that are built in, and those that a program which has the
+//! Components that are no Python: those of searches and document processing that are built in, and those that a program which has the
 //! server within brings along.
 
 mod parameters;
 mod processors;
+mod rows;
 mod searchers;
 
 pub use parameters::{BuiltInParameter, ParameterKind, ParameterValue, Parameters};
 
-use super::{ChainKind, Dependencies, Settings};
-use crate::package::Place;
+use super::{BindingPattern, ChainKind, Dependencies, Settings};
+use crate::package::{Located, Place};
 
 /// A kind of component that is built in: one row says what it is called, what it is given and what it does.
 #[derive(Debug, PartialEq)]
 pub struct BuiltIn {
     /// Its name: the attribute `type`.
     pub name: &'static str,
-    /// The chains that it may stand in.
-    pub kind: ChainKind,
     /// What it is given.
     pub parameters: &'static [BuiltInParameter],
     /// What it does.
@@ -36,23 +35,48 @@ impl BuiltIn {
             ChainKind::DocumentProcessing => processors::PROCESSORS,
         }
     }
+}
 
-    /// The one of a name.
+/// What a component is, by the element that declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeRole {
+    /// `handler`: answers requests. None is built in.
+    Handler,
+    /// `searcher` or `documentprocessor`.
+    Chained(ChainKind),
+}
+
+impl NativeRole {
+    /// The element.
     #[must_use]
-    pub fn find(kind: ChainKind, name: &str) -> Option<&'static BuiltIn> {
-        BuiltIn::of(kind).iter().find(|row| row.name == name)
+    pub fn element(self) -> &'static str {
+        match self {
+            NativeRole::Handler => "handler",
+            NativeRole::Chained(kind) => kind.element(),
+        }
+    }
+
+    /// The components of this role that are built in.
+    #[must_use]
+    pub fn built_in(self) -> &'static [BuiltIn] {
+        match self {
+            NativeRole::Handler => &[],
+            NativeRole::Chained(kind) => BuiltIn::of(kind),
+        }
     }
 }
 
-/// A component in a chain, or beside the chains, that is no Python.
+/// A component that is no Python.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NativeComponent {
     /// Its id, `name@chain` of one that is declared within a chain.
     pub id: String,
-    /// The chains that it may stand in.
-    pub kind: ChainKind,
+    /// What it is for.
+    pub role: NativeRole,
     /// What it is.
     pub what: NativeKind,
+    /// The requests that it gets, of a handler.
+    pub bindings: Vec<Located<BindingPattern>>,
     /// Where it stands in chains.
     pub dependencies: Dependencies,
     /// Where it is written.

@@ -1,38 +1,11 @@
 //! The document processors that are built in.
 
-use super::ParameterKind::{self, Bool, Choice, Count, File, List, Map, Text};
+use super::ParameterKind::{Bool, Choice, Count, File, List, Map, Text};
+use super::rows::{may, must, row};
 use super::{BuiltIn, BuiltInParameter};
-use crate::components::ChainKind;
-
-pub(super) const fn must(
-    name: &'static str,
-    kind: ParameterKind,
-    about: &'static str,
-) -> BuiltInParameter {
-    BuiltInParameter { name, kind, default: None, about }
-}
-
-pub(super) const fn may(
-    name: &'static str,
-    kind: ParameterKind,
-    default: &'static str,
-    about: &'static str,
-) -> BuiltInParameter {
-    BuiltInParameter { name, kind, default: Some(default), about }
-}
 
 const TYPES: BuiltInParameter =
     may("documents", List, "", "the types of documents; without it all that have the fields");
-
-const fn row(
-    name: &'static str,
-    parameters: &'static [BuiltInParameter],
-    about: &'static str,
-    reads: &'static str,
-    writes: &'static str,
-) -> BuiltIn {
-    BuiltIn { name, kind: ChainKind::DocumentProcessing, parameters, about, reads, writes }
-}
 
 /// All of them.
 #[rustfmt::skip]
@@ -54,6 +27,13 @@ pub(super) static PROCESSORS: &[BuiltIn] = &[
         may("max-tokens", Count, "512", "the tokens of a text are cut to so many"),
         may("specials", Bool, "false", "whether the tokens around texts are among them"), TYPES,
     ], "makes token ids of texts", "a field of puts, and what updates assign to it", "another field; a tensor ends with zeros"),
+    row("embed", &[
+        may("embedder", Text, "", "the id of an embedder; without it the only one there is"),
+        must("from", List, "the field with the text, `string` or `array<string>`, or several `string` that are one text"),
+        must("to", Text, "the field with the tensor, of a type that the embedder makes of texts of documents"),
+        may("separator", Text, " ", "what stands between the texts of several fields"),
+        may("dimension", Text, "", "the dimension of the texts of an `array<string>`, where the tensor has two mapped ones"), TYPES,
+    ], "makes tensors of texts, of all operations that wait in one go", "fields of puts, and of updates that assign all of them", "another field; it is empty where the text is"),
     row("model", &[
         must("model", Text, "a model of `model-evaluation` by its name"),
         must("inputs", Map, "for each input an expression of `field(name)`"),

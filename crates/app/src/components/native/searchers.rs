@@ -1,19 +1,8 @@
 //! The searchers that are built in.
 
 use super::ParameterKind::{Bool, Choice, Count, File, List, Map, Number, Rules, Text};
-use super::processors::{may, must};
+use super::rows::{may, must, row};
 use super::{BuiltIn, BuiltInParameter};
-use crate::components::ChainKind;
-
-const fn row(
-    name: &'static str,
-    parameters: &'static [BuiltInParameter],
-    about: &'static str,
-    reads: &'static str,
-    writes: &'static str,
-) -> BuiltIn {
-    BuiltIn { name, kind: ChainKind::Search, parameters, about, reads, writes }
-}
 
 /// A rule of `boost`.
 #[rustfmt::skip]
@@ -62,7 +51,7 @@ pub(super) static SEARCHERS: &[BuiltIn] = &[
             "by relevance; in turns; by relevance between the worst hit, 0, and the best hit, 1, of each source; by the sum of weight / (60 + rank)"),
         may("weights", Map, "", "what relevance is multiplied by, by sources"),
         may("profiles", Map, "", "rank profiles by sources"),
-    ], "searches sources one by one and blends their hits", "the query", "the relevance and the order of hits"),
+    ], "searches sources at the same time, each for itself, and blends their hits", "the query", "the relevance and the order of hits"),
     row("tokenise", &[
         must("tokenizer", File, "a `tokenizer.json`, or a `vocab.txt` of BERT"),
         must("parameter", Text, "the parameter with the text"),

@@ -1,5 +1,5 @@
 use super::{BuiltIn, BuiltInParameter, ParameterKind};
-use crate::components::{ChainKind, NativeKind};
+use crate::components::{ChainKind, NativeKind, NativeRole};
 use crate::package::Report;
 use crate::services::{ContainerCluster, ServicesOptions, read_services};
 use crate::xml::parse_xml;
@@ -40,6 +40,54 @@ fn components_of_the_server_and_the_program_stand_in_chains_with_python() {
 }
 
 #[test]
+fn handlers_of_the_program_have_bindings() {
+    let (cluster, told) = read(
+        "<handler id='h' native='greet'><binding>http://*/greet/{name}</binding><binding>http://*/hello</binding>
+           <config name='c'><x>1</x></config></handler>",
+    );
+    assert_eq!(told, [""; 0]);
+    let [handler] = cluster.native.as_slice() else { panic!("{cluster:?}") };
+    let bindings: Vec<String> = handler.bindings.iter().map(|b| b.value.to_string()).collect();
+    assert_eq!((handler.role, bindings.len()), (NativeRole::Handler, 2), "{bindings:?}");
+    let bound = "<binding>http://*/a</binding>";
+    for (inner, expected) in [
+        (
+            "<handler id='h' native='greet'/>".to_owned(),
+            "handler h has no binding, so that no request reaches it",
+        ),
+        (format!("<handler id='h' native=' '>{bound}</handler>"), "handler h has an empty native"),
+        (
+            format!("<handler id='h' native='greet' python='shop:P'>{bound}</handler>"),
+            "handler has both native and python; it is one of them",
+        ),
+        (
+            format!("<handler id='h' native='greet' type='boost'>{bound}</handler>"),
+            "handler has both native and type; it is one of them",
+        ),
+        (
+            "<handler id='h' native='greet'><binding>http://*/search/*</binding></handler>"
+                .to_owned(),
+            "binding http://*/search/* hides searches at /search/*; choose other paths",
+        ),
+        (
+            format!(
+                "<handler id='g' python='p:G'>{bound}</handler><handler id='h' native='greet'>{bound}</handler>"
+            ),
+            "binding http://*/a of handler h is one of handler g too",
+        ),
+        (
+            format!(
+                "<handler id='h' native='greet'>{bound}</handler><handler id='h' python='p:G'/>"
+            ),
+            "two components have the id h",
+        ),
+    ] {
+        let (_, told) = read(&inner);
+        assert!(told.iter().any(|one| one == expected), "{inner}: {told:?}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_them_is_told() {
     let collapse = |inner: &str| {
         format!(
@@ -58,7 +106,7 @@ fn what_is_wrong_with_them_is_told() {
         (
             "one of other chains",
             "<document-processing><chain><documentprocessor id='x' type='boost'/></chain></document-processing>".to_owned(),
-            "documentprocessor x is of the type boost; there are copy, rename, constant, tokenise, model",
+            "documentprocessor x is of the type boost; there are copy, rename, constant, tokenise, embed, model",
         ),
         (
             "one too many",
@@ -115,7 +163,6 @@ fn what_is_wrong_with_them_is_told() {
 fn defaults_are_of_their_kind() {
     for kind in [ChainKind::Search, ChainKind::DocumentProcessing] {
         for row in BuiltIn::of(kind) {
-            assert_eq!(row.kind, kind, "{}", row.name);
             let all =
                 row.parameters.iter().chain(row.parameters.iter().flat_map(|p| match p.kind {
                     ParameterKind::Rules(rows) => rows,

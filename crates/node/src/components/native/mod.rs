@@ -3,6 +3,7 @@
 mod built_in;
 mod create;
 mod document;
+mod handle;
 mod models;
 mod registry;
 mod unit;
@@ -11,6 +12,7 @@ pub use document::DocumentOperation;
 pub use models::Models;
 pub use registry::{Creating, NativeComponents};
 
+pub use super::handle::{HandlerAnswer, HandlerRequest, HeaderLines};
 pub use super::searching::Query;
 pub use crate::evaluation::Datum;
 
@@ -30,6 +32,15 @@ pub trait Searcher: Send + Sync {
     /// # Errors
     /// What the client is told; what the rest of the chain failed with.
     fn search(&self, query: Query, execution: &Execution<'_>) -> Result<SearchResult, NativeError>;
+}
+
+/// A handler: it answers the requests of the URLs that are bound to it.
+pub trait RequestHandler: Send + Sync {
+    /// The answer to a request of any method. It is called on a thread that may wait.
+    ///
+    /// # Errors
+    /// What the client is told.
+    fn handle(&self, request: HandlerRequest, call: &Call) -> Result<HandlerAnswer, NativeError>;
 }
 
 /// A document processor: it sees operations before they are done.
@@ -71,7 +82,7 @@ impl Call {
 
 /// The rest of a chain, for one searcher in it.
 pub struct Execution<'e> {
-    pub(super) next: &'e dyn Fn(Query) -> Result<SearchResult, ComponentError>,
+    pub(super) next: &'e (dyn Fn(Query) -> Result<SearchResult, ComponentError> + Sync),
     pub(super) call: Call,
 }
 
@@ -82,6 +93,31 @@ impl Execution<'_> {
     /// What one of them failed with; what is wrong with the query is in the errors of the result.
     pub fn search(&self, query: Query) -> Result<SearchResult, NativeError> {
         (self.next)(query).map_err(|error| NativeError::Next(Box::new(error)))
+    }
+
+    /// Goes on with several queries at the same time, each for itself; as many results, in their order.
+    #[must_use]
+    pub fn search_all(&self, queries: Vec<Query>) -> Vec<Result<SearchResult, NativeError>> {
+        std::thread::scope(|scope| {
+            let mut queries = queries.into_iter();
+            let own = queries.next();
+            // Each waits for the documents, which are searched on the pool.
+            let begin = |query: Query| {
+                let thread = std::thread::Builder::new().name("stead-source".to_owned());
+                let again = query.clone();
+                thread.spawn_scoped(scope, move || self.search(query)).map_err(|_| again)
+            };
+            let begun: Vec<_> = queries.map(begin).collect();
+            let mut found: Vec<Result<SearchResult, NativeError>> = Vec::new();
+            found.extend(own.map(|query| self.search(query)));
+            let panicked = |_| Err(NativeError::Failed("a search panicked".to_owned()));
+            found.extend(begun.into_iter().map(|one| match one {
+                Ok(thread) => thread.join().unwrap_or_else(panicked),
+                // The system gives no thread.
+                Err(query) => self.search(query),
+            }));
+            found
+        })
     }
 
     /// The call that this is.

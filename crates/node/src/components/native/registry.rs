@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stead_app::components::{Setting, Settings};
 
-use super::{DocumentProcessor, Models, Searcher};
+use super::{DocumentProcessor, Models, RequestHandler, Searcher};
 
 /// Makes a component, or says in words what is wrong with its settings.
 pub(super) type Factory<T> = Arc<dyn Fn(&Creating<'_>) -> Result<Box<T>, String> + Send + Sync>;
@@ -40,6 +40,7 @@ pub(super) type Factory<T> = Arc<dyn Fn(&Creating<'_>) -> Result<Box<T>, String>
 pub struct NativeComponents {
     pub(super) searchers: BTreeMap<String, Factory<dyn Searcher>>,
     pub(super) processors: BTreeMap<String, Factory<dyn DocumentProcessor>>,
+    pub(super) handlers: BTreeMap<String, Factory<dyn RequestHandler>>,
 }
 
 impl NativeComponents {
@@ -67,11 +68,37 @@ impl NativeComponents {
         self.processors.insert(name.to_owned(), Arc::new(factory));
         self
     }
+
+    /// Adds a handler; the last of a name counts.
+    #[must_use]
+    pub fn handler(
+        mut self,
+        name: &str,
+        factory: impl Fn(&Creating<'_>) -> Result<Box<dyn RequestHandler>, String>
+        + Send
+        + Sync
+        + 'static,
+    ) -> NativeComponents {
+        self.handlers.insert(name.to_owned(), Arc::new(factory));
+        self
+    }
+}
+
+impl NativeComponents {
+    /// These and others; of a name that both have the other counts.
+    #[must_use]
+    pub fn and(mut self, other: NativeComponents) -> NativeComponents {
+        self.searchers.extend(other.searchers);
+        self.processors.extend(other.processors);
+        self.handlers.extend(other.handlers);
+        self
+    }
 }
 
 impl fmt::Debug for NativeComponents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.searchers.keys().chain(self.processors.keys()).collect();
+        let chained = self.searchers.keys().chain(self.processors.keys());
+        let names: Vec<&String> = chained.chain(self.handlers.keys()).collect();
         f.debug_tuple("NativeComponents").field(&names).finish()
     }
 }

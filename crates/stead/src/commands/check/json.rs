@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use stead_app::application::rank::{CompiledProfile, Typed};
 use stead_app::application::{Field, InputType, RankProfile, Schema};
-use stead_app::components::{Chain, NativeComponent, NativeKind, PythonComponent};
-use stead_app::package::{Diagnostic, Report};
+use stead_app::components::{
+    BindingPattern, Chain, NativeComponent, NativeKind, NativeRole, PythonComponent,
+};
+use stead_app::package::{Diagnostic, Located, Report};
 
 use super::Checked;
 
@@ -58,10 +60,12 @@ pub(super) fn json(checked: &Checked) -> Value {
 }
 
 fn python(component: &PythonComponent) -> Value {
-    let bindings: Vec<String> =
-        component.bindings.iter().map(|binding| binding.value.to_string()).collect();
     json!({"id": component.id, "kind": component.kind.element(),
-           "class": component.class.to_string(), "bindings": bindings})
+           "class": component.class.to_string(), "bindings": bindings(&component.bindings)})
+}
+
+fn bindings(of: &[Located<BindingPattern>]) -> Value {
+    of.iter().map(|binding| binding.value.to_string()).collect()
 }
 
 fn native(component: &NativeComponent) -> Value {
@@ -69,7 +73,11 @@ fn native(component: &NativeComponent) -> Value {
         NativeKind::BuiltIn(..) => "type",
         NativeKind::Registered(..) => "native",
     };
-    json!({"id": component.id, "kind": component.kind.element(), attribute: component.what.name()})
+    let mut shown = json!({"id": component.id, "kind": component.role.element(), attribute: component.what.name()});
+    if component.role == NativeRole::Handler {
+        shown["bindings"] = bindings(&component.bindings);
+    }
+    shown
 }
 
 fn chain(chain: &Chain) -> Value {

@@ -190,12 +190,15 @@ fn container(out: &mut String, cluster: &ContainerCluster) {
         }
     }
     for component in &cluster.native {
-        let element = component.kind.element();
+        let element = component.role.element();
         let kind = match &component.what {
             NativeKind::BuiltIn(row, _) => format!("type {}", row.name),
             NativeKind::Registered(name, _) => format!("native {name}"),
         };
         line!(out, "  {element} {} ({kind})", component.id);
+        for binding in &component.bindings {
+            line!(out, "    binding {}", binding.value);
+        }
     }
     // What is wrong with chains was told.
     for chain in cluster.chains(&HashMap::new(), &mut Report::default()) {

@@ -7,6 +7,7 @@ pub(crate) mod collapse;
 mod constant;
 mod cross;
 mod deduplicate;
+mod embed;
 mod fields;
 mod generate;
 mod model;
@@ -17,12 +18,15 @@ mod rewrite;
 mod terms;
 mod tokenise;
 
+use std::sync::Arc;
+
 use stead_app::application::Application;
 use stead_app::components::Parameters;
 use stead_app::package::PackageFiles;
 use stead_store::{DataType, DocumentType};
 
 use super::{DocumentProcessor, Models, Searcher, document};
+use crate::embedders::Embedders;
 
 /// What they are made of.
 pub(super) struct Making<'m> {
@@ -31,6 +35,7 @@ pub(super) struct Making<'m> {
     /// The types of documents that are stored.
     pub(super) kinds: &'m [DocumentType],
     pub(super) models: &'m Models,
+    pub(super) embedders: &'m Arc<Embedders>,
 }
 
 /// Makes the searcher of a name.
@@ -73,6 +78,7 @@ pub(super) fn processor(
         "rename" => Box::new(fields::Move::new(given, making, false)?),
         "constant" => Box::new(constant::Constant::new(given, making)?),
         "tokenise" => Box::new(tokenise::Tokenise::new(given, making)?),
+        "embed" => Box::new(embed::Embed::new(given, making)?),
         "model" => Box::new(model::Model::new(given, making)?),
         other => return Err(format!("there is no documentprocessor of the type {other}")),
     })

@@ -1,9 +1,9 @@
 //! Built-in components one by one: searchers on results that stand for those of documents, processors on operations.
 
+mod generate;
 mod models;
 
-use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value as Json;
 use stead_app::application::Application;
@@ -16,8 +16,8 @@ use stead_store::{Action, DocumentType, Members, Verb};
 
 use super::*;
 use crate::Fed;
-use crate::components::ServerHost;
 use crate::components::native::{Call, DocumentOperation, Execution, Query};
+use crate::components::ServerHost;
 use crate::evaluation::Models as Evaluated;
 
 const SCHEMA: &str = "schema song { document song {
@@ -56,8 +56,14 @@ fn made<T: ?Sized>(
     let kinds = [DocumentType::stored(application.schema("song").unwrap())];
     let host = ServerHost::new(Arc::new(Evaluated::default()), Arc::default());
     let models = Models::new(host);
-    let making =
-        Making { application: &application, files: &files, kinds: &kinds, models: &models };
+    let embedders = Arc::default();
+    let making = Making {
+        application: &application,
+        files: &files,
+        kinds: &kinds,
+        models: &models,
+        embedders: &embedders,
+    };
     let [component] = application.services.containers[0].native.as_slice() else { panic!() };
     let NativeKind::BuiltIn(row, parameters) = &component.what else { panic!() };
     make(row.name, parameters, &making)
@@ -101,13 +107,13 @@ fn songs() -> Vec<Hit> {
 
 /// What a searcher gives for a query: the ids of the hits, and what it asked of the documents.
 fn found(searcher: &dyn Searcher, parameters: &[(&str, &str)]) -> (String, Vec<String>) {
-    let asked = RefCell::new(Vec::new());
+    let asked = Mutex::new(Vec::new());
     let back_end = |query: Query| {
         let number =
             |name: &str, default| query.values.get(name).map_or(default, |t| t.parse().unwrap());
         let (hits, offset) = (number("hits", 10), number("offset", 0));
         let shown: Vec<String> = query.values.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        asked.borrow_mut().push(shown.join(" "));
+        asked.lock().unwrap().push(shown.join(" "));
         let all = songs().into_iter().skip(offset).take(hits).collect();
         Ok(SearchResult { total: 7, hits: all, ..SearchResult::default() })
     };
@@ -118,7 +124,7 @@ fn found(searcher: &dyn Searcher, parameters: &[(&str, &str)]) -> (String, Vec<S
     let result = searcher.search(query, &execution).unwrap();
     let told = result.errors.iter().map(|error| error.message.clone());
     let ids: Vec<String> = result.hits.iter().map(|hit| hit.id.clone()).chain(told).collect();
-    (ids.join(""), asked.into_inner())
+    (ids.join(""), asked.into_inner().unwrap())
 }
 
 #[test]
@@ -280,10 +286,13 @@ fn sources_are_blended() {
         ("normalised", "abcd"),
         ("reciprocal-rank", "abcd"),
     ] {
-        let (ids, asked) = found(&*blend(rule), &[("hits", "4"), ("yql", "x")]);
+        let (ids, mut asked) = found(&*blend(rule), &[("hits", "4"), ("yql", "x")]);
         assert_eq!(ids, expected, "{rule}");
+        // They are asked at the same time.
+        asked.sort();
         assert_eq!(asked.len(), 2, "{rule}");
-        assert!(asked[1].contains("model.restrict=song"), "{asked:?}");
+        assert!(asked[0].contains("model.restrict=song"), "{asked:?}");
+        assert!(asked[1].contains("model.restrict=stored"), "{asked:?}");
     }
     let wrong = searcher_of("blend", "<sources>elsewhere</sources>").err();
     assert_eq!(wrong.unwrap(), "there is no source elsewhere; there are stored, song");

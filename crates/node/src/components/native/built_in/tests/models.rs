@@ -12,7 +12,7 @@ use stead_tensor::{DType, Tensor};
 use super::*;
 use crate::components::native::NativeError;
 
-const WORDS: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n";
+pub(super) const WORDS: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n";
 
 /// Makes the only component of a chain of a package with these networks.
 fn made_of<T: ?Sized>(
@@ -41,14 +41,20 @@ fn made_of<T: ?Sized>(
     assert!(!report.has_errors(), "{:?}", report.errors().collect::<Vec<_>>());
     let kinds = [DocumentType::stored(application.schema("song").unwrap())];
     let models = Models::new(ServerHost::new(Arc::new(loaded), Arc::default()));
-    let making =
-        Making { application: &application, files: &files, kinds: &kinds, models: &models };
+    let embedders = Arc::default();
+    let making = Making {
+        application: &application,
+        files: &files,
+        kinds: &kinds,
+        models: &models,
+        embedders: &embedders,
+    };
     let [component] = application.services.containers[0].native.as_slice() else { panic!() };
     let NativeKind::BuiltIn(row, parameters) = &component.what else { panic!() };
     make(row.name, parameters, &making)
 }
 
-fn searcher_with(
+pub(super) fn searcher_with(
     networks: &[(&str, Vec<u8>)],
     kind: &str,
     inner: &str,
@@ -62,28 +68,28 @@ fn tensor(text: &str) -> Value {
     stead_expr::compile(text, &|_: &str| None).unwrap().run(&[]).unwrap()
 }
 
-fn hit(id: &str, fields: Vec<(&str, Item)>) -> Hit {
+pub(super) fn hit(id: &str, fields: Vec<(&str, Item)>) -> Hit {
     let fields = fields.into_iter().map(|(name, item)| (name.to_owned(), item)).collect();
     Hit { id: id.to_owned(), relevance: 1.0, source: "stored".to_owned(), fields }
 }
 
 /// What a searcher makes of a query with these hits behind it, and the query that they were asked for.
-fn searched(
+pub(super) fn searched(
     searcher: &dyn Searcher,
     query: Query,
     hits: Vec<Hit>,
 ) -> Result<(SearchResult, Query), NativeError> {
-    let asked = RefCell::new(Query::default());
+    let asked = Mutex::new(Query::default());
     let back_end = |query: Query| {
-        *asked.borrow_mut() = query;
+        *asked.lock().unwrap() = query;
         Ok(SearchResult { total: 3, hits: hits.clone(), ..SearchResult::default() })
     };
     let call = Call { deadline: Deadline::NEVER };
     let result = searcher.search(query, &Execution { next: &back_end, call })?;
-    Ok((result, asked.into_inner()))
+    Ok((result, asked.into_inner().unwrap()))
 }
 
-fn query(parameters: &[(&str, &str)]) -> Query {
+pub(super) fn query(parameters: &[(&str, &str)]) -> Query {
     let mut query = Query::default();
     parameters.iter().for_each(|(name, value)| query.values.set(name, (*value).to_owned()));
     query
@@ -244,113 +250,6 @@ fn token_ids_become_texts() {
     let (result, _) = searched(&*searcher, query(&[]), hits).unwrap();
     let texts: Vec<Option<&Item>> = result.hits.iter().map(|hit| hit.get("text")).collect();
     assert_eq!(texts, [Some(&Item::text("c a")), Some(&Item::text("b a")), None]);
-}
-
-/// After `a` comes `b`, after `b` comes `c`, after `c` comes `a`, and the longer the text is the likelier it ends: only what the steps hand
-/// on says how long it is. `a` is nearly as often followed by `c`.
-fn decoder() -> Vec<u8> {
-    let mut next = vec![0.0f32; 64];
-    for (from, to, logit) in [(5, 6, 5.0), (6, 7, 5.0), (7, 5, 5.0), (5, 7, 4.9)] {
-        next[from * 8 + to] = logit;
-    }
-    let mut end = vec![0.0f32; 8];
-    end[3] = 0.9;
-    let past = &["batch", "1", "seen", "1"];
-    let present = ValueType::tensor(DType::F32, Some(dims_of(&["batch", "1", "all", "1"])));
-    let logits = ValueType::tensor(DType::F32, Some(dims_of(&["batch", "tokens", "8"])));
-    ModelBuilder::new(17)
-        .input("input_ids", DType::I64, &["batch", "tokens"])
-        .input("past_key_values.0.key", DType::F32, past)
-        .init("next", Tensor::from_slice(&next, &[8, 8]).unwrap())
-        .init("end", Tensor::from_slice(&end, &[8]).unwrap())
-        .init("axes", Tensor::from_slice(&[1i64, 3], &[2]).unwrap())
-        .init("sums", Tensor::from_slice(&[2i64, 3], &[2]).unwrap())
-        .init("last", Tensor::from_slice(&[2i64], &[1]).unwrap())
-        .init("zero", Tensor::from_slice(&[0.0f32], &[1]).unwrap())
-        .init("one", Tensor::from_slice(&[1.0f32], &[1]).unwrap())
-        .node("Gather", &["next", "input_ids"], &["likely"])
-        .node("Cast", &["input_ids"], &["numbers"])
-        .attr("to", 1)
-        .node("Mul", &["numbers", "zero"], &["zeros"])
-        .node("Add", &["zeros", "one"], &["ones"])
-        .node("Unsqueeze", &["ones", "axes"], &["new"])
-        .node("Concat", &["past_key_values.0.key", "new"], &["present.0.key"])
-        .attr("axis", 2)
-        .node("ReduceSum", &["present.0.key", "sums"], &["counts"])
-        .attr("keepdims", 0)
-        .node("Unsqueeze", &["counts", "last"], &["count"])
-        .node("Mul", &["count", "end"], &["ending"])
-        .node("Add", &["likely", "ending"], &["logits"])
-        .output_of("logits", logits)
-        .output_of("present.0.key", present)
-        .bytes()
-}
-
-#[test]
-fn texts_are_written_token_by_token() {
-    let networks = [("writer", decoder())];
-    let inner = |more: &str| {
-        format!(
-            "<model>writer</model><tokenizer path='models/vocab.txt'/><from>q</from><to>w</to><end-token>3</end-token>{more}"
-        )
-    };
-    for (label, more, q, expected) in [
-        ("until it ends", "", "a", "b c a b c"),
-        ("a longer prompt", "", "a b c", "a b c"),
-        ("with words around it", "<prompt>%{text} b</prompt>", "a", "c a b c"),
-        ("no more than so many", "<max-new-tokens>2</max-new-tokens>", "a", "b c"),
-        ("nothing of nothing", "", "", ""),
-    ] {
-        let searcher = searcher_with(&networks, "generate", &inner(more)).unwrap();
-        let (_, asked) = searched(&*searcher, query(&[("q", q)]), vec![]).unwrap();
-        assert_eq!(asked.values.get("w"), Some(expected), "{label}");
-    }
-    // Two beams find a text that is likelier as a whole, or the same.
-    let greedy = searcher_with(&networks, "generate", &inner("<beams>1</beams>")).unwrap();
-    let beams = searcher_with(&networks, "generate", &inner("<beams>3</beams>")).unwrap();
-    let write = |searcher: &dyn Searcher| {
-        let (_, asked) = searched(searcher, query(&[("q", "a")]), vec![]).unwrap();
-        asked.values.get("w").unwrap_or_default().to_owned()
-    };
-    let (one, several) = (write(&*greedy), write(&*beams));
-    assert!(likelihood(&several) >= likelihood(&one) - 1e-9, "{one}: {several}");
-    // Of hits.
-    let of_hits = inner("<of>hits</of>").replace("<from>q", "<from>title");
-    let searcher = searcher_with(&networks, "generate", &of_hits).unwrap();
-    let hits = vec![hit("x", vec![("title", Item::text("c"))]), hit("y", vec![])];
-    let (result, _) = searched(&*searcher, query(&[]), hits).unwrap();
-    assert_eq!(result.hits[0].get("w"), Some(&Item::text("a b c a b")));
-    assert_eq!(result.hits[1].get("w"), None);
-    for (more, expected) in [
-        ("<beams>0</beams>", "beams must be from 1 to 64, found 0"),
-        ("<logits>scores</logits>", "model writer has no output scores: logits"),
-        ("<input-ids>ids</input-ids>", "model writer has no input ids: input-ids"),
-        ("<encoder>reader</encoder>", "no model named 'reader'. Available models: writer"),
-    ] {
-        let told = searcher_with(&networks, "generate", &inner(more)).err();
-        assert_eq!(told.as_deref(), Some(expected));
-    }
-}
-
-/// The logarithm of the probability of a text behind `a` with its end, for each of its tokens.
-fn likelihood(text: &str) -> f64 {
-    let id = |word: &str| 5 + ["a", "b", "c"].iter().position(|known| *known == word).unwrap();
-    let mut tokens: Vec<usize> = text.split(' ').map(id).collect();
-    tokens.push(3);
-    let (mut last, mut sum) = (5, 0.0);
-    for (count, token) in tokens.iter().enumerate() {
-        let mut logits = [0.0_f64; 8];
-        for (from, to, logit) in [(5, 6, 5.0), (6, 7, 5.0), (7, 5, 5.0), (5, 7, 4.9)] {
-            if from == last {
-                logits[to] = logit;
-            }
-        }
-        logits[3] = 0.9 * (count + 1) as f64;
-        let all: f64 = logits.iter().map(|logit| logit.exp()).sum();
-        sum += logits[*token] - all.ln();
-        last = *token;
-    }
-    sum / tokens.len() as f64
 }
 
 #[test]
