@@ -3,8 +3,11 @@
 
 mod asked;
 
+use std::sync::Mutex;
+
 use asked::Asked;
 use serde_json::{Value as Json, json};
+use stead_kernels::{Parallel, Serial};
 use stead_store::{Collection, FieldValue};
 
 const AD: &str = "schema ad {
@@ -119,11 +122,15 @@ impl Ads {
     }
 
     fn search(&self, body: &Json) -> (u16, Json) {
+        self.search_on(body, &Serial)
+    }
+
+    fn search_on(&self, body: &Json, cores: &dyn Parallel) -> (u16, Json) {
         let campaigns = self.asked.joined(&self.campaigns, &[&self.sellers]);
         let imports = stead_store::Imports::new(self.ads.kind());
         let ads =
             imports.join(self.ads.view(), |name| (name == "campaign").then(|| campaigns.clone()));
-        self.asked.search(&[&ads, &campaigns, &self.sellers.view()], body)
+        self.asked.search_on(&[&ads, &campaigns, &self.sellers.view()], body, cores)
     }
 
     fn ids(&self, body: &Json) -> Vec<String> {
@@ -272,6 +279,39 @@ fn hits_of_several_types_are_one_list() {
     );
     assert!(root["children"][0]["fields"]["matchfeatures"].is_object());
     assert_eq!(root["children"][2]["fields"].get("matchfeatures"), None);
+}
+
+/// Threads that begin in any order, and how many tasks these were given at once.
+struct Threads(Mutex<Vec<usize>>);
+
+impl Parallel for Threads {
+    fn threads(&self) -> usize {
+        4
+    }
+
+    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
+        self.0.lock().unwrap().push(n);
+        std::thread::scope(|scope| (0..n).rev().for_each(|at| drop(scope.spawn(move || f(at)))));
+    }
+}
+
+#[test]
+fn types_are_searched_at_the_same_time_with_the_same_result() {
+    let ads = Ads::new();
+    for (label, types, more) in [
+        ("all", 3, json!({})),
+        ("some", 3, json!({"yql": "select * from sources * where country contains 'no'"})),
+        ("two of them", 2, json!({"restrict": "ad, campaign", "ranking": "worth"})),
+        ("a page", 3, json!({"hits": 2, "offset": 3})),
+        ("one that cannot answer", 2, json!({"ranking": "worth"})),
+    ] {
+        let mut body =
+            json!({"yql": "select * from sources * where true", "input.query(user)": [1, 2]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let threads = Threads(Mutex::default());
+        assert_eq!(ads.search_on(&body, &threads), ads.search(&body), "{label}");
+        assert_eq!(threads.0.into_inner().unwrap().first(), Some(&types), "{label}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod sort;
 mod sources;
 mod stored;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -44,13 +44,13 @@ pub struct Searcher<'s> {
     pub cluster: &'s str,
     /// The value of a field of a stored document, of whichever type, by its id: what `document(id).field` means as the value of
     /// an input.
-    pub stored: &'s dyn Fn(&str, &str) -> Result<Option<Value>, StoreError>,
+    pub stored: &'s (dyn Fn(&str, &str) -> Result<Option<Value>, StoreError> + Sync),
     /// The rank profiles by the names of their schemas and their own.
-    pub plans: &'s dyn Fn(&str, &str) -> Result<Arc<RankPlan>, RankError>,
+    pub plans: &'s (dyn Fn(&str, &str) -> Result<Arc<RankPlan>, RankError> + Sync),
 }
 
-/// Searches documents of some types: those among them that the request asks for. Other cores may take part; the result is the same
-/// on one.
+/// Searches documents of some types: those among them that the request asks for, at the same time. Other cores may take part; the result
+/// is the same on one.
 #[must_use]
 pub fn search(
     searchers: &[Searcher<'_>],
@@ -97,12 +97,7 @@ fn run(
     };
     let (hits, offset, timeout) = (first.hits, first.offset, first.timeout);
     let (mut parts, mut partials) = (Vec::new(), Vec::new());
-    for (searcher, prepared) in &asked {
-        let found = matcher(*searcher, prepared, (begin, cores)).and_then(|matcher| {
-            let (partial, explained) =
-                find(*searcher, prepared, &matcher, options, (begin, cores))?;
-            Ok((Part { searcher: *searcher, prepared, matcher, explained }, partial))
-        });
+    for found in at_once(&asked, cores, &|of| part(of, options, (begin, cores))) {
         match found {
             Ok((part, partial)) => {
                 parts.push(part);
@@ -135,6 +130,39 @@ fn run(
         timing: request.timing.then_some(timing),
         trace: trace(&parts, request, partial.total, timing),
     })
+}
+
+/// The hits of one type, without their fields.
+fn part<'p>(
+    (searcher, prepared): &'p (Searcher<'p>, Prepared),
+    options: RankOptions,
+    (begin, cores): (Instant, &dyn Parallel),
+) -> Result<(Part<'p>, Partial), SearchError> {
+    let matcher = matcher(*searcher, prepared, (begin, cores))?;
+    let (partial, explained) = find(*searcher, prepared, &matcher, options, (begin, cores))?;
+    Ok((Part { searcher: *searcher, prepared, matcher, explained }, partial))
+}
+
+/// What becomes of each of a list, in its order: at the same time where there are several, on the cores that take part.
+fn at_once<'l, T: Sync, R: Send>(
+    list: &'l [T],
+    cores: &dyn Parallel,
+    one: &(dyn Fn(&'l T) -> R + Sync),
+) -> Vec<R> {
+    if list.len() < 2 || cores.threads() < 2 {
+        return list.iter().map(one).collect();
+    }
+    let found: Vec<Mutex<Option<R>>> = list.iter().map(|_| Mutex::new(None)).collect();
+    cores.for_each(list.len(), &|at| {
+        if let (Some(of), Some(slot)) = (list.get(at), found.get(at)) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(one(of));
+        }
+    });
+    // Each was called, or a panic of one has ended all.
+    found
+        .into_iter()
+        .filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect()
 }
 
 /// The hits of all types with their fields; what cannot be read is told.

@@ -131,7 +131,7 @@ impl Searching {
 }
 
 /// An error of components as one of the search.
-fn of_search(error: ComponentError) -> SearchError {
+pub(super) fn of_search(error: ComponentError) -> SearchError {
     let code = match error.code {
         Code::InvalidArgument => SearchCode::InvalidQueryParameter,
         Code::DeadlineExceeded => SearchCode::Timeout,

@@ -1,12 +1,15 @@
-//! `blend`: several sources searched one by one, and their hits in one result.
+//! `blend`: several sources searched at the same time, each for itself, and their hits in one result.
 
 use stead_app::components::Parameters;
+use stead_search::query::{SearchCode, SearchError};
 use stead_search::rank::descending;
 use stead_search::result::{Hit, SearchResult};
 
 use super::Making;
 use super::more::wanted;
+use crate::components::ComponentError;
 use crate::components::native::{Execution, NativeError, Query, Searcher};
+use crate::components::searching::of_search;
 
 /// What is added to ranks, so that the first ones do not count for everything (Cormack, Clarke and Buettcher, 2009).
 const RANK: f64 = 60.0;
@@ -116,8 +119,7 @@ impl Searcher for Blend {
             return execution.search(query);
         }
         let enough = offset.saturating_add(hits);
-        let (mut blended, mut lists) = (SearchResult::default(), Vec::new());
-        for source in &self.sources {
+        let of = |source: &Source| {
             let mut one = query.clone();
             one.values.set(RESTRICT, source.name.clone());
             one.values.set("offset", "0".to_owned());
@@ -126,9 +128,25 @@ impl Searcher for Blend {
             if let Some(profile) = &source.profile {
                 one.values.set(PROFILE, profile.clone());
             }
-            let mut found = execution.search(one)?;
-            lists.push((source.weight, std::mem::take(&mut found.hits)));
-            add(&mut blended, found);
+            one
+        };
+        let queries = self.sources.iter().map(of).collect();
+        let (mut blended, mut lists, mut failed) = (SearchResult::default(), Vec::new(), None);
+        for (source, found) in self.sources.iter().zip(execution.search_all(queries)) {
+            match found {
+                Ok(mut found) => {
+                    lists.push((source.weight, std::mem::take(&mut found.hits)));
+                    add(&mut blended, found);
+                }
+                // What one source has wrong is told beside the hits of the others.
+                Err(error) => {
+                    blended.errors.push(told(&source.name, &error));
+                    failed = failed.or(Some(error));
+                }
+            }
+        }
+        if let Some(error) = failed.filter(|_| lists.is_empty()) {
+            return Err(error);
         }
         let mut all = self.rule.blend(lists);
         all.drain(..offset.min(all.len()));
@@ -136,6 +154,21 @@ impl Searcher for Blend {
         blended.hits = all;
         Ok(blended)
     }
+}
+
+/// The error of a source.
+fn told(source: &str, error: &NativeError) -> SearchError {
+    let code = match error {
+        NativeError::Next(error) => {
+            let message = format!("source {source}: {}", error.message);
+            return of_search(ComponentError { message, ..(**error).clone() });
+        }
+        NativeError::Invalid(_) => SearchCode::InvalidQueryParameter,
+        NativeError::Late => SearchCode::Timeout,
+        NativeError::Overloaded(_) => SearchCode::NoBackendsInService,
+        NativeError::Failed(_) => SearchCode::ErrorInPlugin,
+    };
+    SearchError { code, message: format!("source {source}: {error}") }
 }
 
 /// Adds what is told of a result without its hits to that of others.
@@ -150,9 +183,10 @@ fn add(all: &mut SearchResult, mut one: SearchResult) {
     }
     match (&mut all.timing, one.timing) {
         (Some(all), Some(one)) => {
-            all.query += one.query;
-            all.summary_fetch += one.summary_fetch;
-            all.search += one.search;
+            // They were searched at the same time.
+            all.query = all.query.max(one.query);
+            all.summary_fetch = all.summary_fetch.max(one.summary_fetch);
+            all.search = all.search.max(one.search);
         }
         (none @ None, one) => *none = one,
         (Some(_), None) => {}

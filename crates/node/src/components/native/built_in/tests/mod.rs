@@ -3,7 +3,8 @@
 mod generate;
 mod models;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use serde_json::Value as Json;
 use stead_app::application::Application;
@@ -11,13 +12,15 @@ use stead_app::components::{BuiltIn, ChainKind, NativeKind};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_python::Deadline;
+use stead_search::query::SearchCode;
 use stead_search::result::{Hit, Item, SearchResult};
 use stead_store::{Action, DocumentType, Members, Verb};
 
 use super::*;
+use crate::Code;
 use crate::Fed;
-use crate::components::native::{Call, DocumentOperation, Execution, Query};
-use crate::components::ServerHost;
+use crate::components::native::{Call, DocumentOperation, Execution, NativeError, Query};
+use crate::components::{ComponentError, ServerHost};
 use crate::evaluation::Models as Evaluated;
 
 const SCHEMA: &str = "schema song { document song {
@@ -296,6 +299,49 @@ fn sources_are_blended() {
     }
     let wrong = searcher_of("blend", "<sources>elsewhere</sources>").err();
     assert_eq!(wrong.unwrap(), "there is no source elsewhere; there are stored, song");
+}
+
+#[test]
+fn sources_are_searched_at_the_same_time_and_fail_alone() {
+    let blend = searcher_of("blend", "<sources><item>stored</item><item>song</item></sources>");
+    let blend = blend.unwrap();
+    let call = Call { deadline: Deadline::NEVER };
+    let result = |next: &(dyn Fn(Query) -> Result<SearchResult, ComponentError> + Sync)| {
+        blend.search(Query::default(), &Execution { next, call })
+    };
+    // Each waits for the other.
+    let (inside, changed) = (Mutex::new(0), Condvar::new());
+    let both = |_: Query| {
+        let mut count = inside.lock().unwrap();
+        *count += 1;
+        changed.notify_all();
+        let wait = Duration::from_secs(60);
+        let (count, _) = changed.wait_timeout_while(count, wait, |count| *count < 2).unwrap();
+        assert_eq!(*count, 2, "one source was searched behind the other");
+        Ok(SearchResult { total: 1, ..SearchResult::default() })
+    };
+    assert_eq!(result(&both).unwrap().total, 2);
+    let failing = |which: &'static str| {
+        move |query: Query| match query.values.get("model.restrict") {
+            Some(name) if which.contains(name) => Err(ComponentError {
+                code: Code::DeadlineExceeded,
+                component: "chain".to_owned(),
+                kind: None,
+                message: "the deadline passed".to_owned(),
+                traceback: None,
+            }),
+            Some("song") if which.contains("panic") => panic!("a panic behind it"),
+            _ => Ok(SearchResult { total: 7, hits: songs(), ..SearchResult::default() }),
+        }
+    };
+    let one = result(&failing("song")).unwrap();
+    assert_eq!((one.hits.len(), one.errors.len()), (7, 1));
+    assert_eq!(one.errors[0].code, SearchCode::Timeout);
+    assert_eq!(one.errors[0].message, "source song: the deadline passed");
+    let one = result(&failing("panic")).unwrap();
+    assert_eq!(one.errors[0].message, "source song: a search panicked");
+    let all = result(&failing("song stored")).unwrap_err();
+    assert!(matches!(all, NativeError::Next(_)), "{all:?}");
 }
 
 fn operation(verb: Verb, body: &str) -> DocumentOperation {
