@@ -20,6 +20,7 @@ const SCHEMA: &str = "schema song {
   }
   rank-profile default { first-phase { expression: attribute(year) } }
   rank-profile old { first-phase { expression: 10 - attribute(year) } }
+  document-summary short { summary title {} }
 }";
 
 const ALBUM: &str = "schema album {
@@ -127,22 +128,46 @@ fn searchers_that_are_built_in_change_queries_and_results() {
     let app = app(&search_chains);
     let server = Server::of_package(app.path());
     feed(&server);
-    for (label, asked, expected) in [
-        ("the default chain", json!({}), "f e d c b a"),
-        ("rewritten", json!({"q": "Old songs"}), "a b c d e f"),
-        ("inherited", json!({"searchChain": "shops"}), "d f e"),
-        ("rewritten and collapsed", json!({"searchChain": "shops", "q": "old x"}), "a b c"),
-        ("excluded", json!({"searchChain": "all"}), "d a f e c b"),
-        ("a page of it", json!({"searchChain": "shops", "hits": 1, "offset": 1}), "e"),
-        ("collapsed as the query says", json!({"collapsefield": "shop", "hits": 2}), "f e"),
-        ("two of each", json!({"collapsefield": "shop", "collapsesize": 2}), "f e d c b a"),
-        ("no built-in chain", json!({"searchChain": "native"}), "f e d c b a"),
+    // What is left is counted where all that match were looked at.
+    let short = |more: &str| json!({"collapsefield": "shop", "presentation.summary": "short", "collapse.summary": more});
+    let of_shop = json!({"collapsefield": "shop,title", "collapsesize.shop": 2});
+    let of_title =
+        json!({"collapsefield": "shop,title", "collapsesize": 2, "collapsesize.shop": 1});
+    for (label, asked, expected, total) in [
+        ("the default chain", json!({}), "f e d c b a", 6),
+        ("rewritten", json!({"q": "Old songs"}), "a b c d e f", 6),
+        ("inherited", json!({"searchChain": "shops"}), "d f e", 3),
+        ("rewritten and collapsed", json!({"searchChain": "shops", "q": "old x"}), "a b c", 3),
+        ("excluded", json!({"searchChain": "all"}), "d a f e c b", 6),
+        ("a page of it", json!({"searchChain": "shops", "hits": 1, "offset": 1}), "e", 6),
+        ("collapsed as the query says", json!({"collapsefield": "shop", "hits": 2}), "f e", 6),
+        ("two of each", json!({"collapsefield": "shop", "collapsesize": 2}), "f e d c b a", 6),
+        ("two of one field", of_shop, "f e d c b a", 6),
+        ("one of one field", of_title, "f e d", 3),
+        ("by a summary without the field", short("short"), "f e d c b a", 6),
+        ("by another summary", short("default"), "f e d", 3),
+        ("no built-in chain", json!({"searchChain": "native"}), "f e d c b a", 6),
     ] {
         let mut asked = asked;
         asked["yql"] = ALL.into();
         let (status, told) = search(&server, asked);
         assert_eq!((status, titles(&told).as_str()), (200, expected), "{label}: {told}");
-        assert_eq!(told["root"]["fields"]["totalCount"], 6, "{label}");
+        assert_eq!(told["root"]["fields"]["totalCount"], total, "{label}");
+        let has_shop = |hit: &Value| hit["fields"].get("shop").is_some();
+        let hits = told["root"]["children"].as_array().unwrap();
+        let is_short = label.contains("summary");
+        assert!(hits.iter().all(|hit| has_shop(hit) != is_short), "{label}: {told}");
+    }
+    for (asked, text) in [
+        (json!({"collapse.size": 2}), "there are collapsefield, collapsesize, collapsesize.FIELD"),
+        (json!({"collapsefield": "shop", "collapsesize.shop": "x"}), "collapsesize.shop"),
+        (json!({"collapsefield": "shop", "collapse.summary": "none"}), "none"),
+    ] {
+        let mut asked = asked;
+        asked["yql"] = ALL.into();
+        let (status, told) = search(&server, asked);
+        let message = told["root"]["errors"][0]["message"].as_str().unwrap();
+        assert!(status == 400 && message.contains(text), "{told}");
     }
     let (status, told) =
         search(&server, json!({"yql": ALL, "collapsefield": "shop", "collapsesize": 0}));

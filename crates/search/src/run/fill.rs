@@ -135,13 +135,16 @@ fn one(
     }
     let id = match summary.shows_id {
         true => document.to_owned(),
-        // Vespa's third part is a hash of the id too, of 12 bytes.
-        false => {
-            let hash = xxh3_128(document.as_bytes()) >> 32;
-            format!("index:{}/{}/{hash:024x}", searcher.cluster, hit.node)
-        }
+        false => hidden_id(searcher.cluster, hit.node, document),
     };
     Hit { id, relevance: hit.relevance, source: searcher.cluster.to_owned(), fields }
+}
+
+/// The id of a hit whose summary does not have that of its document (Vespa's third part is a hash of the id too, of 12 bytes).
+#[must_use]
+pub fn hidden_id(cluster: &str, node: u32, document: &str) -> String {
+    let hash = xxh3_128(document.as_bytes()) >> 32;
+    format!("index:{cluster}/{node}/{hash:024x}")
 }
 
 fn feature_item(value: &Value, form: Form) -> Item {

@@ -19,7 +19,7 @@ use stead_expr::Value;
 use stead_kernels::Parallel;
 use stead_store::{StoreError, View};
 
-pub use fill::fill;
+pub use fill::{fill, hidden_id};
 pub use find::{find, matcher};
 pub use prepare::{Prepared, prepare};
 pub use stored::field_value;

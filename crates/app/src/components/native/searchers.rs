@@ -37,8 +37,8 @@ pub(super) static SEARCHERS: &[BuiltIn] = &[
         may("more", Count, "2", "the back end is asked for so many times the hits that the query wants"),
     ], "leaves out hits that are like a better one", "fields of hits", "hits"),
     row("collapse", &[
-        must("field", Text, "the field; a query may say another one by `collapsefield`"),
-        may("size", Count, "1", "the hits that stay for each value; a query may say `collapsesize`"),
+        must("field", Text, "the field, or several with commas between; a query may say others by `collapsefield`"),
+        may("size", Count, "1", "the hits that stay for each value; a query may say `collapsesize`, and `collapsesize.FIELD` of one field"),
         may("more", Count, "2", "the back end is asked for so many times the hits that the query wants"),
     ], "keeps some hits for each value of a field", "a field of hits", "hits"),
     row("boost", &[

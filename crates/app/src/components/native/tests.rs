@@ -116,7 +116,7 @@ fn what_is_wrong_with_them_is_told() {
         (
             "one too few",
             collapse("<size>1</size>"),
-            "searcher x needs the parameter field: the field; a query may say another one by `collapsefield`; expected a text",
+            "searcher x needs the parameter field: the field, or several with commas between; a query may say others by `collapsefield`; expected a text",
         ),
         (
             "twice",

@@ -1,18 +1,26 @@
 //! `collapse`: some hits for each value of a field (Vespa, `FieldCollapsingSearcher`). Queries that say `collapsefield` have it without a
 //! searcher too.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use stead_app::components::Parameters;
 use stead_search::query::SearchError;
-use stead_search::result::{Hit, SearchResult};
+use stead_search::result::{Hit, Item, SearchResult};
+use stead_search::run::hidden_id;
 
 use super::more::search_more;
 use crate::components::native::{Execution, NativeError, Query, Searcher};
 
-/// The parameters of queries.
+/// The parameters of queries. What begins with [`SIZE_OF`] ends with the name of a field.
 const FIELD: &str = "collapsefield";
 const SIZE: &str = "collapsesize";
+const SIZE_OF: &str = "collapsesize.";
+const SUMMARY: &str = "collapse.summary";
+
+/// The summary of hits, which [`SUMMARY`] stands before where values of fields are looked at, and the fields of it that are shown.
+const SHOWN: &str = "presentation.summary";
+const SHOWN_FIELDS: &str = "presentation.summaryFields";
 
 /// How many times the hits are asked for where nothing is said (Vespa: `collapse.extraFactor`).
 const MORE: usize = 2;
@@ -61,37 +69,99 @@ fn collapsed(
     more: usize,
     search: &dyn Fn(Query) -> Result<SearchResult, NativeError>,
 ) -> Result<SearchResult, NativeError> {
-    let field = query.values.get(FIELD).map(str::to_owned);
-    let field = field.or(default.map(|(field, _)| field.to_owned())).unwrap_or_default();
-    let size = match query.values.get(SIZE) {
-        None => default.map_or(1, |(_, size)| size),
-        Some(text) => match text.trim().parse() {
-            Ok(size) if size > 0 => size,
-            _ => {
-                let text = format!("{SIZE} must be a whole number from 1, found {text:.40}");
-                return Ok(SearchResult::failed(SearchError::parameter(text)));
-            }
-        },
+    let fields = match Fields::of(&query, default) {
+        Ok(fields) => fields,
+        Err(error) => return Ok(SearchResult::failed(error)),
     };
+    let summary = query.values.get(SUMMARY).map(str::to_owned);
+    let summary = summary.filter(|name| query.values.get(SHOWN) != Some(name.as_str()));
     // It is done here, and not once more behind.
-    query.values.remove(FIELD);
-    query.values.remove(SIZE);
-    // Several fields one after the other, as in Vespa.
-    let fields: Vec<&str> =
-        field.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let of_sizes = query.values.iter().filter(|(name, _)| name.starts_with(SIZE_OF));
+    let of_sizes: Vec<String> = of_sizes.map(|(name, _)| name.to_owned()).collect();
+    for name in [FIELD, SIZE, SUMMARY].into_iter().chain(of_sizes.iter().map(String::as_str)) {
+        query.values.remove(name);
+    }
+    // What hits have in the other summary, by their sources and documents.
+    let looked: RefCell<HashMap<(String, String), Hit>> = RefCell::default();
+    let (seen, left) = (Cell::new(0), Cell::new(0));
     let keep = |hits: Vec<Hit>| {
-        fields.iter().fold(hits, |hits, field| {
-            let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
-            let is_kept = |hit: &Hit| {
-                let Some(value) = hit.get(field) else { return true };
-                let count = counts.entry(value.json()).or_default();
-                *count += 1;
-                *count <= size
-            };
-            let mut kept = hits;
-            kept.retain(is_kept);
-            kept
-        })
+        seen.set(hits.len());
+        let looked = looked.borrow();
+        let kept = fields.keep(hits, &|hit: &Hit, field: &str| match &summary {
+            None => hit.get(field).map(Item::json),
+            Some(_) => {
+                let other = looked.get(&document(hit))?;
+                other.get(field).map(Item::json)
+            }
+        });
+        left.set(kept.len());
+        kept
     };
-    search_more(query, more.max(1), &keep, search)
+    let search = |query: Query| {
+        if let Some(summary) = &summary {
+            let mut other = query.clone();
+            other.values.set(SHOWN, summary.clone());
+            other.values.remove(SHOWN_FIELDS);
+            let found = search(other)?;
+            if !found.errors.is_empty() {
+                return Ok(found);
+            }
+            let by_document = |hit: Hit| (document(&hit), hit);
+            looked.replace(found.hits.into_iter().map(by_document).collect());
+        }
+        search(query)
+    };
+    let mut result = search_more(query, more.max(1), &keep, &search)?;
+    // As in Vespa: what is left of all that match is known then.
+    if seen.get() > 0 && result.total <= seen.get() as u64 {
+        result.total = left.get() as u64;
+    }
+    Ok(result)
+}
+
+/// The source of a hit and its document, whether its summary has the id of that or not.
+fn document(hit: &Hit) -> (String, String) {
+    let id = match hit.id.starts_with("id:") {
+        // All documents are on one node.
+        true => hidden_id(&hit.source, 0, &hit.id),
+        false => hit.id.clone(),
+    };
+    (hit.source.clone(), id)
+}
+
+/// The fields that hits are collapsed by, one after the other, with the hits that stay for each value.
+struct Fields(Vec<(String, usize)>);
+
+impl Fields {
+    fn of(query: &Query, default: Option<(&str, usize)>) -> Result<Fields, SearchError> {
+        let size = |name: &str| match query.values.get(name).map(|text| (text, text.trim().parse()))
+        {
+            None => Ok(None),
+            Some((_, Ok(size))) if size > 0 => Ok(Some(size)),
+            Some((text, _)) => {
+                let text = format!("{name} must be a whole number from 1, found {text:.40}");
+                Err(SearchError::parameter(text))
+            }
+        };
+        let all = size(SIZE)?.or(default.map(|(_, size)| size)).unwrap_or(1);
+        let names = query.values.get(FIELD).or(default.map(|(field, _)| field)).unwrap_or_default();
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let of =
+            |name: &str| Ok((name.to_owned(), size(&format!("{SIZE_OF}{name}"))?.unwrap_or(all)));
+        names.map(of).collect::<Result<_, _>>().map(Fields)
+    }
+
+    /// The hits that stay. `value` is that of a field of a hit; hits without it stay.
+    fn keep(&self, hits: Vec<Hit>, value: &dyn Fn(&Hit, &str) -> Option<Vec<u8>>) -> Vec<Hit> {
+        self.0.iter().fold(hits, |mut hits, (field, size)| {
+            let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+            hits.retain(|hit| {
+                let Some(value) = value(hit, field) else { return true };
+                let count = counts.entry(value).or_default();
+                *count += 1;
+                *count <= *size
+            });
+            hits
+        })
+    }
 }
