@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, documents, interpreters, models, paths, process, python, ranking, sequences};
+use crate::{
+    Outcome, documents, interpreters, models, paths, process, python, ranking, sequences, stateless,
+};
 
 /// Help text.
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
@@ -13,6 +15,7 @@ Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
        cargo xtask bench python [--quick] [scaling|calls|pauses|http|memory|models ...]
+       cargo xtask bench stateless [--quick] [embedding|run-size|serving|burst|peers ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -54,16 +57,24 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     calls       a call in process and of a worker over a bare hand-over between two threads
     http        a handler behind HTTP beside FastAPI and Triton's Python backend, installed below target/py
     memory      what each further interpreter takes, and what weights of 200 MB take in four of them
-    models      three models in numpy: an interpreter for each thread, one for all, and the engine with the same as ONNX";
+    models      three models in numpy: an interpreter for each thread, one for all, and the engine with the same as ONNX
+
+  stateless what models cost that are evaluated for a request, and only if it is named; a part replaces its own table only:
+    embedding   MiniLM on 10,000 passages, texts a second beside ONNX Runtime with one text a call and with its best batch
+    run-size    the same by the ids and texts of a run
+    serving     networks of the structure of BERT-base and XtremeDistil with 1 to 64 clients, drawn in bench/stateless-*.svg
+    burst       a thousand requests at once
+    peers       beside MLServer and Triton's Python backend, installed below target/py";
 
 /// A task with tables of its own: its name, its parts and what measures some of them, or all.
 type Tables = (&'static str, &'static [&'static str], fn(&[&str], bool) -> Outcome);
 
-const TABLES: [Tables; 4] = [
+const TABLES: [Tables; 5] = [
     ("sequences", &sequences::PARTS, sequences::run),
     ("ranking", &ranking::PARTS, ranking::run),
     ("documents", &documents::PARTS, documents::run),
     ("python", &interpreters::PARTS, interpreters::run),
+    ("stateless", &stateless::PARTS, stateless::run),
 ];
 
 /// Runs the task.

@@ -24,6 +24,7 @@ mod results;
 mod sequences;
 mod server;
 mod soak;
+mod stateless;
 mod tally;
 mod test;
 mod tidy;

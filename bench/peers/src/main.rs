@@ -6,6 +6,8 @@
 //! peers feed fjall|sqlite FOLDER DOCUMENTS WAITING         (documents made durable, a line of JSON)
 //! peers visible ADDRESS CLIENTS SECONDS FIRST              (puts, each searched for when it is acknowledged, a line of JSON)
 //! peers post ADDRESS PATH BODY CONNECTIONS SECONDS         (clients of any server, a line of JSON)
+//! peers embed MODEL IDS.json THREADS                        (texts embedded by ONNX Runtime as standard input asks, seconds)
+//! peers front MODEL SESSIONS THREADS PORT                  (ONNX Runtime behind HTTP; 0 threads: its default)
 //! peers batch [--quick]                                    (silero at batch 32, a line of JSON)
 //! peers echo|http|grpc PORT REQUEST_BYTES ANSWER_BYTES     (the bare servers, as child processes)
 //! ```
@@ -22,6 +24,7 @@ mod report;
 #[cfg(feature = "engines")]
 mod rust_peers;
 mod server;
+mod stateless;
 mod visible;
 
 /// In the place of what is left out.
@@ -59,6 +62,13 @@ fn main() -> Result<()> {
         ["post", address, path, body, connections, seconds] => {
             let (connections, seconds) = (connections.parse()?, seconds.parse()?);
             return http::run(address.parse()?, path, body, connections, seconds);
+        }
+        ["embed", model, ids, threads] => {
+            return stateless::embed::run(model.as_ref(), ids.as_ref(), threads.parse()?);
+        }
+        ["front", model, sessions, threads, port] => {
+            let (sessions, threads) = (sessions.parse()?, threads.parse()?);
+            return stateless::front::serve(model.as_ref(), port.parse()?, sessions, threads);
         }
         ["visible", address, clients, seconds, first] => {
             let (clients, seconds) = (clients.parse()?, seconds.parse()?);

@@ -16,7 +16,7 @@ use crate::replay::{Counts, Replay, ReplayArgs, run as run_replay};
 /// Runs before the clock starts: plans, caches and branch predictors settle.
 const WARM_UP: usize = 3;
 
-/// Measure how fast a model runs in this process, or how a server keeps up with real-time sequences
+/// Measure how fast a model runs in this process, or how many requests or real-time sequences a server keeps up with
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("sent").multiple(true)))]
 #[command(after_help = "Examples:\n  stead bench model.onnx\n  \
