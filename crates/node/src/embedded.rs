@@ -255,6 +255,10 @@ impl Embedded {
                 .deployments()
                 .map(|deployments| deployments.component_metrics())
                 .unwrap_or_default(),
+            embedders: self
+                .deployments()
+                .map(|deployments| deployments.embedder_metrics())
+                .unwrap_or_default(),
         }
     }
 

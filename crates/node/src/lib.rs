@@ -82,7 +82,7 @@ pub use deploy::{
 };
 pub use documents::Document;
 pub use embedded::{Embedded, NodeConfig};
-pub use embedders::{Role, read_tokenizer};
+pub use embedders::{EmbedderMetrics, Role, read_tokenizer};
 pub use embeddings::{EmbedAnswer, EmbedInput, EmbedOutput, EmbedRequest};
 pub use error::{Error, ErrorKind};
 pub use evaluation::{

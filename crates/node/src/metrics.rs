@@ -1,6 +1,6 @@
 //! Values of the metrics, as plain data; the server renders them.
 
-use crate::{ComponentMetrics, DocumentMetrics, Protocol, SequenceCounters};
+use crate::{ComponentMetrics, DocumentMetrics, EmbedderMetrics, Protocol, SequenceCounters};
 
 /// A call as OpenVINO Model Server labels it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -169,4 +169,6 @@ pub struct MetricsSnapshot {
     pub documents: Option<DocumentMetrics>,
     /// Components in Python.
     pub components: Vec<ComponentMetrics>,
+    /// Embedders.
+    pub embedders: Vec<EmbedderMetrics>,
 }

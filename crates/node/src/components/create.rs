@@ -101,7 +101,8 @@ impl Components {
         }
         making.beside.complete();
         let in_python = Arc::new(Embedders(std::mem::take(&mut making.in_python)));
-        let embedders = Arc::clone(embedders_beside).and_python(&in_python, &python.compute);
+        let (compute, of_embedders) = (&python.compute, &python.embedder_meters);
+        let embedders = Arc::clone(embedders_beside).and_python(&in_python, compute, of_embedders);
         let registered = &python.native;
         let (natives, wrong) =
             native::create(application, files, registered, meters, host, &embedders);

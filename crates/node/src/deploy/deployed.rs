@@ -118,7 +118,8 @@ impl Deployed {
         // Read for what is wrong with them; they are read again where documents are opened.
         let _ = Selection::of_application(&application, &mut report);
         let evaluated = Arc::new(Models::load(&application, files, &models, &mut report));
-        let embedders = Embedders::load(&application, files, &python.compute, &mut report);
+        let (compute, meters) = (&python.compute, &python.embedder_meters);
+        let embedders = Embedders::load(&application, files, compute, meters, &mut report);
         report.sort();
         if report.has_errors() {
             return Err(Error::new(Code::InvalidPackage, errors(&report)));

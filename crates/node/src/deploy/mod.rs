@@ -159,6 +159,11 @@ impl Deployments {
         self.python.meters.metrics()
     }
 
+    /// What was measured of embedders.
+    pub(crate) fn embedder_metrics(&self) -> Vec<crate::EmbedderMetrics> {
+        self.python.embedder_meters.metrics()
+    }
+
     /// Whether applications can be deployed.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::DocumentOptions;
 use crate::components::native::NativeComponents;
 use crate::components::{ComponentMeters, Pools, PythonSettings, Store};
+use crate::embedders::EmbedderMeters;
 use crate::evaluation::Compute;
 
 /// What runs components.
@@ -12,6 +13,8 @@ use crate::evaluation::Compute;
 pub(crate) struct Python {
     pub(crate) pools: Pools,
     pub(crate) meters: ComponentMeters,
+    /// What is measured of embedders, which are no calls of components alone.
+    pub(crate) embedder_meters: EmbedderMeters,
     /// What evaluates the models that they ask for.
     pub(crate) compute: Arc<Compute>,
     /// Those that the program brings.

@@ -5,6 +5,7 @@
 mod cache;
 mod embedding;
 mod gather;
+mod meters;
 mod native;
 mod network;
 mod queue;
@@ -27,6 +28,8 @@ use native::Native;
 use queue::{Kind, Queue, Waiting};
 
 pub(crate) use embedding::{Embedding, Vectors, zeros};
+pub(crate) use meters::EmbedderMeters;
+pub use meters::EmbedderMetrics;
 pub use tokenizer::read_tokenizer;
 
 /// Whose texts are embedded: some embedders have different ways for both.
@@ -66,6 +69,7 @@ impl Embedders {
         application: &Application,
         files: &PackageFiles,
         compute: &Arc<Compute>,
+        meters: &EmbedderMeters,
         report: &mut Report,
     ) -> Embedders {
         let mut list: Vec<Arc<Queue>> = Vec::new();
@@ -84,7 +88,7 @@ impl Embedders {
             match loaded {
                 Ok(native) => {
                     let of = Kind::Native(Box::new(native));
-                    list.push(Queue::new(&component.id, of, compute));
+                    list.push(Queue::new(&component.id, of, compute, meters));
                 }
                 Err(text) => {
                     let text = format!("embedder {} cannot be loaded: {text}", component.id);
@@ -100,12 +104,13 @@ impl Embedders {
         self: Arc<Self>,
         python: &Arc<PythonEmbedders>,
         compute: &Arc<Compute>,
+        meters: &EmbedderMeters,
     ) -> Arc<Embedders> {
         let ids = python.ids();
         if ids.is_empty() {
             return self;
         }
-        let of = |id: &&str| Queue::new(id, Kind::Python(Arc::clone(python)), compute);
+        let of = |id: &&str| Queue::new(id, Kind::Python(Arc::clone(python)), compute, meters);
         Arc::new(Embedders(self.0.iter().cloned().chain(ids.iter().map(of)).collect()))
     }
 
@@ -192,7 +197,8 @@ impl Embedders {
         let mut by_queue: BTreeMap<String, (Arc<Queue>, Vec<Waiting>)> = BTreeMap::new();
         for ((_, queue, ask), slot) in waiting.into_iter().zip(slots) {
             let kind = queue.is_python().then_some(ask.kind);
-            let text = Waiting { role, source: Source::Text(ask.text), kind, deadline, slot };
+            let source = Source::Text(ask.text);
+            let text = Waiting { role, source, kind, deadline, arrived: Instant::now(), slot };
             let of = by_queue.entry(queue.id.clone()).or_insert_with(|| (queue, Vec::new()));
             of.1.push(text);
         }
@@ -213,7 +219,9 @@ impl Embedders {
         let queue = self.known(id)?;
         sources.iter().try_for_each(|source| queue.check(source))?;
         let slots = gather::slots(sources.len(), done);
-        let text = |(source, slot)| Waiting { role, source, kind: None, deadline: None, slot };
+        let arrived = Instant::now();
+        let text =
+            |(source, slot)| Waiting { role, source, kind: None, deadline: None, arrived, slot };
         queue.push(sources.into_iter().zip(slots).map(text).collect());
         Ok(())
     }

@@ -136,12 +136,12 @@ impl Native {
         self.form.model().and_then(|model| model.threads)
     }
 
-    /// Embeds texts, in as few runs as there may be.
+    /// Embeds texts, in as few runs of the model as there may be; how many these were.
     pub(super) fn embed(
         &self,
         texts: &[(Role, &Source)],
         cores: &dyn Parallel,
-    ) -> Vec<Result<Embedding, String>> {
+    ) -> (Vec<Result<Embedding, String>>, usize) {
         let mut found: Vec<Result<Embedding, String>> = Vec::with_capacity(texts.len());
         let (mut places, mut tokens) = (Vec::new(), Vec::new());
         for (at, (role, source)) in texts.iter().enumerate() {
@@ -160,9 +160,9 @@ impl Native {
             });
         }
         let Some(network) = self.network.as_ref().filter(|_| !tokens.is_empty()) else {
-            return found;
+            return (found, 0);
         };
-        network.run(&tokens, cores, &mut |at, ran| {
+        let runs = network.run(&tokens, cores, &mut |at, ran| {
             let Some((place, tokens)) = places.get(at).zip(tokens.get(at)) else { return };
             let Some((role, _)) = texts.get(*place) else { return };
             if let Some(slot) = found.get_mut(*place) {
@@ -170,7 +170,7 @@ impl Native {
                 *slot = made.map(|vectors| Embedding { tokens: tokens.count(), vectors });
             }
         });
-        found
+        (found, runs)
     }
 
     /// A text as the model is given it.

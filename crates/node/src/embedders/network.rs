@@ -143,14 +143,14 @@ impl Network {
         Ok(shape)
     }
 
-    /// What the model gives for texts, in runs of as many as belong together: for each text its place, and the cells of its ids, row by
-    /// row, or of the text where it has [one vector](Network::is_each).
+    /// What the model gives for texts, in runs of as many as belong together, and how many these were: for each text its place, and the
+    /// cells of its ids, row by row, or of the text where it has [one vector](Network::is_each).
     pub(super) fn run(
         &self,
         texts: &[Tokens],
         cores: &dyn Parallel,
         each: &mut dyn FnMut(usize, Result<&[f32], String>),
-    ) {
+    ) -> usize {
         let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
         let row_bytes = size_of::<f32>() * self.width.max(1);
         let limits = BatchLimits {
@@ -160,7 +160,9 @@ impl Network {
             longest: self.length.unwrap_or(usize::MAX),
             pads: self.mask.is_some(),
         };
+        let mut runs = 0;
         for mut batch in batches(&lengths, limits) {
+            runs += 1;
             batch.length = self.length.unwrap_or(batch.length);
             let Err(text) = self.run_texts(texts, &batch, cores, each) else { continue };
             if let [only] = batch.texts.as_slice() {
@@ -171,11 +173,13 @@ impl Network {
             for at in batch.texts {
                 let length = self.length.unwrap_or(lengths.get(at).copied().unwrap_or(0));
                 let alone = Batch { texts: vec![at], length };
+                runs += 1;
                 if let Err(text) = self.run_texts(texts, &alone, cores, each) {
                     each(at, Err(text));
                 }
             }
         }
+        runs
     }
 
     /// One run, of the texts of a batch.

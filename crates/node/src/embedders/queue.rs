@@ -11,7 +11,8 @@ use stead_python::Deadline;
 
 use super::cache::Cache;
 use super::embedding::{self, Embedding, Shape};
-use super::gather::Slot;
+use super::gather::{Found, Slot};
+use super::meters::{EmbedderMeters, Meter, Turn};
 use super::native::Native;
 use super::{Role, Source};
 use crate::components::Embedders as PythonEmbedders;
@@ -29,6 +30,7 @@ pub(super) struct Queue {
     compute: Arc<Compute>,
     state: Mutex<State>,
     cache: Mutex<Cache>,
+    meter: Arc<Meter>,
 }
 
 /// What embeds.
@@ -53,13 +55,20 @@ pub(super) struct Waiting {
     pub(super) kind: Option<TensorType>,
     /// Nobody waits for it from then on.
     pub(super) deadline: Option<Instant>,
+    pub(super) arrived: Instant,
     pub(super) slot: Slot,
 }
 
 impl Queue {
-    pub(super) fn new(id: &str, of: Kind, compute: &Arc<Compute>) -> Arc<Queue> {
+    pub(super) fn new(
+        id: &str,
+        of: Kind,
+        compute: &Arc<Compute>,
+        meters: &EmbedderMeters,
+    ) -> Arc<Queue> {
         let (state, cache) = (Mutex::default(), Mutex::default());
-        Arc::new(Queue { id: id.to_owned(), of, compute: Arc::clone(compute), state, cache })
+        let (id, meter) = (id.to_owned(), meters.of(id));
+        Arc::new(Queue { id, of, compute: Arc::clone(compute), state, cache, meter })
     }
 
     /// What tensors it can make.
@@ -105,7 +114,10 @@ impl Queue {
         let mut waiting = Vec::with_capacity(texts.len());
         for text in texts {
             match self.known(&text) {
-                Some(found) => text.slot.fill(Ok(found)),
+                Some(found) => {
+                    self.meter.found();
+                    text.slot.fill(Ok(found));
+                }
                 None => waiting.push(text),
             }
         }
@@ -175,8 +187,10 @@ impl Queue {
         let mut known: HashMap<(Role, Source, Option<String>), usize> = HashMap::new();
         // The last one; none if somebody has none.
         let mut deadline = Some(now);
-        for Waiting { role, source, kind, deadline: until, slot } in taken {
+        for Waiting { role, source, kind, deadline: until, arrived, slot } in taken {
+            self.meter.taken(now.saturating_duration_since(arrived));
             if until.is_some_and(|until| until <= now) {
+                self.meter.late();
                 let text = format!("embedder {} did not embed a text in time", self.id);
                 slot.fill(Err(Error::new(Code::DeadlineExceeded, text)));
                 continue;
@@ -195,10 +209,14 @@ impl Queue {
         if different.is_empty() {
             return;
         }
-        let found = match &self.of {
+        let (found, runs) = match &self.of {
             Kind::Native(native) => self.by_model(native, &different),
             Kind::Python(python) => self.by_code(python, &different, deadline),
         };
+        let tokens = found.iter().flatten().map(|embedding| embedding.tokens).sum();
+        let failed = found.iter().zip(&slots).filter(|(found, _)| found.is_err());
+        let failed = failed.map(|(_, slots)| slots.len()).sum();
+        self.meter.ended(&Turn { runs, tokens, failed, took: now.elapsed() });
         for (found, slots) in found.into_iter().zip(slots) {
             slots.into_iter().for_each(|slot| slot.fill(found.clone()));
         }
@@ -208,16 +226,16 @@ impl Queue {
         &self,
         native: &Native,
         texts: &[(Role, Source, Option<TensorType>)],
-    ) -> Vec<Result<Arc<Embedding>, Error>> {
+    ) -> (Vec<Found>, usize) {
         let sources: Vec<(Role, &Source)> =
             texts.iter().map(|(role, source, _)| (*role, source)).collect();
-        let found = match self.compute.team(native.threads()) {
+        let (found, runs) = match self.compute.team(native.threads()) {
             Some(team) => native.embed(&sources, &Lent(team)),
             None => native.embed(&sources, &Serial),
         };
         let failed =
             |text: String| Error::new(Code::Internal, format!("embedder {}: {text}", self.id));
-        let found: Vec<Result<Arc<Embedding>, Error>> =
+        let found: Vec<Found> =
             found.into_iter().map(|one| one.map(Arc::new).map_err(failed)).collect();
         let mut cache = self.cache();
         for ((role, source), found) in sources.iter().zip(&found) {
@@ -225,22 +243,23 @@ impl Queue {
                 cache.keep(*role, text, found);
             }
         }
-        found
+        (found, runs)
     }
 
-    /// Those of one type in one call.
+    /// Those of one type in one call; how many calls that were, too.
     fn by_code(
         &self,
         python: &PythonEmbedders,
         texts: &[(Role, Source, Option<TensorType>)],
         deadline: Option<Instant>,
-    ) -> Vec<Result<Arc<Embedding>, Error>> {
+    ) -> (Vec<Found>, usize) {
         let failed = |code, text: &str| Error::new(code, format!("embedder {}: {text}", self.id));
         let deadline = python.timeout(
             &self.id,
             deadline.map(|until| until.saturating_duration_since(Instant::now())),
         );
-        let mut found: Vec<Option<Result<Arc<Embedding>, Error>>> = vec![None; texts.len()];
+        let mut found: Vec<Option<Found>> = vec![None; texts.len()];
+        let mut calls = 0;
         while let Some(first) = found.iter().position(Option::is_none) {
             let kind = texts.get(first).and_then(|(_, _, kind)| kind.clone());
             let is_it = |at: &usize| {
@@ -254,7 +273,10 @@ impl Queue {
             };
             let asked: Vec<String> = places.iter().map(text).collect();
             let answer = match &kind {
-                Some(kind) => python.embed(&self.id, &asked, kind, Deadline::after(deadline)),
+                Some(kind) => {
+                    calls += 1;
+                    python.embed(&self.id, &asked, kind, Deadline::after(deadline))
+                }
                 None => {
                     let text = "is code, which must be told the type of tensors";
                     for place in places {
@@ -282,7 +304,7 @@ impl Queue {
                 }
             }
         }
-        found.into_iter().flatten().collect()
+        (found.into_iter().flatten().collect(), calls)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -39,6 +39,11 @@ fn searches_embed_their_texts() {
         }
         assert_eq!(cells.len(), WIDTH, "{label}");
     }
+    let metrics = node.metrics().embedders;
+    let dense = metrics.iter().find(|metrics| metrics.id == "dense").unwrap();
+    // The first of three queries for the same text ran the model.
+    assert_eq!((dense.cache_hits, dense.failed), (2, 0));
+    assert!(dense.texts > 5 && dense.runs > 1 && dense.tokens > 10, "{dense:?}");
     let found = search(
         &node,
         &[

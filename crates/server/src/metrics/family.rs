@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use stead_node::{
-    ComponentMetrics, DocumentMetrics, Histogram, KindMetrics, Meter, MetricsSnapshot,
-    SequenceCounters, SequenceMetrics, VersionMetrics,
+    ComponentMetrics, DocumentMetrics, EmbedderMetrics, Histogram, KindMetrics, Meter,
+    MetricsSnapshot, SequenceCounters, SequenceMetrics, VersionMetrics,
 };
 
 /// What a family measures and where its values are.
@@ -42,6 +42,10 @@ pub enum Kind {
     ComponentCounter(fn(&ComponentMetrics) -> u64),
     /// A distribution of a component in Python.
     ComponentHistogram(fn(&ComponentMetrics) -> &Histogram),
+    /// A value of an embedder that only grows.
+    EmbedderCounter(fn(&EmbedderMetrics) -> u64),
+    /// A distribution of an embedder.
+    EmbedderHistogram(fn(&EmbedderMetrics) -> &Histogram),
     /// A value of the process.
     Process(fn(&MetricsSnapshot) -> u64),
 }
@@ -415,6 +419,48 @@ pub const FAMILIES: &[Family] = &[
         Kind::ComponentHistogram(|c| &c.run_time_us),
     ),
     family(
+        "stead_embedder_texts",
+        true,
+        "Texts that an embedder was asked for, those that it had kept too.",
+        Kind::EmbedderCounter(|e| e.texts),
+    ),
+    family(
+        "stead_embedder_texts_failed",
+        true,
+        "Texts that an embedder did not embed, or not in time.",
+        Kind::EmbedderCounter(|e| e.failed),
+    ),
+    family(
+        "stead_embedder_cache_hits",
+        true,
+        "Texts of queries whose embedding was kept from an earlier one.",
+        Kind::EmbedderCounter(|e| e.cache_hits),
+    ),
+    family(
+        "stead_embedder_runs",
+        true,
+        "Runs of the model of an embedder, or calls of its code, of one or several texts.",
+        Kind::EmbedderCounter(|e| e.runs),
+    ),
+    family(
+        "stead_embedder_tokens",
+        true,
+        "Tokens of the texts that an embedder embedded; code does not tell how many these were.",
+        Kind::EmbedderCounter(|e| e.tokens),
+    ),
+    family(
+        "stead_embedder_queue_time_us",
+        true,
+        "How long texts waited for an embedder.",
+        Kind::EmbedderHistogram(|e| &e.queue_time_us),
+    ),
+    family(
+        "stead_embedder_run_time_us",
+        true,
+        "How long an embedder took for texts that it embedded together.",
+        Kind::EmbedderHistogram(|e| &e.run_time_us),
+    ),
+    family(
         "stead_pool_threads",
         true,
         "Threads of the CPU pool.",
@@ -452,6 +498,8 @@ mod tests {
                 Kind::Documents(_) => ("gauge", "type of documents"),
                 Kind::ComponentCounter(_) => ("counter", "component"),
                 Kind::ComponentHistogram(_) => ("histogram", "component"),
+                Kind::EmbedderCounter(_) => ("counter", "embedder"),
+                Kind::EmbedderHistogram(_) => ("histogram", "embedder"),
                 Kind::Process(_) => ("gauge", "server"),
             };
             let listed = if f.default { "" } else { " Only when it is listed." };

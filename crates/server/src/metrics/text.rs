@@ -64,10 +64,10 @@ impl Writer {
             Kind::Count(_) | Kind::StoreCounter(_) | Kind::DocumentsCounter(_) => "counter",
             Kind::Gauge(_) | Kind::SequenceGauge(_) | Kind::Process(_) => "gauge",
             Kind::StoreGauge(_) | Kind::Documents(_) => "gauge",
-            Kind::ComponentCounter(_) => "counter",
+            Kind::ComponentCounter(_) | Kind::EmbedderCounter(_) => "counter",
             Kind::Times(_) => "summary",
             Kind::RequestTimes | Kind::Histogram(_) | Kind::SequenceHistogram(_) => "histogram",
-            Kind::ComponentHistogram(_) => "histogram",
+            Kind::ComponentHistogram(_) | Kind::EmbedderHistogram(_) => "histogram",
         };
         let _ = writeln!(self.out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
         if let Kind::Process(value) = family.kind {
@@ -82,6 +82,14 @@ impl Writer {
             match family.kind {
                 Kind::ComponentCounter(value) => self.counter(name, &of, value(component)),
                 Kind::ComponentHistogram(value) => self.histogram(name, &of, value(component)),
+                _ => {}
+            }
+        }
+        for embedder in &snapshot.embedders {
+            let of = labels(&[("embedder", &embedder.id)]);
+            match family.kind {
+                Kind::EmbedderCounter(value) => self.counter(name, &of, value(embedder)),
+                Kind::EmbedderHistogram(value) => self.histogram(name, &of, value(embedder)),
                 _ => {}
             }
         }
@@ -213,8 +221,8 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use stead_node::{
-        ExpiryStats, KeptStats, KindMetrics, Method, ModelMetrics, Protocol, RequestTimes,
-        VersionMetrics,
+        EmbedderMetrics, ExpiryStats, KeptStats, KindMetrics, Method, ModelMetrics, Protocol,
+        RequestTimes, VersionMetrics,
     };
 
     fn snapshot() -> MetricsSnapshot {
@@ -250,6 +258,13 @@ mod tests {
                 kept: KeptStats { limit: 1 << 20, bytes: 900, asked: 10, found: 7 },
                 ..DocumentMetrics::default()
             }),
+            embedders: vec![EmbedderMetrics {
+                id: "minilm".into(),
+                texts: 9,
+                cache_hits: 4,
+                run_time_us: histogram,
+                ..EmbedderMetrics::default()
+            }],
             ..MetricsSnapshot::default()
         }
     }
@@ -258,6 +273,9 @@ mod tests {
     fn prometheus_text() {
         let text = render(&snapshot(), Dialect::Prometheus, |f| f.default);
         for line in [
+            "stead_embedder_texts{embedder=\"minilm\"} 9",
+            "stead_embedder_cache_hits{embedder=\"minilm\"} 4",
+            "stead_embedder_run_time_us_sum{embedder=\"minilm\"} 99.5",
             "# TYPE ovms_requests_success counter",
             r#"ovms_requests_success{api="KServe",interface="REST",method="ModelInfer",name="a\"b",version="3"} 5"#,
             r#"ovms_requests_fail{api="KServe",interface="REST",method="ModelInfer",name="a\"b",version="3"} 1"#,

@@ -1,5 +1,6 @@
 //! Built-in components one by one: searchers on results that stand for those of documents, processors on operations.
 
+mod embed;
 mod generate;
 mod models;
 

@@ -11,6 +11,7 @@ use stead_tensor::{DType, Tensor};
 
 use super::*;
 use crate::components::native::NativeError;
+use crate::embedders::{EmbedderMeters, Embedders};
 
 pub(super) const WORDS: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n";
 
@@ -18,6 +19,16 @@ pub(super) const WORDS: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n";
 fn made_of<T: ?Sized>(
     networks: &[(&str, Vec<u8>)],
     services: &str,
+    make: impl FnOnce(&str, &Parameters, &Making<'_>) -> Result<Box<T>, String>,
+) -> Result<Box<T>, String> {
+    made_with(networks, services, &EmbedderMeters::default(), make)
+}
+
+/// The same, where it is measured what embedders do.
+pub(super) fn made_with<T: ?Sized>(
+    networks: &[(&str, Vec<u8>)],
+    services: &str,
+    meters: &EmbedderMeters,
     make: impl FnOnce(&str, &Parameters, &Making<'_>) -> Result<Box<T>, String>,
 ) -> Result<Box<T>, String> {
     let folder = tempfile::tempdir().unwrap();
@@ -38,10 +49,11 @@ fn made_of<T: ?Sized>(
     let (application, mut report) = Application::read(&files, ServicesOptions::default());
     let types = PackageModels::new(&files).with_probe(&Probe);
     let loaded = Evaluated::load(&application, &files, &types, &mut report);
+    let embedders =
+        Arc::new(Embedders::load(&application, &files, &Arc::default(), meters, &mut report));
     assert!(!report.has_errors(), "{:?}", report.errors().collect::<Vec<_>>());
     let kinds = [DocumentType::stored(application.schema("song").unwrap())];
     let models = Models::new(ServerHost::new(Arc::new(loaded), Arc::default()));
-    let embedders = Arc::default();
     let making = Making {
         application: &application,
         files: &files,
