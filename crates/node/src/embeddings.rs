@@ -108,7 +108,7 @@ impl Embedded {
         let invalid = |text: String| Error::new(Code::InvalidArgument, text);
         let kind: TensorType = parse_type(kind).map_err(|e| invalid(e.to_string()))?;
         embedders.check(&id, &kind, role)?;
-        let ask = |text| Ask { id: id.clone(), text, kind: kind.clone() };
+        let ask = |text| Ask { id: id.clone(), text, kind: kind.clone(), language: None };
         let (sender, receiver) = oneshot::channel();
         embedders.tensors(texts.into_iter().map(ask).collect(), role, None, move |found| {
             // Whoever asked may have gone.

@@ -9,6 +9,8 @@ use crate::package::{Located, PackageFiles, Report};
 pub struct EmbedderSettings {
     /// How texts become ids.
     pub tokenizer: TokenizerSettings,
+    /// The tokenizers for texts of some languages, by their tags.
+    pub by_language: Vec<(String, TokenizerSettings)>,
     /// What it does with them.
     pub form: EmbedderForm,
 }
@@ -111,6 +113,7 @@ impl Component {
     pub fn embedder(&self, files: &PackageFiles, report: &mut Report) -> Option<EmbedderSettings> {
         let errors = report.errors().count();
         let tokenizer = self.tokenizer(files, report)?;
+        let by_language = self.tokenizers_by_language(files, report);
         let form = match self.kind {
             ComponentKind::HuggingFaceTokenizer => EmbedderForm::Tokens,
             ComponentKind::HuggingFaceEmbedder => EmbedderForm::Dense {
@@ -165,7 +168,8 @@ impl Component {
             ComponentKind::Linguistics(_) | ComponentKind::Java { .. } => return None,
         };
         self.ineffective(report);
-        (report.errors().count() == errors).then_some(EmbedderSettings { tokenizer, form })
+        let found = EmbedderSettings { tokenizer, by_language, form };
+        (report.errors().count() == errors).then_some(found)
     }
 
     fn model(

@@ -75,8 +75,8 @@ impl Component {
             }
         };
         let mut models = self.parameters.iter().filter(|p| p.name == parameter);
-        // The one of a language is for texts of that language; languages are not told apart.
-        let model = models.clone().find(|m| m.attribute("language").is_none_or(|l| l == "unknown"));
+        // Those of a language are for texts of that language.
+        let model = models.clone().find(|m| language_of(m).is_none());
         let Some(model) = model else {
             let text = match models.next() {
                 Some(_) => format!(
@@ -91,6 +91,32 @@ impl Component {
         let file = self.file(model, files, report)?;
         let max_tokens = max_tokens.map(|most| most as usize);
         Some(TokenizerSettings { file, form, specials, max_tokens })
+    }
+
+    /// The tokenizers of a `hugging-face-tokenizer` for texts of some languages, beside that for all others; by the tags of these, in small
+    /// letters. What is wrong with their files is reported.
+    #[must_use]
+    pub fn tokenizers_by_language(
+        &self,
+        files: &PackageFiles,
+        report: &mut Report,
+    ) -> Vec<(String, TokenizerSettings)> {
+        if self.kind != ComponentKind::HuggingFaceTokenizer {
+            return Vec::new();
+        }
+        let mut found: Vec<(String, TokenizerSettings)> = Vec::new();
+        for model in self.parameters.iter().filter(|p| p.name == "model") {
+            let Some(language) = language_of(model) else { continue };
+            if found.iter().any(|(known, _)| *known == language) {
+                let text = format!("component {} has two models of {language}", self.id);
+                report.error(&model.place, text);
+                continue;
+            }
+            let Some(file) = self.file(model, files, report) else { continue };
+            let (form, specials) = (TokenizerForm::HuggingFace, SpecialTokens::None);
+            found.push((language, TokenizerSettings { file, form, specials, max_tokens: None }));
+        }
+        found
     }
 
     /// The file that a parameter names.
@@ -133,6 +159,12 @@ impl Component {
         }
         number
     }
+}
+
+/// The language of a model, if it is for one.
+fn language_of(model: &Parameter) -> Option<String> {
+    let tag = model.attribute("language")?.trim().to_ascii_lowercase().replace('_', "-");
+    (tag != "unknown").then_some(tag)
 }
 
 impl Parameter {

@@ -240,7 +240,8 @@ impl ComponentHost {
         };
         let of = parse_type(&of).map_err(|e| HostError::new(HostCode::Invalid, e.to_string()))?;
         if self.native.find(&id) == Some(&id) {
-            let value = self.by_model(Ask { id, text, kind: of }, call.deadline)?;
+            let ask = Ask { id, text, kind: of, language: None };
+            let value = self.by_model(ask, call.deadline)?;
             let failed = |e: PlainError| HostError::new(HostCode::Internal, e.to_string());
             return tensor(&value).map_err(failed);
         }

@@ -14,6 +14,9 @@ use crate::{Code, Error};
 /// What the names of inputs begin with.
 const FEATURES: &str = "ranking.features.";
 
+/// The parameter with the language of texts.
+const LANGUAGE: &str = "model.language";
+
 /// How long searches may take that do not say it.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -75,7 +78,8 @@ impl Deployed {
                     input.name
                 ))
             })?;
-            asked.push((input, Ask { id: call.embedder, text: call.text, kind }));
+            let language = values.get(LANGUAGE).map(str::to_owned);
+            asked.push((input, Ask { id: call.embedder, text: call.text, kind, language }));
         }
         Ok(asked)
     }

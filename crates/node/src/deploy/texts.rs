@@ -190,6 +190,7 @@ fn embed(documents: &Arc<Documents>, embedders: &Embedders, mut job: Job, lackin
         id: call.component.clone(),
         text: call.text.clone(),
         kind: call.kind.clone(),
+        language: call.language.clone(),
     };
     let asked = lacking.iter().map(ask).collect();
     let documents = Arc::clone(documents);

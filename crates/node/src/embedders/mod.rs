@@ -46,6 +46,8 @@ pub enum Role {
 pub(crate) enum Source {
     /// A text.
     Text(String),
+    /// A text for the tokenizer of its language, by its number.
+    InLanguage(usize, String),
     /// The ids of one, as the model is given them.
     Ids(Vec<u32>),
 }
@@ -57,6 +59,8 @@ pub(crate) struct Ask {
     pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) kind: TensorType,
+    /// The tag of its language, if it is known.
+    pub(crate) language: Option<String>,
 }
 
 /// The embedders of an application.
@@ -197,7 +201,7 @@ impl Embedders {
         let mut by_queue: BTreeMap<String, (Arc<Queue>, Vec<Waiting>)> = BTreeMap::new();
         for ((_, queue, ask), slot) in waiting.into_iter().zip(slots) {
             let kind = queue.is_python().then_some(ask.kind);
-            let source = Source::Text(ask.text);
+            let source = queue.source(ask.text, ask.language.as_deref());
             let text = Waiting { role, source, kind, deadline, arrived: Instant::now(), slot };
             let of = by_queue.entry(queue.id.clone()).or_insert_with(|| (queue, Vec::new()));
             of.1.push(text);

@@ -14,6 +14,8 @@ use super::{Role, Source};
 /// A tokenizer, and what is done with its ids.
 pub(super) struct Native {
     tokenizer: Tokenizer,
+    /// Those for texts of some languages, by the tags of these.
+    by_language: Vec<(String, Tokenizer)>,
     form: EmbedderForm,
     /// None for ids themselves.
     network: Option<Network>,
@@ -38,9 +40,14 @@ impl Native {
         let tokenizer = read_tokenizer(&settings.tokenizer, files)?;
         let network = settings.form.model().map(|of| Network::load(of, files)).transpose()?;
         let most = tokenizer.limit().unwrap_or(usize::MAX);
+        let by_language = settings.by_language.iter().map(|(tag, of)| {
+            let tokenizer = read_tokenizer(of, files)?;
+            Ok((tag.clone(), tokenizer))
+        });
+        let by_language: Vec<(String, Tokenizer)> = by_language.collect::<Result<_, String>>()?;
         let largest = tokenizer.largest_id();
-        let mut found =
-            Native { tokenizer, form: settings.form, network, skipped: Vec::new(), most, largest };
+        let (form, skipped) = (settings.form, Vec::new());
+        let mut found = Native { tokenizer, by_language, form, network, skipped, most, largest };
         if let EmbedderForm::Colbert { .. } = found.form {
             for mark in PUNCTUATION.chars() {
                 let ids = found.tokenizer.encode(&mark.to_string()).map_err(|e| e.to_string())?;
@@ -126,6 +133,13 @@ impl Native {
         }
     }
 
+    /// The number of the tokenizer for a language; nothing for that of all others. `en-US` is `en` where it has none of its own.
+    pub(super) fn of_language(&self, tag: &str) -> Option<usize> {
+        let tag = tag.trim().to_ascii_lowercase().replace('_', "-");
+        let of = |tag: &str| self.by_language.iter().position(|(known, _)| known == tag);
+        of(&tag).or_else(|| of(tag.split('-').next()?))
+    }
+
     /// Whether vectors are made to have length 1.
     pub(super) fn normalizes(&self) -> bool {
         matches!(self.form, EmbedderForm::Dense { normalize: true, .. })
@@ -177,6 +191,10 @@ impl Native {
     fn ids(&self, role: Role, source: &Source) -> Result<Tokens, String> {
         let text = match source {
             Source::Text(text) => text.as_str(),
+            Source::InLanguage(number, text) => {
+                let of = self.by_language.get(*number).map_or(&self.tokenizer, |(_, of)| of);
+                return Ok(Tokens::all(of.encode(text).map_err(|e| e.to_string())?));
+            }
             Source::Ids(ids) => {
                 return Ok(Tokens::all(ids.iter().copied().take(self.most).collect()));
             }

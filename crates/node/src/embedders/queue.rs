@@ -89,6 +89,17 @@ impl Queue {
         matches!(&self.of, Kind::Native(native) if native.normalizes())
     }
 
+    /// A text as it is embedded where it is of a language.
+    pub(super) fn source(&self, text: String, language: Option<&str>) -> Source {
+        match (&self.of, language) {
+            (Kind::Native(native), Some(language)) => match native.of_language(language) {
+                Some(number) => Source::InLanguage(number, text),
+                None => Source::Text(text),
+            },
+            _ => Source::Text(text),
+        }
+    }
+
     /// Whether it can be given something.
     pub(super) fn check(&self, source: &Source) -> Result<(), Error> {
         let checked = match (&self.of, source) {
@@ -96,7 +107,7 @@ impl Queue {
             (Kind::Python(_), _) => {
                 Err(format!("embedder {} is in Python, which is asked for a type", self.id))
             }
-            (Kind::Native(_), Source::Text(_)) => Ok(()),
+            (Kind::Native(_), Source::Text(_) | Source::InLanguage(..)) => Ok(()),
         };
         checked.map_err(|text| Error::new(Code::InvalidArgument, text))
     }

@@ -24,7 +24,7 @@ const SERVICES: &str = "<services version='1.0'><container id='c' version='1.0'>
   <component id='splade' type='splade-embedder'>
     <transformer-model path='models/splade.onnx'/><tokenizer-model path='models/tokenizer.json'/>
     <term-score-threshold>1.2</term-score-threshold></component>
-  <component id='tokens' type='hugging-face-tokenizer'><model path='models/tokenizer.json'/></component>
+  <component id='tokens' type='hugging-face-tokenizer'><model path='models/tokenizer.json'/><model language='de' path='models/german.json'/></component>
  </container><content id='d' version='1.0'><documents><document type='t' mode='index'/></documents></content></services>";
 
 const SCHEMA: &str = "schema t {
@@ -32,6 +32,7 @@ const SCHEMA: &str = "schema t {
     field text type string { indexing: index | summary }
     field parts type array<string> { indexing: index }
     field other type int { indexing: attribute }
+    field spoken type string { indexing: summary }
   }
   field vector type tensor<float>(x[16]) { indexing: input text | embed dense | attribute | summary }
   field short type tensor<bfloat16>(x[4]) { indexing: (input text || \"\") . \" model\" | embed dense | attribute }
@@ -42,11 +43,12 @@ const SCHEMA: &str = "schema t {
   field lates type tensor<float>(k{},p{},x[3]) { indexing: input parts | embed colbert p | attribute }
   field words type tensor<float>(w{}) { indexing: input text | embed splade | attribute }
   field ids type tensor<float>(d0[12]) { indexing: input text | embed tokens | attribute }
+  field told type tensor<float>(d0[12]) { indexing { input spoken | set_language; input text | embed tokens | attribute; } }
   rank-profile near {
-    inputs { query(q) tensor<float>(x[16])  query(k) tensor<float>(k{},x[16])  query(w) tensor<float>(w{}) }
+    inputs { query(q) tensor<float>(x[16])  query(i) tensor<float>(d0[12])  query(k) tensor<float>(k{},x[16])  query(w) tensor<float>(w{}) }
     first-phase { expression: sum(query(q) * attribute(vector)) }
     function weights() { expression: sum(query(w)) }
-    match-features: weights query(q) query(k)
+    match-features: weights query(q) query(k) query(i)
   }
 }";
 
@@ -120,6 +122,43 @@ fn documents_have_the_tensors_of_their_texts() {
     let mut padded = tokens.clone();
     padded.resize(12, 0.0);
     close(&tensor(&node, 1, "ids").unwrap(), &padded, "ids");
+}
+
+#[test]
+fn tokenizers_are_those_of_the_language() {
+    let (_folder, node) = node();
+    // In German the words query and model have the ids of each other.
+    let of = |text: &str| ids(text)[1];
+    for (number, (spoken, first)) in
+        [("", of("query")), ("en", of("query")), ("de", of("model")), ("de_AT", of("model"))]
+            .into_iter()
+            .enumerate()
+    {
+        let spoken_field = match spoken {
+            "" => String::new(),
+            tag => format!(r#", "spoken": "{tag}""#),
+        };
+        let fields = format!(r#"{{"text": "query"{spoken_field}}}"#);
+        assert_eq!(node.feed_json(&put(number, &fields)), Ok(Outcome::Applied));
+        let told = tensor(&node, number, "told").unwrap();
+        assert_eq!(told.cells().floats()[0], first as f32, "{spoken:?}");
+        let plain = tensor(&node, number, "ids").unwrap();
+        assert_eq!(plain.cells().floats()[0], of("query") as f32, "before it is set");
+        let mut asked = vec![
+            ("yql", "select * from t where true"),
+            ("ranking", "near"),
+            ("input.query(i)", "embed(tokens, 'query')"),
+        ];
+        if !spoken.is_empty() {
+            asked.push(("language", spoken));
+        }
+        let (result, _) = node.search_wait(&asked).unwrap();
+        assert_eq!(result.errors, []);
+        let shown = result.hits[0].get("matchfeatures").unwrap().json();
+        let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap();
+        let cells = shown["query(i)"]["values"].as_array().unwrap();
+        assert_eq!(cells[0].as_f64(), Some(f64::from(first)), "{spoken:?}: {shown}");
+    }
 }
 
 #[test]

@@ -81,6 +81,16 @@ impl Model {
     }
 }
 
+/// A tokenizer in which `query` and `model` have the ids of each other.
+fn german() -> Vec<u8> {
+    let mut tokenizer: serde_json::Value = serde_json::from_slice(TOKENIZER).unwrap();
+    let words = tokenizer["model"]["vocab"].as_object_mut().unwrap();
+    let (query, model) = (words["query"].clone(), words["model"].clone());
+    words["query"] = model;
+    words["model"] = query;
+    serde_json::to_vec(&tokenizer).unwrap()
+}
+
 /// The ids of a text as embedders have them.
 pub fn ids(text: &str) -> Vec<u32> {
     let settings = Settings { specials: Specials::OfFile, cut: Cut::OfFileOr(512) };
@@ -107,6 +117,7 @@ pub fn package(
         fs::write(path, bytes).unwrap();
     };
     write("models/tokenizer.json", TOKENIZER);
+    write("models/german.json", &german());
     write("models/vocab.txt", VOCABULARY.as_bytes());
     texts.iter().for_each(|(path, text)| write(path, text.as_bytes()));
     models.iter().for_each(|(path, model)| write(path, &model.bytes()));

@@ -85,7 +85,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("model.type.", &[], Text, "", Ignored("it is about words"), "how words are read"),
     row("model.filter", &["filter"], Text, "", Refused(WORDS), "words that filter"),
     row("model.defaultIndex", &["default-index"], Text, "default", Ignored("it is about words"), "where words are looked for"),
-    row("model.language", &["language", "lang"], Text, "", Ignored("it is about words"), "the language of words"),
+    row("model.language", &["language", "lang"], Text, "", Read, "the language of texts, for tokenizers with a file for it"),
     row("model.locale", &["locale"], Text, "", Ignored("it is about words"), "the language of words"),
     row("model.encoding", &["encoding"], Text, "utf-8", Ignored("texts are UTF-8"), "the encoding of words"),
     row("model.restrict", &["restrict"], Text, "", Read, "the types of documents that are searched"),

@@ -99,8 +99,14 @@ impl<'a> Tokenizers<'a> {
 }
 
 impl Embedder for Tokenizers<'_> {
-    /// The ids of a text: cut where the tensor ends, zeros behind them.
-    fn embed(&self, id: &str, text: &str, kind: &TensorType) -> Option<Result<Value, String>> {
+    /// The ids of a text: cut where the tensor ends, zeros behind them. Tokenizers of one language are not read here.
+    fn embed(
+        &self,
+        id: &str,
+        text: &str,
+        kind: &TensorType,
+        _: Option<&str>,
+    ) -> Option<Result<Value, String>> {
         let size = match kind.dimensions() {
             [one] => one.size(),
             _ => None,

@@ -17,6 +17,8 @@ pub struct TextCall {
     pub text: String,
     /// The type of the tensor.
     pub kind: TensorType,
+    /// The language of the text, if it was set.
+    pub language: Option<String>,
 }
 
 /// What is known of texts.
@@ -51,9 +53,16 @@ impl Answers {
 
 impl Embedder for Answers {
     /// The tensor of a text that is known; zeros of a text that is not, which is noted.
-    fn embed(&self, id: &str, text: &str, kind: &TensorType) -> Option<Result<Value, String>> {
+    fn embed(
+        &self,
+        id: &str,
+        text: &str,
+        kind: &TensorType,
+        language: Option<&str>,
+    ) -> Option<Result<Value, String>> {
         let component = self.component(id)?.clone();
-        let call = TextCall { component, text: text.to_owned(), kind: kind.clone() };
+        let (text, language) = (text.to_owned(), language.map(str::to_owned));
+        let call = TextCall { component, text, kind: kind.clone(), language };
         if let Some(known) = self.known.get(&call) {
             return Some(known.clone());
         }

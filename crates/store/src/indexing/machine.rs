@@ -29,6 +29,8 @@ pub(super) struct Machine<'m> {
     pub(super) cx: &'m ScriptContext<'m>,
     /// Kept from script to script.
     pub(super) variables: HashMap<String, Option<Datum>>,
+    /// The tag of the language that a script has set, for those behind it too.
+    pub(super) language: Option<String>,
     pub(super) written: Vec<(usize, FieldValue)>,
     /// The field whose script runs.
     pub(super) field: usize,
@@ -57,7 +59,20 @@ impl<'m> Machine<'m> {
     ) -> Machine<'m> {
         let (variables, written, patterns) = (HashMap::new(), Vec::new(), HashMap::new());
         let target = embed_target(&[]);
-        Machine { kind, id, given, cx, variables, written, field: 0, target, drawn: 0, patterns }
+        let (field, drawn, language) = (0, 0, None);
+        Machine {
+            kind,
+            id,
+            given,
+            cx,
+            variables,
+            language,
+            written,
+            field,
+            target,
+            drawn,
+            patterns,
+        }
     }
 
     /// What scripts have written.
@@ -207,8 +222,10 @@ impl<'m> Machine<'m> {
                 };
             }
             "random" => return self.random(step, arguments, input).map(Some),
-            // No language is known before texts are analysed.
-            "get_language" => return Ok(Some(Datum::text("en"))),
+            // None is known otherwise before texts are analysed.
+            "get_language" => {
+                return Ok(Some(Datum::text(self.language.as_deref().unwrap_or("en"))));
+            }
             "hostname" | "chunk" | "generate" => return Err(Stop::Missing),
             _ => {}
         }
@@ -221,6 +238,11 @@ impl<'m> Machine<'m> {
             }
             "set_var" => {
                 self.variables.insert(name.unwrap_or_default().to_owned(), Some(input.clone()));
+                Ok(Some(input))
+            }
+            "set_language" => {
+                let tag = spelled(&input).trim().to_ascii_lowercase().replace('_', "-");
+                self.language = Some(tag);
                 Ok(Some(input))
             }
             "get_field" => Ok(self.member(&input, name.unwrap_or_default())),

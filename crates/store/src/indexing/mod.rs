@@ -37,8 +37,15 @@ use machine::{Machine, Stop};
 
 /// Makes tensors of texts: the components that `embed` names.
 pub trait Embedder {
-    /// The tensor of a text, of this type. Nothing if there is no such component here; its id is empty for the only one there is.
-    fn embed(&self, id: &str, text: &str, kind: &TensorType) -> Option<Result<Value, String>>;
+    /// The tensor of a text, of this type; of texts whose language was set its tag is known. Nothing if there is no such component here; its
+    /// id is empty for the only one there is.
+    fn embed(
+        &self,
+        id: &str,
+        text: &str,
+        kind: &TensorType,
+        language: Option<&str>,
+    ) -> Option<Result<Value, String>>;
 
     /// Whether there is such a component.
     fn has(&self, id: &str) -> bool;
@@ -54,7 +61,13 @@ pub trait Embedder {
 pub struct NoEmbedder;
 
 impl Embedder for NoEmbedder {
-    fn embed(&self, _: &str, _: &str, _: &TensorType) -> Option<Result<Value, String>> {
+    fn embed(
+        &self,
+        _: &str,
+        _: &str,
+        _: &TensorType,
+        _: Option<&str>,
+    ) -> Option<Result<Value, String>> {
         None
     }
 

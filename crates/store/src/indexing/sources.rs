@@ -77,12 +77,12 @@ impl Machine<'_> {
             return fail(step, "the field is no tensor");
         };
         let kind = &self.target.kind(kind);
-        let embedder = self.cx.embedder;
+        let (embedder, language) = (self.cx.embedder, self.language.clone());
         let one = |text: &str, kind: &TensorType| -> Result<Option<Value>, Stop> {
             if text.trim().is_empty() {
                 return Ok(None);
             }
-            match embedder.embed(id, text, kind) {
+            match embedder.embed(id, text, kind, language.as_deref()) {
                 None => Err(Stop::Missing),
                 Some(Ok(value)) => Ok(Some(value)),
                 Some(Err(text)) => fail(step, text),

@@ -285,7 +285,13 @@ fn values_of_the_document_stay_where_no_script_writes() {
 struct Lengths;
 
 impl Embedder for Lengths {
-    fn embed(&self, id: &str, text: &str, kind: &TensorType) -> Option<Result<Value, String>> {
+    fn embed(
+        &self,
+        id: &str,
+        text: &str,
+        kind: &TensorType,
+        _: Option<&str>,
+    ) -> Option<Result<Value, String>> {
         let cell = text.len();
         Some(match id {
             "lengths" => Ok(tensor(&format!("{kind}:[{cell},{cell}]"))),

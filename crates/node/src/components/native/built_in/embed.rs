@@ -140,7 +140,7 @@ impl Embed {
             return Vec::new();
         }
         let kind = self.target.of_element.as_ref().unwrap_or(&self.target.whole);
-        let ask = |text| Ask { id: self.id.clone(), text, kind: kind.clone() };
+        let ask = |text| Ask { id: self.id.clone(), text, kind: kind.clone(), language: None };
         let left = call.deadline.left();
         let until = left.and_then(|left| Instant::now().checked_add(left));
         let (sender, receiver) = sync_channel(1);
