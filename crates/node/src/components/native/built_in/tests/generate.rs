@@ -1,6 +1,7 @@
 //! `generate`: a decoder alone, and one behind an encoder against a plain reference that reads everything again at each step.
 
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
+use stead_search::result::Item;
 use stead_tensor::{DType, Tensor};
 
 use super::models::{hit, query, searched, searcher_with};

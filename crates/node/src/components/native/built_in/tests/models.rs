@@ -1,16 +1,19 @@
 //! Built-in components that evaluate models, with networks that are small enough to be checked by hand.
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use stead_app::application::rank::PackageModels;
 use stead_expr::Value;
 use stead_expr::codec::json::Form;
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_search::models::Probe;
+use stead_search::result::{Hit, Item, SearchResult};
 use stead_tensor::{DType, Tensor};
 
+use super::searchers::songs;
 use super::*;
-use crate::components::native::NativeError;
+use crate::components::native::{Execution, NativeError, Query};
 use crate::embedders::{EmbedderMeters, Embedders};
 
 pub(super) const WORDS: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n";
