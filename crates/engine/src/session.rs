@@ -54,11 +54,14 @@ pub struct RunContext<'a> {
     /// Runs only if the last run on inputs of these shapes took no longer, and ends with [`RunError::NotQuick`] before it
     /// has begun otherwise.
     pub within: Option<Duration>,
+    /// Called between steps: the calling thread may do something more urgent there, runs of the same session among it.
+    /// How long such a run took is not remembered.
+    pub pause: Option<&'a (dyn Fn() + Sync)>,
 }
 
 impl Default for RunContext<'_> {
     fn default() -> Self {
-        RunContext { parallel: &Serial, cancelled: None, within: None }
+        RunContext { parallel: &Serial, cancelled: None, within: None, pause: None }
     }
 }
 
@@ -199,7 +202,9 @@ impl Session {
         let ran = self.run_plan(&entry, inputs, growing, cx, &mut scratch);
         let nanos = started.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64;
         let result = ran.and_then(|()| {
-            entry.last_nanos.store(nanos, Relaxed);
+            if cx.pause.is_none() {
+                entry.last_nanos.store(nanos, Relaxed);
+            }
             let last = scratch.path.last().ok_or(RunError::Internal("a run without a plan"))?;
             match &last.end {
                 End::Done(places) => Ok(f(Outputs::new(places, &scratch.blocks, inputs, growing))),
@@ -298,6 +303,7 @@ impl Session {
             isa: self.program.isa,
             parallel: cx.parallel,
             cancelled: cx.cancelled,
+            pause: cx.pause,
         };
         let mut node = entry.root.clone();
         loop {

@@ -3,6 +3,7 @@
 mod models;
 mod sequences;
 
+use crate::admission::{Line, Paces};
 use crate::evaluate::{Loader, engine_loader};
 use crate::instance::Machine;
 use crate::memory::{Budget, available};
@@ -15,15 +16,18 @@ use crate::{
     MetricsSnapshot, Protocol, VersionState,
 };
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, Source};
-use stead_pool::{Pool, PoolOptions};
+use stead_pool::{Cores, Pinning, Pool, PoolOptions};
 use tokio::sync::Notify;
 
 /// The part of the memory that requests may hold while they wait: weights and the runs need the rest.
 const WAITING_SHARE: u64 = 4;
+
+/// The most searches that wait for a thread of the pool: many seconds' worth.
+const MAX_WAITING: usize = 4096;
 
 /// What a node needs to start.
 #[derive(Debug, Clone)]
@@ -32,8 +36,10 @@ pub struct NodeConfig {
     pub source: Source,
     /// Settings that hold for every model unless its own say otherwise.
     pub defaults: ModelSettings,
-    /// Threads of the CPU pool; `None` for one per core.
+    /// Threads of the CPU pool; `None` for one per physical core within the quota of the process.
     pub threads: Option<usize>,
+    /// The CPUs on which these run.
+    pub pinning: Pinning,
     /// How often the repository is looked at for changes; `None` for never.
     pub poll: Option<Duration>,
     /// Time between two scans for idle sequences; `None` for no scans.
@@ -51,6 +57,7 @@ impl NodeConfig {
             source,
             defaults: ModelSettings::default(),
             threads: None,
+            pinning: Pinning::None,
             poll: None,
             cleaner: None,
             state_path: None,
@@ -68,6 +75,10 @@ impl NodeConfig {
 pub struct Embedded {
     repository: Repository,
     pub(crate) pool: Arc<Pool>,
+    /// Searches and evaluations, each of which is a task of the pool.
+    pub(crate) line: Arc<Line>,
+    pub(crate) paces: Paces,
+    refused: Arc<AtomicU64>,
     cleaner: Arc<Cleaner>,
     pub(crate) states: Option<Arc<States>>,
     deployments: Option<Arc<Deployments>>,
@@ -91,7 +102,7 @@ impl Embedded {
     ///
     /// # Errors
     /// [`ErrorKind::ConfigMissing`] and [`ErrorKind::ConfigInvalid`] when there is nothing to serve from;
-    /// [`ErrorKind::Protocol`] when the system gives no thread.
+    /// [`ErrorKind::Protocol`] when the system gives no thread, and for CPUs to run on that are not there.
     pub fn start(config: NodeConfig) -> Result<Arc<Embedded>, Error> {
         Embedded::start_with(config, engine_loader())
     }
@@ -114,10 +125,18 @@ impl Embedded {
         states: Option<Arc<States>>,
     ) -> Result<Arc<Embedded>, Error> {
         let no_thread = |e: std::io::Error| Error::new(Code::Internal, format!("no thread: {e}"));
-        let mut options = PoolOptions::default();
-        options.threads = config.threads.unwrap_or(options.threads);
+        let cores = Cores::of_this_process();
+        let places = config.pinning.places(&cores, config.threads);
+        let places =
+            places.map_err(|error| Error::new(Code::InvalidArgument, error.to_string()))?;
+        let threads = match places.len() {
+            0 => config.threads.unwrap_or(cores.workers()),
+            pinned => pinned,
+        };
+        let options = PoolOptions { threads, places, ..PoolOptions::default() };
         let pool = Pool::new(&options).map_err(no_thread)?;
         config.deployments.iter().for_each(|deployments| deployments.help(&pool));
+        let refused = Arc::default();
         let cleaner = Cleaner::new(config.cleaner.filter(|p| !p.is_zero()));
         let machine = Machine {
             states: states.clone(),
@@ -127,9 +146,13 @@ impl Embedded {
             timer: Arc::default(),
             loader,
             budget: Budget::new(available() / WAITING_SHARE),
+            refused: Arc::clone(&refused),
         };
         let node = Arc::new(Embedded {
             repository: Repository::new(config.source, config.defaults, Arc::new(machine)),
+            line: Line::new(pool.threads(), MAX_WAITING, &refused),
+            paces: Paces::default(),
+            refused,
             pool,
             cleaner,
             states,
@@ -250,6 +273,8 @@ impl Embedded {
             models: self.repository.metrics(),
             pool_threads: pool.threads as u64,
             pool_queued: pool.queued as u64,
+            pool_nested: pool.nested,
+            refused: self.refused.load(Ordering::Relaxed),
             documents: self.deployments().map(|deployments| deployments.metrics()),
             components: self
                 .deployments()

@@ -188,6 +188,22 @@ pub enum ErrorKind {
         /// The limit.
         limit: usize,
     },
+    /// So many wait that the deadline would pass first.
+    #[error("{what} cannot be answered before the deadline; try again in {retry_after} s")]
+    CannotMeetDeadline {
+        /// What was asked: a model or a rank profile.
+        what: String,
+        /// Seconds, at least 1.
+        retry_after: u64,
+    },
+    /// As many wait for the same threads as may.
+    #[error("{what}: {limit} requests wait already, which is the limit")]
+    TooManyWait {
+        /// What was asked.
+        what: String,
+        /// The limit.
+        limit: usize,
+    },
     /// Waiting requests hold as much memory as they may.
     #[error("Exceeds maximum memory of waiting requests - model: {model}; limit: {limit} bytes")]
     QueueMemory {
@@ -329,6 +345,7 @@ impl ErrorKind {
             QueueFull { .. } | QueueMemory { .. } | StateLog { .. } | ShuttingDown => {
                 Code::Unavailable
             }
+            CannotMeetDeadline { .. } | TooManyWait { .. } => Code::Unavailable,
             StateFull { .. } => Code::ResourceExhausted,
             Sequence(error) => sequence_code(error),
             DeadlineExceeded { .. } => Code::DeadlineExceeded,
@@ -357,6 +374,18 @@ fn sequence_code(error: &SequenceError) -> Code {
 }
 
 impl Error {
+    /// After how many seconds the same request may be answered, where it was refused as too many wait.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u64> {
+        match self.kind {
+            ErrorKind::CannotMeetDeadline { retry_after, .. } => Some(retry_after),
+            ErrorKind::TooManyWait { .. }
+            | ErrorKind::QueueFull { .. }
+            | ErrorKind::QueueMemory { .. } => Some(1),
+            _ => None,
+        }
+    }
+
     /// An error in a protocol adapter's own words.
     pub fn new(code: Code, text: impl Into<String>) -> Error {
         Error { code, kind: ErrorKind::Protocol(text.into()) }
@@ -380,6 +409,8 @@ mod tests {
             (ErrorKind::UnknownModel { model: model() }, 5, 404, 404),
             (ErrorKind::NotLoaded { model: model(), version: 2 }, 14, 503, 404),
             (ErrorKind::QueueFull { model: model(), limit: 3 }, 14, 503, 503),
+            (ErrorKind::CannotMeetDeadline { what: model(), retry_after: 2 }, 14, 503, 503),
+            (ErrorKind::TooManyWait { what: model(), limit: 3 }, 14, 503, 503),
             (ErrorKind::NotAvailable { model: model() }, 3, 400, 400),
             (ErrorKind::MissingInput { input: model() }, 3, 400, 400),
             (ErrorKind::Sequence(SequenceError::Missing), 5, 404, 404),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use stead_pool::Priority;
+use stead_pool::Class;
 use tokio::sync::oneshot;
 
+use crate::admission::Line;
 use crate::components::{Meter, Outcome};
 use crate::embedded::{Embedded, Inside};
 use crate::evaluation::{Evaluated, Evaluation, Evaluations, Running};
@@ -45,6 +46,11 @@ impl Embedded {
             let text = format!("too many evaluations wait - model: {}", model.name());
             return Err(Error::new(Code::Overloaded, text));
         };
+        let pace = self.paces.of(&format!("{KIND} {}", model.name()));
+        // It has no deadline, and the turn bounds how many there are.
+        let place = self.line.enter(&pace, arrived, None);
+        let mut place =
+            place.map_err(|refused| refused.error(&format!("model {}", model.name())))?;
         let (sender, receiver) = oneshot::channel();
         let given_up = GivenUp::default();
         let is_given_up = Arc::clone(&given_up.0);
@@ -54,8 +60,10 @@ impl Embedded {
             if cancelled() {
                 return;
             }
+            place.begin();
             let running = Running { compute: &compute, cancelled: &cancelled };
             let found = Evaluations::evaluate(&model, &asked, &running);
+            Line::ran(&[place], begun, Instant::now(), cancelled());
             drop(turn);
             let outcome = if found.is_ok() { Outcome::Succeeded } else { Outcome::Failed };
             meter.record(outcome, waited, Some(begun.elapsed()));
@@ -63,7 +71,7 @@ impl Embedded {
             let _ = sender.send(found);
         };
         let closed = |_| Error::from(ErrorKind::ShuttingDown);
-        self.pool.spawn(Priority::Normal, None, run).map_err(closed)?;
+        self.pool.spawn(Class::Query, None, run).map_err(closed)?;
         let failed = || Error::new(Code::Internal, "the evaluation ended in an internal error");
         receiver.await.unwrap_or_else(|_| Err(failed()))
     }

@@ -19,9 +19,10 @@ use crate::{
 };
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, NameMapping, VersionPolicy};
-use stead_pool::Pool;
+use stead_pool::{Class, Pool};
 use stead_tensor::Tensor;
 
 /// Requests that may wait when nothing is said: more than the connections of a busy server, few enough to be
@@ -33,6 +34,8 @@ pub(crate) struct Machine {
     pub(crate) pool: Arc<Pool>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) loader: Arc<Loader>,
+    /// Counts the requests that were not let in, as they would be late or too many wait.
+    pub(crate) refused: Arc<AtomicU64>,
     /// For the tensors of requests that wait.
     pub(crate) budget: Arc<Budget>,
     pub(crate) cleaner: Arc<Cleaner>,
@@ -114,6 +117,7 @@ impl Instance {
         let runs = [given(settings.nireq), given(settings.streams)];
         let limits = Limits {
             runs: runs.into_iter().flatten().min().unwrap_or(cores),
+            class: if layout.is_some() { Class::Step } else { Class::Query },
             threads: given(settings.threads).unwrap_or(cores),
             queue: settings.max_queue_size.unwrap_or(QUEUE).max(1) as usize,
             batching,
@@ -129,6 +133,7 @@ impl Instance {
             Arc::clone(&machine.pool),
             Arc::clone(&machine.timer),
             Arc::clone(&recorder),
+            &machine.refused,
         );
         let own = &settings.sequences;
         let sequences = match layout {

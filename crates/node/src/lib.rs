@@ -35,6 +35,7 @@
 //! they decide nothing. Nothing here knows HTTP, gRPC or JSON.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod code;
 mod components;
 mod deploy;
@@ -103,6 +104,7 @@ pub use parameters::{Param, ParamName, Parameters};
 pub use request::{InferRequest, InferResponse, Protocol, VersionRef, parse_version};
 pub use statistics::{BatchStatistics, Duration as StatDuration, ModelStatistics};
 pub use stead_app::application::Refeed;
+pub use stead_pool::{Cores, Pinning, write_list};
 pub use stead_search::models::KeptStats;
 pub use stead_sequence::{
     Counters as SequenceCounters, SequenceError, SequenceId, Summary as SequenceSummary,

@@ -165,6 +165,10 @@ pub struct MetricsSnapshot {
     pub pool_threads: u64,
     /// Tasks that wait for a thread of the pool.
     pub pool_queued: u64,
+    /// Tasks of the pool that ran in the place of less urgent ones, which gave way.
+    pub pool_nested: u64,
+    /// Requests that were not let in, as they would have missed their deadline or too many waited.
+    pub refused: u64,
     /// Documents and searches, where applications are served.
     pub documents: Option<DocumentMetrics>,
     /// Components in Python.

@@ -7,25 +7,30 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use stead_expr::Value;
-use stead_pool::{Pool, Priority, TaskError};
+use stead_pool::{Class, Pool, TaskError};
 use stead_python::Deadline;
 use stead_search::query::SearchError;
 use stead_search::request::{Format, Presentation};
 use stead_search::result::SearchResult;
 use tokio::sync::oneshot;
 
+use crate::admission::{Line, Place};
 use crate::components::{BackEnd, InsideSearchers, Query, Searching};
-use crate::deploy::Asked;
+use crate::deploy::{Asked, timeout};
 use crate::embedded::{Embedded, Inside};
 use crate::evaluate::Lent;
 use crate::{Code, Deployed, Error, ErrorKind};
+
+/// The status of a search that did not end in time.
+const LATE: u16 = 504;
 
 impl Embedded {
     /// Answers a search from its parameters, decoded; the form is that which they ask for. What is wrong with the search
     /// itself is part of its result.
     ///
     /// # Errors
-    /// [`Code::Unavailable`] where no application is active; [`Code::Overloaded`] when too many searches by searchers are in;
+    /// [`Code::Unavailable`] where no application is active, and when so many wait that the deadline would pass first;
+    /// [`Code::Overloaded`] when too many searches by searchers are in;
     /// [`ErrorKind::ShuttingDown`].
     pub async fn search(
         &self,
@@ -91,18 +96,24 @@ impl Embedded {
             }
             None => {
                 let answer = move |result| answer(result, format);
+                let profile = values.get("ranking.profile").unwrap_or("default");
+                let pace = self.paces.of(&format!("rank-profile {profile}"));
+                let deadline = begin.checked_add(timeout(&values));
+                let place = self.line.enter(&pace, begin, deadline);
+                let place = place
+                    .map_err(|refused| refused.error(&format!("rank profile {profile:.100}")))?;
                 let closed = |_| Error::from(ErrorKind::ShuttingDown);
                 let asked = active.asks_embedders(&values).then(|| values.clone());
                 let query = Query { values, features: BTreeMap::new() };
                 let Some(asked) = asked else {
                     let embedded = Ok(BTreeMap::new());
-                    return on_pool(&pool, active, query, warnings, embedded, answer)
+                    return on_pool(&pool, active, query, warnings, embedded, Some(place), answer)
                         .map_err(closed);
                 };
                 let embedding = Arc::clone(&active);
                 // When the pool is closed then, the search is not answered.
                 embedding.embedded(&asked, move |found| {
-                    let _ = on_pool(&pool, active, query, warnings, found, answer);
+                    let _ = on_pool(&pool, active, query, warnings, found, Some(place), answer);
                 });
                 Ok(())
             }
@@ -110,13 +121,15 @@ impl Embedded {
     }
 }
 
-/// Runs a search on the pool, once the tensors of its inputs are known or could not be made.
+/// Runs a search on the pool, once the tensors of its inputs are known or could not be made. Its place in the line is that of one
+/// that waits until then.
 fn on_pool(
     pool: &Arc<Pool>,
     active: Arc<Deployed>,
     query: Query,
     warnings: Vec<String>,
     embedded: Result<BTreeMap<String, Value>, SearchError>,
+    mut place: Option<Place>,
     answer: impl FnOnce(SearchResult) + Send + 'static,
 ) -> Result<(), TaskError> {
     let embedded = match embedded {
@@ -127,12 +140,16 @@ fn on_pool(
         }
     };
     let team = Arc::clone(pool);
-    pool.spawn(Priority::Normal, None, move |_: &_| {
+    pool.spawn(Class::Query, None, move |_: &_| {
         let Query { values, mut features } = query;
         for (name, value) in embedded {
             features.entry(name).or_insert(value);
         }
-        answer(active.search(values, warnings, features, &Lent(team.team(usize::MAX))));
+        place.iter_mut().for_each(Place::begin);
+        let begun = Instant::now();
+        let result = active.search(values, warnings, features, &Lent(team.team(usize::MAX)));
+        Line::ran(place.as_slice(), begun, Instant::now(), result.status() == LATE);
+        answer(result);
     })
 }
 
@@ -168,7 +185,7 @@ fn back_end(pool: Arc<Pool>, active: Arc<Deployed>, warnings: Vec<String>) -> Ba
             // Whoever asked may have given up.
             let answer = move |result| drop(sender.send(result));
             // A pool that is closed shows below.
-            let _ = on_pool(&team, searched, query, warnings, found, answer);
+            let _ = on_pool(&team, searched, query, warnings, found, None, answer);
         });
         let found = receiver.recv_timeout(deadline.left().unwrap_or(Duration::MAX));
         found.map_err(|error| match error {

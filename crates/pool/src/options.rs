@@ -1,5 +1,6 @@
 //! How a pool is made.
 
+use crate::Cores;
 use std::time::Duration;
 
 /// How a pool is made.
@@ -7,10 +8,16 @@ use std::time::Duration;
 pub struct PoolOptions {
     /// Worker threads, at least 1.
     pub threads: usize,
+    /// The CPUs on which each worker runs, from the first on; empty for wherever the system puts them, see
+    /// [`Pinning::places`](crate::Pinning::places).
+    pub places: Vec<Vec<usize>>,
     /// How long a thread with nothing to do looks for work before it sleeps. Steps of a plan follow each
     /// other within a microsecond or two while waking a sleeping thread costs five and more, so a short look
     /// pays; a long one would steal a core from somebody who has work.
     pub spin: Duration,
+    /// How long more urgent work may run in the place of a task that gives way, before the task's right to a part of its
+    /// worker's time is looked at: so much it gives at its beginning too.
+    pub grace: Duration,
     /// The stack of each worker in bytes.
     pub stack_size: usize,
 }
@@ -18,13 +25,17 @@ pub struct PoolOptions {
 /// Long enough to bridge the gap between two steps of a plan, short enough not to be seen in a profile.
 const SPIN: Duration = Duration::from_micros(3);
 
-/// Recursion is never driven by input, so the stack need not be large; its pages are touched only when used.
-const STACK_SIZE: usize = 2 << 20;
+/// A few queries.
+const GRACE: Duration = Duration::from_millis(20);
+
+/// Recursion is never driven by input, so the stack need not be large; its pages are touched only when used. A task of
+/// each class may lie on one of those that it interrupted.
+const STACK_SIZE: usize = 4 << 20;
 
 impl Default for PoolOptions {
-    /// One thread for each core that this process may use.
+    /// One thread for each physical core that this process may use, and no more than its quota lets run.
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        PoolOptions { threads, spin: SPIN, stack_size: STACK_SIZE }
+        let (threads, places) = (Cores::of_this_process().workers(), Vec::new());
+        PoolOptions { threads, places, spin: SPIN, grace: GRACE, stack_size: STACK_SIZE }
     }
 }

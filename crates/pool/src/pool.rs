@@ -1,21 +1,22 @@
 //! The pool and its workers.
 
-use crate::lend::{Joined, Loop, LoopPointer};
-use crate::queue::{Queues, Task};
+use crate::cores::pin;
+use crate::queue::Task;
+use crate::shared::Shared;
 use crate::ticket::panic_text;
-use crate::{PoolOptions, Priority, TaskError, Team, Ticket};
+use crate::{Class, PoolOptions, TaskError, Team, Ticket};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What a running task sees of its worker.
 #[derive(Debug)]
 pub struct Worker {
-    index: usize,
-    late: bool,
+    pub(crate) index: usize,
+    pub(crate) late: bool,
 }
 
 impl Worker {
@@ -46,160 +47,8 @@ pub struct PoolStats {
     pub panics: u64,
     /// Times that a worker joined a loop.
     pub lent: u64,
-}
-
-struct State {
-    queues: Queues,
-    loops: Vec<LoopPointer>,
-    sleepers: usize,
-    closed: bool,
-}
-
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    /// Signalled when there is something for a sleeping worker.
-    work: Condvar,
-    /// Signalled when the last helper leaves a loop.
-    left: Condvar,
-    /// Copies of what the lock guards, so that a look costs no lock. They are written under the lock.
-    queued: AtomicUsize,
-    listed: AtomicUsize,
-    closing: AtomicBool,
-    busy: AtomicUsize,
-    threads: usize,
-    spin: Duration,
-    tasks: AtomicU64,
-    panics: AtomicU64,
-    lent: AtomicU64,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that can panic runs under the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Workers that have no task.
-    pub(crate) fn idle(&self) -> usize {
-        self.threads.saturating_sub(self.busy.load(Ordering::Relaxed))
-    }
-
-    /// Looks for `done` for a few microseconds.
-    fn spin_until(&self, done: impl Fn() -> bool) -> bool {
-        let start = Instant::now();
-        loop {
-            for _ in 0..16 {
-                if done() {
-                    return true;
-                }
-                std::hint::spin_loop();
-            }
-            if start.elapsed() >= self.spin {
-                return false;
-            }
-        }
-    }
-
-    /// Runs a loop on this thread and on workers that have nothing better to do.
-    pub(crate) fn run_loop(
-        &self,
-        rounds: usize,
-        max_helpers: usize,
-        body: &(dyn Fn(usize) + Sync),
-    ) {
-        let helpers = max_helpers.min(rounds.saturating_sub(1)).min(self.idle());
-        if helpers == 0 {
-            (0..rounds).for_each(body);
-            return;
-        }
-        let work = Loop::new(rounds, helpers, body);
-        let pointer = work.pointer();
-        let sleepers = {
-            let mut state = self.lock();
-            state.loops.push(pointer);
-            self.listed.store(state.loops.len(), Ordering::Release);
-            state.sleepers
-        };
-        for _ in 0..helpers.min(sleepers) {
-            self.work.notify_one();
-        }
-        // A panic of `body` is caught inside, so this thread always comes to the lines below.
-        work.work(|| false);
-        {
-            let mut state = self.lock();
-            state.loops.retain(|&l| l != pointer);
-            self.listed.store(state.loops.len(), Ordering::Release);
-        }
-        if !self.spin_until(|| work.is_left()) {
-            let mut state = self.lock();
-            while !work.is_left() {
-                state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-        }
-        if let Some(payload) = work.take_panic() {
-            std::panic::resume_unwind(payload);
-        }
-    }
-
-    fn help(&self, joined: Joined) {
-        self.lent.fetch_add(1, Ordering::Relaxed);
-        joined.work(|| self.queued.load(Ordering::Relaxed) > 0);
-        // Under the lock, so that an owner between its last look and its sleep is not missed.
-        let _state = self.lock();
-        if joined.leave() {
-            self.left.notify_all();
-        }
-    }
-
-    fn run_task(&self, task: Task, index: usize) {
-        let late = task.deadline.is_some_and(|d| d <= Instant::now());
-        let worker = Worker { index, late };
-        let run = task.run;
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(&worker)));
-        self.tasks.fetch_add(1, Ordering::Relaxed);
-        if outcome.is_err() {
-            self.panics.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// The life of a worker.
-    fn work(&self, index: usize) {
-        let mut state = self.lock();
-        loop {
-            if let Some(task) = state.queues.pop() {
-                self.queued.store(state.queues.len(), Ordering::Release);
-                self.busy.fetch_add(1, Ordering::Relaxed);
-                drop(state);
-                self.run_task(task, index);
-                self.busy.fetch_sub(1, Ordering::Relaxed);
-                state = self.lock();
-            } else if let Some(pointer) = state.loops.iter().copied().find(|l| l.has_room()) {
-                let joined = pointer.join();
-                drop(state);
-                self.help(joined);
-                state = self.lock();
-            } else if state.closed {
-                return;
-            } else {
-                drop(state);
-                let listed = self.listed.load(Ordering::Acquire);
-                let found = self.spin_until(|| {
-                    self.queued.load(Ordering::Acquire) > 0
-                        || self.listed.load(Ordering::Acquire) > listed
-                        || self.closing.load(Ordering::Acquire)
-                });
-                state = self.lock();
-                let nothing = state.queues.len() == 0
-                    && !state.loops.iter().any(|l| l.has_room())
-                    && !state.closed;
-                if !found && nothing {
-                    state.sleepers += 1;
-                    state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-                    state.sleepers -= 1;
-                }
-            }
-        }
-    }
+    /// Tasks that ran in the place of a less urgent one that gave way.
+    pub nested: u64,
 }
 
 /// The pool. Share it in an `Arc`; dropping it runs what is queued and joins the threads.
@@ -212,30 +61,10 @@ impl Pool {
     /// Starts the workers.
     ///
     /// # Errors
-    /// The operating system's, when it gives no thread.
+    /// The operating system's, when it gives no thread, or not the CPUs that one should run on.
     pub fn new(options: &PoolOptions) -> io::Result<Arc<Pool>> {
         let count = options.threads.max(1);
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                queues: Queues::default(),
-                // Room for a loop of every worker and as many other threads, so that listing allocates
-                // nothing in the steady state.
-                loops: Vec::with_capacity(2 * count + 16),
-                sleepers: 0,
-                closed: false,
-            }),
-            work: Condvar::new(),
-            left: Condvar::new(),
-            queued: AtomicUsize::new(0),
-            listed: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
-            busy: AtomicUsize::new(0),
-            threads: count,
-            spin: options.spin,
-            tasks: AtomicU64::new(0),
-            panics: AtomicU64::new(0),
-            lent: AtomicU64::new(0),
-        });
+        let shared = Arc::new(Shared::new(count, options));
         let pool = Arc::new(Pool { shared, threads: Mutex::new(Vec::with_capacity(count)) });
         for index in 0..count {
             let shared = Arc::clone(&pool.shared);
@@ -243,7 +72,10 @@ impl Pool {
                 .name(format!("stead-pool-{index}"))
                 .stack_size(options.stack_size)
                 .spawn(move || shared.work(index))?;
+            let pinned = options.places.get(index).map_or(Ok(()), |place| pin(&thread, place));
             pool.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+            // What began ends with the pool.
+            pinned?;
         }
         Ok(pool)
     }
@@ -259,18 +91,18 @@ impl Pool {
     /// [`TaskError::Closed`] after [`Pool::shutdown`]; the task is dropped.
     pub fn spawn(
         &self,
-        priority: Priority,
+        class: Class,
         deadline: Option<Instant>,
         run: impl FnOnce(&Worker) + Send + 'static,
     ) -> Result<(), TaskError> {
-        let task = Task { deadline, run: Box::new(run) };
+        let task = Task { class, deadline, run: Box::new(run) };
         let wake = {
             let mut state = self.shared.lock();
             if state.closed {
                 return Err(TaskError::Closed);
             }
-            state.queues.push(priority, task);
-            self.shared.queued.store(state.queues.len(), Ordering::Release);
+            state.queues.push(task);
+            self.shared.publish(&state);
             state.sleepers > 0
         };
         if wake {
@@ -282,20 +114,26 @@ impl Pool {
     /// Queues a task whose answer, or panic, the ticket gives.
     pub fn submit<R: Send + 'static>(
         &self,
-        priority: Priority,
+        class: Class,
         deadline: Option<Instant>,
         run: impl FnOnce(&Worker) -> R + Send + 'static,
     ) -> Ticket<R> {
         let (sender, answer) = mpsc::sync_channel(1);
         // When the pool is closed the task is dropped, and with it the sender: the ticket says so.
-        let _ = self.spawn(priority, deadline, move |worker| {
+        let _ = self.spawn(class, deadline, move |worker| {
             let outcome = catch_unwind(AssertUnwindSafe(|| run(worker)));
             let _ = sender.send(outcome.map_err(|p| TaskError::Panicked(panic_text(&*p))));
         });
         Ticket { answer }
     }
 
-    /// At most `threads` threads for loops: the caller and workers that are idle.
+    /// Whether a task waits that is at least as urgent as `class`.
+    pub fn waits(&self, class: Class) -> bool {
+        self.shared.waits(class)
+    }
+
+    /// At most `threads` threads for loops: the caller and workers that have nothing as urgent to do. The loops are of
+    /// the class of the task that runs them, and [`Class::Query`] where a thread of somebody else does.
     pub fn team(&self, threads: usize) -> Team<'_> {
         Team { shared: &self.shared, threads: threads.clamp(1, self.shared.threads) }
     }
@@ -305,11 +143,12 @@ impl Pool {
         let shared = &self.shared;
         PoolStats {
             threads: shared.threads,
-            idle: shared.idle(),
-            queued: shared.queued.load(Ordering::Relaxed),
+            idle: shared.available(Class::Background),
+            queued: shared.queued(),
             tasks: shared.tasks.load(Ordering::Relaxed),
             panics: shared.panics.load(Ordering::Relaxed),
             lent: shared.lent.load(Ordering::Relaxed),
+            nested: shared.nested.load(Ordering::Relaxed),
         }
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::pool::Shared;
+use crate::shared::Shared;
 
 /// The right to run loops on the calling thread and up to `threads - 1` idle workers.
 #[derive(Clone, Copy)]
@@ -14,7 +14,17 @@ pub struct Team<'a> {
 impl Team<'_> {
     /// How many threads would work on a loop that starts now, the caller counted; at least 1.
     pub fn threads(&self) -> usize {
-        self.threads.min(1 + self.shared.idle())
+        self.threads.min(1 + self.shared.available(self.shared.class()))
+    }
+
+    /// To be called by a long task wherever it may rest, such as between two operators: tasks and loops that are more
+    /// urgent run on the calling worker before this returns, if they wait and no other worker has been woken for them.
+    /// The caller keeps at least an eighth of its time whatever waits, and must hold no lock that such tasks take.
+    /// On a thread that is no worker of the pool, and when nothing is more urgent, it does nothing.
+    ///
+    /// What runs is always of a more urgent class than what it interrupts; its panics end there.
+    pub fn give_way(&self) {
+        self.shared.give_way();
     }
 
     /// Calls `body(0)` to `body(n - 1)`, each once, in any order, and returns when all have finished. The

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use stead_pool::{Pool, PoolOptions, Priority, TaskError};
+use stead_pool::{Class, Pool, PoolOptions, TaskError};
 
 fn pool(threads: usize) -> Arc<Pool> {
     Pool::new(&PoolOptions { threads, ..PoolOptions::default() }).unwrap()
@@ -15,7 +15,7 @@ fn pool(threads: usize) -> Arc<Pool> {
 fn tasks_answer_panics_are_errors_and_workers_survive() {
     let pool = pool(2);
     for i in 0..50usize {
-        let ticket = pool.submit(Priority::Normal, None, move |_| {
+        let ticket = pool.submit(Class::Query, None, move |_| {
             assert!(i % 5 != 3, "bad {i}");
             i * 2
         });
@@ -23,8 +23,8 @@ fn tasks_answer_panics_are_errors_and_workers_survive() {
             if i % 5 == 3 { Err(TaskError::Panicked(format!("bad {i}"))) } else { Ok(i * 2) };
         assert_eq!(ticket.wait(), expected);
     }
-    pool.spawn(Priority::Normal, None, |_| panic!("unheard")).unwrap();
-    assert_eq!(pool.submit(Priority::Background, None, |w| w.index() < 2).wait(), Ok(true));
+    pool.spawn(Class::Query, None, |_| panic!("unheard")).unwrap();
+    assert_eq!(pool.submit(Class::Background, None, |w| w.index() < 2).wait(), Ok(true));
     assert_eq!(pool.threads(), 2);
 }
 
@@ -34,7 +34,7 @@ fn a_late_task_is_told_so() {
     let past = Instant::now();
     let future = past + Duration::from_secs(3600);
     for (deadline, late) in [(None, false), (Some(past), true), (Some(future), false)] {
-        assert_eq!(pool.submit(Priority::High, deadline, |w| w.is_late()).wait(), Ok(late));
+        assert_eq!(pool.submit(Class::Query, deadline, |w| w.is_late()).wait(), Ok(late));
     }
 }
 
@@ -56,7 +56,7 @@ fn a_panic_in_a_loop_reaches_its_caller_once_all_helpers_have_left() {
         assert_eq!(payload.downcast_ref::<String>(), Some(&format!("round {bad}")));
         assert_eq!(inside.load(Ordering::SeqCst), 0);
     }
-    assert_eq!(pool.submit(Priority::Normal, None, |_| 1).wait(), Ok(1));
+    assert_eq!(pool.submit(Class::Query, None, |_| 1).wait(), Ok(1));
 }
 
 struct Leave<'a>(&'a AtomicUsize);
@@ -71,7 +71,7 @@ fn idle_workers_are_lent_and_taken_back_when_work_arrives() {
     let pool = pool(2);
     // One worker is held, so that only the lent one can run the task below.
     let (release, held) = std::sync::mpsc::channel::<()>();
-    pool.spawn(Priority::Normal, None, move |_| {
+    pool.spawn(Class::Query, None, move |_| {
         let _ = held.recv();
     })
     .unwrap();
@@ -87,7 +87,7 @@ fn idle_workers_are_lent_and_taken_back_when_work_arrives() {
             if std::thread::current().id() != me {
                 if !helped.swap(true, Ordering::SeqCst) {
                     let done = Arc::clone(&task_ran);
-                    pool.spawn(Priority::Normal, None, move |_| done.store(true, Ordering::SeqCst))
+                    pool.spawn(Class::Query, None, move |_| done.store(true, Ordering::SeqCst))
                         .unwrap();
                 }
             } else if task_ran.load(Ordering::SeqCst) {
@@ -127,15 +127,15 @@ fn shutdown_runs_what_is_queued_and_refuses_the_rest() {
     let ran = Arc::new(AtomicUsize::new(0));
     for _ in 0..100 {
         let ran = Arc::clone(&ran);
-        pool.spawn(Priority::Background, None, move |_| {
+        pool.spawn(Class::Background, None, move |_| {
             ran.fetch_add(1, Ordering::SeqCst);
         })
         .unwrap();
     }
     pool.shutdown();
     assert_eq!(ran.load(Ordering::SeqCst), 100);
-    assert_eq!(pool.spawn(Priority::High, None, |_| {}), Err(TaskError::Closed));
-    assert_eq!(pool.submit(Priority::High, None, |_| 1).wait(), Err(TaskError::Closed));
+    assert_eq!(pool.spawn(Class::Query, None, |_| {}), Err(TaskError::Closed));
+    assert_eq!(pool.submit(Class::Query, None, |_| 1).wait(), Err(TaskError::Closed));
     let sum = AtomicUsize::new(0);
     pool.team(2).for_each(10, &|i| {
         sum.fetch_add(i, Ordering::Relaxed);
@@ -149,7 +149,7 @@ fn a_pool_dropped_by_its_own_task_does_not_lock_up() {
     let owner = Arc::clone(&pool);
     let (sender, receiver) = std::sync::mpsc::channel();
     let (go, wait) = std::sync::mpsc::channel::<()>();
-    pool.spawn(Priority::Normal, None, move |_| {
+    pool.spawn(Class::Query, None, move |_| {
         wait.recv().ok();
         drop(owner);
         sender.send(()).unwrap();
@@ -169,7 +169,7 @@ proptest! {
     fn chunks_cover_everything_once(len in 0usize..300, chunk in 1usize..40, threads in 1usize..5, tasks in 0usize..10) {
         let pool = pool(3);
         let tickets: Vec<_> =
-            (0..tasks).map(|i| pool.submit(Priority::Normal, None, move |_| i)).collect();
+            (0..tasks).map(|i| pool.submit(Class::Query, None, move |_| i)).collect();
         let mut data = vec![0usize; len];
         pool.team(threads).par_chunks_mut(&mut data, chunk, &|i, part| {
             for (k, v) in part.iter_mut().enumerate() {
@@ -198,7 +198,7 @@ fn stress() {
                     match (t + i) % 3 {
                         0 => {
                             let team_pool = Arc::clone(pool);
-                            let ticket = pool.submit(Priority::Normal, None, move |_| {
+                            let ticket = pool.submit(Class::Query, None, move |_| {
                                 let sum = AtomicUsize::new(0);
                                 team_pool.team(3).for_each(20, &|i| {
                                     sum.fetch_add(i, Ordering::Relaxed);
@@ -208,7 +208,7 @@ fn stress() {
                             assert_eq!(ticket.wait(), Ok(190));
                         }
                         1 => {
-                            let ticket = pool.submit(Priority::High, None, move |_| i);
+                            let ticket = pool.submit(Class::Query, None, move |_| i);
                             assert_eq!(ticket.wait(), Ok(i));
                         }
                         _ => {

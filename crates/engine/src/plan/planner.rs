@@ -413,7 +413,14 @@ fn evaluate(
     let segment = builder.finish(buffers.iter().map(|&(_, b)| b), &[])?;
     let mut blocks = Blocks::new();
     blocks.ensure(0, segment.arena_bytes)?;
-    let mut env = RunEnv { inputs: &[], growing: &mut [], isa, parallel: &Serial, cancelled: None };
+    let mut env = RunEnv {
+        inputs: &[],
+        growing: &mut [],
+        isa,
+        parallel: &Serial,
+        cancelled: None,
+        pause: None,
+    };
     run_segment(&segment, &mut blocks, &mut env)
         .map_err(|error| PlanError::Evaluation(error.to_string()))?;
     for (id, buffer) in buffers {

@@ -24,6 +24,7 @@ pub(crate) struct RunEnv<'a> {
     pub isa: Isa,
     pub parallel: &'a dyn Parallel,
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
+    pub pause: Option<&'a (dyn Fn() + Sync)>,
 }
 
 /// What a kernel call may touch: operands in the order in which the step named them, and outputs, each
@@ -130,6 +131,9 @@ pub(crate) fn run_segment(
     env: &mut RunEnv<'_>,
 ) -> Result<(), RunError> {
     for step in &segment.steps {
+        if let Some(pause) = env.pause {
+            pause();
+        }
         if env.cancelled.is_some_and(|cancelled| cancelled()) {
             return Err(RunError::Cancelled);
         }

@@ -17,8 +17,12 @@ const FEATURES: &str = "ranking.features.";
 /// The parameter with the language of texts.
 const LANGUAGE: &str = "model.language";
 
-/// How long searches may take that do not say it.
-const TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a search may take.
+pub(crate) fn timeout(values: &Values) -> Duration {
+    /// That of those that do not say it.
+    const TIMEOUT: Duration = Duration::from_millis(500);
+    values.timeout().ok().flatten().unwrap_or(TIMEOUT)
+}
 
 impl Deployed {
     /// Its embedders.
@@ -46,7 +50,7 @@ impl Deployed {
             Ok(found) => found.into_iter().unzip(),
             Err(error) => return done(Err(error)),
         };
-        let timeout = values.timeout().ok().flatten().unwrap_or(TIMEOUT);
+        let timeout = timeout(values);
         self.embedders.tensors(asked, Role::Query, begin.checked_add(timeout), move |found| {
             if begin.elapsed() >= timeout {
                 let message = format!("Timed out after {} ms", timeout.as_millis());

@@ -24,6 +24,7 @@ pub use backup::{Backup, copy_folder};
 pub(crate) use deployed::Asked;
 pub use deployed::{Deployed, LogLine};
 pub use documents::{DocumentOptions, WhenBusy};
+pub(crate) use embedding::timeout;
 pub use expiry::ExpiryStats;
 pub use metrics::{DocumentMetrics, KindMetrics};
 pub use options::DeployOptions;

@@ -4,7 +4,7 @@ use stead_app::package::PackageFiles;
 use stead_app::services::{EmbedderForm, EmbedderSettings, PoolingStrategy};
 use stead_embed::colbert::{Marks, PUNCTUATION, document, query};
 use stead_embed::{Tokenizer, Tokens, mean, term_weights};
-use stead_engine::Parallel;
+use stead_engine::{Parallel, RunContext};
 
 use super::embedding::{Embedding, Shape, Vectors};
 use super::network::Network;
@@ -150,15 +150,17 @@ impl Native {
         self.form.model().and_then(|model| model.threads)
     }
 
-    /// Embeds texts, in as few runs of the model as there may be; how many these were.
+    /// Embeds texts, in as few runs of the model as there may be; how many these were. It pauses between texts that are made ids
+    /// as between steps of runs.
     pub(super) fn embed(
         &self,
         texts: &[(Role, &Source)],
-        cores: &dyn Parallel,
+        cx: &RunContext<'_>,
     ) -> (Vec<Result<Embedding, String>>, usize) {
         let mut found: Vec<Result<Embedding, String>> = Vec::with_capacity(texts.len());
         let (mut places, mut tokens) = (Vec::new(), Vec::new());
         for (at, (role, source)) in texts.iter().enumerate() {
+            cx.pause.iter().for_each(|pause| pause());
             let ids = self.ids(*role, source);
             found.push(match (ids, &self.network) {
                 (Ok(ids), None) => {
@@ -176,7 +178,7 @@ impl Native {
         let Some(network) = self.network.as_ref().filter(|_| !tokens.is_empty()) else {
             return (found, 0);
         };
-        let runs = network.run(&tokens, cores, &mut |at, ran| {
+        let runs = network.run(&tokens, cx, &mut |at, ran| {
             let Some((place, tokens)) = places.get(at).zip(tokens.get(at)) else { return };
             let Some((role, _)) = texts.get(*place) else { return };
             if let Some(slot) = found.get_mut(*place) {

@@ -134,7 +134,8 @@ impl Network {
     ) -> Result<Vec<usize>, String> {
         let mut shape = Vec::new();
         let batch = Batch { texts: vec![0], length: self.length.unwrap_or(tokens.ids.len()) };
-        self.run_batch(&[tokens], &batch, cores, &mut |view| {
+        let cx = RunContext { parallel: cores, ..RunContext::default() };
+        self.run_batch(&[tokens], &batch, &cx, &mut |view| {
             shape = view.shape().dims().to_vec();
             Ok(())
         })?;
@@ -148,7 +149,7 @@ impl Network {
     pub(super) fn run(
         &self,
         texts: &[Tokens],
-        cores: &dyn Parallel,
+        cx: &RunContext<'_>,
         each: &mut dyn FnMut(usize, Result<&[f32], String>),
     ) -> usize {
         let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
@@ -164,7 +165,7 @@ impl Network {
         for mut batch in batches(&lengths, limits) {
             runs += 1;
             batch.length = self.length.unwrap_or(batch.length);
-            let Err(text) = self.run_texts(texts, &batch, cores, each) else { continue };
+            let Err(text) = self.run_texts(texts, &batch, cx, each) else { continue };
             if let [only] = batch.texts.as_slice() {
                 each(*only, Err(text));
                 continue;
@@ -174,7 +175,7 @@ impl Network {
                 let length = self.length.unwrap_or(lengths.get(at).copied().unwrap_or(0));
                 let alone = Batch { texts: vec![at], length };
                 runs += 1;
-                if let Err(text) = self.run_texts(texts, &alone, cores, each) {
+                if let Err(text) = self.run_texts(texts, &alone, cx, each) {
                     each(at, Err(text));
                 }
             }
@@ -187,11 +188,11 @@ impl Network {
         &self,
         texts: &[Tokens],
         batch: &Batch,
-        cores: &dyn Parallel,
+        cx: &RunContext<'_>,
         each: &mut dyn FnMut(usize, Result<&[f32], String>),
     ) -> Result<(), String> {
         let chosen: Vec<&Tokens> = batch.texts.iter().filter_map(|at| texts.get(*at)).collect();
-        self.run_batch(&chosen, batch, cores, &mut |view| {
+        self.run_batch(&chosen, batch, cx, &mut |view| {
             let cells = floats(view)?;
             let rows = if self.is_each { batch.length } else { 1 };
             let mut of_text = cells.chunks_exact((rows * self.width).max(1));
@@ -211,7 +212,7 @@ impl Network {
         &self,
         texts: &[&Tokens],
         batch: &Batch,
-        cores: &dyn Parallel,
+        cx: &RunContext<'_>,
         sink: &mut dyn FnMut(TensorView<'_>) -> Result<(), String>,
     ) -> Result<(), String> {
         let specs = self.session.model().inputs();
@@ -242,8 +243,7 @@ impl Network {
         fill(self.types, &mut tensors, &|_, _| 0)?;
         let views: Vec<Option<TensorView<'_>>> =
             tensors.iter().map(|tensor| tensor.as_ref().map(Tensor::view)).collect();
-        let cx = RunContext { parallel: cores, cancelled: None, within: None };
-        let ran = self.session.run_with(&views, &cx, |outputs| {
+        let ran = self.session.run_with(&views, cx, |outputs| {
             sink(outputs.get(self.output).map_err(|e| e.to_string())?)
         });
         ran.map_err(|e| e.to_string())?

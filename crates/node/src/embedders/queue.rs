@@ -1,12 +1,13 @@
-//! Texts that wait for an embedder: all that wait when it is free are embedded together, those of queries first.
+//! Texts that wait for an embedder: all of queries that wait when it is free are embedded together, and so are those of
+//! documents. A run for documents lets queries, its own embedder's among them, go first between two steps.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use stead_engine::Serial;
+use stead_engine::RunContext;
 use stead_expr::{TensorType, Value};
-use stead_pool::Priority;
+use stead_pool::Class;
 use stead_python::Deadline;
 
 use super::cache::Cache;
@@ -40,10 +41,25 @@ pub(super) enum Kind {
     Python(Arc<PythonEmbedders>),
 }
 
+/// What waits on either side.
 #[derive(Default)]
 struct State {
-    queries: VecDeque<Waiting>,
-    documents: VecDeque<Waiting>,
+    queries: Side,
+    documents: Side,
+}
+
+impl State {
+    fn side(&mut self, of: Role) -> &mut Side {
+        match of {
+            Role::Query => &mut self.queries,
+            Role::Document => &mut self.documents,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Side {
+    waiting: VecDeque<Waiting>,
     is_running: bool,
 }
 
@@ -134,12 +150,11 @@ impl Queue {
         }
         let mut state = self.lock();
         for text in waiting {
-            match text.role {
-                Role::Query => state.queries.push_back(text),
-                Role::Document => state.documents.push_back(text),
-            }
+            state.side(text.role).waiting.push_back(text);
         }
-        self.go_on(state);
+        drop(state);
+        self.go_on(Role::Query);
+        self.go_on(Role::Document);
     }
 
     fn known(&self, text: &Waiting) -> Option<Arc<Embedding>> {
@@ -149,45 +164,46 @@ impl Queue {
     }
 
     /// Begins with what waits, unless that was begun already.
-    fn go_on(self: &Arc<Queue>, mut state: MutexGuard<'_, State>) {
-        if state.is_running || (state.queries.is_empty() && state.documents.is_empty()) {
-            return;
+    fn go_on(self: &Arc<Queue>, role: Role) {
+        {
+            let mut state = self.lock();
+            let side = state.side(role);
+            if side.is_running || side.waiting.is_empty() {
+                return;
+            }
+            side.is_running = true;
         }
-        state.is_running = true;
-        let priority = match state.queries.is_empty() {
-            true => Priority::Background,
-            false => Priority::Normal,
+        let class = match role {
+            Role::Query => Class::Query,
+            Role::Document => Class::Feed,
         };
-        drop(state);
         let queue = Arc::clone(self);
         let work = move || {
-            let ending = Ending(&queue);
-            let taken = queue.take();
+            let ending = Ending(&queue, role);
+            let taken = queue.take(role);
             queue.embed(taken);
             drop(ending);
         };
         let pool = self.compute.pool().filter(|_| !self.is_python());
         match pool {
             // What the pool drops as it closes ends in the slots.
-            Some(pool) => _ = pool.spawn(priority, None, move |_| work()),
+            Some(pool) => _ = pool.spawn(class, None, move |_| work()),
             // Code waits for an interpreter, which none of the pool's threads does.
             None if self.is_python() => {
                 let thread = std::thread::Builder::new().name("embed".to_owned());
                 if thread.spawn(work).is_err() {
-                    self.lock().is_running = false;
+                    self.lock().side(role).is_running = false;
                 }
             }
             None => work(),
         }
     }
 
-    fn take(&self) -> Vec<Waiting> {
+    fn take(&self, role: Role) -> Vec<Waiting> {
         let mut state = self.lock();
-        let queries = state.queries.len().min(MAX_TEXTS);
-        let mut taken: Vec<Waiting> = state.queries.drain(..queries).collect();
-        let documents = state.documents.len().min(MAX_TEXTS - queries);
-        taken.extend(state.documents.drain(..documents));
-        taken
+        let waiting = &mut state.side(role).waiting;
+        let most = waiting.len().min(MAX_TEXTS);
+        waiting.drain(..most).collect()
     }
 
     fn embed(&self, taken: Vec<Waiting>) {
@@ -241,8 +257,13 @@ impl Queue {
         let sources: Vec<(Role, &Source)> =
             texts.iter().map(|(role, source, _)| (*role, source)).collect();
         let (found, runs) = match self.compute.team(native.threads()) {
-            Some(team) => native.embed(&sources, &Lent(team)),
-            None => native.embed(&sources, &Serial),
+            Some(team) => {
+                let (cores, pause) = (Lent(team), || team.give_way());
+                let cx =
+                    RunContext { parallel: &cores, pause: Some(&pause), ..RunContext::default() };
+                native.embed(&sources, &cx)
+            }
+            None => native.embed(&sources, &RunContext::default()),
         };
         let failed =
             |text: String| Error::new(Code::Internal, format!("embedder {}: {text}", self.id));
@@ -328,12 +349,11 @@ impl Queue {
 }
 
 /// The end of a run, also where it panicked: what came meanwhile is next.
-struct Ending<'q>(&'q Arc<Queue>);
+struct Ending<'q>(&'q Arc<Queue>, Role);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.is_running = false;
-        self.0.go_on(state);
+        self.0.lock().side(self.1).is_running = false;
+        self.0.go_on(self.1);
     }
 }

@@ -78,3 +78,28 @@ impl Compute {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_bounded_in_number_and_in_memory() {
+        let compute = Compute::default();
+        let mut turns: Vec<Turn> = (0..MAX_WAITING).filter_map(|_| compute.turn(1)).collect();
+        assert_eq!(turns.len() as u64, MAX_WAITING);
+        assert!(compute.turn(1).is_none() && compute.turn(0).is_none(), "one more");
+        turns.pop();
+        let last = compute.turn(1);
+        assert!(last.is_some() && compute.turn(1).is_none(), "who is done makes room for one");
+        drop((turns, last));
+        let all = usize::try_from(compute.bytes.limit()).unwrap();
+        let half = compute.turn(all / 2 + 1);
+        assert!(half.is_some() && compute.turn(all / 2 + 1).is_none(), "more than the memory");
+        // Whoever was refused for its bytes has left its place too.
+        let small: Vec<Turn> = (1..MAX_WAITING).filter_map(|_| compute.turn(1)).collect();
+        assert_eq!(small.len() as u64, MAX_WAITING - 1);
+        drop((half, small));
+        assert!(compute.turn(2 * all).is_some(), "one alone is let in whatever it brings");
+    }
+}

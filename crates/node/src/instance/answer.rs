@@ -113,7 +113,7 @@ impl Instance {
         let held = Some(self.hold(&inputs)?);
         let (client, answer) = oneshot::channel();
         let reply = Reply::Client(client);
-        let job = Job { inputs, wanted, rows, deadline, queued: arrived, reply, held };
+        let job = Job { inputs, wanted, rows, deadline, queued: arrived, reply, held, place: None };
         match self.scheduler.submit(job) {
             Some((_, error)) => Err(error),
             None => {

@@ -57,7 +57,8 @@ pub(super) fn begin(
         return Ok(Begun { windows, answer: Some(answer) });
     }
     let (held, reply) = (Some(model.hold(&inputs)?), reply());
-    match scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held }) {
+    match scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held, place: None })
+    {
         None => Ok(Begun { windows, answer: None }),
         Some((_, error)) => Err(error),
     }

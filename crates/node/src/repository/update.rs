@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use stead_app::{ModelSettings, PipelineEntry, parse_stead_toml};
-use stead_pool::Priority;
+use stead_pool::Class;
 
 /// Removed models that are remembered, so that clients are told that they are retired.
 const MAX_REMOVED: usize = 256;
@@ -277,7 +277,7 @@ impl Repository {
                     let load = Arc::new(load);
                     let mine = Arc::clone(&load);
                     let run = move |_: &stead_pool::Worker| load_one(&mine, &machine);
-                    (load, self.machine.pool.submit(Priority::Background, None, run))
+                    (load, self.machine.pool.submit(Class::Background, None, run))
                 })
                 .collect();
             for (load, ticket) in tickets {

@@ -17,15 +17,16 @@ pub(crate) use pieces::{concat, cut};
 pub(crate) use reply::{PartReply, Reply};
 pub(crate) use timer::Timer;
 
+use crate::admission::{Line, Pace, Place};
 use crate::evaluate::{Evaluate, EvaluateError, Grows, Run};
 use crate::memory::Held;
 use crate::recorder::Recorder;
 use crate::{Error, ErrorKind};
 use queue::Queue;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use stead_pool::{Pool, Priority};
+use stead_pool::{Class, Pool};
 use stead_tensor::Tensor;
 
 /// Up to this duration of its last run, a request runs on the thread that read it: handing it over would take
@@ -37,6 +38,8 @@ const INLINE: Duration = Duration::from_micros(100);
 pub(crate) struct Limits {
     /// Runs at a time.
     pub(crate) runs: usize,
+    /// How urgent they are beside other work.
+    pub(crate) class: Class,
     /// Threads of one run.
     pub(crate) threads: usize,
     /// Requests that wait.
@@ -77,6 +80,8 @@ pub(crate) struct Job {
     /// The memory of the inputs.
     #[expect(dead_code, reason = "it is given back when the job is dropped")]
     pub(crate) held: Option<Held>,
+    /// Its place in the line, once it is queued.
+    pub(crate) place: Option<Place>,
 }
 
 impl Job {
@@ -98,6 +103,9 @@ pub(crate) struct Scheduler {
     pool: Arc<Pool>,
     timer: Arc<Timer>,
     recorder: Arc<Recorder>,
+    /// How fast the queue moves, and how long runs take.
+    line: Arc<Line>,
+    pace: Arc<Pace>,
     queue: Mutex<Queue>,
     /// Set when outputs turned out to have no batch axis.
     unbatchable: AtomicBool,
@@ -111,8 +119,16 @@ impl Scheduler {
         pool: Arc<Pool>,
         timer: Arc<Timer>,
         recorder: Arc<Recorder>,
+        refused: &Arc<AtomicU64>,
     ) -> Arc<Scheduler> {
+        let lanes = match evaluate.is_elsewhere() {
+            true => limits.runs,
+            false => limits.runs.min(pool.threads()),
+        };
         Arc::new(Scheduler {
+            // The queue has a limit of its own.
+            line: Line::new(lanes, usize::MAX, refused),
+            pace: Arc::default(),
             model,
             evaluate,
             limits,
@@ -194,9 +210,9 @@ impl Scheduler {
         Some(answer.map_err(|e| self.explain(e, late(), "running")))
     }
 
-    /// Queues a request; its answer comes by `job.reply`. When the queue is full, gives the reply
-    /// back with the reason.
-    pub(crate) fn submit(self: &Arc<Self>, job: Job) -> Option<(Reply, Error)> {
+    /// Queues a request; its answer comes by `job.reply`. When the queue is full, or so long that the deadline of the
+    /// request would pass, gives the reply back with the reason.
+    pub(crate) fn submit(self: &Arc<Self>, mut job: Job) -> Option<(Reply, Error)> {
         let mut queue = self.lock();
         if queue.len() >= self.limits.queue {
             queue.sweep();
@@ -206,6 +222,14 @@ impl Scheduler {
             self.recorder.rejected();
             let (model, limit) = (self.model.clone(), self.limits.queue);
             return Some((job.reply, ErrorKind::QueueFull { model, limit }.into()));
+        }
+        match self.line.enter(&self.pace, Instant::now(), job.deadline) {
+            Ok(place) => job.place = Some(place),
+            Err(refused) => {
+                drop(queue);
+                self.recorder.rejected();
+                return Some((job.reply, refused.error(&format!("model {}", self.model))));
+            }
         }
         queue.push(job);
         self.go_on(queue);
@@ -251,7 +275,7 @@ impl Scheduler {
                 let thread = std::thread::Builder::new().name("stead-model".to_owned());
                 thread.spawn(move || me.drive()).is_ok()
             }
-            false => self.pool.spawn(Priority::Normal, None, move |_| me.drive()).is_ok(),
+            false => self.pool.spawn(self.limits.class, None, move |_| me.drive()).is_ok(),
         };
         if !is_started {
             let mut queue = self.lock();
@@ -280,7 +304,7 @@ impl Scheduler {
                 batch
             };
             self.run_batch(batch);
-            if !self.evaluate.is_elsewhere() && self.pool.stats().queued > 0 {
+            if !self.evaluate.is_elsewhere() && self.pool.waits(self.limits.class) {
                 // Other models' turn first.
                 self.start();
                 return;

@@ -1,6 +1,7 @@
 //! Running one request or one batch.
 
 use super::{Job, Scheduler, Times};
+use crate::admission::{Line, Place};
 use crate::evaluate::{EvaluateError, Run};
 use crate::{Code, Error, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,26 +28,33 @@ impl Scheduler {
             jobs.push(job);
         }
         self.recorder.waited(jobs.iter().map(|job| now.saturating_duration_since(job.queued)));
-        if jobs.len() > 1 && self.run_joined(&mut jobs) {
-            return;
+        let mut places: Vec<Place> = jobs.iter_mut().filter_map(|job| job.place.take()).collect();
+        places.iter_mut().for_each(Place::begin);
+        let mut gave_up = false;
+        if jobs.len() <= 1 || !self.run_joined(&mut jobs) {
+            for job in jobs {
+                gave_up |= self.run_job(job);
+            }
         }
-        for job in jobs {
-            self.run_job(job);
-        }
+        Line::ran(&places, now, Instant::now(), gave_up);
     }
 
-    fn run_job(&self, job: Job) {
+    /// Runs one request and answers it. Tells whether it was given up.
+    fn run_job(&self, job: Job) -> bool {
         let team = Some(self.pool.team(self.limits.threads));
         let cancelled = || job.is_abandoned();
         let run = Run { team, cancelled: &cancelled, within: None, deadline: job.deadline };
         let answer = self
             .run_one(&job.inputs, &job.wanted, job.rows, &run)
             .map_err(|e| self.explain(e, job.is_late(), "running"));
+        let given_up = [Code::DeadlineExceeded, Code::Cancelled];
+        let gave_up = answer.as_ref().is_err_and(|error| given_up.contains(&error.code));
         job.reply.send(answer);
         if !self.limits.growing.is_empty() {
             // The client reads its answer meanwhile; a step that comes at once would have to wait for its plan anyway.
             self.evaluate.plan_ahead();
         }
+        gave_up
     }
 
     /// Runs one request.

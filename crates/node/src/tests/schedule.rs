@@ -1,7 +1,7 @@
 //! The scheduler: batches, limits, deadlines, cancellation, draining.
 
 use super::fake::{BOMB, Folder, Gate, POISON, block_on, request, runtime, values};
-use crate::{Code, Embedded, InferRequest, InferResponse, VersionRef};
+use crate::{Code, Embedded, ErrorKind, InferRequest, InferResponse, VersionRef};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -252,7 +252,10 @@ proptest! {
                         }
                         Code::Internal => client.rows.contains(&BOMB),
                         Code::DeadlineExceeded => client.deadline.is_some(),
-                        Code::Unavailable => queue == 3,
+                        Code::Unavailable => match error.kind {
+                            ErrorKind::CannotMeetDeadline { .. } => client.deadline.is_some(),
+                            _ => queue == 3,
+                        },
                         _ => false,
                     };
                     prop_assert!(possible, "{error} for {client:?}");
@@ -272,4 +275,55 @@ proptest! {
         let aborted = clients.iter().filter(|c| c.abort).count() as u64;
         prop_assert!(counted <= clients.len() as u64 && counted + aborted >= clients.len() as u64);
     }
+}
+
+/// What cannot be answered in time is refused when it comes; what can waits and is answered, and so is what has time.
+#[test]
+fn a_deadline_that_cannot_be_met_is_refused_at_once() {
+    let (_folder, gate, node) = gated("");
+    let runtime = runtime();
+    // A run that is known to have taken a while.
+    let (begin, slow) = (Instant::now(), Duration::from_millis(60));
+    let first = send(&runtime, &node, request("m", &[0.0]));
+    gate.wait_for_run();
+    while begin.elapsed() < slow {
+        std::thread::yield_now();
+    }
+    gate.open();
+    assert!(runtime.block_on(first).unwrap().is_ok());
+    gate.shut();
+    let within = |time: Duration, value: f32| {
+        let deadline = Some(Instant::now() + time);
+        InferRequest { deadline, ..request("m", &[value]) }
+    };
+    // Nothing waits: whoever has too little time is let in all the same.
+    let running = send(&runtime, &node, within(Duration::from_secs(3600), 1.0));
+    gate.wait_for_run();
+    let waiting = send(&runtime, &node, request("m", &[2.0]));
+    wait_for_queue(&node, 1);
+    // One that is let in to try may come in between, after a pause of the machine.
+    let short = Duration::from_millis(20);
+    let refused = (0..100)
+        .map(|_| block_on(node.infer(within(short, 3.0))).unwrap_err())
+        .find(|error| error.code != Code::DeadlineExceeded)
+        .expect("a request that is refused");
+    assert_eq!(
+        (refused.code, refused.retry_after(), refused.to_string().as_str()),
+        (
+            Code::Unavailable,
+            Some(1),
+            "model m cannot be answered before the deadline; try again in 1 s"
+        )
+    );
+    let patient = send(&runtime, &node, within(Duration::from_secs(3600), 4.0));
+    while node.metrics().models[0].versions[0].current_requests < 3 {
+        std::thread::yield_now();
+    }
+    gate.open();
+    for (handle, expected) in [(running, 2.0), (waiting, 3.0), (patient, 5.0)] {
+        assert_eq!(values(&runtime.block_on(handle).unwrap().unwrap().outputs), [expected]);
+    }
+    let metrics = node.metrics();
+    assert!(metrics.refused >= 1);
+    assert_eq!(metrics.models[0].versions[0].queue_rejected, metrics.refused);
 }

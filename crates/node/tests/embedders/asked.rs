@@ -158,3 +158,48 @@ fn clients_have_texts_embedded() {
         stead_embed::pack_bits(&mean("query query")).into_iter().map(f32::from).collect();
     close(&found[0], &bits, "bits");
 }
+
+/// One thread computes: what a query gets while documents are embedded, it gets in a pause of theirs.
+#[test]
+fn queries_go_first_while_documents_are_embedded_by_the_same_model() {
+    let (_folder, node) = super::node_of(Some(1));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let ask = |texts: Vec<String>, role| {
+        let node = std::sync::Arc::clone(&node);
+        let request = EmbedRequest {
+            embedder: "dense".to_owned(),
+            inputs: texts.into_iter().map(EmbedInput::Text).collect(),
+            role,
+            dimensions: None,
+            normalize: None,
+        };
+        runtime.spawn(async move { node.embed(request).await })
+    };
+    let check = |prefix: &str, texts: &[String], outputs: &[EmbedOutput]| {
+        assert_eq!(texts.len(), outputs.len());
+        for (text, output) in texts.iter().zip(outputs) {
+            let EmbedOutput::Vector(cells) = output else { panic!("{output:?}") };
+            for (found, expected) in cells.iter().zip(mean(&format!("{prefix}{text}"))) {
+                assert!((found - expected).abs() < 1e-5, "{text}: {found} is not {expected}");
+            }
+        }
+    };
+    let words = ["ranking", "model", "query", "document", "score", "how", "does", "search"];
+    let text = |n: usize| -> String {
+        let word = |at: usize| words[(n >> (3 * at)) % words.len()];
+        (0..4).map(word).collect::<Vec<_>>().join(" ")
+    };
+    // Whether a query comes while documents are embedded is chance, but not for ever.
+    for round in 0..10_000 {
+        let texts: Vec<String> = (0..64).map(|n| text(64 * round + n)).collect();
+        let asked = vec![text(round)];
+        let documents = ask(texts.clone(), Role::Document);
+        let query = ask(asked.clone(), Role::Query);
+        check("", &texts, &runtime.block_on(documents).unwrap().unwrap().outputs);
+        check("query ", &asked, &runtime.block_on(query).unwrap().unwrap().outputs);
+        if node.metrics().pool_nested > 0 {
+            return;
+        }
+    }
+    panic!("no query came while documents were embedded");
+}

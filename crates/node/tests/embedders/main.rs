@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use package::{Model, POISON, ids, mean, package};
+use stead_app::Source;
 use stead_expr::{Value, compile};
-use stead_node::{Code, Embedded, WhenBusy};
+use stead_node::{Code, Deployments, DocumentOptions, Embedded, NodeConfig, WhenBusy};
 use stead_store::{FieldValue, Operation, Outcome};
 
 const SERVICES: &str = "<services version='1.0'><container id='c' version='1.0'><search/><document-api/>
@@ -62,9 +63,17 @@ fn models() -> Vec<(&'static str, Model)> {
 }
 
 fn node() -> (tempfile::TempDir, Arc<Embedded>) {
+    node_of(None)
+}
+
+/// A node with so many threads that compute.
+fn node_of(threads: Option<usize>) -> (tempfile::TempDir, Arc<Embedded>) {
     let (folder, files) =
         package(&[("services.xml", SERVICES), ("schemas/t.sd", SCHEMA)], &models());
-    (folder, Embedded::in_memory(&files).unwrap())
+    let deployments = Deployments::of_package(&files, DocumentOptions::default()).unwrap();
+    let config = NodeConfig::new(Source::Nothing);
+    let node = Embedded::start(NodeConfig { threads, deployments: Some(deployments), ..config });
+    (folder, node.unwrap())
 }
 
 fn put(number: usize, fields: &str) -> String {

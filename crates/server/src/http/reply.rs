@@ -8,7 +8,8 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue,
+    RETRY_AFTER, VARY,
 };
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::{Either, Full};
@@ -133,7 +134,8 @@ impl Reply {
             Dialect::Deploy => Body::Deploy { code: error.code.row().deploy_http.1, message: text },
         };
         let body = serde_json::to_vec(&body).unwrap_or_default();
-        Reply { status, ..Reply::json(body) }
+        let header = error.retry_after().map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
+        Reply { status, header, ..Reply::json(body) }
     }
 
     /// The answer as hyper sends it, compressed when the client takes it and it pays.

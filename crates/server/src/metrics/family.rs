@@ -48,6 +48,8 @@ pub enum Kind {
     EmbedderHistogram(fn(&EmbedderMetrics) -> &Histogram),
     /// A value of the process.
     Process(fn(&MetricsSnapshot) -> u64),
+    /// What the process has counted.
+    ProcessCounter(fn(&MetricsSnapshot) -> u64),
 }
 
 /// A family of metrics.
@@ -472,6 +474,18 @@ pub const FAMILIES: &[Family] = &[
         "Tasks that wait for a thread of the CPU pool.",
         Kind::Process(|s| s.pool_queued),
     ),
+    family(
+        "stead_pool_nested",
+        true,
+        "Tasks of the CPU pool that ran in a pause of less urgent ones.",
+        Kind::ProcessCounter(|s| s.pool_nested),
+    ),
+    family(
+        "stead_requests_refused",
+        true,
+        "Requests that were refused when they came, as their deadline could not be met or too many searches waited.",
+        Kind::ProcessCounter(|s| s.refused),
+    ),
 ];
 
 #[cfg(test)]
@@ -501,6 +515,7 @@ mod tests {
                 Kind::EmbedderCounter(_) => ("counter", "embedder"),
                 Kind::EmbedderHistogram(_) => ("histogram", "embedder"),
                 Kind::Process(_) => ("gauge", "server"),
+                Kind::ProcessCounter(_) => ("counter", "server"),
             };
             let listed = if f.default { "" } else { " Only when it is listed." };
             text += &format!("| `{}` | {kind} | {of} | {}{listed} |\n", f.name, f.help);

@@ -65,6 +65,7 @@ impl Writer {
             Kind::Gauge(_) | Kind::SequenceGauge(_) | Kind::Process(_) => "gauge",
             Kind::StoreGauge(_) | Kind::Documents(_) => "gauge",
             Kind::ComponentCounter(_) | Kind::EmbedderCounter(_) => "counter",
+            Kind::ProcessCounter(_) => "counter",
             Kind::Times(_) => "summary",
             Kind::RequestTimes | Kind::Histogram(_) | Kind::SequenceHistogram(_) => "histogram",
             Kind::ComponentHistogram(_) | Kind::EmbedderHistogram(_) => "histogram",
@@ -72,6 +73,10 @@ impl Writer {
         let _ = writeln!(self.out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
         if let Kind::Process(value) = family.kind {
             self.sample(name, "", value(snapshot));
+            return;
+        }
+        if let Kind::ProcessCounter(value) = family.kind {
+            self.counter(name, "", value(snapshot));
             return;
         }
         if let Some(documents) = &snapshot.documents {
@@ -242,6 +247,7 @@ mod tests {
                 calls: vec![(ready, 2, 0)],
                 versions: vec![version],
             }],
+            pool_nested: 4,
             documents: Some(DocumentMetrics {
                 kinds: vec![KindMetrics {
                     name: "music".into(),
@@ -285,6 +291,7 @@ mod tests {
             r#"ovms_request_time_us_sum{interface="REST",name="a\"b",version="3"} 99.5"#,
             r#"stead_plan_hits{name="a\"b",version="3"} 4"#,
             "stead_pool_threads 0",
+            "stead_pool_nested 4",
             r#"stead_documents{cluster="c",type="music"} 7"#,
             "stead_document_operations_pending 2",
             r#"stead_documents_expired{cluster="c",type="music"} 5"#,

@@ -17,7 +17,8 @@ use stead_app::package::PackageFiles;
 use stead_app::services::SERVER_TOML;
 use stead_app::{ServerConfig, Source};
 use stead_node::{
-    DeployOptions, Deployments, DocumentOptions, Embedded, NodeConfig, PythonSettings,
+    Cores, DeployOptions, Deployments, DocumentOptions, Embedded, NodeConfig, PythonSettings,
+    write_list,
 };
 use stead_server::{MetricsOptions, ServerHandle, ServerOptions, is_metric};
 use tokio::runtime::Runtime;
@@ -40,6 +41,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     }
     runtime()?.block_on(async {
         let server = start(node_config(&options)?, server_options(&options)?).await?;
+        tracing::info!("{}", threads(&options, &Cores::of_this_process()));
         announce(&options, &server);
         until_told(server, options.drain).await
     })
@@ -83,6 +85,7 @@ fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
     Ok(NodeConfig {
         defaults: options.settings.clone(),
         threads: options.threads,
+        pinning: options.pinning.clone(),
         poll: options.poll,
         cleaner: options.cleaner,
         state_path: options.state_path.clone(),
@@ -133,6 +136,26 @@ fn metrics(options: &ServeOptions) -> Result<MetricsOptions, Failure> {
         }
     }
     Ok(metrics)
+}
+
+/// How many threads compute, and why so many.
+fn threads(options: &ServeOptions, cores: &Cores) -> String {
+    // That there are such places was checked with the flags.
+    let places = options.pinning.places(cores, options.threads).unwrap_or_default();
+    let count = match places.len() {
+        0 => options.threads.unwrap_or(cores.workers()),
+        pinned => pinned,
+    };
+    let s = if count == 1 { " computes" } else { "s compute" };
+    let quota = cores.quota().map(|quota| format!(", a quota of {quota:.1}")).unwrap_or_default();
+    let (physical, logical) = (cores.physical(), cores.logical());
+    let place = |cpus: &Vec<usize>| write_list(cpus);
+    let places: Vec<String> = places.iter().map(place).collect();
+    let pinned = match places.is_empty() {
+        true => String::new(),
+        false => format!(", pinned to CPUs {}", places.join(" | ")),
+    };
+    format!("{count} thread{s} (physical cores: {physical}, CPUs: {logical}{quota}){pinned}")
 }
 
 /// Logs where the server listens, and the one difference from OpenVINO Model Server that surprises.

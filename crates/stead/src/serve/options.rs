@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::ArgMatches;
 use stead_app::{ModelSettings, Source};
-use stead_node::PythonSettings;
+use stead_node::{Cores, Pinning, PythonSettings};
 use stead_server::{
     AuthOptions, CorsOptions, DEFAULT_MAX_BODY_BYTES, LimitOptions, TlsOptions, is_metric,
 };
@@ -58,8 +58,10 @@ pub struct ServeOptions {
     pub cleaner: Option<Duration>,
     /// Folder for states of sequences.
     pub state_path: Option<PathBuf>,
-    /// Threads that compute; `None` for one per core.
+    /// Threads that compute; `None` for one per physical core within the quota.
     pub threads: Option<usize>,
+    /// The CPUs on which they run.
+    pub pinning: Pinning,
     /// Largest request body and gRPC message.
     pub max_body_bytes: usize,
     /// `--metrics_enable` was given.
@@ -150,6 +152,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     if let Some(unknown) = metrics_list.iter().find(|name| !is_metric(name)) {
         return Err(Failure::usage(format!("--metrics_list: there is no metric `{unknown}`")));
     }
+    let threads = number(matches, "threads", 1, 4096)?.map(|n| n as usize);
     let max_body_bytes = number(matches, "max_body_bytes", 1, usize::MAX as u64)?
         .map_or(DEFAULT_MAX_BODY_BYTES, |n| n as usize);
     let poll =
@@ -172,7 +175,8 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         tls: security::tls(matches)?,
         poll: (poll > 0).then(|| Duration::from_secs(poll)),
         state_path: given("state_path").map(PathBuf::from),
-        threads: number(matches, "threads", 1, 4096)?.map(|n| n as usize),
+        threads,
+        pinning: pinning(given("cpu_pinning"), &Cores::of_this_process(), threads)?,
         max_body_bytes,
         metrics_enable,
         metrics_list,
@@ -194,6 +198,22 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         },
         notes,
     })
+}
+
+/// Where threads that compute run, of the cores that there are.
+fn pinning(text: Option<&str>, cores: &Cores, threads: Option<usize>) -> Result<Pinning, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--cpu_pinning: {error}"));
+    let text = text.unwrap_or("none");
+    let pinning: Pinning = text.parse().map_err(|error| {
+        let hint = if text.starts_with(|c: char| c.is_ascii_digit()) {
+            ""
+        } else {
+            "; write none, cores or a list"
+        };
+        Failure::usage(format!("--cpu_pinning: {error}{hint}"))
+    })?;
+    pinning.places(cores, threads).map_err(|error| wrong(&error))?;
+    Ok(pinning)
 }
 
 /// The ports of gRPC and HTTP: both by default, only the given one if one is given.
@@ -299,6 +319,7 @@ fn level(text: &str) -> Result<tracing::Level, Failure> {
 mod tests {
     use super::super::flags::command;
     use super::*;
+    use stead_node::write_list;
 
     fn options(line: &str) -> Result<ServeOptions, Failure> {
         let args = std::iter::once("serve").chain(line.split_whitespace());
@@ -370,9 +391,40 @@ mod tests {
             ),
             ("--data d --python_interpreters 0", "--python_interpreters: 0 is below 1"),
             ("m --unknown", "unexpected argument found"),
+            (
+                "m --cpu_pinning all",
+                "--cpu_pinning: `all` is not a CPU or a range of them, as in 0,2-3; write none, cores or a list",
+            ),
+            ("m --cpu_pinning 3-1", "--cpu_pinning: the range `3-1` ends before it begins"),
+            ("m --cpu_pinning 0-9999", "--cpu_pinning: there is no CPU 9999"),
         ];
         for (line, expected) in cases {
             assert_eq!(options(line).map(|_| ()), Err(Failure::usage(expected)), "{line}");
+        }
+    }
+
+    #[test]
+    fn threads_are_pinned_to_cpus_that_there_are() {
+        let made = |line: &str| options(line).map(|made| (made.pinning, made.threads));
+        assert_eq!(made("m"), Ok((Pinning::None, None)));
+        assert_eq!(made("m --cpu_pinning cores"), Ok((Pinning::Cores, None)));
+        let cores = Cores::of_this_process();
+        let cpus = cores.cpus();
+        let (first, all) = (cpus[0], write_list(&cpus));
+        let list = format!("m --cpu_pinning {first} --threads 1");
+        assert_eq!(made(&list), Ok((Pinning::List(vec![first]), Some(1))));
+        for (line, expected) in [
+            (
+                "m --cpu_pinning 8191".to_owned(),
+                format!("--cpu_pinning: this process has no CPU 8191; it may use {all}"),
+            ),
+            (
+                format!("m --cpu_pinning {first} --threads 2"),
+                "--cpu_pinning: 2 threads do not fit on 1 pinned cores: each wants one of its own"
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(made(&line), Err(Failure::usage(expected)), "{line}");
         }
     }
 

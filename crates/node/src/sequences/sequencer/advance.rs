@@ -141,7 +141,16 @@ impl Sequencer {
         }
         step.client.leave(&mut due.arrived);
         let reply = Reply::Step(StepReply { sequencer: Arc::clone(self), pending: Some(pending) });
-        let refused = scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held });
+        let refused = scheduler.submit(Job {
+            inputs,
+            wanted,
+            rows,
+            deadline,
+            queued,
+            reply,
+            held,
+            place: None,
+        });
         match refused {
             Some((Reply::Step(mut reply), error)) => Some((reply.pending.take()?, Err(error))),
             _ => None,

@@ -1,0 +1,338 @@
+//! What the workers of a pool share, and what they do.
+
+use crate::class::CLASSES;
+use crate::cores::{Cores, allow};
+use crate::here::{Entered, Here, Share, gave_way, here};
+use crate::lend::{Joined, Loop, LoopPointer};
+use crate::queue::{Queues, Task};
+use crate::{Class, PoolOptions, Worker};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most that one check-in runs before what gave way goes on, however little it takes.
+const MOST_BEFORE: usize = 32;
+
+pub(crate) struct State {
+    pub(crate) queues: Queues,
+    loops: Vec<(Class, LoopPointer)>,
+    pub(crate) sleepers: usize,
+    pub(crate) closed: bool,
+}
+
+/// What a worker does next.
+enum Next {
+    Task(Task),
+    Loop(Class, Joined),
+}
+
+impl State {
+    /// Of each class a task goes before a loop that wants help; what is less urgent than `than` stays.
+    fn most_urgent(&mut self, classes: &[Class]) -> Option<Next> {
+        classes.iter().find_map(|class| {
+            let task = self.queues.pop(*class).map(Next::Task);
+            task.or_else(|| {
+                let wants =
+                    |(of, pointer): &&(Class, LoopPointer)| of == class && pointer.has_room();
+                let (class, pointer) = self.loops.iter().find(wants)?;
+                Some(Next::Loop(*class, pointer.join()))
+            })
+        })
+    }
+}
+
+/// Numbers for each class that can be looked at without a lock.
+type Counts = [AtomicUsize; CLASSES];
+
+fn sum(counts: &[AtomicUsize]) -> usize {
+    counts.iter().map(|count| count.load(Ordering::Acquire)).sum()
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Signalled when there is something for a sleeping worker.
+    pub(crate) work: Condvar,
+    /// Signalled when the last helper leaves a loop.
+    left: Condvar,
+    /// Copies of what the lock guards, so that a look costs no lock. They are written under the lock: tasks that wait,
+    /// loops that want help.
+    queued: Counts,
+    open: Counts,
+    pub(crate) closing: AtomicBool,
+    /// Workers that run a task of a class; one that gives way counts for what runs in its place.
+    busy: Counts,
+    pub(crate) threads: usize,
+    spin: Duration,
+    grace: Duration,
+    /// The CPUs of each worker, where they are pinned, and all that there are then.
+    places: Vec<Vec<usize>>,
+    everywhere: Vec<usize>,
+    pub(crate) tasks: AtomicU64,
+    pub(crate) panics: AtomicU64,
+    pub(crate) lent: AtomicU64,
+    pub(crate) nested: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn new(threads: usize, options: &PoolOptions) -> Shared {
+        Shared {
+            state: Mutex::new(State {
+                queues: Queues::default(),
+                // Room for a loop of every worker and as many other threads, so that listing allocates
+                // nothing in the steady state.
+                loops: Vec::with_capacity(2 * threads + 16),
+                sleepers: 0,
+                closed: false,
+            }),
+            work: Condvar::new(),
+            left: Condvar::new(),
+            queued: Counts::default(),
+            open: Counts::default(),
+            closing: AtomicBool::new(false),
+            busy: Counts::default(),
+            threads,
+            spin: options.spin,
+            grace: options.grace,
+            everywhere: match options.places.is_empty() {
+                true => Vec::new(),
+                false => Cores::of_this_process().cpus(),
+            },
+            places: options.places.clone(),
+            tasks: AtomicU64::new(0),
+            panics: AtomicU64::new(0),
+            lent: AtomicU64::new(0),
+            nested: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that can panic runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies what the lock guards; call it under the lock whenever that has changed.
+    pub(crate) fn publish(&self, state: &State) {
+        for class in Class::ALL {
+            let wants = |(of, pointer): &&(Class, LoopPointer)| *of == class && pointer.has_room();
+            let open = state.loops.iter().filter(wants).count();
+            self.queued[class as usize].store(state.queues.len(class), Ordering::Release);
+            self.open[class as usize].store(open, Ordering::Release);
+        }
+    }
+
+    /// Workers that have no task, or one that is less urgent than `class`.
+    pub(crate) fn available(&self, class: Class) -> usize {
+        self.threads.saturating_sub(sum(&self.busy[..=class as usize]))
+    }
+
+    /// Tasks that wait.
+    pub(crate) fn queued(&self) -> usize {
+        sum(&self.queued)
+    }
+
+    /// Whether a task waits that is at least as urgent as `class`.
+    pub(crate) fn waits(&self, class: Class) -> bool {
+        sum(&self.queued[..=class as usize]) > 0
+    }
+
+    /// Whether a task or a loop that wants help is more urgent than `class`.
+    fn is_outranked(&self, class: Class) -> bool {
+        sum(&self.queued[..class as usize]) + sum(&self.open[..class as usize]) > 0
+    }
+
+    /// What the calling thread does for this pool.
+    fn here(&self) -> Option<Here> {
+        here().filter(|here| here.pool == self.name())
+    }
+
+    fn name(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// The class of what the calling thread does: somebody waits for all that does not run on a worker.
+    pub(crate) fn class(&self) -> Class {
+        self.here().map_or(Class::Query, |here| here.class)
+    }
+
+    /// Looks for `done` for a few microseconds.
+    fn spin_until(&self, done: impl Fn() -> bool) -> bool {
+        let start = Instant::now();
+        loop {
+            for _ in 0..16 {
+                if done() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if start.elapsed() >= self.spin {
+                return false;
+            }
+        }
+    }
+
+    /// Runs a loop on this thread and on workers that have nothing better to do.
+    pub(crate) fn run_loop(
+        &self,
+        rounds: usize,
+        max_helpers: usize,
+        body: &(dyn Fn(usize) + Sync),
+    ) {
+        let class = self.class();
+        let helpers = max_helpers.min(rounds.saturating_sub(1)).min(self.available(class));
+        if helpers == 0 {
+            (0..rounds).for_each(body);
+            return;
+        }
+        let work = Loop::new(rounds, helpers, body);
+        let pointer = work.pointer();
+        let sleepers = {
+            let mut state = self.lock();
+            state.loops.push((class, pointer));
+            self.publish(&state);
+            state.sleepers
+        };
+        for _ in 0..helpers.min(sleepers) {
+            self.work.notify_one();
+        }
+        // A panic of `body` is caught inside, so this thread always comes to the lines below.
+        work.work(|| false);
+        {
+            let mut state = self.lock();
+            state.loops.retain(|(_, l)| *l != pointer);
+            self.publish(&state);
+        }
+        if !self.spin_until(|| work.is_left()) {
+            let mut state = self.lock();
+            while !work.is_left() {
+                state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        if let Some(payload) = work.take_panic() {
+            std::panic::resume_unwind(payload);
+        }
+    }
+
+    fn help(&self, class: Class, joined: Joined, index: usize) {
+        self.lent.fetch_add(1, Ordering::Relaxed);
+        let share = Share::new(Instant::now());
+        let here = Here { pool: self.name(), index, class, is_task: false, share };
+        let entered = Entered::new(here);
+        joined.work(|| self.waits(class) || self.is_outranked(class));
+        drop(entered);
+        // Under the lock, so that an owner between its last look and its sleep is not missed.
+        let state = self.lock();
+        if joined.leave() {
+            self.left.notify_all();
+        }
+        self.publish(&state);
+    }
+
+    /// Runs a task of which `busy` knows already.
+    fn run_task(&self, task: Task, index: usize) {
+        let now = Instant::now();
+        let late = task.deadline.is_some_and(|d| d <= now);
+        let (worker, class, share) = (Worker { index, late }, task.class, Share::new(now));
+        let entered = Entered::new(Here { pool: self.name(), index, class, is_task: true, share });
+        let place = self.places.get(index).filter(|_| class == Class::Background);
+        if place.is_some() {
+            // Models that are loaded may bring threads of their own, which begin where this one may run.
+            allow(&self.everywhere);
+        }
+        let run = task.run;
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&worker)));
+        place.into_iter().for_each(|place| allow(place));
+        drop(entered);
+        self.tasks.fetch_add(1, Ordering::Relaxed);
+        if outcome.is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+        }
+        self.busy[class as usize].fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Runs what is more urgent than what the calling worker does, and returns when there is no more of it or what was
+    /// interrupted has a right to go on. What runs then can be interrupted in turn by what is still more urgent, so
+    /// there are never more than as many on one stack as there are classes.
+    pub(crate) fn give_way(&self) {
+        let Some(interrupted) = self.here() else { return };
+        let class = interrupted.class;
+        for _ in 0..MOST_BEFORE {
+            if !self.is_outranked(class) {
+                return;
+            }
+            let began = Instant::now();
+            if !self.here().is_some_and(|here| here.share.allows(began, self.grace)) {
+                return;
+            }
+            let next = {
+                let mut state = self.lock();
+                if state.sleepers > 0 {
+                    // Somebody was woken for it.
+                    return;
+                }
+                let next = state.most_urgent(&Class::ALL[..class as usize]);
+                if let (Some(Next::Task(task)), true) = (&next, interrupted.is_task) {
+                    self.busy[task.class as usize].fetch_add(1, Ordering::Relaxed);
+                    self.busy[class as usize].fetch_sub(1, Ordering::Relaxed);
+                } else if let Some(Next::Task(task)) = &next {
+                    self.busy[task.class as usize].fetch_add(1, Ordering::Relaxed);
+                }
+                self.publish(&state);
+                next
+            };
+            match next {
+                Some(Next::Task(task)) => {
+                    self.nested.fetch_add(1, Ordering::Relaxed);
+                    self.run_task(task, interrupted.index);
+                    if interrupted.is_task {
+                        self.busy[class as usize].fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                Some(Next::Loop(of, joined)) => self.help(of, joined, interrupted.index),
+                None => return,
+            }
+            gave_way(began.elapsed());
+        }
+    }
+
+    /// The life of a worker.
+    pub(crate) fn work(&self, index: usize) {
+        let mut state = self.lock();
+        loop {
+            let fair = state.queues.fair_pick().map(Next::Task);
+            match fair.or_else(|| state.most_urgent(&Class::ALL)) {
+                Some(Next::Task(task)) => {
+                    self.busy[task.class as usize].fetch_add(1, Ordering::Relaxed);
+                    self.publish(&state);
+                    drop(state);
+                    self.run_task(task, index);
+                    state = self.lock();
+                }
+                Some(Next::Loop(class, joined)) => {
+                    self.publish(&state);
+                    drop(state);
+                    self.help(class, joined, index);
+                    state = self.lock();
+                }
+                None if state.closed => return,
+                None => {
+                    self.publish(&state);
+                    drop(state);
+                    let found = self.spin_until(|| {
+                        sum(&self.queued) + sum(&self.open) > 0
+                            || self.closing.load(Ordering::Acquire)
+                    });
+                    state = self.lock();
+                    let nothing = state.queues.is_empty()
+                        && !state.loops.iter().any(|(_, l)| l.has_room())
+                        && !state.closed;
+                    if !found && nothing {
+                        state.sleepers += 1;
+                        state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                        state.sleepers -= 1;
+                    }
+                }
+            }
+        }
+    }
+}

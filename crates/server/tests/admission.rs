@@ -1,0 +1,102 @@
+//! Requests that cannot be answered in time are refused over HTTP and gRPC when they come.
+#![allow(clippy::unwrap_used)] // a panic is the report
+
+mod common;
+
+use common::Fixture;
+use std::sync::atomic::{AtomicBool, Ordering};
+use stead_onnx::ModelBuilder;
+use stead_tensor::{DType, Tensor};
+
+/// A number, after some ten milliseconds of multiplications that leave it what it was.
+fn slow() -> Vec<u8> {
+    const SIZE: usize = 384;
+    let mut unit = vec![0.0_f32; SIZE * SIZE];
+    (0..SIZE).for_each(|i| unit[i * SIZE + i] = 1.0);
+    let ones = || Tensor::from_slice(&[1.0_f32; SIZE], &[SIZE, 1]).unwrap();
+    let row = Tensor::from_slice(&[1.0_f32; SIZE], &[1, SIZE]).unwrap();
+    let mut model = ModelBuilder::new(17)
+        .input("x", DType::F32, &["1", "1"])
+        .init("column", ones())
+        .init("row", row)
+        .init("unit", Tensor::from_slice(&unit, &[SIZE, SIZE]).unwrap())
+        .node("MatMul", &["column", "x"], &["long"])
+        .node("MatMul", &["long", "row"], &["v0"]);
+    for step in 0..40 {
+        let (from, to) = (format!("v{step}"), format!("v{}", step + 1));
+        // What is negated twice in between cannot be left out.
+        model = model.node("MatMul", &[&from, "unit"], &[&format!("m{step}")]).node(
+            "Neg",
+            &[&format!("m{step}")],
+            &[&to],
+        );
+    }
+    model.node("ReduceMax", &["v40"], &["y"]).attr("keepdims", 0i64).output("y", DType::F32).bytes()
+}
+
+fn body(timeout_us: Option<u64>, value: usize) -> String {
+    let timeout = timeout_us.map_or(String::new(), |us| format!(r#""timeout": {us}"#));
+    format!(
+        r#"{{"parameters": {{{timeout}}}, "inputs": [{{"name": "x", "shape": [1, 1], "datatype": "FP32", "data": [{value}]}}]}}"#
+    )
+}
+
+const HOUR: u64 = 3_600_000_000;
+
+#[test]
+fn late_requests_are_told_at_once_when_to_come_again() {
+    let fixture = Fixture::of(|folder| {
+        std::fs::create_dir_all(folder.join("slow/1")).unwrap();
+        std::fs::write(folder.join("slow/1/model.onnx"), slow()).unwrap();
+        let config = r#"{"model_config_list": [{"config": {"name": "slow", "base_path": "slow", "nireq": 1}}]}"#;
+        std::fs::write(folder.join("config.json"), config).unwrap();
+    });
+    let path = "/v2/models/slow/infer";
+    let check = |answer: &common::Answer, value: usize| {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.json()["outputs"][0]["data"][0].as_f64(), Some(value as f64));
+    };
+    check(&fixture.post(path, body(None, 7)), 7);
+    let enough = AtomicBool::new(false);
+    let stop = Stop(&enough);
+    std::thread::scope(|scope| {
+        // These keep the queue from getting empty, and all have their answers.
+        for client in 0..5 {
+            let (enough, fixture, check) = (&enough, &fixture, &check);
+            scope.spawn(move || {
+                let mut connection = fixture.connect();
+                let mut value = client;
+                while !enough.load(Ordering::SeqCst) {
+                    value += 5;
+                    let time = if client % 2 == 0 { None } else { Some(HOUR) };
+                    let answer = connection.send("POST", path, &[], body(time, value).as_bytes());
+                    check(&answer, value);
+                }
+            });
+        }
+        let stop = stop;
+        let tries = (0..10_000).map(|_| fixture.post(path, body(Some(3000), 1)));
+        let refused = tries.into_iter().find(|answer| answer.status == 503).unwrap();
+        let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+        assert!(after >= 1, "{after}");
+        let text =
+            format!("model slow cannot be answered before the deadline; try again in {after} s");
+        assert_eq!(refused.json()["error"], text);
+        // Who has time is answered meanwhile.
+        check(&fixture.post(path, body(Some(HOUR), 3)), 3);
+        drop(stop);
+    });
+    let page = fixture.get("/metrics").text();
+    let line = page.lines().find_map(|line| line.strip_prefix("stead_requests_refused ")).unwrap();
+    assert!(line.parse::<u64>().unwrap() >= 1, "{line}");
+    check(&fixture.post(path, body(Some(HOUR), 4)), 4);
+}
+
+/// Ends the clients, also when the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
