@@ -1,4 +1,4 @@
-//! Text as token ids, token ids as the inputs of cross encoders and embedders, and what embedders give as vectors, bits and weights.
+//! Text as token ids and images as numbers, token ids as the inputs of cross encoders and embedders, and what embedders give as vectors, bits and weights.
 //!
 //! ```
 //! use stead_embed::{attention_mask, input_ids, token_type_ids};
@@ -21,6 +21,7 @@
 
 mod batches;
 pub mod colbert;
+pub mod image;
 mod join;
 mod pooling;
 mod sparse;

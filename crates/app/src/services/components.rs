@@ -30,6 +30,8 @@ pub enum ComponentKind {
     ColbertEmbedder,
     /// `splade-embedder`
     SpladeEmbedder,
+    /// `image-embedder`, which Vespa does not have.
+    ImageEmbedder,
     /// How text is analysed; stead has one way.
     Linguistics(String),
     /// A Java class.
@@ -57,7 +59,7 @@ pub struct Parameter {
 }
 
 /// The types of components that are known, with their parameters.
-const TYPES: [(&str, ComponentKind, &[&str]); 5] = [
+const TYPES: [(&str, ComponentKind, &[&str]); 6] = [
     (
         "hugging-face-embedder",
         ComponentKind::HuggingFaceEmbedder,
@@ -126,6 +128,25 @@ const TYPES: [(&str, ComponentKind, &[&str]); 5] = [
             "term-score-threshold",
         ],
     ),
+    (
+        "image-embedder",
+        ComponentKind::ImageEmbedder,
+        &[
+            "image-model",
+            "preprocessor-config",
+            "image-input",
+            "image-output",
+            "resize",
+            "resample",
+            "crop",
+            "rescale",
+            "mean",
+            "std",
+            "pooling-strategy",
+            "normalize",
+            "max-pixels",
+        ],
+    ),
 ];
 
 /// Parameters of everything that runs an ONNX model.
@@ -145,7 +166,7 @@ const LINGUISTICS: [&str; 4] =
     ["LuceneLinguistics", "OpenNlpLinguistics", "SimpleLinguistics", "ChineseLinguistics"];
 
 impl Component {
-    /// Whether it makes tensors of texts.
+    /// Whether it makes tensors of texts or images.
     #[must_use]
     pub fn is_embedder(&self) -> bool {
         !matches!(self.kind, ComponentKind::Linguistics(_) | ComponentKind::Java { .. })
@@ -153,8 +174,14 @@ impl Component {
 
     /// The parameters that name the file of a model, tokenizer or vocabulary; none of a Java class.
     pub fn models(&self) -> impl Iterator<Item = &Parameter> {
-        const NAMES: [&str; 4] =
-            ["transformer-model", "tokenizer-model", "tokenizer-vocab", "model"];
+        const NAMES: [&str; 6] = [
+            "transformer-model",
+            "tokenizer-model",
+            "tokenizer-vocab",
+            "model",
+            "image-model",
+            "preprocessor-config",
+        ];
         let parameters = self.parameters.iter().filter(|_| self.is_embedder());
         parameters.filter(|p| NAMES.contains(&p.name.as_str()))
     }

@@ -165,7 +165,9 @@ impl Component {
                 model: self.model(false, "logits", files, report)?,
                 threshold: self.decimal("term-score-threshold", 0.0, report)?,
             },
-            ComponentKind::Linguistics(_) | ComponentKind::Java { .. } => return None,
+            ComponentKind::ImageEmbedder
+            | ComponentKind::Linguistics(_)
+            | ComponentKind::Java { .. } => return None,
         };
         self.ineffective(report);
         let found = EmbedderSettings { tokenizer, by_language, form };
@@ -190,16 +192,7 @@ impl Component {
             text.unwrap_or(default).to_owned()
         };
         let types = name("transformer-token-type-ids", "token_type_ids");
-        let threads = match self.parameter("onnx-intraop-threads") {
-            None => None,
-            Some(given) => {
-                let found = given.text.trim().parse().ok();
-                if found.is_none() {
-                    self.expected("a whole number", given, report);
-                }
-                Some(found?)
-            }
-        };
+        let threads = self.threads(report)?;
         Some(EmbedderModel {
             file,
             input_ids: name("transformer-input-ids", "input_ids"),
@@ -209,6 +202,16 @@ impl Component {
             output: name("transformer-output", output),
             threads,
         })
+    }
+
+    /// `onnx-intraop-threads`, where it is said.
+    pub(super) fn threads(&self, report: &mut Report) -> Option<Option<i32>> {
+        let Some(given) = self.parameter("onnx-intraop-threads") else { return Some(None) };
+        let found = given.text.trim().parse().ok();
+        if found.is_none() {
+            self.expected("a whole number", given, report);
+        }
+        found.map(Some)
     }
 
     fn pooling(&self, has_none: bool, report: &mut Report) -> Option<PoolingStrategy> {
@@ -227,7 +230,7 @@ impl Component {
         }
     }
 
-    fn flag(&self, name: &str, default: bool, report: &mut Report) -> Option<bool> {
+    pub(super) fn flag(&self, name: &str, default: bool, report: &mut Report) -> Option<bool> {
         let Some(given) = self.parameter(name) else { return Some(default) };
         let found = given.text.trim().to_ascii_lowercase().parse().ok();
         if found.is_none() {
@@ -253,18 +256,18 @@ impl Component {
         text.unwrap_or_default().to_owned()
     }
 
-    fn parameter(&self, name: &str) -> Option<&Parameter> {
+    pub(super) fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|p| p.name == name)
     }
 
-    fn expected(&self, what: &str, found: &Parameter, report: &mut Report) {
+    pub(super) fn expected(&self, what: &str, found: &Parameter, report: &mut Report) {
         let (name, text) = (&found.name, found.text.trim());
         let text = format!("expected {what} for {name} of component {}, found {text}", self.id);
         report.error(&found.place, text);
     }
 
     /// Tells which settings of other machines and engines change nothing.
-    fn ineffective(&self, report: &mut Report) {
+    pub(super) fn ineffective(&self, report: &mut Report) {
         for given in &self.parameters {
             let why = match given.name.as_str() {
                 "onnx-gpu-device" if given.text.trim() != "-1" => "models run on the CPU",

@@ -68,7 +68,9 @@ impl Component {
                 };
                 ("tokenizer-model", TokenizerForm::HuggingFace, specials, Some(most))
             }
-            ComponentKind::Linguistics(_) | ComponentKind::Java { .. } => {
+            ComponentKind::ImageEmbedder
+            | ComponentKind::Linguistics(_)
+            | ComponentKind::Java { .. } => {
                 let text = format!("component {} is no tokenizer", self.id);
                 report.error(&self.place, text);
                 return None;

@@ -1,10 +1,11 @@
-//! Embedders: components that make tensors of texts, by models or by code in Python.
+//! Embedders: components that make tensors of texts and images, by models or by code in Python.
 //!
 //! All that is asked of one while it runs, by queries, documents and clients, is [embedded together](queue) when it is free.
 
 mod cache;
 mod embedding;
 mod gather;
+mod images;
 mod meters;
 mod native;
 mod network;
@@ -17,13 +18,15 @@ use std::time::Instant;
 
 use stead_app::application::Application;
 use stead_app::package::{PackageFiles, Report};
-use stead_engine::Serial;
+use stead_app::services::{Component, ComponentKind, EmbedderSettings, ImageSettings};
+use stead_engine::{Parallel, Serial};
 use stead_expr::{TensorType, Value};
 
 use crate::components::Embedders as PythonEmbedders;
 use crate::evaluate::Lent;
 use crate::evaluation::Compute;
 use crate::{Code, Error};
+use images::Images;
 use native::Native;
 use queue::{Kind, Queue, Waiting};
 
@@ -63,6 +66,30 @@ pub(crate) struct Ask {
     pub(crate) language: Option<String>,
 }
 
+/// What a component says of texts or of images.
+enum Settings {
+    Texts(EmbedderSettings),
+    Images(ImageSettings),
+}
+
+impl Settings {
+    fn of(component: &Component, files: &PackageFiles, report: &mut Report) -> Option<Settings> {
+        match component.kind {
+            ComponentKind::ImageEmbedder => {
+                component.image_embedder(files, report).map(Settings::Images)
+            }
+            _ => component.embedder(files, report).map(Settings::Texts),
+        }
+    }
+
+    fn load(self, files: &PackageFiles, cores: &dyn Parallel) -> Result<Kind, String> {
+        Ok(match self {
+            Settings::Texts(of) => Kind::Native(Box::new(Native::load(of, files, cores)?)),
+            Settings::Images(of) => Kind::Images(Box::new(Images::load(of, files, cores)?)),
+        })
+    }
+}
+
 /// The embedders of an application.
 #[derive(Default)]
 pub(crate) struct Embedders(Vec<Arc<Queue>>);
@@ -79,21 +106,18 @@ impl Embedders {
         let mut list: Vec<Arc<Queue>> = Vec::new();
         let components = application.services.containers.iter().flat_map(|c| &c.components);
         for component in components.filter(|component| component.is_embedder()) {
-            let Some(settings) = component.embedder(files, report) else { continue };
+            let Some(of) = Settings::of(component, files, report) else { continue };
             if list.iter().any(|other| other.id == component.id) {
                 report
                     .error(&component.place, format!("two embedders have the id {}", component.id));
                 continue;
             }
             let loaded = match compute.team(None) {
-                Some(team) => Native::load(settings, files, &Lent(team)),
-                None => Native::load(settings, files, &Serial),
+                Some(team) => of.load(files, &Lent(team)),
+                None => of.load(files, &Serial),
             };
             match loaded {
-                Ok(native) => {
-                    let of = Kind::Native(Box::new(native));
-                    list.push(Queue::new(&component.id, of, compute, meters));
-                }
+                Ok(of) => list.push(Queue::new(&component.id, of, compute, meters)),
                 Err(text) => {
                     let text = format!("embedder {} cannot be loaded: {text}", component.id);
                     report.error(&component.place, text);

@@ -48,21 +48,7 @@ impl Network {
     /// In words for who deploys it.
     pub(super) fn load(of: &EmbedderModel, files: &PackageFiles) -> Result<Network, String> {
         let path = &of.file.value;
-        let bytes = files.read(path, MAX_FILE).map_err(|e| e.to_string())?;
-        let beside =
-            |location: &str| files.read_beside(path, location, MAX_FILE).map_err(|e| e.to_string());
-        let options = LoadOptions::default();
-        let parts =
-            Model::parts_from_files(&bytes, &beside, &options, &stead_engine::Hoist::default());
-        let model = parts.map_err(|e| format!("{path}: {e}"))?.rest;
-        let named = |list: &[IoSpec], name: &str, what: &str| {
-            let missing = || {
-                let names: Vec<&str> = list.iter().map(|spec| spec.name.as_str()).collect();
-                let names = names.join(",");
-                format!("Model does not contain required {what}: '{name}'. Model contains: {names}")
-            };
-            list.iter().position(|spec| spec.name == name).ok_or_else(missing)
-        };
+        let model = load_model(path, files)?;
         let needed = model.inputs().iter().filter(|spec| !spec.optional).count();
         let input = |name: &str| named(model.inputs(), name, "input");
         let ids = input(&of.input_ids)?;
@@ -250,8 +236,34 @@ impl Network {
     }
 }
 
+/// Reads a model and the files beside it.
+///
+/// # Errors
+/// In words for who deploys it.
+pub(super) fn load_model(path: &str, files: &PackageFiles) -> Result<Model, String> {
+    let bytes = files.read(path, MAX_FILE).map_err(|e| e.to_string())?;
+    let beside =
+        |location: &str| files.read_beside(path, location, MAX_FILE).map_err(|e| e.to_string());
+    let options = LoadOptions::default();
+    let parts = Model::parts_from_files(&bytes, &beside, &options, &stead_engine::Hoist::default());
+    Ok(parts.map_err(|e| format!("{path}: {e}"))?.rest)
+}
+
+/// The place of an input or output.
+///
+/// # Errors
+/// What there is, in the words of Vespa.
+pub(super) fn named(list: &[IoSpec], name: &str, what: &str) -> Result<usize, String> {
+    let missing = || {
+        let names: Vec<&str> = list.iter().map(|spec| spec.name.as_str()).collect();
+        let names = names.join(",");
+        format!("Model does not contain required {what}: '{name}'. Model contains: {names}")
+    };
+    list.iter().position(|spec| spec.name == name).ok_or_else(missing)
+}
+
 /// The cells of an output as floats.
-fn floats(view: TensorView<'_>) -> Result<Cow<'_, [f32]>, String> {
+pub(super) fn floats(view: TensorView<'_>) -> Result<Cow<'_, [f32]>, String> {
     if view.dtype() == DType::F32 {
         return view.as_slice::<f32>().map(Cow::Borrowed).map_err(|e| e.to_string());
     }

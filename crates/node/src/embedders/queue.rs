@@ -13,6 +13,7 @@ use stead_python::Deadline;
 use super::cache::Cache;
 use super::embedding::{self, Embedding, Shape};
 use super::gather::{Found, Slot};
+use super::images::Images;
 use super::meters::{EmbedderMeters, Meter, Turn};
 use super::native::Native;
 use super::{Role, Source};
@@ -37,9 +38,14 @@ pub(super) struct Queue {
 /// What embeds.
 pub(super) enum Kind {
     Native(Box<Native>),
+    Images(Box<Images>),
     /// A component in Python.
     Python(Arc<PythonEmbedders>),
 }
+
+/// Embeds what there is in as few runs as there may be, and tells how many there were.
+type Embed<'e> = dyn Fn(&[(Role, &Source)], &RunContext<'_>) -> (Vec<Result<Embedding, (Code, String)>>, usize)
+    + 'e;
 
 /// What waits on either side.
 #[derive(Default)]
@@ -91,6 +97,7 @@ impl Queue {
     pub(super) fn shape(&self) -> Shape {
         match &self.of {
             Kind::Native(native) => native.shape(),
+            Kind::Images(images) => images.shape(),
             Kind::Python(_) => Shape::Any,
         }
     }
@@ -102,7 +109,11 @@ impl Queue {
 
     /// Whether vectors are made to have length 1.
     pub(super) fn normalizes(&self) -> bool {
-        matches!(&self.of, Kind::Native(native) if native.normalizes())
+        match &self.of {
+            Kind::Native(native) => native.normalizes(),
+            Kind::Images(images) => images.normalizes(),
+            Kind::Python(_) => false,
+        }
     }
 
     /// A text as it is embedded where it is of a language.
@@ -120,10 +131,13 @@ impl Queue {
     pub(super) fn check(&self, source: &Source) -> Result<(), Error> {
         let checked = match (&self.of, source) {
             (Kind::Native(native), Source::Ids(ids)) => native.check_ids(ids),
+            (Kind::Images(_), Source::Ids(_)) => {
+                Err(format!("embedder {} takes images, which have no token ids", self.id))
+            }
             (Kind::Python(_), _) => {
                 Err(format!("embedder {} is in Python, which is asked for a type", self.id))
             }
-            (Kind::Native(_), Source::Text(_) | Source::InLanguage(..)) => Ok(()),
+            (Kind::Native(_) | Kind::Images(_), Source::Text(_) | Source::InLanguage(..)) => Ok(()),
         };
         checked.map_err(|text| Error::new(Code::InvalidArgument, text))
     }
@@ -237,7 +251,14 @@ impl Queue {
             return;
         }
         let (found, runs) = match &self.of {
-            Kind::Native(native) => self.by_model(native, &different),
+            Kind::Native(native) => self.by_model(native.threads(), &different, &|texts, cx| {
+                let internal = |text| (Code::Internal, text);
+                let (found, runs) = native.embed(texts, cx);
+                (found.into_iter().map(|one| one.map_err(internal)).collect(), runs)
+            }),
+            Kind::Images(images) => {
+                self.by_model(images.threads(), &different, &|texts, cx| images.embed(texts, cx))
+            }
             Kind::Python(python) => self.by_code(python, &different, deadline),
         };
         let tokens = found.iter().flatten().map(|embedding| embedding.tokens).sum();
@@ -251,22 +272,24 @@ impl Queue {
 
     fn by_model(
         &self,
-        native: &Native,
+        threads: Option<i32>,
         texts: &[(Role, Source, Option<TensorType>)],
+        embed: &Embed<'_>,
     ) -> (Vec<Found>, usize) {
         let sources: Vec<(Role, &Source)> =
             texts.iter().map(|(role, source, _)| (*role, source)).collect();
-        let (found, runs) = match self.compute.team(native.threads()) {
+        let (found, runs) = match self.compute.team(threads) {
             Some(team) => {
                 let (cores, pause) = (Lent(team), || team.give_way());
                 let cx =
                     RunContext { parallel: &cores, pause: Some(&pause), ..RunContext::default() };
-                native.embed(&sources, &cx)
+                embed(&sources, &cx)
             }
-            None => native.embed(&sources, &RunContext::default()),
+            None => embed(&sources, &RunContext::default()),
         };
-        let failed =
-            |text: String| Error::new(Code::Internal, format!("embedder {}: {text}", self.id));
+        let failed = |(code, text): (Code, String)| {
+            Error::new(code, format!("embedder {}: {text}", self.id))
+        };
         let found: Vec<Found> =
             found.into_iter().map(|one| one.map(Arc::new).map_err(failed)).collect();
         let mut cache = self.cache();

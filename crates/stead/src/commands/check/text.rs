@@ -177,6 +177,7 @@ fn container(out: &mut String, cluster: &ContainerCluster) {
             ComponentKind::BertEmbedder => "bert-embedder",
             ComponentKind::ColbertEmbedder => "colbert-embedder",
             ComponentKind::SpladeEmbedder => "splade-embedder",
+            ComponentKind::ImageEmbedder => "image-embedder",
             ComponentKind::Linguistics(_) => "linguistics",
             ComponentKind::Java { .. } => "Java, left out",
         };

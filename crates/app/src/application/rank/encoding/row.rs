@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use stead_embed::{CLS, SEP};
 use stead_expr::TensorType;
 
 use crate::application::field::Field;
@@ -11,9 +12,6 @@ use crate::application::schema::Schema;
 
 /// The longest row; the longest inputs of encoders have some thousand tokens.
 const MAX_LENGTH: usize = 1 << 16;
-
-/// The ids that `tokenInputIds` puts before the first text and behind each: those of BERT.
-const CLS_SEP: (i64, i64) = (101, 102);
 
 const TOKEN_FEATURES: [&str; 4] =
     ["tokenInputIds", "customTokenInputIds", "tokenTypeIds", "tokenAttentionMask"];
@@ -74,7 +72,8 @@ impl TokenRow {
         let parsed = FeatureName::parse(feature)?;
         let is_custom = parsed.name == "customTokenInputIds";
         let number = |at: usize| parsed.argument(at)?.parse::<i64>().ok();
-        let (start, end) = if is_custom { (number(0)?, number(1)?) } else { CLS_SEP };
+        let (start, end) =
+            if is_custom { (number(0)?, number(1)?) } else { (i64::from(CLS), i64::from(SEP)) };
         let first = if is_custom { 2 } else { 0 };
         Some(TokenRow {
             feature: feature.to_owned(),
