@@ -4,8 +4,6 @@
 
 mod server;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -81,13 +79,7 @@ fn deploy(server: &Server, app: &Path) -> Result<String, String> {
 }
 
 fn get(server: &Server, path: &str) -> String {
-    let at = server.query.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(at).unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    server.exchange("GET", path, "", b"").2
 }
 
 fn entries(folder: PathBuf) -> Vec<PathBuf> {

@@ -4,9 +4,6 @@
 
 mod server;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use serde_json::Value;
 use server::{Server, package, stead};
 
@@ -82,18 +79,7 @@ fn has_python() -> bool {
 
 /// Status, headers and body of an answer.
 fn request(server: &Server, method: &str, path: &str, body: &str) -> (u16, String, String) {
-    let at = server.query.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(at).unwrap();
-    let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
-    );
-    stream.write_all((head + body).as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, head.to_ascii_lowercase(), body.to_owned())
+    server.exchange(method, path, "", body.as_bytes())
 }
 
 fn json(server: &Server, method: &str, path: &str, body: &str) -> (u16, Value) {

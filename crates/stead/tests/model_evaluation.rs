@@ -4,8 +4,6 @@
 
 mod server;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -21,7 +19,7 @@ fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/model-evaluation")
 }
 
-/// The status, headers and body of an answer to a request with these headers.
+/// What the server answers below the path of the API.
 fn asked(
     server: &Server,
     method: &str,
@@ -29,23 +27,7 @@ fn asked(
     headers: &str,
     body: &[u8],
 ) -> (u16, String, String) {
-    let host = server.query.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(host).unwrap();
-    let head = format!(
-        "{method} {API}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    // A server that refuses a body need not read all of it.
-    let _ = stream.write_all(body);
-    let (mut head, mut reader) = (String::new(), BufReader::new(stream));
-    while !head.ends_with("\r\n\r\n") {
-        assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{method} {path}: {head}");
-    }
-    let mut body = Vec::new();
-    let _ = reader.read_to_end(&mut body);
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, head.to_ascii_lowercase(), String::from_utf8(body).unwrap())
+    server.exchange(method, &format!("{API}{path}"), headers, body)
 }
 
 fn get(server: &Server, path: &str) -> (u16, Value) {
@@ -455,7 +437,9 @@ fn another_package_brings_other_models() {
 #[test]
 fn settings_of_models_are_checked() {
     let of = |settings: &str| {
-        let models = format!("<onnx><models><model name='sums'>{settings}</model></models></onnx>");
+        let models = format!(
+            "<onnx><models><model name='sums'>{settings}</model><model name='gone'/></models></onnx>"
+        );
         let element = format!("<model-evaluation>{models}</model-evaluation>");
         SERVICES.replace("<model-evaluation/>", &element)
     };
@@ -489,5 +473,7 @@ fn settings_of_models_are_checked() {
     ] {
         let (succeeded, told) = checked(&of(settings));
         assert!(succeeded == is_good && told.contains(text), "{settings}: {told}");
+        // Settings of a model that there is not are told of and do no harm.
+        assert!(!is_good || told.contains("names the model gone, which is none of"), "{told}");
     }
 }

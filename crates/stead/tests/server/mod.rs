@@ -108,16 +108,48 @@ impl Server {
     }
 
     pub fn answer(&self, method: &str, path: &str, body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.query.strip_prefix("http://").unwrap()).unwrap();
-        let kind = "Content-Type: application/json";
+        let kind = "Content-Type: application/json\r\n";
+        // Nothing is chunked in this version.
+        let (status, _, body) = self.ask(method, path, "HTTP/1.0", kind, body.as_bytes());
+        (status, body)
+    }
+
+    /// The status, the head in lower case and the body of an answer to a request with these lines of headers.
+    pub fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> (u16, String, String) {
+        self.ask(method, path, "HTTP/1.1", headers, body)
+    }
+
+    fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        version: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> (u16, String, String) {
+        let host = self.query.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
         let length = body.len();
-        let head =
-            format!("{method} {path} HTTP/1.0\r\n{kind}\r\nContent-Length: {length}\r\n\r\n");
-        stream.write_all((head + body).as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+        let head = format!(
+            "{method} {path} {version}\r\nHost: {host}\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // A server that refuses a body need not read all of it.
+        let _ = stream.write_all(body);
+        let (mut head, mut reader) = (String::new(), BufReader::new(stream));
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{method} {path}: {head}");
+        }
+        let mut body = Vec::new();
+        let _ = reader.read_to_end(&mut body);
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head.to_ascii_lowercase(), String::from_utf8(body).unwrap())
     }
 
     /// Sends a signal by its name, such as `HUP`.

@@ -18,7 +18,8 @@ pub(super) fn apply(
         let known = models.keys().cloned().collect::<Vec<_>>().join(", ");
         let text =
             format!("model-evaluation names the model {name}, which is none of models/: {known}");
-        return report.error(place, text);
+        // A warning as in Vespa: packages that are deployed there may carry settings of models that are gone.
+        return report.warning(place, text);
     };
     let mut threads = Threads::default();
     for (option, value) in &of.settings {
