@@ -1,5 +1,9 @@
 """Makes the seeds of the targets that read requests: python make_requests.py (needs nothing but Python)."""
 
+import base64
+import hashlib
+import hmac
+import json as js
 import pathlib
 import struct
 
@@ -72,3 +76,41 @@ listed = b"\x08\x01" + field(2, field(2, b"\x08\x02")) + field(5, half)
 save("infer_proto", "float_val", field(1, field(1, b"m")) + field(2, field(1, b"x") + field(2, listed)))
 content = b"\x08\x01" + field(2, field(2, b"\x08\x01")) + field(4, half)
 save("infer_proto", "content", field(1, field(1, b"m")) + field(2, field(1, b"x") + field(2, content)))
+
+
+save("embeddings", "text", b'{"inputs":"a text","role":"query","normalize":true,"dimensions":2}')
+save("embeddings", "tensors", b'{"inputs":["a","b"],"embedder":"e","type":"tensor<float>(x[2])","truncate":true}')
+save("embeddings", "openai", b'{"model":"e","input":[[1,2],[3]],"encoding_format":"base64","user":"u","input_type":"document"}')
+save("embeddings", "openai_text", b'{"model":"e","input":"a","encoding_format":"float","dimensions":1}')
+
+save("evaluation_request", "models", b"/\n\n\n")
+save("evaluation_request", "get", b"/m/f%20g/eval\na=%7B%7Bx%3A0%7D%3A1%7D&missing-value=-1&format.tensors=long\n\n")
+save("evaluation_request", "form", b"/m/eval\n\napplication/x-www-form-urlencoded\na=[1,2]&b=x+y")
+save("evaluation_request", "json", b'/m/eval\na=1\napplication/json; charset=utf-8\n{"b":[[1,2]],"missing-value":0,"format.tensors":"hex"}')
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
+secret = bytes(range(32))
+key_set = js.dumps({"keys": [{"kty": "oct", "kid": "k", "alg": "HS256", "use": "sig", "k": base64url(secret).decode()}]})
+claims = {"iss": "i", "sub": "s", "exp": 4e9, "nbf": 0, "roles": ["read", "shop:write"]}
+message = b".".join(base64url(js.dumps(part).encode()) for part in ({"alg": "HS256", "kid": "k"}, claims))
+signature = base64url(hmac.new(secret, message, hashlib.sha256).digest())
+of_file = b"0123456789abcdef0123"
+entries = b"""[[tokens]]
+name = "a"
+token = "0123456789abcdef0123"
+roles = ["read", "shop:write"]
+expires = 2027-01-31T01:00:00+01:00
+[[tokens]]
+name = "b"
+sha256 = "%s"
+roles = ["admin"]
+""" % hashlib.sha256(b"another token of it").hexdigest().encode()
+ed25519 = b'{"keys":[{"kty":"OKP","crv":"Ed25519","x":"%s"},' % base64url(bytes(range(32)))
+points = b'{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}]}' % (base64url(bytes(32)), base64url(secret))
+save("credentials", "jwt", message + b"." + signature + b"\n" + key_set.encode() + b"\n")
+save("credentials", "token", of_file + b"\n\n" + entries)
+save("credentials", "hash", b"another token of it\n" + ed25519 + points + b"\n" + entries)

@@ -20,7 +20,7 @@
 
 mod admin;
 mod builder;
-mod embeddings;
+pub mod embeddings;
 mod fault;
 mod grpc;
 mod handlers;
@@ -47,6 +47,7 @@ pub use fault::Fault;
 pub use http::{ENDPOINTS, Endpoint, GRPC_METHODS, Port, Tag, Takes};
 pub use metrics::is_metric;
 pub use options::{CorsOptions, DEFAULT_MAX_BODY_BYTES, MetricsOptions, ServerOptions};
-pub use security::{AuthError, AuthOptions, LimitOptions, Role};
+pub use security::{AuthError, AuthOptions, Credentials, LimitOptions, Role};
 pub use serve::{ServeError, ServerHandle, resolve, serve};
 pub use tls::{TlsError, TlsOptions};
+pub use vespa::evaluation::{Parameters as EvaluationParameters, Target as EvaluationTarget};

@@ -219,6 +219,62 @@ fn embedders_in_python_are_asked_by_scripts_and_searches() {
     assert_eq!((status, &told["error"]), (500, &json!(text)));
 }
 
+const LANES: &str = r#"
+import pathlib, time
+import stead
+
+class Waits(stead.Embedder):
+    def embed_all(self, texts, type):
+        for text in texts:
+            begun, go = map(pathlib.Path, text.split("|")[1:])
+            if text.startswith("query"):
+                go.touch()
+            else:
+                begun.touch()
+                until = time.monotonic() + 60
+                while not go.exists():
+                    if time.monotonic() > until:
+                        raise TimeoutError("the query waits for the document")
+                    time.sleep(0.002)
+        return [[1, 1] for _ in texts]
+"#;
+
+#[test]
+fn queries_do_not_wait_for_the_run_of_documents() {
+    if !stead(&["python", "doctor", "--json"]).status.success() {
+        eprintln!("skipped: no Python on this machine");
+        return;
+    }
+    let services = "<services version='1.0'><container id='c' version='1.0'><document-api/><component id='lengths' python='waits:Waits'/></container>
+      <content id='d' version='1.0'><documents><document type='t' mode='index'/></documents></content></services>";
+    let schema = "schema t { document t { field text type string { indexing: index } }
+      field vector type tensor<float>(x[2]) { indexing: input text | embed lengths | attribute } }";
+    let app = package(&[
+        ("services.xml", services),
+        ("schemas/t.sd", schema),
+        ("python/waits.py", LANES),
+    ]);
+    let server = Server::of_package_with(app.path(), &["--python_interpreters", "2"]);
+    let folder = tempfile::tempdir().unwrap();
+    let (begun, go) = (folder.path().join("begun"), folder.path().join("go"));
+    let text = |role: &str| format!("{role}|{}|{}", begun.display(), go.display());
+    let document = json!({"fields": {"text": text("document")}}).to_string();
+    let path = "/document/v1/n/t/docid/1?timeout=90s";
+    std::thread::scope(|scope| {
+        let fed = scope.spawn(|| server.request("POST", path, &document));
+        while !begun.exists() {
+            assert!(!fed.is_finished(), "the document is not embedded");
+            std::thread::yield_now();
+        }
+        let query =
+            json!({"inputs": text("query"), "role": "query", "type": "tensor<float>(x[2])"});
+        let (status, found) = server.request("POST", "/embed", &query.to_string());
+        assert_eq!(status, 200, "{found}");
+        let (status, told) = fed.join().unwrap();
+        assert_eq!(status, 200, "{told}");
+    });
+}
+
 /// A model that gives each id as a vector of two cells.
 fn small_model() -> Vec<u8> {
     let dims = &["batch", "seq"];
@@ -357,4 +413,40 @@ fn clients_of_openai_are_answered_as_they_expect() {
     }
     assert_eq!(server.request("GET", "/embed", "").0, 404);
     assert_eq!(server.request("GET", "/v1/embeddings", "").0, 406);
+}
+
+#[test]
+fn texts_of_any_length_are_embedded_and_bytes_that_are_none_refused() {
+    let services = "<container id='c' version='1.0'>
+      <component id='small' type='hugging-face-embedder'><transformer-model path='models/m.onnx'/><tokenizer-model path='models/tokenizer.json'/>
+        <max-tokens>16</max-tokens></component></container>";
+    let app = package(&[("services.xml", services), ("models/tokenizer.json", TOKENIZER)]);
+    std::fs::write(app.path().join("models/m.onnx"), small_model()).unwrap();
+    let server = Server::of_package(app.path());
+    let ask = |path: &str, body: &[u8]| {
+        let kind = "Content-Type: application/json\r\n";
+        let (status, _, told) = server.exchange("POST", path, kind, body);
+        (status, serde_json::from_str::<Value>(&told).unwrap_or_else(|_| panic!("{told}")))
+    };
+    // Ten megabytes are cut at the tokens that the model is given, as the same words a few times are.
+    let long = |times: usize| json!({"inputs": "a ranking model ".repeat(times)}).to_string();
+    let (status, ten) = ask("/embed", long(650_000).as_bytes());
+    assert_eq!(status, 200, "{ten}");
+    assert_eq!(ask("/embed", long(100).as_bytes()).1, ten);
+    let (status, empty) = ask("/embed", br#"{"inputs": ""}"#);
+    assert_eq!((status, empty[0].as_array().map(Vec::len)), (200, Some(2)), "{empty}");
+    for path in ["/embed", "/v1/embeddings"] {
+        for (label, body) in [
+            ("invalid UTF-8", &b"{\"inputs\": \"\xff\"}"[..]),
+            ("a text that ends in a letter", b"{\"inputs\": \"\xc3\"}"),
+            ("half a pair of surrogates", br#"{"inputs": "\ud800"}"#),
+        ] {
+            let (status, told) = ask(path, body);
+            let text = told["error"]["message"].as_str().or(told["error"].as_str());
+            assert!(
+                status == 400 && text.is_some_and(|text| text.starts_with("the body is no JSON")),
+                "{path} {label}: {status} {told}"
+            );
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! Texts that are embedded for clients: [`/embed`](plain), and [`/v1/embeddings`](openai) as OpenAI has it.
 
-pub mod openai;
-pub mod plain;
+pub(crate) mod openai;
+pub(crate) mod plain;
+
+pub use openai::Asked as OpenAiAsked;
+pub use plain::Asked as EmbedAsked;
 
 use serde_json::{Map, Value};
 

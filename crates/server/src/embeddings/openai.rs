@@ -14,42 +14,62 @@ use crate::http::{Body, Dialect, Reply, Shared};
 ///
 /// # Errors
 /// None but that of an answer that is no JSON.
-pub async fn answer(shared: &Shared, body: Body) -> Result<Reply, Fault> {
+pub(crate) async fn answer(shared: &Shared, body: Body) -> Result<Reply, Fault> {
     match embeddings(shared, body).await {
         Ok(answer) => Reply::serialize(&answer),
         Err(fault) => failure(&fault),
     }
 }
 
+/// What a body asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The texts, and the embedder that `model` names.
+    pub request: EmbedRequest,
+    /// Whether vectors are written as base64.
+    pub is_base64: bool,
+}
+
+impl Asked {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// What is no object of JSON, members that are not known or of another kind, and empty texts.
+    pub fn read(body: &[u8]) -> Result<Asked, Fault> {
+        let mut members = Members::read(body)?;
+        let model = members.text("model")?;
+        let embedder = model.ok_or_else(|| Fault::invalid("you must provide a model parameter"))?;
+        let (inputs, _) = members.inputs("input")?;
+        let is_empty = |input: &EmbedInput| match input {
+            EmbedInput::Text(text) => text.is_empty(),
+            EmbedInput::Ids(ids) => ids.is_empty(),
+        };
+        if inputs.iter().any(is_empty) {
+            return Err(Fault::invalid("input cannot be an empty string or array"));
+        }
+        let is_base64 = match members.text("encoding_format")?.as_deref() {
+            None | Some("float") => false,
+            Some("base64") => true,
+            Some(other) => {
+                return Err(Fault::invalid(format!(
+                    "encoding_format must be float or base64, found {other:.50}"
+                )));
+            }
+        };
+        let dimensions = members.count("dimensions")?;
+        // It names who asks, for statistics that are not made here.
+        let _ = members.text("user")?;
+        let role = members.role("input_type")?;
+        members.end()?;
+        let request = EmbedRequest { embedder, inputs, role, dimensions, normalize: None };
+        Ok(Asked { request, is_base64 })
+    }
+}
+
 async fn embeddings(shared: &Shared, body: Body) -> Result<Value, Fault> {
     let bytes = body.read(&shared.options).await?;
-    let mut members = Members::read(&bytes)?;
-    let model = members.text("model")?;
-    let model = model.ok_or_else(|| Fault::invalid("you must provide a model parameter"))?;
-    let (inputs, _) = members.inputs("input")?;
-    let is_empty = |input: &EmbedInput| match input {
-        EmbedInput::Text(text) => text.is_empty(),
-        EmbedInput::Ids(ids) => ids.is_empty(),
-    };
-    if inputs.iter().any(is_empty) {
-        return Err(Fault::invalid("input cannot be an empty string or array"));
-    }
-    let is_base64 = match members.text("encoding_format")?.as_deref() {
-        None | Some("float") => false,
-        Some("base64") => true,
-        Some(other) => {
-            return Err(Fault::invalid(format!(
-                "encoding_format must be float or base64, found {other:.50}"
-            )));
-        }
-    };
-    let dimensions = members.count("dimensions")?;
-    // It names who asks, for statistics that are not made here.
-    let _ = members.text("user")?;
-    let role = members.role("input_type")?;
-    members.end()?;
-    let embedder = model.clone();
-    let request = EmbedRequest { embedder, inputs, role, dimensions, normalize: None };
+    let Asked { request, is_base64 } = Asked::read(&bytes)?;
+    let model = request.embedder.clone();
     let answer = shared.node.embed(request).await?;
     let one = |(index, output): (usize, &EmbedOutput)| {
         let EmbedOutput::Vector(cells) = output else {

@@ -83,8 +83,31 @@ impl Credentials {
     /// As [`AuthError`] says.
     pub fn load(options: AuthOptions) -> Result<Credentials, AuthError> {
         let (tokens, keys) = read(&options)?;
+        Ok(Credentials::of(options, tokens, keys))
+    }
+
+    /// Those of texts instead of files, which are not read again.
+    ///
+    /// # Errors
+    /// What is wrong with a text, in words that hold neither token nor key.
+    pub fn of_texts(
+        options: AuthOptions,
+        tokens: Option<&str>,
+        jwks: Option<&str>,
+    ) -> Result<Credentials, String> {
+        let tokens = tokens.map(Tokens::read).transpose()?.unwrap_or_default();
+        let keys = jwks.map(Keys::read).transpose()?;
+        Ok(Credentials::of(AuthOptions { tokens: None, jwks: None, ..options }, tokens, keys))
+    }
+
+    fn of(options: AuthOptions, tokens: Tokens, keys: Option<Keys>) -> Credentials {
         let (tokens, keys) = (ArcSwap::from_pointee(tokens), ArcSwap::from_pointee(keys));
-        Ok(Credentials { options, tokens, keys })
+        Credentials { options, tokens, keys }
+    }
+
+    /// The name of who shows this, at a time in seconds of Unix time.
+    pub fn name(&self, shown: &str, now: i64) -> Option<String> {
+        self.known(shown, now).map(|known| known.name)
     }
 
     /// Who shows this, at a time in seconds of Unix time.

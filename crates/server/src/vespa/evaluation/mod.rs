@@ -7,16 +7,15 @@ mod request;
 mod shown;
 mod target;
 
-pub use target::below;
+pub use request::Parameters;
+pub use target::{Target, below};
 
 use crate::fault::Fault;
 use crate::handlers::authority;
 use crate::http::{Body, LARGE, Reply, Shared, blocking, unknown_url};
 use http::{Method, Uri};
-use request::Parameters;
 use shown::Shown;
 use stead_node::{Evaluated, Evaluation};
-use target::Target;
 
 /// Answers what follows `/model-evaluation/v1` in a path, by GET or POST.
 ///

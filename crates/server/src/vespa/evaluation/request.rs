@@ -40,22 +40,34 @@ impl Parameters {
     ///
     /// # Errors
     /// Bodies that cannot be read, are neither a form nor JSON, or are not what they say.
-    pub async fn read(shared: &Shared, method: &Method, body: Body) -> Result<Parameters, Fault> {
-        let mut found = Parameters::default();
-        found.form(body.query().as_bytes())?;
+    pub(super) async fn read(
+        shared: &Shared,
+        method: &Method,
+        body: Body,
+    ) -> Result<Parameters, Fault> {
+        let query = body.query().to_owned();
         if *method != Method::POST {
-            return Ok(found);
+            return Parameters::of(&query, "", b"");
         }
-        let content_type = body.text(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
+        let content_type = body.text(CONTENT_TYPE).unwrap_or_default().to_owned();
         let bytes = body.read(&shared.options).await?;
-        if bytes.is_empty() {
-            return Ok(found);
-        }
-        let kind = Kind::of(&content_type, &bytes)?;
         match bytes.len() > LARGE {
-            true => blocking(move || found.body(kind, &bytes).map(|()| found)).await?,
-            false => found.body(kind, &bytes).map(|()| found),
+            true => blocking(move || Parameters::of(&query, &content_type, &bytes)).await?,
+            false => Parameters::of(&query, &content_type, &bytes),
         }
+    }
+
+    /// Those of the query of a URL and of a body with its type; an empty body brings none.
+    ///
+    /// # Errors
+    /// As [`Parameters::read`].
+    pub fn of(query: &str, content_type: &str, body: &[u8]) -> Result<Parameters, Fault> {
+        let mut found = Parameters::default();
+        found.form(query.as_bytes())?;
+        if !body.is_empty() {
+            found.body(Kind::of(&content_type.to_ascii_lowercase(), body)?, body)?;
+        }
+        Ok(found)
     }
 
     fn body(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), Fault> {
@@ -162,9 +174,7 @@ mod tests {
                 None,
             ),
         ] {
-            let mut found = Parameters::default();
-            found.form(query.as_bytes()).unwrap();
-            found.body(Kind::of(content_type, body.as_bytes()).unwrap(), body.as_bytes()).unwrap();
+            let found = Parameters::of(query, content_type, body.as_bytes()).unwrap();
             let inputs = inputs.into_iter().map(|(name, input)| (name.to_owned(), input)).collect();
             let expected = Parameters { inputs, missing, format: format.map(str::to_owned) };
             assert_eq!(found, expected, "{query} {body}");
@@ -192,8 +202,7 @@ mod tests {
             ("application/json", r#"{"format.tensors": 1}"#, "format.tensors is a text"),
             ("", "a=%ff", "the parameters are not UTF-8"),
         ] {
-            let read = |kind: Kind| Parameters::default().body(kind, body.as_bytes());
-            let fault = Kind::of(content_type, body.as_bytes()).and_then(read).unwrap_err();
+            let fault = Parameters::of("", content_type, body.as_bytes()).unwrap_err();
             assert_eq!(fault.0.to_string(), expected, "{body}");
         }
     }
