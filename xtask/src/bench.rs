@@ -15,7 +15,7 @@ Usage: cargo xtask bench [--quick] [engine|server]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
        cargo xtask bench python [--quick] [scaling|calls|pauses|http|memory|models ...]
-       cargo xtask bench stateless [--quick] [embedding|run-size|serving|burst|peers ...]
+       cargo xtask bench stateless [--quick] [embedding|run-size|beside-feed|serving|burst|peers ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -62,6 +62,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
   stateless what models cost that are evaluated for a request, and only if it is named; a part replaces its own table only:
     embedding   MiniLM on 10,000 passages, texts a second beside ONNX Runtime with one text a call and with its best batch
     run-size    the same by the ids and texts of a run
+    beside-feed searches that embed their text while documents are embedded
     serving     networks of the structure of BERT-base and XtremeDistil with 1 to 64 clients, drawn in bench/stateless-*.svg
     burst       a thousand requests at once
     peers       beside MLServer and Triton's Python backend, installed below target/py";

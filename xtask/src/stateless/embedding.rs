@@ -1,6 +1,5 @@
 //! Texts a second by stead's embedder and by ONNX Runtime.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -136,10 +135,7 @@ fn rows_of(threads: usize, turns: &[Turn], best: usize) -> Vec<Vec<String>> {
 /// The same behind HTTP.
 fn served(context: &Context, cores: usize) -> Result<Vec<Vec<String>>, String> {
     let server = context.serve(&passages::package(context)?, &[])?;
-    let file = context.folder.join("texts.json");
-    let texts = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let texts: Vec<String> =
-        serde_json::from_str(&texts).map_err(|e| format!("{}: {e}", file.display()))?;
+    let texts = passages::texts(context)?;
     let request = |inputs: &[String]| {
         json!({"path": "/embed", "body": {"inputs": inputs}}).to_string() + "\n"
     };

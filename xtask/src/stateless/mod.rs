@@ -1,5 +1,6 @@
 //! `cargo xtask bench stateless`: embedding and evaluation of models without stored state, in tables of `bench/RESULTS.md`.
 
+mod beside_feed;
 mod burst;
 mod dialogue;
 mod embedding;
@@ -19,7 +20,7 @@ use crate::server::Server;
 use crate::{Outcome, bench, paths, process};
 
 /// What can be measured on its own, in the order of the tables.
-pub const PARTS: [&str; 5] = ["embedding", "run-size", "serving", "burst", "peers"];
+pub const PARTS: [&str; 6] = ["embedding", "run-size", "beside-feed", "serving", "burst", "peers"];
 
 const SECTION: Section = Section {
     title: "Stateless",
@@ -53,6 +54,7 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     results::each_part(&SECTION, parts, quick, |part| match part {
         "embedding" => embedding::table(&context),
         "run-size" => run_size::table(&context),
+        "beside-feed" => beside_feed::table(&context),
         "serving" => serving::table(&context),
         "burst" => burst::table(&context),
         _ => peers::table(&context),

@@ -34,6 +34,11 @@ const SERVICES: &str = r#"<services version="1.0">
 const SCHEMA: &str = "schema passage {
   document passage {
     field text type string { indexing: summary }
+    field part type int { indexing: attribute  attribute: fast-search }
+  }
+  rank-profile near {
+    inputs { query(q) tensor<float>(x[384]) }
+    first-phase { expression: sum(query(q) * attribute(embedding)) }
   }
   field embedding type tensor<float>(x[384]) { indexing: input text | embed minilm | attribute }
 }
@@ -117,4 +122,15 @@ pub fn on(cores: &str, program: &std::path::Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", cores]).arg(program);
     command
+}
+
+/// The texts that [`stead`] has written.
+///
+/// # Errors
+/// When it has not.
+pub fn texts(context: &Context) -> Result<Vec<String>, String> {
+    let file = context.folder.join("texts.json");
+    let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
+    let texts = std::fs::read_to_string(&file).map_err(|e| bad(&e))?;
+    serde_json::from_str(&texts).map_err(|e| bad(&e))
 }
