@@ -10,6 +10,7 @@ mod bench;
 #[path = "../../crates/stead/src/chart.rs"]
 mod chart;
 mod conformance;
+mod context;
 mod cpu;
 mod differential;
 mod documents;

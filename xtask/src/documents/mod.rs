@@ -14,12 +14,11 @@ mod slopes;
 mod store;
 mod sweep;
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
+use crate::context::Context;
 use crate::results::{self, Section};
-use crate::{Outcome, bench, paths, process};
+use crate::{Outcome, process};
 
 /// What can be measured on its own, in the order of the tables.
 pub const PARTS: [&str; 9] = [
@@ -42,27 +41,10 @@ const SECTION: Section = Section {
     parts: &PARTS,
 };
 
-/// What all parts share.
-struct Context {
-    /// Less time, for a first look.
-    quick: bool,
-    /// The release binary.
-    stead: PathBuf,
-    /// The program of the clients.
-    peers: PathBuf,
-    /// For documents, specifications and logs.
-    folder: PathBuf,
-}
-
 /// Builds the programs, measures the named parts, or all, and replaces their tables. A part that cannot be measured says so
 /// in its table and does not stop the others; it is false then.
 pub fn run(parts: &[&str], quick: bool) -> Outcome {
-    let mut build = process::cargo();
-    process::run(build.args(["build", "--release", "--package", "stead"]), "cargo build")?;
-    let folder = paths::target().join("bench-documents");
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let context =
-        Context { quick, stead: paths::stead("release"), peers: bench::peers(false)?, folder };
+    let context = Context::new("bench-documents", quick)?;
     results::each_part(&SECTION, parts, quick, |part| match part {
         "experiment" => experiment::table(&context),
         "sweep" => sweep::table(&context),
