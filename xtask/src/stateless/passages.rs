@@ -34,7 +34,10 @@ const SERVICES: &str = r#"<services version="1.0">
 const SCHEMA: &str = "schema passage {
   document passage {
     field text type string { indexing: summary }
-    field part type int { indexing: attribute  attribute: fast-search }
+    field part type int {
+      indexing: attribute
+      attribute: fast-search
+    }
   }
   rank-profile near {
     inputs { query(q) tensor<float>(x[384]) }
