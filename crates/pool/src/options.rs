@@ -18,6 +18,8 @@ pub struct PoolOptions {
     /// How long more urgent work may run in the place of a task that gives way, before the task's right to a part of its
     /// worker's time is looked at: so much it gives at its beginning too.
     pub grace: Duration,
+    /// How long a task that gives way, and has helped with a loop of something more urgent, stays for the next loop of it.
+    pub linger: Duration,
     /// The stack of each worker in bytes.
     pub stack_size: usize,
 }
@@ -28,6 +30,10 @@ const SPIN: Duration = Duration::from_micros(3);
 /// A few queries.
 const GRACE: Duration = Duration::from_millis(20);
 
+/// Between two loops of one run there are steps that run on one thread, of some tens of microseconds; the operator of a feed that is begun
+/// instead may take milliseconds, in which the run has one thread less.
+const LINGER: Duration = Duration::from_micros(200);
+
 /// Recursion is never driven by input, so the stack need not be large; its pages are touched only when used. A task of
 /// each class may lie on one of those that it interrupted.
 const STACK_SIZE: usize = 4 << 20;
@@ -36,6 +42,13 @@ impl Default for PoolOptions {
     /// One thread for each physical core that this process may use, and no more than its quota lets run.
     fn default() -> Self {
         let (threads, places) = (Cores::of_this_process().workers(), Vec::new());
-        PoolOptions { threads, places, spin: SPIN, grace: GRACE, stack_size: STACK_SIZE }
+        PoolOptions {
+            threads,
+            places,
+            spin: SPIN,
+            grace: GRACE,
+            linger: LINGER,
+            stack_size: STACK_SIZE,
+        }
     }
 }

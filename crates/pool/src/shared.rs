@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most that one check-in runs before what gave way goes on, however little it takes.
+/// The most tasks that one check-in runs before what gave way goes on, however little they take.
 const MOST_BEFORE: usize = 32;
 
 pub(crate) struct State {
@@ -65,6 +65,7 @@ pub(crate) struct Shared {
     pub(crate) threads: usize,
     spin: Duration,
     grace: Duration,
+    linger: Duration,
     /// The CPUs of each worker, where they are pinned, and all that there are then.
     places: Vec<Vec<usize>>,
     everywhere: Vec<usize>,
@@ -94,6 +95,7 @@ impl Shared {
             threads,
             spin: options.spin,
             grace: options.grace,
+            linger: options.linger,
             everywhere: match options.places.is_empty() {
                 true => Vec::new(),
                 false => Cores::of_this_process().cpus(),
@@ -252,16 +254,18 @@ impl Shared {
 
     /// Runs what is more urgent than what the calling worker does, and returns when there is no more of it or what was
     /// interrupted has a right to go on. What runs then can be interrupted in turn by what is still more urgent, so
-    /// there are never more than as many on one stack as there are classes.
+    /// there are never more than as many on one stack as there are classes. Who helped with a loop stays for the next one.
     pub(crate) fn give_way(&self) {
         let Some(interrupted) = self.here() else { return };
         let class = interrupted.class;
-        for _ in 0..MOST_BEFORE {
-            if !self.is_outranked(class) {
-                return;
-            }
+        let (mut tasks, mut has_helped) = (0, false);
+        while tasks < MOST_BEFORE && (has_helped || self.is_outranked(class)) {
             let began = Instant::now();
             if !self.here().is_some_and(|here| here.share.allows(began, self.grace)) {
+                return;
+            }
+            if has_helped && !self.another_comes(class) {
+                gave_way(began.elapsed());
                 return;
             }
             let next = {
@@ -282,17 +286,42 @@ impl Shared {
             };
             match next {
                 Some(Next::Task(task)) => {
+                    tasks += 1;
                     self.nested.fetch_add(1, Ordering::Relaxed);
                     self.run_task(task, interrupted.index);
                     if interrupted.is_task {
                         self.busy[class as usize].fetch_add(1, Ordering::Relaxed);
                     }
                 }
-                Some(Next::Loop(of, joined)) => self.help(of, joined, interrupted.index),
+                Some(Next::Loop(of, joined)) => {
+                    has_helped = true;
+                    self.help(of, joined, interrupted.index);
+                }
+                None if has_helped => {}
                 None => return,
             }
             gave_way(began.elapsed());
         }
+    }
+
+    /// Waits a moment for something that is more urgent than `class`.
+    fn another_comes(&self, class: Class) -> bool {
+        if self.spin_until(|| self.is_outranked(class)) {
+            return true;
+        }
+        let mut state = self.lock();
+        if !self.is_outranked(class) && !state.closed {
+            state.sleepers += 1;
+            let waited = self.work.wait_timeout(state, self.linger);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.sleepers -= 1;
+        }
+        let comes = self.is_outranked(class);
+        if !comes && state.sleepers > 0 && sum(&self.queued) + sum(&self.open) > 0 {
+            // The signal was meant for one who takes what is less urgent.
+            self.work.notify_one();
+        }
+        comes
     }
 
     /// The life of a worker.

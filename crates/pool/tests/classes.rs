@@ -293,3 +293,30 @@ fn a_feed_gets_no_help_from_those_who_can_help_a_query_or_run_one() {
         feed.wait().unwrap();
     }
 }
+
+/// Every loop needs two threads, the feed checks in once, and the other worker is busy.
+#[test]
+fn who_helped_with_a_loop_stays_for_the_next_one() {
+    let hour = Duration::from_secs(3600);
+    let options = PoolOptions { threads: 2, grace: hour, linger: hour, ..PoolOptions::default() };
+    let pool = Pool::new(&options).unwrap();
+    let query = Running::start(&pool, Class::Query);
+    let feed = Running::start(&pool, Class::Feed);
+    for turn in 0..20 {
+        let both = std::sync::Barrier::new(2);
+        pool.team(2).for_each(2, &|round| {
+            if turn == 0 && round == 0 {
+                feed.check_in.send(()).unwrap();
+            }
+            both.wait();
+        });
+    }
+    // What is less urgent does not keep it, and is not lost.
+    let other = pool.submit(Class::Feed, None, |_| ());
+    query.end();
+    other.wait().unwrap();
+    let Running { check_in, done, .. } = feed;
+    drop(check_in);
+    pool.shutdown();
+    done.wait().unwrap();
+}
