@@ -1,11 +1,13 @@
 //! The models of embedders: ids of texts to what the model gives for them, several texts in one run.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use stead_app::package::PackageFiles;
 use stead_app::services::EmbedderModel;
 use stead_embed::{Batch, BatchLimits, Tokens, batches};
-use stead_engine::{IoSpec, LoadOptions, Model, Parallel, RunContext, Session};
+use stead_engine::{IoSpec, LoadOptions, Model, Parallel, RunContext, Serial, Session};
 use stead_search::models::converted;
 use stead_tensor::{DType, Tensor, TensorView};
 
@@ -17,12 +19,18 @@ const MAX_FILE: u64 = 1 << 31;
 /// The most texts of a run.
 const MAX_TEXTS: usize = 64;
 
-/// The most ids of a run, unless one text has more: enough to keep all cores busy, and little enough that what is between steps stays in
-/// the caches. MiniLM, one thread, microseconds per id: 109 for 64 ids, 103 for 512, 104 for 1,024, 115 for 2,048.
-const MAX_IDS: usize = 512;
+/// The most ids of a run, unless one text has more: enough that what a run costs beside them does not count, and little enough that what is
+/// between its steps stays in the caches. MiniLM, one thread, microseconds per id: 109 for 64 ids, 104 for 256, 103 for 512, 115 for 2,048.
+const MAX_IDS: usize = 256;
+
+/// Lengths are a multiple of this: plans are made for each, and padding is no more than three ids a text.
+const LENGTHS: usize = 4;
 
 /// The most bytes that the output of a run may have: those of a vocabulary are large.
 const MAX_OUTPUT: usize = 64 << 20;
+
+/// Who is told what the model gives for the text at a place, from whichever thread.
+pub(super) type Each<'a> = dyn FnMut(usize, Result<&[f32], String>) + Send + 'a;
 
 /// A model with its inputs by position.
 pub(super) struct Network {
@@ -132,41 +140,63 @@ impl Network {
 
     /// What the model gives for texts, in runs of as many as belong together, and how many these were: for each text its place, and the
     /// cells of its ids, row by row, or of the text where it has [one vector](Network::is_each).
-    pub(super) fn run(
-        &self,
-        texts: &[Tokens],
-        cx: &RunContext<'_>,
-        each: &mut dyn FnMut(usize, Result<&[f32], String>),
-    ) -> usize {
+    pub(super) fn run(&self, texts: &[Tokens], cx: &RunContext<'_>, each: &mut Each<'_>) -> usize {
         let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
         let row_bytes = size_of::<f32>() * self.width.max(1);
         let limits = BatchLimits {
             texts: if self.is_batched { MAX_TEXTS } else { 1 },
             ids: MAX_IDS.min(MAX_OUTPUT / row_bytes),
-            multiple: 8,
+            multiple: LENGTHS,
             longest: self.length.unwrap_or(usize::MAX),
             pads: self.mask.is_some(),
         };
-        let mut runs = 0;
-        for mut batch in batches(&lengths, limits) {
-            runs += 1;
-            batch.length = self.length.unwrap_or(batch.length);
-            let Err(text) = self.run_texts(texts, &batch, cx, each) else { continue };
-            if let [only] = batch.texts.as_slice() {
-                each(*only, Err(text));
-                continue;
+        let batches = batches(&lengths, limits);
+        let (runs, each) = (AtomicUsize::new(0), Mutex::new(each));
+        let run = |at: usize, cx: &RunContext<'_>| {
+            if let Some(batch) = batches.get(at) {
+                runs.fetch_add(self.run_or_each(texts, batch, cx, &each), Ordering::Relaxed);
             }
-            // One of them may be to blame: the others are not to fail with it.
-            for at in batch.texts {
-                let length = self.length.unwrap_or(lengths.get(at).copied().unwrap_or(0));
-                let alone = Batch { texts: vec![at], length };
-                runs += 1;
-                if let Err(text) = self.run_texts(texts, &alone, cx, each) {
-                    each(at, Err(text));
-                }
+        };
+        match cx.parallel.threads() {
+            // A run for each thread: threads that share the steps of one would wait for each other at each of them.
+            threads @ 2.. if batches.len() >= threads => {
+                let (cancelled, within, pause) = (cx.cancelled, cx.within, cx.pause);
+                cx.parallel.for_each(batches.len(), &|at| {
+                    run(at, &RunContext { parallel: &Serial, cancelled, within, pause });
+                });
+            }
+            _ => (0..batches.len()).for_each(|at| run(at, cx)),
+        }
+        runs.into_inner()
+    }
+
+    /// A run, and one for each of its texts if it fails: one of them may be to blame, and the others are not to fail with it. How many
+    /// there were.
+    fn run_or_each(
+        &self,
+        texts: &[Tokens],
+        batch: &Batch,
+        cx: &RunContext<'_>,
+        each: &Mutex<&mut Each<'_>>,
+    ) -> usize {
+        let length_of = |length: usize| self.length.unwrap_or(length);
+        let batch = Batch { texts: batch.texts.clone(), length: length_of(batch.length) };
+        let tell = |at: usize, found: Result<&[f32], String>| {
+            each.lock().unwrap_or_else(PoisonError::into_inner)(at, found);
+        };
+        let Err(text) = self.run_texts(texts, &batch, cx, &tell) else { return 1 };
+        if let [only] = batch.texts.as_slice() {
+            tell(*only, Err(text));
+            return 1;
+        }
+        for at in &batch.texts {
+            let length = length_of(texts.get(*at).map_or(0, |text| text.ids.len()));
+            let alone = Batch { texts: vec![*at], length };
+            if let Err(text) = self.run_texts(texts, &alone, cx, &tell) {
+                tell(*at, Err(text));
             }
         }
-        runs
+        1 + batch.texts.len()
     }
 
     /// One run, of the texts of a batch.
@@ -175,7 +205,7 @@ impl Network {
         texts: &[Tokens],
         batch: &Batch,
         cx: &RunContext<'_>,
-        each: &mut dyn FnMut(usize, Result<&[f32], String>),
+        each: &dyn Fn(usize, Result<&[f32], String>),
     ) -> Result<(), String> {
         let chosen: Vec<&Tokens> = batch.texts.iter().filter_map(|at| texts.get(*at)).collect();
         self.run_batch(&chosen, batch, cx, &mut |view| {
