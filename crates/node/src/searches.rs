@@ -97,7 +97,8 @@ impl Embedded {
             None => {
                 let answer = move |result| answer(result, format);
                 let profile = values.get("ranking.profile").unwrap_or("default");
-                let pace = self.paces.of(&format!("rank-profile {profile}"));
+                // Clients choose the name, which is kept.
+                let pace = self.paces.of(&format!("rank-profile {profile:.100}"));
                 let deadline = begin.checked_add(timeout(&values));
                 let place = self.line.enter(&pace, begin, deadline);
                 let place = place

@@ -53,22 +53,23 @@ pub fn table(context: &Context) -> Result<Table, String> {
         );
         turns.push(Turn { idle, beside: beside.0, alone: alone.1, fed: beside.1 });
     }
-    let of =
-        |value: fn(&Turn) -> f64| middle(turns.iter().map(value).collect()).unwrap_or(f64::NAN);
-    let row =
-        |what: &str, alone: f64, beside: f64, ratio: f64, wanted: Option<bool>, goal_is: &str| {
-            let wanted =
-                wanted.map_or("-".to_owned(), |is_met| format!("{goal_is} {}", goal(is_met)));
-            vec![
-                what.to_owned(),
-                format!("{alone:.2}"),
-                format!("{beside:.2}"),
-                format!("{ratio:.2}"),
-                wanted,
-            ]
+    // What it is without the other and with it, and which ratio of both is good.
+    type Figure = fn(&Turn) -> f64;
+    type Wanted = Option<(&'static str, fn(f64) -> bool)>;
+    let row = |what: &str, [alone, both]: [Figure; 2], wanted: Wanted| {
+        let of = |value: &dyn Fn(&Turn) -> f64| {
+            middle(turns.iter().map(value).collect()).unwrap_or(f64::NAN)
         };
-    let p99 = of(|turn| turn.beside.p99_ms / turn.idle.p99_ms);
-    let fed = of(|turn| turn.fed / turn.alone);
+        let ratio = of(&|turn| both(turn) / alone(turn));
+        let wanted = wanted.map(|(text, is_met)| format!("{text} {}", goal(is_met(ratio))));
+        vec![
+            what.to_owned(),
+            format!("{:.2}", of(&alone)),
+            format!("{:.2}", of(&both)),
+            format!("{ratio:.2}"),
+            wanted.unwrap_or_else(|| "-".to_owned()),
+        ]
+    };
     Ok(Table {
         title: "queries beside a feed".to_owned(),
         note: format!(
@@ -77,37 +78,17 @@ pub fn table(context: &Context) -> Result<Table, String> {
         ),
         header: vec!["what", "alone", "both", "ratio", "goal"],
         rows: vec![
-            row(
-                "query p50 ms",
-                of(|turn| turn.idle.p50_ms),
-                of(|turn| turn.beside.p50_ms),
-                of(|turn| turn.beside.p50_ms / turn.idle.p50_ms),
-                None,
-                "",
-            ),
+            row("query p50 ms", [|turn| turn.idle.p50_ms, |turn| turn.beside.p50_ms], None),
             row(
                 "query p99 ms",
-                of(|turn| turn.idle.p99_ms),
-                of(|turn| turn.beside.p99_ms),
-                p99,
-                Some(p99 <= SLOWER),
-                "at most 1.3",
+                [|turn| turn.idle.p99_ms, |turn| turn.beside.p99_ms],
+                Some(("at most 1.3", |ratio| ratio <= SLOWER)),
             ),
-            row(
-                "queries/s",
-                of(|turn| turn.idle.per_second),
-                of(|turn| turn.beside.per_second),
-                of(|turn| turn.beside.per_second / turn.idle.per_second),
-                None,
-                "",
-            ),
+            row("queries/s", [|turn| turn.idle.per_second, |turn| turn.beside.per_second], None),
             row(
                 "documents/s",
-                of(|turn| turn.alone),
-                of(|turn| turn.fed),
-                fed,
-                Some(fed > 0.0),
-                "never starves",
+                [|turn| turn.alone, |turn| turn.fed],
+                Some(("never starves", |ratio| ratio > 0.0)),
             ),
         ],
     })
