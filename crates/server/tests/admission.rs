@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Fixture;
+use common::{Client, Fixture, zip};
 use std::sync::atomic::{AtomicBool, Ordering};
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
@@ -90,6 +90,61 @@ fn late_requests_are_told_at_once_when_to_come_again() {
     let line = page.lines().find_map(|line| line.strip_prefix("stead_requests_refused ")).unwrap();
     assert!(line.parse::<u64>().unwrap() >= 1, "{line}");
     check(&fixture.post(path, body(Some(HOUR), 4)), 4);
+}
+
+#[test]
+fn late_searches_are_told_in_a_result() {
+    let fixture = Fixture::deploying(tempfile::tempdir().unwrap());
+    let services = r#"<services version="1.0"><container id="front" version="1.0"><search/><document-api/></container>
+        <content id="c" version="1.0"><documents><document type="page" mode="index"/></documents></content></services>"#;
+    let schema = "schema page {
+      document page { field n type double { indexing: attribute } }
+      rank-profile slow {
+        first-phase { expression: reduce(tensor(i[400],j[400])(sin(i * attribute(n) + j)), max) }
+      }
+    }";
+    let package = zip(&[("services.xml", services), ("schemas/page.sd", schema)]);
+    let path = "/application/v2/tenant/default/prepareandactivate";
+    let kind = [("Content-Type", "application/zip")];
+    let answer = Client::connect(fixture.deploy.unwrap()).send("POST", path, &kind, &package);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let answer = fixture.post("/document/v1/ns/page/docid/1", r#"{"fields": {"n": 2}}"#);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let path = |timeout: &str| {
+        format!(
+            "/search/?yql=select%20*%20from%20page%20where%20true&ranking=slow&timeout={timeout}"
+        )
+    };
+    let check = |answer: &common::Answer| {
+        assert_eq!(answer.json()["root"]["fields"]["totalCount"], 1, "{}", answer.text());
+    };
+    check(&fixture.get(&path("3600s")));
+    let enough = AtomicBool::new(false);
+    let stop = Stop(&enough);
+    std::thread::scope(|scope| {
+        // More than can run at a time on any machine of the tests: some wait.
+        for _ in 0..2 * std::thread::available_parallelism().unwrap().get() + 2 {
+            scope.spawn(|| {
+                let mut connection = fixture.connect();
+                while !enough.load(Ordering::SeqCst) {
+                    check(&connection.send("GET", &path("3600s"), &[], b""));
+                }
+            });
+        }
+        let stop = stop;
+        let tries = (0..10_000).map(|_| fixture.get(&path("1ms")));
+        let refused = tries.into_iter().find(|answer| answer.status == 503).unwrap();
+        let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+        let error = &refused.json()["root"]["errors"][0];
+        assert_eq!(error["code"], 0, "{error}");
+        let told = format!(
+            "rank profile slow cannot be answered before the deadline; try again in {after} s"
+        );
+        assert_eq!(error["message"], told);
+        // Who has time is answered meanwhile.
+        check(&fixture.get(&path("3600s")));
+        drop(stop);
+    });
 }
 
 /// Ends the clients, also when the test fails.

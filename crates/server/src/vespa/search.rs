@@ -3,9 +3,10 @@
 use super::parameters::pairs;
 use crate::fault::Fault;
 use crate::http::{Body, Reply, Shared};
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, StatusCode};
-use stead_node::Code;
+use stead_node::{Code, Error};
+use stead_search::query::{SearchCode, SearchError};
 use stead_search::request::{Format, flatten};
 use stead_search::result::{SearchResult, render};
 
@@ -37,8 +38,21 @@ pub async fn answer(shared: &Shared, method: &Method, body: Body) -> Result<Repl
     if takes_cbor && !parameters.iter().any(|(name, _)| is_format(name)) {
         parameters.push(("presentation.format".to_owned(), "cbor".to_owned()));
     }
-    let (result, format) = shared.node.search(parameters).await?;
-    Ok(reply(&result, format))
+    match shared.node.search(parameters).await {
+        Ok((result, format)) => Ok(reply(&result, format)),
+        Err(error) => match error.retry_after() {
+            Some(seconds) => Ok(refused(&error, seconds)),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// A search that is not let in is a result too, which clients read errors from; to them it is a node that is too busy.
+fn refused(error: &Error, seconds: u64) -> Reply {
+    let code = SearchCode::NoBackendsInService;
+    let result = SearchResult::failed(SearchError { code, message: error.to_string() });
+    let header = Some((RETRY_AFTER, HeaderValue::from(seconds)));
+    Reply { header, ..reply(&result, Format::Json) }
 }
 
 fn reply(result: &SearchResult, format: Format) -> Reply {
