@@ -34,8 +34,8 @@ pub use error::{BuildError, LoadError, PlanError, RunError};
 pub use hoist::{Hoist, JoinedInput};
 pub use lift::{Lift, LiftedState, StateInit, Unlifted};
 pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo, Parts};
-pub use passes::PassReport;
-pub use plan::{Growing, PlanView, StepView};
+pub use passes::{PassChoice, PassReport};
+pub use plan::{Growing, PlanView, StepRun, StepView, Work};
 pub use session::{
     FREED, FreeError, OutputBuf, Outputs, PlanStats, RunContext, Session, SessionOptions,
 };

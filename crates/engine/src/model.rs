@@ -4,7 +4,7 @@ use crate::error::LoadError;
 use crate::hoist::{self, Hoist, Piece};
 use crate::ir::{Ir, ValueId, lower};
 use crate::lift::{self, Lift, Lifted, LiftedState, Unlifted};
-use crate::passes::{self, PassReport};
+use crate::passes::{self, PassChoice, PassReport};
 use std::path::Path;
 use stead_kernels::Isa;
 pub use stead_onnx::Dim;
@@ -18,9 +18,9 @@ pub struct LoadOptions {
     pub limits: Limits,
     /// The most bytes that constant folding may add to the model.
     pub fold_bytes: usize,
-    /// Whether passes that change the graph run at all; `false` shows what they do, and helps to find one that
-    /// is wrong.
-    pub optimize: bool,
+    /// The passes that change the graph: fewer than all show what the others bring, and help to find one that is
+    /// wrong.
+    pub passes: PassChoice,
     /// Makes inputs and outputs of the states inside the model; see [`Model::lifted`].
     pub lift: Option<Lift>,
 }
@@ -28,7 +28,12 @@ pub struct LoadOptions {
 impl Default for LoadOptions {
     fn default() -> Self {
         // ONNX's own test models keep weights of up to 400 MB as ConstantOfShape nodes.
-        LoadOptions { limits: Limits::default(), fold_bytes: 1 << 30, optimize: true, lift: None }
+        LoadOptions {
+            limits: Limits::default(),
+            fold_bytes: 1 << 30,
+            passes: PassChoice::All,
+            lift: None,
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use crate::compile::{Program, compile};
 use crate::error::{LoadError, RunError};
 use crate::model::{IoSpec, Model};
 use crate::plan::{
-    Branch, End, Growing, GrowingShape, PlaceSource, PlanNode, PlanView, RunEnv, continue_plan,
-    read_source, run_segment,
+    Branch, End, Growing, GrowingShape, PlaceSource, PlanNode, PlanView, RunEnv, StepRun,
+    continue_plan, read_source, run_segment,
 };
 use cache::{Key, PlanCache, PlanEntry};
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,11 +57,13 @@ pub struct RunContext<'a> {
     /// Called between steps: the calling thread may do something more urgent there, runs of the same session among it.
     /// How long such a run took is not remembered.
     pub pause: Option<&'a (dyn Fn() + Sync)>,
+    /// Told of each step when it has run, with its time. Without one no clock is read.
+    pub profile: Option<&'a (dyn Fn(StepRun<'_>) + Sync)>,
 }
 
 impl Default for RunContext<'_> {
     fn default() -> Self {
-        RunContext { parallel: &Serial, cancelled: None, within: None, pause: None }
+        RunContext { parallel: &Serial, cancelled: None, within: None, pause: None, profile: None }
     }
 }
 
@@ -304,6 +306,7 @@ impl Session {
             parallel: cx.parallel,
             cancelled: cx.cancelled,
             pause: cx.pause,
+            profile: cx.profile,
         };
         let mut node = entry.root.clone();
         loop {

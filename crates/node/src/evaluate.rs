@@ -263,7 +263,7 @@ fn context<'a>(team: &'a Option<Lent<'a>>, run: &Run<'a>) -> RunContext<'a> {
         Some(team) => team,
         None => &stead_engine::Serial,
     };
-    RunContext { parallel, cancelled: Some(run.cancelled), within: run.within, pause: None }
+    RunContext { parallel, cancelled: Some(run.cancelled), within: run.within, ..RunContext::default() }
 }
 
 fn owned(view: TensorView<'_>) -> Result<Tensor, EvaluateError> {

@@ -11,6 +11,7 @@ mod spec;
 pub use def::{Build, BuildFn, In, OpDef, OpPlan, Out, Param, TypeSet, plan_fn, types};
 pub use spec::{NodeSpec, PackCache};
 
+pub(crate) use crate::plan::product_flops;
 pub use crate::plan::{Args, Operand, PlanCx, Slot, Strided};
 
 use crate::error::LoadError;

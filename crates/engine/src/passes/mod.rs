@@ -30,18 +30,49 @@ pub(crate) struct PassCx {
 /// A rewrite. It tells how many places it changed.
 type PassFn = fn(&mut Ir, &mut PassCx) -> Result<usize, LoadError>;
 
-/// All passes with the names that `stead inspect --passes` shows.
-const PASSES: &[(&str, PassFn)] = &[
-    ("constant folding", constants::run),
-    ("identity removal", identity::run),
-    ("common subexpressions", common::run),
-    ("gelu", gelu::run),
-    ("layer normalization", layer_norm::run),
-    ("attention", attention::run),
-    ("product epilogues", products::run),
-    ("convolution epilogues", convolutions::run),
-    ("dead code", dead::run),
+/// All passes with the names that `stead inspect --passes` shows, and whether they are basic: such a pass leaves out
+/// work, and makes no node that the file could not have had.
+const PASSES: &[(&str, bool, PassFn)] = &[
+    ("constant folding", true, constants::run),
+    ("identity removal", true, identity::run),
+    ("common subexpressions", true, common::run),
+    ("gelu", false, gelu::run),
+    ("layer normalization", false, layer_norm::run),
+    ("attention", false, attention::run),
+    ("product epilogues", false, products::run),
+    ("convolution epilogues", false, convolutions::run),
+    ("dead code", true, dead::run),
 ];
+
+/// The passes that a model is loaded with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PassChoice {
+    /// None: the graph of the file.
+    None,
+    /// Those that only leave out work, without fused operators.
+    Basic,
+    /// All of them.
+    #[default]
+    All,
+    /// All but the one of this name, one of [`PassChoice::names`].
+    AllBut(&'static str),
+}
+
+impl PassChoice {
+    /// The passes in the order in which they run.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        PASSES.iter().map(|&(name, ..)| name)
+    }
+
+    fn has(self, name: &str, is_basic: bool) -> bool {
+        match self {
+            PassChoice::None => false,
+            PassChoice::Basic => is_basic,
+            PassChoice::All => true,
+            PassChoice::AllBut(left_out) => name != left_out,
+        }
+    }
+}
 
 /// Real graphs settle after two or three rounds; the limit only guards against two passes that undo each
 /// other.
@@ -85,13 +116,13 @@ pub(crate) fn run(
     isa: Isa,
     reports: &mut Vec<PassReport>,
 ) -> Result<(), LoadError> {
-    if !options.optimize {
-        return Ok(());
-    }
     let mut cx = PassCx { isa, fold_bytes: options.fold_bytes };
     for _ in 0..MAX_ROUNDS {
         let mut changes = 0;
-        for &(pass, run) in PASSES {
+        for &(pass, is_basic, run) in PASSES {
+            if !options.passes.has(pass, is_basic) {
+                continue;
+            }
             let changed = run(ir, &mut cx)?;
             changes += changed;
             reports.push(PassReport { changes: changed, ..PassReport::new(pass, ir) });

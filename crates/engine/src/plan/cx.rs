@@ -3,6 +3,7 @@
 use super::facts::{BufferRef, Fact, Facts, Place, View};
 use super::run::Args;
 use super::segment::{Append, SegmentBuilder, Source, StepType};
+use super::work::Work;
 use crate::compile::CompiledNode;
 use crate::error::{PlanError, RunError};
 use crate::ir::ValueId;
@@ -24,6 +25,8 @@ pub struct Operand {
 pub struct Slot {
     buffer: BufferRef,
     ty: StepType,
+    /// Room to work in, whose bytes are no result.
+    is_room: bool,
 }
 
 /// An operand whose elements are found by strides.
@@ -179,7 +182,7 @@ impl PlanCx<'_> {
         let dtype = self.output_type(index)?;
         let buffer = self.segment.buffer(shape.byte_len(dtype));
         self.facts.set(id, Fact { dtype, shape, place: Place::Buffer(buffer), view: None });
-        Ok(Slot { buffer, ty: (dtype, shape) })
+        Ok(Slot { buffer, ty: (dtype, shape), is_room: false })
     }
 
     /// Declares an output that is stored in another order than its dimensions: the kernel writes `storage`
@@ -228,7 +231,7 @@ impl PlanCx<'_> {
     pub fn temp(&mut self, bytes: usize) -> Slot {
         // Room has no type; the debugging view shows it as bytes.
         let shape = Shape::new(&[bytes]).unwrap_or(Shape::SCALAR);
-        Slot { buffer: self.segment.buffer(bytes), ty: (DType::U8, shape) }
+        Slot { buffer: self.segment.buffer(bytes), ty: (DType::U8, shape), is_room: true }
     }
 
     /// Room for `count` elements of `T` to work in.
@@ -249,9 +252,18 @@ impl PlanCx<'_> {
         writes: &[Slot],
         run: impl Fn(&mut Args<'_>) -> Result<(), RunError> + Send + Sync + 'static,
     ) {
+        let results = writes.iter().filter(|slot| !slot.is_room).map(|slot| slot.buffer.bytes);
+        let bytes = reads.iter().map(|o| o.source.range().len()).chain(results).sum::<usize>();
         let reads = reads.iter().map(|o| (o.source.clone(), o.ty)).collect();
         let writes = writes.iter().map(|s| (s.buffer, s.ty)).collect();
         self.segment.step(name, self.node.label.clone(), reads, writes, Box::new(run));
+        self.segment.count(Work { flops: 0, bytes: bytes as u64 });
+    }
+
+    /// Adds to what profiles say of the step emitted last: operations, and bytes that are none of its operands, such as
+    /// those of packed weights.
+    pub(crate) fn count(&mut self, flops: u64, bytes: usize) {
+        self.segment.count(Work { flops, bytes: bytes as u64 });
     }
 
     /// Declares an output as the elements of an input in another shape, without a copy where the input lies
@@ -472,6 +484,7 @@ pub(crate) fn contiguous_fact(
             Ok(())
         }),
     );
+    segment.count(Work { flops: 0, bytes: 2 * bytes as u64 });
     fact.place = Place::Buffer(buffer);
     fact.view = None;
     Ok(Operand { source: Source::Buffer(buffer, 0..bytes), ty })

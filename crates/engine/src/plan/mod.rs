@@ -11,10 +11,12 @@ mod repeat;
 mod run;
 mod segment;
 mod view;
+mod work;
 
 pub use cx::{Operand, PlanCx, Slot, Strided};
 pub use run::{Args, Growing};
 pub use view::{PlanView, StepView};
+pub use work::{StepRun, Work};
 
 pub(crate) use facts::{Fact, Facts, Place};
 pub(crate) use planner::{
@@ -24,3 +26,4 @@ pub(crate) use planner::{
 pub(crate) use run::{RunEnv, read_source, read_strings, run_segment};
 #[cfg(test)]
 pub(crate) use segment::Source;
+pub(crate) use work::product_flops;

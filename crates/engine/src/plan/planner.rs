@@ -420,6 +420,7 @@ fn evaluate(
         parallel: &Serial,
         cancelled: None,
         pause: None,
+        profile: None,
     };
     run_segment(&segment, &mut blocks, &mut env)
         .map_err(|error| PlanError::Evaluation(error.to_string()))?;

@@ -1,7 +1,9 @@
 //! Runs the steps of a plan.
 
-use super::segment::{Segment, StepSource};
+use super::segment::{Segment, Step, StepSource};
+use super::work::StepRun;
 use crate::error::RunError;
+use std::time::Instant;
 use stead_kernels::{Isa, Parallel};
 use stead_tensor::{Blocks, Element, Growth, StepMem, TensorView};
 
@@ -25,6 +27,7 @@ pub(crate) struct RunEnv<'a> {
     pub parallel: &'a dyn Parallel,
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
     pub pause: Option<&'a (dyn Fn() + Sync)>,
+    pub profile: Option<&'a (dyn Fn(StepRun<'_>) + Sync)>,
 }
 
 /// What a kernel call may touch: operands in the order in which the step named them, and outputs, each
@@ -130,31 +133,42 @@ pub(crate) fn run_segment(
     blocks: &mut Blocks,
     env: &mut RunEnv<'_>,
 ) -> Result<(), RunError> {
-    for step in &segment.steps {
-        if let Some(pause) = env.pause {
-            pause();
-        }
-        if env.cancelled.is_some_and(|cancelled| cancelled()) {
-            return Err(RunError::Cancelled);
-        }
-        let mem = blocks.step(&step.spans).ok_or_else(outside)?;
-        let (growing, tail): (&[Growing], _) = match step.append {
-            None => (&*env.growing, None),
-            Some(append) => {
-                let state = env.growing.get_mut(append.state).ok_or_else(no_such_operand)?;
-                (&[], Some(state.growth.append(append.steps)?))
-            }
-        };
-        let mut args = Args {
-            sources: &step.sources,
-            mem,
-            inputs: env.inputs,
-            growing,
-            tail,
-            isa: env.isa,
-            parallel: env.parallel,
-        };
-        (step.run)(&mut args).map_err(|e| e.at(&step.label))?;
+    let Some(profile) = env.profile else {
+        return segment.steps.iter().try_for_each(|step| run_step(step, blocks, env));
+    };
+    segment.steps.iter().try_for_each(|step| {
+        let started = Instant::now();
+        run_step(step, blocks, env)?;
+        let time = started.elapsed();
+        profile(StepRun { kernel: step.name, node: &step.label, work: step.work, time });
+        Ok(())
+    })
+}
+
+#[inline(always)]
+fn run_step(step: &Step, blocks: &mut Blocks, env: &mut RunEnv<'_>) -> Result<(), RunError> {
+    if let Some(pause) = env.pause {
+        pause();
     }
-    Ok(())
+    if env.cancelled.is_some_and(|cancelled| cancelled()) {
+        return Err(RunError::Cancelled);
+    }
+    let mem = blocks.step(&step.spans).ok_or_else(outside)?;
+    let (growing, tail): (&[Growing], _) = match step.append {
+        None => (&*env.growing, None),
+        Some(append) => {
+            let state = env.growing.get_mut(append.state).ok_or_else(no_such_operand)?;
+            (&[], Some(state.growth.append(append.steps)?))
+        }
+    };
+    let mut args = Args {
+        sources: &step.sources,
+        mem,
+        inputs: env.inputs,
+        growing,
+        tail,
+        isa: env.isa,
+        parallel: env.parallel,
+    };
+    (step.run)(&mut args).map_err(|e| e.at(&step.label))
 }

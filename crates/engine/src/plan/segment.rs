@@ -3,6 +3,7 @@
 use super::facts::BufferRef;
 use super::place::{Lifetime, place};
 use super::run::Args;
+use super::work::Work;
 use crate::error::{PlanError, RunError};
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,6 +66,7 @@ struct PendingStep {
     reads: Vec<(Source, StepType)>,
     writes: Vec<(usize, StepType)>,
     append: Option<Append>,
+    work: Work,
     run: StepFn,
 }
 
@@ -90,6 +92,8 @@ pub(crate) struct Step {
     pub spans: StepSpans,
     /// What the step writes to instead of the arena.
     pub append: Option<Append>,
+    /// For profiles.
+    pub work: Work,
     pub run: StepFn,
 }
 
@@ -133,7 +137,16 @@ impl SegmentBuilder {
         run: StepFn,
     ) {
         let writes = writes.into_iter().map(|(w, ty)| (w.index, ty)).collect();
-        self.steps.push(PendingStep { name, label, reads, writes, append: None, run });
+        let work = Work::default();
+        self.steps.push(PendingStep { name, label, reads, writes, append: None, work, run });
+    }
+
+    /// Adds to the work of the step that was emitted last.
+    pub fn count(&mut self, work: Work) {
+        if let Some(step) = self.steps.last_mut() {
+            step.work.flops = step.work.flops.saturating_add(work.flops);
+            step.work.bytes = step.work.bytes.saturating_add(work.bytes);
+        }
     }
 
     /// A step that appends to a growing state. It reads no such state.
@@ -145,8 +158,8 @@ impl SegmentBuilder {
         append: Append,
         run: StepFn,
     ) {
-        let (writes, append) = (Vec::new(), Some(append));
-        self.steps.push(PendingStep { name, label, reads, writes, append, run });
+        let (writes, append, work) = (Vec::new(), Some(append), Work::default());
+        self.steps.push(PendingStep { name, label, reads, writes, append, work, run });
     }
 
     /// Places the buffers. `live` are the buffers that are read after this segment; `earlier` the spans of
@@ -222,6 +235,7 @@ impl SegmentBuilder {
                 types,
                 spans: StepSpans::new(reads, writes).ok_or_else(broken)?,
                 append: step.append,
+                work: step.work,
                 run: step.run,
             });
         }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use stead_app::package::PackageFiles;
 use stead_app::services::EmbedderModel;
 use stead_embed::{Batch, BatchLimits, Tokens, batches};
-use stead_engine::{IoSpec, LoadOptions, Model, Parallel, RunContext, Serial, Session};
+use stead_engine::{IoSpec, LoadOptions, Model, Parallel, RunContext, Session};
 use stead_search::models::converted;
 use stead_tensor::{DType, Tensor, TensorView};
 
@@ -162,7 +162,7 @@ impl Network {
             threads @ 2.. if batches.len() >= threads => {
                 let (cancelled, within, pause) = (cx.cancelled, cx.within, cx.pause);
                 cx.parallel.for_each(batches.len(), &|at| {
-                    run(at, &RunContext { parallel: &Serial, cancelled, within, pause });
+                    run(at, &RunContext { cancelled, within, pause, ..RunContext::default() });
                 });
             }
             _ => (0..batches.len()).for_each(|at| run(at, cx)),

@@ -1,6 +1,9 @@
 //! Attention and what goes with it: rotary positions.
 
-use super::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Slot, TypeSet, plan_fn, types};
+use super::{
+    NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Slot, TypeSet, plan_fn, product_flops,
+    types,
+};
 use crate::error::{BuildError, PlanError, RunError};
 use mask::Bias;
 use operands::Operands;
@@ -226,6 +229,9 @@ fn emit(
         multi_head(a.isa, a.parallel, &many, out, at, scratch);
         Ok(())
     });
+    let Sizes { queries, keys, width, value_width } = job.sizes;
+    // Two products; what a causal mask leaves out is counted too.
+    cx.count(product_flops([job.batches * job.heads, queries, keys, width + value_width]), 0);
     out.finish(cx);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::{Axis, Factor, Label, PlanCx, Slot, extent};
 use crate::error::PlanError;
+use crate::ops::product_flops;
 use stead_kernels::gemm::{Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len};
 use stead_kernels::movement::{MAX_DIMS, copy_strided};
 
@@ -79,6 +80,7 @@ pub(super) fn emit(
         }
         Ok(())
     });
+    cx.count(product_flops([count, m, n, k]), 0);
     if !in_order {
         let dims = made.iter().map(|&l| extent(l, a, Some(b))).collect::<Result<Vec<_>, _>>()?;
         reorder(cx, &made, &dims, keep, target, slot);

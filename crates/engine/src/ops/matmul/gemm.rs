@@ -1,6 +1,6 @@
 //! Gemm: `alpha A' B' + beta C` of two matrices.
 
-use super::super::{NodeSpec, OpPlan, Operand, PlanCx, plan_fn};
+use super::super::{NodeSpec, OpPlan, Operand, PlanCx, plan_fn, product_flops};
 use super::number::{ScaleAdd, with_number};
 use super::product::{Added, Product, emit, operands, pack};
 use crate::error::{BuildError, PlanError};
@@ -131,5 +131,6 @@ fn gemm_generic(
             Ok(())
         });
     });
+    cx.count(product_flops([1, m, n, k]), 0);
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::product::matrix;
 use crate::error::{BuildError, PlanError};
 use crate::ops::nn::conv_integer::{check_count, emit_requantize, first};
 use crate::ops::nn::precision;
-use crate::ops::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn};
+use crate::ops::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
 use stead_kernels::gemm::integer::{Byte, ZeroPoint, gemm};
 use stead_tensor::{DType, Element};
 
@@ -103,6 +103,7 @@ impl Sums {
 
     fn emit_of<A: Element + Byte, B: Element + Byte>(self, cx: &mut PlanCx<'_>, y: Slot) {
         let Sums { batched, reads, zeros, row_zeros, .. } = self;
+        let flops = product_flops([batched.offsets.len(), batched.m, batched.n, batched.k]);
         let mut writes = vec![y];
         writes.extend(row_zeros);
         cx.step("gemm integer", &reads, &writes, move |args| {
@@ -139,5 +140,6 @@ impl Sums {
             }
             Ok(())
         });
+        cx.count(flops, 0);
     }
 }

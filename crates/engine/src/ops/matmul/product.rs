@@ -1,7 +1,7 @@
 //! MatMul and its fused form.
 
 use super::super::broadcasting::{aligned, broadcast_shape};
-use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn};
+use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
 use super::batch::{Batched, Matrices, resolve, suits};
 use super::number::with_number;
 use crate::error::{BuildError, PlanError, RunError};
@@ -229,6 +229,8 @@ pub(super) fn emit(
     let residual =
         added.residual.and_then(|(o, stride, scale)| Some((position(Some(o))?, stride, scale)));
     let Product { alpha, activation, packed, .. } = product.clone();
+    let (count, packed_bytes) =
+        (batched.offsets.len(), packed.as_ref().map_or(0, |b| b.data.len()));
     let name = match (&packed, m <= 4) {
         (Some(_), true) => "gemv packed",
         (Some(_), false) => "gemm packed",
@@ -272,6 +274,7 @@ pub(super) fn emit(
         }
         Ok(())
     });
+    cx.count(product_flops([count, m, n, k]), packed_bytes);
 }
 
 pub(super) fn matrix<'a, T>(data: &'a [T], m: &Matrices) -> MatRef<'a, T> {
@@ -289,6 +292,7 @@ fn matmul_generic(cx: &mut PlanCx<'_>, dtype: DType) -> Result<(), PlanError> {
     let (batched, (a, b)) = operands(cx, &product)?;
     let b = b.ok_or_else(|| PlanError::shape("a product without a right side"))?;
     let output = cx.output(0, batched.output)?;
+    let flops = product_flops([batched.offsets.len(), batched.m, batched.n, batched.k]);
     with_number!(dtype, T => {
         cx.step("gemm generic", &[a, b], &[output], move |args| {
             let (a, b) = (args.read::<T>(0)?, args.read::<T>(1)?);
@@ -303,5 +307,6 @@ fn matmul_generic(cx: &mut PlanCx<'_>, dtype: DType) -> Result<(), PlanError> {
             Ok(())
         });
     });
+    cx.count(flops, 0);
     Ok(())
 }

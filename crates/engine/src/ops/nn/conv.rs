@@ -5,7 +5,7 @@ use super::precision::{self, Numbers};
 use super::window::WindowAttributes;
 use crate::error::{BuildError, PlanError};
 use crate::ops::{
-    NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, TypeSet, activation, plan_fn, types,
+    NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, TypeSet, activation, plan_fn, product_flops, types,
 };
 use std::sync::Arc;
 use stead_kernels::conv::{ConvShape, Weights, conv, conv_scratch_len, direct, pack_weights};
@@ -125,6 +125,7 @@ fn plan(
         reads.len() - 1
     });
     let y = precision::output(cx, 0, out)?;
+    let packed_bytes = packed.as_ref().map_or(0, |packed| size_of_val(packed.as_slice()));
     let scratch = cx.temp_of::<f32>(conv_scratch_len(cx.isa, &shape, packed.is_some()));
     cx.step(step_name(&shape), &reads, &[y.slot, scratch], move |a| {
         let x = a.read::<f32>(0)?;
@@ -137,6 +138,7 @@ fn plan(
         conv(a.isa, a.parallel, &shape, x, weights, bias, activation, y, scratch);
         Ok(())
     });
+    cx.count(product_flops([1, shape.output_len(), 1, shape.depth()]), packed_bytes);
     y.finish(cx);
     Ok(())
 }

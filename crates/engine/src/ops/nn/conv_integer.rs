@@ -6,6 +6,7 @@ use super::window::WindowAttributes;
 use crate::error::{BuildError, PlanError, RunError};
 use crate::ops::{
     Args, NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Slot, TypeSet, plan_fn,
+    product_flops,
 };
 use stead_kernels::conv::{ConvShape, direct};
 use stead_kernels::requantize::{Quantized, Scales, requantize};
@@ -148,6 +149,7 @@ impl Sums {
             direct::conv(a.isa, a.parallel, &shape, &operands, 0, y);
             Ok(())
         });
+        cx.count(product_flops([1, shape.output_len(), 1, shape.depth()]), 0);
     }
 }
 

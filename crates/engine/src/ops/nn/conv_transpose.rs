@@ -5,7 +5,7 @@ use super::conv::{check_bias, groups};
 use super::precision::{self, Numbers};
 use super::window::{AutoPad, Axis, WindowAttributes, sizes};
 use crate::error::{BuildError, PlanError};
-use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn};
+use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn, product_flops};
 use stead_kernels::Window;
 use stead_kernels::conv::{ConvShape, transpose};
 use stead_kernels::gemm::Activation;
@@ -54,6 +54,7 @@ fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let y = precision::output(cx, 0, out)?;
         let scratch = transpose::conv_scratch_len(cx.isa, &shape, packed.is_some());
         let scratch = cx.temp_of::<f32>(scratch);
+        let packed_bytes = packed.as_ref().map_or(0, |packed| size_of_val(packed.as_slice()));
         let packed = packed.clone();
         cx.step("conv transpose", &reads, &[y.slot, scratch], move |a| {
             let x = a.read::<f32>(0)?;
@@ -67,6 +68,7 @@ fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             transpose::conv(a.isa, a.parallel, &shape, x, weights, bias, none, y, scratch);
             Ok(())
         });
+        cx.count(product_flops([1, shape.output_len(), 1, shape.depth()]), packed_bytes);
         y.finish(cx);
         Ok(())
     })

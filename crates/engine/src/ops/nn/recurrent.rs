@@ -4,7 +4,9 @@ use super::SINGLE;
 use super::precision::{self, Numbers};
 use super::recurrent_functions::functions;
 use crate::error::{BuildError, PlanError, RunError};
-use crate::ops::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, TypeSet, plan_fn};
+use crate::ops::{
+    NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, TypeSet, plan_fn, product_flops,
+};
 use std::sync::Arc;
 use stead_kernels::Isa;
 use stead_kernels::gemm::{MatRef, Rhs};
@@ -225,6 +227,13 @@ fn plan(cx: &mut PlanCx<'_>, layer: &Layer) -> Result<(), PlanError> {
         Kind::Gru { .. } => "gru",
         Kind::Lstm { .. } => "lstm",
     };
+    let rows = directions * steps * batch;
+    let flops = product_flops([rows, 1, kind.gates() * hidden, sizes.input + hidden]);
+    let packed_bytes = [&layer.input, &layer.recurrent]
+        .into_iter()
+        .flatten()
+        .map(|w| size_of_val(w.as_slice()))
+        .sum();
     let layer = layer.clone();
     cx.step(name, &reads, &writes, move |a| {
         let optional = |i: usize| at.optional[i].map(|p| a.read::<f32>(p)).transpose();
@@ -264,6 +273,7 @@ fn plan(cx: &mut PlanCx<'_>, layer: &Layer) -> Result<(), PlanError> {
         }
         Ok(())
     });
+    cx.count(flops, packed_bytes);
     for output in outputs {
         output.finish(cx);
     }

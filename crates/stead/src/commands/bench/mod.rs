@@ -1,17 +1,21 @@
 //! `stead bench`: how fast a model runs in this process, or a server over the network.
 
+mod ablate;
+mod profile;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ArgGroup;
 use serde_json::json;
-use stead_engine::{RunContext, Session};
+use stead_engine::{RunContext, Session, StepRun};
 
 use super::prepare::{InputArgs, Inputs, Threads, load};
 use crate::failure::Failure;
 use crate::load::{LoadArgs, run as run_load};
 use crate::measure::{Times, human_bytes, peak_rss_bytes};
 use crate::replay::{Counts, Replay, ReplayArgs, run as run_replay};
+use profile::Profile;
 
 /// Runs before the clock starts: plans, caches and branch predictors settle.
 const WARM_UP: usize = 3;
@@ -22,6 +26,8 @@ const WARM_UP: usize = 3;
 #[command(after_help = "Examples:\n  stead bench model.onnx\n  \
     stead bench model.onnx --input input_ids:i64:1x128:0:30522 --threads 2 --seconds 5\n  \
     stead bench model.onnx --dim batch=8 --clients 4 --json\n  \
+    stead bench model.onnx --dim seq=128 --profile\n  \
+    stead bench model.onnx --ablate --seconds 20\n  \
     stead bench --target http://127.0.0.1:9000 --model vad --protocol grpc-stream --sequences 500 \\\n      \
     --interval 32ms --expect model.onnx\n  \
     stead bench --target http://127.0.0.1:8080 --model vad --sequences 500 --find-largest\n  \
@@ -49,8 +55,16 @@ pub struct BenchArgs {
     /// list or a range: 1..200 doubles from 1 on, 10..50:10 goes in steps of 10.
     #[arg(long, value_name = "N|N,N|A..B", conflicts_with_all = ["sequences", "concurrency"])]
     clients: Option<Counts>,
+    /// Show where the time goes: time, calls, GFLOP/s and GB/s of each kernel, and of so many nodes, 20 unless given.
+    #[arg(long, value_name = "NODES", num_args = 0..=1, require_equals = true, default_missing_value = "20",
+        conflicts_with_all = ["target", "clients"])]
+    profile: Option<usize>,
+    /// Show nodes, steps and time of a run with each instruction set of the machine, with no, basic and all passes over
+    /// the graph, and without each one; `ratio` is the time over that of the best instruction set with all passes.
+    #[arg(long, conflicts_with_all = ["target", "clients", "profile"])]
+    ablate: bool,
     /// Print JSON: min_ms median_ms p95_ms p99_ms runs throughput_per_s peak_rss_bytes
-    /// plan_ms; of a server: sequences steps steps_per_s p50_ms p99_ms p99_9_ms max_ms late errors ..., or
+    /// plan_ms, and profile where it was asked for; isa ladder; of a server: sequences steps steps_per_s p50_ms p99_ms p99_9_ms max_ms late errors ..., or
     /// clients rates bursts highest_rate machines.
     #[arg(long)]
     json: bool,
@@ -85,12 +99,22 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
         )
     })?;
     let specs = args.inputs.specs()?;
+    let threads = Threads::new(usize::from(args.threads))?;
+    if args.ablate {
+        return ablate::run(model, &args.inputs, &specs, &threads, measured, args.json);
+    }
     let session = load(model)?;
     let inputs = args.inputs.tensors(&session, &specs)?;
-    let threads = Threads::new(usize::from(args.threads))?;
     for _ in 0..WARM_UP {
-        once(&session, &inputs, &threads)?;
+        once(&session, &inputs, &threads, None)?;
     }
+    let profile = args.profile.map(|nodes| (Profile::default(), nodes));
+    let note = |step: StepRun<'_>| {
+        if let Some((profile, _)) = &profile {
+            profile.note(&step);
+        }
+    };
+    let watch: Option<Watch<'_>> = profile.is_some().then_some(&note);
 
     let plan_ms = session.plan_stats().planning.as_secs_f64() * 1e3;
 
@@ -99,7 +123,7 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
     let client = || -> Result<Vec<Duration>, Failure> {
         let mut times = Vec::new();
         while times.is_empty() || Instant::now() < until {
-            times.push(once(&session, &inputs, &threads)?);
+            times.push(once(&session, &inputs, &threads, watch)?);
         }
         Ok(times)
     };
@@ -111,17 +135,23 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
         clients.into_iter().map(join).collect()
     });
     let elapsed = started.elapsed().as_secs_f64();
-    let times = Times::new(times?.concat());
+    let times = times?.concat();
+    let total = times.iter().sum();
+    let times = Times::new(times);
     let per_second = times.len() as f64 / elapsed;
     let rss = peak_rss_bytes();
     let ms = |percent| times.percentile_ms(percent);
+    let profile = profile.map(|(profile, nodes)| profile.report(times.len(), total, nodes));
 
     if args.json {
-        let report = json!({
+        let mut report = json!({
             "min_ms": times.min_ms(), "median_ms": ms(50.0), "p95_ms": ms(95.0), "p99_ms": ms(99.0),
             "runs": times.len(), "throughput_per_s": per_second, "peak_rss_bytes": rss,
             "plan_ms": plan_ms,
         });
+        if let Some(profile) = profile {
+            report["profile"] = profile.json();
+        }
         println!("{report}");
     } else {
         println!("{} runs in {elapsed:.2} s, {per_second:.1} per second", times.len());
@@ -134,14 +164,25 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
         );
         println!("plan made in {plan_ms:.2} ms");
         println!("peak memory {}", rss.map_or("unknown".to_owned(), human_bytes));
+        if let Some(profile) = profile {
+            print!("\n{}", profile.text());
+        }
     }
     Ok(())
 }
 
+/// What is told of each step.
+type Watch<'a> = &'a (dyn Fn(StepRun<'_>) + Sync);
+
 /// One run, outputs left where they lie.
-fn once(session: &Session, inputs: &Inputs, threads: &Threads) -> Result<Duration, Failure> {
+fn once(
+    session: &Session,
+    inputs: &Inputs,
+    threads: &Threads,
+    profile: Option<Watch<'_>>,
+) -> Result<Duration, Failure> {
     let views = inputs.views();
-    let cx = RunContext { parallel: threads, ..RunContext::default() };
+    let cx = RunContext { parallel: threads, profile, ..RunContext::default() };
     let started = Instant::now();
     session.run_with(&views, &cx, |_| ()).map_err(Failure::failed)?;
     Ok(started.elapsed())

@@ -1,0 +1,203 @@
+//! `stead bench --profile`: where the time of runs goes, by kernel and by node.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use stead_engine::StepRun;
+
+/// Sums over all runs, in the order in which the steps ran first.
+#[derive(Default)]
+pub struct Profile(Mutex<Sums>);
+
+#[derive(Default)]
+struct Sums {
+    rows: Vec<Row>,
+    /// The row of a kernel and a node.
+    places: HashMap<(&'static str, String), usize>,
+}
+
+/// What was summed for a kernel, or for a kernel at one node.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Row {
+    kernel: &'static str,
+    node: String,
+    calls: u64,
+    time: Duration,
+    flops: u64,
+    bytes: u64,
+}
+
+impl Row {
+    fn add(&mut self, other: &Row) {
+        self.calls += other.calls;
+        self.time += other.time;
+        self.flops += other.flops;
+        self.bytes += other.bytes;
+    }
+
+    /// Operations or bytes a nanosecond, which are GFLOP/s and GB/s.
+    fn rate(&self, amount: u64) -> Option<f64> {
+        let nanos = self.time.as_nanos() as f64;
+        (amount > 0 && nanos > 0.0).then(|| amount as f64 / nanos)
+    }
+}
+
+impl Profile {
+    /// Takes up a step of a run.
+    pub fn note(&self, step: &StepRun<'_>) {
+        let mut sums = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Sums { rows, places } = &mut *sums;
+        let at = *places.entry((step.kernel, step.node.to_owned())).or_insert_with(|| {
+            let (kernel, node) = (step.kernel, step.node.to_owned());
+            rows.push(Row { kernel, node, ..Row::default() });
+            rows.len() - 1
+        });
+        let (flops, bytes) = (step.work.flops, step.work.bytes);
+        let one = Row { calls: 1, time: step.time, flops, bytes, ..Row::default() };
+        if let Some(row) = rows.get_mut(at) {
+            row.add(&one);
+        }
+    }
+
+    /// The sums over `runs` runs that took `total` together; the `nodes` that took longest are shown alone.
+    pub fn report(self, runs: usize, total: Duration, nodes: usize) -> Report {
+        let rows = self.0.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
+        let mut kernels: Vec<Row> = Vec::new();
+        for row in &rows {
+            match kernels.iter_mut().find(|sum| sum.kernel == row.kernel) {
+                Some(sum) => sum.add(row),
+                None => kernels.push(Row { node: String::new(), ..row.clone() }),
+            }
+        }
+        let steps: Duration = rows.iter().map(|row| row.time).sum();
+        let between = total.saturating_sub(steps);
+        let slowest_first = |mut rows: Vec<Row>| {
+            rows.sort_by_key(|row| std::cmp::Reverse(row.time));
+            rows
+        };
+        let mut nodes_shown = slowest_first(rows);
+        nodes_shown.truncate(nodes);
+        let kernels = slowest_first(kernels);
+        Report { runs: runs.max(1), total, kernels, nodes: nodes_shown, between }
+    }
+}
+
+/// A profile to be shown; times are means of a run.
+pub struct Report {
+    runs: usize,
+    total: Duration,
+    kernels: Vec<Row>,
+    nodes: Vec<Row>,
+    /// What runs took outside of all steps.
+    between: Duration,
+}
+
+impl Report {
+    /// The tables for people.
+    pub fn text(&self) -> String {
+        let header = |what: &str| {
+            format!(
+                "{:>10} {:>6} {:>9} {:>9} {:>8}  {what}\n",
+                "ms a run", "share", "calls", "GFLOP/s", "GB/s"
+            )
+        };
+        let mut text = header("kernel");
+        self.kernels.iter().for_each(|row| text += &self.line(row, row.kernel));
+        let between = Row { time: self.between, ..Row::default() };
+        text += &self.line(&between, "(between steps)");
+        if !self.nodes.is_empty() {
+            text.push('\n');
+            text += &header("node");
+            for row in &self.nodes {
+                text += &self.line(row, &format!("{} [{}]", row.node, row.kernel));
+            }
+        }
+        text
+    }
+
+    fn line(&self, row: &Row, what: &str) -> String {
+        let rate = |amount| row.rate(amount).map_or("-".to_owned(), |rate| format!("{rate:.1}"));
+        format!(
+            "{:>10.4} {:>5.1}% {:>9} {:>9} {:>8}  {what}\n",
+            self.ms(row),
+            100.0 * self.share(row),
+            format!("{:.0}", self.calls(row)),
+            rate(row.flops),
+            rate(row.bytes),
+        )
+    }
+
+    /// The same for programs.
+    pub fn json(&self) -> Value {
+        let row = |row: &Row| {
+            json!({
+                "kernel": row.kernel, "ms": self.ms(row), "share": self.share(row), "calls": self.calls(row),
+                "gflops": row.rate(row.flops), "gb_per_s": row.rate(row.bytes),
+            })
+        };
+        let node = |of: &Row| {
+            let mut value = row(of);
+            value["node"] = json!(of.node);
+            value
+        };
+        json!({
+            "kernels": self.kernels.iter().map(row).collect::<Vec<_>>(),
+            "nodes": self.nodes.iter().map(node).collect::<Vec<_>>(),
+            "between_steps_ms": self.between.as_secs_f64() * 1e3 / self.runs as f64,
+        })
+    }
+
+    fn ms(&self, row: &Row) -> f64 {
+        row.time.as_secs_f64() * 1e3 / self.runs as f64
+    }
+
+    fn calls(&self, row: &Row) -> f64 {
+        row.calls as f64 / self.runs as f64
+    }
+
+    fn share(&self, row: &Row) -> f64 {
+        let total = self.total.as_secs_f64();
+        if total > 0.0 { row.time.as_secs_f64() / total } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stead_engine::Work;
+
+    #[test]
+    fn steps_are_summed_by_kernel_and_by_node() {
+        let profile = Profile::default();
+        let us = Duration::from_micros;
+        for (kernel, node, time, flops, bytes) in [
+            ("gemm", "MatMul a", 30, 60_000, 3_000),
+            ("add", "Add b", 10, 0, 20_000),
+            ("gemm", "MatMul c", 20, 40_000, 2_000),
+            ("gemm", "MatMul a", 30, 60_000, 3_000),
+            ("add", "Add b", 10, 0, 20_000),
+            ("gemm", "MatMul c", 20, 40_000, 2_000),
+        ] {
+            let work = Work { flops, bytes };
+            profile.note(&StepRun { kernel, node, work, time: us(time) });
+        }
+        let report = profile.report(2, us(200), 2);
+        let json = report.json();
+        let kernel = &json["kernels"][0];
+        assert_eq!(kernel["kernel"], "gemm");
+        assert_eq!((kernel["calls"].as_f64(), kernel["share"].as_f64()), (Some(2.0), Some(0.5)));
+        assert_eq!(kernel["gflops"].as_f64(), Some(2.0));
+        let other = &json["kernels"][1];
+        assert_eq!((&other["gflops"], other["gb_per_s"].as_f64()), (&Value::Null, Some(2.0)));
+        assert_eq!(json["between_steps_ms"].as_f64(), Some(0.04));
+        let nodes: Vec<_> = (0..3).map(|i| json["nodes"][i]["node"].as_str()).collect();
+        assert_eq!(nodes, [Some("MatMul a"), Some("MatMul c"), None]);
+        let text = report.text();
+        assert!(
+            text.contains("0.0300  30.0%         1       2.0      0.1  MatMul a [gemm]"),
+            "{text}"
+        );
+    }
+}
