@@ -53,6 +53,9 @@ fn best(mut f: impl FnMut()) -> f64 {
     best
 }
 
+/// Numbers in all copies of a matrix that is to come from memory: 256 MB.
+const FROM_MEMORY: usize = 64 << 20;
+
 fn main() {
     let isa = match std::env::args().nth(1) {
         None => Isa::detect(),
@@ -68,7 +71,10 @@ fn main() {
         (n * 12 * lanes * 2) as f64 / t / 1e9
     };
     println!("{isa:?}: peak {peak:.1} GFLOP/s on one core");
-    println!("{:>20} {:>22} {:>22} {:>22}", "m x n x k", "B packed", "B rows", "B columns");
+    println!(
+        "{:>20} {:>22} {:>22} {:>22} {:>22}",
+        "m x n x k", "B packed", "B packed, from memory", "B rows", "B columns"
+    );
     for (m, n, k) in [
         (1, 512, 256),
         (1, 128, 512),
@@ -99,14 +105,22 @@ fn main() {
         let mut c = vec![0.0; m * n];
         let lhs = Lhs::Strided(MatRef::rows(&a, k));
         let mut line = format!("{:>20}", format!("{m}x{n}x{k}"));
-        for rhs in [
-            Rhs::Packed(&packed),
-            Rhs::Strided(MatRef::rows(&b, n)),
-            Rhs::Strided(MatRef::transposed(&b, k)),
+        // As many copies as no cache holds, in turn: the weights of a large model.
+        let copies = vec![packed.clone(); (FROM_MEMORY / packed.len().max(1)).clamp(1, 4096)];
+        let mut turn = 0;
+        for (rhs, is_far) in [
+            (Rhs::Packed(&packed), false),
+            (Rhs::Packed(&packed), true),
+            (Rhs::Strided(MatRef::rows(&b, n)), false),
+            (Rhs::Strided(MatRef::transposed(&b, k)), false),
         ] {
             let mut scratch = vec![0.0; gemm_scratch_len(isa, m, n, k, &lhs, &rhs)];
             let e = Epilogue { bias_col: Some(&bias), ..Epilogue::default() };
-            let t = best(|| gemm(isa, &Serial, m, n, k, lhs, rhs, &mut c, n, &e, &mut scratch));
+            let t = best(|| {
+                turn = (turn + 1) % copies.len();
+                let rhs = if is_far { Rhs::Packed(&copies[turn]) } else { rhs };
+                gemm(isa, &Serial, m, n, k, lhs, rhs, &mut c, n, &e, &mut scratch);
+            });
             let gflops = (2 * m * n * k) as f64 / t / 1e9;
             line += &format!(" {gflops:8.1} {:3.0}% {:6.2}us", 100.0 * gflops / peak, t * 1e6);
         }

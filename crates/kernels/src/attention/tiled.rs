@@ -6,7 +6,7 @@ use crate::gemm::MatRef;
 use crate::gemm::epilogue::Epilogue;
 use crate::gemm::pack::{pack_panel, pack_sliver, sliver_width, slivers_len};
 use crate::gemm::shape::{Panels, Shape, shape};
-use crate::gemm::tile::{Operands, tile};
+use crate::gemm::tile::{Later, Operands, tile};
 use crate::math;
 use crate::simd::{Simd, SimdOp};
 
@@ -216,6 +216,7 @@ impl Block<'_, '_> {
                         c: scores.as_mut_ptr().add((start - base) * self.stride + col),
                         c_stride: self.stride,
                         cols: width,
+                        later: Later::nothing(keys.as_ptr()),
                         epilogue: epilogue.at(start - base, 0),
                     };
                     if width == 2 * S::LANES {
@@ -317,6 +318,7 @@ impl Block<'_, '_> {
                         c: out.as_mut_ptr().add(row * out_stride + col),
                         c_stride: out_stride,
                         cols: width.min(cols - col),
+                        later: Later::nothing(b),
                         epilogue,
                     };
                     if width == 2 * S::LANES {

@@ -1,15 +1,15 @@
 //! Chooses between the vector, dot and tile forms, packs what needs packing, and splits the work.
 
+use super::blocked::tiles;
 use super::dot::{BATCH, Dots};
 use super::epilogue::{Epilogue, Raw};
-use super::pack::{is_dot, pack_panel, pack_sliver, single_panel, sliver_width, slivers_len};
+use super::pack::{is_dot, single_panel, slivers_len};
 use super::shape::{
-    BLOCK_B, BLOCK_ROWS, DEPTH, Panels, Shape, WORK_PER_TASK, part, reads_in_place, shape,
+    BLOCK_B, BLOCK_ROWS, Panels, Shape, WORK_PER_TASK, part, reads_in_place, shape,
 };
-use super::tile::{Operands, tile};
 use super::vector::{MAX_VECTOR_ROWS, Vector};
-use super::{Lhs, MatRef, Rhs, fits, packed_a_len, packed_b_len};
-use crate::simd::{Simd, SimdOp, dispatch};
+use super::{Lhs, Rhs, fits, packed_a_len, packed_b_len};
+use crate::simd::dispatch;
 use crate::{Isa, Parallel};
 
 /// The way a product is computed, which depends on sizes and layouts alone.
@@ -60,12 +60,12 @@ fn block_rows(shape: Shape, m: usize) -> usize {
     panels.start(step)
 }
 
-fn panels_per_block(shape: Shape) -> usize {
+pub(super) fn panels_per_block(shape: Shape) -> usize {
     (BLOCK_ROWS / shape.rows).max(1)
 }
 
 /// Numbers of scratch for the block of `A` that is packed at a time.
-fn packed_rows(shape: Shape, m: usize, k: usize, a: &Lhs<'_>) -> usize {
+pub(super) fn packed_rows(shape: Shape, m: usize, k: usize, a: &Lhs<'_>) -> usize {
     match a {
         Lhs::Strided(_) => block_rows(shape, m) * k,
         Lhs::Packed(_) => 0,
@@ -140,16 +140,16 @@ pub fn gemm(
 }
 
 /// A product whose operands have been checked.
-struct Job<'a> {
-    isa: Isa,
-    shape: Shape,
-    par: &'a dyn Parallel,
-    m: usize,
-    n: usize,
-    k: usize,
-    c: *mut f32,
-    c_stride: usize,
-    epilogue: Raw,
+pub(super) struct Job<'a> {
+    pub isa: Isa,
+    pub shape: Shape,
+    pub par: &'a dyn Parallel,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub c: *mut f32,
+    pub c_stride: usize,
+    pub epilogue: Raw,
 }
 
 // SAFETY: the pointers in it reach the threads, but each task writes elements of C that no other
@@ -158,7 +158,7 @@ unsafe impl Sync for Job<'_> {}
 
 impl Job<'_> {
     /// Tasks for a part of the product of `m x n`: no more than keep the threads busy evenly.
-    fn tasks(&self, m: usize, n: usize) -> usize {
+    pub fn tasks(&self, m: usize, n: usize) -> usize {
         let threads = self.par.threads();
         if threads <= 1 {
             return 1;
@@ -170,14 +170,14 @@ impl Job<'_> {
 
 /// Lets a pointer into the closures that run on other threads.
 #[derive(Clone, Copy)]
-struct Shared<T>(T);
+pub(super) struct Shared<T>(pub T);
 
 // SAFETY: every task writes elements that no other task reads or writes; see the uses.
 unsafe impl<T> Sync for Shared<T> {}
 
 impl<T: Copy> Shared<T> {
     /// By method, so that closures capture the wrapper and not its field.
-    fn get(&self) -> T {
+    pub fn get(&self) -> T {
         self.0
     }
 }
@@ -245,7 +245,7 @@ fn vector(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>) {
 
 impl Job<'_> {
     /// Runs the tasks, on this thread if there is only one.
-    fn each(&self, tasks: usize, f: &(dyn Fn(usize) + Sync)) {
+    pub fn each(&self, tasks: usize, f: &(dyn Fn(usize) + Sync)) {
         if tasks == 1 { f(0) } else { self.par.for_each(tasks, f) }
     }
 }
@@ -327,269 +327,4 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
             }
         }
     }
-}
-
-fn tiles(
-    job: &Job<'_>,
-    a: Lhs<'_>,
-    b: Rhs<'_>,
-    block_cols: usize,
-    direct: bool,
-    scratch: &mut [f32],
-) {
-    let (shape, k) = (job.shape, job.k);
-    let panels = Panels::new(job.m, shape.rows);
-    let step = panels_per_block(shape);
-    let (a_scratch, b_scratch) = scratch.split_at_mut(packed_rows(shape, job.m, k, &a));
-    let mut col = 0;
-    while col < job.n {
-        let cols = block_cols.min(job.n - col);
-        let b = match b {
-            Rhs::Packed(b) => Slivers::packed(b.as_ptr(), k),
-            Rhs::Strided(b) if direct => direct_slivers(job, b, b_scratch),
-            Rhs::Strided(b) => {
-                pack_block(job, b, col, cols, b_scratch);
-                Slivers::packed(b_scratch.as_ptr(), k)
-            }
-        };
-        let mut panel = 0;
-        while panel < panels.count {
-            let end = (panel + step).min(panels.count);
-            let first_row = panels.start(panel);
-            let a = match a {
-                // SAFETY: panels lie one after the other, `k` numbers a row.
-                Lhs::Packed(a) => unsafe { a.as_ptr().add(first_row * k) },
-                Lhs::Strided(a) => {
-                    pack_panels(job, a, &panels, panel, end, a_scratch);
-                    a_scratch.as_ptr()
-                }
-            };
-            multiply(job, &panels, (panel, end), a, (col, cols), b);
-            panel = end;
-        }
-        col += cols;
-    }
-}
-
-/// Where the slivers of a block of `B` lie.
-#[derive(Clone, Copy)]
-struct Slivers {
-    /// The first sliver, and from one column to the next at the same depth, if whole slivers lie
-    /// apart by a multiple of their columns.
-    first: *const f32,
-    col_stride: usize,
-    /// From one depth to the next; 0 for the width of the sliver.
-    depth_stride: usize,
-    /// The last sliver, if it lies elsewhere, packed.
-    last: *const f32,
-}
-
-impl Slivers {
-    /// All of them packed.
-    fn packed(first: *const f32, k: usize) -> Slivers {
-        Slivers { first, col_stride: k, depth_stride: 0, last: core::ptr::null() }
-    }
-
-    /// Pointer and stride for the sliver of `width` at column `at`, of which `cols` exist, from
-    /// `depth` on.
-    ///
-    /// # Safety
-    /// The sliver must exist.
-    #[inline(always)]
-    unsafe fn sliver(
-        self,
-        at: usize,
-        width: usize,
-        cols: usize,
-        depth: usize,
-    ) -> (*const f32, usize) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if cols < width && !self.last.is_null() {
-                return (self.last.add(depth * width), width);
-            }
-            let stride = if self.depth_stride == 0 { width } else { self.depth_stride };
-            (self.first.add(at * self.col_stride + depth * stride), stride)
-        }
-    }
-}
-
-/// `B` as it lies, with a last sliver that is not whole packed into `dst`.
-fn direct_slivers(job: &Job<'_>, b: MatRef<'_>, dst: &mut [f32]) -> Slivers {
-    let (shape, k, n) = (job.shape, job.k, job.n);
-    let at = (n - 1) / shape.cols() * shape.cols();
-    let width = sliver_width(shape, n, at);
-    let mut last = core::ptr::null();
-    if n - at < width {
-        let dst = &mut dst[..width * k];
-        pack_sliver(b, at, n - at, k, width, dst);
-        last = dst.as_ptr();
-    }
-    Slivers { first: b.data.as_ptr(), col_stride: 1, depth_stride: b.row_stride, last }
-}
-
-/// Packs columns `col..col + cols` of `B` into `dst`, by several threads.
-fn pack_block(job: &Job<'_>, b: MatRef<'_>, col: usize, cols: usize, dst: &mut [f32]) {
-    let (shape, k) = (job.shape, job.k);
-    let slivers = cols.div_ceil(shape.cols());
-    // Packing touches each number once: worth threads when the product is as well.
-    let tasks = job.tasks(job.m, cols).min(slivers);
-    let dst = Shared((dst.as_mut_ptr(), dst.len()));
-    job.each(tasks, &|i| {
-        let (from, to) = part(slivers, tasks, i);
-        let (dst, len) = dst.get();
-        for sliver in from..to {
-            let at = sliver * shape.cols();
-            let width = sliver_width(shape, cols, at);
-            debug_assert!((at + width) * k <= len);
-            // SAFETY: slivers are disjoint, and inside the scratch that gemm_scratch_len asked for.
-            let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at * k), width * k) };
-            pack_sliver(b, col + at, width.min(cols - at), k, width, dst);
-        }
-    });
-}
-
-/// Packs the panels `from..to` of `A` into `dst`, by several threads.
-fn pack_panels(
-    job: &Job<'_>,
-    a: MatRef<'_>,
-    panels: &Panels,
-    from: usize,
-    to: usize,
-    dst: &mut [f32],
-) {
-    let (k, base) = (job.k, panels.start(from));
-    let tasks = job.tasks(panels.start(to) - base, job.n).min(to - from);
-    let dst = Shared((dst.as_mut_ptr(), dst.len()));
-    job.each(tasks, &|i| {
-        let (first, last) = part(to - from, tasks, i);
-        let (dst, len) = dst.get();
-        for panel in from + first..from + last {
-            let (start, rows) = (panels.start(panel), panels.rows(panel));
-            let at = (start - base) * k;
-            debug_assert!(at + rows * k <= len);
-            // SAFETY: panels are disjoint, and inside the scratch that gemm_scratch_len asked for.
-            let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at), rows * k) };
-            pack_panel(a, start, rows, k, dst);
-        }
-    });
-}
-
-/// Multiplies packed panels by packed slivers, by several threads.
-fn multiply(
-    job: &Job<'_>,
-    panels: &Panels,
-    (first, last): (usize, usize),
-    a: *const f32,
-    (col, cols): (usize, usize),
-    b: Slivers,
-) {
-    let base = panels.start(first);
-    let slivers = cols.div_ceil(job.shape.cols());
-    let tasks = job.tasks(panels.start(last) - base, cols);
-    // Columns first: each task then reads its own part of B, the larger operand.
-    let col_tasks = tasks.min(slivers);
-    let row_tasks = tasks.div_ceil(col_tasks).min(last - first);
-    let block = Block {
-        panels: *panels,
-        base,
-        panel: (0, 0),
-        sliver: (0, 0),
-        col,
-        cols,
-        k: job.k,
-        a,
-        b,
-        c: job.c,
-        c_stride: job.c_stride,
-        epilogue: job.epilogue,
-    };
-    let block = Shared(block);
-    job.each(col_tasks * row_tasks, &|i| {
-        let (from, to) = part(last - first, row_tasks, i / col_tasks);
-        dispatch(
-            job.isa,
-            Block {
-                panel: (first + from, first + to),
-                sliver: part(slivers, col_tasks, i % col_tasks),
-                ..block.get()
-            },
-        );
-    });
-}
-
-/// One task: some panels of packed `A` by some slivers of packed `B`.
-#[derive(Clone, Copy)]
-struct Block {
-    panels: Panels,
-    /// The row at which `a` begins.
-    base: usize,
-    panel: (usize, usize),
-    sliver: (usize, usize),
-    /// The column at which `b` begins, and how many there are.
-    col: usize,
-    cols: usize,
-    k: usize,
-    a: *const f32,
-    b: Slivers,
-    c: *mut f32,
-    c_stride: usize,
-    epilogue: Raw,
-}
-
-impl SimdOp for Block {
-    type Output = ();
-
-    #[inline(always)]
-    fn eval<S: Simd>(self, s: S) {
-        let shape = const { shape(S::ISA) };
-        let k = self.k;
-        let mut depth = 0;
-        // At least once, so that the epilogue runs for k = 0 as well.
-        loop {
-            let len = block_depth(k, depth);
-            let epilogue = self.epilogue.block(depth == 0, depth + len == k);
-            for sliver in self.sliver.0..self.sliver.1 {
-                let at = sliver * shape.cols();
-                let width = sliver_width(shape, self.cols, at);
-                let cols = width.min(self.cols - at);
-                for panel in self.panel.0..self.panel.1 {
-                    let (row, rows) = (self.panels.start(panel), self.panels.rows(panel));
-                    // SAFETY: the panel and sliver lie in the packed operands, which hold k
-                    // numbers for each row and column; rows and columns lie in C and the
-                    // epilogue's operands. No other task has the same tile.
-                    unsafe {
-                        let (b, b_stride) = self.b.sliver(at, width, cols, depth);
-                        let operands = Operands {
-                            depth: len,
-                            a: self.a.add((row - self.base) * k + depth * rows),
-                            a_stride: rows,
-                            b,
-                            b_stride,
-                            c: self.c.add(row * self.c_stride + self.col + at),
-                            c_stride: self.c_stride,
-                            cols,
-                            epilogue: epilogue.at(row, self.col + at),
-                        };
-                        if width == 2 * S::LANES {
-                            tile::<S, 2>(s, rows, operands);
-                        } else {
-                            tile::<S, 1>(s, rows, operands);
-                        }
-                    }
-                }
-            }
-            depth += len;
-            if depth == k {
-                break;
-            }
-        }
-    }
-}
-
-/// Depth of the block that begins at `from`: even blocks of at most [`DEPTH`].
-#[inline(always)]
-fn block_depth(k: usize, from: usize) -> usize {
-    let blocks = k.div_ceil(DEPTH).max(1);
-    k.div_ceil(blocks).min(k - from)
 }

@@ -24,6 +24,7 @@
 //! ```
 
 mod activation;
+mod blocked;
 pub(crate) mod dot;
 mod driver;
 pub(crate) mod epilogue;

@@ -19,7 +19,23 @@ pub struct Operands {
     pub c_stride: usize,
     /// Columns of `C` that exist: the vectors of `B` may be wider.
     pub cols: usize,
+    /// What later tiles will read, asked for meanwhile.
+    pub later: Later,
     pub epilogue: Raw,
+}
+
+/// Memory that is asked for while a tile computes: `step` numbers from `at` on for each depth.
+#[derive(Clone, Copy)]
+pub struct Later {
+    pub at: *const f32,
+    pub step: usize,
+}
+
+impl Later {
+    /// The same line again and again, which costs next to nothing.
+    pub fn nothing(at: *const f32) -> Later {
+        Later { at, step: 0 }
+    }
 }
 
 /// Depths by which `B` is asked for before it is needed. Hardware prefetchers stop at pages, and
@@ -38,8 +54,12 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
         let t = self.0;
         debug_assert!(t.cols <= NV * S::LANES);
         let mut acc = [[s.zero(); NV]; MR];
-        let (mut a, mut b) = (t.a, t.b);
+        let (mut a, mut b, mut later) = (t.a, t.b, t.later.at);
         for _ in 0..t.depth {
+            for v in 0..NV {
+                s.prefetch_far(later.wrapping_add(v * S::LANES));
+            }
+            later = later.wrapping_add(t.later.step);
             // SAFETY: `a` has MR elements and `b` NV vectors at each of depth strides.
             unsafe {
                 let mut bv = [s.zero(); NV];

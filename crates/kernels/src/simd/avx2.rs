@@ -198,4 +198,10 @@ impl Simd for Avx2 {
         // SAFETY: a prefetch does not fault, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
     }
+
+    #[inline(always)]
+    fn prefetch_far(self, p: *const f32) {
+        // SAFETY: a prefetch does not fault, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+    }
 }

@@ -195,6 +195,12 @@ impl Simd for Avx512 {
         // SAFETY: a prefetch does not fault, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
     }
+
+    #[inline(always)]
+    fn prefetch_far(self, p: *const f32) {
+        // SAFETY: a prefetch does not fault, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+    }
     #[inline(always)]
     fn scale2(self, a: __m512, n: __m512) -> __m512 {
         // SAFETY: the token exists only inside `run`, so the machine has the features.

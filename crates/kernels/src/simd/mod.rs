@@ -227,6 +227,11 @@ pub trait Simd: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn prefetch(self, _p: *const f32) {}
 
+    /// Asks for the cache line at `p`, which may be any address, in the second-level cache: for what is needed after
+    /// more than the first level holds.
+    #[inline(always)]
+    fn prefetch_far(self, _p: *const f32) {}
+
     /// `a * 2^n` for whole `n` in -252 to 254, with at most one rounding when the result is
     /// normal.
     #[inline(always)]
