@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{
-    Outcome, documents, interpreters, models, paths, process, python, ranking, sequences, stateless,
+    Outcome, documents, engine, interpreters, models, paths, process, python, ranking, sequences,
+    stateless,
 };
 
 /// Help text.
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
 
-Usage: cargo xtask bench [--quick] [engine|server]
+Usage: cargo xtask bench [--quick] [server]
+       cargo xtask bench engine [--quick] [models|cores|overhead ...] [MODEL ...]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
@@ -21,9 +23,14 @@ Builds bench/peers (a workspace of its own) and the release binary, measures all
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
 bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target/py/onnx.
 
-  engine    only the in-process tables (MiniLM, MLP, silero)
-  server    only the HTTP and gRPC tables, start time, idle memory and binary size
+  server    only the HTTP and gRPC tables, start time, idle memory and binary size; without it the engine too
   --quick   less time, for a first look
+
+  engine    the engine beside ONNX Runtime, rten and tract; a part replaces its own table only. A word of a model's title
+            (`bench engine resnet minilm`) measures these and writes nothing:
+    models      on one thread: ratios, the part of the arithmetic floor, peak memory, differences
+    cores       all cores for one run, beside ONNX Runtime's default threads
+    overhead    an empty graph and one of 100 nodes
 
   sequences what sequences cost, and only if it is named; a part replaces its own table only:
     streams     the most real-time sequences by protocol
@@ -81,8 +88,13 @@ const TABLES: [Tables; 5] = [
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
     let named = |task: &str| args.iter().any(|a| a == task);
+    if let Some(("engine", words)) = args.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
+        let words = words.iter().map(String::as_str).filter(|word| *word != "--quick");
+        return engine::run(&words.collect::<Vec<_>>(), named("--quick"));
+    }
     let tables = TABLES.iter().find(|(task, ..)| named(task));
-    let parts = tables.map_or(&["engine", "server"] as &[&str], |(_, parts, _)| parts);
+    let parts = tables.map_or(&["server"] as &[&str], |(_, parts, _)| parts);
     let known = |name: &str| {
         name == "--quick" || parts.contains(&name) || tables.is_some_and(|(task, ..)| name == *task)
     };
@@ -93,22 +105,21 @@ pub fn run(args: &[String]) -> Outcome {
         let wanted = args.iter().map(String::as_str).filter(|a| parts.contains(a));
         return run(&wanted.collect::<Vec<_>>(), named("--quick"));
     }
-    let (silero, minilm, mlp) = (models::silero()?, models::minilm()?, models::mlp()?);
+    let is_whole = named("server") || engine::run(&[], named("--quick"))?;
     process::run(
         process::cargo().args(["build", "--release", "--package", "stead"]),
         "cargo build",
     )?;
     let mut command = peers_command(&peers(true)?)?;
     command
-        .args(args)
+        .arg("server")
+        .args(args.iter().filter(|a| *a == "--quick"))
         .arg("--results")
         .arg(paths::root().join("bench/RESULTS.md"))
         .env("STEAD_BIN", paths::stead("release"))
-        .env("STEAD_SILERO", silero)
-        .env("STEAD_MINILM", minilm)
-        .env("STEAD_MLP", mlp);
+        .env("STEAD_MLP", models::mlp()?);
     process::run(&mut command, "bench/peers")?;
-    Ok(true)
+    Ok(is_whole)
 }
 
 /// Builds the program of `bench/peers`, with the engines that it measures stead's against or without.

@@ -14,6 +14,7 @@ mod context;
 mod cpu;
 mod differential;
 mod documents;
+mod engine;
 mod interpreters;
 mod mlserver;
 mod models;

@@ -39,6 +39,13 @@ pub fn minilm() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The folder with `model.onnx`, the same with weights of 8 bits.
+pub fn minilm_int8() -> Result<PathBuf, String> {
+    let (source, folder) = (minilm()?.join("model.onnx"), paths::models().join("minilm-int8"));
+    made_by("minilm_int8.py", &folder, |command| command.arg(&source).arg(&folder))?;
+    Ok(folder)
+}
+
 /// The folder with a package of embedders of every kind, and `reference.json` with what texts become by them.
 pub fn embedders() -> Result<PathBuf, String> {
     let (wheel, minilm) = (paths::models().join("minilm-wheel"), minilm()?);

@@ -1,7 +1,9 @@
 //! Side-by-side measurements for `cargo xtask bench`, which builds this and sets the variables it reads.
 //!
 //! ```text
-//! peers [engine|server] [--quick] --results FILE
+//! peers server [--quick] --results FILE
+//! peers engine CASE.json                                   (engines in turn on one model, a line of JSON)
+//! peers memory stead|onnxruntime CASE.json                 (peak memory of one engine, bytes)
 //! peers documents SPEC.json                             (clients of a search, a line of JSON for each number of them)
 //! peers feed fjall|sqlite FOLDER DOCUMENTS WAITING         (documents made durable, a line of JSON)
 //! peers visible ADDRESS CLIENTS SECONDS FIRST              (puts, each searched for when it is acknowledged, a line of JSON)
@@ -30,17 +32,20 @@ mod visible;
 /// In the place of what is left out.
 #[cfg(not(feature = "engines"))]
 mod engine {
-    use std::time::Duration;
+    use std::path::Path;
 
     use crate::Result;
-    use crate::report::Report;
 
-    pub fn batch(_: Duration) -> Result<String> {
+    pub fn batch(_: usize) -> Result<String> {
         Err("built without the feature `engines`".into())
     }
 
-    pub fn run(_: &mut Report, _: Duration) -> Result<()> {
-        batch(Duration::ZERO).map(drop)
+    pub fn run(_: &Path) -> Result<String> {
+        batch(0)
+    }
+
+    pub fn memory(_: &str, _: &Path) -> Result<String> {
+        batch(0)
     }
 }
 
@@ -54,6 +59,14 @@ fn main() -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [kind @ ("echo" | "http" | "grpc"), port, request, answer] => {
             return bare::serve(kind, port.parse()?, request.parse()?, answer.parse()?);
+        }
+        ["engine", case] => {
+            println!("{}", engine::run(case.as_ref())?);
+            return Ok(());
+        }
+        ["memory", engine, case] => {
+            println!("{}", engine::memory(engine, case.as_ref())?);
+            return Ok(());
         }
         ["documents", spec] => return documents::run(spec.as_ref()),
         ["feed", engine, folder, count, waiting] => {
@@ -80,17 +93,11 @@ fn main() -> Result<()> {
     let seconds = if has("--quick") { 0.5 } else { 5.0 };
     let budget = Duration::from_secs_f64(seconds);
     if has("batch") {
-        println!("{}", engine::batch(budget)?);
+        println!("{}", engine::batch(if has("--quick") { 5 } else { 30 })?);
         return Ok(());
     }
-    let all = !has("engine") && !has("server");
     let mut report = report::Report::new();
-    if all || has("engine") {
-        engine::run(&mut report, budget)?;
-    }
-    if all || has("server") {
-        server::run(&mut report, budget)?;
-    }
+    server::run(&mut report, budget)?;
     print!("{}", report.text());
     if let Some(at) = args.iter().position(|a| a == "--results") {
         let path = args.get(at + 1).ok_or("--results needs a file")?;

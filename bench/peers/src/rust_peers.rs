@@ -19,7 +19,7 @@ pub type Outputs = Vec<Vec<f32>>;
 pub type Run = Box<dyn FnMut(bool) -> Result<Outputs>>;
 
 /// Inputs by name.
-pub type Inputs = [(&'static str, Tensor)];
+pub type Inputs = [(String, Tensor)];
 
 /// Calls `work` and turns a panic into an error: a peer that cannot do a model must not end the tables.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {

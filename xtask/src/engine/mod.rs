@@ -1,0 +1,172 @@
+//! `cargo xtask bench engine`: stead's engine beside ONNX Runtime, rten and tract.
+
+mod cases;
+mod fill;
+mod flops;
+mod rows;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fs, io};
+
+use serde_json::Value;
+
+use crate::results::{Section, Table, each_part, line};
+use crate::{Outcome, bench, paths, process, python};
+use cases::{CASES, Case, ON_ALL_CORES, OVERHEAD};
+use flops::Work;
+
+/// Its tables.
+pub const PARTS: [&str; 3] = ["models", "cores", "overhead"];
+
+const SECTION: Section = Section {
+    title: "Engine",
+    task: "engine",
+    about: "Written by `cargo xtask bench engine`; a part named behind it (`... engine cores`) replaces its own table only. Ratios are ONNX Runtime's time over stead's, the \
+            median over pairs of turns: above 1 stead is quicker. A goal of 1.0 is met from 0.97 on.",
+    parts: &PARTS,
+};
+
+/// What all cases share.
+struct Bench {
+    program: PathBuf,
+    folder: PathBuf,
+    pairs: usize,
+}
+
+/// What was measured of a case.
+struct Measured {
+    case: &'static Case,
+    told: Value,
+    work: Option<Work>,
+    /// Peak memory of stead and of ONNX Runtime.
+    memory: [Option<f64>; 2],
+}
+
+/// Runs the task: parts, or models by words of their titles, whose table is printed only.
+///
+/// # Errors
+/// Words that no title has, and builds that fail.
+pub fn run(words: &[&str], quick: bool) -> Outcome {
+    let (parts, models): (Vec<&str>, Vec<&str>) =
+        words.iter().partition(|word| PARTS.contains(word));
+    let wanted = chosen(&models)?;
+    let folder = paths::target().join("bench-engine");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let bench = Bench { program: bench::peers(true)?, folder, pairs: if quick { 5 } else { 20 } };
+    if !models.is_empty() {
+        println!("{}", bench.models(&wanted)?.text());
+        return Ok(true);
+    }
+    each_part(&SECTION, &parts, quick, |part| match part {
+        "models" => bench.models(&wanted),
+        "cores" => bench.cores(),
+        _ => bench.overhead(),
+    })
+}
+
+/// The cases whose titles have one of the words, in any case of letters; all without words.
+fn chosen(words: &[&str]) -> Result<Vec<&'static Case>, String> {
+    let has = |case: &Case, word: &str| case.title.to_lowercase().contains(&word.to_lowercase());
+    if let Some(unknown) = words.iter().find(|word| !CASES.iter().any(|case| has(case, word))) {
+        let titles: Vec<&str> = CASES.iter().map(|case| case.title).collect();
+        return Err(format!("no model is called `{unknown}`; there are: {}", titles.join("; ")));
+    }
+    Ok(CASES.iter().filter(|c| words.is_empty() || words.iter().any(|word| has(c, word))).collect())
+}
+
+impl Bench {
+    fn models(&self, cases: &[&'static Case]) -> Result<Table, String> {
+        let works = self.works(cases)?;
+        let measured = cases.iter().zip(works).map(|(case, work)| {
+            let spec = self.spec(case, false)?;
+            let told = self.measure(case, &spec)?;
+            let memory = ["stead", "onnxruntime"].map(|engine| self.memory(engine, &spec));
+            Ok(Measured { case, told, work, memory })
+        });
+        Ok(rows::models(&measured.collect::<Result<Vec<_>, String>>()?, self.pairs))
+    }
+
+    fn cores(&self) -> Result<Table, String> {
+        let mut rows = Vec::new();
+        for case in ON_ALL_CORES {
+            let told = self.measure(case, &self.spec(case, true)?)?;
+            let one = self.measure(case, &self.spec(case, false)?)?;
+            rows.push((case, told, one));
+        }
+        Ok(rows::cores(&rows, self.pairs))
+    }
+
+    fn overhead(&self) -> Result<Table, String> {
+        let told = OVERHEAD.iter().map(|case| self.measure(case, &self.spec(case, false)?));
+        Ok(rows::overhead(&told.collect::<Result<Vec<_>, String>>()?, self.pairs))
+    }
+
+    /// Writes what the program reads.
+    fn spec(&self, case: &Case, all_cores: bool) -> Result<PathBuf, String> {
+        let path = self.folder.join("case.json");
+        let text = case.spec(all_cores, self.pairs)?.to_string();
+        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Each case has a process of its own: what one leaves in memory is not what the next runs in.
+    fn measure(&self, case: &Case, spec: &Path) -> Result<Value, String> {
+        println!("{}", case.title);
+        let mut command = bench::peers_command(&self.program)?;
+        let output = process::capture(command.arg("engine").arg(spec), case.title)?;
+        let told = output.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+        told.ok_or_else(|| format!("{}: no numbers: {}", case.title, line(&output)))
+    }
+
+    fn memory(&self, engine: &str, spec: &Path) -> Option<f64> {
+        let mut command = bench::peers_command(&self.program).ok()?;
+        // A model that is refused has said so in its row.
+        command.args(["memory", engine]).arg(spec).stderr(Stdio::null());
+        let output = command.output().ok()?;
+        String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+    }
+
+    /// What the cases have to compute.
+    fn works(&self, cases: &[&'static Case]) -> Result<Vec<Option<Work>>, String> {
+        let specs = cases.iter().map(|case| case.spec(false, self.pairs));
+        let specs = Value::Array(specs.collect::<Result<_, _>>()?).to_string();
+        let script = paths::root().join("bench/graphs/shapes.py");
+        let failed = |e: io::Error| format!("shapes.py: {e}");
+        let mut child = Command::new(python::environment("onnx")?)
+            .arg(script)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let mut input = child.stdin.take().ok_or("shapes.py has no input")?;
+        input.write_all(specs.as_bytes()).map_err(failed)?;
+        drop(input);
+        let output = child.wait_with_output().map_err(failed)?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let told = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let works: Vec<Option<Work>> = told.map(|told| Work::of(&told)).collect();
+        if !output.status.success() || works.len() != cases.len() {
+            return Err(format!("shapes.py told {} of {} cases", works.len(), cases.len()));
+        }
+        Ok(works)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_choose_models() -> Result<(), String> {
+        let titles = |words: &[&str]| -> Result<Vec<&str>, String> {
+            Ok(chosen(words)?.iter().map(|case| case.title).collect())
+        };
+        assert_eq!(titles(&["resnet", "BERT-base"])?, ["BERT-base 1x128", "ResNet-50"]);
+        assert_eq!(titles(&[])?.len(), CASES.len());
+        let refused = chosen(&["resnet", "nothing"]).err().unwrap_or_default();
+        assert!(refused.contains("`nothing`") && refused.contains("ResNet-50"), "{refused}");
+        Ok(())
+    }
+}
