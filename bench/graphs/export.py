@@ -5,7 +5,7 @@
 
 Written with Python 3.11.7, torch 2.15.0, torchvision 0.29.2, transformers 5.23.0, onnx 1.23.2, onnxscript 0.7.2.
 
-Every f32 initializer of more than 64 elements becomes external data of `NAME.weights`, and a line of `NAME.json`
+Every f32 initializer of more than 64 elements becomes external data of `NAME.data`, and a line of `NAME.json`
 tells how the bench fills it: a name (the seed), the offset in bytes, the number of elements, mean and deviation,
 which are those of the weights that the graph was exported with. Batch normalisations are calibrated before the
 export, so that activations keep their scale through all layers.
@@ -319,7 +319,7 @@ def without_weights(model, name):
             tensor.ClearField(field)
         tensor.data_location = TensorProto.EXTERNAL
         del tensor.external_data[:]
-        for key, text in (("location", f"{name}.weights"), ("offset", str(start)), ("length", str(at * 4))):
+        for key, text in (("location", f"{name}.data"), ("offset", str(start)), ("length", str(at * 4))):
             tensor.external_data.add(key=key, value=text)
         # As writers of such files do, so that readers can map pages.
         offset = -(-(start + at * 4) // 4096) * 4096

@@ -3,7 +3,7 @@
     python shapes.py < CASES.json
 
 Reads a list of cases as `cargo xtask bench engine` writes them. A line is
-`{"held": bytes, "nodes": [[operator, bytes of constant inputs, shapes of inputs, shapes of outputs], ...]}`; nodes in
+`{"held": bytes, "nodes": [[operator, shapes of inputs, shapes of outputs], ...]}`; nodes in
 the bodies of others are left out. The shapes are those that ONNX Runtime computes without optimisation.
 """
 
@@ -56,7 +56,6 @@ def shapes(case):
     lines = [
         [
             n.op_type,
-            sum(constants[name][1] for name in n.input if name in constants),
             [known.get(name, []) for name in n.input],
             [known.get(name, []) for name in n.output],
         ]

@@ -263,7 +263,12 @@ fn context<'a>(team: &'a Option<Lent<'a>>, run: &Run<'a>) -> RunContext<'a> {
         Some(team) => team,
         None => &stead_engine::Serial,
     };
-    RunContext { parallel, cancelled: Some(run.cancelled), within: run.within, ..RunContext::default() }
+    RunContext {
+        parallel,
+        cancelled: Some(run.cancelled),
+        within: run.within,
+        ..RunContext::default()
+    }
 }
 
 fn owned(view: TensorView<'_>) -> Result<Tensor, EvaluateError> {

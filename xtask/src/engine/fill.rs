@@ -43,7 +43,7 @@ pub fn graph(name: &str) -> Result<PathBuf, String> {
     }
     fs::create_dir_all(&folder).map_err(|e| failed(&folder, e))?;
     if let Some(described) = described {
-        let weights = folder.join(format!("{name}.weights"));
+        let weights = folder.join(format!("{name}.data"));
         let bytes = filled(&described).map_err(|e| format!("{}: {e}", description.display()))?;
         fs::write(&weights, bytes).map_err(|e| failed(&weights, e))?;
     }

@@ -7,9 +7,7 @@ use serde_json::Value;
 pub struct Work {
     /// Multiplications and additions of products, convolutions and recurrent cells; nothing else is counted.
     pub flops: u64,
-    /// Bytes of the weights that these read, each time a node reads them.
-    pub bytes: u64,
-    /// The same, each weight once.
+    /// Bytes of the weights that these read.
     pub held: u64,
 }
 
@@ -21,8 +19,8 @@ struct Node<'a> {
 }
 
 impl Work {
-    /// The work of the nodes of a model: `{"held": bytes, "nodes": [[op, bytes, inputs, outputs], ...]}`, as `shapes.py`
-    /// tells them. `bytes` are those of the constants among a node's inputs.
+    /// The work of the nodes of a model: `{"held": bytes, "nodes": [[op, inputs, outputs], ...]}`, as `shapes.py`
+    /// tells them.
     pub fn of(told: &Value) -> Option<Work> {
         let mut work = Work { held: told["held"].as_u64()?, ..Work::default() };
         for line in told["nodes"].as_array()? {
@@ -30,12 +28,8 @@ impl Work {
                 let dims = |s: &Value| s.as_array()?.iter().map(Value::as_u64).collect();
                 line.get(at)?.as_array()?.iter().map(dims).collect()
             };
-            let node = Node { op: line.get(0)?.as_str()?, inputs: shapes(2)?, outputs: shapes(3)? };
-            let flops = node.flops();
-            work.flops += flops;
-            if flops > 0 {
-                work.bytes += line.get(1)?.as_u64()? * node.reads();
-            }
+            let node = Node { op: line.get(0)?.as_str()?, inputs: shapes(1)?, outputs: shapes(2)? };
+            work.flops += node.flops();
         }
         Some(work)
     }
@@ -63,13 +57,6 @@ impl Node<'_> {
             _ => 0,
         }
     }
-
-    /// How often the weights are read: a recurrent layer reads them in every step.
-    fn reads(&self) -> u64 {
-        let is_recurrent = matches!(self.op, "LSTM" | "GRU" | "RNN");
-        let steps = self.inputs.first().and_then(|s| s.first()).copied();
-        if is_recurrent { steps.unwrap_or(1) } else { 1 }
-    }
 }
 
 #[cfg(test)]
@@ -82,53 +69,38 @@ mod tests {
         let cases = [
             (
                 "a product",
-                json!(["MatMul", 0, [[2, 3, 5], [2, 5, 7]], [[2, 3, 7]]]),
+                json!(["MatMul", [[2, 3, 5], [2, 5, 7]], [[2, 3, 7]]]),
                 2 * 2 * 3 * 5 * 7,
-                0,
             ),
-            ("a weight", json!(["MatMul", 140, [[1, 5], [5, 7]], [[1, 7]]]), 2 * 5 * 7, 140),
-            (
-                "integers",
-                json!(["MatMulInteger", 35, [[4, 5], [5, 7]], [[4, 7]]]),
-                2 * 4 * 5 * 7,
-                35,
-            ),
-            (
-                "transposed",
-                json!(["Gemm", 140, [[3, 5], [7, 5], [7]], [[3, 7]]]),
-                2 * 3 * 5 * 7,
-                140,
-            ),
-            ("both transposed", json!(["Gemm", 0, [[5, 3], [7, 5]], [[3, 7]]]), 2 * 3 * 5 * 7, 0),
+            ("a weight", json!(["MatMul", [[1, 5], [5, 7]], [[1, 7]]]), 2 * 5 * 7),
+            ("integers", json!(["MatMulInteger", [[4, 5], [5, 7]], [[4, 7]]]), 2 * 4 * 5 * 7),
+            ("transposed", json!(["Gemm", [[3, 5], [7, 5], [7]], [[3, 7]]]), 2 * 3 * 5 * 7),
+            ("both transposed", json!(["Gemm", [[5, 3], [7, 5]], [[3, 7]]]), 2 * 3 * 5 * 7),
             (
                 "a convolution",
-                json!(["Conv", 0, [[1, 4, 8, 8], [6, 4, 3, 3]], [[1, 6, 8, 8]]]),
+                json!(["Conv", [[1, 4, 8, 8], [6, 4, 3, 3]], [[1, 6, 8, 8]]]),
                 2 * 6 * 64 * 36,
-                0,
             ),
             (
                 "depthwise",
-                json!(["Conv", 0, [[1, 4, 8, 8], [4, 1, 3, 3]], [[1, 4, 8, 8]]]),
+                json!(["Conv", [[1, 4, 8, 8], [4, 1, 3, 3]], [[1, 4, 8, 8]]]),
                 2 * 4 * 64 * 9,
-                0,
             ),
             (
                 "up",
-                json!(["ConvTranspose", 0, [[1, 4, 2, 2], [4, 6, 2, 2]], [[1, 6, 4, 4]]]),
+                json!(["ConvTranspose", [[1, 4, 2, 2], [4, 6, 2, 2]], [[1, 6, 4, 4]]]),
                 2 * 16 * 24,
-                0,
             ),
             (
                 "recurrent",
-                json!(["GRU", 100, [[10, 1, 4], [1, 12, 4], [1, 12, 4]], [[10, 1, 1, 4]]]),
+                json!(["GRU", [[10, 1, 4], [1, 12, 4], [1, 12, 4]], [[10, 1, 1, 4]]]),
                 2 * 10 * 96,
-                1000,
             ),
-            ("others", json!(["Relu", 9, [[4]], [[4]]]), 0, 0),
+            ("others", json!(["Relu", [[4]], [[4]]]), 0),
         ];
-        for (label, node, flops, bytes) in cases {
+        for (label, node, flops) in cases {
             let work = Work::of(&json!({"held": 3, "nodes": [node]}));
-            assert_eq!(work, Some(Work { flops, bytes, held: 3 }), "{label}");
+            assert_eq!(work, Some(Work { flops, held: 3 }), "{label}");
         }
         assert_eq!(Work::of(&json!({"nodes": []})), None);
     }
