@@ -2,6 +2,7 @@
 
 use super::few::soften;
 use super::{Attention, Sizes};
+use crate::Isa;
 use crate::gemm::MatRef;
 use crate::gemm::epilogue::Epilogue;
 use crate::gemm::pack::{pack_panel, pack_sliver, sliver_width, slivers_len};
@@ -92,7 +93,7 @@ impl SimdOp for Tiled<'_, '_> {
         for i in 0..panels.count {
             let (start, rows) = (panels.start(i), panels.rows(i));
             let dst = &mut keys[start * z.width..(start + rows) * z.width];
-            pack_panel(job.k, start, rows, z.width, dst);
+            pack_panel(S::ISA, job.k, (start, rows), z.width, dst);
         }
         if packs_values(shape, z) {
             let mut col = 0;
@@ -100,7 +101,7 @@ impl SimdOp for Tiled<'_, '_> {
                 let width = sliver_width(shape, z.value_width, col);
                 let cols = width.min(z.value_width - col);
                 let dst = &mut values[col * z.keys..(col + width) * z.keys];
-                pack_sliver(job.v, col, cols, z.keys, width, dst);
+                pack_sliver(S::ISA, job.v, (col, cols), z.keys, width, dst);
                 col += width;
             }
         }
@@ -111,7 +112,7 @@ impl SimdOp for Tiled<'_, '_> {
             let stride = count.next_multiple_of(shape.lanes);
             let out = &mut out[first * out_stride..];
             let block = Block { z, job, first, count, stride, panels };
-            block.pack_queries(shape, queries);
+            block.pack_queries(S::ISA, queries);
             max.fill(f32::NEG_INFINITY);
             sum.fill(0.0);
             // No query of the block sees more keys than its last.
@@ -161,7 +162,8 @@ struct Block<'a, 'b> {
 
 impl Block<'_, '_> {
     /// Q transposed, in slivers.
-    fn pack_queries(&self, shape: Shape, dst: &mut [f32]) {
+    fn pack_queries(&self, isa: Isa, dst: &mut [f32]) {
+        let shape = shape(isa);
         let q = self.job.q;
         let width = self.z.width;
         let q = MatRef {
@@ -174,7 +176,7 @@ impl Block<'_, '_> {
             let sliver = sliver_width(shape, self.count, col);
             let cols = sliver.min(self.count - col);
             let dst = &mut dst[col * width..(col + sliver) * width];
-            pack_sliver(q, col, cols, width, sliver, dst);
+            pack_sliver(isa, q, (col, cols), width, sliver, dst);
             col += sliver;
         }
     }

@@ -103,7 +103,7 @@ fn direct_slivers(job: &Job<'_>, b: MatRef<'_>, dst: &mut [f32]) -> Slivers {
     let mut last = core::ptr::null();
     if n - at < width {
         let dst = &mut dst[..width * k];
-        pack_sliver(b, at, n - at, k, width, dst);
+        pack_sliver(job.isa, b, (at, n - at), k, width, dst);
         last = dst.as_ptr();
     }
     Slivers { first: b.data.as_ptr(), col_stride: 1, depth_stride: b.row_stride, last }
@@ -125,7 +125,7 @@ fn pack_block(job: &Job<'_>, b: MatRef<'_>, col: usize, cols: usize, dst: &mut [
             debug_assert!((at + width) * k <= len);
             // SAFETY: slivers are disjoint, and inside the scratch that gemm_scratch_len asked for.
             let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at * k), width * k) };
-            pack_sliver(b, col + at, width.min(cols - at), k, width, dst);
+            pack_sliver(job.isa, b, (col + at, width.min(cols - at)), k, width, dst);
         }
     });
 }
@@ -151,7 +151,7 @@ fn pack_panels(
             debug_assert!(at + rows * k <= len);
             // SAFETY: panels are disjoint, and inside the scratch that gemm_scratch_len asked for.
             let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at), rows * k) };
-            pack_panel(a, start, rows, k, dst);
+            pack_panel(job.isa, a, (start, rows), k, dst);
         }
     });
 }

@@ -24,12 +24,18 @@ pub fn pack_a(isa: Isa, m: usize, k: usize, a: MatRef<'_>, dst: &mut [f32]) {
     let panels = Panels::new(m, shape(isa.effective()).rows);
     for i in 0..panels.count {
         let (start, rows) = (panels.start(i), panels.rows(i));
-        pack_panel(a, start, rows, k, &mut dst[start * k..(start + rows) * k]);
+        pack_panel(isa, a, (start, rows), k, &mut dst[start * k..(start + rows) * k]);
     }
 }
 
 /// Packs rows `start..start + rows` of `a`.
-pub(crate) fn pack_panel(a: MatRef<'_>, start: usize, rows: usize, k: usize, dst: &mut [f32]) {
+pub(crate) fn pack_panel(
+    isa: Isa,
+    a: MatRef<'_>,
+    (start, rows): (usize, usize),
+    k: usize,
+    dst: &mut [f32],
+) {
     if rows == 0 || k == 0 {
         return;
     }
@@ -39,7 +45,7 @@ pub(crate) fn pack_panel(a: MatRef<'_>, start: usize, rows: usize, k: usize, dst
             out.copy_from_slice(&src[p * a.col_stride..][..rows]);
         }
     } else if a.col_stride == 1 {
-        transpose(src, a.row_stride, rows, k, dst, rows);
+        transpose(isa, src, a.row_stride, (rows, k), dst, rows);
     } else {
         for (p, out) in dst.chunks_exact_mut(rows).enumerate() {
             for (i, out) in out.iter_mut().enumerate() {
@@ -99,16 +105,17 @@ pub fn pack_b(isa: Isa, k: usize, n: usize, b: MatRef<'_>, dst: &mut [f32]) {
     let mut col = 0;
     while col < n {
         let width = sliver_width(shape, n, col);
-        pack_sliver(b, col, (n - col).min(width), k, width, &mut dst[col * k..(col + width) * k]);
+        let cols = (n - col).min(width);
+        pack_sliver(isa, b, (col, cols), k, width, &mut dst[col * k..(col + width) * k]);
         col += width;
     }
 }
 
 /// Packs columns `col..col + cols` of `b`, padded to `width`.
 pub(crate) fn pack_sliver(
+    isa: Isa,
     b: MatRef<'_>,
-    col: usize,
-    cols: usize,
+    (col, cols): (usize, usize),
     k: usize,
     width: usize,
     dst: &mut [f32],
@@ -138,7 +145,7 @@ pub(crate) fn pack_sliver(
         dst.fill(0.0);
     }
     if b.row_stride == 1 {
-        transpose(src, b.col_stride, cols, k, dst, width);
+        transpose(isa, src, b.col_stride, (cols, k), dst, width);
         return;
     }
     // Runs of a few rows: what is read along a column is still in the cache when it is written

@@ -1,14 +1,17 @@
-//! Transposed copies, four by four numbers in registers.
+//! Transposed copies, a square of vectors at a time in registers.
+
+use crate::Isa;
+use crate::simd::{Simd, SimdOp, dispatch};
 
 /// `dst[p * dst_stride + i] = src[i * src_stride + p]` for `rows` rows `i` of `cols` columns `p`.
 ///
 /// # Panics
 /// If either slice is too short.
 pub fn transpose(
+    isa: Isa,
     src: &[f32],
     src_stride: usize,
-    rows: usize,
-    cols: usize,
+    (rows, cols): (usize, usize),
     dst: &mut [f32],
     dst_stride: usize,
 ) {
@@ -17,81 +20,69 @@ pub fn transpose(
     }
     assert!(src.len() > (rows - 1) * src_stride + cols - 1, "source too short");
     assert!(dst.len() > (cols - 1) * dst_stride + rows - 1, "destination too short");
-    if rows < 4 || cols < 4 {
-        for i in 0..rows {
-            for p in 0..cols {
-                dst[p * dst_stride + i] = src[i * src_stride + p];
+    dispatch(isa, Transpose { src, src_stride, rows, cols, dst, dst_stride });
+}
+
+struct Transpose<'a> {
+    src: &'a [f32],
+    src_stride: usize,
+    rows: usize,
+    cols: usize,
+    dst: &'a mut [f32],
+    dst_stride: usize,
+}
+
+impl SimdOp for Transpose<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let Transpose { src, src_stride, rows, cols, dst, dst_stride } = self;
+        if cols < S::LANES {
+            for i in 0..rows {
+                for p in 0..cols {
+                    dst[p * dst_stride + i] = src[i * src_stride + p];
+                }
             }
+            return;
         }
-        return;
-    }
-    // Runs short enough that the lines of `dst` stay in the first-level cache while its columns
-    // are filled four at a time.
-    const RUN: usize = 64;
-    let mut from = 0;
-    while from < cols {
-        let to = (from + RUN).min(cols);
-        let mut i = 0;
-        while i < rows {
-            // The last block overlaps the one before it.
-            let row = i.min(rows - 4);
-            let mut p = from;
-            while p < to {
-                let col = p.min(cols - 4);
-                // SAFETY: row + 3 < rows and col + 3 < cols, and both slices reach to the last.
+        // Columns outside, so that the lines of `dst` are written once; rows of `src` are few.
+        let mut col = 0;
+        while col < cols {
+            // The last square overlaps the one before it.
+            let at = col.min(cols - S::LANES);
+            let mut row = 0;
+            while row < rows {
+                let count = (rows - row).min(S::LANES);
+                // SAFETY: rows `row..row + count` and columns `at..at + LANES` exist in the source, and so do their
+                // places in the destination: both slices reach to the last of each. Whole vectors end inside it.
                 unsafe {
-                    block(
-                        src.as_ptr().add(row * src_stride + col),
+                    s.transpose_ptr(
+                        src.as_ptr().add(row * src_stride + at),
                         src_stride,
-                        dst.as_mut_ptr().add(col * dst_stride + row),
+                        count,
+                        dst.as_mut_ptr().add(at * dst_stride + row),
                         dst_stride,
+                        whole::<S>(count, cols - at, dst_stride),
                     );
                 }
-                p += 4;
+                row += count;
             }
-            i += 4;
+            col += S::LANES;
         }
-        from = to;
     }
 }
 
-/// Four rows of four numbers.
-///
-/// # Safety
-/// Both pointers must reach four numbers in each of four rows.
-#[cfg(target_arch = "x86_64")]
+/// Columns of `count` numbers, of `cols` in all, that may be stored as whole vectors: where what lies behind a column is the
+/// next ones, which are written later, and not the end.
 #[inline(always)]
-unsafe fn block(src: *const f32, src_stride: usize, dst: *mut f32, dst_stride: usize) {
-    use core::arch::x86_64::{
-        _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
-    };
-    // SAFETY: the caller's promise; SSE is part of the x86-64 baseline.
-    unsafe {
-        let a = _mm_loadu_ps(src);
-        let b = _mm_loadu_ps(src.add(src_stride));
-        let c = _mm_loadu_ps(src.add(2 * src_stride));
-        let d = _mm_loadu_ps(src.add(3 * src_stride));
-        let (ab_lo, ab_hi) = (_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
-        let (cd_lo, cd_hi) = (_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
-        _mm_storeu_ps(dst, _mm_movelh_ps(ab_lo, cd_lo));
-        _mm_storeu_ps(dst.add(dst_stride), _mm_movehl_ps(cd_lo, ab_lo));
-        _mm_storeu_ps(dst.add(2 * dst_stride), _mm_movelh_ps(ab_hi, cd_hi));
-        _mm_storeu_ps(dst.add(3 * dst_stride), _mm_movehl_ps(cd_hi, ab_hi));
-    }
-}
-
-/// Four rows of four numbers.
-///
-/// # Safety
-/// Both pointers must reach four numbers in each of four rows.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-unsafe fn block(src: *const f32, src_stride: usize, dst: *mut f32, dst_stride: usize) {
-    for i in 0..4 {
-        for p in 0..4 {
-            // SAFETY: the caller's promise.
-            unsafe { *dst.add(p * dst_stride + i) = *src.add(i * src_stride + p) }
-        }
+fn whole<S: Simd>(count: usize, cols: usize, stride: usize) -> usize {
+    if count == S::LANES {
+        S::LANES
+    } else if count == stride && cols * count >= S::LANES {
+        ((cols * count - S::LANES) / count + 1).min(S::LANES)
+    } else {
+        0
     }
 }
 
@@ -103,19 +94,32 @@ mod tests {
 
     #[test]
     fn every_small_shape() {
-        for rows in 0..20 {
-            for cols in (0..20).chain([63, 64, 65, 130]) {
-                let (rs, cs) = (cols + 3, rows + 1);
-                let src: Vec<f32> = (0..rows * rs + 1).map(|i| i as f32).collect();
-                let mut dst = std::vec![-1.0; cols * cs + 1];
-                transpose(&src, rs, rows, cols, &mut dst, cs);
-                for (at, &x) in dst.iter().enumerate() {
-                    let (p, i) = (at / cs, at % cs);
-                    let inside = i < rows && p < cols;
-                    let want = if inside { (i * rs + p) as f32 } else { -1.0 };
-                    assert_eq!(x, want, "{rows} x {cols} ({i}, {p})");
+        for isa in Isa::available() {
+            every_small_shape_of(isa);
+        }
+    }
+
+    fn every_small_shape_of(isa: Isa) {
+        for rows in 0..35 {
+            for cols in (0..35).chain([63, 64, 65, 130]) {
+                for cs in [rows.max(1), rows + 1] {
+                    check(isa, (rows, cols), cs);
                 }
             }
+        }
+    }
+
+    fn check(isa: Isa, (rows, cols): (usize, usize), cs: usize) {
+        let rs = cols + 3;
+        let src: Vec<f32> = (0..rows * rs + 1).map(|i| i as f32).collect();
+        let mut dst = std::vec![-1.0; cols * cs + 1];
+        let len = dst.len() - 1;
+        transpose(isa, &src, rs, (rows, cols), &mut dst[..len], cs);
+        for (at, &x) in dst.iter().enumerate() {
+            let (p, i) = (at / cs, at % cs);
+            let inside = i < rows && p < cols;
+            let want = if inside { (i * rs + p) as f32 } else { -1.0 };
+            assert_eq!(x, want, "{isa:?} {rows} x {cols} ({i}, {p}), {cs} apart");
         }
     }
 }

@@ -194,6 +194,54 @@ impl Simd for Avx2 {
         unsafe { run(op) }
     }
     #[inline(always)]
+    unsafe fn transpose_ptr(
+        self,
+        src: *const f32,
+        src_stride: usize,
+        rows: usize,
+        dst: *mut f32,
+        dst_stride: usize,
+        whole: usize,
+    ) {
+        debug_assert!((1..=8).contains(&rows));
+        // SAFETY: the caller's promise, and the token's; rows that are not there are read as the last one.
+        unsafe {
+            // No closures: they would not be compiled for the instruction set.
+            let mut halves = [[_mm256_setzero_ps(); 4]; 2];
+            for (h, half) in halves.iter_mut().enumerate() {
+                let mut row = [_mm256_setzero_ps(); 4];
+                for (i, row) in row.iter_mut().enumerate() {
+                    *row = _mm256_loadu_ps(src.add((4 * h + i).min(rows - 1) * src_stride));
+                }
+                let (a, b) =
+                    (_mm256_unpacklo_ps(row[0], row[1]), _mm256_unpackhi_ps(row[0], row[1]));
+                let (c, d) =
+                    (_mm256_unpacklo_ps(row[2], row[3]), _mm256_unpackhi_ps(row[2], row[3]));
+                // Each 128-bit lane `l` of vector `j` has column `4 l + j` of rows `4 h..4 h + 4`.
+                *half = [
+                    _mm256_shuffle_ps::<0x44>(a, c),
+                    _mm256_shuffle_ps::<0xee>(a, c),
+                    _mm256_shuffle_ps::<0x44>(b, d),
+                    _mm256_shuffle_ps::<0xee>(b, d),
+                ];
+            }
+            let [a, b] = halves;
+            let mut columns = [_mm256_setzero_ps(); 8];
+            for j in 0..4 {
+                columns[j] = _mm256_permute2f128_ps::<0x20>(a[j], b[j]);
+                columns[4 + j] = _mm256_permute2f128_ps::<0x31>(a[j], b[j]);
+            }
+            for (p, column) in columns.into_iter().enumerate() {
+                let to = dst.add(p * dst_stride);
+                if p < whole {
+                    self.store_ptr(to, column);
+                } else {
+                    self.store_part_ptr(to, column, rows);
+                }
+            }
+        }
+    }
+    #[inline(always)]
     fn prefetch(self, p: *const f32) {
         // SAFETY: a prefetch does not fault, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }

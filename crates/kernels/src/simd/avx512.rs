@@ -191,6 +191,65 @@ impl Simd for Avx512 {
         unsafe { run(op) }
     }
     #[inline(always)]
+    unsafe fn transpose_ptr(
+        self,
+        src: *const f32,
+        src_stride: usize,
+        rows: usize,
+        dst: *mut f32,
+        dst_stride: usize,
+        whole: usize,
+    ) {
+        debug_assert!((1..=16).contains(&rows));
+        // SAFETY: the caller's promise, and the token's; rows that are not there are read as the last one.
+        unsafe {
+            // No closures: they would not be compiled for the instruction set.
+            let mut quads = [[_mm512_setzero_ps(); 4]; 4];
+            for (q, quad) in quads.iter_mut().enumerate() {
+                let mut row = [_mm512_setzero_ps(); 4];
+                for (i, row) in row.iter_mut().enumerate() {
+                    *row = _mm512_loadu_ps(src.add((4 * q + i).min(rows - 1) * src_stride));
+                }
+                let (a, b) =
+                    (_mm512_unpacklo_ps(row[0], row[1]), _mm512_unpackhi_ps(row[0], row[1]));
+                let (c, d) =
+                    (_mm512_unpacklo_ps(row[2], row[3]), _mm512_unpackhi_ps(row[2], row[3]));
+                // Each 128-bit lane `l` of vector `j` has column `4 l + j` of rows `4 q..4 q + 4`.
+                *quad = [
+                    _mm512_shuffle_ps::<0x44>(a, c),
+                    _mm512_shuffle_ps::<0xee>(a, c),
+                    _mm512_shuffle_ps::<0x44>(b, d),
+                    _mm512_shuffle_ps::<0xee>(b, d),
+                ];
+            }
+            let [a, b, c, d] = quads;
+            let mut columns = [_mm512_setzero_ps(); 16];
+            for j in 0..4 {
+                // Even and odd lanes of the quarters.
+                let even = [
+                    _mm512_shuffle_f32x4::<0x88>(a[j], b[j]),
+                    _mm512_shuffle_f32x4::<0x88>(c[j], d[j]),
+                ];
+                let odd = [
+                    _mm512_shuffle_f32x4::<0xdd>(a[j], b[j]),
+                    _mm512_shuffle_f32x4::<0xdd>(c[j], d[j]),
+                ];
+                columns[j] = _mm512_shuffle_f32x4::<0x88>(even[0], even[1]);
+                columns[4 + j] = _mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]);
+                columns[8 + j] = _mm512_shuffle_f32x4::<0xdd>(even[0], even[1]);
+                columns[12 + j] = _mm512_shuffle_f32x4::<0xdd>(odd[0], odd[1]);
+            }
+            for (p, column) in columns.into_iter().enumerate() {
+                let to = dst.add(p * dst_stride);
+                if p < whole {
+                    self.store_ptr(to, column);
+                } else {
+                    self.store_part_ptr(to, column, rows);
+                }
+            }
+        }
+    }
+    #[inline(always)]
     fn prefetch(self, p: *const f32) {
         // SAFETY: a prefetch does not fault, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }

@@ -223,6 +223,32 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// is large or used in many places from being inlined again and again.
     fn call<O: SimdOp>(self, op: O) -> O::Output;
 
+    /// `dst[p * dst_stride + i] = src[i * src_stride + p]` for `rows <= LANES` rows `i` of `LANES` columns `p`.
+    /// Columns are written in their order; behind the numbers of the first `whole` of them anything may be left, up to
+    /// `LANES` from their beginning: stores of parts of vectors take many times as long as those of whole ones.
+    ///
+    /// # Safety
+    /// `src` must be readable for `LANES` numbers in each of `rows >= 1` rows, and `dst` writable for `rows` numbers in
+    /// each of `LANES`, and for `LANES` numbers in each of the first `whole`.
+    #[inline(always)]
+    unsafe fn transpose_ptr(
+        self,
+        src: *const f32,
+        src_stride: usize,
+        rows: usize,
+        dst: *mut f32,
+        dst_stride: usize,
+        whole: usize,
+    ) {
+        let _ = whole;
+        for i in 0..rows {
+            for p in 0..Self::LANES {
+                // SAFETY: the caller's promise.
+                unsafe { *dst.add(p * dst_stride + i) = *src.add(i * src_stride + p) }
+            }
+        }
+    }
+
     /// Asks for the cache line at `p`, which may be any address.
     #[inline(always)]
     fn prefetch(self, _p: *const f32) {}
