@@ -3,9 +3,12 @@
 
 mod common;
 
+use bytes::Bytes;
 use common::{Client, Fixture, zip};
+use pb::grpc_inference_service_client::GrpcInferenceServiceClient;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stead_onnx::ModelBuilder;
+use stead_server::proto::kserve as pb;
 use stead_tensor::{DType, Tensor};
 
 /// A number, after some ten milliseconds of multiplications that leave it what it was.
@@ -82,6 +85,10 @@ fn late_requests_are_told_at_once_when_to_come_again() {
         let text =
             format!("model slow cannot be answered before the deadline; try again in {after} s");
         assert_eq!(refused.json()["error"], text);
+        let refused = refused_over_grpc(&fixture);
+        assert_eq!(refused.code(), tonic::Code::Unavailable, "{refused}");
+        let told = "model slow cannot be answered before the deadline; try again in ";
+        assert!(refused.message().starts_with(told), "{refused}");
         // Who has time is answered meanwhile.
         check(&fixture.post(path, body(Some(HOUR), 3)), 3);
         drop(stop);
@@ -90,6 +97,39 @@ fn late_requests_are_told_at_once_when_to_come_again() {
     let line = page.lines().find_map(|line| line.strip_prefix("stead_requests_refused ")).unwrap();
     assert!(line.parse::<u64>().unwrap() >= 1, "{line}");
     check(&fixture.post(path, body(Some(HOUR), 4)), 4);
+}
+
+/// Asks over gRPC until a request is refused.
+fn refused_over_grpc(fixture: &Fixture) -> tonic::Status {
+    let request = || {
+        let limit = pb::infer_parameter::ParameterChoice::Int64Param(3000);
+        let limit = pb::InferParameter { parameter_choice: Some(limit) };
+        let x = pb::model_infer_request::InferInputTensor {
+            name: "x".into(),
+            datatype: "FP32".into(),
+            shape: vec![1, 1],
+            ..Default::default()
+        };
+        pb::ModelInferRequest {
+            model_name: "slow".into(),
+            inputs: vec![x],
+            raw_input_contents: vec![Bytes::copy_from_slice(&1.0_f32.to_le_bytes())],
+            parameters: [("timeout".to_owned(), limit)].into(),
+            ..Default::default()
+        }
+    };
+    fixture.runtime().block_on(async {
+        let address = format!("http://{}", fixture.grpc);
+        let mut client = GrpcInferenceServiceClient::connect(address).await.unwrap();
+        for _ in 0..10_000 {
+            match client.model_infer(request()).await {
+                Err(status) if status.code() == tonic::Code::Unavailable => return status,
+                // It was answered, or began and was late.
+                _ => {}
+            }
+        }
+        panic!("no request was refused")
+    })
 }
 
 #[test]
