@@ -115,7 +115,13 @@ impl Blocks {
                 return None;
             }
         }
-        Some(StepMem { base: self.blocks.as_mut_ptr(), spans, next_write: 0, life: PhantomData })
+        // SAFETY: the spans lie inside their blocks, which are borrowed mutably for 'a.
+        Some(unsafe { StepMem::new(self.base(), spans) })
+    }
+
+    /// The first block.
+    pub(crate) fn base(&mut self) -> *mut AlignedBuf {
+        self.blocks.as_mut_ptr()
     }
 }
 
@@ -130,6 +136,13 @@ pub struct StepMem<'a> {
 }
 
 impl<'a> StepMem<'a> {
+    /// # Safety
+    /// The spans lie inside the blocks that begin at `base`; for 'a these live, and nothing else writes what the spans
+    /// read or touches what they write.
+    pub(crate) unsafe fn new(base: *mut AlignedBuf, spans: &'a StepSpans) -> StepMem<'a> {
+        StepMem { base, spans, next_write: 0, life: PhantomData }
+    }
+
     /// The bytes of read `index`; `None` when there is none.
     pub fn read(&self, index: usize) -> Option<&'a [u8]> {
         let span = self.spans.reads.get(index)?;

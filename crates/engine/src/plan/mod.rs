@@ -1,10 +1,13 @@
 //! Plans: flat programs for concrete shapes.
 //!
 //! `facts` is what the planner knows of each value, `cx` is what an operator sees while it plans itself,
-//! `segment` collects steps and places their buffers, `planner` walks the graph, `run` executes.
+//! `segment` collects steps and places their buffers, `branches` finds those that may run at the same time, `planner` walks
+//! the graph, `run` executes.
 
+mod branches;
 mod cx;
 mod facts;
+mod layout;
 mod place;
 mod planner;
 mod repeat;

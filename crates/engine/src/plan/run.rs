@@ -1,11 +1,13 @@
 //! Runs the steps of a plan.
 
-use super::segment::{Segment, Step, StepSource};
+use super::segment::{Part, Segment, Step, StepSource};
 use super::work::StepRun;
 use crate::error::RunError;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use stead_kernels::{Isa, Parallel};
-use stead_tensor::{Blocks, Element, Growth, StepMem, TensorView};
+use stead_tensor::{Blocks, BranchSpans, Element, Growth, StepMem, TensorView};
 
 /// A state that becomes longer in a run without being copied: the model joins something to its end, and what it was
 /// and what it becomes share their memory.
@@ -133,42 +135,127 @@ pub(crate) fn run_segment(
     blocks: &mut Blocks,
     env: &mut RunEnv<'_>,
 ) -> Result<(), RunError> {
-    let Some(profile) = env.profile else {
-        return segment.steps.iter().try_for_each(|step| run_step(step, blocks, env));
+    for part in &segment.parts {
+        match part {
+            Part::Chain(steps) => run_chain(steps_of(segment, steps)?, blocks, env)?,
+            // Who may be called away between two steps is one thread.
+            Part::Branches(branches, spans)
+                if env.parallel.threads() > 1 && env.pause.is_none() =>
+            {
+                run_branches(segment, branches, spans, blocks, env)?;
+            }
+            Part::Branches(branches, _) => {
+                for steps in branches {
+                    run_chain(steps_of(segment, steps)?, blocks, env)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn steps_of<'s>(segment: &'s Segment, range: &Range<usize>) -> Result<&'s [Step], RunError> {
+    segment.steps.get(range.clone()).ok_or(RunError::Internal("a part without its steps"))
+}
+
+fn run_chain(steps: &[Step], blocks: &mut Blocks, env: &mut RunEnv<'_>) -> Result<(), RunError> {
+    let around = env.around();
+    for step in steps {
+        if let Some(pause) = env.pause {
+            pause();
+        }
+        let mem = blocks.step(&step.spans).ok_or_else(outside)?;
+        let (growing, tail): (&[Growing], _) = match step.append {
+            None => (&*env.growing, None),
+            Some(append) => {
+                let state = env.growing.get_mut(append.state).ok_or_else(no_such_operand)?;
+                (&[], Some(state.growth.append(append.steps)?))
+            }
+        };
+        Around { growing, ..around }.run_step(step, mem, tail)?;
+    }
+    Ok(())
+}
+
+/// Runs branches on as many threads as are there. The first error ends the branch that had it; the others are told by it
+/// to stop as soon as they have done a step.
+fn run_branches(
+    segment: &Segment,
+    branches: &[Range<usize>],
+    spans: &BranchSpans,
+    blocks: &mut Blocks,
+    env: &RunEnv<'_>,
+) -> Result<(), RunError> {
+    let fork = blocks.fork(spans).ok_or_else(outside)?;
+    let around = Around { growing: &*env.growing, ..env.around() };
+    let failed: Mutex<Option<RunError>> = Mutex::new(None);
+    let lock = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |index: usize| -> Result<(), RunError> {
+        let (Some(steps), Some(mut branch)) = (branches.get(index), fork.take(index)) else {
+            return Err(RunError::Internal("a branch ran twice"));
+        };
+        for (at, step) in steps_of(segment, steps)?.iter().enumerate() {
+            if lock().is_some() {
+                break;
+            }
+            around.run_step(step, branch.step(at).ok_or_else(outside)?, None)?;
+        }
+        Ok(())
     };
-    segment.steps.iter().try_for_each(|step| {
+    env.parallel.for_each(branches.len(), &|index| {
+        if let Err(error) = run(index) {
+            lock().get_or_insert(error);
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// What steps of one run have in common, whichever threads run them.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    inputs: &'a [Option<TensorView<'a>>],
+    growing: &'a [Growing],
+    isa: Isa,
+    parallel: &'a dyn Parallel,
+    cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
+    profile: Option<&'a (dyn Fn(StepRun<'_>) + Sync)>,
+}
+
+impl<'e> RunEnv<'e> {
+    /// All but the states that grow.
+    fn around(&self) -> Around<'e> {
+        let RunEnv { inputs, isa, parallel, cancelled, profile, .. } = *self;
+        Around { inputs, growing: &[], isa, parallel, cancelled, profile }
+    }
+}
+
+impl Around<'_> {
+    #[inline(always)]
+    fn run_step(
+        &self,
+        step: &Step,
+        mem: StepMem<'_>,
+        tail: Option<&mut [u8]>,
+    ) -> Result<(), RunError> {
+        if self.cancelled.is_some_and(|cancelled| cancelled()) {
+            return Err(RunError::Cancelled);
+        }
+        let mut args = Args {
+            sources: &step.sources,
+            mem,
+            inputs: self.inputs,
+            growing: self.growing,
+            tail,
+            isa: self.isa,
+            parallel: self.parallel,
+        };
+        let Some(profile) = self.profile else {
+            return (step.run)(&mut args).map_err(|e| e.at(&step.label));
+        };
         let started = Instant::now();
-        run_step(step, blocks, env)?;
+        (step.run)(&mut args).map_err(|e| e.at(&step.label))?;
         let time = started.elapsed();
         profile(StepRun { kernel: step.name, node: &step.label, work: step.work, time });
         Ok(())
-    })
-}
-
-#[inline(always)]
-fn run_step(step: &Step, blocks: &mut Blocks, env: &mut RunEnv<'_>) -> Result<(), RunError> {
-    if let Some(pause) = env.pause {
-        pause();
     }
-    if env.cancelled.is_some_and(|cancelled| cancelled()) {
-        return Err(RunError::Cancelled);
-    }
-    let mem = blocks.step(&step.spans).ok_or_else(outside)?;
-    let (growing, tail): (&[Growing], _) = match step.append {
-        None => (&*env.growing, None),
-        Some(append) => {
-            let state = env.growing.get_mut(append.state).ok_or_else(no_such_operand)?;
-            (&[], Some(state.growth.append(append.steps)?))
-        }
-    };
-    let mut args = Args {
-        sources: &step.sources,
-        mem,
-        inputs: env.inputs,
-        growing,
-        tail,
-        isa: env.isa,
-        parallel: env.parallel,
-    };
-    (step.run)(&mut args).map_err(|e| e.at(&step.label))
 }

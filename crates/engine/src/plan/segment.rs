@@ -1,13 +1,14 @@
 //! Collects the steps of one segment of a plan and places their buffers.
 
+use super::branches::{Chain, Link, find, may_have};
 use super::facts::BufferRef;
-use super::place::{Lifetime, place};
+use super::layout::lay_out;
 use super::run::Args;
 use super::work::Work;
 use crate::error::{PlanError, RunError};
 use std::ops::Range;
 use std::sync::Arc;
-use stead_tensor::{DType, Shape, Span, StepSpans, Tensor, TensorError};
+use stead_tensor::{BranchSpans, DType, MAX_BRANCHES, Shape, Span, StepSpans, Tensor, TensorError};
 
 /// Element type and shape of an operand or output, for the debugging view.
 pub(crate) type StepType = (DType, Shape);
@@ -76,8 +77,18 @@ pub(crate) struct Segment {
     pub arena_bytes: usize,
     /// The steps in order.
     pub steps: Vec<Step>,
+    /// Which of them run one after the other, and which at the same time.
+    pub parts: Box<[Part]>,
     /// Where each buffer lies.
     pub spans: Arc<[Span]>,
+}
+
+/// Steps that follow each other in a segment.
+pub(crate) enum Part {
+    /// One after the other.
+    Chain(Range<usize>),
+    /// Branches: each is a chain, and threads may run them at the same time.
+    Branches(Box<[Range<usize>]>, BranchSpans),
 }
 
 /// One call of a kernel with everything resolved.
@@ -162,6 +173,53 @@ impl SegmentBuilder {
         self.steps.push(PendingStep { name, label, reads, writes, append, work, run });
     }
 
+    /// The steps in parts: in their order, unless there are branches.
+    fn parts(&self) -> Vec<Vec<Chain>> {
+        // What appends to a state of the caller must not run beside other steps.
+        let appends = self.steps.iter().any(|step| step.append.is_some());
+        let flops = self.steps.iter().fold(0, |sum: u64, s| sum.saturating_add(s.work.flops));
+        let branches = match may_have(flops) && !appends {
+            true => find(&self.links(), MAX_BRANCHES),
+            false => None,
+        };
+        branches.unwrap_or_else(|| vec![vec![(0..self.steps.len()).collect()]])
+    }
+
+    /// What each step must come after: who wrote what it reads, and who touched what it writes.
+    fn links(&self) -> Vec<Link> {
+        let mut written: Vec<Option<usize>> = vec![None; self.buffers.len()];
+        let mut read_since: Vec<Vec<usize>> = vec![Vec::new(); self.buffers.len()];
+        let mut links = Vec::with_capacity(self.steps.len());
+        for (at, step) in self.steps.iter().enumerate() {
+            let mut link = Link { flops: step.work.flops, after: Vec::new() };
+            for buffer in self.reads_of(step) {
+                link.after.extend(written[buffer]);
+                read_since[buffer].push(at);
+            }
+            for &(buffer, _) in &step.writes {
+                link.after.extend(written[buffer].replace(at));
+                link.after.extend(read_since[buffer].drain(..).filter(|&reader| reader != at));
+            }
+            links.push(link);
+        }
+        links
+    }
+
+    /// The buffers of this segment that each step touches.
+    fn touched(&self) -> Vec<Vec<usize>> {
+        let touched = |step: &PendingStep| {
+            self.reads_of(step).chain(step.writes.iter().map(|write| write.0)).collect()
+        };
+        self.steps.iter().map(touched).collect()
+    }
+
+    fn reads_of<'s>(&'s self, step: &'s PendingStep) -> impl Iterator<Item = usize> + 's {
+        step.reads.iter().filter_map(|(source, _)| match source {
+            Source::Buffer(b, _) if b.segment == self.index => Some(b.index),
+            _ => None,
+        })
+    }
+
     /// Places the buffers. `live` are the buffers that are read after this segment; `earlier` the spans of
     /// the segments before.
     pub fn finish(
@@ -169,35 +227,13 @@ impl SegmentBuilder {
         live: impl Iterator<Item = BufferRef>,
         earlier: &[Arc<[Span]>],
     ) -> Result<Segment, PlanError> {
-        let mut lifetimes: Vec<Lifetime> = self
-            .buffers
+        let parts = self.parts();
+        let live: Vec<usize> = live.filter(|b| b.segment == self.index).map(|b| b.index).collect();
+        let (rooms, arena_bytes) = lay_out(&self.buffers, &self.touched(), &parts, &live)
+            .ok_or(TensorError::OutOfMemory(usize::MAX))?;
+        let spans: Arc<[Span]> = rooms
             .iter()
-            .map(|&bytes| Lifetime { bytes, first: usize::MAX, last: 0 })
-            .collect();
-        for (at, step) in self.steps.iter().enumerate() {
-            let reads = step.reads.iter().filter_map(|(source, _)| match source {
-                Source::Buffer(b, _) if b.segment == self.index => Some(b.index),
-                _ => None,
-            });
-            for index in reads.chain(step.writes.iter().map(|w| w.0)) {
-                let lifetime = &mut lifetimes[index];
-                lifetime.first = lifetime.first.min(at);
-                lifetime.last = lifetime.last.max(at);
-            }
-        }
-        for buffer in live.filter(|b| b.segment == self.index) {
-            lifetimes[buffer.index].last = usize::MAX;
-        }
-        for lifetime in lifetimes.iter_mut().filter(|l| l.first == usize::MAX) {
-            // Declared but never used: it takes no room.
-            *lifetime = Lifetime { bytes: 0, first: 0, last: 0 };
-        }
-        let (offsets, arena_bytes) =
-            place(&lifetimes).ok_or(TensorError::OutOfMemory(usize::MAX))?;
-        let spans: Arc<[Span]> = offsets
-            .iter()
-            .zip(&lifetimes)
-            .map(|(&offset, l)| Span { block: self.block, offset, len: l.bytes })
+            .map(|room| Span { block: self.block, offset: room.offset, len: room.bytes })
             .collect();
         let resolve = |buffer: &BufferRef, range: &Range<usize>| -> Option<Span> {
             let spans =
@@ -210,8 +246,10 @@ impl SegmentBuilder {
             })
         };
         let broken = || PlanError::Evaluation("a step of the plan is inconsistent".into());
-        let mut steps = Vec::with_capacity(self.steps.len());
-        for step in self.steps {
+        let mut pending: Vec<Option<PendingStep>> = self.steps.into_iter().map(Some).collect();
+        let mut steps: Vec<Step> = Vec::with_capacity(pending.len());
+        for &at in parts.iter().flatten().flatten() {
+            let step = pending.get_mut(at).and_then(Option::take).ok_or_else(broken)?;
             let mut reads = Vec::new();
             let mut sources = Vec::with_capacity(step.reads.len());
             let types = step.reads.iter().map(|r| r.1).chain(step.writes.iter().map(|w| w.1));
@@ -239,6 +277,30 @@ impl SegmentBuilder {
                 run: step.run,
             });
         }
-        Ok(Segment { arena_bytes, steps, spans })
+        let parts = resolve_parts(&parts, &steps).ok_or_else(broken)?;
+        Ok(Segment { arena_bytes, steps, parts, spans })
     }
+}
+
+/// Parts by the positions of steps that lie in their order; `None` when branches touch the same memory, which they never do.
+fn resolve_parts(parts: &[Vec<Chain>], steps: &[Step]) -> Option<Box<[Part]>> {
+    let mut at = 0;
+    let mut range = |chain: &Chain| {
+        let start = at;
+        at += chain.len();
+        start..at
+    };
+    let resolve = |part: &Vec<Chain>| match part.as_slice() {
+        [chain] => Some(Part::Chain(range(chain))),
+        chains => {
+            let ranges: Box<[Range<usize>]> = chains.iter().map(&mut range).collect();
+            let spans = |range: &Range<usize>| {
+                let steps = steps.get(range.clone())?;
+                Some(steps.iter().map(|step| step.spans.clone()).collect())
+            };
+            let spans = ranges.iter().map(spans).collect::<Option<Vec<_>>>()?;
+            Some(Part::Branches(ranges, BranchSpans::new(spans)?))
+        }
+    };
+    parts.iter().map(resolve).collect()
 }

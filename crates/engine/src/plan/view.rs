@@ -1,7 +1,7 @@
 //! Plans as text, for people who look into one.
 
 use super::planner::{End, PlanNode};
-use super::segment::StepSource;
+use super::segment::{Part, StepSource};
 use std::fmt;
 
 /// A plan laid open: `stead inspect --plan` prints it.
@@ -22,6 +22,8 @@ pub struct StepView {
     pub kernel: &'static str,
     /// The node it works for.
     pub node: String,
+    /// The branch that it belongs to, counted from 1, and how many run at the same time; `None` outside of branches.
+    pub branch: Option<(usize, usize)>,
     /// What it reads, as `type[shape]@place+bytes`; the place is `const`, `input N` or `segment:offset`.
     pub reads: Vec<String>,
     /// What it writes, in the same form.
@@ -32,7 +34,16 @@ impl PlanView {
     pub(crate) fn add(&mut self, node: &PlanNode) {
         let segment = self.arena_bytes.len();
         self.arena_bytes.push(node.segment.arena_bytes);
-        for step in &node.segment.steps {
+        let branches = |at: usize| {
+            node.segment.parts.iter().find_map(|part| match part {
+                Part::Chain(_) => None,
+                Part::Branches(ranges, _) => {
+                    let branch = ranges.iter().position(|range| range.contains(&at))?;
+                    Some((branch + 1, ranges.len()))
+                }
+            })
+        };
+        for (at, step) in node.segment.steps.iter().enumerate() {
             let mut types = step.types.iter();
             let mut typed = |place: String| match types.next() {
                 Some((dtype, shape)) => format!("{dtype}{shape}@{place}"),
@@ -55,6 +66,7 @@ impl PlanView {
                 segment,
                 kernel: step.name,
                 node: step.label.to_string(),
+                branch: branches(at),
                 reads,
                 writes,
             });
@@ -64,6 +76,7 @@ impl PlanView {
                 segment,
                 kernel: "branch",
                 node: "the value read here selects the next segment".into(),
+                branch: None,
                 reads: Vec::new(),
                 writes: Vec::new(),
             });
@@ -75,7 +88,12 @@ impl fmt::Display for PlanView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, step) in self.steps.iter().enumerate() {
             let (reads, writes) = (step.reads.join(" "), step.writes.join(" "));
-            writeln!(f, "{index:4} {:18} {} [{reads}] -> [{writes}]", step.kernel, step.node)?;
+            let branch = match step.branch {
+                None => String::new(),
+                Some((branch, count)) => format!(" (branch {branch} of {count})"),
+            };
+            let StepView { kernel, node, .. } = step;
+            writeln!(f, "{index:4} {kernel:18} {node}{branch} [{reads}] -> [{writes}]")?;
         }
         let total: usize = self.arena_bytes.iter().sum();
         write!(f, "{} steps, arena {total} bytes", self.steps.len())
