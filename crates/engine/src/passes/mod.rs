@@ -8,6 +8,7 @@ mod common;
 mod constants;
 mod convolutions;
 mod dead;
+mod gated;
 mod gelu;
 mod identity;
 mod layer_norm;
@@ -37,6 +38,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("identity removal", true, identity::run),
     ("common subexpressions", true, common::run),
     ("gelu", false, gelu::run),
+    ("gated activations", false, gated::run),
     ("layer normalization", false, layer_norm::run),
     ("attention", false, attention::run),
     ("product epilogues", false, products::run),

@@ -160,6 +160,7 @@ pub(super) fn activation_of(m: &Matcher<'_>, node: &Node) -> Option<(&'static st
         "Sigmoid" => ("Sigmoid", 0.0, 0.0),
         "Tanh" => ("Tanh", 0.0, 0.0),
         "HardSwish" => ("HardSwish", 0.0, 0.0),
+        "Swish" if a.float_or("alpha", 1.0).ok()? == 1.0 => ("Silu", 0.0, 0.0),
         "Softplus" => ("Softplus", 0.0, 0.0),
         "LeakyRelu" => ("LeakyRelu", a.float_or("alpha", 0.01).ok()?, 0.0),
         "Elu" => ("Elu", a.float_or("alpha", 1.0).ok()?, 0.0),
