@@ -80,6 +80,8 @@ pub struct Model {
     reports: Vec<PassReport>,
     info: ModelInfo,
     lifted: Lifted,
+    /// Whether a session lays images out in blocks of channels.
+    lays_out: bool,
 }
 
 /// A model in parts.
@@ -196,7 +198,7 @@ impl Model {
             let reports = vec![PassReport::new("file", &ir)];
             let info = ModelInfo { parameters, ..ModelInfo::default() };
             let lifted = Lifted::default();
-            let part = Model { ir, inputs, outputs, reports, info, lifted };
+            let part = Model { ir, inputs, outputs, reports, info, lifted, lays_out: false };
             Ok(Some(part.optimized(options, isa)?))
         };
         let query = part(hoisted.query, "carried")?;
@@ -253,13 +255,23 @@ impl Model {
         let reports = vec![PassReport::new("file", &ir)];
         let lifted = Lifted::default();
         // Constants are folded with the plainest kernels that are sure to exist everywhere.
-        Ok((Model { ir, inputs, outputs, reports, info, lifted }, Isa::detect()))
+        let model = Model { ir, inputs, outputs, reports, info, lifted, lays_out: false };
+        Ok((model, Isa::detect()))
     }
 
     fn optimized(mut self, options: &LoadOptions, isa: Isa) -> Result<Model, LoadError> {
         self.ir.declared = Default::default();
         passes::run(&mut self.ir, options, isa, &mut self.reports)?;
+        self.lays_out = options.passes.lays_out();
         Ok(self)
+    }
+
+    /// Lays images out in blocks of channels, unless the model was loaded without that pass.
+    pub(crate) fn lay_out(&mut self, isa: Isa) -> Result<(), LoadError> {
+        if self.lays_out {
+            passes::blocks::run(&mut self.ir, isa)?;
+        }
+        Ok(())
     }
 
     /// The inputs in order, optional ones included.

@@ -111,6 +111,7 @@ impl Session {
     /// [`LoadError::Node`] when a node cannot be built, [`LoadError::Isa`].
     pub fn new(mut model: Model, options: &SessionOptions) -> Result<Session, LoadError> {
         let isa = choose_isa(options.isa)?;
+        model.lay_out(isa)?;
         let program = compile(std::mem::take(&mut model.ir), isa)?;
         Ok(Session {
             model,

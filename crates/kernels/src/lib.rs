@@ -42,6 +42,7 @@
 
 pub mod along;
 pub mod attention;
+pub mod blocked;
 pub mod broadcast;
 pub mod cast;
 mod chunks;

@@ -71,6 +71,11 @@ impl<T> Output<T> {
         Output(out.as_mut_ptr(), out.len())
     }
 
+    /// The first element, for parts that are not one behind the other.
+    pub fn start(&self) -> *mut T {
+        self.0
+    }
+
     /// `len` elements from `start` on.
     ///
     /// # Safety

@@ -59,7 +59,7 @@ const FAMILIES: &[&[OpDef]] = &[
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
-    own.chain(movement::TABLES).chain(nn::TABLES)
+    own.chain(movement::TABLES).chain(nn::TABLES).chain(nn::BLOCKED)
 }
 
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.

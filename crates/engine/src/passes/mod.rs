@@ -4,6 +4,7 @@
 //! makes work for another, and at most [`MAX_ROUNDS`] times.
 
 mod attention;
+pub(crate) mod blocks;
 mod common;
 mod constants;
 mod convolutions;
@@ -46,6 +47,9 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("dead code", true, dead::run),
 ];
 
+/// The layout of images, which is no node of ONNX and comes last of all, when a session is made.
+const LAYOUT: &str = "blocks of channels";
+
 /// The passes that a model is loaded with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PassChoice {
@@ -63,7 +67,12 @@ pub enum PassChoice {
 impl PassChoice {
     /// The passes in the order in which they run.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        PASSES.iter().map(|&(name, ..)| name)
+        PASSES.iter().map(|&(name, ..)| name).chain([LAYOUT])
+    }
+
+    /// Whether a session lays images out in [blocks].
+    pub(crate) fn lays_out(self) -> bool {
+        self.has(LAYOUT, false)
     }
 
     fn has(self, name: &str, is_basic: bool) -> bool {

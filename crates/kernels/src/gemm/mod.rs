@@ -36,6 +36,7 @@ pub(crate) mod tile;
 mod transpose;
 pub(crate) mod vector;
 
+pub(crate) use activation::ActivateRows;
 pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
 pub(crate) use dot::dots;
@@ -44,6 +45,7 @@ pub use epilogue::{Epilogue, Residual};
 pub(crate) use pack::{is_dot, sliver_width, slivers_len};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
 pub(crate) use shape::{Panels, shape as tile_shape};
+pub(crate) use transpose::transpose;
 
 /// A matrix in a slice: element `(i, j)` is at `i * row_stride + j * col_stride`.
 #[derive(Debug, Clone, Copy)]

@@ -26,7 +26,7 @@ pub enum AverageCount {
 impl AverageCount {
     /// Taps that count along one dimension.
     #[inline(always)]
-    fn taps(&self, win: &Window, axis: usize, output: usize) -> usize {
+    pub(crate) fn taps(&self, win: &Window, axis: usize, output: usize) -> usize {
         match self {
             AverageCount::Inside => {
                 let (first, end) = win.taps_at(axis, output);

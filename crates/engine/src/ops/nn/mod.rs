@@ -2,6 +2,7 @@
 //! normalisations, recurrent layers, quantised products.
 
 mod batch_norm;
+mod blocked;
 mod conv;
 pub(super) mod conv_integer;
 mod conv_transpose;
@@ -17,6 +18,8 @@ mod window;
 
 use super::{OpDef, TypeSet};
 use stead_tensor::DType::*;
+
+pub(super) use blocked::TABLES as BLOCKED;
 
 /// Types that are computed in single precision.
 const SINGLE: TypeSet = TypeSet::of(&[F32, F16, BF16]);

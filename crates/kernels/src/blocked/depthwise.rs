@@ -1,0 +1,209 @@
+//! Convolution of each channel alone: a vector holds channels of one pixel, a tile some pixels of a row.
+
+use super::{BLOCK, blocks};
+use crate::chunks::{split_chunks, tasks};
+use crate::conv::ConvShape;
+use crate::gemm::{ActivateRows, Activation};
+use crate::simd::{Simd, SimdOp, dispatch};
+use crate::window::Window;
+use crate::{Isa, Parallel};
+
+/// Writes weights `[channels, taps]` as `[blocks, taps, BLOCK]`, zeros behind the last channel.
+///
+/// # Panics
+/// If `weights` or `dst` has another length.
+pub fn pack_depthwise(channels: usize, taps: usize, weights: &[f32], dst: &mut [f32]) {
+    assert!(weights.len() == channels * taps, "weights of a convolution");
+    assert!(dst.len() == blocks(channels) * taps * BLOCK, "packed weights");
+    for (block, dst) in dst.chunks_exact_mut((taps * BLOCK).max(1)).enumerate() {
+        for (tap, dst) in dst.chunks_exact_mut(BLOCK).enumerate() {
+            for (lane, dst) in dst.iter_mut().enumerate() {
+                let channel = block * BLOCK + lane;
+                *dst = if channel < channels { weights[channel * taps + tap] } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// `y = activation(conv(x, weights) + bias)` of blocks, each of `shape.groups` channels with its own window.
+///
+/// # Panics
+/// If an operand is smaller than `shape` says, or a group has several channels.
+#[expect(clippy::too_many_arguments, reason = "the operands of a convolution")]
+pub fn depthwise(
+    isa: Isa,
+    par: &dyn Parallel,
+    shape: &ConvShape,
+    x: &[f32],
+    weights: &[f32],
+    bias: &[f32],
+    activation: Activation,
+    y: &mut [f32],
+) {
+    let win = &shape.window;
+    let is_flat = win.kernel[0] == 1 && win.input[0] == 1 && win.output[0] == 1;
+    assert!(shape.in_channels == 1 && shape.out_channels == 1 && is_flat, "depthwise");
+    let per_image = blocks(shape.groups);
+    let (planes, len) = (shape.batch * per_image, win.output_len() * BLOCK);
+    let (in_len, taps) = (win.input_len() * BLOCK, win.taps() * BLOCK);
+    assert!(bias.len() >= per_image * BLOCK, "bias of a convolution");
+    let work = planes.saturating_mul(win.taps() * len);
+    split_chunks(par, tasks(par, work, planes), planes, y, len, &|range, y| {
+        for (plane, y) in range.zip(y.chunks_exact_mut(len.max(1))) {
+            let block = plane % per_image;
+            let x = &x[plane * in_len..][..in_len];
+            let weights = &weights[block * taps..][..taps];
+            let bias = &bias[block * BLOCK..][..BLOCK];
+            dispatch(isa, Plane { win, x, weights, bias, activation, y });
+        }
+    });
+}
+
+struct Plane<'a> {
+    win: &'a Window,
+    x: &'a [f32],
+    weights: &'a [f32],
+    bias: &'a [f32],
+    activation: Activation,
+    y: &'a mut [f32],
+}
+
+impl SimdOp for Plane<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        // Pixels by vectors: sums that hide the latency of an FMA and leave registers for operands.
+        if S::LANES == 16 {
+            strided::<S, 8, 1>(s, self);
+        } else if S::LANES == 8 {
+            strided::<S, 4, 2>(s, self);
+        } else {
+            strided::<S, 2, 4>(s, self);
+        }
+    }
+}
+
+#[inline(always)]
+fn strided<S: Simd, const N: usize, const V: usize>(s: S, plane: Plane<'_>) {
+    match plane.win.strides[2] {
+        1 => s.call(Rows::<N, V, 1>(plane)),
+        2 => s.call(Rows::<N, V, 2>(plane)),
+        _ => s.call(Rows::<N, V, 0>(plane)),
+    }
+}
+
+/// Tiles of `N` pixels by `V` vectors with a `STRIDE` known when compiled unless 0.
+struct Rows<'a, const N: usize, const V: usize, const STRIDE: usize>(Plane<'a>);
+
+impl<const N: usize, const V: usize, const STRIDE: usize> SimdOp for Rows<'_, N, V, STRIDE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        const { assert!(N > 1) };
+        let Plane { win, x, weights, bias, activation, y } = self.0;
+        let [_, _, width] = win.output;
+        // Where every tap of a row lies inside.
+        let (first, end) = (win.outputs(2, 0).0, win.outputs(2, win.kernel[2] - 1).1);
+        for (oh, y) in y.chunks_exact_mut((width * BLOCK).max(1)).enumerate() {
+            let line = Line { win, x, weights, bias, oh };
+            let mut o = 0;
+            while o < width {
+                if o >= first && o + N <= end {
+                    line.tile::<S, N, V, STRIDE>(s, o, &mut y[o * BLOCK..]);
+                    o += N;
+                } else if o >= first && o < end && end >= first + N {
+                    // The last tile overlaps the one before it.
+                    line.tile::<S, N, V, STRIDE>(s, end - N, &mut y[(end - N) * BLOCK..]);
+                    o = end;
+                } else {
+                    line.tile::<S, 1, V, STRIDE>(s, o, &mut y[o * BLOCK..]);
+                    o += 1;
+                }
+            }
+            activate_row(s, activation, y);
+        }
+    }
+}
+
+/// Applies the function to a row while it is in the first-level cache.
+#[inline(always)]
+fn activate_row<S: Simd>(s: S, activation: Activation, y: &mut [f32]) {
+    let (data, cols) = (y.as_mut_ptr(), y.len());
+    s.call(ActivateRows { act: activation, data, rows: 1, cols, stride: cols });
+}
+
+/// One row of outputs.
+struct Line<'a> {
+    win: &'a Window,
+    x: &'a [f32],
+    weights: &'a [f32],
+    bias: &'a [f32],
+    oh: usize,
+}
+
+impl Line<'_> {
+    /// `N` outputs from `o` on: one, or several for which all taps along the row lie inside.
+    #[inline(always)]
+    fn tile<S: Simd, const N: usize, const V: usize, const STRIDE: usize>(
+        &self,
+        s: S,
+        o: usize,
+        y: &mut [f32],
+    ) {
+        let win = self.win;
+        let stride = BLOCK * if STRIDE == 0 { win.strides[2] } else { STRIDE };
+        let mut acc = [[s.zero(); V]; N];
+        let rows = win.taps_at(1, self.oh);
+        let cols = win.taps_at(2, o);
+        let dilation = win.dilations[2] * BLOCK;
+        for th in rows.0..rows.1 {
+            if cols.0 >= cols.1 {
+                break;
+            }
+            let row = win.at(1, self.oh, th) * win.input[2];
+            let x = &self.x[(row + win.at(2, o, cols.0)) * BLOCK..];
+            let weights = &self.weights[(th * win.kernel[2] + cols.0) * BLOCK..];
+            let count = cols.1 - cols.0;
+            assert!(x.len() >= (count - 1) * dilation + (N - 1) * stride + BLOCK);
+            assert!(weights.len() >= count * BLOCK);
+            for tap in 0..count {
+                // SAFETY: the last number of the last pixel is within the lengths asserted above.
+                unsafe {
+                    let (x, w) =
+                        (x.as_ptr().add(tap * dilation), weights.as_ptr().add(tap * BLOCK));
+                    for v in 0..V {
+                        let w = s.load_ptr(w.add(v * S::LANES));
+                        for (i, acc) in acc.iter_mut().enumerate() {
+                            let x = s.load_ptr(x.add(i * stride + v * S::LANES));
+                            acc[v] = s.fma(w, x, acc[v]);
+                        }
+                    }
+                }
+            }
+        }
+        finish(s, acc, self.bias, y);
+    }
+}
+
+/// Stores the sums with the bias. They come by value, so that they stay in registers while they are made.
+#[inline(always)]
+fn finish<S: Simd, const N: usize, const V: usize>(
+    s: S,
+    acc: [[S::F32; V]; N],
+    bias: &[f32],
+    y: &mut [f32],
+) {
+    assert!(y.len() >= N * BLOCK && V * S::LANES <= BLOCK && bias.len() >= BLOCK);
+    // SAFETY: the lengths are asserted above.
+    unsafe {
+        for v in 0..V {
+            let bias = s.load_ptr(bias.as_ptr().add(v * S::LANES));
+            for (i, pixel) in acc.iter().enumerate() {
+                let y = y.as_mut_ptr().add(i * BLOCK + v * S::LANES);
+                s.store_ptr(y, s.add(pixel[v], bias));
+            }
+        }
+    }
+}
