@@ -260,7 +260,10 @@ impl Model {
     }
 
     fn optimized(mut self, options: &LoadOptions, isa: Isa) -> Result<Model, LoadError> {
-        self.ir.declared = Default::default();
+        // Runs are held to what the model says of its inputs, and to nothing else that the file says.
+        let inputs = self.ir.body.inputs.iter().zip(&self.inputs);
+        self.ir.declared =
+            inputs.filter_map(|(id, spec)| Some((*id, spec.dims.clone()?))).collect();
         passes::run(&mut self.ir, options, isa, &mut self.reports)?;
         self.lays_out = options.passes.lays_out();
         Ok(self)

@@ -126,4 +126,37 @@ fn main() {
         }
         println!("{line}");
     }
+    streamed(isa);
+}
+
+/// Products of few rows by packed weights of 512 x 512 in turn, as the steps of recurrent layers take them: how fast
+/// the weights come, by how many bytes of them there are.
+fn streamed(isa: Isa) {
+    let (n, k) = (512, 512);
+    println!(
+        "{:>20} {:>12} {:>12} {:>12} {:>12}",
+        "MB of weights", "1 row", "2 rows", "3 rows", "4 rows"
+    );
+    for count in [1, 2, 3, 6, 12, 64] {
+        let len = packed_b_len(isa, k, n);
+        let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32).collect();
+        let mut packed = vec![0.0; count * len];
+        for part in packed.chunks_exact_mut(len) {
+            pack_b(isa, k, n, MatRef::rows(&b, n), part);
+        }
+        let mut line = format!("{count:>20}");
+        for m in 1..=4 {
+            let a: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32).collect();
+            let mut c = vec![0.0; m * n];
+            let lhs = Lhs::Strided(MatRef::rows(&a, k));
+            let e = Epilogue::default();
+            let t = best(|| {
+                for part in packed.chunks_exact(len) {
+                    gemm(isa, &Serial, m, n, k, lhs, Rhs::Packed(part), &mut c, n, &e, &mut []);
+                }
+            });
+            line += &format!(" {:7.1} GB/s", (4 * packed.len()) as f64 / t / 1e9);
+        }
+        println!("{line}");
+    }
 }

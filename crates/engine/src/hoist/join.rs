@@ -47,27 +47,5 @@ pub(super) fn concat(
 ) -> Node {
     let mut attributes = Attributes::of(label.to_string());
     attributes.set("axis", AttributeValue::Int(axis));
-    node(ir, label, ("Concat", 13), parts, output, attributes)
-}
-
-/// A node of `ai.onnx`.
-pub(super) fn node(
-    ir: &mut Ir,
-    label: &Arc<str>,
-    (op_type, opset): (&str, i64),
-    inputs: Vec<Option<ValueId>>,
-    output: ValueId,
-    attributes: Attributes,
-) -> Node {
-    Node {
-        label: label.clone(),
-        domain: String::new(),
-        op_type: op_type.to_owned(),
-        opset,
-        inputs,
-        outputs: vec![Some(output)],
-        attributes,
-        bodies: Vec::new(),
-        aux: ir.add_value(stead_tensor::DType::I64),
-    }
+    ir.node(label, ("Concat", 13), parts, output, attributes)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::join::{concat, node};
+use super::join::concat;
 use super::rates::Rates;
 use crate::error::LoadError;
 use crate::ir::{Ir, Node, ValueId};
@@ -64,7 +64,7 @@ pub(super) fn split(ir: &mut Ir, inputs: &[ValueId]) -> Result<Vec<String>, Load
             if let Some(((documents, query), other)) = sum.filter(|(_, other)| is_fixed(*other)) {
                 let both = ir.add_value(ir.value(query).dtype);
                 let (label, inputs) = (this.label.clone(), vec![Some(query), Some(other)]);
-                let add = node(ir, &label, ("Add", 14), inputs, both, this.attributes.clone());
+                let add = ir.node(&label, ("Add", 14), inputs, both, this.attributes.clone());
                 rates.note(ir, &add);
                 push(add, &mut makers, &mut done);
                 this.inputs = vec![Some(documents), Some(both)];
@@ -242,7 +242,7 @@ fn replaced(
         }
         let product = ir.add_value(DType::F32);
         let op = (layer_node.op_type.as_str(), layer_node.opset);
-        let node = node(ir, &label, op, inputs, product, attributes);
+        let node = ir.node(&label, op, inputs, product, attributes);
         made.push(node);
         Ok(product)
     };
@@ -250,7 +250,7 @@ fn replaced(
     let documents = half(ir, false)?;
     let inputs = vec![Some(documents), Some(query)];
     let attributes = Attributes::of(label.to_string());
-    let add = node(ir, &label, ("Add", 14), inputs, output, attributes);
+    let add = ir.node(&label, ("Add", 14), inputs, output, attributes);
     made.push(add);
     Ok(Some(made))
 }

@@ -4,8 +4,10 @@
 //! captured value is just an input, and a branch can be inlined when a plan is made.
 
 mod lower;
+mod make;
 
 pub use lower::lower;
+pub use make::NodeMaker;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,7 +76,8 @@ pub struct Ir {
     pub values: Vec<Value>,
     /// The main graph.
     pub body: Body,
-    /// What the file says about dimensions: a claim, not a proof. Lifting states reads it, nothing later does.
+    /// What the file says about dimensions: a claim, not a proof. Lifting states reads it. Passes see what it says of
+    /// the graph's inputs, to whose rank runs are held.
     pub declared: HashMap<ValueId, Vec<Dim>>,
 }
 
@@ -133,6 +136,36 @@ impl Body {
         for node in &mut self.nodes {
             node.inputs.iter_mut().flatten().for_each(&mut *f);
             node.bodies.iter_mut().for_each(|(_, body)| body.each_use_mut(f));
+        }
+    }
+
+    /// Brings the nodes into an order in which they can run, near the one that they have.
+    pub fn sort(&mut self) {
+        let mut makers = HashMap::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            makers.extend(node.outputs.iter().flatten().map(|id| (*id, at)));
+        }
+        let mut needs: Vec<Vec<usize>> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let mut before = Vec::new();
+            let mut need = |id: ValueId| before.extend(makers.get(&id).copied());
+            node.inputs.iter().flatten().for_each(|&id| need(id));
+            node.bodies.iter().for_each(|(_, body)| body.each_use(&mut need));
+            needs.push(before);
+        }
+        let mut nodes: Vec<Option<Node>> = self.nodes.drain(..).map(Some).collect();
+        let mut entered = vec![false; nodes.len()];
+        for start in 0..nodes.len() {
+            let mut open = vec![start];
+            while let Some(&at) = open.last() {
+                // Graphs have no cycles; a node that is come to again has been written or waits further down.
+                if !std::mem::replace(&mut entered[at], true) {
+                    open.extend(needs[at].iter().rev().filter(|&&need| !entered[need]));
+                    continue;
+                }
+                open.pop();
+                self.nodes.extend(nodes[at].take());
+            }
         }
     }
 

@@ -15,6 +15,9 @@ mod identity;
 mod layer_norm;
 mod pattern;
 mod products;
+mod ranks;
+mod recurrence;
+mod rows;
 
 use crate::error::LoadError;
 use crate::ir::Ir;
@@ -42,6 +45,8 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("gated activations", false, gated::run),
     ("layer normalization", false, layer_norm::run),
     ("attention", false, attention::run),
+    ("unrolled recurrences", false, recurrence::run),
+    ("rows", false, rows::run),
     ("product epilogues", false, products::run),
     ("convolution epilogues", false, convolutions::run),
     ("dead code", true, dead::run),

@@ -97,17 +97,166 @@ impl SimdOp for PlainLstm<'_> {
     }
 }
 
-/// `sums`: those of the candidate state, recurrent part included; `z`: the update gate.
-pub(super) fn gru(
-    isa: Isa,
-    g: Function,
-    clip: Option<f32>,
-    z: &[f32],
-    sums: &mut [f32],
-    h: &mut [f32],
-) {
-    apply(isa, g, clip, sums);
-    dispatch(isa, Mix { z, candidate: sums, h });
+/// What a GRU cell has beside its sums.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gru {
+    pub functions: [Function; 3],
+    pub clip: Option<f32>,
+}
+
+impl Gru {
+    /// The default cell, which has kernels that do all in one sweep.
+    fn is_plain(&self) -> bool {
+        let [f, g, _] = self.functions;
+        f == Function::SIGMOID && g == Function::TANH && self.clip.is_none()
+    }
+
+    /// `reset = f(sums) h`: what the candidate's product takes where the reset gate applies to the state.
+    pub fn reset(&self, isa: Isa, sums: &mut [f32], h: &[f32], reset: &mut [f32]) {
+        if self.is_plain() {
+            return dispatch(isa, PlainReset { sums, h, reset });
+        }
+        apply(isa, self.functions[0], self.clip, sums);
+        dispatch(isa, Product { a: sums, b: h, out: reset });
+    }
+
+    /// From the sums of the update gate and of the candidate, recurrent parts included, to the new state.
+    pub fn step(&self, isa: Isa, update: &mut [f32], candidate: &mut [f32], h: &mut [f32]) {
+        if self.is_plain() {
+            return dispatch(isa, PlainGru { update, candidate, h });
+        }
+        apply(isa, self.functions[0], self.clip, update);
+        apply(isa, self.functions[1], self.clip, candidate);
+        dispatch(isa, Mix { z: update, candidate, h });
+    }
+
+    /// As [`Gru::step`] where the reset gate applies to the recurrent product: `sums` are those of the update gate, the
+    /// reset gate and the candidate as they come from the input, `recurrent` as they come from the state.
+    pub fn step_behind(&self, isa: Isa, sums: &mut [f32], recurrent: &[f32], h: &mut [f32]) {
+        if self.is_plain() {
+            return dispatch(isa, PlainBehind { sums, recurrent, h });
+        }
+        let size = h.len();
+        let (gates, candidate) = sums.split_at_mut(2 * size);
+        let (of_gates, of_candidate) = recurrent.split_at(2 * size);
+        gates.iter_mut().zip(of_gates).for_each(|(sum, x)| *sum += x);
+        apply(isa, self.functions[0], self.clip, gates);
+        let (update, reset) = gates.split_at_mut(size);
+        add_product(candidate, reset, of_candidate);
+        apply(isa, self.functions[1], self.clip, candidate);
+        dispatch(isa, Mix { z: update, candidate, h });
+    }
+}
+
+struct PlainReset<'a> {
+    sums: &'a [f32],
+    h: &'a [f32],
+    reset: &'a mut [f32],
+}
+
+impl SimdOp for PlainReset<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let size = self.reset.len();
+        assert!(self.sums.len() == size && self.h.len() == size, "sizes of a GRU cell");
+        let mut at = 0;
+        while at < size {
+            let n = (size - at).min(S::LANES);
+            // SAFETY: `at + n <= size`, which all three have.
+            unsafe {
+                let gate = math::sigmoid(s, s.load_part_ptr(self.sums.as_ptr().add(at), n));
+                let kept = s.mul(gate, s.load_part_ptr(self.h.as_ptr().add(at), n));
+                s.store_part_ptr(self.reset.as_mut_ptr().add(at), kept, n);
+            }
+            at += n;
+        }
+    }
+}
+
+struct PlainGru<'a> {
+    update: &'a [f32],
+    candidate: &'a [f32],
+    h: &'a mut [f32],
+}
+
+impl SimdOp for PlainGru<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let size = self.h.len();
+        assert!(self.update.len() == size && self.candidate.len() == size, "sizes of a GRU cell");
+        let mut at = 0;
+        while at < size {
+            let n = (size - at).min(S::LANES);
+            // SAFETY: `at + n <= size`, which all three have.
+            unsafe {
+                let z = math::sigmoid(s, s.load_part_ptr(self.update.as_ptr().add(at), n));
+                let c = math::tanh(s, s.load_part_ptr(self.candidate.as_ptr().add(at), n));
+                let h = self.h.as_mut_ptr().add(at);
+                s.store_part_ptr(h, mixed(s, z, c, s.load_part_ptr(h, n)), n);
+            }
+            at += n;
+        }
+    }
+}
+
+struct PlainBehind<'a> {
+    sums: &'a [f32],
+    recurrent: &'a [f32],
+    h: &'a mut [f32],
+}
+
+impl SimdOp for PlainBehind<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let size = self.h.len();
+        let wide = 3 * size;
+        assert!(self.sums.len() == wide && self.recurrent.len() == wide, "sizes of a GRU cell");
+        let mut at = 0;
+        while at < size {
+            let n = (size - at).min(S::LANES);
+            // SAFETY: `at + n <= size`, and there are three gates of that size.
+            unsafe {
+                let x = |k: usize| s.load_part_ptr(self.sums.as_ptr().add(k * size + at), n);
+                let r = |k: usize| s.load_part_ptr(self.recurrent.as_ptr().add(k * size + at), n);
+                let z = math::sigmoid(s, s.add(x(0), r(0)));
+                let reset = math::sigmoid(s, s.add(x(1), r(1)));
+                let c = math::tanh(s, s.fma(reset, r(2), x(2)));
+                let h = self.h.as_mut_ptr().add(at);
+                s.store_part_ptr(h, mixed(s, z, c, s.load_part_ptr(h, n)), n);
+            }
+            at += n;
+        }
+    }
+}
+
+/// `(1 - z) c + z h`.
+#[inline(always)]
+fn mixed<S: Simd>(s: S, z: S::F32, c: S::F32, h: S::F32) -> S::F32 {
+    s.fma(z, h, s.mul(s.sub(s.splat(1.0), z), c))
+}
+
+/// `out = a b`.
+struct Product<'a> {
+    a: &'a [f32],
+    b: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl SimdOp for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, _: S) {
+        for ((out, a), b) in self.out.iter_mut().zip(self.a).zip(self.b) {
+            *out = a * b;
+        }
+    }
 }
 
 /// `h = (1 - z) candidate + z h`.

@@ -13,7 +13,6 @@ pub use weights::{Recurrent, pack_input, pack_recurrent, packed_input_len, packe
 
 use crate::gemm::{Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len};
 use crate::{Isa, Parallel};
-use function::apply;
 
 /// The kind of cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -303,14 +302,12 @@ impl Layer<'_> {
                     let (n, room) = (2 * hidden, &mut *self.product);
                     gemm(isa, par, batch, n, hidden, h, update, sums, stride, &add, room);
                 }
-                let [f, ..] = self.direction.functions;
+                let Direction { functions, clip, .. } = *self.direction;
                 for b in 0..batch {
-                    let gates = &mut sums[b * stride..][..2 * hidden];
-                    apply(isa, f, self.direction.clip, gates);
-                    let (h, reset) = (&self.h[b * hidden..], &mut self.apart[b * hidden..]);
-                    for ((out, r), h) in reset.iter_mut().zip(&gates[hidden..]).zip(h) {
-                        *out = r * h;
-                    }
+                    let sums = &mut sums[b * stride + hidden..][..hidden];
+                    let at = b * hidden..(b + 1) * hidden;
+                    let (h, reset) = (&self.h[at.clone()], &mut self.apart[at]);
+                    cell::Gru { functions, clip }.reset(isa, sums, h, reset);
                 }
                 if !from_zero {
                     let reset = Lhs::Strided(MatRef::rows(&*self.apart, hidden));
@@ -335,25 +332,20 @@ impl Layer<'_> {
     fn cell(&mut self, b: usize, sums: &mut [f32]) {
         let (isa, hidden) = (self.isa, self.sizes.hidden);
         let Direction { functions, clip, peepholes, .. } = *self.direction;
-        let [f, g, _] = functions;
         let h = &mut self.h[b * hidden..][..hidden];
         match self.kind {
-            Kind::Rnn => cell::simple(isa, f, clip, sums, h),
+            Kind::Rnn => cell::simple(isa, functions[0], clip, sums, h),
             Kind::Lstm { input_forget } => {
                 let c = &mut self.c[b * hidden..][..hidden];
                 cell::Lstm { functions, clip, input_forget, peepholes }.step(isa, sums, c, h);
             }
-            Kind::Gru { linear_before_reset } => {
+            Kind::Gru { linear_before_reset: true } => {
+                let recurrent = &self.apart[b * 3 * hidden..][..3 * hidden];
+                cell::Gru { functions, clip }.step_behind(isa, sums, recurrent, h);
+            }
+            Kind::Gru { .. } => {
                 let (gates, candidate) = sums.split_at_mut(2 * hidden);
-                if linear_before_reset {
-                    let apart = &self.apart[b * 3 * hidden..][..3 * hidden];
-                    gates.iter_mut().zip(apart).for_each(|(sum, x)| *sum += x);
-                    apply(isa, f, clip, gates);
-                    for (i, sum) in candidate.iter_mut().enumerate() {
-                        *sum += gates[hidden + i] * apart[2 * hidden + i];
-                    }
-                }
-                cell::gru(isa, g, clip, &gates[..hidden], candidate, h);
+                cell::Gru { functions, clip }.step(isa, &mut gates[..hidden], candidate, h);
             }
         }
     }

@@ -44,27 +44,40 @@ fn build_gather(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     })
 }
 
-/// One index whose value is known makes a view; tells whether it did.
+/// Indices whose values are known and lie evenly make a view; tells whether they did.
 fn picked_view(cx: &mut PlanCx<'_>, axis: usize, shape: Shape) -> Result<bool, PlanError> {
-    let data = cx.shape(0)?;
-    if cx.shape(1)?.elements() != 1 || shape.elements() == 0 {
+    let (data, indices) = (cx.shape(0)?, cx.shape(1)?);
+    let along = indices.iter().position(|&n| n > 1);
+    let is_line = indices.iter().filter(|&&n| n > 1).count() <= 1;
+    if !is_line || shape.elements() == 0 || shape.rank() > stead_tensor::MAX_RANK {
         return Ok(false);
     }
-    let Ok(index) = cx.int(1) else { return Ok(false) };
-    let at = if index < 0 { index.saturating_add(data[axis] as i64) } else { index };
-    if !(0..data[axis] as i64).contains(&at) {
-        return Ok(false);
-    }
+    let Ok(given) = cx.ints(1) else { return Ok(false) };
+    let Some((first, step)) = line(&given, data[axis]) else { return Ok(false) };
     let lies = cx.strided(0)?;
-    let offset = lies.offset as isize + at as isize * lies.strides[axis];
+    let offset = lies.offset as isize + first as isize * lies.strides[axis];
     let mut strides = [0isize; stead_tensor::MAX_RANK];
-    let added = cx.shape(1)?.rank();
     let outer = lies.strides[..axis].iter().copied();
     let inner = lies.strides[axis + 1..data.rank()].iter().copied();
-    let all = outer.chain(std::iter::repeat_n(0, added)).chain(inner);
+    let stride = |at: usize| if Some(at) == along { step * lies.strides[axis] } else { 0 };
+    let all = outer.chain((0..indices.rank()).map(stride)).chain(inner);
     strides.iter_mut().zip(all).for_each(|(to, from)| *to = from);
     cx.alias_view(0, 0, shape, offset as usize, strides)?;
     Ok(true)
+}
+
+/// The first of some positions on an axis of `dim`, and the same distance from each to the next; `None` where they do
+/// not lie evenly or out of range.
+fn line(indices: &[i64], dim: usize) -> Option<(usize, isize)> {
+    let dim = dim as i64;
+    let wrap = |v: i64| if v < 0 { v.saturating_add(dim) } else { v };
+    if indices.iter().any(|v| !(0..dim).contains(&wrap(*v))) {
+        return None;
+    }
+    let first = wrap(*indices.first()?);
+    let step = indices.get(1).map_or(0, |second| wrap(*second) - first);
+    let even = indices.windows(2).all(|pair| wrap(pair[1]) - wrap(pair[0]) == step);
+    even.then_some((first as usize, step as isize))
 }
 
 /// Checks an index tensor with as many dimensions as the data, none of them longer but that of the axis.
@@ -171,4 +184,27 @@ fn build_nd(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         });
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn lines_of_indices() {
+        let cases: [(&str, &[i64], usize, Option<(usize, isize)>); 9] = [
+            ("one", &[2], 5, Some((2, 0))),
+            ("from the end", &[-1], 5, Some((4, 0))),
+            ("all", &[0, 1, 2], 3, Some((0, 1))),
+            ("backwards", &[2, 1, 0], 3, Some((2, -1))),
+            ("every other, counted from the end", &[-4, -2], 4, Some((0, 2))),
+            ("the same", &[1, 1, 1], 3, Some((1, 0))),
+            ("uneven", &[0, 1, 3], 4, None),
+            ("out of range", &[0, 1, 2], 2, None),
+            ("far out of range", &[i64::MIN, i64::MAX], 2, None),
+        ];
+        for (label, indices, dim, expected) in cases {
+            assert_eq!(line(indices, dim), expected, "{label}");
+        }
+    }
 }
