@@ -19,9 +19,9 @@ mod roll;
 #[cfg(test)]
 mod tests;
 
-use super::PassCx;
 use super::pattern::Matcher;
 use super::ranks::Ranks;
+use super::{PassCx, dead};
 use crate::error::LoadError;
 use crate::ir::{Body, Ir};
 use cell::Kind;
@@ -32,7 +32,7 @@ use std::collections::HashSet;
 const MOST_CHAINS: usize = 64;
 
 /// The pass.
-pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
+pub(super) fn run(ir: &mut Ir, cx: &mut PassCx) -> Result<usize, LoadError> {
     let mut changes = 0;
     let (uses, ranks) = (ir.uses(), Ranks::new(ir));
     let mut body = std::mem::take(&mut ir.body);
@@ -47,7 +47,12 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
         Ok::<(), LoadError>(())
     });
     ir.body = body;
-    done.map(|()| changes)
+    done?;
+    if changes > 0 {
+        // The products of the steps must not be taken for ones that are worth joining.
+        dead::run(ir, cx)?;
+    }
+    Ok(changes)
 }
 
 /// Rolls up the longest chain of a body; tells whether there was one.
