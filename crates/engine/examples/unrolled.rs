@@ -30,10 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         Ok(Session::new(model, &SessionOptions::default())?)
     };
-    let sessions = [
-        session(PassChoice::AllBut("unrolled recurrences"))?,
-        session(PassChoice::All)?,
-    ];
+    let sessions =
+        [session(PassChoice::AllBut("unrolled recurrences"))?, session(PassChoice::All)?];
     let mut inputs = Vec::new();
     for (at, spec) in sessions[0].model().inputs().iter().enumerate() {
         let dims = spec.dims.iter().flatten().map(|d| d.known().unwrap_or(batch));

@@ -100,7 +100,7 @@ fn compare(
         conv::conv(isa, &Serial, &shape, black_box(&x), weights, bias, act, &mut y, &mut scratch);
     };
     let mut x_blocked = vec![0.0; blocks(from) * BLOCK * window.input_len()];
-    blocked::to_blocks(&Serial, (1, from, window.input_len()), &x, &mut x_blocked);
+    blocked::to_blocks(isa, &Serial, (1, from, window.input_len()), &x, &mut x_blocked);
     let mut y_blocked = vec![0.0; blocks(to) * BLOCK * window.output_len()];
     let source = if from < 8 { Source::Planes } else { Source::Blocks };
     let is_depthwise = groups > 1;

@@ -1,15 +1,16 @@
 //! Between planes, `[batch, channels, pixels]`, and blocks.
 
 use super::{BLOCK, blocks};
-use crate::Parallel;
 use crate::chunks::{split_chunks, tasks};
 use crate::gemm::transpose;
+use crate::{Isa, Parallel};
 
 /// Writes planes as blocks. Lanes behind the last channel become 0.
 ///
 /// # Panics
 /// If `x` or `y` is smaller than the sizes say.
 pub fn to_blocks(
+    isa: Isa,
     par: &dyn Parallel,
     (batch, channels, pixels): (usize, usize, usize),
     x: &[f32],
@@ -28,7 +29,7 @@ pub fn to_blocks(
             if rows < BLOCK {
                 y.fill(0.0);
             }
-            transpose(x, pixels, rows, pixels, y, BLOCK);
+            transpose(isa, x, pixels, (rows, pixels), y, BLOCK);
         }
     });
 }
@@ -38,6 +39,7 @@ pub fn to_blocks(
 /// # Panics
 /// If `x` or `y` is smaller than the sizes say.
 pub fn from_blocks(
+    isa: Isa,
     par: &dyn Parallel,
     (batch, channels, pixels): (usize, usize, usize),
     x: &[f32],
@@ -58,7 +60,7 @@ pub fn from_blocks(
                 let src = &x[block * pixels * BLOCK..][..pixels * BLOCK];
                 let (dst, rest) = y.split_at_mut(lanes * pixels);
                 if pixels > 0 {
-                    transpose(&src[lane..], BLOCK, pixels, lanes, dst, pixels);
+                    transpose(isa, &src[lane..], BLOCK, (pixels, lanes), dst, pixels);
                 }
                 y = rest;
                 channel += lanes;

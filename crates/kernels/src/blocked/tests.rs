@@ -47,7 +47,7 @@ impl Random {
 fn poisoned(sizes: (usize, usize, usize), x: &[f32]) -> Vec<f32> {
     let (batch, channels, pixels) = sizes;
     let mut y = vec![9.0; batch * blocks(channels) * pixels * BLOCK];
-    to_blocks(&Three, sizes, x, &mut y);
+    to_blocks(Isa::detect(), &Three, sizes, x, &mut y);
     for (at, y) in y.iter_mut().enumerate() {
         let (block, lane) = (at / (pixels * BLOCK) % blocks(channels), at % BLOCK);
         if block * BLOCK + lane >= channels {
@@ -60,7 +60,7 @@ fn poisoned(sizes: (usize, usize, usize), x: &[f32]) -> Vec<f32> {
 
 fn planes(sizes: (usize, usize, usize), x: &[f32]) -> Vec<f32> {
     let mut y = vec![9.0; sizes.0 * sizes.1 * sizes.2];
-    from_blocks(&Three, sizes, x, &mut y);
+    from_blocks(Isa::detect(), &Three, sizes, x, &mut y);
     y
 }
 

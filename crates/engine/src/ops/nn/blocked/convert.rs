@@ -24,7 +24,7 @@ fn to(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let source = cx.input(0)?;
         let y = cx.output(0, blocked(batch, channels, [height, width])?)?;
         cx.step("to blocks", &[source], &[y], move |a| {
-            to_blocks(a.parallel, sizes, a.read::<f32>(0)?, a.write::<f32>()?);
+            to_blocks(a.isa, a.parallel, sizes, a.read::<f32>(0)?, a.write::<f32>()?);
             Ok(())
         });
         Ok(())
@@ -39,7 +39,7 @@ fn from(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let x = cx.input(0)?;
         let y = cx.output(0, Shape::new(&[batch, channels, height, width])?)?;
         cx.step("from blocks", &[x], &[y], move |a| {
-            from_blocks(a.parallel, sizes, a.read::<f32>(0)?, a.write::<f32>()?);
+            from_blocks(a.isa, a.parallel, sizes, a.read::<f32>(0)?, a.write::<f32>()?);
             Ok(())
         });
         Ok(())
