@@ -2,6 +2,7 @@
 
 use super::PassCx;
 use super::pattern::{Matcher, Replacement, attributes_for, rewrite};
+use super::ranks::Ranks;
 use crate::error::LoadError;
 use crate::ir::{Ir, Node, ValueId};
 use stead_onnx::AttributeValue;
@@ -10,11 +11,12 @@ use stead_tensor::DType;
 /// `softmax(Q K' * scale + mask) V` over heads becomes one node that never writes the scores of all heads
 /// down.
 ///
-/// Q, K and V must come from transpositions of four dimensions: that proves the rank, and is how every exporter
-/// splits heads.
+/// Q, K and V must have four dimensions, for which it is enough that they come from such transpositions: that is how most
+/// exporters split heads. A number by which Q or K is multiplied becomes part of the factor.
 pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
+    let ranks = Ranks::new(ir);
     Ok(rewrite(ir, &|m, at, node| {
-        let found = find(m, node)?;
+        let found = find(m, &ranks, node)?;
         let mut attributes = attributes_for(node);
         attributes.set("scale", AttributeValue::Float(found.scale));
         let inputs = vec![Some(found.q), Some(found.k_transposed), Some(found.v), found.mask];
@@ -38,11 +40,12 @@ struct Found {
     scale: f32,
 }
 
-fn find(m: &Matcher<'_>, node: &Node) -> Option<Found> {
+fn find(m: &Matcher<'_>, ranks: &Ranks, node: &Node) -> Option<Found> {
     if !node.is("MatMul") || m.dtype(node.output(0)) != Some(DType::F32) {
         return None;
     }
-    let v = node.input(1).filter(|&v| has_four_dims(m, v))?;
+    let four = |&id: &ValueId| has_four_dims(m, ranks, id);
+    let v = node.input(1).filter(four)?;
     let softmax = m.only_made_by(node.input(0), "Softmax")?;
     // Before opset 13 the default axis was 1, and everything behind it one row.
     let axis = softmax.attributes.int_or("axis", if softmax.opset < 13 { 1 } else { -1 }).ok()?;
@@ -51,8 +54,10 @@ fn find(m: &Matcher<'_>, node: &Node) -> Option<Found> {
     }
     let (scores, mask) = masked(m, softmax.input(0))?;
     let (product, scale) = scaled(m, scores)?;
-    let (q, k_transposed) = (product.input(0)?, product.input(1)?);
-    if !has_four_dims(m, q) || !has_four_dims(m, k_transposed) {
+    let (q, q_scale) = unscaled(m, product.input(0)?);
+    let (k_transposed, k_scale) = unscaled(m, product.input(1)?);
+    let scale = scale * q_scale * k_scale;
+    if !four(&q) || !four(&k_transposed) || !scale.is_finite() {
         return None;
     }
     Some(Found { q, k_transposed, v, mask, scale })
@@ -79,18 +84,84 @@ fn scaled<'a>(m: &Matcher<'a>, id: Option<ValueId>) -> Option<(&'a Node, f32)> {
         .find_map(|(id, by)| Some((m.only_made_by(id, "MatMul")?, m.number(by)?)))
 }
 
-/// Whether a value is a transposition of four dimensions, possibly multiplied by a number: some exporters
-/// scale Q and K instead of the scores.
-fn has_four_dims(m: &Matcher<'_>, id: ValueId) -> bool {
-    let is_split = |id: Option<ValueId>| {
-        m.made_by(id, "Transpose")
-            .and_then(|n| n.attributes.ints("perm").ok().flatten())
-            .is_some_and(|perm| perm.len() == 4)
+/// A value before it was multiplied by a number, and the number: some exporters scale Q and K instead of the scores.
+fn unscaled(m: &Matcher<'_>, id: ValueId) -> (ValueId, f32) {
+    let factor = || {
+        let mul = m.made_by(Some(id), "Mul")?;
+        m.either_way(mul).into_iter().find_map(|(of, by)| Some((of?, m.number(by)?)))
     };
-    let scaled = |op: &str| {
-        m.made_by(Some(id), op).is_some_and(|n| {
-            is_split(n.input(0)) && m.constant(n.input(1)).is_some_and(|t| t.shape().rank() <= 4)
-        })
+    let divisor = || {
+        let div = m.made_by(Some(id), "Div")?;
+        Some((div.input(0)?, 1.0 / m.number(div.input(1))?))
     };
-    is_split(Some(id)) || scaled("Mul") || scaled("Div")
+    factor().or_else(divisor).unwrap_or((id, 1.0))
+}
+
+/// Whether a value has four dimensions.
+fn has_four_dims(m: &Matcher<'_>, ranks: &Ranks, id: ValueId) -> bool {
+    ranks.of(m.ir, Some(id)) == Some(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, lowered};
+    use super::*;
+    use crate::passes::dead;
+    use stead_kernels::Isa;
+    use stead_onnx::ModelBuilder;
+    use stead_tensor::Tensor;
+
+    /// Heads of `dims` by a Reshape of three inputs of three dimensions, as one exporter splits them.
+    fn split(dims: &[i64]) -> ModelBuilder {
+        let shape = Tensor::from_slice(dims, &[dims.len()]).unwrap();
+        let number = |x: f32| Tensor::from_slice(&[x], &[]).unwrap();
+        let mut model = ModelBuilder::new(17)
+            .init("shape", shape)
+            .init("half", number(0.5))
+            .init("eight", number(8.0));
+        for name in ["q", "k", "v"] {
+            model = model.input(name, DType::F32, &["heads", "len", "16"]).node(
+                "Reshape",
+                &[name, "shape"],
+                &[&format!("{name}4")],
+            );
+        }
+        model
+    }
+
+    fn rest(model: ModelBuilder, k_perm: Vec<i64>, scores: [&str; 2]) -> ModelBuilder {
+        model
+            .node("Transpose", &["k4"], &["kt"])
+            .attr("perm", k_perm)
+            .node("Mul", &["q4", "half"], &["qs"])
+            .node("Div", &["kt", "eight"], &["ks"])
+            .node("MatMul", &scores, &["s"])
+            .node("Softmax", &["s"], &["p"])
+            .attr("axis", -1i64)
+            .node("MatMul", &["p", "v4"], &["y"])
+            .output("y", DType::F32)
+    }
+
+    #[test]
+    fn heads_are_found_however_they_were_split() {
+        let four = || split(&[1, 4, -1, 16]);
+        let fused = &["Reshape", "Reshape", "Reshape", "Transpose", "stead.Attention"];
+        let turned = || vec![0, 1, 3, 2];
+        check("heads by a Reshape", run, rest(four(), turned(), ["q4", "kt"]), fused);
+        check("a factor of Q and of K", run, rest(four(), turned(), ["qs", "ks"]), fused);
+        let three = split(&[4, -1, 16]);
+        let apart = &["Reshape", "Reshape", "Reshape", "Transpose", "MatMul", "Softmax", "MatMul"];
+        check("three dimensions", run, rest(three, vec![0, 2, 1], ["q4", "kt"]), apart);
+    }
+
+    #[test]
+    fn factors_are_multiplied() {
+        let model = rest(split(&[1, 4, -1, 16]), vec![0, 1, 3, 2], ["qs", "ks"]);
+        let mut ir = lowered(model);
+        let mut cx = PassCx { isa: Isa::detect(), fold_bytes: 0 };
+        run(&mut ir, &mut cx).unwrap();
+        dead::run(&mut ir, &mut cx).unwrap();
+        let node = ir.body.nodes.iter().find(|n| n.op_type == "Attention").unwrap();
+        assert_eq!(node.attributes.float_or("scale", 0.0).unwrap(), 0.5 / 8.0);
+    }
 }
