@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // raw allocation with a chosen alignment
 
 use crate::TensorError;
+use crate::huge::{self, Chunk};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -15,6 +16,8 @@ pub const ALIGNMENT: usize = 64;
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
+    /// What holds the bytes, where they were not allocated for themselves.
+    chunk: Option<Arc<Chunk>>,
 }
 
 impl AlignedBuf {
@@ -28,13 +31,29 @@ impl AlignedBuf {
         }
         // SAFETY: the layout has a non-zero size.
         let ptr = unsafe { alloc_zeroed(layout(len)?) };
-        NonNull::new(ptr).map(|ptr| AlignedBuf { ptr, len }).ok_or(TensorError::OutOfMemory(len))
+        NonNull::new(ptr)
+            .map(|ptr| AlignedBuf { ptr, len, chunk: None })
+            .ok_or(TensorError::OutOfMemory(len))
+    }
+
+    /// A zeroed buffer of `len` bytes on huge pages where the system has them: for what is read whole again and again as
+    /// long as a model lives, such as its packed weights. Zeros that may stay untouched are better [zeroed](Self::zeroed),
+    /// which takes no memory for them.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] when the allocator refuses.
+    pub fn lasting(len: usize) -> Result<AlignedBuf, TensorError> {
+        if len == 0 {
+            return AlignedBuf::empty();
+        }
+        let (ptr, chunk) = huge::part(len)?;
+        Ok(AlignedBuf { ptr, len, chunk: Some(chunk) })
     }
 
     fn empty() -> Result<AlignedBuf, TensorError> {
         // A well-aligned dangling address; never dereferenced, never freed.
         let ptr = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT));
-        ptr.map(|ptr| AlignedBuf { ptr, len: 0 }).ok_or(TensorError::OutOfMemory(0))
+        ptr.map(|ptr| AlignedBuf { ptr, len: 0, chunk: None }).ok_or(TensorError::OutOfMemory(0))
     }
 
     /// A buffer of `len` bytes with copies of `parts` one after the other. What they leave is zeroed, and what of them
@@ -61,7 +80,7 @@ impl AlignedBuf {
         }
         // SAFETY: the rest of the new buffer.
         unsafe { ptr.as_ptr().add(at).write_bytes(0, len - at) };
-        Ok(AlignedBuf { ptr, len })
+        Ok(AlignedBuf { ptr, len, chunk: None })
     }
 
     /// A buffer with a copy of `bytes`.
@@ -96,8 +115,8 @@ impl AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        if self.len > 0 {
-            // SAFETY: the buffer was allocated with exactly this layout, which was valid then.
+        if self.len > 0 && self.chunk.is_none() {
+            // SAFETY: the buffer was allocated for itself with exactly this layout, which was valid then.
             unsafe {
                 let lines = self.len.next_multiple_of(ALIGNMENT);
                 dealloc(self.ptr.as_ptr(), Layout::from_size_align_unchecked(lines, ALIGNMENT));

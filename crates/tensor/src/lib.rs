@@ -23,6 +23,7 @@ mod element;
 mod error;
 mod fork;
 mod growth;
+mod huge;
 pub mod npy;
 pub mod npz;
 mod rows;

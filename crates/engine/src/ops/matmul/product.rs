@@ -72,7 +72,7 @@ fn pack_matrix(isa: Isa, tensor: &Tensor, transposed: bool) -> Result<PackedB, B
     } else {
         (rows, cols, MatRef::rows(values, cols))
     };
-    let mut data = AlignedBuf::zeroed(packed_b_len(isa, k, n) * size_of::<f32>())?;
+    let mut data = AlignedBuf::lasting(packed_b_len(isa, k, n) * size_of::<f32>())?;
     pack_b(isa, k, n, matrix, bytemuck::cast_slice_mut(&mut data));
     Ok(PackedB { data, k, n })
 }

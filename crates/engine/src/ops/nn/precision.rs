@@ -99,7 +99,7 @@ impl Numbers {
     /// [`BuildError::Tensor`] when memory is short.
     pub(super) fn zeros(count: usize) -> Result<Numbers, BuildError> {
         let bytes = count.saturating_mul(size_of::<f32>());
-        Ok(Numbers(AlignedBuf::zeroed(bytes)?))
+        Ok(Numbers(AlignedBuf::lasting(bytes)?))
     }
 
     /// A float tensor, widened.
