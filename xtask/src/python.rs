@@ -108,6 +108,28 @@ pub fn wheel(python: &Path, requirement: &str, folder: &Path) -> Result<(), Stri
     fs::write(&stamp, requirement).map_err(|e| format!("{}: {e}", stamp.display()))
 }
 
+/// Builds the wheel of `python/stead` with what is compiled for tests anyway, and installs it in an environment that has
+/// maturin. Gives the file.
+///
+/// # Errors
+/// A build or an installation that failed.
+pub fn built(python: &Path) -> Result<PathBuf, String> {
+    let out = paths::target().join("wheels");
+    let _ = fs::remove_dir_all(&out); // absent the first time
+    let arguments =
+        ["-m", "maturin", "build", "--locked", "--profile", "dev", "--auditwheel", "skip"];
+    let mut build = process::command(python, arguments);
+    build.arg("--interpreter").arg(python).arg("--out").arg(&out);
+    build.current_dir(paths::root().join("python/stead"));
+    build.env("CARGO_TARGET_DIR", paths::target());
+    process::run(&mut build, "maturin build")?;
+    let file = fs::read_dir(&out).ok().and_then(|mut files| files.next()).and_then(Result::ok);
+    let file = file.ok_or("maturin built no wheel")?.path();
+    let install = ["--no-deps", "--no-index", "--force-reinstall"];
+    process::run(pip(python, "install").args(install).arg(&file), "pip install")?;
+    Ok(file)
+}
+
 /// `pip <verb>`, quiet; which index it asks is for the configuration of the machine to say.
 fn pip(python: &Path, verb: &str) -> Command {
     process::command(python, ["-m", "pip", "--disable-pip-version-check", verb, "--quiet"])

@@ -18,6 +18,7 @@ Steps, in this order, all of them if none is named:
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa, schemathesis
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
   packages      python/stead_package, python/stead and their example: packages of Python code, and components
+  wheel         the Python wheel, built and beside ONNX Runtime; the tests of the onnx package through its backend
   conformance   the ONNX node tests, with a floor on the count of tier A
   differential  600 random one-node models against ONNX Runtime
   demo          stead demo --once
@@ -34,6 +35,7 @@ const STEPS: &[Step] = &[
     ("clients", clients),
     ("trees", trees),
     ("packages", packages),
+    ("wheel", wheel),
     ("conformance", node_tests),
     ("differential", random_models),
     ("demo", demo),
@@ -47,6 +49,9 @@ const TREES: &str = "trees";
 
 /// The environment in which stead_package and stead are tested.
 const PACKAGES: &str = "packages";
+
+/// The environment in which the wheel is built, installed and tested.
+const WHEEL: &str = "wheel";
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Outcome {
@@ -83,6 +88,7 @@ fn data() -> Result<Tally, String> {
     }
     python::environment(TREES)?;
     python::environment(PACKAGES)?;
+    python::environment(WHEEL)?;
     models::silero()?;
     models::minilm()?;
     models::embedders()?;
@@ -145,6 +151,12 @@ fn packages() -> Result<Tally, String> {
     let example = paths::root().join("examples/model-evaluation-python");
     total.add(python_cases(&python::environment("onnx")?, &example, &[])?);
     Ok(total)
+}
+
+fn wheel() -> Result<Tally, String> {
+    let wheel = python::built(&python::environment(WHEEL)?)?;
+    println!("-- {}", wheel.file_name().unwrap_or_default().to_string_lossy());
+    python_files("wheel", WHEEL, &[("STEAD_EXAMPLES", paths::root().join("examples"))])
 }
 
 /// Runs the test files of a family in `tests/python/<folder>` in its environment.

@@ -18,6 +18,8 @@ pub(crate) struct Program {
     /// Uses of each value.
     pub uses: Vec<u32>,
     pub isa: Isa,
+    /// Whether plans give each output a block of its own.
+    pub outputs_apart: bool,
 }
 
 /// A body of compiled nodes.
@@ -96,7 +98,7 @@ pub(crate) fn compile(mut ir: Ir, isa: Isa) -> Result<Program, LoadError> {
     }
     let body = Arc::new(CompiledBody { inputs: body.inputs, outputs: body.outputs, nodes });
     let dtypes = ir.values.iter().map(|v| v.dtype).collect();
-    Ok(Program { body, dtypes, constants, uses, isa })
+    Ok(Program { body, dtypes, constants, uses, isa, outputs_apart: false })
 }
 
 fn compile_body(

@@ -37,7 +37,8 @@ pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo, Parts};
 pub use passes::{PassChoice, PassReport};
 pub use plan::{Growing, PlanView, StepRun, StepView, Work};
 pub use session::{
-    FREED, FreeError, OutputBuf, Outputs, PlanStats, RunContext, Session, SessionOptions,
+    Elements, FREED, FreeError, OutputBuf, Outputs, OwnedOutput, PlanStats, RunContext, Session,
+    SessionOptions,
 };
 pub use stead_kernels::Isa;
 pub use stead_kernels::{Parallel, Serial};

@@ -104,8 +104,20 @@ pub struct Parts {
 pub struct ModelInfo {
     /// The version of the file format.
     pub ir_version: i64,
-    /// The tool that wrote the file.
+    /// The program that wrote the file.
     pub producer: String,
+    /// The version of that program.
+    pub producer_version: String,
+    /// Whose the model is.
+    pub domain: String,
+    /// The version of the model itself.
+    pub version: i64,
+    /// Free text about the model.
+    pub description: String,
+    /// The name of the graph.
+    pub graph_name: String,
+    /// Free text about the graph.
+    pub graph_description: String,
     /// Operator sets by domain.
     pub opsets: Vec<(String, i64)>,
     /// Free text by key.
@@ -116,6 +128,13 @@ pub struct ModelInfo {
     pub parameters: usize,
     /// Bytes of constants in the file.
     pub parameter_bytes: usize,
+}
+
+impl ModelInfo {
+    /// Name and version of the program that wrote the file.
+    pub fn written_by(&self) -> String {
+        [self.producer.as_str(), self.producer_version.as_str()].join(" ").trim().to_owned()
+    }
 }
 
 impl Model {
@@ -325,6 +344,12 @@ fn describe(model: &stead_onnx::Model) -> ModelInfo {
     let mut info = ModelInfo {
         ir_version: model.ir_version,
         producer: model.producer.clone(),
+        producer_version: model.producer_version.clone(),
+        domain: model.domain.clone(),
+        version: model.version,
+        description: model.description.clone(),
+        graph_name: model.graph.name.clone(),
+        graph_description: model.graph.description.clone(),
         opsets: model.opset_imports.iter().map(|o| (o.domain.clone(), o.version)).collect(),
         metadata: model.metadata.clone(),
         ..ModelInfo::default()

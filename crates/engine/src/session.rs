@@ -3,19 +3,21 @@
 mod cache;
 mod free;
 mod outputs;
+mod owned;
 mod trial;
 
 pub use cache::PlanStats;
 pub use free::{FREED, FreeError};
 pub use outputs::{OutputBuf, Outputs};
+pub use owned::{Elements, OwnedOutput};
 pub(crate) use trial::Trial;
 
 use crate::compile::{Program, compile};
 use crate::error::{LoadError, RunError};
 use crate::model::{IoSpec, Model};
 use crate::plan::{
-    Branch, End, Growing, GrowingShape, PlaceSource, PlanNode, PlanView, RunEnv, StepRun,
-    continue_plan, read_source, run_segment,
+    Branch, End, Growing, GrowingShape, OutputPlace, PlaceSource, PlanNode, PlanView, RunEnv,
+    StepRun, continue_plan, read_source, run_segment,
 };
 use cache::{Key, PlanCache, PlanEntry};
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,13 +36,21 @@ pub struct SessionOptions {
     pub max_plans: usize,
     /// The most bytes that one segment of a plan may take for intermediate values.
     pub max_arena_bytes: usize,
+    /// Whether outputs lie in blocks of their own, which [`Session::run_owned`] hands over. Otherwise they lie where
+    /// earlier values of the run did, which takes less memory.
+    pub outputs_apart: bool,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
         // 256 plans cover every length of a padded batch of sentences; 16 GiB is more than any model that a
         // CPU serves needs, and less than what an absurd shape asks for.
-        SessionOptions { isa: None, max_plans: 256, max_arena_bytes: 16 << 30 }
+        SessionOptions {
+            isa: None,
+            max_plans: 256,
+            max_arena_bytes: 16 << 30,
+            outputs_apart: false,
+        }
     }
 }
 
@@ -96,7 +106,7 @@ impl Scratch {
         const KEPT: usize = 16 << 20;
         /// So many small runs pay for one allocation many times over.
         const PATIENCE: u32 = 256;
-        let needed: usize = self.path.iter().map(|node| node.segment.arena_bytes).sum();
+        let needed: usize = self.path.iter().map(|node| node.segment.bytes()).sum();
         let held = self.blocks.byte_len();
         self.path.clear();
         self.small_runs = if held > KEPT.max(4 * needed) { self.small_runs + 1 } else { 0 };
@@ -113,6 +123,7 @@ impl Session {
         let isa = choose_isa(options.isa)?;
         model.lay_out(isa)?;
         let program = compile(std::mem::take(&mut model.ir), isa)?;
+        let program = Program { outputs_apart: options.outputs_apart, ..program };
         Ok(Session {
             model,
             program,
@@ -197,6 +208,19 @@ impl Session {
         cx: &RunContext<'_>,
         f: impl FnOnce(Outputs<'_>) -> R,
     ) -> Result<R, RunError> {
+        self.run_then(inputs, growing, cx, |places, scratch, growing| {
+            f(Outputs::new(places, &scratch.blocks, inputs, growing))
+        })
+    }
+
+    /// Runs, and shows `f` where the outputs lie.
+    fn run_then<R>(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        growing: &mut [Growing],
+        cx: &RunContext<'_>,
+        f: impl FnOnce(&[OutputPlace], &mut Scratch, &[Growing]) -> R,
+    ) -> Result<R, RunError> {
         self.check_inputs(inputs, growing)?;
         let entry = self.plans.get(&self.program, inputs, growing, cx.within)?;
         let started = Instant::now();
@@ -208,9 +232,10 @@ impl Session {
             if cx.pause.is_none() {
                 entry.last_nanos.store(nanos, Relaxed);
             }
-            let last = scratch.path.last().ok_or(RunError::Internal("a run without a plan"))?;
+            let last =
+                scratch.path.last().ok_or(RunError::Internal("a run without a plan"))?.clone();
             match &last.end {
-                End::Done(places) => Ok(f(Outputs::new(places, &scratch.blocks, inputs, growing))),
+                End::Done(places) => Ok(f(places, &mut scratch, growing)),
                 End::Branch(_) => Err(RunError::Internal("a run stopped at a branch")),
             }
         });
@@ -311,11 +336,14 @@ impl Session {
         };
         let mut node = entry.root.clone();
         loop {
-            let bytes = node.segment.arena_bytes;
+            let bytes = node.segment.bytes();
             if bytes > self.max_arena_bytes {
                 return Err(stead_tensor::TensorError::OutOfMemory(bytes).into());
             }
-            scratch.blocks.ensure(scratch.path.len(), bytes)?;
+            let blocks = [node.segment.arena_bytes];
+            for (at, &bytes) in blocks.iter().chain(&node.segment.apart).enumerate() {
+                scratch.blocks.ensure(scratch.path.len() + at, bytes)?;
+            }
             run_segment(&node.segment, &mut scratch.blocks, &mut env)?;
             let next = match &node.end {
                 End::Done(_) => None,

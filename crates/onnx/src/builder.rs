@@ -43,6 +43,10 @@ impl ModelBuilder {
             model: Model {
                 ir_version: IR_VERSION,
                 producer: String::new(),
+                producer_version: String::new(),
+                domain: String::new(),
+                version: 0,
+                description: String::new(),
                 opset_imports,
                 graph,
                 functions: Vec::new(),

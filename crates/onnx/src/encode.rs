@@ -14,6 +14,10 @@ impl Model {
         let model = proto::ModelProto {
             ir_version: Some(self.ir_version),
             producer_name: text(&self.producer),
+            producer_version: text(&self.producer_version),
+            domain: text(&self.domain),
+            model_version: (self.version != 0).then_some(self.version),
+            doc_string: text(&self.description),
             opset_import: imports(&self.opset_imports),
             graph: Some(graph(&self.graph)),
             functions: self.functions.iter().map(function).collect(),
@@ -62,6 +66,7 @@ fn function(f: &Function) -> proto::FunctionProto {
 fn graph(g: &Graph) -> proto::GraphProto {
     proto::GraphProto {
         name: Some(g.name.clone()),
+        doc_string: text(&g.description),
         node: g.nodes.iter().map(node).collect(),
         initializer: g.initializers.iter().map(|(name, t)| tensor(name, &t.view())).collect(),
         input: g.inputs.iter().map(value_info).collect(),

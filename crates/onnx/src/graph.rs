@@ -12,6 +12,8 @@ use stead_tensor::Tensor;
 pub struct Graph {
     /// The name.
     pub name: String,
+    /// Free text about the graph.
+    pub description: String,
     /// The inputs in order. One whose name is also an initializer is optional and has that default.
     pub inputs: Vec<ValueInfo>,
     /// The outputs in order.

@@ -7,8 +7,16 @@ use crate::{Attributes, Graph, Node, ValueInfo};
 pub struct Model {
     /// The version of the file format.
     pub ir_version: i64,
-    /// Name and version of the program that wrote the file, separated by a space.
+    /// The name of the program that wrote the file.
     pub producer: String,
+    /// The version of that program.
+    pub producer_version: String,
+    /// The reverse name of an organisation: whose the model is.
+    pub domain: String,
+    /// The version of the model itself.
+    pub version: i64,
+    /// Free text about the model.
+    pub description: String,
     /// The operator sets that the nodes of the main graph belong to.
     pub opset_imports: Vec<OpsetImport>,
     /// The main graph.

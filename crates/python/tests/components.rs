@@ -418,7 +418,11 @@ fn interpreters_that_are_used_again_have_no_components() {
             let source = format!(
                 "import stead
 class Word(stead.RequestHandler):
-    def handle(self, request): return stead.Response('{word}')
+    def handle(self, request):
+        try: stead.InferenceSession('model.onnx')
+        except ImportError as error: assert 'stead.Models' in str(error), error
+        else: raise AssertionError('a server has no native module of the wheel')
+        return stead.Response('{word}')
     def close(self): print('closed {word}')
 "
             );

@@ -102,6 +102,12 @@ impl Blocks {
         self.blocks.get(span.block)?.get(span.offset..span.offset.checked_add(span.len)?)
     }
 
+    /// Takes a block away with what it holds: the next [`Blocks::ensure`] makes another. `None` when there is none.
+    pub fn take(&mut self, index: usize) -> Option<AlignedBuf> {
+        let none = AlignedBuf::zeroed(0).ok()?;
+        Some(std::mem::replace(self.blocks.get_mut(index)?, none))
+    }
+
     /// Total bytes of all blocks.
     pub fn byte_len(&self) -> usize {
         self.blocks.iter().map(|b| b.len()).sum()
@@ -220,6 +226,20 @@ mod tests {
             *o = mem.read(0).unwrap()[i] + mem.read(1).unwrap()[i];
         }
         assert_eq!(blocks.bytes(span(0, 4, 4)), Some(&[3u8; 4][..]));
+    }
+
+    #[test]
+    fn a_block_that_was_taken_is_made_anew() {
+        let mut blocks = Blocks::new();
+        blocks.ensure(0, 64).unwrap();
+        let steps = StepSpans::new(vec![], vec![span(0, 0, 4)]).unwrap();
+        blocks.step(&steps).unwrap().next_write().unwrap().fill(7);
+        let taken = blocks.take(0).unwrap();
+        assert_eq!((taken.len(), &taken[..4]), (64, &[7u8; 4][..]));
+        assert!(blocks.step(&steps).is_none() && blocks.take(1).is_none());
+        blocks.ensure(0, 64).unwrap();
+        assert_eq!(blocks.bytes(span(0, 0, 4)), Some(&[0u8; 4][..]));
+        assert_eq!(&taken[..4], [7u8; 4]);
     }
 
     #[test]

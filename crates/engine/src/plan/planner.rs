@@ -68,6 +68,7 @@ pub(super) struct State {
     pub facts: Facts,
     pub frames: Vec<Frame>,
     spans: Vec<Arc<[Span]>>,
+    outputs_apart: bool,
 }
 
 /// A body that is being planned.
@@ -129,7 +130,8 @@ pub(crate) fn start_plan(
         facts.set(id, Fact { dtype, shape, place, view: Some(grown(&shape, g.axis)) });
     }
     let frame = Frame { body: program.body.clone(), next: 0, then: Then::Finish };
-    drive(State { facts, frames: vec![frame], spans: Vec::new() }, program.isa)
+    let outputs_apart = program.outputs_apart;
+    drive(State { facts, frames: vec![frame], spans: Vec::new(), outputs_apart }, program.isa)
 }
 
 /// Plans what follows a branch for this value.
@@ -290,8 +292,12 @@ fn finish(
         places.push((grown, source.map(|s| s.source), fact.dtype, fact.shape));
     }
     let sources = places.iter().filter_map(|(_, source, ..)| source.as_ref());
-    let kept: Vec<BufferRef> = sources.filter_map(buffer_of).collect();
-    let segment = builder.finish(kept.into_iter(), &state.spans).map_err(at_end)?;
+    let kept: Vec<BufferRef> = sources.clone().filter_map(buffer_of).collect();
+    let apart: Vec<BufferRef> = match state.outputs_apart {
+        true => sources.filter_map(whole_buffer).collect(),
+        false => Vec::new(),
+    };
+    let segment = builder.finish(kept.into_iter(), &apart, &state.spans).map_err(at_end)?;
     state.spans.push(segment.spans.clone());
     let mut outputs = Vec::with_capacity(places.len());
     for (grown, source, dtype, shape) in places {
@@ -335,11 +341,16 @@ fn branch(
             kept.extend(repetition.buffers());
         }
     }
-    let segment = builder.finish(kept.into_iter(), &state.spans)?;
+    let segment = builder.finish(kept.into_iter(), &[], &state.spans)?;
     state.spans.push(segment.spans.clone());
     let source = locate(operand.source, &state.spans).ok_or_else(missing)?;
     let branch = Branch { source, value: id, dtype, shape, state, children: RwLock::default() };
     Ok(PlanNode { segment, end: End::Branch(Box::new(branch)) })
+}
+
+/// The buffer that a source is, if it is all of it.
+fn whole_buffer(source: &Source) -> Option<BufferRef> {
+    buffer_of(source).filter(|buffer| buffer.bytes > 0 && *source.range() == (0..buffer.bytes))
 }
 
 fn buffer_of(source: &Source) -> Option<BufferRef> {
@@ -410,7 +421,7 @@ fn evaluate(
             _ => None,
         })
         .collect();
-    let segment = builder.finish(buffers.iter().map(|&(_, b)| b), &[])?;
+    let segment = builder.finish(buffers.iter().map(|&(_, b)| b), &[], &[])?;
     let mut blocks = Blocks::new();
     blocks.ensure(0, segment.arena_bytes)?;
     let mut env = RunEnv {

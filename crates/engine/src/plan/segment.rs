@@ -2,7 +2,7 @@
 
 use super::branches::{Chain, Link, find, may_have};
 use super::facts::BufferRef;
-use super::layout::lay_out;
+use super::layout::{Room, lay_out};
 use super::run::Args;
 use super::work::Work;
 use crate::error::{PlanError, RunError};
@@ -75,12 +75,21 @@ struct PendingStep {
 pub(crate) struct Segment {
     /// The size of the arena block of this segment.
     pub arena_bytes: usize,
+    /// The sizes of the blocks behind it, each of which holds one output of the plan.
+    pub apart: Box<[usize]>,
     /// The steps in order.
     pub steps: Vec<Step>,
     /// Which of them run one after the other, and which at the same time.
     pub parts: Box<[Part]>,
     /// Where each buffer lies.
     pub spans: Arc<[Span]>,
+}
+
+impl Segment {
+    /// The memory that it needs.
+    pub fn bytes(&self) -> usize {
+        self.apart.iter().fold(self.arena_bytes, |sum, &bytes| sum.saturating_add(bytes))
+    }
 }
 
 /// Steps that follow each other in a segment.
@@ -220,21 +229,31 @@ impl SegmentBuilder {
         })
     }
 
-    /// Places the buffers. `live` are the buffers that are read after this segment; `earlier` the spans of
-    /// the segments before.
+    /// Places the buffers. `live` are the buffers that are read after this segment, `apart` those of them that get a
+    /// block for themselves behind that of the segment, which must be the last one; `earlier` the spans of the segments
+    /// before.
     pub fn finish(
-        self,
+        mut self,
         live: impl Iterator<Item = BufferRef>,
+        apart: &[BufferRef],
         earlier: &[Arc<[Span]>],
     ) -> Result<Segment, PlanError> {
         let parts = self.parts();
         let live: Vec<usize> = live.filter(|b| b.segment == self.index).map(|b| b.index).collect();
+        let mut own: Vec<usize> =
+            apart.iter().filter(|b| b.segment == self.index).map(|b| b.index).collect();
+        own.sort_unstable();
+        own.dedup();
+        // In the arena they take no room.
+        let apart: Box<[usize]> =
+            own.iter().map(|&buffer| std::mem::take(&mut self.buffers[buffer])).collect();
         let (rooms, arena_bytes) = lay_out(&self.buffers, &self.touched(), &parts, &live)
             .ok_or(TensorError::OutOfMemory(usize::MAX))?;
-        let spans: Arc<[Span]> = rooms
-            .iter()
-            .map(|room| Span { block: self.block, offset: room.offset, len: room.bytes })
-            .collect();
+        let span_of = |(buffer, room): (usize, &Room)| match own.binary_search(&buffer) {
+            Ok(at) => Span { block: self.block + 1 + at, offset: 0, len: apart[at] },
+            Err(_) => Span { block: self.block, offset: room.offset, len: room.bytes },
+        };
+        let spans: Arc<[Span]> = rooms.iter().enumerate().map(span_of).collect();
         let resolve = |buffer: &BufferRef, range: &Range<usize>| -> Option<Span> {
             let spans =
                 if buffer.segment == self.index { &spans } else { earlier.get(buffer.segment)? };
@@ -278,7 +297,7 @@ impl SegmentBuilder {
             });
         }
         let parts = resolve_parts(&parts, &steps).ok_or_else(broken)?;
-        Ok(Segment { arena_bytes, steps, parts, spans })
+        Ok(Segment { arena_bytes, apart, steps, parts, spans })
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) fn read_graph(
     }
     Ok(Graph {
         name,
+        description: proto.doc_string.unwrap_or_default(),
         inputs,
         outputs: infos(proto.output)?,
         value_info: infos(proto.value_info)?,

@@ -29,13 +29,14 @@ pub(super) fn read_model(
     for function in proto.functions {
         functions.push(read_function(function, ir_version, source)?);
     }
-    let producer = [proto.producer_name, proto.producer_version];
-    let producer: Vec<String> =
-        producer.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let metadata = proto.metadata_props.into_iter();
     Ok(Model {
         ir_version,
-        producer: producer.join(" "),
+        producer: proto.producer_name.unwrap_or_default(),
+        producer_version: proto.producer_version.unwrap_or_default(),
+        domain: proto.domain.unwrap_or_default(),
+        version: proto.model_version.unwrap_or_default(),
+        description: proto.doc_string.unwrap_or_default(),
         graph,
         functions,
         metadata: metadata

@@ -52,7 +52,7 @@ pub fn run(args: &InspectArgs) -> Result<(), Failure> {
 
 fn show(model: &Model, passes: bool) {
     let info = model.info();
-    println!("ir {}, written by {}", info.ir_version, info.producer);
+    println!("ir {}, written by {}", info.ir_version, info.written_by());
     let named = |domain: &str| if domain.is_empty() { "ai.onnx" } else { domain }.to_owned();
     let opsets: Vec<String> =
         info.opsets.iter().map(|(d, v)| format!("{} {v}", named(d))).collect();
@@ -98,7 +98,7 @@ fn report(model: &Model) -> serde_json::Value {
         .collect();
     json!({
         "ir_version": info.ir_version,
-        "producer": info.producer,
+        "producer": info.written_by(),
         "opsets": info.opsets.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "parameters": info.parameters,
         "parameter_bytes": info.parameter_bytes,

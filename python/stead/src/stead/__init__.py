@@ -1,7 +1,7 @@
 """What Python code sees of stead: tensors, documents, queries, requests, models, and the classes of components.
 
 Inside a stead server everything here is there without an installation. Outside, `stead.testing` runs components in
-tests.
+tests, and `stead.InferenceSession` runs models in this process by the names of ONNX Runtime's Python API.
 """
 
 from . import models
@@ -52,3 +52,47 @@ __all__ = [
     "TensorType",
     "models",
 ]
+
+# Of the module `stead.inference`, which only the wheel has: its names are looked up when they are asked for.
+_INFERENCE = {
+    "ExecutionMode",
+    "ExecutionOrder",
+    "GraphOptimizationLevel",
+    "IOBinding",
+    "InferenceSession",
+    "ModelMetadata",
+    "NodeArg",
+    "OrtValue",
+    "RunOptions",
+    "SessionOptions",
+    "capi",
+    "disable_telemetry_events",
+    "enable_telemetry_events",
+    "get_all_providers",
+    "get_available_providers",
+    "get_build_info",
+    "get_device",
+    "get_version_string",
+    "set_default_logger_severity",
+    "set_default_logger_verbosity",
+    "set_global_thread_pool_sizes",
+    "set_seed",
+}
+
+
+def __getattr__(name):
+    if name not in _INFERENCE:
+        raise AttributeError(f"module 'stead' has no attribute {name!r}")
+    try:
+        from . import _engine
+    except ImportError:
+        raise ImportError(
+            f"stead.{name} needs the native module of the wheel `stead`, which is not here. Inside a stead server models "
+            "are evaluated through stead.Models; elsewhere install the wheel of your platform"
+        ) from None
+    from importlib import import_module
+
+    if name == "capi":
+        return import_module("stead.capi")
+    found = globals()[name] = getattr(import_module("stead.inference"), name)
+    return found

@@ -1,0 +1,26 @@
+"""Where the native module of the wheel is not, as inside a server."""
+
+import importlib.util
+import unittest
+
+import stead
+
+
+@unittest.skipIf(importlib.util.find_spec("stead._engine"), "the native module is here")
+class WithoutTheNativeModule(unittest.TestCase):
+    def test_names_of_inference_say_what_they_need(self):
+        with self.assertRaisesRegex(ImportError, "stead.InferenceSession needs the native module .* stead.Models"):
+            stead.InferenceSession("model.onnx")
+        with self.assertRaisesRegex(ImportError, "stead.SessionOptions needs"):
+            from stead import SessionOptions  # noqa: F401
+
+    def test_other_names_are_as_they_were(self):
+        self.assertFalse(hasattr(stead, "NoSuchThing"))
+        self.assertNotIn("InferenceSession", stead.__all__)
+        names = {}
+        exec("from stead import *", names)
+        self.assertIn("Searcher", names)
+
+
+if __name__ == "__main__":
+    unittest.main()
