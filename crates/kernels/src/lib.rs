@@ -52,6 +52,7 @@ pub mod convert;
 pub mod elementwise;
 pub mod forest;
 pub mod gemm;
+mod guided;
 mod isa;
 pub mod math;
 pub mod movement;

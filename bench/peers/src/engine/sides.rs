@@ -60,7 +60,8 @@ impl Parallel for Team<'_> {
     }
 
     fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
-        self.0.team(usize::MAX).for_each(n, f);
+        // The calling thread is none of the pool's: with all of its threads there would be one more than cores.
+        self.0.team(self.threads()).for_each(n, f);
     }
 }
 

@@ -5,9 +5,9 @@ use super::source::{Form, Source};
 use super::tile::{Operands, blocks_of, pixels_of, rows_of, tile};
 use super::weights::packed_len;
 use super::{BLOCK, blocks};
-use crate::chunks::tasks;
 use crate::conv::ConvShape;
 use crate::gemm::{Activation, Panels};
+use crate::guided::Guided;
 use crate::par::Output;
 use crate::simd::{Simd, SimdOp, dispatch};
 use crate::{Isa, Parallel};
@@ -80,17 +80,16 @@ pub fn conv(isa: Isa, par: &dyn Parallel, operands: &Conv<'_>, y: &mut [f32], sc
         let tiles = Tiles::new(isa.effective(), shape, &form);
         let units = tiles.strips() * tiles.columns();
         let work = shape.out_channels.saturating_mul(shape.depth() * win.output_len());
-        let tasks = tasks(par, work, units);
+        let pieces = Guided::new(par, units, work);
         let y = Output::new(y);
         let run = |task: usize| {
-            let range = task * units / tasks..(task + 1) * units / tasks;
-            let y = &y;
+            let (y, range) = (&y, pieces.piece(task));
             let image = Image { operands, tiles, form, x, offsets, residual, y, range };
             dispatch(isa, image);
         };
-        match tasks {
+        match pieces.pieces() {
             1 => run(0),
-            _ => par.for_each(tasks, &run),
+            count => par.for_each(count, &run),
         }
     }
 }
