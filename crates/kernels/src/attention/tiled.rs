@@ -47,6 +47,9 @@ impl Layout {
     }
 }
 
+/// Most numbers in a vector over all instruction sets.
+const MAX_LANES: usize = 16;
+
 pub fn scratch_len(shape: Shape, sizes: Sizes) -> usize {
     Layout::new(shape, sizes).len()
 }
@@ -249,12 +252,9 @@ impl Block<'_, '_> {
         if let Some(mask) = self.job.mask
             && self.one_mask().is_none()
         {
-            for i in 0..self.count {
-                let mask = &mask.data[(self.first + i) * mask.row_stride + from..];
-                for (x, m) in scores[i..].iter_mut().step_by(self.stride).zip(mask) {
-                    *x += m;
-                }
-            }
+            let row_stride = mask.row_stride;
+            let mask = &mask.data[self.first * row_stride + from..];
+            add_transposed(s, mask, row_stride, self.count, scores, self.stride);
         }
         if let Some(offset) = self.job.causal {
             for (j, row) in scores.chunks_exact_mut(self.stride).enumerate() {
@@ -331,6 +331,48 @@ impl Block<'_, '_> {
                 }
             }
             col += width;
+        }
+    }
+}
+
+/// `scores[j * stride + i] += mask[i * row_stride + j]` for `queries` queries `i` and all keys `j` of `scores`: squares of the
+/// mask are transposed in registers, since its numbers for one query lie `stride` apart in the scores.
+#[inline(always)]
+fn add_transposed<S: Simd>(
+    s: S,
+    mask: &[f32],
+    row_stride: usize,
+    queries: usize,
+    scores: &mut [f32],
+    stride: usize,
+) {
+    const { assert!(S::LANES <= MAX_LANES) };
+    let keys = scores.len() / stride.max(1);
+    let mut square = [0.0; MAX_LANES * MAX_LANES];
+    for first in (0..queries).step_by(S::LANES) {
+        let count = (queries - first).min(S::LANES);
+        let mut key = 0;
+        while key + S::LANES <= keys {
+            let src = &mask[first * row_stride + key..];
+            debug_assert!((count - 1) * row_stride + S::LANES <= src.len());
+            // SAFETY: `count` rows of the mask have `LANES` more numbers each, as checked when attention began; the square has
+            // room for as many vectors, and the scores have whole vectors of queries for each key.
+            unsafe {
+                let to = square.as_mut_ptr();
+                s.transpose_ptr(src.as_ptr(), row_stride, count, to, S::LANES, S::LANES);
+                for j in 0..S::LANES {
+                    let at = scores.as_mut_ptr().add((key + j) * stride + first);
+                    let added = s.load_part_ptr(to.add(j * S::LANES), count);
+                    s.store_ptr(at, s.add(s.load_ptr(at), added));
+                }
+            }
+            key += S::LANES;
+        }
+        for i in first..first + count {
+            let last = &mask[i * row_stride + key..][..keys - key];
+            for (j, m) in last.iter().enumerate() {
+                scores[(key + j) * stride + i] += m;
+            }
         }
     }
 }
