@@ -18,6 +18,7 @@ mod products;
 mod ranks;
 mod recurrence;
 mod rows;
+mod transpositions;
 
 use crate::error::LoadError;
 use crate::ir::Ir;
@@ -41,6 +42,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("constant folding", true, constants::run),
     ("identity removal", true, identity::run),
     ("common subexpressions", true, common::run),
+    ("transpositions", true, transpositions::run),
     ("gelu", false, gelu::run),
     ("gated activations", false, gated::run),
     ("layer normalization", false, layer_norm::run),
