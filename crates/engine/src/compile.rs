@@ -6,7 +6,7 @@ use crate::ops::{self, Build, NodeSpec, OpPlan, PackCache};
 use crate::plan::{Fact, Place};
 use std::sync::Arc;
 use stead_kernels::Isa;
-use stead_tensor::DType;
+use stead_tensor::{DType, Precision};
 
 /// A model compiled for an instruction set: everything that plans are made from.
 pub(crate) struct Program {
@@ -77,9 +77,9 @@ impl CompiledNode {
 
 /// Builds every node and packs the weights. A constant that only lives on in packed form is freed as soon as
 /// the last node that reads it is built, so that memory never holds all weights twice.
-pub(crate) fn compile(mut ir: Ir, isa: Isa) -> Result<Program, LoadError> {
+pub(crate) fn compile(mut ir: Ir, isa: Isa, precision: Precision) -> Result<Program, LoadError> {
     let uses = ir.uses();
-    let packs = PackCache::default();
+    let packs = PackCache::new(precision);
     let mut constants = vec![None; ir.values.len()];
     let body = std::mem::take(&mut ir.body);
     let mut nodes = Vec::with_capacity(body.nodes.len());

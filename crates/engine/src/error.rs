@@ -2,7 +2,7 @@
 
 use crate::ir::ValueId;
 use stead_onnx::OnnxError;
-use stead_tensor::{DType, Shape, TensorError};
+use stead_tensor::{DType, Precision, Shape, TensorError};
 
 /// Why a model cannot be loaded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -64,6 +64,14 @@ pub enum LoadError {
     /// `STEAD_ISA` or the options name an instruction set that this machine lacks.
     #[error("instruction set {0} is not available on this machine")]
     Isa(String),
+    /// A precision that the model's own types do not have.
+    #[error("precision {wanted}: the model has no such weights; supported: {supported}")]
+    Precision {
+        /// What was asked for.
+        wanted: Precision,
+        /// What the model can be computed in.
+        supported: String,
+    },
     /// A tensor cannot be made.
     #[error(transparent)]
     Tensor(#[from] TensorError),

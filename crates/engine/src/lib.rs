@@ -27,6 +27,7 @@ mod model;
 pub mod ops;
 mod passes;
 mod plan;
+mod precision;
 mod session;
 mod untie;
 
@@ -43,4 +44,5 @@ pub use session::{
 pub use stead_kernels::Isa;
 pub use stead_kernels::{Parallel, Serial};
 pub use stead_onnx::FindFile;
+pub use stead_tensor::{Precision, UnknownPrecision};
 pub use untie::Tied;

@@ -5,6 +5,7 @@ use crate::hoist::{self, Hoist, Piece};
 use crate::ir::{Ir, ValueId, lower};
 use crate::lift::{self, Lift, Lifted, LiftedState, Unlifted};
 use crate::passes::{self, PassChoice, PassReport};
+use crate::precision::Own;
 use std::path::Path;
 use stead_kernels::Isa;
 pub use stead_onnx::Dim;
@@ -82,6 +83,8 @@ pub struct Model {
     lifted: Lifted,
     /// Whether a session lays images out in blocks of channels.
     lays_out: bool,
+    /// The precisions that the file has.
+    pub(crate) own: Own,
 }
 
 /// A model in parts.
@@ -217,7 +220,8 @@ impl Model {
             let reports = vec![PassReport::new("file", &ir)];
             let info = ModelInfo { parameters, ..ModelInfo::default() };
             let lifted = Lifted::default();
-            let part = Model { ir, inputs, outputs, reports, info, lifted, lays_out: false };
+            let (lays_out, own) = (false, model.own);
+            let part = Model { ir, inputs, outputs, reports, info, lifted, lays_out, own };
             Ok(Some(part.optimized(options, isa)?))
         };
         let query = part(hoisted.query, "carried")?;
@@ -274,7 +278,8 @@ impl Model {
         let reports = vec![PassReport::new("file", &ir)];
         let lifted = Lifted::default();
         // Constants are folded with the plainest kernels that are sure to exist everywhere.
-        let model = Model { ir, inputs, outputs, reports, info, lifted, lays_out: false };
+        let (lays_out, own) = (false, Own::of(&ir));
+        let model = Model { ir, inputs, outputs, reports, info, lifted, lays_out, own };
         Ok((model, Isa::detect()))
     }
 

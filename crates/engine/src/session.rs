@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use stead_kernels::{Isa, Parallel, Serial};
-use stead_tensor::{Blocks, DType, Shape, Tensor, TensorView};
+use stead_tensor::{Blocks, DType, Precision, Shape, Tensor, TensorView};
 
 /// How a session is made.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct SessionOptions {
     /// The instruction set; `None` for the one in the variable `STEAD_ISA`, or else the best that the machine
     /// has.
     pub isa: Option<Isa>,
+    /// How products by constant weights are computed.
+    pub precision: Precision,
     /// How many plans are kept: one for each set of input shapes seen lately.
     pub max_plans: usize,
     /// The most bytes that one segment of a plan may take for intermediate values.
@@ -47,6 +49,7 @@ impl Default for SessionOptions {
         // CPU serves needs, and less than what an absurd shape asks for.
         SessionOptions {
             isa: None,
+            precision: Precision::F32,
             max_plans: 256,
             max_arena_bytes: 16 << 30,
             outputs_apart: false,
@@ -118,11 +121,12 @@ impl Session {
     /// Compiles a model: builds every node and packs the weights.
     ///
     /// # Errors
-    /// [`LoadError::Node`] when a node cannot be built, [`LoadError::Isa`].
+    /// [`LoadError::Node`] when a node cannot be built, [`LoadError::Isa`], [`LoadError::Precision`].
     pub fn new(mut model: Model, options: &SessionOptions) -> Result<Session, LoadError> {
         let isa = choose_isa(options.isa)?;
+        model.own.check(options.precision)?;
         model.lay_out(isa)?;
-        let program = compile(std::mem::take(&mut model.ir), isa)?;
+        let program = compile(std::mem::take(&mut model.ir), isa, options.precision)?;
         let program = Program { outputs_apart: options.outputs_apart, ..program };
         Ok(Session {
             model,

@@ -27,6 +27,9 @@ const ALL: [Isa; 5] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Amx]
 /// Bit set by the first detection, so that "only scalar" differs from "not asked yet".
 const KNOWN: u8 = 1 << 7;
 
+/// Bit set where the processor has AVX512-BF16 beside [`Isa::Avx512`].
+const BF16: u8 = 1 << 6;
+
 impl Isa {
     /// The fastest level of this machine.
     ///
@@ -46,6 +49,13 @@ impl Isa {
     #[inline]
     pub fn is_available(self) -> bool {
         available_bits() & (1 << self as u8) != 0
+    }
+
+    /// Whether kernels of this level may use instructions that multiply bf16 (AVX512-BF16), which
+    /// not every processor with AVX-512 has.
+    #[inline]
+    pub(crate) fn multiplies_bf16(self) -> bool {
+        self == Isa::Avx512 && available_bits() & BF16 != 0
     }
 
     /// The level that kernels run for this one: itself, or [`Isa::Scalar`] if the machine lacks it.
@@ -112,6 +122,7 @@ fn machine_bits() -> u8 {
     const F16C: u32 = 1 << 29;
     const AVX2: u32 = 1 << 5;
     const AVX512F_DQ_BW_VL: u32 = (1 << 16) | (1 << 17) | (1 << 30) | (1 << 31);
+    const AVX512_BF16: u32 = 1 << 5;
     // XMM and YMM state; then opmask, upper ZMM and ZMM16-31 state.
     const XCR0_YMM: u64 = 0b110;
     const XCR0_ZMM: u64 = 0b1110_0110;
@@ -137,6 +148,9 @@ fn machine_bits() -> u8 {
     let mut bits = 1 << Isa::Avx2 as u8;
     if saved & XCR0_ZMM == XCR0_ZMM && has(leaf7.ebx, AVX512F_DQ_BW_VL) {
         bits |= 1 << Isa::Avx512 as u8;
+        if leaf7.eax >= 1 && has(__cpuid_count(7, 1).eax, AVX512_BF16) {
+            bits |= BF16;
+        }
     }
     bits
 }
@@ -174,5 +188,7 @@ mod tests {
             && std::is_x86_feature_detected!("avx512vl");
         assert_eq!(Isa::Avx2.is_available(), avx2);
         assert_eq!(Isa::Avx512.is_available(), avx512 && avx2);
+        let bf16 = std::is_x86_feature_detected!("avx512bf16");
+        assert_eq!(Isa::Avx512.multiplies_bf16(), avx512 && avx2 && bf16);
     }
 }

@@ -57,7 +57,10 @@ pub(crate) fn load(py: Python<'_>, error: &LoadError) -> PyErr {
         LoadError::UnsupportedOp { .. }
         | LoadError::UnsupportedType { .. }
         | LoadError::Io { .. } => Kind::NotImplemented,
-        LoadError::Joined(_) | LoadError::Isa(_) | LoadError::Tensor(_) => Kind::Fail,
+        LoadError::Joined(_)
+        | LoadError::Isa(_)
+        | LoadError::Precision { .. }
+        | LoadError::Tensor(_) => Kind::Fail,
     };
     kind.error(py, error)
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use stead_kernels::Isa;
 use stead_onnx::Attributes;
-use stead_tensor::{DType, Tensor};
+use stead_tensor::{DType, Precision, Tensor};
 
 /// A node at the time when the session is made: attributes, element types and constant inputs are known,
 /// shapes are not.
@@ -29,9 +29,15 @@ pub struct PackCache {
     nodes: RefCell<HashSet<(ValueId, usize)>>,
     /// Constants that were asked for in packed form lately.
     latest: RefCell<Vec<ValueId>>,
+    precision: Precision,
 }
 
 impl PackCache {
+    /// An empty one for a session of this precision.
+    pub(crate) fn new(precision: Precision) -> PackCache {
+        PackCache { precision, ..PackCache::default() }
+    }
+
     /// How many uses of a constant went through a packed form.
     pub(crate) fn packed_uses(&self, id: ValueId) -> u32 {
         self.uses.borrow().get(&id).copied().unwrap_or(0)
@@ -99,6 +105,11 @@ impl<'a> NodeSpec<'a> {
     /// The value of an input that is the same in every run.
     pub fn constant(&self, index: usize) -> Option<&'a Tensor> {
         self.ir.constant(self.node.input(index))
+    }
+
+    /// Whether constant weights of single precision are packed in bf16.
+    pub fn packs_bf16(&self) -> bool {
+        self.packs.precision == Precision::Bf16
     }
 
     /// A packed form of a constant input, made once for all nodes that ask for the same `layout` of it;

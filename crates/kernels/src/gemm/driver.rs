@@ -3,6 +3,7 @@
 use super::blocked::tiles;
 use super::dot::{BATCH, Dots};
 use super::epilogue::{Epilogue, Raw};
+use super::half;
 use super::pack::{is_dot, single_panel, slivers_len};
 use super::shape::{
     BLOCK_B, BLOCK_ROWS, Panels, Shape, WORK_PER_TASK, part, reads_in_place, shape,
@@ -23,6 +24,8 @@ enum Form {
     Tiles { block_cols: usize },
     /// Tiles that read a row-major `B` as it lies; only a last, narrow sliver is packed.
     Direct,
+    /// `B` in bf16.
+    Half,
 }
 
 fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) -> Form {
@@ -31,6 +34,7 @@ fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) ->
         Lhs::Packed(_) => m == 1,
     };
     match b {
+        Rhs::Half(_) => Form::Half,
         Rhs::Packed(_) if is_dot(n) => Form::Dots,
         Rhs::Packed(_) if m <= MAX_VECTOR_ROWS => Form::Vector,
         Rhs::Packed(_) => Form::Tiles { block_cols: n },
@@ -83,10 +87,11 @@ pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: 
             packed_rows(shape, m, k, a)
                 + match b {
                     Rhs::Strided(_) => slivers_len(shape, k, block_cols),
-                    Rhs::Packed(_) => 0,
+                    Rhs::Packed(_) | Rhs::Half(_) => 0,
                 }
         }
         Form::Direct => packed_rows(shape, m, k, a) + shape.cols() * k,
+        Form::Half => half::scratch_len(shape, m, k, a),
     }
 }
 
@@ -95,7 +100,8 @@ pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: 
 /// depend on the number of threads.
 ///
 /// # Panics
-/// If an operand is smaller than its sizes say, or `scratch` than [`gemm_scratch_len`].
+/// If an operand is smaller than its sizes say, or `scratch` than [`gemm_scratch_len`], or a packed `A` meets a `B` in
+/// bf16.
 #[expect(clippy::too_many_arguments, reason = "the operands of a matrix product")]
 pub fn gemm(
     isa: Isa,
@@ -126,16 +132,24 @@ pub fn gemm(
         Rhs::Packed(b) => {
             assert!(b.len() >= packed_b_len(isa, k, n), "packed B smaller than k x n");
         }
+        Rhs::Half(b) => {
+            assert!(b.len() >= half::half_len(isa, k, n), "packed B smaller than k x n");
+        }
     }
     let form = form(shape, m, n, k, &a, &b);
     assert!(scratch.len() >= gemm_scratch_len(isa, m, n, k, &a, &b), "scratch too small");
     let job =
         Job { isa, shape, par, m, n, k, c: c.as_mut_ptr(), c_stride, epilogue: epilogue.raw() };
+    if let Rhs::Half(b) = b {
+        let Lhs::Strided(a) = a else { panic!("packed A by B in bf16") };
+        return half::product(&job, isa.multiplies_bf16(), a, b, scratch);
+    }
     match form {
         Form::Vector => vector(&job, a, b),
         Form::Dots => dots(&job, a, b, scratch),
         Form::Tiles { block_cols } => tiles(&job, a, b, block_cols, false, scratch),
         Form::Direct => tiles(&job, a, b, n, true, scratch),
+        Form::Half => {}
     }
 }
 
@@ -240,6 +254,7 @@ fn vector(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>) {
                 }
             });
         }
+        Rhs::Half(_) => {}
     }
 }
 
@@ -255,6 +270,7 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
     let (b, b_col) = match b {
         Rhs::Strided(b) => (b.data, b.col_stride),
         Rhs::Packed(b) => (b, k),
+        Rhs::Half(_) => return,
     };
     let whole = Dots {
         rows: job.m,

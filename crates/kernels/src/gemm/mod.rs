@@ -2,7 +2,8 @@
 //!
 //! [`gemm`] computes `C = act(alpha A B + ...)` (see [`Epilogue`]) for f32. `A` and `B` may lie in
 //! memory with any strides, or packed beforehand ([`pack_a`], [`pack_b`]), which pays for constants.
-//! [`generic`] has the other element types and [`integer`] the quantised product.
+//! Weights may be rounded to bf16 while they are packed ([`pack_half`]). [`generic`] has the other element types and
+//! [`integer`] the quantised product.
 //!
 //! ```
 //! use stead_kernels::gemm::{Activation, Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len};
@@ -29,6 +30,7 @@ pub(crate) mod dot;
 mod driver;
 pub(crate) mod epilogue;
 pub mod generic;
+mod half;
 pub mod integer;
 pub(crate) mod pack;
 pub(crate) mod shape;
@@ -42,6 +44,7 @@ pub use activation::{Activation, activate, activate_slice};
 pub(crate) use dot::dots;
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
+pub use half::{half_len, pack_half, pays_in_half};
 pub(crate) use pack::{is_dot, sliver_width, slivers_len};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
 pub(crate) use shape::{Panels, shape as tile_shape};
@@ -102,6 +105,8 @@ pub enum Rhs<'a> {
     Strided(MatRef<'a>),
     /// What [`pack_b`] made for the same instruction set, `k` and `n`.
     Packed(&'a [f32]),
+    /// What [`pack_half`] made for the same instruction set, `k` and `n`; the left operand must be strided.
+    Half(&'a [u32]),
 }
 
 #[cfg(test)]

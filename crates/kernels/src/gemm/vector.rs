@@ -76,7 +76,7 @@ impl<const M: usize> SimdOp for Rows<M> {
 
 /// Groups side by side: as many accumulators as registers allow beside the operands.
 #[inline(always)]
-const fn groups<S: Simd>(rows: usize) -> usize {
+pub const fn groups<S: Simd>(rows: usize) -> usize {
     match (S::REGISTERS / 2).saturating_sub(1) / rows {
         0..2 => 1,
         2..4 => 2,

@@ -2,14 +2,19 @@
 //!
 //! The part of the sums that comes from the input is one product for all time steps. What remains for a step
 //! is a product of the state by the recurrent weights of all gates, added to those sums, and the cell's
-//! functions in one sweep. Weights that are packed ([`pack_input`], [`pack_recurrent`]) are packed once.
+//! functions in one sweep. Weights that are packed ([`pack_input`], [`pack_recurrent`]) are packed once. In bf16
+//! ([`pack_input_half`], [`pack_recurrent_half`]) a step takes half the time where it waits for weights; for up to four
+//! sequences only the weights are rounded, for more the states are too, in the product.
 
 mod cell;
 mod function;
 mod weights;
 
 pub use function::Function;
-pub use weights::{Recurrent, pack_input, pack_recurrent, packed_input_len, packed_recurrent_len};
+pub use weights::{
+    Layout, Recurrent, half_input_len, half_recurrent_len, pack_input, pack_input_half,
+    pack_recurrent, pack_recurrent_half, packed_input_len, packed_recurrent_len,
+};
 
 use crate::gemm::{Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len};
 use crate::{Isa, Parallel};
@@ -150,17 +155,14 @@ struct Parts {
     product: usize,
 }
 
-fn parts(isa: Isa, kind: Kind, sizes: &Sizes, packed: (bool, bool)) -> Parts {
+fn parts(isa: Isa, kind: Kind, sizes: &Sizes, layouts: (Layout, Layout)) -> Parts {
     let Sizes { steps, batch, input, hidden, .. } = *sizes;
     let wide = kind.gates() * hidden;
-    let rhs = |packed: bool, k: usize| {
-        if packed { Rhs::Packed(&[]) } else { Rhs::Strided(MatRef::transposed(&[], k)) }
-    };
     let rows = steps * batch;
     let x = Lhs::Strided(MatRef::rows(&[], input));
     let h = Lhs::Strided(MatRef::rows(&[], hidden));
-    let hoisted = gemm_scratch_len(isa, rows, wide, input, &x, &rhs(packed.0, input));
-    let b = rhs(packed.1, hidden);
+    let hoisted = gemm_scratch_len(isa, rows, wide, input, &x, &layouts.0.empty(input));
+    let b = layouts.1.empty(hidden);
     let step = [hidden, 2 * hidden, wide]
         .map(|n| gemm_scratch_len(isa, batch, n, hidden, &h, &b))
         .into_iter()
@@ -174,9 +176,9 @@ fn parts(isa: Isa, kind: Kind, sizes: &Sizes, packed: (bool, bool)) -> Parts {
     }
 }
 
-/// Numbers of scratch that [`run`] needs; `packed` tells whether input and recurrent weights are.
-pub fn scratch_len(isa: Isa, kind: Kind, sizes: &Sizes, packed: (bool, bool)) -> usize {
-    let p = parts(isa, kind, sizes, packed);
+/// Numbers of scratch that [`run`] needs; `layouts` are those of the input and of the recurrent weights.
+pub fn scratch_len(isa: Isa, kind: Kind, sizes: &Sizes, layouts: (Layout, Layout)) -> usize {
+    let p = parts(isa, kind, sizes, layouts);
     p.sums + 2 * p.state + 2 * p.bias + p.apart + p.product
 }
 
@@ -200,8 +202,8 @@ pub fn run(
     if hidden == 0 || batch == 0 {
         return;
     }
-    let packed = (matches!(direction.input, Rhs::Packed(_)), direction.recurrent.is_packed());
-    let p = parts(isa, kind, sizes, packed);
+    let layouts = (Layout::of(&direction.input), direction.recurrent.layout());
+    let p = parts(isa, kind, sizes, layouts);
     let (sums, rest) = scratch.split_at_mut(p.sums);
     let (h, rest) = rest.split_at_mut(p.state);
     let (c, rest) = rest.split_at_mut(p.state);

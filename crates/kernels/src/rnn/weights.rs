@@ -2,7 +2,37 @@
 
 use super::Kind;
 use crate::Isa;
-use crate::gemm::{MatRef, Rhs, pack_b, packed_b_len};
+use crate::gemm::{MatRef, Rhs, half_len, pack_b, pack_half, packed_b_len};
+
+/// How the weights of a product lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// As ONNX has them, row-major.
+    Rows,
+    /// Packed in f32.
+    Packed,
+    /// Rounded to bf16 and packed.
+    Half,
+}
+
+impl Layout {
+    pub(super) fn of(rhs: &Rhs<'_>) -> Layout {
+        match rhs {
+            Rhs::Strided(_) => Layout::Rows,
+            Rhs::Packed(_) => Layout::Packed,
+            Rhs::Half(_) => Layout::Half,
+        }
+    }
+
+    /// An operand of this layout with `k` rows, without elements.
+    pub(super) fn empty(self, k: usize) -> Rhs<'static> {
+        match self {
+            Layout::Rows => Rhs::Strided(MatRef::transposed(&[], k)),
+            Layout::Packed => Rhs::Packed(&[]),
+            Layout::Half => Rhs::Half(&[]),
+        }
+    }
+}
 
 /// Recurrent weights, `hidden x (gates hidden)`.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +65,19 @@ impl<'a> Recurrent<'a> {
         }
     }
 
-    pub(super) fn is_packed(&self) -> bool {
-        matches!(self, Recurrent::All(Rhs::Packed(_)) | Recurrent::Split(Rhs::Packed(_), _))
+    /// One direction of what [`pack_recurrent_half`] made.
+    pub fn half(isa: Isa, kind: Kind, hidden: usize, r: &'a [u32]) -> Recurrent<'a> {
+        if is_split(kind) {
+            let (gates, candidate) = r.split_at(half_len(isa, hidden, 2 * hidden));
+            Recurrent::Split(Rhs::Half(gates), Rhs::Half(candidate))
+        } else {
+            Recurrent::All(Rhs::Half(r))
+        }
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        let (Recurrent::All(r) | Recurrent::Split(r, _)) = self;
+        Layout::of(r)
     }
 }
 
@@ -79,5 +120,50 @@ pub fn pack_recurrent(isa: Isa, kind: Kind, hidden: usize, r: &[f32], dst: &mut 
     } else {
         let n = kind.gates() * hidden;
         pack_b(isa, hidden, n, MatRef::transposed(r, hidden), dst);
+    }
+}
+
+/// Lanes that [`pack_input_half`] writes.
+pub fn half_input_len(isa: Isa, kind: Kind, hidden: usize, input: usize) -> usize {
+    half_len(isa, input, kind.gates() * hidden)
+}
+
+/// Packs the input weights of one direction, `[gates hidden, input]`, in bf16.
+///
+/// # Panics
+/// If `dst` is not [`half_input_len`] long or `w` is too short.
+pub fn pack_input_half(
+    isa: Isa,
+    kind: Kind,
+    hidden: usize,
+    input: usize,
+    w: &[f32],
+    dst: &mut [u32],
+) {
+    pack_half(isa, input, kind.gates() * hidden, MatRef::transposed(w, input), dst);
+}
+
+/// Lanes that [`pack_recurrent_half`] writes.
+pub fn half_recurrent_len(isa: Isa, kind: Kind, hidden: usize) -> usize {
+    if is_split(kind) {
+        half_len(isa, hidden, 2 * hidden) + half_len(isa, hidden, hidden)
+    } else {
+        half_len(isa, hidden, kind.gates() * hidden)
+    }
+}
+
+/// Packs the recurrent weights of one direction, `[gates hidden, hidden]`, in bf16.
+///
+/// # Panics
+/// If `dst` is not [`half_recurrent_len`] long or `r` is too short.
+pub fn pack_recurrent_half(isa: Isa, kind: Kind, hidden: usize, r: &[f32], dst: &mut [u32]) {
+    if is_split(kind) {
+        let (gates, candidate) = r.split_at(2 * hidden * hidden);
+        let (first, second) = dst.split_at_mut(half_len(isa, hidden, 2 * hidden));
+        pack_half(isa, hidden, 2 * hidden, MatRef::transposed(gates, hidden), first);
+        pack_half(isa, hidden, hidden, MatRef::transposed(candidate, hidden), second);
+    } else {
+        let n = kind.gates() * hidden;
+        pack_half(isa, hidden, n, MatRef::transposed(r, hidden), dst);
     }
 }

@@ -4,9 +4,20 @@ use super::{Simd, SimdOp};
 use crate::Isa;
 use core::arch::x86_64::*;
 
-/// Token for AVX-512; made only by [`run`].
+/// Token for AVX-512; made only by [`run`] and [`Avx512::new`].
 #[derive(Clone, Copy)]
 pub struct Avx512(());
+
+impl Avx512 {
+    /// The token for functions that are compiled for more than [`run`] is.
+    ///
+    /// # Safety
+    /// The machine must have what [`run`] needs, and the caller be compiled for it.
+    #[inline(always)]
+    pub(crate) unsafe fn new() -> Avx512 {
+        Avx512(())
+    }
+}
 
 /// Runs `op` compiled for AVX-512.
 ///

@@ -37,6 +37,8 @@ mod avx512;
 mod neon;
 mod scalar;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::Avx512;
 pub use scalar::Scalar;
 
 /// Vectors of `LANES` f32 and i32 numbers on one instruction set.

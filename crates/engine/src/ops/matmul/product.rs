@@ -11,20 +11,25 @@ use stead_kernels::broadcast::Broadcast;
 use stead_kernels::elementwise::{BinaryOp, Lane, Run};
 use stead_kernels::gemm::{
     Activation, Epilogue, Lhs, MatRef, Residual, Rhs, activate_slice, gemm, gemm_scratch_len,
-    generic, pack_b, packed_b_len,
+    generic, half_len, pack_b, pack_half, packed_b_len, pays_in_half,
 };
 use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 
 /// A constant right operand, packed for the kernel.
 pub(super) struct PackedB {
     data: AlignedBuf,
+    is_half: bool,
     k: usize,
     n: usize,
 }
 
 impl PackedB {
-    fn numbers(&self) -> &[f32] {
-        bytemuck::cast_slice(&self.data)
+    fn rhs(&self) -> Rhs<'_> {
+        if self.is_half {
+            Rhs::Half(bytemuck::cast_slice(&self.data))
+        } else {
+            Rhs::Packed(bytemuck::cast_slice(&self.data))
+        }
     }
 }
 
@@ -57,12 +62,18 @@ pub(super) fn pack(
     if !spec.constant(1).is_some_and(is_matrix) {
         return Ok(None);
     }
+    let (isa, halves) = (spec.isa, spec.packs_bf16());
     let layout = if transposed { "gemm b, transposed" } else { "gemm b" };
-    let isa = spec.isa;
-    spec.pack(1, layout, |tensor| pack_matrix(isa, tensor, transposed))
+    spec.pack(1, layout, |tensor| pack_matrix(isa, tensor, transposed, halves))
 }
 
-fn pack_matrix(isa: Isa, tensor: &Tensor, transposed: bool) -> Result<PackedB, BuildError> {
+/// Packs a matrix, in bf16 if `halves` says so and the product has columns enough.
+fn pack_matrix(
+    isa: Isa,
+    tensor: &Tensor,
+    transposed: bool,
+    halves: bool,
+) -> Result<PackedB, BuildError> {
     let &[rows, cols] = tensor.shape().dims() else {
         return Err(BuildError::unsupported("a matrix expected"));
     };
@@ -72,9 +83,15 @@ fn pack_matrix(isa: Isa, tensor: &Tensor, transposed: bool) -> Result<PackedB, B
     } else {
         (rows, cols, MatRef::rows(values, cols))
     };
-    let mut data = AlignedBuf::lasting(packed_b_len(isa, k, n) * size_of::<f32>())?;
-    pack_b(isa, k, n, matrix, bytemuck::cast_slice_mut(&mut data));
-    Ok(PackedB { data, k, n })
+    let is_half = halves && pays_in_half(n);
+    let len = if is_half { half_len(isa, k, n) } else { packed_b_len(isa, k, n) };
+    let mut data = AlignedBuf::lasting(len * size_of::<f32>())?;
+    if is_half {
+        pack_half(isa, k, n, matrix, bytemuck::cast_slice_mut(&mut data));
+    } else {
+        pack_b(isa, k, n, matrix, bytemuck::cast_slice_mut(&mut data));
+    }
+    Ok(PackedB { data, is_half, k, n })
 }
 
 /// ONNX MatMul.
@@ -212,7 +229,7 @@ pub(super) fn emit(
     let isa = cx.isa;
     let lhs = Lhs::Strided(matrix(&[], &batched.a));
     let scratch_len = match &product.packed {
-        Some(packed) => gemm_scratch_len(isa, m, n, k, &lhs, &Rhs::Packed(packed.numbers())),
+        Some(packed) => gemm_scratch_len(isa, m, n, k, &lhs, &packed.rhs()),
         None => gemm_scratch_len(isa, m, n, k, &lhs, &Rhs::Strided(matrix(&[], &batched.b))),
     };
     let scratch = cx.temp_of::<f32>(scratch_len);
@@ -231,9 +248,11 @@ pub(super) fn emit(
     let Product { alpha, activation, packed, .. } = product.clone();
     let (count, packed_bytes) =
         (batched.offsets.len(), packed.as_ref().map_or(0, |b| b.data.len()));
-    let name = match (&packed, m <= 4) {
-        (Some(_), true) => "gemv packed",
-        (Some(_), false) => "gemm packed",
+    let name = match (packed.as_ref().map(|b| b.is_half), m <= 4) {
+        (Some(true), true) => "gemv bf16",
+        (Some(true), false) => "gemm bf16",
+        (Some(false), true) => "gemv packed",
+        (Some(false), false) => "gemm packed",
         (None, _) => "gemm",
     };
     cx.step(name, &reads, &[output, scratch], move |args| {
@@ -249,7 +268,7 @@ pub(super) fn emit(
             let rhs = match (&packed, b) {
                 (Some(packed), _) => {
                     debug_assert!(packed.k == k && packed.n == n);
-                    Rhs::Packed(packed.numbers())
+                    packed.rhs()
                 }
                 (None, Some(b)) => Rhs::Strided(matrix(&b[at_b.min(b.len())..], &batched.b)),
                 (None, None) => return Err(RunError::Internal("a product without a right side")),

@@ -13,6 +13,7 @@ mod pool;
 pub(super) mod precision;
 mod recurrent;
 mod recurrent_functions;
+mod recurrent_weights;
 mod row_norm;
 mod window;
 

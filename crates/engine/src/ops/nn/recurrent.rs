@@ -1,20 +1,19 @@
 //! RNN, GRU, LSTM.
 
 use super::SINGLE;
-use super::precision::{self, Numbers};
+use super::precision;
 use super::recurrent_functions::functions;
+use super::recurrent_weights::{Packed, Side, packed};
 use crate::error::{BuildError, PlanError, RunError};
 use crate::ops::{
     NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, TypeSet, plan_fn, product_flops,
 };
 use std::sync::Arc;
-use stead_kernels::Isa;
 use stead_kernels::gemm::{MatRef, Rhs};
 use stead_kernels::rnn::{
-    self, Direction, Function, Inputs, Kind, Recurrent, Results, Sizes, pack_input, pack_recurrent,
-    packed_input_len, packed_recurrent_len,
+    self, Direction, Function, Inputs, Kind, Layout, Recurrent, Results, Sizes,
 };
-use stead_tensor::{DType, Shape, Tensor};
+use stead_tensor::{DType, Shape};
 
 const LENGTHS: TypeSet = TypeSet::of(&[DType::I32]);
 
@@ -48,8 +47,8 @@ struct Layer {
     clip: Option<f32>,
     hidden: Option<usize>,
     batch_first: bool,
-    input: Option<Arc<Numbers>>,
-    recurrent: Option<Arc<Numbers>>,
+    input: Option<Arc<Packed>>,
+    recurrent: Option<Arc<Packed>>,
 }
 
 fn kind(spec: &NodeSpec<'_>) -> Result<Kind, BuildError> {
@@ -85,54 +84,10 @@ fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         clip: attributes.float("clip")?.filter(|c| *c > 0.0),
         hidden,
         batch_first: attributes.bool_or("layout", false)?,
-        input: packed(spec, 1, "recurrent input", move |isa, hidden, input, w, dst| {
-            pack_input(isa, kind, hidden, input, w, dst);
-        })?,
-        recurrent: packed(spec, 2, "recurrent", move |isa, hidden, _, r, dst| {
-            pack_recurrent(isa, kind, hidden, r, dst);
-        })?,
+        input: packed(spec, kind, Side::Input)?,
+        recurrent: packed(spec, kind, Side::Recurrent)?,
     };
     plan_fn(move |cx| plan(cx, &layer))
-}
-
-/// Packs a constant weight, `[directions, gates hidden, k]`, direction by direction.
-fn packed(
-    spec: &NodeSpec<'_>,
-    index: usize,
-    layout: &str,
-    pack: impl Fn(Isa, usize, usize, &[f32], &mut [f32]),
-) -> Result<Option<Arc<Numbers>>, BuildError> {
-    let (kind, isa) = (kind(spec)?, spec.isa);
-    let gates = kind.gates();
-    let fits = |w: &Tensor| {
-        w.shape().rank() == 3 && w.shape()[1].is_multiple_of(gates) && w.shape().elements() > 0
-    };
-    if !spec.constant(index).is_some_and(fits) {
-        return Ok(None);
-    }
-    spec.pack(index, &format!("{layout}, {kind:?}"), |tensor| {
-        let shape = tensor.shape();
-        let (directions, hidden, k) = (shape[0], shape[1] / gates, shape[2]);
-        if index == 2 && k != hidden {
-            return Err(BuildError::unsupported(format!("recurrent weights of shape {shape}")));
-        }
-        let wide = Numbers::of(isa, tensor)?;
-        let len = packed_len(isa, kind, hidden, (index == 1).then_some(k));
-        let mut numbers = Numbers::zeros(directions * len)?;
-        let rows = wide.as_slice().chunks_exact(shape[1] * k);
-        for (w, dst) in rows.zip(numbers.as_mut_slice().chunks_exact_mut(len)) {
-            pack(isa, hidden, k, w, dst);
-        }
-        Ok(numbers)
-    })
-}
-
-/// The packed length of one direction of input weights, or of recurrent ones without `input`.
-fn packed_len(isa: Isa, kind: Kind, hidden: usize, input: Option<usize>) -> usize {
-    match input {
-        Some(input) => packed_input_len(isa, kind, hidden, input),
-        None => packed_recurrent_len(isa, kind, hidden),
-    }
 }
 
 fn resolve(cx: &PlanCx<'_>, layer: &Layer) -> Result<Sizes, PlanError> {
@@ -219,9 +174,11 @@ fn plan(cx: &mut PlanCx<'_>, layer: &Layer) -> Result<(), PlanError> {
         outputs.push(precision::output(cx, o, shapes[o.min(1)])?);
     }
     let mut writes: Vec<_> = outputs.iter().map(|o| o.slot).collect();
-    let packed = (layer.input.is_some(), layer.recurrent.is_some());
+    let layout =
+        |packed: &Option<Arc<Packed>>| packed.as_ref().map_or(Layout::Rows, |p| p.layout());
+    let layouts = (layout(&layer.input), layout(&layer.recurrent));
     let kind = layer.kind;
-    writes.push(cx.temp_of::<f32>(rnn::scratch_len(cx.isa, kind, &sizes, packed)));
+    writes.push(cx.temp_of::<f32>(rnn::scratch_len(cx.isa, kind, &sizes, layouts)));
     let name = match kind {
         Kind::Rnn => "rnn",
         Kind::Gru { .. } => "gru",
@@ -229,11 +186,8 @@ fn plan(cx: &mut PlanCx<'_>, layer: &Layer) -> Result<(), PlanError> {
     };
     let rows = directions * steps * batch;
     let flops = product_flops([rows, 1, kind.gates() * hidden, sizes.input + hidden]);
-    let packed_bytes = [&layer.input, &layer.recurrent]
-        .into_iter()
-        .flatten()
-        .map(|w| size_of_val(w.as_slice()))
-        .sum();
+    let packed_bytes =
+        [&layer.input, &layer.recurrent].into_iter().flatten().map(|w| w.byte_len()).sum();
     let layer = layer.clone();
     cx.step(name, &reads, &writes, move |a| {
         let optional = |i: usize| at.optional[i].map(|p| a.read::<f32>(p)).transpose();
@@ -245,7 +199,10 @@ fn plan(cx: &mut PlanCx<'_>, layer: &Layer) -> Result<(), PlanError> {
             )));
         }
         let inputs = Inputs { x: a.read(0)?, lengths, h, c };
-        let (w, r) = (weights(&layer.input, a, at.w)?, weights(&layer.recurrent, a, at.r)?);
+        let unpacked =
+            |is_packed: bool, at| if is_packed { Ok(&[][..]) } else { a.read::<f32>(at) };
+        let w = unpacked(layer.input.is_some(), at.w)?;
+        let r = unpacked(layer.recurrent.is_some(), at.r)?;
         let mut slot = |wanted: bool| if wanted { a.write().map(Some) } else { Ok(None) };
         let (y, h, c) = (slot(wanted[0])?, slot(wanted[1])?, slot(wanted[2])?);
         let mut results = Results { y, h, c };
@@ -253,15 +210,16 @@ fn plan(cx: &mut PlanCx<'_>, layer: &Layer) -> Result<(), PlanError> {
         let isa = a.isa;
         for (index, &reverse) in layer.reverse.iter().enumerate() {
             let (w, r) = (direction_of(w, index, directions), direction_of(r, index, directions));
+            let of = (index, directions);
             let direction = Direction {
                 index,
                 reverse,
-                input: match layer.input {
-                    Some(_) => Rhs::Packed(w),
+                input: match &layer.input {
+                    Some(packed) => packed.input(of),
                     None => Rhs::Strided(MatRef::transposed(w, sizes.input)),
                 },
-                recurrent: match layer.recurrent {
-                    Some(_) => Recurrent::packed(isa, kind, hidden, r),
+                recurrent: match &layer.recurrent {
+                    Some(packed) => packed.recurrent(isa, kind, hidden, of),
                     None => Recurrent::rows(kind, hidden, r),
                 },
                 bias: bias.map(|b| direction_of(b, index, directions)),
@@ -284,19 +242,8 @@ fn is_length(length: i32, steps: usize) -> bool {
     usize::try_from(length).is_ok_and(|l| l <= steps)
 }
 
-fn weights<'a>(
-    packed: &'a Option<Arc<Numbers>>,
-    args: &crate::ops::Args<'a>,
-    at: usize,
-) -> Result<&'a [f32], RunError> {
-    match packed {
-        Some(packed) => Ok(packed.as_slice()),
-        None => args.read::<f32>(at),
-    }
-}
-
 /// The part of an operand for one direction.
-fn direction_of(data: &[f32], index: usize, directions: usize) -> &[f32] {
+pub(super) fn direction_of<T>(data: &[T], index: usize, directions: usize) -> &[T] {
     let len = data.len() / directions;
     &data[index * len..(index + 1) * len]
 }

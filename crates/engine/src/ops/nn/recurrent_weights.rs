@@ -1,0 +1,130 @@
+//! Packed weights of recurrent layers.
+
+use super::precision::Numbers;
+use super::recurrent::direction_of;
+use crate::error::BuildError;
+use crate::ops::NodeSpec;
+use std::sync::Arc;
+use stead_kernels::Isa;
+use stead_kernels::gemm::Rhs;
+use stead_kernels::rnn::{
+    Kind, Layout, Recurrent, half_input_len, half_recurrent_len, pack_input, pack_input_half,
+    pack_recurrent, pack_recurrent_half, packed_input_len, packed_recurrent_len,
+};
+use stead_tensor::{AlignedBuf, Tensor};
+
+/// Which weights of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Input 1 of the node.
+    Input,
+    /// Input 2 of the node.
+    Recurrent,
+}
+
+/// The weights of all directions, packed, one after the other.
+pub(super) enum Packed {
+    /// In f32.
+    Wide(Numbers),
+    /// In bf16, two in each `u32`.
+    Half(AlignedBuf),
+}
+
+impl Packed {
+    pub(super) fn layout(&self) -> Layout {
+        match self {
+            Packed::Wide(_) => Layout::Packed,
+            Packed::Half(_) => Layout::Half,
+        }
+    }
+
+    pub(super) fn byte_len(&self) -> usize {
+        match self {
+            Packed::Wide(numbers) => size_of_val(numbers.as_slice()),
+            Packed::Half(lanes) => lanes.len(),
+        }
+    }
+
+    /// Input weights of direction `index` of `directions`.
+    pub(super) fn input(&self, (index, directions): (usize, usize)) -> Rhs<'_> {
+        match self {
+            Packed::Wide(w) => Rhs::Packed(direction_of(w.as_slice(), index, directions)),
+            Packed::Half(w) => Rhs::Half(direction_of(lanes(w), index, directions)),
+        }
+    }
+
+    /// Recurrent weights of direction `index` of `directions`.
+    pub(super) fn recurrent(
+        &self,
+        isa: Isa,
+        kind: Kind,
+        hidden: usize,
+        (index, directions): (usize, usize),
+    ) -> Recurrent<'_> {
+        match self {
+            Packed::Wide(r) => {
+                Recurrent::packed(isa, kind, hidden, direction_of(r.as_slice(), index, directions))
+            }
+            Packed::Half(r) => {
+                Recurrent::half(isa, kind, hidden, direction_of(lanes(r), index, directions))
+            }
+        }
+    }
+}
+
+fn lanes(buf: &AlignedBuf) -> &[u32] {
+    bytemuck::cast_slice(buf)
+}
+
+/// Packs a constant weight, `[directions, gates hidden, k]`, direction by direction.
+pub(super) fn packed(
+    spec: &NodeSpec<'_>,
+    kind: Kind,
+    side: Side,
+) -> Result<Option<Arc<Packed>>, BuildError> {
+    let (isa, gates, halves) = (spec.isa, kind.gates(), spec.packs_bf16());
+    let index = if side == Side::Input { 1 } else { 2 };
+    let fits = |w: &Tensor| {
+        w.shape().rank() == 3 && w.shape()[1].is_multiple_of(gates) && w.shape().elements() > 0
+    };
+    if !spec.constant(index).is_some_and(fits) {
+        return Ok(None);
+    }
+    spec.pack(index, &format!("recurrent {side:?}, {kind:?}"), |tensor| {
+        let shape = tensor.shape();
+        let (directions, hidden, k) = (shape[0], shape[1] / gates, shape[2]);
+        if side == Side::Recurrent && k != hidden {
+            return Err(BuildError::unsupported(format!("recurrent weights of shape {shape}")));
+        }
+        let wide = Numbers::of(isa, tensor)?;
+        let each = wide.as_slice().chunks_exact(shape[1] * k);
+        if halves {
+            let len = match side {
+                Side::Input => half_input_len(isa, kind, hidden, k),
+                Side::Recurrent => half_recurrent_len(isa, kind, hidden),
+            };
+            let bytes = directions.saturating_mul(len).saturating_mul(size_of::<u32>());
+            let mut buf = AlignedBuf::lasting(bytes)?;
+            let all: &mut [u32] = bytemuck::cast_slice_mut(&mut buf);
+            for (w, dst) in each.zip(all.chunks_exact_mut(len)) {
+                match side {
+                    Side::Input => pack_input_half(isa, kind, hidden, k, w, dst),
+                    Side::Recurrent => pack_recurrent_half(isa, kind, hidden, w, dst),
+                }
+            }
+            return Ok(Packed::Half(buf));
+        }
+        let len = match side {
+            Side::Input => packed_input_len(isa, kind, hidden, k),
+            Side::Recurrent => packed_recurrent_len(isa, kind, hidden),
+        };
+        let mut numbers = Numbers::zeros(directions * len)?;
+        for (w, dst) in each.zip(numbers.as_mut_slice().chunks_exact_mut(len)) {
+            match side {
+                Side::Input => pack_input(isa, kind, hidden, k, w, dst),
+                Side::Recurrent => pack_recurrent(isa, kind, hidden, w, dst),
+            }
+        }
+        Ok(Packed::Wide(numbers))
+    })
+}
