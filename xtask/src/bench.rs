@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{
-    Outcome, documents, engine, interpreters, models, paths, process, python, ranking, sequences,
-    stateless,
+    Outcome, documents, engine, interpreters, kernels, models, paths, process, python, ranking,
+    sequences, stateless,
 };
 
 /// Help text.
@@ -13,6 +13,7 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 
 Usage: cargo xtask bench [--quick] [server]
        cargo xtask bench engine [--quick] [models|cores|overhead ...] [MODEL ...]
+       cargo xtask bench kernels [--quick] [elementwise|products ...]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
@@ -31,6 +32,10 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     models      on one thread: ratios, the part of the arithmetic floor, peak memory, differences
     cores       all cores for one run, beside ONNX Runtime's default threads
     overhead    an empty graph and one of 100 nodes
+
+  kernels   models of one node beside ONNX Runtime, and only if it is named; a part replaces its own table only:
+    elementwise Sigmoid, Tanh, Softmax and LayerNorm
+    products    GEMM and GEMV with a constant matrix
 
   sequences what sequences cost, and only if it is named; a part replaces its own table only:
     streams     the most real-time sequences by protocol
@@ -77,7 +82,8 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
 /// A task with tables of its own: its name, its parts and what measures some of them, or all.
 type Tables = (&'static str, &'static [&'static str], fn(&[&str], bool) -> Outcome);
 
-const TABLES: [Tables; 5] = [
+const TABLES: [Tables; 6] = [
+    ("kernels", &kernels::PARTS, kernels::run),
     ("sequences", &sequences::PARTS, sequences::run),
     ("ranking", &ranking::PARTS, ranking::run),
     ("documents", &documents::PARTS, documents::run),

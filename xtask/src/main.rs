@@ -16,6 +16,7 @@ mod differential;
 mod documents;
 mod engine;
 mod interpreters;
+mod kernels;
 mod mlserver;
 mod models;
 mod paths;

@@ -16,6 +16,7 @@ use crate::results::{Section, Table, each_part, line};
 use crate::{Outcome, bench, paths, process, python};
 use cases::{CASES, Case, ON_ALL_CORES, OVERHEAD};
 use flops::Work;
+pub use rows::{holds, ratio, times};
 
 /// Its tables.
 pub const PARTS: [&str; 3] = ["models", "cores", "overhead"];
@@ -76,6 +77,18 @@ fn chosen(words: &[&str]) -> Result<Vec<&'static Case>, String> {
     Ok(CASES.iter().filter(|c| words.is_empty() || words.iter().any(|word| has(c, word))).collect())
 }
 
+/// Has a case measured, in a process of its own: what one leaves in memory is not what the next runs in.
+///
+/// # Errors
+/// A program that does not end well.
+pub fn measure(program: &Path, title: &str, spec: &Path) -> Result<Value, String> {
+    println!("{title}");
+    let mut command = bench::peers_command(program)?;
+    let output = process::capture(command.arg("engine").arg(spec), title)?;
+    let told = output.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+    told.ok_or_else(|| format!("{title}: no numbers: {}", line(&output)))
+}
+
 impl Bench {
     fn models(&self, cases: &[&'static Case]) -> Result<Table, String> {
         let works = self.works(cases)?;
@@ -111,13 +124,8 @@ impl Bench {
         Ok(path)
     }
 
-    /// Each case has a process of its own: what one leaves in memory is not what the next runs in.
     fn measure(&self, case: &Case, spec: &Path) -> Result<Value, String> {
-        println!("{}", case.title);
-        let mut command = bench::peers_command(&self.program)?;
-        let output = process::capture(command.arg("engine").arg(spec), case.title)?;
-        let told = output.lines().rev().find_map(|line| serde_json::from_str(line).ok());
-        told.ok_or_else(|| format!("{}: no numbers: {}", case.title, line(&output)))
+        measure(&self.program, case.title, spec)
     }
 
     fn memory(&self, engine: &str, spec: &Path) -> Option<f64> {

@@ -69,13 +69,13 @@ fn mean(measured: &[Measured]) -> String {
 }
 
 /// ONNX Runtime's time over stead's; none where stead refuses the model.
-fn ratio(told: &Value) -> Option<f64> {
+pub fn ratio(told: &Value) -> Option<f64> {
     told["stead"]["median"].as_f64()?;
     told["onnxruntime"]["ratio"].as_f64()
 }
 
 /// Whether a ratio is what is wanted.
-fn holds(ratio: f64, wanted: f64) -> bool {
+pub fn holds(ratio: f64, wanted: f64) -> bool {
     ratio >= if wanted == 1.0 { EVEN } else { wanted }
 }
 
@@ -132,7 +132,7 @@ fn of_floor(work: &Work, peak: f64, memory: f64, seconds: f64) -> Option<String>
 }
 
 /// A median with the shortest time.
-fn times(side: &Value) -> String {
+pub fn times(side: &Value) -> String {
     match (side["median"].as_f64(), side["min"].as_f64()) {
         (Some(median), Some(min)) => format!("{} ({})", us(median), us(min)),
         _ => "-".to_owned(),
