@@ -14,7 +14,7 @@ Usage: cargo xtask test [STEP...]
 
 Steps, in this order, all of them if none is named:
   data          Python environments in target/py, models in target/models, target/onnx-node-tests
-  rust          cargo test --workspace (silero and MiniLM accuracy included)
+  rust          cargo test --workspace with the feature `onnxruntime` (silero and MiniLM accuracy included)
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa, schemathesis
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
   packages      python/stead_package, python/stead and their example: packages of Python code, and components
@@ -86,6 +86,7 @@ fn data() -> Result<Tally, String> {
     for family in FAMILIES {
         python::environment(family)?;
     }
+    python::environment("onnx")?;
     python::environment(TREES)?;
     python::environment(PACKAGES)?;
     python::environment(WHEEL)?;
@@ -101,7 +102,10 @@ fn data() -> Result<Tally, String> {
 
 fn rust() -> Result<Tally, String> {
     let mut total = Tally::default();
-    let all = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
+    // The feature adds a test file and nothing that compiles twice; the steps after this one build stead without it.
+    let feature = ["--features", "stead/onnxruntime"];
+    let all = [&["test", "--workspace"][..], &feature, &["--no-fail-fast", "--", "--show-output"]];
+    let all = all.concat();
     for arguments in [&all[..], soak::INTERLEAVINGS] {
         let mut command = process::cargo();
         command.args(arguments).env("STEAD_TEST_DATA", paths::target());

@@ -3,7 +3,7 @@
 
 use crate::fields::{bad, boolean, integer, join};
 use crate::sequences;
-use crate::{ConfigError, Literal, ModelSettings};
+use crate::{BackendKind, ConfigError, Literal, ModelSettings};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -116,6 +116,19 @@ pub const OPTIONS: &[OptionSpec] = &[
                     Literal::from_json(value).map_err(|e| bad(&join(p, name), &e, value))?;
                 s.default_inputs.insert(name.clone(), literal);
             }
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "backend",
+        kind: "`stead` or `onnxruntime`",
+        default: "stead",
+        doc: "What evaluates the model: stead's engine, or [ONNX Runtime](onnxruntime.md), for operators that only it \
+              has. Needs a stead built with the feature `onnxruntime`, and `--onnxruntime_library`.",
+        read: |v, p, s| {
+            let kind = v.as_str().and_then(BackendKind::from_name);
+            let kind = kind.ok_or_else(|| bad(p, "`stead` or `onnxruntime`", v))?;
+            s.backend = Some(kind);
             Ok(())
         },
     },
@@ -259,6 +272,10 @@ mod tests {
             ("threads", json!("2"), true),
             ("threads", json!(2.5), false),
             ("warmup", json!(true), false),
+            ("backend", json!("onnxruntime"), true),
+            ("backend", json!("stead"), true),
+            ("backend", json!("onnx"), false),
+            ("backend", json!(1), false),
             ("default_timeout_ms", json!(-1), false),
             ("default_inputs", json!({"sr": [1, [2]]}), false),
             ("default_inputs", json!({"sr": 16000}), true),

@@ -52,9 +52,36 @@ pub enum BatchSize {
 /// OVMS's `shape` of one input: bounds for each dimension, `None` where every request chooses.
 pub type InputShape = Vec<Option<(usize, usize)>>;
 
+/// What evaluates a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackendKind {
+    /// stead's engine.
+    Stead,
+    /// ONNX Runtime.
+    OnnxRuntime,
+}
+
+impl BackendKind {
+    /// The names that people write.
+    pub const NAMES: &[(&str, BackendKind)] =
+        &[("stead", BackendKind::Stead), ("onnxruntime", BackendKind::OnnxRuntime)];
+
+    /// The one of a name.
+    pub fn from_name(name: &str) -> Option<BackendKind> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, kind)| *kind == self).map_or("", |&(name, _)| name)
+    }
+}
+
 /// The settings of a model. `None` and empty mean: not set here.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelSettings {
+    /// What evaluates it; stead's engine unless set.
+    pub backend: Option<BackendKind>,
     /// Which versions are served; the latest one unless set.
     pub version_policy: Option<VersionPolicy>,
     /// The first dimension.
@@ -108,6 +135,7 @@ impl ModelSettings {
         let mut default_inputs = base.default_inputs.clone();
         default_inputs.extend(self.default_inputs);
         ModelSettings {
+            backend: self.backend.or(base.backend),
             version_policy: self.version_policy.or_else(|| base.version_policy.clone()),
             batch_size: self.batch_size.or(base.batch_size),
             shapes: if self.shapes.is_empty() { base.shapes.clone() } else { self.shapes },

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod backend;
 mod compile;
 mod error;
 mod hoist;
@@ -31,6 +32,7 @@ mod precision;
 mod session;
 mod untie;
 
+pub use backend::{Backend, BackendError, BackendModel, BackendOptions, ModelSource};
 pub use error::{BuildError, LoadError, PlanError, RunError};
 pub use hoist::{Hoist, JoinedInput};
 pub use lift::{Lift, LiftedState, StateInit, Unlifted};

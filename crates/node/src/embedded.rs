@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, Source};
+use stead_engine::Backend;
 use stead_pool::{Cores, Pinning, Pool, PoolOptions};
 use tokio::sync::Notify;
 
@@ -48,6 +49,8 @@ pub struct NodeConfig {
     pub state_path: Option<PathBuf>,
     /// Application packages beside the models.
     pub deployments: Option<Arc<Deployments>>,
+    /// Other runtimes, which models may name as their back end.
+    pub backends: Vec<Arc<dyn Backend>>,
 }
 
 impl NodeConfig {
@@ -62,6 +65,7 @@ impl NodeConfig {
             cleaner: None,
             state_path: None,
             deployments: None,
+            backends: Vec::new(),
         }
     }
 
@@ -145,6 +149,7 @@ impl Embedded {
             pool: Arc::clone(&pool),
             timer: Arc::default(),
             loader,
+            backends: config.backends,
             budget: Budget::new(available() / WAITING_SHARE),
             refused: Arc::clone(&refused),
         };

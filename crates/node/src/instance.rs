@@ -6,6 +6,7 @@ mod free;
 pub(crate) use answer::{Begun, late, wait};
 
 use crate::evaluate::{Evaluate, EvaluateError, Loader, Run};
+use crate::foreign;
 use crate::memory::{Budget, Held};
 use crate::recorder::Recorder;
 use crate::scheduler::{Batching, Limits, NoStates, Scheduler, StateAxes, Timer};
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use stead_app::{ModelSettings, NameMapping, VersionPolicy};
+use stead_engine::Backend;
 use stead_pool::{Class, Pool};
 use stead_tensor::Tensor;
 
@@ -34,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) pool: Arc<Pool>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) loader: Arc<Loader>,
+    /// Other runtimes, for models that name one.
+    pub(crate) backends: Vec<Arc<dyn Backend>>,
     /// Counts the requests that were not let in, as they would be late or too many wait.
     pub(crate) refused: Arc<AtomicU64>,
     /// For the tensors of requests that wait.
@@ -57,6 +61,15 @@ pub(crate) struct Instance {
     pub(crate) cleaner: Arc<Cleaner>,
     settings: ModelSettings,
     filename: String,
+}
+
+fn given(number: Option<u32>) -> Option<usize> {
+    number.filter(|n| *n > 0).map(|n| n as usize)
+}
+
+/// How many runs go on at a time where the settings say so.
+pub(crate) fn runs_at_a_time(settings: &ModelSettings) -> Option<usize> {
+    [given(settings.nireq), given(settings.streams)].into_iter().flatten().min()
 }
 
 fn micros(time: Duration) -> u64 {
@@ -88,7 +101,7 @@ impl Instance {
         let Blueprint { model, version, file, ready, settings, names } = what;
         let mut evaluate = match ready {
             Some(ready) => Arc::clone(ready),
-            None => (machine.loader)(file, sequences::lift(&settings.sequences))?,
+            None => foreign::evaluator(file, settings, machine)?,
         };
         if let Some(text) = settings.contradiction() {
             return Err(text);
@@ -113,10 +126,8 @@ impl Instance {
             _ => None,
         };
         let cores = machine.pool.threads();
-        let given = |n: Option<u32>| n.filter(|n| *n > 0).map(|n| n as usize);
-        let runs = [given(settings.nireq), given(settings.streams)];
         let limits = Limits {
-            runs: runs.into_iter().flatten().min().unwrap_or(cores),
+            runs: runs_at_a_time(settings).unwrap_or(cores),
             class: if layout.is_some() { Class::Step } else { Class::Query },
             threads: given(settings.threads).unwrap_or(cores),
             queue: settings.max_queue_size.unwrap_or(QUEUE).max(1) as usize,

@@ -47,6 +47,7 @@ mod error;
 mod evaluate;
 mod evaluation;
 mod evaluations;
+mod foreign;
 mod histogram;
 mod info;
 mod instance;

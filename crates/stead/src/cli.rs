@@ -84,7 +84,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
     };
     match name {
         "serve" => serve::run(args).map(|()| true),
-        "run" => run::run(&parsed(args)?).map(|()| true),
+        "run" => run::run(&parsed(args)?),
         "bench" => bench::run(&parsed(args)?),
         "check" => check::run(&parsed(args)?),
         "conformance" => conformance::run(&parsed(args)?),

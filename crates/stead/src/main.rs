@@ -16,6 +16,7 @@ mod inputs;
 mod kept_connection;
 mod load;
 mod measure;
+mod onnxruntime;
 mod replay;
 mod serve;
 mod values;

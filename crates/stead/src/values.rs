@@ -74,7 +74,8 @@ fn float(value: f32) -> Value {
     }
 }
 
-fn double(value: f64) -> Value {
+/// A JSON number; a string where JSON has none for it.
+pub fn double(value: f64) -> Value {
     serde_json::Number::from_f64(value)
         .map_or_else(|| Value::from(value.to_string()), Value::Number)
 }

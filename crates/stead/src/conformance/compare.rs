@@ -26,14 +26,16 @@ impl Default for Tolerance {
 const BF16_RTOL: f64 = 1.0 / 64.0;
 
 impl Tolerance {
-    fn for_type(self, dtype: DType) -> Tolerance {
+    /// The tolerance for elements of a type.
+    pub fn for_type(self, dtype: DType) -> Tolerance {
         match dtype {
             DType::BF16 => Tolerance { rtol: self.rtol.max(BF16_RTOL), ..self },
             _ => self,
         }
     }
 
-    fn accepts(self, actual: f64, expected: f64) -> bool {
+    /// Whether a number is the expected one.
+    pub fn accepts(self, actual: f64, expected: f64) -> bool {
         (actual.is_nan() && expected.is_nan())
             || actual == expected
             || (expected.is_finite()

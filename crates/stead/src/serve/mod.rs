@@ -11,6 +11,7 @@ mod security;
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use clap::ArgMatches;
 use stead_app::package::PackageFiles;
@@ -62,6 +63,10 @@ pub async fn start(node: NodeConfig, server: ServerOptions) -> Result<ServerHand
 }
 
 fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
+    // A library that was named and is none ends the start; one that is missing, only models that want it.
+    if options.onnxruntime.library.is_some() {
+        options.onnxruntime.open().map_err(Failure::failed)?;
+    }
     let documents = DocumentOptions { room: options.room, ..DocumentOptions::default() };
     let self_test = Some(crate::commands::python::self_test()?);
     let python = PythonSettings { self_test, ..options.python.clone() };
@@ -90,6 +95,7 @@ fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
         cleaner: options.cleaner,
         state_path: options.state_path.clone(),
         deployments,
+        backends: vec![Arc::new(options.onnxruntime.clone())],
         ..NodeConfig::new(options.source.clone())
     })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 use serde_json::Value;
 use stead_app::services::{SERVER_TOML, is_server_toml};
-use stead_app::{MODEL_KEYS, ModelSettings, Source, apply_model_key};
+use stead_app::{BackendKind, MODEL_KEYS, ModelSettings, Source, apply_model_key};
 
 use super::flags::{FLAGS, text};
 use crate::failure::Failure;
@@ -107,6 +107,11 @@ pub fn source(matches: &ArgMatches, settings: &ModelSettings) -> Result<Source, 
 /// [`Failure::Usage`] for a value that config.json could not hold either.
 pub fn settings(matches: &ArgMatches, notes: &mut Vec<String>) -> Result<ModelSettings, Failure> {
     let mut settings = ModelSettings::default();
+    if let Some(name) = text(matches, "backend") {
+        let kind = BackendKind::from_name(name);
+        let wrong = || Failure::usage(format!("--backend: `{name}` is not stead or onnxruntime"));
+        settings.backend = Some(kind.ok_or_else(wrong)?);
+    }
     for flag in model_flags() {
         if let (true, Some(value)) = (MODEL_KEYS.contains(&flag), text(matches, flag)) {
             apply_model_key(flag, &Value::from(value), &mut settings, notes)

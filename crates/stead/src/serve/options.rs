@@ -15,6 +15,7 @@ use stead_store::RoomOptions;
 use super::flags::{FLAGS, Kind, text};
 use super::{model, python, security};
 use crate::failure::Failure;
+use crate::onnxruntime::OnDemand;
 
 /// gRPC port when neither port is given: the one that the documentation of OpenVINO Model Server uses.
 const DEFAULT_GRPC_PORT: u16 = 9000;
@@ -38,6 +39,8 @@ pub struct ServeOptions {
     pub python: PythonSettings,
     /// What holds for every model that says nothing else.
     pub settings: ModelSettings,
+    /// ONNX Runtime, for models that name it.
+    pub onnxruntime: OnDemand,
     /// Where gRPC listens; empty for nowhere.
     pub grpc: Vec<SocketAddr>,
     /// Where HTTP listens; empty for nowhere.
@@ -128,6 +131,10 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     let applications = data
         .or_else(|| model::package(matches).map(Applications::Package))
         .or_else(|| model::components(&source).map(Applications::Beside));
+    let onnxruntime = OnDemand {
+        library: given("onnxruntime_library").map(PathBuf::from),
+        threads: number(matches, "onnxruntime_threads", 1, 4096)?.map(|n| n as usize),
+    };
     let room = room(matches, applications.is_some())?;
     let python = python::settings(matches, applications.is_some())?;
 
@@ -166,6 +173,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         room,
         python,
         settings,
+        onnxruntime,
         grpc,
         rest,
         deploy,
@@ -377,6 +385,8 @@ mod tests {
                 "--model_name m --model_path p --target_device GPU",
                 "--target_device is not supported: stead computes on the CPU only, not on \"GPU\"",
             ),
+            ("m --backend onnx", "--backend: `onnx` is not stead or onnxruntime"),
+            ("m --onnxruntime_threads 0", "--onnxruntime_threads: 0 is below 1"),
             ("m --deploy_port 1", "--deploy_port needs --data"),
             ("m --data d", "--data excludes PATH"),
             ("--data d --config_path c", "--data excludes --config_path"),

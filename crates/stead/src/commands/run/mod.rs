@@ -1,13 +1,17 @@
 //! `stead run`: one evaluation of a model.
 
+mod compare;
+mod difference;
+mod layers;
+
 use std::fs::File;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use stead_engine::RunContext;
+use stead_engine::{RunContext, Session};
 use stead_tensor::{Tensor, TensorView, npz};
 
-use super::prepare::{ModelArgs, Threads, load};
+use super::prepare::{Inputs, ModelArgs, Threads, load};
 use crate::failure::Failure;
 use crate::values::{json_of, preview};
 
@@ -15,7 +19,8 @@ use crate::values::{json_of, preview};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  stead run model.onnx\n  \
     stead run model.onnx --input x=@x.npy --input sr=16000 --output out.npz\n  \
-    stead run model.onnx --input @inputs.npz --dim batch=8 --json")]
+    stead run model.onnx --input @inputs.npz --dim batch=8 --json\n  \
+    stead run model.onnx --compare onnxruntime --layers")]
 pub struct RunArgs {
     #[command(flatten)]
     model: ModelArgs,
@@ -28,32 +33,30 @@ pub struct RunArgs {
     /// Print the outputs as JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    compare: compare::CompareArgs,
 }
 
-/// Runs the command.
-pub fn run(args: &RunArgs) -> Result<(), Failure> {
+/// Runs the command; false when outputs differ from those of another runtime.
+pub fn run(args: &RunArgs) -> Result<bool, Failure> {
+    args.compare.check()?;
     let specs = args.model.inputs.specs()?;
     let session = load(&args.model.model)?;
     let inputs = args.model.inputs.tensors(&session, &specs)?;
     let threads = Threads::new(usize::from(args.threads))?;
     let cx = RunContext { parallel: &threads, ..RunContext::default() };
     let names: Vec<&str> = session.model().outputs().iter().map(|o| o.name.as_str()).collect();
-    let outputs: Result<Vec<Tensor>, String> = session
-        .run_with(&inputs.views(), &cx, |outputs| {
-            let copy = |i| {
-                let view: TensorView<'_> = outputs.get(i).map_err(|e| e.to_string())?;
-                view.to_tensor().map_err(|e| e.to_string())
-            };
-            (0..names.len()).map(copy).collect()
-        })
-        .map_err(Failure::failed)?;
-    let outputs = outputs.map_err(Failure::failed)?;
+    let outputs = all_outputs(&session, &inputs, &cx)?;
 
     if let Some(path) = &args.output {
         let named = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", path.display()));
         let file = File::create(path).map_err(|e| named(&e))?;
         let arrays = names.iter().copied().zip(outputs.iter().map(Tensor::view));
         npz::write(file, arrays).map_err(|e| named(&e))?;
+    }
+    if args.compare.compare.is_some() {
+        let inputs = compare::Given { session: &session, inputs: &inputs, outputs: &outputs };
+        return args.compare.run(&args.model.model, &inputs, &cx, args.json);
     }
     if args.json {
         let row = |(name, tensor): (&&str, &Tensor)| {
@@ -72,5 +75,23 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             println!("  {}", preview(tensor.view()));
         }
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Runs a session and copies every output.
+fn all_outputs(
+    session: &Session,
+    inputs: &Inputs,
+    cx: &RunContext<'_>,
+) -> Result<Vec<Tensor>, Failure> {
+    let outputs: Result<Vec<Tensor>, String> = session
+        .run_with(&inputs.views(), cx, |outputs| {
+            let copy = |i| {
+                let view: TensorView<'_> = outputs.get(i).map_err(|e| e.to_string())?;
+                view.to_tensor().map_err(|e| e.to_string())
+            };
+            (0..session.model().outputs().len()).map(copy).collect()
+        })
+        .map_err(Failure::failed)?;
+    outputs.map_err(Failure::failed)
 }
