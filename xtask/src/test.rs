@@ -18,7 +18,7 @@ Steps, in this order, all of them if none is named:
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa, schemathesis
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
   packages      python/stead_package, python/stead and their example: packages of Python code, and components
-  wheel         the Python wheel, built and beside ONNX Runtime; the tests of the onnx package through its backend
+  wheel         the Python wheel and quantised models beside ONNX Runtime; the tests of the onnx package through its backend
   conformance   the ONNX node tests, with a floor on the count of tier A
   differential  600 random one-node models against ONNX Runtime
   demo          stead demo --once
@@ -160,7 +160,10 @@ fn packages() -> Result<Tally, String> {
 fn wheel() -> Result<Tally, String> {
     let wheel = python::built(&python::environment(WHEEL)?)?;
     println!("-- {}", wheel.file_name().unwrap_or_default().to_string_lossy());
-    python_files("wheel", WHEEL, &[("STEAD_EXAMPLES", paths::root().join("examples"))])
+    build_stead()?;
+    let variables =
+        [("STEAD_EXAMPLES", paths::root().join("examples")), ("STEAD_BIN", paths::stead("debug"))];
+    python_files("wheel", WHEEL, &variables)
 }
 
 /// Runs the test files of a family in `tests/python/<folder>` in its environment.

@@ -164,6 +164,14 @@ impl Model {
         Model::prepare(model, options)
     }
 
+    /// Prepares a model that was read or made before.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn from_onnx(model: stead_onnx::Model, options: &LoadOptions) -> Result<Model, LoadError> {
+        Model::prepare(model, options)
+    }
+
     /// Prepares a model in parts: what depends on the inputs of a query or of documents only, and the rest.
     ///
     /// # Errors

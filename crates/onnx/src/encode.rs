@@ -11,27 +11,28 @@ use stead_tensor::{Tensor, TensorView};
 impl Model {
     /// The bytes of an `.onnx` file with this model; all weights are in the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let model = proto::ModelProto {
-            ir_version: Some(self.ir_version),
-            producer_name: text(&self.producer),
-            producer_version: text(&self.producer_version),
-            domain: text(&self.domain),
-            model_version: (self.version != 0).then_some(self.version),
-            doc_string: text(&self.description),
-            opset_import: imports(&self.opset_imports),
-            graph: Some(graph(&self.graph)),
-            functions: self.functions.iter().map(function).collect(),
-            metadata_props: self
-                .metadata
-                .iter()
-                .map(|(key, value)| proto::StringStringEntryProto {
-                    key: Some(key.clone()),
-                    value: Some(value.clone()),
-                })
-                .collect(),
-            ..Default::default()
-        };
-        model.encode_to_vec()
+        model(self, initializers(&self.graph)).encode_to_vec()
+    }
+}
+
+/// The message for a model whose main graph has these initializers.
+pub(crate) fn model(model: &Model, initializers: Vec<proto::TensorProto>) -> proto::ModelProto {
+    let entry = |(key, value): &(String, String)| proto::StringStringEntryProto {
+        key: Some(key.clone()),
+        value: Some(value.clone()),
+    };
+    proto::ModelProto {
+        ir_version: Some(model.ir_version),
+        producer_name: text(&model.producer),
+        producer_version: text(&model.producer_version),
+        domain: text(&model.domain),
+        model_version: (model.version != 0).then_some(model.version),
+        doc_string: text(&model.description),
+        opset_import: imports(&model.opset_imports),
+        graph: Some(graph_with(&model.graph, initializers)),
+        functions: model.functions.iter().map(function).collect(),
+        metadata_props: model.metadata.iter().map(entry).collect(),
+        ..Default::default()
     }
 }
 
@@ -63,12 +64,20 @@ fn function(f: &Function) -> proto::FunctionProto {
     }
 }
 
+fn initializers(g: &Graph) -> Vec<proto::TensorProto> {
+    g.initializers.iter().map(|(name, t)| tensor(name, &t.view())).collect()
+}
+
 fn graph(g: &Graph) -> proto::GraphProto {
+    graph_with(g, initializers(g))
+}
+
+fn graph_with(g: &Graph, initializer: Vec<proto::TensorProto>) -> proto::GraphProto {
     proto::GraphProto {
         name: Some(g.name.clone()),
         doc_string: text(&g.description),
         node: g.nodes.iter().map(node).collect(),
-        initializer: g.initializers.iter().map(|(name, t)| tensor(name, &t.view())).collect(),
+        initializer,
         input: g.inputs.iter().map(value_info).collect(),
         output: g.outputs.iter().map(value_info).collect(),
         value_info: g.value_info.iter().map(value_info).collect(),

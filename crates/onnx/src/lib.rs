@@ -53,6 +53,7 @@ mod proto;
 mod read;
 mod types;
 mod validate;
+mod write;
 
 pub use attributes::{AttributeKind, AttributeValue, Attributes};
 pub use builder::{ModelBuilder, dims_of};
@@ -62,3 +63,4 @@ pub use limits::Limits;
 pub use model::{Function, Model, OpsetImport};
 pub use read::{FindFile, external_files};
 pub use types::{Dim, ValueInfo, ValueType};
+pub use write::Weights;

@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
-    bench, check, conformance, deploy, encode, feed, get, inspect, package, python, query, rank,
-    run, sequence, store, tensor, test, visit,
+    bench, check, conformance, deploy, encode, feed, get, inspect, package, python, quantize,
+    query, rank, run, sequence, store, tensor, test, visit,
 };
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
@@ -37,6 +37,7 @@ pub fn command() -> Command {
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
         .subcommand(package::PackageArgs::augment_args(Command::new("package")))
         .subcommand(python::PythonArgs::augment_args(Command::new("python")))
+        .subcommand(quantize::QuantizeArgs::augment_args(Command::new("quantize")))
         .subcommand(query::QueryArgs::augment_args(Command::new("query")))
         .subcommand(rank::RankArgs::augment_args(Command::new("rank")))
         .subcommand(sequence::SequenceArgs::augment_args(Command::new("sequence")))
@@ -95,6 +96,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
         "package" => package::run(&parsed(args)?),
         "python" => python::run(&parsed(args)?),
+        "quantize" => quantize::run(&parsed(args)?).map(|()| true),
         "query" => query::run(&parsed(args)?).map(|()| true),
         "rank" => rank::run(&parsed(args)?).map(|()| true),
         "sequence" => sequence::run(&parsed(args)?).map(|()| true),

@@ -12,6 +12,7 @@ pub mod get;
 pub mod inspect;
 pub mod package;
 pub mod python;
+pub mod quantize;
 pub mod query;
 pub mod rank;
 pub mod run;

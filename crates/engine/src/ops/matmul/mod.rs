@@ -4,6 +4,7 @@
 mod batch;
 mod gemm;
 mod integer;
+mod nbits;
 mod number;
 mod product;
 
@@ -45,6 +46,22 @@ pub const OPS: &[OpDef] = &[
         product::fused,
     )
     .domain("stead"),
+    // Weights of few bits: B, scales, zero points, an order of K that is not supported, bias.
+    OpDef::new(
+        "MatMulNBits",
+        &[
+            Param::required(1, types::F32_ONLY),
+            Param::required(0, BYTES),
+            Param::required(1, types::F32_ONLY),
+            Param::optional(0, BYTES),
+            Param::optional(0, TypeSet::of(&[I32])),
+            Param::optional(1, types::F32_ONLY),
+        ],
+        &[Out::Like(0)],
+        nbits::build,
+    )
+    .domain("com.microsoft")
+    .since(1),
     OpDef::new(
         "MatMulInteger",
         &[

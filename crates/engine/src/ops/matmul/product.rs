@@ -83,6 +83,27 @@ fn pack_matrix(
     } else {
         (rows, cols, MatRef::rows(values, cols))
     };
+    packed(isa, matrix, k, n, halves)
+}
+
+/// Packs a matrix whose `n` columns of `k` elements lie one behind the other.
+pub(super) fn pack_columns(
+    isa: Isa,
+    columns: &[f32],
+    k: usize,
+    n: usize,
+    halves: bool,
+) -> Result<PackedB, BuildError> {
+    packed(isa, MatRef::transposed(columns, k), k, n, halves)
+}
+
+fn packed(
+    isa: Isa,
+    matrix: MatRef<'_, f32>,
+    k: usize,
+    n: usize,
+    halves: bool,
+) -> Result<PackedB, BuildError> {
     let is_half = halves && pays_in_half(n);
     let len = if is_half { half_len(isa, k, n) } else { packed_b_len(isa, k, n) };
     let mut data = AlignedBuf::lasting(len * size_of::<f32>())?;
@@ -207,7 +228,11 @@ pub(super) fn operands(
     Ok((batched, (a.operand, Some(b.operand))))
 }
 
-fn strided(cx: &mut PlanCx<'_>, index: usize, shape: &Shape) -> Result<Strided, PlanError> {
+pub(super) fn strided(
+    cx: &mut PlanCx<'_>,
+    index: usize,
+    shape: &Shape,
+) -> Result<Strided, PlanError> {
     let strided = cx.strided(index)?;
     if suits(shape, &strided) {
         return Ok(strided);
