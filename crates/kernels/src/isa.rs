@@ -24,6 +24,9 @@ pub enum Isa {
 /// Every level, slowest first.
 const ALL: [Isa; 5] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Amx];
 
+/// Bit for [`Isa::has_dot4`], which is no level of its own: few kernels gain by it.
+const DOT4: u8 = 1 << 5;
+
 /// Bit set by the first detection, so that "only scalar" differs from "not asked yet".
 const KNOWN: u8 = 1 << 7;
 
@@ -62,6 +65,12 @@ impl Isa {
     #[inline]
     pub fn effective(self) -> Isa {
         if self.is_available() { self } else { Isa::Scalar }
+    }
+
+    /// Whether this level has an instruction for sums of four products of bytes: AVX-512 VNNI.
+    #[inline]
+    pub fn has_dot4(self) -> bool {
+        self == Isa::Avx512 && self.is_available() && available_bits() & DOT4 != 0
     }
 
     /// All levels of this machine, slowest first; always holds [`Isa::Scalar`].
@@ -121,6 +130,7 @@ fn machine_bits() -> u8 {
     const AVX: u32 = 1 << 28;
     const F16C: u32 = 1 << 29;
     const AVX2: u32 = 1 << 5;
+    const AVX512_VNNI: u32 = 1 << 11;
     const AVX512F_DQ_BW_VL: u32 = (1 << 16) | (1 << 17) | (1 << 30) | (1 << 31);
     const AVX512_BF16: u32 = 1 << 5;
     // XMM and YMM state; then opmask, upper ZMM and ZMM16-31 state.
@@ -150,6 +160,9 @@ fn machine_bits() -> u8 {
         bits |= 1 << Isa::Avx512 as u8;
         if leaf7.eax >= 1 && has(__cpuid_count(7, 1).eax, AVX512_BF16) {
             bits |= BF16;
+        }
+        if has(leaf7.ecx, AVX512_VNNI) {
+            bits |= DOT4;
         }
     }
     bits
@@ -190,5 +203,8 @@ mod tests {
         assert_eq!(Isa::Avx512.is_available(), avx512 && avx2);
         let bf16 = std::is_x86_feature_detected!("avx512bf16");
         assert_eq!(Isa::Avx512.multiplies_bf16(), avx512 && avx2 && bf16);
+        let vnni = std::is_x86_feature_detected!("avx512vnni");
+        assert_eq!(Isa::Avx512.has_dot4(), avx512 && avx2 && vnni);
+        assert!(!Isa::Avx2.has_dot4());
     }
 }

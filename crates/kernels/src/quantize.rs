@@ -1,7 +1,9 @@
 //! Linear quantisation: `q = round(x / scale) + zero_point` and back.
 
-use crate::Isa;
+use crate::chunks::{split_chunks, tasks};
+use crate::requantize::Quantized;
 use crate::simd::{Simd, SimdOp, dispatch};
+use crate::{Isa, Parallel};
 use half::f16;
 
 /// Which scale belongs to which element: `x` is `(outer, axis, inner)`, and a scale serves `block` elements
@@ -214,6 +216,65 @@ impl SimdOp for Dequantize<'_> {
     }
 }
 
+/// `q = round(x / scale) + zero` with ties to even, limited to the type: one scale for all, without a detour by floats.
+/// NaN gives the least number.
+///
+/// # Panics
+/// When the lengths differ.
+pub fn quantize_bytes<T: Quantized>(
+    isa: Isa,
+    par: &dyn Parallel,
+    x: &[f32],
+    scale: f32,
+    zero: T,
+    q: &mut [T],
+) {
+    assert_eq!(q.len(), x.len(), "lengths of source and destination");
+    let count = tasks(par, x.len(), x.len());
+    split_chunks(par, count, x.len(), q, 1, &|range, q| {
+        dispatch(isa, QuantizeBytes { x: &x[range], scale, zero, q });
+    });
+}
+
+struct QuantizeBytes<'a, T> {
+    x: &'a [f32],
+    scale: f32,
+    zero: T,
+    q: &'a mut [T],
+}
+
+impl<T: Quantized> SimdOp for QuantizeBytes<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        const { assert!(size_of::<T>() == 1) };
+        let (scale, zero) = (s.splat(self.scale), s.splat_i32(self.zero.into()));
+        // Limits before the zero point is added, so that nothing overflows.
+        let low = s.splat((T::LOW - self.zero.into()) as f32);
+        let high = s.splat((T::HIGH - self.zero.into()) as f32);
+        let whole = self.q.len() / S::LANES * S::LANES;
+        let (x, q) = (self.x.as_ptr(), self.q.as_mut_ptr().cast::<u8>());
+        let mut i = 0;
+        // SAFETY: `x` and `q` are of one length, and whole vectors below it.
+        unsafe {
+            while i < whole {
+                let y = s.div(s.load_ptr(x.add(i)), scale);
+                let y = s.min(high, s.max(y, low));
+                s.store_low_bytes(q.add(i), s.add_i32(s.to_i32(y), zero));
+                i += S::LANES;
+            }
+            let rest = self.q.len() - whole;
+            if rest > 0 {
+                let y = s.div(s.load_part_ptr(x.add(whole), rest), scale);
+                let y = s.min(high, s.max(y, low));
+                let mut last = [0u8; 16];
+                s.store_low_bytes(last.as_mut_ptr(), s.add_i32(s.to_i32(y), zero));
+                core::ptr::copy_nonoverlapping(last.as_ptr(), q.add(whole), rest);
+            }
+        }
+    }
+}
+
 /// Numbers to integers of a type, limited to its range; NaN gives 0.
 ///
 /// # Panics
@@ -250,14 +311,26 @@ pub fn dynamic_scale(isa: Isa, x: &[f32]) -> (f32, u8) {
         type Output = (f32, f32);
         #[inline(always)]
         fn eval<S: Simd>(self, s: S) -> (f32, f32) {
-            let (mut low, mut high) = (s.zero(), s.zero());
-            // The rest is filled up with zeros, which count anyway.
-            for chunk in self.0.chunks(S::LANES) {
-                let v = s.load_part(chunk);
-                low = s.min(v, low);
-                high = s.max(v, high);
+            // Several vectors are under way at a time.
+            let (mut low, mut high) = ([s.zero(); 4], [s.zero(); 4]);
+            let groups = self.0.chunks_exact(4 * S::LANES);
+            let rest = groups.remainder();
+            for group in groups {
+                for (i, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
+                    let v = s.load(&group[i * S::LANES..]);
+                    *low = s.min(v, *low);
+                    *high = s.max(v, *high);
+                }
             }
-            (s.min_lane(low), s.max_lane(high))
+            // The rest is filled up with zeros, which count anyway.
+            for chunk in rest.chunks(S::LANES) {
+                let v = s.load_part(chunk);
+                low[0] = s.min(v, low[0]);
+                high[0] = s.max(v, high[0]);
+            }
+            let least = s.min(s.min(low[0], low[1]), s.min(low[2], low[3]));
+            let most = s.max(s.max(high[0], high[1]), s.max(high[2], high[3]));
+            (s.min_lane(least), s.max_lane(most))
         }
     }
     let (low, high) = dispatch(isa, Range(x));
@@ -271,6 +344,7 @@ pub fn dynamic_scale(isa: Isa, x: &[f32]) -> (f32, u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Serial;
 
     #[test]
     fn scales_by_tensor_axis_and_block() {
@@ -315,5 +389,51 @@ mod tests {
         let mut bytes = [0u8; 4];
         limit(&[-3.0, 300.0, f32::NAN, 7.0], &mut bytes);
         assert_eq!(bytes, [0, 255, 0, 7]);
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_steps_one_by_one() {
+        let x: [f32; 41] = core::array::from_fn(|i| match i {
+            0 => f32::NAN,
+            1 => f32::INFINITY,
+            2 => f32::NEG_INFINITY,
+            3 => 1e30,
+            _ => (i as f32 - 20.0) * 9.25,
+        });
+        for isa in Isa::available() {
+            for len in [0, 1, 5, 16, 33, 41] {
+                for (scale, zero) in [(0.5, 0), (0.5, 7), (1.5, 128), (3.0, 255), (1.0, 20)] {
+                    let x = &x[..len];
+                    let mut whole = [0.0; 41];
+                    let zeros = [f32::from(zero)];
+                    let all = Scales::single(len);
+                    quantize(isa, &all, x, &[scale], &zeros, false, &mut whole[..len]);
+                    let (mut want, mut got) = ([0u8; 41], [9u8; 41]);
+                    limit(&whole[..len], &mut want[..len]);
+                    quantize_bytes(isa, &Serial, x, scale, zero, &mut got[..len]);
+                    assert_eq!(got[..len], want[..len], "{isa:?} {len} {scale} {zero}");
+                    assert!(got[len..].iter().all(|&x| x == 9), "{isa:?} {len} wrote behind");
+                    let signed = [f32::from(zero as i8)];
+                    quantize(isa, &all, x, &[scale], &signed, false, &mut whole[..len]);
+                    let (mut want, mut got) = ([0i8; 41], [9i8; 41]);
+                    limit(&whole[..len], &mut want[..len]);
+                    quantize_bytes(isa, &Serial, x, scale, zero as i8, &mut got[..len]);
+                    assert_eq!(got[..len], want[..len], "{isa:?} {len} {scale} {zero} signed");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_range_is_that_of_all_numbers() {
+        for isa in Isa::available() {
+            for at in [0, 17, 63, 64, 130, 136] {
+                let mut x = [0.0; 137];
+                x[at] = 510.0;
+                assert_eq!(dynamic_scale(isa, &x), (2.0, 0), "{isa:?} {at}");
+                x[at] = -255.0;
+                assert_eq!(dynamic_scale(isa, &x), (1.0, 255), "{isa:?} {at}");
+            }
+        }
     }
 }

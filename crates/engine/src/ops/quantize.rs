@@ -2,11 +2,13 @@
 
 use super::axes::{around, axis_of};
 use super::cast::{cast_step, dtype_of};
+use super::nn::conv_integer::first;
 use super::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Slot, TypeSet, plan_fn, types};
 use crate::error::{BuildError, PlanError};
-use stead_kernels::quantize::{Scales, dequantize, dynamic_scale, limit, quantize};
+use stead_kernels::quantize::{Scales, dequantize, dynamic_scale, limit, quantize, quantize_bytes};
+use stead_kernels::requantize::Quantized;
 use stead_onnx::Attributes;
-use stead_tensor::{DType, Shape};
+use stead_tensor::{DType, Element, Shape};
 
 /// Floats of 8 and 4 bits.
 const SMALL_FLOATS: TypeSet = TypeSet::of(&[
@@ -186,6 +188,14 @@ fn quantize_linear(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     }
     plan_fn(move |cx| {
         let (shape, scales) = (cx.shape(0)?, granularity.scales(cx)?);
+        let is_single = cx.dtype(0)? == DType::F32 && cx.dtype(1)? == DType::F32;
+        if is_single && !half && scales.count() == 1 {
+            match dtype {
+                DType::U8 => return bytes_of_one_scale::<u8>(cx, shape),
+                DType::I8 => return bytes_of_one_scale::<i8>(cx, shape),
+                _ => {}
+            }
+        }
         let x = as_f32(cx, 0)?.ok_or_else(missing)?;
         let scale = as_f32(cx, 1)?.ok_or_else(missing)?;
         let zero = as_f32(cx, 2)?;
@@ -214,6 +224,26 @@ fn quantize_linear(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let whole = cx.read_back(whole);
         limit_step(cx, whole, out, dtype, count)
     })
+}
+
+/// Floats to bytes by one scale and zero point.
+fn bytes_of_one_scale<T: Element + Quantized>(
+    cx: &mut PlanCx<'_>,
+    shape: Shape,
+) -> Result<(), PlanError> {
+    let mut reads = vec![cx.input(0)?, cx.input(1)?];
+    let has_zero = cx.has_input(2);
+    if has_zero {
+        reads.push(cx.input(2)?);
+    }
+    let out = cx.output(0, shape)?;
+    cx.step("quantize", &reads, &[out], move |a| {
+        let (x, scale) = (a.read::<f32>(0)?, first::<f32>(a, 1)?);
+        let zero = if has_zero { first::<T>(a, 2)? } else { T::zeroed() };
+        quantize_bytes(a.isa, a.parallel, x, scale, zero, a.write::<T>()?);
+        Ok(())
+    });
+    Ok(())
 }
 
 /// Limits whole numbers to an integer type.
@@ -286,15 +316,11 @@ fn dynamic(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let x = cx.input(0)?;
         let (y, scale) = (cx.output(0, shape)?, cx.output(1, Shape::SCALAR)?);
         let zero = cx.output(2, Shape::SCALAR)?;
-        let whole = cx.temp_of::<f32>(shape.elements());
-        cx.step("dynamic_quantize", &[x], &[y, scale, zero, whole], |a| {
+        cx.step("dynamic_quantize", &[x], &[y, scale, zero], |a| {
             let x = a.read::<f32>(0)?;
-            let (y, scale) = (a.write::<u8>()?, a.write::<f32>()?);
-            let (zero, whole) = (a.write::<u8>()?, a.write::<f32>()?);
+            let (y, scale, zero) = (a.write::<u8>()?, a.write::<f32>()?, a.write::<u8>()?);
             let (step, from) = dynamic_scale(a.isa, x);
-            let scales = Scales::single(x.len());
-            quantize(a.isa, &scales, x, &[step], &[f32::from(from)], false, whole);
-            limit(whole, y);
+            quantize_bytes(a.isa, a.parallel, x, step, from, y);
             scale.fill(step);
             zero.fill(from);
             Ok(())

@@ -12,6 +12,7 @@ mod dead;
 mod gated;
 mod gelu;
 mod identity;
+mod integers;
 mod layer_norm;
 mod pattern;
 mod products;
@@ -49,6 +50,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("attention", false, attention::run),
     ("unrolled recurrences", false, recurrence::run),
     ("rows", false, rows::run),
+    ("quantized products", false, integers::run),
     ("product epilogues", false, products::run),
     ("convolution epilogues", false, convolutions::run),
     ("dead code", true, dead::run),

@@ -8,7 +8,8 @@ use crate::ops::activation;
 use stead_onnx::{AttributeValue, Attributes};
 use stead_tensor::DType;
 
-/// MatMul and Gemm take up what follows them, one step in a round: a bias, then an activation.
+/// MatMul and Gemm take up what follows them, one step in a round: a bias, then an activation. So does the product of
+/// bytes that becomes one of floats.
 pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
     Ok(rewrite(ir, &|m, at, node| {
         gemm(m, node)
@@ -16,10 +17,10 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
             .or_else(|| residual(m, node))
             .or_else(|| scale(m, node))
             .or_else(|| activated(m, node))
-            .map(|(inputs, attributes)| Replacement {
+            .map(|(kind, inputs, attributes)| Replacement {
                 at,
                 domain: "stead",
-                op_type: "MatMul",
+                op_type: kind.op_type,
                 opset: 1,
                 inputs,
                 constants: vec![],
@@ -28,26 +29,53 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
     }))
 }
 
-type Fused = (Vec<Option<ValueId>>, Attributes);
+/// A fused product: its operator, and where its bias and residual stand.
+struct Kind {
+    op_type: &'static str,
+    bias: usize,
+    residual: usize,
+}
 
-/// A product of `f32` that could take up more, with its attributes as those of the fused node.
-fn product<'a>(m: &Matcher<'a>, id: Option<ValueId>) -> Option<(&'a Node, Attributes)> {
-    let node = m.maker(id).filter(|_| m.is_read_once(id))?;
-    let is_f32 = m.dtype(id) == Some(DType::F32);
-    let fused = node.domain == "stead" && node.op_type == "MatMul";
-    let takes_more = node.attributes.string("activation").ok()?.is_none();
-    if is_f32 && (node.is("MatMul") || fused) && takes_more {
-        Some((node, copied_attributes(node)))
-    } else {
-        None
+const FLOATS: Kind = Kind { op_type: "MatMul", bias: 2, residual: 3 };
+const BYTES: Kind = Kind { op_type: "MatMulIntegerToFloat", bias: 6, residual: 7 };
+
+type Fused = (&'static Kind, Vec<Option<ValueId>>, Attributes);
+
+/// A product with a result of `f32` that could take up more.
+struct Product<'a> {
+    kind: &'static Kind,
+    node: &'a Node,
+}
+
+impl Product<'_> {
+    fn bias(&self) -> Option<ValueId> {
+        self.node.input(self.kind.bias)
+    }
+
+    fn residual(&self) -> Option<ValueId> {
+        self.node.input(self.kind.residual)
+    }
+
+    /// The fused node, with one more input.
+    fn with_input(&self, index: usize, id: ValueId) -> Fused {
+        let mut inputs = self.node.inputs.clone();
+        inputs.resize(inputs.len().max(index + 1), None);
+        inputs[index] = Some(id);
+        (self.kind, inputs, copied_attributes(self.node))
     }
 }
 
-fn with_input(node: &Node, index: usize, id: ValueId) -> Vec<Option<ValueId>> {
-    let mut inputs = node.inputs.clone();
-    inputs.resize(inputs.len().max(index + 1), None);
-    inputs[index] = Some(id);
-    inputs
+fn product<'a>(m: &Matcher<'a>, id: Option<ValueId>) -> Option<Product<'a>> {
+    let node = m.maker(id).filter(|_| m.is_read_once(id))?;
+    let is_f32 = m.dtype(id) == Some(DType::F32);
+    let fused = |kind: &Kind| node.domain == "stead" && node.op_type == kind.op_type;
+    let takes_more = node.attributes.string("activation").ok()?.is_none();
+    let kind = match () {
+        () if node.is("MatMul") || fused(&FLOATS) => &FLOATS,
+        () if fused(&BYTES) => &BYTES,
+        () => return None,
+    };
+    (is_f32 && takes_more).then_some(Product { kind, node })
 }
 
 /// The columns of a product whose right operand is one constant matrix.
@@ -76,7 +104,7 @@ fn gemm(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
     }
     let mut attributes = attributes;
     attributes.remove("beta");
-    Some((node.inputs.clone(), attributes))
+    Some((&FLOATS, node.inputs.clone(), attributes))
 }
 
 /// Add of a constant vector with one number for each column.
@@ -85,15 +113,15 @@ fn bias(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
         return None;
     }
     m.either_way(node).into_iter().find_map(|(id, bias)| {
-        let (product, attributes) = product(m, id)?;
-        let n = columns(m, product)?;
+        let product = product(m, id)?;
+        let n = columns(m, product.node)?;
         let shape = m.constant(bias)?.shape();
         // A vector of N numbers adds no dimension to the result, whatever its rank.
         let is_vector = shape.rank() == 1 && shape.elements() == n && n > 1;
-        if product.input(2).is_some() || product.input(3).is_some() || !is_vector {
+        if product.bias().is_some() || product.residual().is_some() || !is_vector {
             return None;
         }
-        Some((with_input(product, 2, bias?), attributes))
+        Some(product.with_input(product.kind.bias, bias?))
     })
 }
 
@@ -104,13 +132,13 @@ fn residual(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
         return None;
     }
     m.either_way(node).into_iter().find_map(|(id, other)| {
-        let (product, attributes) = product(m, id)?;
+        let product = product(m, id)?;
         // Only behind a constant matrix: the product of two activations is more likely masked than added to.
-        columns(m, product)?;
-        if product.input(3).is_some() || m.constant(other).is_some() || other == id {
+        columns(m, product.node)?;
+        if product.residual().is_some() || m.constant(other).is_some() || other == id {
             return None;
         }
-        Some((with_input(product, 3, other?), attributes))
+        Some(product.with_input(product.kind.residual, other?))
     })
 }
 
@@ -123,13 +151,14 @@ fn scale(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
     } else {
         return None;
     };
-    let (product, mut attributes) = product(m, id)?;
-    if product.input(2).is_some() || product.input(3).is_some() || !factor.is_finite() {
+    let product = product(m, id).filter(|p| p.kind.op_type == FLOATS.op_type)?;
+    if product.bias().is_some() || product.residual().is_some() || !factor.is_finite() {
         return None;
     }
+    let mut attributes = copied_attributes(product.node);
     let alpha = attributes.float_or("alpha", 1.0).ok()?;
     attributes.set("alpha", AttributeValue::Float(alpha * factor));
-    Some((product.inputs.clone(), attributes))
+    Some((product.kind, product.node.inputs.clone(), attributes))
 }
 
 /// A number of rank 0 or 1, which adds no dimension to a matrix.
@@ -140,9 +169,10 @@ fn scalar(m: &Matcher<'_>, id: Option<ValueId>) -> Option<f32> {
 /// An activation function.
 fn activated(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
     let (name, alpha, beta) = activation_of(m, node)?;
-    let (product, mut attributes) = product(m, node.input(0))?;
+    let product = product(m, node.input(0))?;
+    let mut attributes = copied_attributes(product.node);
     activation::to_attributes(name, alpha, beta, &mut attributes);
-    Some((product.inputs.clone(), attributes))
+    Some((product.kind, product.node.inputs.clone(), attributes))
 }
 
 #[cfg(test)]

@@ -92,12 +92,32 @@ fn matrices(
 
 /// MatMul and MatMulInteger.
 pub(super) fn product(cx: &mut Cx<'_>, node: &mut Node) -> Outcome {
-    for zero_point in node.inputs.iter().skip(2).flatten() {
-        if cx.rows(*zero_point).is_some() || cx.dims(*zero_point)?.iter().product::<usize>() != 1 {
+    one_for_all(cx, node, 2..4)?;
+    let (rows, rank) = matrices(cx, operands(node)?, [false; 2])?;
+    rows.in_rank(rank)
+}
+
+/// Checks that zero points and scales do not belong to rows.
+fn one_for_all(cx: &Cx<'_>, node: &Node, inputs: std::ops::Range<usize>) -> Result<(), String> {
+    for id in inputs.filter_map(|index| node.input(index)) {
+        if cx.rows(id).is_some() || cx.dims(id)?.iter().product::<usize>() != 1 {
             return Err("has a zero point for each row".into());
         }
     }
-    let (rows, rank) = matrices(cx, operands(node)?, [false; 2])?;
+    Ok(())
+}
+
+/// A product of bytes that becomes one of floats, with bias, residual and activation.
+pub(super) fn product_to_float(cx: &mut Cx<'_>, node: &mut Node) -> Outcome {
+    one_for_all(cx, node, 4..6)?;
+    if node.inputs[2..4].iter().flatten().any(|id| cx.rows(*id).is_some()) {
+        return Err("has a scale for each row".into());
+    }
+    let product = matrices(cx, operands(node)?, [false; 2])?;
+    if product.0.behind == 0 {
+        return Err("takes rows as columns".into());
+    }
+    let (rows, rank) = added(cx, product, &[node.input(7)])?;
     rows.in_rank(rank)
 }
 

@@ -10,6 +10,9 @@ pub(super) fn apply(cx: &mut Cx<'_>, node: &mut Node) -> Outcome {
     let name = node.op_type.clone();
     match (node.domain.as_str(), name.as_str()) {
         ("stead", "MatMul") => broadcast::fused_product(cx, node),
+        ("stead" | "com.microsoft", "MatMulIntegerToFloat") => {
+            broadcast::product_to_float(cx, node)
+        }
         ("stead", "Attention") => broadcast::heads(cx, node),
         ("stead", "Conv") => images::by_image(cx, node),
         ("", op) if ops::is_elementwise(op) => broadcast::elementwise(cx, node),

@@ -189,6 +189,29 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    fn dot4(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            // Bytes 0 and 2 of each lane, and bytes 1 and 3, as numbers of 16 bits.
+            let even = _mm256_madd_epi16(
+                _mm256_and_si256(a, _mm256_set1_epi16(0xff)),
+                _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(b)),
+            );
+            let odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(a), _mm256_srai_epi16::<8>(b));
+            _mm256_add_epi32(_mm256_add_epi32(sums, even), odd)
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_low_bytes(self, p: *mut u8, v: __m256i) {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe {
+            let low = _mm256_shuffle_epi8(v, _mm256_set1_epi32(0x0c08_0400));
+            let both =
+                _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256::<1>(low));
+            _mm_storel_epi64(p.cast(), both);
+        }
+    }
+    #[inline(always)]
     fn call<O: SimdOp>(self, op: O) -> O::Output {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe { run(op) }

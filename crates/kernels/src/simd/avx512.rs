@@ -4,17 +4,17 @@ use super::{Simd, SimdOp};
 use crate::Isa;
 use core::arch::x86_64::*;
 
-/// Token for AVX-512; made only by [`run`] and [`Avx512::new`].
+/// Token for AVX-512, with VNNI or without; made only by [`run`], [`run_vnni`] and [`Avx512::new`].
 #[derive(Clone, Copy)]
-pub struct Avx512(());
+pub struct Avx512<const VNNI: bool = false>(());
 
-impl Avx512 {
+impl Avx512<false> {
     /// The token for functions that are compiled for more than [`run`] is.
     ///
     /// # Safety
     /// The machine must have what [`run`] needs, and the caller be compiled for it.
     #[inline(always)]
-    pub(crate) unsafe fn new() -> Avx512 {
+    pub(crate) unsafe fn new() -> Avx512<false> {
         Avx512(())
     }
 }
@@ -26,7 +26,17 @@ impl Avx512 {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,popcnt")]
 pub unsafe fn run<O: SimdOp>(op: O) -> O::Output {
-    op.eval(Avx512(()))
+    op.eval(Avx512::<false>(()))
+}
+
+/// Runs `op` compiled for AVX-512 with VNNI.
+///
+/// # Safety
+/// As for [`run`], and the machine must have AVX-512 VNNI.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c,popcnt")]
+pub unsafe fn run_vnni<O: SimdOp>(op: O) -> O::Output {
+    op.eval(Avx512::<true>(()))
 }
 
 /// Wraps intrinsics that need nothing but the instruction set.
@@ -46,13 +56,14 @@ fn first(n: usize) -> __mmask16 {
     ((1u32 << n) - 1) as __mmask16
 }
 
-impl Simd for Avx512 {
+impl<const VNNI: bool> Simd for Avx512<VNNI> {
     const LANES: usize = 16;
     const REGISTERS: usize = 32;
     const ISA: Isa = Isa::Avx512;
     type F32 = __m512;
     type I32 = __m512i;
     type Mask = __mmask16;
+    const DOT4: bool = VNNI;
     const BYTES: usize = 64;
     type I8 = __m512i;
 
@@ -197,9 +208,30 @@ impl Simd for Avx512 {
         }
     }
     #[inline(always)]
+    fn dot4(self, sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the token exists only inside `run`, so the machine has the features, and with VNNI inside `run_vnni`.
+        unsafe {
+            if VNNI {
+                return _mm512_dpbusd_epi32(sums, a, b);
+            }
+            // Bytes 0 and 2 of each lane, and bytes 1 and 3, as numbers of 16 bits.
+            let even = _mm512_madd_epi16(
+                _mm512_and_si512(a, _mm512_set1_epi16(0xff)),
+                _mm512_srai_epi16::<8>(_mm512_slli_epi16::<8>(b)),
+            );
+            let odd = _mm512_madd_epi16(_mm512_srli_epi16::<8>(a), _mm512_srai_epi16::<8>(b));
+            _mm512_add_epi32(_mm512_add_epi32(sums, even), odd)
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_low_bytes(self, p: *mut u8, v: __m512i) {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm_storeu_si128(p.cast(), _mm512_cvtepi32_epi8(v)) }
+    }
+    #[inline(always)]
     fn call<O: SimdOp>(self, op: O) -> O::Output {
-        // SAFETY: the token exists only inside `run`, so the machine has the features.
-        unsafe { run(op) }
+        // SAFETY: the token exists only inside `run` or `run_vnni`, so the machine has the features.
+        unsafe { if VNNI { run_vnni(op) } else { run(op) } }
     }
     #[inline(always)]
     unsafe fn transpose_ptr(

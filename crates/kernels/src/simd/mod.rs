@@ -61,6 +61,8 @@ pub trait Simd: Copy + Send + Sync + 'static {
     type I32: Copy + Send + Sync;
     /// The result of a comparison, one truth value per lane.
     type Mask: Copy + Send + Sync;
+    /// Whether [`Simd::dot4`] is one instruction.
+    const DOT4: bool = false;
     /// Bytes in a vector of bytes.
     const BYTES: usize;
     /// A vector of signed bytes.
@@ -221,6 +223,25 @@ pub trait Simd: Copy + Send + Sync + 'static {
         z: Self::I8,
     ) -> Self::I8;
 
+    /// `sums` and, in each lane, the four products of the unsigned bytes of `a` by the signed bytes of `b`; wrapping, and
+    /// nothing saturates on the way.
+    fn dot4(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Writes the lowest byte of each lane.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` bytes.
+    #[inline(always)]
+    unsafe fn store_low_bytes(self, p: *mut u8, v: Self::I32) {
+        let mut lanes = [0i32; 16];
+        // SAFETY: no vector has more than 16 lanes; the caller promises as many writable bytes.
+        unsafe {
+            self.store_i32_ptr(lanes.as_mut_ptr(), v);
+            for (i, lane) in lanes.iter().enumerate().take(Self::LANES) {
+                *p.add(i) = *lane as u8;
+            }
+        }
+    }
+
     /// Runs `op` in a function of its own, compiled for the same instruction set. Keeps code that
     /// is large or used in many places from being inlined again and again.
     fn call<O: SimdOp>(self, op: O) -> O::Output;
@@ -367,6 +388,19 @@ pub fn dispatch<O: SimdOp>(isa: Isa, op: O) -> O::Output {
         Isa::Neon => unsafe { neon::run(op) },
         _ => Scalar.call(op),
     }
+}
+
+/// As [`dispatch`], with instructions for products of bytes where the machine has them ([`Isa::has_dot4`]) and `dot4` asks
+/// for them: for kernels that live by [`Simd::dot4`].
+#[inline]
+pub(crate) fn dispatch_bytes<O: SimdOp>(isa: Isa, dot4: bool, op: O) -> O::Output {
+    #[cfg(target_arch = "x86_64")]
+    if dot4 && isa == Isa::Avx512 && isa.has_dot4() {
+        // SAFETY: the machine has the level and VNNI, checked above.
+        return unsafe { avx512::run_vnni(op) };
+    }
+    let _ = dot4;
+    dispatch(isa, op)
 }
 
 #[cfg(test)]

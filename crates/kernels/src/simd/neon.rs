@@ -190,6 +190,26 @@ impl Simd for Neon {
         unsafe { vbslq_s8(vandq_u8(vceqq_s8(a, b), vcgtq_s8(x, y)), z, a) }
     }
     #[inline(always)]
+    fn dot4(self, sums: int32x4_t, a: int32x4_t, b: int32x4_t) -> int32x4_t {
+        // SAFETY: the token exists only inside `run`, so the machine has the features.
+        unsafe {
+            let (a, b) = (vreinterpretq_u8_s32(a), vreinterpretq_s8_s32(b));
+            let a_low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(a)));
+            let a_high = vreinterpretq_s16_u16(vmovl_high_u8(a));
+            let (b_low, b_high) = (vmovl_s8(vget_low_s8(b)), vmovl_high_s8(b));
+            // The products of a lane stand side by side: two rounds of sums of neighbours.
+            let low = vpaddq_s32(
+                vmull_s16(vget_low_s16(a_low), vget_low_s16(b_low)),
+                vmull_high_s16(a_low, b_low),
+            );
+            let high = vpaddq_s32(
+                vmull_s16(vget_low_s16(a_high), vget_low_s16(b_high)),
+                vmull_high_s16(a_high, b_high),
+            );
+            vaddq_s32(sums, vpaddq_s32(low, high))
+        }
+    }
+    #[inline(always)]
     fn call<O: SimdOp>(self, op: O) -> O::Output {
         // SAFETY: the token exists only inside `run`, so the machine has the features.
         unsafe { run(op) }

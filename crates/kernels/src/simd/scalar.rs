@@ -156,6 +156,11 @@ impl Simd for Scalar {
         xor_i32(a: I, b: I) -> I = a ^ b;
         eq_i32(a: I, b: I) -> M = a == b;
         gt_i32(a: I, b: I) -> M = a > b;
+        dot4(sums: I, a: I, b: I) -> I = {
+            let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+            let product = |i: usize| i32::from(a[i]) * i32::from(b[i] as i8);
+            sums.wrapping_add(product(0) + product(1) + product(2) + product(3))
+        };
     }
 
     #[inline(always)]

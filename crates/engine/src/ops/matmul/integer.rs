@@ -1,34 +1,73 @@
-//! MatMulInteger and QLinearMatMul.
+//! MatMulInteger, QLinearMatMul, and the quantised product whose sums become floats at once.
 
 use super::batch::{Batched, resolve, suits};
-use super::product::matrix;
-use crate::error::{BuildError, PlanError};
+use super::product::{added_to, matrix};
+use crate::error::{BuildError, PlanError, RunError};
 use crate::ops::nn::conv_integer::{check_count, emit_requantize, first};
 use crate::ops::nn::precision;
-use crate::ops::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
-use stead_kernels::gemm::integer::{Byte, ZeroPoint, gemm};
-use stead_tensor::{DType, Element};
+use crate::ops::{Args, NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
+use std::sync::Arc;
+use stead_kernels::gemm::integer::{
+    Byte, Left, Right, Scaled, Target, ZeroPoint, gemm, pack, packed_len, scratch_len,
+};
+use stead_kernels::gemm::{Activation, MatRef, Residual};
+use stead_tensor::{AlignedBuf, DType, Element, Tensor};
+
+/// A constant right operand, packed for the kernel.
+struct PackedB {
+    data: AlignedBuf,
+}
+
+impl PackedB {
+    fn lanes(&self) -> &[i32] {
+        bytemuck::cast_slice(&self.data)
+    }
+}
+
+/// Packs an input when it is one constant matrix.
+fn packed(spec: &NodeSpec<'_>, index: usize) -> Result<Option<Arc<PackedB>>, BuildError> {
+    let is_matrix = |t: &Tensor| t.shape().rank() == 2;
+    if !spec.constant(index).is_some_and(is_matrix) {
+        return Ok(None);
+    }
+    spec.pack(index, "gemm integer b", |tensor| match tensor.dtype() {
+        DType::U8 => pack_of::<u8>(tensor),
+        _ => pack_of::<i8>(tensor),
+    })
+}
+
+fn pack_of<B: Element + Byte>(tensor: &Tensor) -> Result<PackedB, BuildError> {
+    let &[k, n] = tensor.shape().dims() else {
+        return Err(BuildError::unsupported("a matrix expected"));
+    };
+    let values = tensor.as_slice::<B>()?;
+    let mut data = AlignedBuf::lasting(packed_len(k, n).saturating_mul(size_of::<i32>()))?;
+    pack(k, n, MatRef::rows(values, n), bytemuck::cast_slice_mut(&mut data));
+    Ok(PackedB { data })
+}
 
 /// ONNX MatMulInteger.
-pub(super) fn matmul(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
-    plan_fn(|cx| {
-        let sums = resolve_sums(cx, [0, 1], [2, 3])?;
+pub(super) fn matmul(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let packed = packed(spec, 1)?;
+    plan_fn(move |cx| {
+        let sums = resolve_sums(cx, [0, 1], [2, 3], packed.clone())?;
         let y = cx.output(0, sums.batched.output)?;
-        sums.emit(cx, y);
+        sums.emit(cx, y, None);
         Ok(())
     })
 }
 
 /// ONNX QLinearMatMul.
-pub(super) fn qlinear(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
-    plan_fn(|cx| {
-        let sums = resolve_sums(cx, [0, 3], [2, 5])?;
+pub(super) fn qlinear(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let packed = packed(spec, 3)?;
+    plan_fn(move |cx| {
+        let sums = resolve_sums(cx, [0, 3], [2, 5], packed.clone())?;
         let (m, n, out) = (sums.rows, sums.batched.n, sums.batched.output);
         for (index, counts) in [(1, [1, m]), (4, [1, n]), (6, [1, m]), (7, [1, m])] {
             check_count(cx, index, &counts)?;
         }
         let acc = cx.temp_of::<i32>(out.elements());
-        sums.emit(cx, acc);
+        sums.emit(cx, acc, None);
         let reads = [
             cx.read_back(acc),
             precision::input(cx, 1)?,
@@ -46,12 +85,64 @@ pub(super) fn qlinear(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     })
 }
 
+/// `activation(a_scale b_scale (A - a_zero)(B - b_zero) + bias + residual)`: MatMulIntegerToFloat of `com.microsoft`, and
+/// with the residual (input 7) and an activation what passes make of MatMulInteger and the nodes behind it.
+pub(super) fn to_float(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let packed = packed(spec, 1)?;
+    let activation = crate::ops::activation::from_attributes(spec.attributes())?;
+    plan_fn(move |cx| {
+        let sums = resolve_sums(cx, [0, 1], [4, 5], packed.clone())?;
+        let (n, out) = (sums.batched.n, sums.batched.output);
+        for (index, counts) in [(2, &[1][..]), (3, &[1, n]), (6, &[n])] {
+            check_count(cx, index, counts)?;
+        }
+        let bias = if cx.has_input(6) { Some(cx.input(6)?) } else { None };
+        let scales = [cx.input(2)?, cx.input(3)?];
+        let mut floats = Floats { scales, bias, residual: None, activation };
+        if !cx.has_input(7) {
+            let y = cx.output(0, out)?;
+            sums.emit(cx, y, Some(floats));
+        } else if cx.shape(7)? == out {
+            floats.residual = Some(cx.input(7)?);
+            let y = cx.output(0, out)?;
+            sums.emit(cx, y, Some(floats));
+        } else {
+            floats.activation = Activation::None;
+            let slot = cx.temp_of::<f32>(out.elements());
+            sums.emit(cx, slot, Some(floats));
+            added_to(cx, slot, out, 7, activation)?;
+        }
+        Ok(())
+    })
+}
+
+/// What makes floats of sums.
+struct Floats {
+    /// Of A and B.
+    scales: [Operand; 2],
+    bias: Option<Operand>,
+    /// Of the output's shape.
+    residual: Option<Operand>,
+    activation: Activation,
+}
+
+/// Where its operands stand among the reads of the step.
+#[derive(Clone, Copy)]
+struct FloatReads {
+    scales: usize,
+    bias: Option<usize>,
+    residual: Option<usize>,
+    activation: Activation,
+}
+
 /// The sums of a quantised product.
 struct Sums {
     batched: Batched,
     /// Rows of one matrix of the left operand, before batches are joined.
     rows: usize,
     reads: Vec<Operand>,
+    /// The right operand, which is not among the reads then.
+    packed: Option<Arc<PackedB>>,
     /// Zero points: none, one, or one for each row or column.
     zeros: [Option<usize>; 2],
     /// Where the zero points of the left operand are repeated for joined batches.
@@ -63,10 +154,16 @@ fn resolve_sums(
     cx: &mut PlanCx<'_>,
     operands: [usize; 2],
     zero_points: [usize; 2],
+    packed: Option<Arc<PackedB>>,
 ) -> Result<Sums, PlanError> {
     let shapes = [cx.shape(operands[0])?, cx.shape(operands[1])?];
     let mut strided = Vec::new();
-    for (&index, shape) in operands.iter().zip(&shapes) {
+    for (at, (&index, shape)) in operands.iter().zip(&shapes).enumerate() {
+        if let (1, Some(_), Some(Strided { operand, .. })) = (at, &packed, strided.first()) {
+            let operand = Operand::clone(operand);
+            strided.push(Strided { operand, offset: 0, strides: shape.strides() });
+            continue;
+        }
         let as_it_lies = cx.strided(index)?;
         strided.push(if suits(shape, &as_it_lies) {
             as_it_lies
@@ -76,7 +173,8 @@ fn resolve_sums(
     }
     let batched = resolve(&shapes[0], &shapes[1], &strided[0], &strided[1], (false, false))?;
     let rows = if shapes[0].rank() > 1 { shapes[0][shapes[0].rank() - 2] } else { 1 };
-    let mut reads: Vec<_> = strided.into_iter().map(|s| s.operand).collect();
+    let count = if packed.is_some() { 1 } else { 2 };
+    let mut reads: Vec<_> = strided.into_iter().take(count).map(|s| s.operand).collect();
     let mut zeros = [None; 2];
     for ((zero, &index), count) in zeros.iter_mut().zip(&zero_points).zip([rows, batched.n]) {
         check_count(cx, index, &[1, count])?;
@@ -88,28 +186,51 @@ fn resolve_sums(
     let by_row = zeros[0].is_some_and(|n| n > 1) && batched.m != rows;
     let row_zeros = by_row.then(|| cx.temp(batched.m));
     let types = (cx.dtype(operands[0])?, cx.dtype(operands[1])?);
-    Ok(Sums { batched, rows, reads, zeros, row_zeros, types })
+    Ok(Sums { batched, rows, reads, packed, zeros, row_zeros, types })
 }
 
 impl Sums {
-    fn emit(self, cx: &mut PlanCx<'_>, y: Slot) {
+    fn emit(self, cx: &mut PlanCx<'_>, y: Slot, floats: Option<Floats>) {
         match self.types {
-            (DType::U8, DType::U8) => self.emit_of::<u8, u8>(cx, y),
-            (DType::U8, _) => self.emit_of::<u8, i8>(cx, y),
-            (_, DType::U8) => self.emit_of::<i8, u8>(cx, y),
-            _ => self.emit_of::<i8, i8>(cx, y),
+            (DType::U8, DType::U8) => self.emit_of::<u8, u8>(cx, y, floats),
+            (DType::U8, _) => self.emit_of::<u8, i8>(cx, y, floats),
+            (_, DType::U8) => self.emit_of::<i8, u8>(cx, y, floats),
+            _ => self.emit_of::<i8, i8>(cx, y, floats),
         }
     }
 
-    fn emit_of<A: Element + Byte, B: Element + Byte>(self, cx: &mut PlanCx<'_>, y: Slot) {
-        let Sums { batched, reads, zeros, row_zeros, .. } = self;
-        let flops = product_flops([batched.offsets.len(), batched.m, batched.n, batched.k]);
-        let mut writes = vec![y];
+    fn emit_of<A: Element + Byte, B: Element + Byte>(
+        self,
+        cx: &mut PlanCx<'_>,
+        y: Slot,
+        floats: Option<Floats>,
+    ) {
+        let Sums { batched, mut reads, packed, zeros, row_zeros, .. } = self;
+        let (m, n, k) = (batched.m, batched.n, batched.k);
+        let count = batched.offsets.len();
+        let floats = floats.map(|floats| place(floats, &mut reads));
+        // Sizes and strides tell how much is needed.
+        let a = Left { matrix: matrix(&[], &batched.a), zero: ZeroPoint::One(A::zeroed()) };
+        let of_b = Right {
+            matrix: Some(matrix(&[], &batched.b)),
+            packed: packed.as_ref().map(|b| b.lanes()),
+            zero: ZeroPoint::One(B::zeroed()),
+        };
+        let scratch = cx.temp_of::<i32>(scratch_len(m, n, k, &a, &of_b));
+        let packed_bytes = packed.as_ref().map_or(0, |b| b.data.len());
+        let mut writes = vec![y, scratch];
         writes.extend(row_zeros);
-        cx.step("gemm integer", &reads, &writes, move |args| {
-            let (a, b) = (args.read::<A>(0)?, args.read::<B>(1)?);
-            let at = [2, 2 + usize::from(zeros[0].is_some())];
-            let out = args.write::<i32>()?;
+        let name = if floats.is_some() { "gemm integer to float" } else { "gemm integer" };
+        cx.step(name, &reads, &writes, move |args| {
+            let a = args.read::<A>(0)?;
+            let b = if packed.is_some() { &[] } else { args.read::<B>(1)? };
+            let at = 2 - usize::from(packed.is_some());
+            let at = [at, at + usize::from(zeros[0].is_some())];
+            let mut out = match floats {
+                None => Out::Sums(args.write::<i32>()?),
+                Some(floats) => Out::Floats(args.write::<f32>()?, floats),
+            };
+            let scratch = args.write::<i32>()?;
             let a_zero = match zeros[0] {
                 None => ZeroPoint::One(A::zeroed()),
                 Some(1) => ZeroPoint::One(first(args, at[0])?),
@@ -131,15 +252,62 @@ impl Sums {
                 Some(1) => ZeroPoint::One(first(args, at[1])?),
                 Some(_) => ZeroPoint::Each(args.read::<B>(at[1])?),
             };
-            let (m, n, k) = (batched.m, batched.n, batched.k);
             for (index, &(at_a, at_b)) in batched.offsets.iter().enumerate() {
-                let a = matrix(&a[at_a.min(a.len())..], &batched.a);
-                let b = matrix(&b[at_b.min(b.len())..], &batched.b);
-                let c = &mut out[index * m * n..(index + 1) * m * n];
-                gemm(args.isa, args.parallel, m, n, k, a, a_zero, b, b_zero, c, n);
+                let a = Left { matrix: matrix(&a[at_a.min(a.len())..], &batched.a), zero: a_zero };
+                let packed = packed.as_ref().map(|b| b.lanes());
+                let in_place = matrix(&b[at_b.min(b.len())..], &batched.b);
+                let matrix = packed.is_none().then_some(in_place);
+                let b = Right { matrix, packed, zero: b_zero };
+                let range = index * m * n..(index + 1) * m * n;
+                let target = match &mut out {
+                    Out::Sums(out) => Target::Sums(&mut out[range]),
+                    Out::Floats(out, floats) => {
+                        let scaled = floats.read(args, range.start, n)?;
+                        Target::Floats(&mut out[range], scaled)
+                    }
+                };
+                gemm(args.isa, args.parallel, m, n, k, a, b, target, n, scratch);
             }
             Ok(())
         });
-        cx.count(flops, 0);
+        cx.count(product_flops([count, m, n, k]), packed_bytes);
+    }
+}
+
+/// The output of a step.
+enum Out<'a> {
+    Sums(&'a mut [i32]),
+    Floats(&'a mut [f32], FloatReads),
+}
+
+/// Adds the operands to the reads of a step.
+fn place(floats: Floats, reads: &mut Vec<Operand>) -> FloatReads {
+    let mut position = |operand: Option<Operand>| {
+        operand.map(|operand| {
+            reads.push(operand);
+            reads.len() - 1
+        })
+    };
+    let (bias, residual) = (position(floats.bias), position(floats.residual));
+    let scales = reads.len();
+    reads.extend(floats.scales);
+    FloatReads { scales, bias, residual, activation: floats.activation }
+}
+
+impl FloatReads {
+    /// The operands for the product whose numbers begin at `start` of the output.
+    fn read<'a>(&self, args: &Args<'a>, start: usize, n: usize) -> Result<Scaled<'a>, RunError> {
+        let residual = self.residual.map(|i| args.read::<f32>(i)).transpose()?;
+        Ok(Scaled {
+            a_scale: first(args, self.scales)?,
+            b_scale: args.read::<f32>(self.scales + 1)?,
+            bias: self.bias.map(|i| args.read::<f32>(i)).transpose()?,
+            residual: residual.map(|data| Residual {
+                data: &data[start..],
+                row_stride: n,
+                scale: 1.0,
+            }),
+            activation: self.activation,
+        })
     }
 }

@@ -18,7 +18,22 @@ const SCALE: TypeSet = TypeSet::of(&[F32, F16, BF16]);
 /// Element types that products are computed for.
 const PRODUCT: TypeSet = types::FLOAT.or(TypeSet::of(&[I32, I64, U32, U64]));
 
-/// MatMul, Gemm and their fused form.
+/// Inputs of quantised products whose sums become floats.
+const TO_FLOAT: [Param; 7] = [
+    Param::required(1, BYTES),
+    Param::required(2, BYTES),
+    Param::required(0, types::F32_ONLY),
+    Param::required(0, types::F32_ONLY),
+    Param::optional(1, BYTES),
+    Param::optional(2, BYTES),
+    Param::optional(0, types::F32_ONLY),
+];
+const TO_FLOAT_ADDED: [Param; 8] = {
+    let [a, b, a_scale, b_scale, a_zero, b_zero, bias] = TO_FLOAT;
+    [a, b, a_scale, b_scale, a_zero, b_zero, bias, Param::optional(0, types::F32_ONLY)]
+};
+
+/// MatMul, Gemm, their fused form, and products of bytes.
 pub const OPS: &[OpDef] = &[
     OpDef::new(
         "MatMul",
@@ -88,4 +103,10 @@ pub const OPS: &[OpDef] = &[
         &[Out::Like(7)],
         integer::qlinear,
     ),
+    // A, B, their scales, their zero points and a bias of N elements.
+    OpDef::new("MatMulIntegerToFloat", &TO_FLOAT, &[Out::Fixed(F32)], integer::to_float)
+        .domain("com.microsoft"),
+    // The same with a residual; attributes activation and the activation's parameters.
+    OpDef::new("MatMulIntegerToFloat", &TO_FLOAT_ADDED, &[Out::Fixed(F32)], integer::to_float)
+        .domain("stead"),
 ];

@@ -188,19 +188,31 @@ fn add_broadcast(
     operands: (Operand, Option<Operand>),
     added: Added,
 ) -> Result<(), PlanError> {
-    let (from, residual) = (batched.output, cx.shape(3)?);
+    let from = batched.output;
+    let slot = cx.temp_of::<f32>(from.elements());
+    let plain = Product { activation: Activation::None, ..product.clone() };
+    emit(cx, &plain, batched, operands, added, slot);
+    added_to(cx, slot, from, 3, product.activation)
+}
+
+/// The output as the sum of a product of shape `from` and an input, one of which is broadcast to the other, and what the
+/// activation makes of it.
+pub(super) fn added_to(
+    cx: &mut PlanCx<'_>,
+    product: Slot,
+    from: Shape,
+    input: usize,
+    activation: Activation,
+) -> Result<(), PlanError> {
+    let residual = cx.shape(input)?;
     let shape = broadcast_shape(&from, &residual)?;
     let strides = [
         aligned(&from, &from.strides(), &shape)?,
         aligned(&residual, &residual.strides(), &shape)?,
     ];
     let plan = Broadcast::new(&shape, std::array::from_fn(|k| &strides[k][..]), [0, 0]);
-    let slot = cx.temp_of::<f32>(from.elements());
-    let plain = Product { activation: Activation::None, ..product.clone() };
-    emit(cx, &plain, batched, operands, added, slot);
-    let reads = [cx.read_back(slot), cx.input(3)?];
+    let reads = [cx.read_back(product), cx.input(input)?];
     let output = cx.output(0, shape)?;
-    let activation = product.activation;
     cx.step("add", &reads, &[output], move |args| {
         let (x, y, out) = (args.read::<f32>(0)?, args.read::<f32>(1)?, args.write::<f32>()?);
         let run = Run { isa: args.isa, parallel: args.parallel, plan: &plan };

@@ -1,0 +1,97 @@
+//! Prints billions of operations a second of the quantised product beside the peak of one core (products of bytes in
+//! registers), with packed weights that stay in the cache and such that come from memory.
+//!
+//! `cargo run --release -p stead-kernels --example integer_bench [ISA]`
+
+#![allow(clippy::print_stdout, reason = "what it is for")]
+
+use std::time::Instant;
+use stead_kernels::gemm::integer::{
+    Left, Right, Scaled, Target, ZeroPoint, gemm, pack, packed_len, scratch_len,
+};
+use stead_kernels::gemm::{Activation, MatRef};
+use stead_kernels::quantize::{dynamic_scale, quantize_bytes};
+use stead_kernels::{Isa, Serial};
+
+/// The shortest of many short runs, which fall between the turns of other processes, in seconds per call.
+fn best(mut f: impl FnMut()) -> f64 {
+    f();
+    let mut best = f64::INFINITY;
+    let begin = Instant::now();
+    while begin.elapsed().as_secs_f64() < 0.2 {
+        let start = Instant::now();
+        f();
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    best
+}
+
+/// Bytes in all copies of a matrix that is to come from memory.
+const FROM_MEMORY: usize = 256 << 20;
+
+fn main() {
+    let isa = match std::env::args().nth(1) {
+        None => Isa::detect(),
+        Some(name) => Isa::from_name(&name).unwrap_or_else(|| panic!("no instruction set {name}")),
+    }
+    .effective();
+    println!("{isa:?}, one instruction for four products: {}", isa.has_dot4());
+    println!("{:>20} {:>30} {:>30}", "m x n x k", "B packed", "B packed, from memory");
+    for (m, n, k) in [
+        (1, 512, 512),
+        (1, 1536, 384),
+        (1, 4096, 1024),
+        (4, 1536, 384),
+        (14, 512, 512),
+        (40, 1536, 512),
+        (128, 384, 384),
+        (128, 1536, 384),
+        (128, 384, 1536),
+        (512, 1024, 4096),
+        (1024, 1024, 1024),
+    ] {
+        let a: Vec<u8> = (0..m * k).map(|i| (i % 251) as u8).collect();
+        let b: Vec<i8> = (0..k * n).map(|i| (i % 253) as u8 as i8).collect();
+        let mut packed = vec![0; packed_len(k, n)];
+        pack(k, n, MatRef::rows(&b, n), &mut packed);
+        let copies = (FROM_MEMORY / (4 * packed.len())).clamp(1, 2048);
+        let copies: Vec<Vec<i32>> = vec![packed; copies];
+        let left = Left { matrix: MatRef::rows(&a, k), zero: ZeroPoint::One(117) };
+        let right =
+            |packed| Right { matrix: None, packed: Some(packed), zero: ZeroPoint::One(0i8) };
+        let mut scratch = vec![0; scratch_len(m, n, k, &left, &right(&copies[0]))];
+        let (scales, bias, mut c) = (vec![0.01; n], vec![1.0; n], vec![0.0; m * n]);
+        let mut line = format!("{:>20}", format!("{m}x{n}x{k}"));
+        let mut turn = 0;
+        for count in [1, copies.len()] {
+            let t = best(|| {
+                turn += 1;
+                let scaled = Scaled {
+                    a_scale: 0.1,
+                    b_scale: &scales,
+                    bias: Some(&bias),
+                    residual: None,
+                    activation: Activation::None,
+                };
+                let target = Target::Floats(&mut c, scaled);
+                let right = right(&copies[turn % count]);
+                gemm(isa, &Serial, m, n, k, left, right, target, n, &mut scratch);
+            });
+            let (ops, read) = ((2 * m * n * k) as f64, (n * k) as f64);
+            line += &format!(
+                " {:8.1} GOP/s {:6.1} GB/s {:6.1} us",
+                ops / t / 1e9,
+                read / t / 1e9,
+                t * 1e6
+            );
+        }
+        println!("{line}");
+    }
+    let x: Vec<f32> = (0..128 * 1536).map(|i| (i % 1013) as f32 * 0.01 - 4.0).collect();
+    let mut q = vec![0u8; x.len()];
+    let t = best(|| {
+        let (scale, zero) = dynamic_scale(isa, &x);
+        quantize_bytes(isa, &Serial, &x, scale, zero, &mut q);
+    });
+    println!("quantising 128 x 1536: {:.1} us", t * 1e6);
+}

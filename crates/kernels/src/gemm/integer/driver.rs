@@ -1,0 +1,294 @@
+//! Checks and prepares the operands, and splits the work.
+
+use super::finish::{Finish, Raw, Zeros};
+use super::pack::{COLS, copied_stride, copy_row, padded, reads_in_place, sliver_width};
+use super::tile::{MAX_ROWS, Operands, rows, tile};
+use super::{Byte, Left, Right, Target, pack, packed_len};
+use crate::gemm::driver::Shared;
+use crate::gemm::shape::{Panels, WORK_PER_TASK, part};
+use crate::par::for_ranges;
+use crate::simd::{Simd, SimdOp, dispatch_bytes};
+use crate::{Isa, Parallel};
+use core::mem::MaybeUninit;
+
+/// Bytes of `A` that are worked on together, so that they stay in the second-level cache.
+const BLOCK_A: usize = 1 << 19;
+
+/// Numbers of scratch that [`gemm`] needs for these operands, of which only types, sizes and strides are looked at.
+pub fn scratch_len<A: Byte, B: Byte>(
+    m: usize,
+    n: usize,
+    k: usize,
+    a: &Left<'_, A>,
+    b: &Right<'_, B>,
+) -> usize {
+    let copied = if reads_in_place(m, k, &a.matrix) { 0 } else { m * copied_stride(k) / 4 };
+    let packed = if b.packed.is_some() { 0 } else { packed_len(k, n) };
+    m + copied + packed
+}
+
+/// `C[i, j] = sum over p of (A[i, p] - a_zero[i]) (B[p, j] - b_zero[j])`, with `A` of `m x k`, `B` of `k x n` and `C` of
+/// `m x n` at `c_stride` elements from row to row (ONNX MatMulInteger), and what [`Target`] makes of it. The result is the
+/// same on every instruction set and for any number of threads.
+///
+/// # Panics
+/// If an operand is smaller than its sizes say, or `scratch` than [`scratch_len`].
+#[expect(clippy::too_many_arguments, reason = "the operands of a matrix product")]
+pub fn gemm<A: Byte, B: Byte>(
+    isa: Isa,
+    par: &dyn Parallel,
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Left<'_, A>,
+    b: Right<'_, B>,
+    c: Target<'_>,
+    c_stride: usize,
+    scratch: &mut [i32],
+) {
+    gemm_by(isa.effective(), true, par, (m, n, k), a, b, c, c_stride, scratch);
+}
+
+/// As [`gemm`], with instructions for products of bytes only if `dot4`.
+#[expect(clippy::too_many_arguments, reason = "the operands of a matrix product")]
+pub(super) fn gemm_by<A: Byte, B: Byte>(
+    isa: Isa,
+    dot4: bool,
+    par: &dyn Parallel,
+    (m, n, k): (usize, usize, usize),
+    a: Left<'_, A>,
+    b: Right<'_, B>,
+    c: Target<'_>,
+    c_stride: usize,
+    scratch: &mut [i32],
+) {
+    if m == 0 || n == 0 {
+        return;
+    }
+    assert!(a.matrix.covers(m, k) && a.zero.covers(m), "A smaller than m x k");
+    assert!(scratch.len() >= scratch_len(m, n, k, &a, &b), "scratch too small");
+    assert!(b.zero.covers(n), "zero points of B");
+    let (sums, scratch) = scratch.split_at_mut(m);
+    let (b_packed, scratch) = match (b.packed, b.matrix) {
+        (Some(packed), _) => {
+            assert_eq!(packed.len(), packed_len(k, n), "length of packed B");
+            (packed.as_ptr(), scratch)
+        }
+        (None, matrix) => {
+            let (packed, rest) = scratch.split_at_mut(packed_len(k, n));
+            let Some(matrix) = matrix else { panic!("B is missing") };
+            pack(k, n, matrix, packed);
+            (packed.as_ptr(), rest)
+        }
+    };
+    let (a_shift, b_shift) = (128 * i32::from(A::SIGNED), -128 * i32::from(!B::SIGNED));
+    let (at, stride) = if reads_in_place(m, k, &a.matrix) {
+        (a.matrix.data.as_ptr().cast(), a.matrix.row_stride)
+    } else {
+        (copy(par, m, k, &a, scratch), copied_stride(k))
+    };
+    let has_b_zero = !b.zero.are_all(-b_shift, n);
+    if has_b_zero {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: row i has k bytes, in A as in a copy of it.
+            let row = unsafe { core::slice::from_raw_parts(at.add(i * stride), k) };
+            *sum = dispatch_bytes(isa, dot4, RowSum(row));
+        }
+    }
+    let quads = k.div_ceil(4);
+    let job = Block {
+        panels: (m, 0, 0),
+        slivers: (0, 0),
+        n,
+        k,
+        a: at,
+        a_stride: stride,
+        b: b_packed,
+        finish: Finish {
+            sums: core::ptr::null(),
+            sums_stride: COLS,
+            row: 0,
+            rows: 0,
+            col: 0,
+            cols: 0,
+            k,
+            a_zero: Zeros::new(&a.zero, a_shift),
+            b_zero: Zeros::new(&b.zero, b_shift),
+            row_sums: if has_b_zero { sums.as_ptr() } else { core::ptr::null() },
+            col_sums: b_packed.wrapping_add(padded(n) * quads),
+            raw: Raw::new(c, m, n, c_stride),
+        },
+    };
+    let most = most_rows(isa, dot4);
+    let (panels, slivers) = (Panels::new(m, most).count, n.div_ceil(COLS));
+    let threads = par.threads();
+    let work = m.saturating_mul(n).saturating_mul(k) / (4 * WORK_PER_TASK);
+    let tasks = if threads <= 1 { 1 } else { work.clamp(1, 2 * threads) };
+    // Columns first: each task then reads its own part of B, the larger operand.
+    let col_tasks = tasks.min(slivers);
+    let row_tasks = tasks.div_ceil(col_tasks).min(panels);
+    let job = Shared(job);
+    let run = |i: usize| {
+        let (first, last) = part(panels, row_tasks, i / col_tasks);
+        let block = Block {
+            panels: (m, first, last),
+            slivers: part(slivers, col_tasks, i % col_tasks),
+            ..job.get()
+        };
+        dispatch_bytes(isa, dot4, block);
+    };
+    if col_tasks * row_tasks == 1 {
+        run(0);
+    } else {
+        par.for_each(col_tasks * row_tasks, &run);
+    }
+}
+
+/// Most rows of a tile, as the instruction set that [`dispatch_bytes`] takes has it.
+fn most_rows(isa: Isa, dot4: bool) -> usize {
+    struct Rows;
+    impl SimdOp for Rows {
+        type Output = usize;
+        #[inline(always)]
+        fn eval<S: Simd>(self, _: S) -> usize {
+            rows::<S>()
+        }
+    }
+    dispatch_bytes(isa, dot4, Rows)
+}
+
+/// Copies `A` as unsigned bytes in whole quads.
+fn copy<A: Byte>(
+    par: &dyn Parallel,
+    m: usize,
+    k: usize,
+    a: &Left<'_, A>,
+    scratch: &mut [i32],
+) -> *const u8 {
+    let stride = copied_stride(k);
+    let at = Shared(scratch.as_mut_ptr().cast::<u8>());
+    debug_assert!(scratch.len() * 4 >= m * stride);
+    for_ranges(par, m, k, &|from, to| {
+        for i in from..to {
+            // SAFETY: rows are disjoint, and inside the scratch that scratch_len asked for.
+            let row = unsafe { core::slice::from_raw_parts_mut(at.get().add(i * stride), stride) };
+            copy_row(&a.matrix, i, k, row);
+        }
+    });
+    at.get()
+}
+
+/// The sum of unsigned bytes, wrapping.
+struct RowSum<'a>(&'a [u8]);
+
+impl SimdOp for RowSum<'_> {
+    type Output = i32;
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) -> i32 {
+        let ones = s.splat_i32(0x0101_0101);
+        let mut sums = s.splat_i32(0);
+        let vectors = self.0.chunks_exact(4 * S::LANES);
+        let mut sum: i32 = vectors.remainder().iter().map(|&x| i32::from(x)).sum();
+        let mut lanes = [0i32; 16];
+        // SAFETY: each part has as many bytes as a vector, and no vector more than 16 lanes.
+        unsafe {
+            for part in vectors {
+                sums = s.dot4(sums, s.load_i32_ptr(part.as_ptr().cast()), ones);
+            }
+            s.store_i32_ptr(lanes.as_mut_ptr(), sums);
+        }
+        for lane in lanes {
+            sum = sum.wrapping_add(lane);
+        }
+        sum
+    }
+}
+
+/// One task: some panels of rows by some slivers of `B`.
+#[derive(Clone, Copy)]
+struct Block {
+    /// Rows of the product, and the first and last panel of the task.
+    panels: (usize, usize, usize),
+    slivers: (usize, usize),
+    n: usize,
+    k: usize,
+    a: *const u8,
+    a_stride: usize,
+    b: *const i32,
+    finish: Finish,
+}
+
+impl SimdOp for Block {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let (m, first, last) = self.panels;
+        let panels = Panels::new(m, const { rows::<S>() });
+        let step = (BLOCK_A / (self.k * const { rows::<S>() }).max(1)).max(1);
+        let mut from = first;
+        while from < last {
+            let to = (from + step).min(last);
+            for sliver in self.slivers.0..self.slivers.1 {
+                for panel in from..to {
+                    // SAFETY: panels and slivers lie in the operands, which were checked.
+                    unsafe { self.tiles(s, &panels, (panel, from, to), sliver) }
+                }
+            }
+            from = to;
+        }
+    }
+}
+
+impl Block {
+    /// The tiles of one panel by one sliver.
+    ///
+    /// # Safety
+    /// Both must exist.
+    #[inline(always)]
+    unsafe fn tiles<S: Simd>(
+        &self,
+        s: S,
+        panels: &Panels,
+        (panel, from, to): (usize, usize, usize),
+        sliver: usize,
+    ) {
+        let quads = self.k.div_ceil(4);
+        let (row, rows) = (panels.start(panel), panels.rows(panel));
+        let col = sliver * COLS;
+        let width = sliver_width(self.n, col);
+        let cols = width.min(self.n - col);
+        let mut sums = MaybeUninit::<[i32; MAX_ROWS * COLS]>::uninit();
+        let sums: *mut i32 = sums.as_mut_ptr().cast();
+        // The part of the next sliver that is asked for during this panel: only the first panel would wait for it.
+        let share = (panel - from) * quads * COLS / (to - from);
+        let later = self.b.wrapping_add((col + width) * quads + share);
+        let step = if sliver + 1 < self.slivers.1 { COLS.div_ceil(to - from) } else { 0 };
+        // SAFETY: the caller's promise; `sums` has a whole sliver for each row of a tile.
+        unsafe {
+            let mut at = 0;
+            while at < width {
+                let operands = Operands {
+                    quads,
+                    a: self.a.add(row * self.a_stride),
+                    a_stride: self.a_stride,
+                    b: self.b.add(col * quads + at),
+                    b_stride: width,
+                    sums: sums.add(at),
+                    sums_stride: COLS,
+                    later,
+                    step: if at == 0 { step } else { 0 },
+                };
+                if width - at >= 2 * S::LANES {
+                    tile::<S, 2>(s, rows, operands);
+                    at += 2 * S::LANES;
+                } else {
+                    tile::<S, 1>(s, rows, operands);
+                    at += S::LANES;
+                }
+            }
+            s.call(Finish { sums, row, rows, col, cols, ..self.finish });
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The quantised product: 8-bit numbers with zero points, summed exactly in i32.
+//!
+//! The left operand is worked on as unsigned and the right one as signed bytes, four numbers along `k` to a lane of 32 bits
+//! ([`Simd::dot4`](crate::simd::Simd::dot4)); the other kinds are moved by 128 together with their zero points, which
+//! changes no difference. With `A` and `B` moved that far,
+//!
+//! `sum of (A - a_zero)(B - b_zero) = sum of A B - a_zero sum of B - b_zero (sum of A - k a_zero)`
+//!
+//! and the sums of the columns of `B` are taken when it is packed, those of the rows of `A` only where `b_zero` is not 0.
+//!
+//! ```
+//! use stead_kernels::gemm::MatRef;
+//! use stead_kernels::gemm::integer::{Left, Right, Target, ZeroPoint, gemm, pack, packed_len, scratch_len};
+//! use stead_kernels::{Isa, Serial};
+//!
+//! let (m, n, k) = (1, 2, 3);
+//! let mut packed = vec![0; packed_len(k, n)];
+//! pack(k, n, MatRef::rows(&[1i8, 0, 0, 1, 2, -2], n), &mut packed);
+//! let a = Left { matrix: MatRef::rows(&[11u8, 12, 13], k), zero: ZeroPoint::One(10) };
+//! let b = Right { matrix: None, packed: Some(&packed), zero: ZeroPoint::One(0i8) };
+//! let mut scratch = vec![0; scratch_len(m, n, k, &a, &b)];
+//! let mut c = [0; 2];
+//! gemm(Isa::detect(), &Serial, m, n, k, a, b, Target::Sums(&mut c), n, &mut scratch);
+//! assert_eq!(c, [1 + 2 * 3, 2 - 2 * 3]);
+//! ```
+
+mod driver;
+mod finish;
+mod pack;
+mod tile;
+
+use super::{Activation, MatRef, Residual};
+
+pub use driver::{gemm, scratch_len};
+pub use pack::{pack, packed_len};
+
+/// u8 or i8.
+pub trait Byte: Copy + Send + Sync + Into<i32> + private::Sealed {
+    /// Whether it is i8.
+    const SIGNED: bool;
+    /// Its bits.
+    fn bits(self) -> u8;
+}
+
+impl Byte for u8 {
+    const SIGNED: bool = false;
+    #[inline(always)]
+    fn bits(self) -> u8 {
+        self
+    }
+}
+
+impl Byte for i8 {
+    const SIGNED: bool = true;
+    #[inline(always)]
+    fn bits(self) -> u8 {
+        self as u8
+    }
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for u8 {}
+    impl Sealed for i8 {}
+}
+
+/// What stands for 0 in a quantised operand.
+#[derive(Debug, Clone, Copy)]
+pub enum ZeroPoint<'a, T> {
+    /// The same for all.
+    One(T),
+    /// One per row of `A` or per column of `B`.
+    Each(&'a [T]),
+}
+
+impl<T: Byte> ZeroPoint<'_, T> {
+    fn covers(&self, n: usize) -> bool {
+        match self {
+            ZeroPoint::One(_) => true,
+            ZeroPoint::Each(z) => z.len() >= n,
+        }
+    }
+
+    /// Whether all of the first `n` are `zero`.
+    fn are_all(&self, zero: i32, n: usize) -> bool {
+        match self {
+            ZeroPoint::One(z) => (*z).into() == zero,
+            ZeroPoint::Each(z) => z.iter().take(n).all(|&z| z.into() == zero),
+        }
+    }
+}
+
+/// The left operand, `m x k`.
+#[derive(Debug, Clone, Copy)]
+pub struct Left<'a, A> {
+    /// The numbers.
+    pub matrix: MatRef<'a, A>,
+    /// Their zero points, by row.
+    pub zero: ZeroPoint<'a, A>,
+}
+
+/// The right operand, `k x n`.
+#[derive(Debug, Clone, Copy)]
+pub struct Right<'a, B> {
+    /// The numbers as they lie; read when there is no packed form.
+    pub matrix: Option<MatRef<'a, B>>,
+    /// What [`pack`] made of numbers of the same type.
+    pub packed: Option<&'a [i32]>,
+    /// Their zero points, by column.
+    pub zero: ZeroPoint<'a, B>,
+}
+
+/// What becomes of the sums.
+#[derive(Debug)]
+pub enum Target<'a> {
+    /// They are stored, wrapped to 32 bits.
+    Sums(&'a mut [i32]),
+    /// They become numbers again.
+    Floats(&'a mut [f32], Scaled<'a>),
+}
+
+/// `activation(sums * (a_scale * b_scale) + bias + residual)`, each step rounded to f32 in this order, as separate operators
+/// would.
+#[derive(Debug, Clone, Copy)]
+pub struct Scaled<'a> {
+    /// The scale of `A`.
+    pub a_scale: f32,
+    /// The scale of `B`: one number, or one for each column.
+    pub b_scale: &'a [f32],
+    /// One number for each column.
+    pub bias: Option<&'a [f32]>,
+    /// A matrix shaped like `C`; its factor must be 1.
+    pub residual: Option<Residual<'a>>,
+    /// The last step.
+    pub activation: Activation,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The packed form of `B`, and copies of `A` where its rows cannot be read as they lie.
+//!
+//! `B` lies in slivers of 32 columns (the last may have 16), each stored by quads: lane `j` of quad `q` holds numbers
+//! `4 q .. 4 q + 4` of column `j`, zeros behind the last. The sums of the columns follow.
+
+use super::Byte;
+use crate::gemm::MatRef;
+
+/// Columns of a sliver.
+pub const COLS: usize = 32;
+
+/// The fewest columns of a sliver, to a multiple of which the last one is filled up: no instruction set has wider vectors.
+const LEAST: usize = 16;
+
+/// The columns of a packed operand, padding included.
+pub fn padded(n: usize) -> usize {
+    n.next_multiple_of(LEAST)
+}
+
+/// The columns of the sliver that begins at `col`, padding included.
+pub fn sliver_width(n: usize, col: usize) -> usize {
+    (padded(n) - col).min(COLS)
+}
+
+/// Lanes that [`pack`] writes.
+pub fn packed_len(k: usize, n: usize) -> usize {
+    padded(n) * (k.div_ceil(4) + 1)
+}
+
+/// Packs a `k x n` right operand, such as the weights of a linear layer, for [`Right::packed`](super::Right::packed).
+/// The form is the same for all instruction sets.
+///
+/// # Panics
+/// If `dst` is not [`packed_len`] long or `b` is smaller than `k x n`.
+pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
+    assert_eq!(dst.len(), packed_len(k, n), "length of packed B");
+    assert!(b.covers(k, n), "B smaller than k x n");
+    let flip = if B::SIGNED { 0 } else { 0x80 };
+    let (quads, sums) = dst.split_at_mut(padded(n) * k.div_ceil(4));
+    sums.fill(0);
+    let mut col = 0;
+    let mut rest = quads;
+    while col < n && k > 0 {
+        let width = sliver_width(n, col);
+        let cols = width.min(n - col);
+        let (sliver, behind) = rest.split_at_mut(width * k.div_ceil(4));
+        rest = behind;
+        let sums = &mut sums[col..col + cols];
+        for (q, lanes) in sliver.chunks_exact_mut(width).enumerate() {
+            lanes.fill(0);
+            for p in 4 * q..k.min(4 * q + 4) {
+                let row = &b.data[p * b.row_stride + col * b.col_stride..];
+                let shift = 8 * (p % 4);
+                for (j, (lane, sum)) in lanes.iter_mut().zip(sums.iter_mut()).enumerate() {
+                    let byte = row[j * b.col_stride].bits() ^ flip;
+                    *lane |= i32::from(byte) << shift;
+                    *sum = sum.wrapping_add(i32::from(byte as i8));
+                }
+            }
+        }
+        col += width;
+    }
+}
+
+/// Bytes from one row of a copy of `A` to the next: whole quads, and no multiple of a page, which would let the rows of a
+/// tile share a few lines of the cache.
+pub fn copied_stride(k: usize) -> usize {
+    let stride = k.next_multiple_of(4);
+    if stride != 0 && stride.is_multiple_of(PAGE) { stride + 64 } else { stride }
+}
+
+const PAGE: usize = 4096;
+
+/// Whether the tile can read `A` as it lies: unsigned, whole quads, rows that do not share lines of the cache.
+pub fn reads_in_place<A: Byte>(m: usize, k: usize, a: &MatRef<'_, A>) -> bool {
+    let spread = m <= 4 || !a.row_stride.is_multiple_of(PAGE);
+    !A::SIGNED && a.col_stride == 1 && k.is_multiple_of(4) && spread
+}
+
+/// Copies row `i` of `A` as unsigned bytes, with zeros behind it.
+pub fn copy_row<A: Byte>(a: &MatRef<'_, A>, i: usize, k: usize, dst: &mut [u8]) {
+    let flip = if A::SIGNED { 0x80 } else { 0 };
+    let (row, rest) = dst.split_at_mut(k);
+    rest.fill(0);
+    if k == 0 {
+        return;
+    }
+    let src = &a.data[i * a.row_stride..];
+    if a.col_stride == 1 {
+        for (to, from) in row.iter_mut().zip(src) {
+            *to = from.bits() ^ flip;
+        }
+    } else {
+        for (to, from) in row.iter_mut().zip(src.iter().step_by(a.col_stride.max(1))) {
+            *to = from.bits() ^ flip;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The register tile: `MR` rows by `NV` vectors of sums.
+
+use crate::simd::{Simd, SimdOp};
+
+/// Most rows of a tile over all instruction sets.
+pub const MAX_ROWS: usize = 14;
+
+/// Most rows of a tile: as many as leave registers for two vectors of `B`, and where [`Simd::dot4`] takes several
+/// instructions, for the halves of them.
+pub const fn rows<S: Simd>() -> usize {
+    if S::DOT4 {
+        MAX_ROWS
+    } else if S::REGISTERS >= 32 && S::LANES == 16 {
+        8
+    } else {
+        4
+    }
+}
+
+/// Everything a tile reads and writes.
+#[derive(Clone, Copy)]
+pub struct Operands {
+    /// Quads along `k`.
+    pub quads: usize,
+    /// Row `i` begins `i * a_stride` bytes behind it.
+    pub a: *const u8,
+    pub a_stride: usize,
+    /// Quads of `B` lie `b_stride` lanes apart.
+    pub b: *const i32,
+    pub b_stride: usize,
+    /// Receives `MR` rows of `NV` vectors, `sums_stride` numbers apart.
+    pub sums: *mut i32,
+    pub sums_stride: usize,
+    /// What later tiles will read, asked for meanwhile: the next `step` lanes for each quad.
+    pub later: *const i32,
+    pub step: usize,
+}
+
+/// Quads by which `B` is asked for before it is needed, for what comes from memory.
+const AHEAD: usize = 16;
+
+/// The tile as a function of its own. With few rows the sums of `U` quads in turn are kept apart, so that enough of them
+/// are under way.
+struct Tile<const MR: usize, const NV: usize, const U: usize>(Operands);
+
+impl<const MR: usize, const NV: usize, const U: usize> SimdOp for Tile<MR, NV, U> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let t = self.0;
+        let mut acc = [[[s.splat_i32(0); NV]; MR]; U];
+        let (mut a, mut b, mut later) = (t.a, t.b, t.later);
+        // SAFETY: each of MR rows has `quads` quads, and `b` NV vectors at each of as many strides.
+        unsafe {
+            for _ in 0..t.quads / U {
+                for (u, acc) in acc.iter_mut().enumerate() {
+                    s.prefetch_far(later.cast());
+                    later = later.wrapping_add(t.step);
+                    step(s, acc, a.add(4 * u), t.a_stride, b, t.b_stride);
+                    b = b.wrapping_add(t.b_stride);
+                }
+                a = a.wrapping_add(4 * U);
+            }
+            for _ in 0..t.quads % U {
+                step(s, &mut acc[0], a, t.a_stride, b, t.b_stride);
+                a = a.wrapping_add(4);
+                b = b.wrapping_add(t.b_stride);
+            }
+            for i in 0..MR {
+                for v in 0..NV {
+                    let mut sum = acc[0][i][v];
+                    for acc in &acc[1..] {
+                        sum = s.add_i32(sum, acc[i][v]);
+                    }
+                    s.store_i32_ptr(t.sums.add(i * t.sums_stride + v * S::LANES), sum);
+                }
+            }
+        }
+    }
+}
+
+/// Adds one quad to the sums.
+///
+/// # Safety
+/// Each of `MR` rows must have a quad, and `b` `NV` vectors.
+#[inline(always)]
+unsafe fn step<S: Simd, const MR: usize, const NV: usize>(
+    s: S,
+    acc: &mut [[S::I32; NV]; MR],
+    a: *const u8,
+    a_stride: usize,
+    b: *const i32,
+    b_stride: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut bv = [s.splat_i32(0); NV];
+        for (v, bv) in bv.iter_mut().enumerate() {
+            s.prefetch(b.wrapping_add(v * S::LANES + AHEAD * b_stride).cast());
+            *bv = s.load_i32_ptr(b.add(v * S::LANES));
+        }
+        for (i, row) in acc.iter_mut().enumerate() {
+            let quad = s.splat_i32(a.add(i * a_stride).cast::<i32>().read_unaligned());
+            for (v, sum) in row.iter_mut().enumerate() {
+                *sum = s.dot4(*sum, quad, bv[v]);
+            }
+        }
+    }
+}
+
+/// Runs the tile of `rows` rows.
+///
+/// # Safety
+/// The operands must have `rows` rows, and `NV` vectors, of `quads` quads; `rows` must not be more than [`rows`].
+#[inline(always)]
+pub unsafe fn tile<S: Simd, const NV: usize>(s: S, rows: usize, operands: Operands) {
+    debug_assert!((1..=const { self::rows::<S>() }).contains(&rows));
+    macro_rules! by_rows {
+        ($($n:literal)*) => {
+            match rows {
+                1 => s.call(Tile::<1, NV, 4>(operands)),
+                2 => s.call(Tile::<2, NV, 2>(operands)),
+                3 => s.call(Tile::<3, NV, 2>(operands)),
+                // Tiles that the instruction set never uses are not compiled for it.
+                $($n if $n <= const { self::rows::<S>() } => s.call(Tile::<$n, NV, 1>(operands)),)*
+                _ => {}
+            }
+        };
+    }
+    by_rows!(4 5 6 7 8 9 10 11 12 13 14);
+}
