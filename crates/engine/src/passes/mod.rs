@@ -9,6 +9,7 @@ mod common;
 mod constants;
 mod convolutions;
 mod dead;
+mod dequantized;
 mod gated;
 mod gelu;
 mod identity;
@@ -40,6 +41,7 @@ type PassFn = fn(&mut Ir, &mut PassCx) -> Result<usize, LoadError>;
 /// All passes with the names that `stead inspect --passes` shows, and whether they are basic: such a pass leaves out
 /// work, and makes no node that the file could not have had.
 const PASSES: &[(&str, bool, PassFn)] = &[
+    ("quantized operands", false, dequantized::run),
     ("constant folding", true, constants::run),
     ("identity removal", true, identity::run),
     ("common subexpressions", true, common::run),
