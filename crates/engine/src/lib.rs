@@ -38,7 +38,7 @@ pub use hoist::{Hoist, JoinedInput};
 pub use lift::{Lift, LiftedState, StateInit, Unlifted};
 pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo, Parts};
 pub use passes::{PassChoice, PassReport};
-pub use plan::{Growing, PlanView, StepRun, StepView, Work};
+pub use plan::{Growing, PlanView, Profile, ProfileRow, StepRun, StepView, Work};
 pub use session::{
     Elements, FREED, FreeError, OutputBuf, Outputs, OwnedOutput, PlanStats, RunContext, Session,
     SessionOptions,

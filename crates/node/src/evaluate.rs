@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stead_engine::{
     Growing, IoSpec, Lift, LiftedState, LoadOptions, Model, Parallel, PlanStats, RunContext,
-    RunError, Session, SessionOptions, Unlifted,
+    RunError, Session, SessionOptions, StepRun, Unlifted,
 };
 use stead_pool::Team;
 use stead_tensor::{Growth, Tensor, TensorView};
@@ -40,6 +40,8 @@ pub(crate) struct Run<'a> {
     pub(crate) within: Option<Duration>,
     /// When nobody waits for it any more, for what cannot ask between steps.
     pub(crate) deadline: Option<Instant>,
+    /// Told of each step, if somebody wants to know.
+    pub(crate) profile: Option<&'a (dyn Fn(StepRun<'_>) + Sync)>,
 }
 
 /// What metadata calls the form of a model, by KServe's rule `<project>_<format>`, and what runs it.
@@ -267,6 +269,7 @@ fn context<'a>(team: &'a Option<Lent<'a>>, run: &Run<'a>) -> RunContext<'a> {
         parallel,
         cancelled: Some(run.cancelled),
         within: run.within,
+        profile: run.profile,
         ..RunContext::default()
     }
 }

@@ -339,7 +339,7 @@ fn warm_up(
     for _ in 0..runs {
         let team = Some(machine.pool.team(threads));
         let deadline = started.checked_add(WARM_UP_LIMIT);
-        let run = Run { team, cancelled: &expired, within: None, deadline };
+        let run = Run { team, cancelled: &expired, within: None, deadline, profile: None };
         match evaluate.run(&views, &wanted, &run, &mut |_, _| Ok(())) {
             Ok(()) => {}
             Err(EvaluateError::Cancelled | EvaluateError::NotQuick | EvaluateError::Late(_)) => {

@@ -71,6 +71,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod totals;
+mod trace;
 
 pub use code::{CODES, Code, CodeRow};
 pub use components::native;

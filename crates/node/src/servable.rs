@@ -4,6 +4,7 @@ use crate::instance::{Begun, Instance};
 use crate::pipeline::Pipeline;
 use crate::recorder::{Call, End, Recorder};
 use crate::sequences::Sequencer;
+use crate::trace;
 use crate::{
     Code, Error, ErrorKind, InferRequest, InferResponse, ModelConfig, ModelMetadata, VersionMetrics,
 };
@@ -61,6 +62,9 @@ impl Servable {
         let call = Call::begin(Arc::clone(self.recorder()), request.protocol, arrived);
         let begun = match &*self {
             Servable::Model(model) => model.begin(request, arrived),
+            Servable::Pipeline(_) if trace::is_wanted(&request.parameters) => {
+                Err(trace::refused("pipelines"))
+            }
             Servable::Pipeline(pipeline) => {
                 let pipeline = Arc::clone(pipeline);
                 return Answering::Waits(Box::pin(async move {

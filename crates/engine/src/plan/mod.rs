@@ -10,6 +10,7 @@ mod facts;
 mod layout;
 mod place;
 mod planner;
+mod profile;
 mod repeat;
 mod run;
 mod segment;
@@ -17,6 +18,7 @@ mod view;
 mod work;
 
 pub use cx::{Operand, PlanCx, Slot, Strided};
+pub use profile::{Profile, ProfileRow};
 pub use run::{Args, Growing};
 pub use view::{PlanView, StepView};
 pub use work::{StepRun, Work};

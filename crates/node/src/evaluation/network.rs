@@ -123,7 +123,8 @@ impl Network {
         let views: Vec<Option<TensorView<'_>>> =
             tensors.iter().map(|tensor| tensor.as_ref().map(Tensor::view)).collect();
         let team = running.compute.team(threads);
-        let run = Run { team, cancelled: running.cancelled, within: None, deadline: None };
+        let run =
+            Run { team, cancelled: running.cancelled, within: None, deadline: None, profile: None };
         let mut found = Vec::with_capacity(wanted.len());
         let ran = Evaluate::run(&*self.session, &views, &wanted, &run, &mut |at, view| {
             let name = wanted.get(at).and_then(|at| names.get(*at)).copied().unwrap_or_default();

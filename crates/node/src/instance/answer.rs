@@ -3,7 +3,9 @@
 use super::Instance;
 use crate::scheduler::{Answer, Arrival, Job, Reply};
 use crate::sequences::{self, Arrived, Client, Step, StepAnswer};
+use crate::trace::{self, Trace};
 use crate::{Error, ErrorKind, InferRequest, InferResponse, Parameters};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
@@ -28,7 +30,7 @@ enum Source {
     /// A step of a sequence.
     Step(oneshot::Receiver<Result<StepAnswer, Error>>),
     /// A run, and the names of its outputs.
-    Run(Vec<String>, oneshot::Receiver<Answer>),
+    Run(Vec<String>, oneshot::Receiver<Answer>, Option<Arc<Trace>>),
 }
 
 impl Waiting {
@@ -43,9 +45,10 @@ impl Waiting {
                 let answer = wait(&response.model, answer, deadline).await?;
                 sequences::answer(response, answer)
             }
-            Source::Run(names, answer) => {
+            Source::Run(names, answer, trace) => {
                 let outputs = wait(&response.model, answer, deadline).await?;
                 response.outputs = names.into_iter().zip(outputs).collect();
+                trace.iter().for_each(|trace| trace.tell(&mut response.parameters));
                 Ok(response)
             }
         }
@@ -65,6 +68,10 @@ impl Instance {
         let call = self.sequences.as_ref().map(|_| sequences::read(&mut request)).transpose()?;
         if let (Some(call), Some(sequences)) = (&call, &self.sequences) {
             sequences.check(&call.order)?;
+        }
+        let trace = trace::is_wanted(&request.parameters).then(|| Arc::new(Trace::new(arrived)));
+        if trace.is_some() && call.is_some() {
+            return Err(trace::refused("steps of sequences"));
         }
         let InferRequest { model, id, inputs, outputs, deadline, .. } = request;
         let (inputs, wanted) = self.signature.arrange(&self.model, inputs, &outputs)?;
@@ -106,18 +113,24 @@ impl Instance {
             };
         }
         let times = Arrival { queued: arrived, deadline };
-        if let Some(answer) = self.scheduler.run_inline(None, &inputs, &wanted, rows, times) {
+        // What is traced takes the way of requests that are not quick.
+        if trace.is_none()
+            && let Some(answer) = self.scheduler.run_inline(None, &inputs, &wanted, rows, times)
+        {
             response.outputs = names.into_iter().zip(answer?).collect();
             return Ok(Begun::Done(response));
         }
         let held = Some(self.hold(&inputs)?);
         let (client, answer) = oneshot::channel();
         let reply = Reply::Client(client);
-        let job = Job { inputs, wanted, rows, deadline, queued: arrived, reply, held, place: None };
+        let traced = trace.clone();
+        let (queued, place) = (arrived, None);
+        let job = Job { inputs, wanted, rows, deadline, queued, reply, held, place, trace };
         match self.scheduler.submit(job) {
             Some((_, error)) => Err(error),
             None => {
-                Ok(Begun::Waits(Waiting { response, deadline, source: Source::Run(names, answer) }))
+                let source = Source::Run(names, answer, traced);
+                Ok(Begun::Waits(Waiting { response, deadline, source }))
             }
         }
     }

@@ -57,8 +57,17 @@ pub(super) fn begin(
         return Ok(Begun { windows, answer: Some(answer) });
     }
     let (held, reply) = (Some(model.hold(&inputs)?), reply());
-    match scheduler.submit(Job { inputs, wanted, rows, deadline, queued, reply, held, place: None })
-    {
+    match scheduler.submit(Job {
+        inputs,
+        wanted,
+        rows,
+        deadline,
+        queued,
+        reply,
+        held,
+        place: None,
+        trace: None,
+    }) {
         None => Ok(Begun { windows, answer: None }),
         Some((_, error)) => Err(error),
     }

@@ -21,6 +21,7 @@ use crate::admission::{Line, Pace, Place};
 use crate::evaluate::{Evaluate, EvaluateError, Grows, Run};
 use crate::memory::Held;
 use crate::recorder::Recorder;
+use crate::trace::Trace;
 use crate::{Error, ErrorKind};
 use queue::Queue;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -82,6 +83,8 @@ pub(crate) struct Job {
     pub(crate) held: Option<Held>,
     /// Its place in the line, once it is queued.
     pub(crate) place: Option<Place>,
+    /// For a client who wants to know where the time goes: such a request runs alone.
+    pub(crate) trace: Option<Arc<Trace>>,
 }
 
 impl Job {
@@ -197,7 +200,8 @@ impl Scheduler {
             }
             queue.active += 1;
         }
-        let run = Run { team: None, cancelled: &late, within: Some(INLINE), deadline };
+        let run =
+            Run { team: None, cancelled: &late, within: Some(INLINE), deadline, profile: None };
         let answer = self.run_one(inputs, wanted, rows, &run);
         // Whoever came meanwhile found the limit reached and counts on this run to go on.
         let mut queue = self.lock();

@@ -7,6 +7,7 @@ use crate::{Code, Error, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use stead_engine::StepRun;
 use stead_tensor::{Tensor, TensorView};
 
 impl Scheduler {
@@ -31,10 +32,13 @@ impl Scheduler {
         let mut places: Vec<Place> = jobs.iter_mut().filter_map(|job| job.place.take()).collect();
         places.iter_mut().for_each(Place::begin);
         let mut gave_up = false;
+        // What is traced runs alone: the steps of a joined run are not those of one request.
+        let mut traced: Vec<Job> = jobs.extract_if(.., |job| job.trace.is_some()).collect();
         if jobs.len() <= 1 || !self.run_joined(&mut jobs) {
-            for job in jobs {
-                gave_up |= self.run_job(job);
-            }
+            traced.append(&mut jobs);
+        }
+        for job in traced {
+            gave_up |= self.run_job(job);
         }
         Line::ran(&places, now, Instant::now(), gave_up);
     }
@@ -43,10 +47,15 @@ impl Scheduler {
     fn run_job(&self, job: Job) -> bool {
         let team = Some(self.pool.team(self.limits.threads));
         let cancelled = || job.is_abandoned();
-        let run = Run { team, cancelled: &cancelled, within: None, deadline: job.deadline };
+        let noted = job.trace.as_deref().map(|trace| move |step: StepRun<'_>| trace.note(&step));
+        let profile = noted.as_ref().map(|noted| noted as &(dyn Fn(StepRun<'_>) + Sync));
+        let run =
+            Run { team, cancelled: &cancelled, within: None, deadline: job.deadline, profile };
+        let began = Instant::now();
         let answer = self
             .run_one(&job.inputs, &job.wanted, job.rows, &run)
             .map_err(|e| self.explain(e, job.is_late(), "running"));
+        job.trace.iter().for_each(|trace| trace.ran(began));
         let given_up = [Code::DeadlineExceeded, Code::Cancelled];
         let gave_up = answer.as_ref().is_err_and(|error| given_up.contains(&error.code));
         job.reply.send(answer);
@@ -107,7 +116,7 @@ impl Scheduler {
         // Whoever waits longest decides, if anybody waits for ever nobody does.
         let deadline = jobs.iter().map(|job| job.deadline).max_by_key(|d| (d.is_none(), *d));
         let deadline = deadline.flatten();
-        let run = Run { team, cancelled: &abandoned, within: None, deadline };
+        let run = Run { team, cancelled: &abandoned, within: None, deadline, profile: None };
         let ran = self.evaluated(&views, &wanted, &run, &mut |place, view| {
             let output = wanted.get(place).copied().unwrap_or(usize::MAX);
             let Some(parts) = batching.scatter(output, view, &rows) else {

@@ -66,8 +66,13 @@ impl Probe {
         }
         let views: Vec<_> = inputs.iter().map(|t| t.as_ref().map(Tensor::view)).collect();
         let wanted: Vec<usize> = slots.iter().map(|s| s.output).collect();
-        let run =
-            Run { team: None, cancelled: &|| Instant::now() > until, within: None, deadline: None };
+        let run = Run {
+            team: None,
+            cancelled: &|| Instant::now() > until,
+            within: None,
+            deadline: None,
+            profile: None,
+        };
         let mut same = true;
         let ran = model.run(&views, &wanted, &run, &mut |place, value| {
             let axis = slots.get(place).and_then(|s| s.batch_axis);

@@ -51,12 +51,17 @@ pub fn check_parameters(parameters: &mut Parameters) -> Result<(), Fault> {
     for (name, value) in parameters.iter() {
         let expected = match (&**name, value) {
             ("sequence_id", Param::U64(_) | Param::Str(_))
-            | ("sequence_start" | "sequence_end" | "binary_data_output", Param::Bool(_)) => {
+            | (
+                "sequence_start" | "sequence_end" | "binary_data_output" | "stead_trace",
+                Param::Bool(_),
+            ) => {
                 continue;
             }
             ("priority" | "timeout" | "sequence_step", Param::U64(_)) => continue,
             ("sequence_id", _) => "an unsigned integer or a string",
-            ("sequence_start" | "sequence_end" | "binary_data_output", _) => "a boolean",
+            ("sequence_start" | "sequence_end" | "binary_data_output" | "stead_trace", _) => {
+                "a boolean"
+            }
             ("priority" | "timeout" | "sequence_step", _) => "an unsigned integer",
             _ if name.starts_with("triton_") => {
                 return Err(Fault::invalid(format!(
@@ -94,6 +99,8 @@ mod tests {
             (r#"{"sequence_id":1.5}"#, false),
             (r#"{"sequence_id":18446744073709551616}"#, false),
             (r#"{"sequence_start":1}"#, false),
+            (r#"{"stead_trace":true}"#, true),
+            (r#"{"stead_trace":1}"#, false),
             (r#"{"sequence_step":2}"#, true),
             (r#"{"sequence_step":"2"}"#, false),
             (r#"{"timeout":-1}"#, false),

@@ -150,6 +150,7 @@ impl Sequencer {
             reply,
             held,
             place: None,
+            trace: None,
         });
         match refused {
             Some((Reply::Step(mut reply), error)) => Some((reply.pending.take()?, Err(error))),

@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 
 use clap::ArgGroup;
 use serde_json::json;
-use stead_engine::{RunContext, Session, StepRun};
+use stead_engine::{Profile, RunContext, Session, StepRun};
 
 use super::prepare::{InputArgs, Inputs, Threads, load};
 use crate::failure::Failure;
 use crate::load::{LoadArgs, run as run_load};
 use crate::measure::{Times, human_bytes, peak_rss_bytes};
 use crate::replay::{Counts, Replay, ReplayArgs, run as run_replay};
-use profile::Profile;
 
 /// Runs before the clock starts: plans, caches and branch predictors settle.
 const WARM_UP: usize = 3;
@@ -141,7 +140,8 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
     let per_second = times.len() as f64 / elapsed;
     let rss = peak_rss_bytes();
     let ms = |percent| times.percentile_ms(percent);
-    let profile = profile.map(|(profile, nodes)| profile.report(times.len(), total, nodes));
+    let profile =
+        profile.map(|(profile, nodes)| profile::report(&profile, times.len(), total, nodes));
 
     if args.json {
         let mut report = json!({

@@ -1,95 +1,25 @@
 //! `stead bench --profile`: where the time of runs goes, by kernel and by node.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stead_engine::StepRun;
+use stead_engine::{Profile, ProfileRow};
 
-/// Sums over all runs, in the order in which the steps ran first.
-#[derive(Default)]
-pub struct Profile(Mutex<Sums>);
-
-#[derive(Default)]
-struct Sums {
-    rows: Vec<Row>,
-    /// The row of a kernel and a node.
-    places: HashMap<(&'static str, String), usize>,
-}
-
-/// What was summed for a kernel, or for a kernel at one node.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Row {
-    kernel: &'static str,
-    node: String,
-    calls: u64,
-    time: Duration,
-    flops: u64,
-    bytes: u64,
-}
-
-impl Row {
-    fn add(&mut self, other: &Row) {
-        self.calls += other.calls;
-        self.time += other.time;
-        self.flops += other.flops;
-        self.bytes += other.bytes;
-    }
-
-    /// Operations or bytes a nanosecond, which are GFLOP/s and GB/s.
-    fn rate(&self, amount: u64) -> Option<f64> {
-        let nanos = self.time.as_nanos() as f64;
-        (amount > 0 && nanos > 0.0).then(|| amount as f64 / nanos)
-    }
-}
-
-impl Profile {
-    /// Takes up a step of a run.
-    pub fn note(&self, step: &StepRun<'_>) {
-        let mut sums = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Sums { rows, places } = &mut *sums;
-        let at = *places.entry((step.kernel, step.node.to_owned())).or_insert_with(|| {
-            let (kernel, node) = (step.kernel, step.node.to_owned());
-            rows.push(Row { kernel, node, ..Row::default() });
-            rows.len() - 1
-        });
-        let (flops, bytes) = (step.work.flops, step.work.bytes);
-        let one = Row { calls: 1, time: step.time, flops, bytes, ..Row::default() };
-        if let Some(row) = rows.get_mut(at) {
-            row.add(&one);
-        }
-    }
-
-    /// The sums over `runs` runs that took `total` together; the `nodes` that took longest are shown alone.
-    pub fn report(self, runs: usize, total: Duration, nodes: usize) -> Report {
-        let rows = self.0.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
-        let mut kernels: Vec<Row> = Vec::new();
-        for row in &rows {
-            match kernels.iter_mut().find(|sum| sum.kernel == row.kernel) {
-                Some(sum) => sum.add(row),
-                None => kernels.push(Row { node: String::new(), ..row.clone() }),
-            }
-        }
-        let steps: Duration = rows.iter().map(|row| row.time).sum();
-        let between = total.saturating_sub(steps);
-        let slowest_first = |mut rows: Vec<Row>| {
-            rows.sort_by_key(|row| std::cmp::Reverse(row.time));
-            rows
-        };
-        let mut nodes_shown = slowest_first(rows);
-        nodes_shown.truncate(nodes);
-        let kernels = slowest_first(kernels);
-        Report { runs: runs.max(1), total, kernels, nodes: nodes_shown, between }
-    }
+/// The sums over `runs` runs that took `total` together; the `nodes` that took longest are shown alone.
+pub fn report(profile: &Profile, runs: usize, total: Duration, nodes: usize) -> Report {
+    let (kernels, mut nodes_shown) = profile.sums();
+    nodes_shown.truncate(nodes);
+    let steps: Duration = kernels.iter().map(|row| row.time).sum();
+    let between = total.saturating_sub(steps);
+    Report { runs: runs.max(1), total, kernels, nodes: nodes_shown, between }
 }
 
 /// A profile to be shown; times are means of a run.
 pub struct Report {
     runs: usize,
     total: Duration,
-    kernels: Vec<Row>,
-    nodes: Vec<Row>,
+    kernels: Vec<ProfileRow>,
+    nodes: Vec<ProfileRow>,
     /// What runs took outside of all steps.
     between: Duration,
 }
@@ -105,7 +35,7 @@ impl Report {
         };
         let mut text = header("kernel");
         self.kernels.iter().for_each(|row| text += &self.line(row, row.kernel));
-        let between = Row { time: self.between, ..Row::default() };
+        let between = ProfileRow { time: self.between, ..ProfileRow::default() };
         text += &self.line(&between, "(between steps)");
         if !self.nodes.is_empty() {
             text.push('\n');
@@ -117,27 +47,27 @@ impl Report {
         text
     }
 
-    fn line(&self, row: &Row, what: &str) -> String {
-        let rate = |amount| row.rate(amount).map_or("-".to_owned(), |rate| format!("{rate:.1}"));
+    fn line(&self, row: &ProfileRow, what: &str) -> String {
+        let shown = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.1}"));
         format!(
             "{:>10.4} {:>5.1}% {:>9} {:>9} {:>8}  {what}\n",
             self.ms(row),
             100.0 * self.share(row),
             format!("{:.0}", self.calls(row)),
-            rate(row.flops),
-            rate(row.bytes),
+            shown(row.gflops()),
+            shown(row.gigabytes_per_second()),
         )
     }
 
     /// The same for programs.
     pub fn json(&self) -> Value {
-        let row = |row: &Row| {
+        let row = |row: &ProfileRow| {
             json!({
                 "kernel": row.kernel, "ms": self.ms(row), "share": self.share(row), "calls": self.calls(row),
-                "gflops": row.rate(row.flops), "gb_per_s": row.rate(row.bytes),
+                "gflops": row.gflops(), "gb_per_s": row.gigabytes_per_second(),
             })
         };
-        let node = |of: &Row| {
+        let node = |of: &ProfileRow| {
             let mut value = row(of);
             value["node"] = json!(of.node);
             value
@@ -149,15 +79,15 @@ impl Report {
         })
     }
 
-    fn ms(&self, row: &Row) -> f64 {
+    fn ms(&self, row: &ProfileRow) -> f64 {
         row.time.as_secs_f64() * 1e3 / self.runs as f64
     }
 
-    fn calls(&self, row: &Row) -> f64 {
+    fn calls(&self, row: &ProfileRow) -> f64 {
         row.calls as f64 / self.runs as f64
     }
 
-    fn share(&self, row: &Row) -> f64 {
+    fn share(&self, row: &ProfileRow) -> f64 {
         let total = self.total.as_secs_f64();
         if total > 0.0 { row.time.as_secs_f64() / total } else { 0.0 }
     }
@@ -166,7 +96,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stead_engine::Work;
+    use stead_engine::{StepRun, Work};
 
     #[test]
     fn steps_are_summed_by_kernel_and_by_node() {
@@ -183,7 +113,7 @@ mod tests {
             let work = Work { flops, bytes };
             profile.note(&StepRun { kernel, node, work, time: us(time) });
         }
-        let report = profile.report(2, us(200), 2);
+        let report = report(&profile, 2, us(200), 2);
         let json = report.json();
         let kernel = &json["kernels"][0];
         assert_eq!(kernel["kernel"], "gemm");
