@@ -2,12 +2,16 @@
 
 mod cache;
 mod free;
+mod inputs;
+mod options;
 mod outputs;
 mod owned;
+mod scratch;
 mod trial;
 
 pub use cache::PlanStats;
 pub use free::{FREED, FreeError};
+pub use options::{RunContext, SessionOptions};
 pub use outputs::{OutputBuf, Outputs};
 pub use owned::{Elements, OwnedOutput};
 pub(crate) use trial::Trial;
@@ -17,68 +21,17 @@ use crate::error::{LoadError, RunError};
 use crate::model::{IoSpec, Model};
 use crate::plan::{
     Branch, End, Growing, GrowingShape, OutputPlace, PlaceSource, PlanNode, PlanView, RunEnv,
-    StepRun, continue_plan, read_source, run_segment,
+    continue_plan, read_source, run_segment,
 };
 use cache::{Key, PlanCache, PlanEntry};
+use inputs::check_inputs;
+use options::choose_isa;
+use scratch::Scratch;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use stead_kernels::{Isa, Parallel, Serial};
-use stead_tensor::{Blocks, DType, Precision, Shape, Tensor, TensorView};
-
-/// How a session is made.
-#[derive(Debug, Clone)]
-pub struct SessionOptions {
-    /// The instruction set; `None` for the one in the variable `STEAD_ISA`, or else the best that the machine
-    /// has.
-    pub isa: Option<Isa>,
-    /// How products by constant weights are computed.
-    pub precision: Precision,
-    /// How many plans are kept: one for each set of input shapes seen lately.
-    pub max_plans: usize,
-    /// The most bytes that one segment of a plan may take for intermediate values.
-    pub max_arena_bytes: usize,
-    /// Whether outputs lie in blocks of their own, which [`Session::run_owned`] hands over. Otherwise they lie where
-    /// earlier values of the run did, which takes less memory.
-    pub outputs_apart: bool,
-}
-
-impl Default for SessionOptions {
-    fn default() -> Self {
-        // 256 plans cover every length of a padded batch of sentences; 16 GiB is more than any model that a
-        // CPU serves needs, and less than what an absurd shape asks for.
-        SessionOptions {
-            isa: None,
-            precision: Precision::F32,
-            max_plans: 256,
-            max_arena_bytes: 16 << 30,
-            outputs_apart: false,
-        }
-    }
-}
-
-/// What a run may use.
-#[derive(Clone, Copy)]
-pub struct RunContext<'a> {
-    /// Threads that may help.
-    pub parallel: &'a dyn Parallel,
-    /// Asked between steps; `true` ends the run with [`RunError::Cancelled`].
-    pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
-    /// Runs only if the last run on inputs of these shapes took no longer, and ends with [`RunError::NotQuick`] before it
-    /// has begun otherwise.
-    pub within: Option<Duration>,
-    /// Called between steps: the calling thread may do something more urgent there, runs of the same session among it.
-    /// How long such a run took is not remembered.
-    pub pause: Option<&'a (dyn Fn() + Sync)>,
-    /// Told of each step when it has run, with its time. Without one no clock is read.
-    pub profile: Option<&'a (dyn Fn(StepRun<'_>) + Sync)>,
-}
-
-impl Default for RunContext<'_> {
-    fn default() -> Self {
-        RunContext { parallel: &Serial, cancelled: None, within: None, pause: None, profile: None }
-    }
-}
+use std::time::Instant;
+use stead_kernels::Isa;
+use stead_tensor::{Tensor, TensorView};
 
 /// A model ready to run. `Session` is `Send + Sync`: callers share one, and each run takes its own working
 /// memory from a pool that the session keeps.
@@ -90,31 +43,6 @@ pub struct Session {
     /// What the next step of a sequence will want a plan for.
     ahead: Mutex<Option<Key>>,
     max_arena_bytes: usize,
-}
-
-/// The working memory of one run.
-#[derive(Default)]
-struct Scratch {
-    blocks: Blocks,
-    path: Vec<Arc<PlanNode>>,
-    /// Runs in a row that needed far less than the blocks hold.
-    small_runs: u32,
-}
-
-impl Scratch {
-    /// Notes the end of a run, and tells whether the memory should be given back: a few very large requests
-    /// must not hold it for good, and a large one now and then must not make every run allocate.
-    fn is_oversized(&mut self) -> bool {
-        /// Below this nothing is worth giving back.
-        const KEPT: usize = 16 << 20;
-        /// So many small runs pay for one allocation many times over.
-        const PATIENCE: u32 = 256;
-        let needed: usize = self.path.iter().map(|node| node.segment.bytes()).sum();
-        let held = self.blocks.byte_len();
-        self.path.clear();
-        self.small_runs = if held > KEPT.max(4 * needed) { self.small_runs + 1 } else { 0 };
-        self.small_runs > PATIENCE
-    }
 }
 
 impl Session {
@@ -225,7 +153,7 @@ impl Session {
         cx: &RunContext<'_>,
         f: impl FnOnce(&[OutputPlace], &mut Scratch, &[Growing]) -> R,
     ) -> Result<R, RunError> {
-        self.check_inputs(inputs, growing)?;
+        check_inputs(self.model.inputs(), inputs, growing)?;
         let entry = self.plans.get(&self.program, inputs, growing, cx.within)?;
         let started = Instant::now();
         let mut scratch =
@@ -312,7 +240,7 @@ impl Session {
     /// # Errors
     /// [`RunError`].
     pub fn plan_view(&self, inputs: &[Option<TensorView<'_>>]) -> Result<PlanView, RunError> {
-        self.check_inputs(inputs, &[])?;
+        check_inputs(self.model.inputs(), inputs, &[])?;
         let entry = self.plans.get(&self.program, inputs, &[], None)?;
         let mut scratch = Scratch::default();
         self.run_plan(&entry, inputs, &mut [], &RunContext::default(), &mut scratch)?;
@@ -390,61 +318,8 @@ impl Session {
         }
         Ok(children.entry(value.into()).or_insert(made).clone())
     }
-
-    fn check_inputs(
-        &self,
-        inputs: &[Option<TensorView<'_>>],
-        growing: &[Growing],
-    ) -> Result<(), RunError> {
-        let specs = self.model.inputs();
-        if inputs.len() != specs.len() {
-            return Err(RunError::InputCount { expected: specs.len(), actual: inputs.len() });
-        }
-        let grows = |input: usize| growing.iter().find(|state| state.input == input);
-        for (index, (spec, input)) in specs.iter().zip(inputs).enumerate() {
-            let Some(view) = input else {
-                match grows(index) {
-                    Some(state) => check(spec, state.growth.dtype(), &state.growth.shape())?,
-                    None if spec.optional => {}
-                    None => return Err(RunError::MissingInput(spec.name.clone())),
-                }
-                continue;
-            };
-            check(spec, view.dtype(), &view.shape())?;
-            if !view.is_aligned() {
-                return Err(RunError::Misaligned(spec.name.clone()));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn check(spec: &IoSpec, actual: DType, shape: &Shape) -> Result<(), RunError> {
-    let name = || spec.name.clone();
-    if actual != spec.dtype {
-        return Err(RunError::InputType { name: name(), expected: spec.dtype, actual });
-    }
-    if !spec.accepts(shape) {
-        let expected = spec.dims_text();
-        return Err(RunError::InputShape { name: name(), expected, actual: *shape });
-    }
-    Ok(())
 }
 
 fn position(specs: &[IoSpec], name: &str) -> Option<usize> {
     specs.iter().position(|s| s.name == name)
-}
-
-/// The instruction set to use: the caller's choice, else `STEAD_ISA`, else the best of the machine.
-fn choose_isa(choice: Option<Isa>) -> Result<Isa, LoadError> {
-    let isa = match (choice, std::env::var("STEAD_ISA")) {
-        (Some(isa), _) => isa,
-        (None, Ok(name)) => Isa::from_name(&name).ok_or(LoadError::Isa(name))?,
-        (None, Err(_)) => return Ok(Isa::detect()),
-    };
-    if isa.is_available() {
-        Ok(isa)
-    } else {
-        Err(LoadError::Isa(format!("{isa:?}").to_lowercase()))
-    }
 }
