@@ -1,12 +1,13 @@
 //! The one table of stead's own options. The object `stead` in `config.json`, `stead.toml`, their error
 //! messages and the page `docs/options.md` all come from it.
 
-use crate::fields::{bad, boolean, integer, join};
+use crate::fields::{bad, boolean, integer, join, string};
 use crate::sequences;
 use crate::{BackendKind, ConfigError, Literal, ModelSettings};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
+use stead_tensor::Precision;
 
 /// One option of a model.
 pub struct OptionSpec {
@@ -49,6 +50,11 @@ fn small(value: &Value, pointer: &str, min: u64, max: u64) -> Result<u32, Config
     integer(value, pointer, min, max).map(|n| u32::try_from(n).unwrap_or(u32::MAX))
 }
 
+fn precision(value: &Value, pointer: &str) -> Result<Precision, ConfigError> {
+    let name = string(value, pointer)?;
+    name.parse().map_err(|_| bad(pointer, "\"f32\", \"bf16\", \"f64\" or \"int8\"", value))
+}
+
 /// All options, in the order of the documentation.
 pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -83,6 +89,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "all threads of the pool",
         doc: "The most threads that one request may use. It starts on one and borrows idle ones.",
         read: |v, p, s| small(v, p, 1, MAX_THREADS).map(|n| s.threads = Some(n)),
+    },
+    OptionSpec {
+        name: "precision",
+        kind: "`f32`, `bf16`, `f64` or `int8`",
+        default: "f32",
+        doc: "`bf16`: weights of products and recurrent layers are kept in bf16, which takes half the memory and up to half the \
+              time; see [precision](precision.md). `f64` and `int8` hold the model to what its file has.",
+        read: |v, p, s| precision(v, p).map(|precision| s.precision = Some(precision)),
     },
     OptionSpec {
         name: "warmup",

@@ -4,6 +4,7 @@ use crate::{Literal, SequenceSettings};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use stead_tensor::Precision;
 
 /// Where models come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +97,8 @@ pub struct ModelSettings {
     pub streams: Option<u32>,
     /// The most threads that one request may use.
     pub threads: Option<u32>,
+    /// How products by constant weights are computed; in f32 unless set.
+    pub precision: Option<Precision>,
     /// The largest batch that the batcher makes; 0 or `None` for no dynamic batching.
     pub max_batch_size: Option<u32>,
     /// The longest that a request waits for others to join its batch.
@@ -143,6 +146,7 @@ impl ModelSettings {
             nireq: self.nireq.or(base.nireq),
             streams: self.streams.or(base.streams),
             threads: self.threads.or(base.threads),
+            precision: self.precision.or(base.precision),
             max_batch_size: self.max_batch_size.or(base.max_batch_size),
             max_queue_delay: self.max_queue_delay.or(base.max_queue_delay),
             max_queue_size: self.max_queue_size.or(base.max_queue_size),

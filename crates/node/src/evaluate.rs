@@ -9,7 +9,7 @@ use stead_engine::{
     RunError, Session, SessionOptions, StepRun, Unlifted,
 };
 use stead_pool::Team;
-use stead_tensor::{Growth, Tensor, TensorView};
+use stead_tensor::{Growth, Precision, Tensor, TensorView};
 
 /// Why an evaluation gave nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,15 +149,15 @@ pub(crate) type Sink<'a> = dyn FnMut(usize, TensorView<'_>) -> Result<(), Evalua
 /// Makes a model from its file, and makes inputs and outputs of its inner memory where that is asked for. The text
 /// of an error is for clients.
 pub(crate) type Loader =
-    dyn Fn(&Path, Option<Lift>) -> Result<Arc<dyn Evaluate>, String> + Send + Sync;
+    dyn Fn(&Path, Option<Lift>, Precision) -> Result<Arc<dyn Evaluate>, String> + Send + Sync;
 
 /// The part of the memory that the intermediate values of one run may take. A request whose shapes ask for more
 /// gets an error; without the limit the system would end the whole server.
 const RUN_SHARE: u64 = 4;
 
-/// How sessions of models run on this machine.
-pub(crate) fn session_options() -> SessionOptions {
-    let mut options = SessionOptions::default();
+/// How sessions of models run on this machine, in this precision.
+pub(crate) fn session_options(precision: Precision) -> SessionOptions {
+    let mut options = SessionOptions { precision, ..SessionOptions::default() };
     let share = usize::try_from(available() / RUN_SHARE).unwrap_or(usize::MAX);
     options.max_arena_bytes = options.max_arena_bytes.min(share);
     options
@@ -165,11 +165,11 @@ pub(crate) fn session_options() -> SessionOptions {
 
 /// The loader of real models.
 pub(crate) fn engine_loader() -> Arc<Loader> {
-    let options = session_options();
-    Arc::new(move |path, lift| {
+    Arc::new(|path, lift, precision| {
         let load = LoadOptions { lift, ..LoadOptions::default() };
         let model = Model::load(path, &load).map_err(|e| e.to_string())?;
-        let session = Session::new(model, &options).map_err(|e| e.to_string())?;
+        let session =
+            Session::new(model, &session_options(precision)).map_err(|e| e.to_string())?;
         Ok(Arc::new(session))
     })
 }

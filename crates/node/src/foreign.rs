@@ -9,7 +9,7 @@ use stead_app::{BackendKind, ModelSettings};
 use stead_engine::{
     Backend, BackendError, BackendModel, BackendOptions, IoSpec, ModelSource, PlanStats,
 };
-use stead_tensor::TensorView;
+use stead_tensor::{Precision, TensorView};
 
 /// A model of another runtime behind the seam of the node.
 struct Foreign {
@@ -27,9 +27,13 @@ pub(crate) fn evaluator(
     machine: &Machine,
 ) -> Result<Arc<dyn Evaluate>, String> {
     let lift = sequences::lift(&settings.sequences);
+    let precision = settings.precision.unwrap_or_default();
     match settings.backend {
-        None | Some(BackendKind::Stead) => (machine.loader)(file, lift),
+        None | Some(BackendKind::Stead) => (machine.loader)(file, lift, precision),
         Some(kind) => {
+            if precision != Precision::F32 {
+                return Err(format!("precision {precision}: not with backend {}", kind.name()));
+            }
             if lift.is_some() {
                 return Err(format!(
                     "low_latency_transformation: not with backend {}",

@@ -1,4 +1,5 @@
-//! The threads of models in every phase: as many as `onnx-model` says, and the same scores for any number of them.
+//! The threads of models in every phase: as many as `onnx-model` says, and the same scores for any number of them; and
+//! their precision.
 #![allow(clippy::unwrap_used)]
 
 mod harness;
@@ -137,4 +138,27 @@ fn what_has_no_effect_is_told() {
             _ => assert!(wrong.len() == 1 && wrong[0].ends_with(expected), "{settings}: {wrong:?}"),
         }
     }
+}
+
+#[test]
+fn a_model_is_computed_in_the_precision_that_is_said() {
+    let documents = documents();
+    let of = |settings: &str| package("first-phase", settings, false).rank_on(&documents, &Serial);
+    let (plain, exact, half) = (of(""), of("precision: f32"), of("precision: bf16"));
+    assert_eq!(scores(&plain), scores(&exact));
+    let relevance = |ranked: &Ranked| {
+        let mut found: Vec<_> =
+            ranked.hits.iter().map(|hit| (hit.document as usize, hit.relevance)).collect();
+        found.sort_by_key(|(document, _)| *document);
+        found
+    };
+    let (exact, half) = (relevance(&exact), relevance(&half));
+    assert_ne!(exact, half);
+    for ((document, a), (_, b)) in exact.iter().zip(&half) {
+        assert!((a - b).abs() <= 0.01 * a.abs(), "document {document}: {a} in f32, {b} in bf16");
+    }
+    let refused = package("first-phase", "precision: f64", false).model().err();
+    let refused = refused.map(|e| e.to_string()).unwrap_or_default();
+    let expected = "precision f64: the model has no such weights; supported: f32, bf16";
+    assert!(refused.ends_with(expected), "{refused}");
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use stead_engine::{LoadOptions, Model, Session, SessionOptions};
+use stead_engine::{LoadOptions, Model, Precision, Session, SessionOptions};
 use stead_tensor::{Tensor, npz};
 
 /// All arrays of an npz file by name.
@@ -205,6 +205,35 @@ fn minilm_embeds_a_page_as_onnx_runtime_does() {
         }
         assert!(cases >= 10, "only {cases} cases");
     }
+}
+
+#[test]
+fn minilm_in_bf16_embeds_nearly_the_same() {
+    let Some(data) = data() else { return };
+    let folder = data.join("models/minilm");
+    let Some(reference) = reference(&folder) else { return };
+    let model = Model::load(&folder.join("model.onnx"), &LoadOptions::default()).unwrap();
+    let options = SessionOptions { precision: Precision::Bf16, ..SessionOptions::default() };
+    let session = Session::new(model, &options).unwrap();
+    let mut cases = 0;
+    while reference.has(&format!("{cases}/embedding")) {
+        let tensor = |name: &str| reference.get(&format!("{cases}/{name}"));
+        let names = ["input_ids", "attention_mask", "token_type_ids"];
+        let feed = names.map(|name| (name, tensor(name).view()));
+        let outputs = session.run(&feed, &["last_hidden_state"]).unwrap();
+        let actual = pooled(&outputs[0], tensor("attention_mask"));
+        let expected = reference.f32(&format!("{cases}/embedding"));
+        let error = max_difference(&actual, expected);
+        let dot = |x: &[f32], y: &[f32]| -> f64 {
+            x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum()
+        };
+        let lengths = dot(&actual, &actual) * dot(expected, expected);
+        let cosine = dot(&actual, expected) / lengths.sqrt();
+        assert!(error > 1e-5, "case {cases}: nothing was rounded");
+        assert!(cosine >= 0.999, "case {cases}: cosine {cosine}, error {error}");
+        cases += 1;
+    }
+    assert!(cases >= 10, "only {cases} cases");
 }
 
 #[test]

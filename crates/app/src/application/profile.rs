@@ -1,6 +1,7 @@
 //! Rank profiles: how documents are scored.
 
 use stead_expr::{TensorType, Value};
+use stead_tensor::Precision;
 
 use crate::package::{Located, Place};
 use crate::schema::{Expression, Name};
@@ -192,6 +193,8 @@ pub struct OnnxModel {
     pub settings: Vec<(&'static str, i64)>,
     /// Whether nodes of the model run beside each other.
     pub is_parallel: bool,
+    /// How products by its weights are computed.
+    pub precision: Precision,
 }
 
 impl OnnxModel {

@@ -8,6 +8,7 @@ use crate::fields::{Fields, array, bad, boolean, integer, join, string};
 use crate::{ConfigError, ModelSettings, VersionPolicy, json};
 use plugin::plugin_config;
 use serde_json::Value;
+use stead_tensor::Precision;
 
 /// The keys that [`apply_model_key`] reads: those of `config{}` without `name`, `base_path` and `stead`.
 pub const MODEL_KEYS: &[&str] = &[
@@ -70,7 +71,11 @@ pub fn apply_model_key(
             })?;
             settings.sequences.max_sequences = u32::try_from(n).ok();
         }
-        "precision" => warnings.push(format!("{p} is ignored: models run in their own precision")),
+        // The names of OpenVINO Model Server (FP32, ...) say what a client's tensors are.
+        "precision" => match value.as_str().map(str::parse::<Precision>) {
+            Some(Ok(precision)) => settings.precision = Some(precision),
+            _ => warnings.push(format!("{p} is ignored: models run in their own precision")),
+        },
         "mean" | "scale" | "color_format" => {
             // Ignoring it would give other results than before, and nobody would notice.
             return Err(unsupported(p, "put image preprocessing into the model or the client"));
@@ -222,6 +227,23 @@ mod tests {
             ("max_sequence_number", json!(1.5), false),
         ] {
             assert_eq!(read(key, value.clone()).is_ok(), valid, "ModelConfigParse: {key} {value}");
+        }
+    }
+
+    #[test]
+    fn precisions_of_stead_are_taken_and_those_of_openvino_ignored() {
+        let cases = [
+            (json!("bf16"), Some(Precision::Bf16), 0),
+            (json!("f32"), Some(Precision::F32), 0),
+            (json!("int8"), Some(Precision::Int8), 0),
+            (json!("BF16"), None, 1),
+            (json!("FP16"), None, 1),
+            (json!({"x": "FP32"}), None, 1),
+        ];
+        for (value, expected, count) in cases {
+            let (mut settings, mut warnings) = (ModelSettings::default(), Vec::new());
+            apply_model_key("precision", &value, &mut settings, &mut warnings).unwrap();
+            assert_eq!((settings.precision, warnings.len()), (expected, count), "{value}");
         }
     }
 

@@ -4,6 +4,7 @@ use super::{count, unsupported, unwrapped};
 use crate::fields::{bad, join, string};
 use crate::{ConfigError, ModelSettings};
 use serde_json::Value;
+use stead_tensor::Precision;
 
 /// Keys of OpenVINO's CPU plugin that say how to compute, not what, and that stead has no use for.
 const IGNORED_PLUGIN_KEYS: &[&str] = &[
@@ -12,7 +13,6 @@ const IGNORED_PLUGIN_KEYS: &[&str] = &[
     "ENABLE_CPU_PINNING",
     "ENABLE_HYPER_THREADING",
     "ENABLE_PROFILING",
-    "INFERENCE_PRECISION_HINT",
     "LOG_LEVEL",
     "MODEL_DISTRIBUTION_POLICY",
     "PERFORMANCE_HINT_NUM_REQUESTS",
@@ -49,13 +49,18 @@ pub(super) fn plugin_config(
                 }
                 _ => return Err(bad(&place, "\"LATENCY\" or \"THROUGHPUT\"", value)),
             },
+            "INFERENCE_PRECISION_HINT" => match value.as_str().unwrap_or_default() {
+                "f32" => settings.precision = settings.precision.or(Some(Precision::F32)),
+                "bf16" => settings.precision = settings.precision.or(Some(Precision::Bf16)),
+                _ => warnings.push(format!("{place} is ignored")),
+            },
             key if IGNORED_PLUGIN_KEYS.contains(&key) => {
                 warnings.push(format!("{place} is ignored"));
             }
             _ => {
                 return Err(unsupported(
                     &place,
-                    "known here: NUM_STREAMS, PERFORMANCE_HINT, INFERENCE_NUM_THREADS",
+                    "known here: NUM_STREAMS, PERFORMANCE_HINT, INFERENCE_NUM_THREADS, INFERENCE_PRECISION_HINT",
                 ));
             }
         }
@@ -78,6 +83,17 @@ mod tests {
         assert_eq!(s.threads, Some(1));
         let s = read("plugin_config", json!({"NUM_STREAMS": "AUTO", "PERF_COUNT": true})).unwrap();
         assert_eq!(s, ModelSettings::default());
+        let cases = [
+            ("f32", Some(Precision::F32)),
+            ("bf16", Some(Precision::Bf16)),
+            ("f16", None),
+            ("dynamic", None),
+            ("", None),
+        ];
+        for (hint, expected) in cases {
+            let s = read("plugin_config", json!({"INFERENCE_PRECISION_HINT": hint})).unwrap();
+            assert_eq!(s.precision, expected, "{hint}");
+        }
         let e =
             read("plugin_config", json!({"GPU_THROUGHPUT_STREAMS": 1})).unwrap_err().to_string();
         assert!(e.starts_with("/plugin_config/GPU_THROUGHPUT_STREAMS is not supported"), "{e}");

@@ -150,12 +150,13 @@ const TYPES: [(&str, ComponentKind, &[&str]); 6] = [
 ];
 
 /// Parameters of everything that runs an ONNX model.
-const ONNX: [&str; 8] = [
+const ONNX: [&str; 9] = [
     "onnx-execution-mode",
     "onnx-interop-threads",
     "onnx-intraop-threads",
     "onnx-gpu-device",
     "onnx-optimize-model",
+    "onnx-precision",
     "batching",
     "concurrency",
     "model-config-override",

@@ -3,6 +3,7 @@
 use super::components::{Component, ComponentKind, Parameter};
 use super::tokenizers::TokenizerSettings;
 use crate::package::{Located, PackageFiles, Report};
+use stead_tensor::Precision;
 
 /// How a component makes tensors of texts.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +83,8 @@ pub struct EmbedderModel {
     pub output: String,
     /// As `onnx-intraop-threads` says: so many, or for negative ones so many-th of the cores.
     pub threads: Option<i32>,
+    /// As `onnx-precision` says.
+    pub precision: Precision,
 }
 
 /// How the vectors of tokens become one.
@@ -192,7 +195,7 @@ impl Component {
             text.unwrap_or(default).to_owned()
         };
         let types = name("transformer-token-type-ids", "token_type_ids");
-        let threads = self.threads(report)?;
+        let (threads, precision) = (self.threads(report)?, self.precision(report)?);
         Some(EmbedderModel {
             file,
             input_ids: name("transformer-input-ids", "input_ids"),
@@ -201,6 +204,7 @@ impl Component {
             is_lenient,
             output: name("transformer-output", output),
             threads,
+            precision,
         })
     }
 
@@ -212,6 +216,16 @@ impl Component {
             self.expected("a whole number", given, report);
         }
         found.map(Some)
+    }
+
+    /// `onnx-precision`, f32 where it is not said.
+    pub(super) fn precision(&self, report: &mut Report) -> Option<Precision> {
+        let Some(given) = self.parameter("onnx-precision") else { return Some(Precision::F32) };
+        let found = given.text.trim().parse().ok();
+        if found.is_none() {
+            self.expected("f32, bf16, f64 or int8", given, report);
+        }
+        found
     }
 
     fn pooling(&self, has_none: bool, report: &mut Report) -> Option<PoolingStrategy> {

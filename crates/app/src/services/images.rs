@@ -8,6 +8,7 @@ use stead_embed::image::{Preprocess, Resample, Resize};
 use super::components::{Component, Parameter};
 use super::embedders::PoolingStrategy;
 use crate::package::{Located, PackageFiles, Report};
+use stead_tensor::Precision;
 
 /// The most columns or rows that a model is given.
 const MAX_SIDE: usize = 4096;
@@ -30,6 +31,8 @@ pub struct ImageSettings {
     pub normalize: bool,
     /// As `onnx-intraop-threads` says.
     pub threads: Option<i32>,
+    /// As `onnx-precision` says.
+    pub precision: Precision,
     /// What the model is given of an image.
     pub prepare: Preprocess,
     /// Columns and rows of it.
@@ -85,7 +88,7 @@ impl Component {
         let mut pooling = PoolingStrategy::None;
         of.change("pooling-strategy", "none, mean or cls", pooled, &mut pooling)?;
         let normalize = self.flag("normalize", false, report)?;
-        let threads = self.threads(report)?;
+        let (threads, precision) = (self.threads(report)?, self.precision(report)?);
         let max_pixels = self.number("max-pixels", MAX_PIXELS, report)?;
         let Some(size) = prepare
             .size()
@@ -110,6 +113,7 @@ impl Component {
             pooling,
             normalize,
             threads,
+            precision,
             prepare,
             size,
             max_pixels: u64::from(max_pixels),

@@ -88,8 +88,8 @@ impl Images {
         }
         let spec = model.inputs().get(input).ok_or("the model has no input")?;
         let is_one = fits(spec, &path, settings.size)?;
-        let mut session =
-            Session::new(model, &session_options()).map_err(|e| format!("{path}: {e}"))?;
+        let mut session = Session::new(model, &session_options(settings.precision))
+            .map_err(|e| format!("{path}: {e}"))?;
         let is_batched = !is_one || session.free_batch(&[(input, 0)]).is_ok();
         let given = Given::One;
         let mut found = Images { settings, session, input, output, is_batched, given, width: 0 };

@@ -94,8 +94,8 @@ impl Network {
         let dims: Vec<Option<usize>> =
             model.inputs()[ids].dims.iter().flatten().map(|d| d.known()).collect();
         let (is_one, length) = (dims.first() == Some(&Some(1)), dims.get(1).copied().flatten());
-        let mut session =
-            Session::new(model, &session_options()).map_err(|e| format!("{path}: {e}"))?;
+        let mut session = Session::new(model, &session_options(of.precision))
+            .map_err(|e| format!("{path}: {e}"))?;
         let axes: Vec<(usize, usize)> = given.iter().flatten().map(|at| (*at, 0)).collect();
         // A model that is tied to one row is run for each text.
         let is_batched = !is_one || session.free_batch(&axes).is_ok();

@@ -6,7 +6,7 @@ use stead_app::application::{EvaluationKind, EvaluationModel};
 use stead_app::package::PackageFiles;
 use stead_expr::Value;
 use stead_search::models::ModelFunction;
-use stead_tensor::Tensor;
+use stead_tensor::{Precision, Tensor};
 
 use super::function::Function;
 use super::network::Network;
@@ -76,7 +76,8 @@ impl Model {
                 let beside = |location: &str| {
                     files.read_beside(path, location, MAX_FILE).map_err(|e| e.to_string())
                 };
-                Model::of_network(name, &bytes, &beside, found.threads)
+                let settings = (found.threads, found.precision);
+                Model::of_network(name, &bytes, &beside, settings)
             }
             EvaluationKind::Functions(list) => {
                 let mut functions = Vec::with_capacity(list.len());
@@ -107,9 +108,9 @@ impl Model {
         name: String,
         bytes: &[u8],
         beside: &dyn Fn(&str) -> Result<Vec<u8>, String>,
-        threads: Option<i32>,
+        (threads, precision): (Option<i32>, Precision),
     ) -> Result<Model, String> {
-        let network = Network::load(bytes, beside)?;
+        let network = Network::load(bytes, beside, precision)?;
         let (inputs, outputs) = (network.inputs(), network.outputs());
         let functions = network.functions(&name);
         let kind = Kind::Network(Box::new(network));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use stead_engine::{Hoist, IoSpec, LoadOptions, Model, Session};
+use stead_engine::{Hoist, IoSpec, LoadOptions, Model, Precision, Session};
 use stead_expr::Dimension;
 use stead_search::models::converted;
 use stead_tensor::{Tensor, TensorView};
@@ -25,11 +25,13 @@ impl Network {
     pub(super) fn load(
         bytes: &[u8],
         beside: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+        precision: Precision,
     ) -> Result<Network, String> {
         let (options, whole) = (LoadOptions::default(), Hoist::default());
         let parts = Model::parts_from_files(bytes, beside, &options, &whole);
         let model = parts.map_err(|e| e.to_string())?.rest;
-        let session = Session::new(model, &session_options()).map_err(|e| e.to_string())?;
+        let session =
+            Session::new(model, &session_options(precision)).map_err(|e| e.to_string())?;
         Ok(Network { session: Arc::new(session) })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use stead_tensor::{DType, Tensor};
+use stead_tensor::{DType, Precision, Tensor};
 
 use super::Model;
 use crate::{Code, Error};
@@ -105,7 +105,7 @@ impl Entry {
             Some(file) => Ok(file.bytes().to_vec()),
             None => Err("it is not beside the model".to_owned()),
         };
-        let model = Model::of_network(name, bytes.bytes(), &beside, None)?;
+        let model = Model::of_network(name, bytes.bytes(), &beside, (None, Precision::F32))?;
         Ok(Entry::Open(Arc::new(model)))
     }
 

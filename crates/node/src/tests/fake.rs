@@ -127,7 +127,7 @@ impl Evaluate for Adder {
 /// outputs of the step before are added.
 pub(super) fn loader(gate: &Arc<Gate>) -> Arc<Loader> {
     let gate = Arc::clone(gate);
-    Arc::new(move |path: &Path, _| {
+    Arc::new(move |path: &Path, _, _| {
         let text = std::fs::read_to_string(path).map_err(|e| e.kind().to_string())?;
         let words: Vec<&str> = text.split_whitespace().collect();
         let ["add", add, flags @ ..] = words.as_slice() else {

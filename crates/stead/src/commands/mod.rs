@@ -11,6 +11,7 @@ pub mod feed;
 pub mod get;
 pub mod inspect;
 pub mod package;
+mod precision;
 pub mod python;
 pub mod quantize;
 pub mod query;

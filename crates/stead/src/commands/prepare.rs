@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use stead_engine::{LoadOptions, Model, Parallel, Serial, Session, SessionOptions};
+use stead_engine::{LoadOptions, Model, Parallel, Precision, Serial, Session, SessionOptions};
 use stead_pool::{Pool, PoolOptions};
 use stead_tensor::{Tensor, TensorView};
 
@@ -17,7 +17,18 @@ pub struct ModelArgs {
     /// The model file.
     pub model: PathBuf,
     #[command(flatten)]
+    pub precision: PrecisionArgs,
+    #[command(flatten)]
     pub inputs: InputArgs,
+}
+
+/// How a model is computed.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct PrecisionArgs {
+    /// How products by the model's weights are computed: f32; bf16, which prints how far the outputs are from those of f32;
+    /// f64 or int8 for a file that has them.
+    #[arg(long, value_name = "TYPE", default_value_t = Precision::F32)]
+    pub precision: Precision,
 }
 
 /// Arguments that describe inputs.
@@ -77,9 +88,10 @@ impl Inputs {
 }
 
 /// Loads a model file.
-pub fn load(path: &Path) -> Result<Session, Failure> {
+pub fn load(path: &Path, precision: Precision) -> Result<Session, Failure> {
     let model = Model::load(path, &LoadOptions::default()).map_err(Failure::failed)?;
-    Session::new(model, &SessionOptions::default()).map_err(Failure::failed)
+    let options = SessionOptions { precision, ..SessionOptions::default() };
+    Session::new(model, &options).map_err(Failure::failed)
 }
 
 /// Threads for a run: the caller, and idle workers of a pool if there should be more than one.

@@ -81,7 +81,7 @@ pub const FLAGS: &[Flag] = &[
     flag("custom_node_resources_cleaner_interval_seconds", "SECONDS", "1", Ignored, "no custom nodes"),
     flag("cache_dir", "DIR", "", Ignored, "loading is quick without a cache"),
     flag("cpu_extension", "FILE", "", Ignored, "no OpenVINO plugins"),
-    flag("precision", "TYPE", "", Ovms, "ignored with a warning: models run in their own precision"),
+    flag("precision", "TYPE", "", Ovms, "f32, bf16, f64 or int8: how the model is computed (docs/precision.md); types of OpenVINO (FP32, ...) are ignored with a warning"),
     flag("mean", "VALUES", "", Refused, "put image preprocessing into the model or the client"),
     flag("scale", "VALUES", "", Refused, "put image preprocessing into the model or the client"),
     flag("color_format", "FORMAT", "", Refused, "put image preprocessing into the model or the client"),

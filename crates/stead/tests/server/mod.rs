@@ -73,6 +73,11 @@ impl Server {
         Server::run(&args, "HTTP on ", [free_port(), String::new()])
     }
 
+    /// Starts one that its flags tell what to serve.
+    pub fn of_flags(flags: &[&str]) -> Server {
+        Server::run(flags, "HTTP on ", [free_port(), String::new()])
+    }
+
     /// Waits for the last line that is told at the start.
     fn run(args: &[&str], last: &str, ports: [String; 2]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stead"))

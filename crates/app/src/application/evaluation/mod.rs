@@ -6,6 +6,7 @@ mod settings;
 use std::collections::BTreeMap;
 
 use stead_expr::{CellType, Compiled, Dimension, Function, Rate, Scope, TensorType, compile};
+use stead_tensor::Precision;
 use stead_trees::{Categories, Feature};
 
 use super::Application;
@@ -26,6 +27,8 @@ pub struct EvaluationModel {
     pub kind: EvaluationKind,
     /// The most threads of a run, where the settings say so; below 0 the cores divided by so many.
     pub threads: Option<i32>,
+    /// How products by its weights are computed.
+    pub precision: Precision,
     /// Inputs whose values are names of categories.
     pub categories: Vec<String>,
 }
@@ -85,6 +88,7 @@ pub fn evaluation_models(
             path: path.to_owned(),
             kind,
             threads: None,
+            precision: Precision::F32,
             categories,
         };
         if let Some(other) = found.insert(name.clone(), model) {
@@ -301,6 +305,17 @@ mod tests {
                 None,
                 Some("model net: intraop-threads must be a number, found many"),
             ),
+            ("<model name='net'><precision>bf16</precision></model>", None, None),
+            (
+                "<model name='f'><precision>bf16</precision></model>",
+                None,
+                Some("model f: precision is for ONNX models, which it is not"),
+            ),
+            (
+                "<model name='net'><precision>BF16</precision></model>",
+                None,
+                Some("model net: precision must be f32, bf16, f64 or int8, found BF16"),
+            ),
             (
                 "<model name='net'><execution-mode>fast</execution-mode></model>",
                 None,
@@ -321,6 +336,8 @@ mod tests {
         ] {
             let (found, told) = read(&of(inner), &[]);
             assert_eq!(found[2].threads, threads, "{inner}");
+            let is_half = inner.contains("'net'><precision>bf16<");
+            assert_eq!(found[2].precision == Precision::Bf16, is_half, "{inner}");
             assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{inner}");
         }
     }

@@ -1,10 +1,11 @@
-//! What `services.xml` says of models: the threads of their runs, in the words of ONNX Runtime.
+//! What `services.xml` says of models: the threads of their runs, in the words of ONNX Runtime, and their precision.
 
 use std::collections::BTreeMap;
 
-use super::EvaluationModel;
+use super::{EvaluationKind, EvaluationModel};
 use crate::package::{Place, Report};
 use crate::services::ContainerModel;
+use stead_tensor::Precision;
 
 /// What `services.xml` says of a model.
 pub(super) fn apply(
@@ -21,9 +22,9 @@ pub(super) fn apply(
         // A warning as in Vespa: packages that are deployed there may carry settings of models that are gone.
         return report.warning(place, text);
     };
-    let mut threads = Threads::default();
+    let mut settings = Settings::default();
     for (option, value) in &of.settings {
-        match threads.set(option, value.trim()) {
+        match settings.set(option, value.trim()) {
             Ok(None) => {}
             Ok(Some(text)) => report.warning(place, format!("model {name}: {text}")),
             Err(Wrong::Unknown) => {
@@ -35,15 +36,20 @@ pub(super) fn apply(
             }
         }
     }
-    model.threads = threads.most();
+    if settings.precision != Precision::F32 && !matches!(model.kind, EvaluationKind::Onnx) {
+        report.error(place, format!("model {name}: precision is for ONNX models, which it is not"));
+    }
+    model.threads = settings.most();
+    model.precision = settings.precision;
 }
 
-/// What the settings of a model say of threads, in the words of ONNX Runtime.
+/// What the settings of a model say, of threads in the words of ONNX Runtime.
 #[derive(Default)]
-struct Threads {
+struct Settings {
     intra: Option<i32>,
     inter: Option<i32>,
     is_parallel: bool,
+    precision: Precision,
 }
 
 /// Why a setting is refused.
@@ -53,7 +59,7 @@ enum Wrong {
     Value(&'static str),
 }
 
-impl Threads {
+impl Settings {
     /// Takes a setting; a text for who deploys it if it has no effect.
     fn set(&mut self, option: &str, value: &str) -> Result<Option<&'static str>, Wrong> {
         let number = || value.parse::<i32>().map_err(|_| Wrong::Value("a number"));
@@ -76,6 +82,10 @@ impl Threads {
                 return Ok(Some("optimize-model is not used: models are always optimised"));
             }
             ("optimize-model", _) => return Err(Wrong::Value("true or false")),
+            ("precision", name) => {
+                let expected = Wrong::Value("f32, bf16, f64 or int8");
+                self.precision = name.parse().map_err(|_| expected)?;
+            }
             _ => return Err(Wrong::Unknown),
         }
         Ok(None)

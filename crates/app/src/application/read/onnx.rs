@@ -26,7 +26,10 @@ pub(super) fn onnx_model(element: &Element, report: &mut Report) -> Option<OnnxM
     let mode = one(&element.body, "execution-mode", report);
     let is_parallel = mode.is_some_and(|e| e.text() == "parallel");
     let settings = settings(&name, element, is_parallel, report);
-    Some(OnnxModel { name, file, inputs, outputs, settings, is_parallel })
+    let precision = one(&element.body, "precision", report);
+    // The grammar takes no other words.
+    let precision = precision.and_then(|e| e.text().parse().ok()).unwrap_or_default();
+    Some(OnnxModel { name, file, inputs, outputs, settings, is_parallel, precision })
 }
 
 /// The numbers; those that have no effect are told.

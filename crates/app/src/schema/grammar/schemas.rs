@@ -253,7 +253,7 @@ pub(super) static DOCUMENT_SUMMARY: [Spec; 3] = [
     flag("omit-summary-features"),
 ];
 
-pub(super) static ONNX_MODEL: [Spec; 9] = [
+pub(super) static ONNX_MODEL: [Spec; 10] = [
     bare("file", Form::Path),
     used("input", Head::Quoted, Form::Line),
     used("output", Head::Quoted, Form::Line),
@@ -261,6 +261,7 @@ pub(super) static ONNX_MODEL: [Spec; 9] = [
     bare("intraop-threads", Form::Integer),
     bare("interop-threads", Form::Integer),
     bare("execution-mode", Form::Choice(&["sequential", "parallel"])),
+    bare("precision", Form::Choice(&["f32", "bf16", "f64", "int8"])),
     ignored("optimize-model", Head::Bare, Form::Bool, "models are always optimised"),
     refused("uri", Head::Bare, Form::Line, NO_URI),
 ];

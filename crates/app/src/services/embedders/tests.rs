@@ -4,6 +4,7 @@ use super::{EmbedderForm, EmbedderSettings, PoolingStrategy};
 use crate::application::Application;
 use crate::package::{PackageFiles, Report};
 use crate::services::{ServicesOptions, SpecialTokens};
+use stead_tensor::Precision;
 
 /// What the only component of a package does, and what there is to tell of it.
 fn embedder(kind: &str, inner: &str) -> (Option<EmbedderSettings>, Vec<String>) {
@@ -102,6 +103,7 @@ fn settings_are_read() {
     let EmbedderForm::Dense { model, pooling, normalize, prepend_query, prepend_document, .. } = dense(
         "<transformer-input-ids>i</transformer-input-ids><transformer-attention-mask>a</transformer-attention-mask>
          <transformer-token-type-ids/><transformer-output>o</transformer-output><onnx-intraop-threads>-2</onnx-intraop-threads>
+         <onnx-precision>bf16</onnx-precision>
          <pooling-strategy>cls</pooling-strategy><normalize>true</normalize>
          <prepend><query>query: </query><document> </document></prepend>",
     ) else {
@@ -109,6 +111,7 @@ fn settings_are_read() {
     };
     assert_eq!((model.input_ids.as_str(), model.attention_mask.as_str()), ("i", "a"));
     assert_eq!((model.token_type_ids, model.output.as_str(), model.threads), (None, "o", Some(-2)));
+    assert_eq!(model.precision, Precision::Bf16);
     assert_eq!((pooling, normalize), (PoolingStrategy::Cls, true));
     assert_eq!((prepend_query.as_str(), prepend_document.as_str()), ("query: ", ""));
 }
@@ -145,6 +148,11 @@ fn what_is_wrong_is_told() {
             "colbert-embedder",
             "<max-query-tokens>2</max-query-tokens>",
             "max-query-tokens of component e must be 3 or more: a text stands between three ids",
+        ),
+        (
+            "splade-embedder",
+            "<onnx-precision>half</onnx-precision>",
+            "expected f32, bf16, f64 or int8 for onnx-precision of component e, found half",
         ),
         (
             "splade-embedder",

@@ -1,4 +1,5 @@
 use stead_embed::image::{Preprocess, Resample, Resize};
+use stead_tensor::Precision;
 
 use super::{ImageSettings, PoolingStrategy, config, torchvision};
 use crate::application::Application;
@@ -38,7 +39,7 @@ fn what_is_not_said_is_as_torchvision_does() {
     let all = "<image-input>x</image-input><image-output>y</image-output><resize>40x30</resize>
         <resample>lanczos</resample><crop>none</crop><rescale>0.5</rescale><mean>1, 2, 3</mean><std>4 5 6</std>
         <pooling-strategy>mean</pooling-strategy><normalize>true</normalize><max-pixels>900</max-pixels>
-        <onnx-intraop-threads>2</onnx-intraop-threads>";
+        <onnx-intraop-threads>2</onnx-intraop-threads><onnx-precision>bf16</onnx-precision>";
     let (found, wrong) = settings(&format!("{MODEL}{all}"), "");
     assert_eq!(wrong, [""; 0]);
     let found = found.unwrap();
@@ -53,8 +54,8 @@ fn what_is_not_said_is_as_torchvision_does() {
     assert_eq!((found.prepare, found.size, found.max_pixels), (expected, (40, 30), 900));
     assert_eq!((found.input.as_deref(), found.output.as_deref()), (Some("x"), Some("y")));
     assert_eq!(
-        (found.pooling, found.normalize, found.threads),
-        (PoolingStrategy::Mean, true, Some(2))
+        (found.pooling, found.normalize, found.threads, found.precision),
+        (PoolingStrategy::Mean, true, Some(2), Precision::Bf16)
     );
 }
 

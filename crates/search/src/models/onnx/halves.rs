@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stead_app::application::rank::{FeatureName, ModelInput, Source as InputSource};
 use stead_engine::{Model, RunContext, Session};
 use stead_expr::Rate;
-use stead_tensor::{DType, Shape, TensorView};
+use stead_tensor::{DType, Precision, Shape, TensorView};
 
 use super::port::Port;
 use super::session;
@@ -58,12 +58,13 @@ impl Halves {
     /// The part, if documents can share its runs and keeping what it gives is worth the memory.
     pub(super) fn new(
         model: Model,
+        precision: Precision,
         ports: &[Port],
         rates: &[Rate],
         kept: &Arc<KeptValues>,
     ) -> Result<Option<Halves>, String> {
         let parameters = model.info().parameters;
-        let mut session = session(model)?;
+        let mut session = session(model, precision)?;
         let feeds = stack::feeds(&session, ports, rates, (0, 0))?;
         let shape = |feed: &Feed| match feed {
             Feed::Documents(port) => ports.get(*port)?.shape(),

@@ -22,7 +22,7 @@ use stead_engine::{
 };
 use stead_expr::{Rate, TensorType};
 use stead_kernels::Parallel;
-use stead_tensor::{AlignedBuf, DType, Tensor, TensorError, TensorView};
+use stead_tensor::{AlignedBuf, DType, Precision, Tensor, TensorError, TensorView};
 
 use super::error::ModelError;
 use super::inputs::BoundInput;
@@ -119,26 +119,26 @@ impl Network {
             Ok((found, output.kind.clone()))
         };
         let outputs: Vec<_> = outputs.iter().map(place).collect::<Result<_, String>>()?;
-        let (name, threads) = (name.to_owned(), Threads::new(model));
+        let (name, threads, precision) = (name.to_owned(), Threads::new(model), model.precision);
         let network = |parts: Parts, hoist: &Hoist| -> Result<Network, String> {
             let (mut shapes, mut query, mut halves) = (Vec::new(), None, None);
             let carried = parts.query.as_ref().map_or(0, |query| query.outputs().len());
             let kept_values = parts.documents.as_ref().map_or(0, |part| part.outputs().len());
             if let Some(model) = parts.query {
-                let session = session(model)?;
+                let session = session(model, precision)?;
                 let feeds = stack::feeds(&session, &ports, &rates, (0, 0))?;
                 shapes = stack::shapes(&session, &ports, &feeds);
                 query = Some(Query { session, feeds, layers: parts.layers });
             }
             if let Some(model) = parts.documents {
-                let found = Halves::new(model, &ports, &rates, kept)?;
+                let found = Halves::new(model, precision, &ports, &rates, kept)?;
                 halves = Some(found.ok_or("what documents give is not worth keeping")?);
             }
             let of_documents = halves.as_ref().map_or_else(Vec::new, Halves::shapes);
-            let mut session = session(parts.rest)?;
+            let mut session = session(parts.rest, precision)?;
             let mut feeds = stack::feeds(&session, &ports, &rates, (carried, kept_values))?;
             let shapes = (&shapes[..], &of_documents[..]);
-            let again = || parts_of(hoist).map(|parts| parts.rest);
+            let again = || parts_of(hoist).map(|parts| (parts.rest, precision));
             let stacking = stack::find(&mut session, &ports, &mut feeds, shapes, &outputs, &again);
             let lengths = match (&query, &halves) {
                 (None, None) => lengths::find(&session, &ports, &feeds, &outputs),
@@ -326,8 +326,9 @@ fn ports(model: &Model, inputs: &[ModelInput]) -> Result<Vec<Port>, String> {
     inputs.iter().map(port).collect()
 }
 
-fn session(model: Model) -> Result<Session, String> {
-    Session::new(model, &SessionOptions::default()).map_err(|e| e.to_string())
+fn session(model: Model, precision: Precision) -> Result<Session, String> {
+    let options = SessionOptions { precision, ..SessionOptions::default() };
+    Session::new(model, &options).map_err(|e| e.to_string())
 }
 
 impl Same {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_engine::{Dim, Model, RunContext, Session, SessionOptions};
+use stead_engine::{Dim, Model, Precision, RunContext, Session};
 use stead_expr::{Rate, TensorType};
 use stead_tensor::{DType, Shape, Tensor};
 
@@ -95,14 +95,14 @@ pub(super) fn feeds(
 
 /// Finds out how many documents can share a run, and whether values of the query are repeated for each of them. `carried` and
 /// `kept` have the shapes of what the parts of the query and of documents give, for one document. A model whose file ties
-/// it to one row is rewritten, if its operators allow it: `again` is the model of the session once more.
+/// it to one row is rewritten, if its operators allow it: `again` is the model of the session once more, with its precision.
 pub(super) fn find(
     session: &mut Session,
     ports: &[Port],
     feeds: &mut [Feed],
     (carried, kept): (&[Vec<usize>], &[Vec<usize>]),
     outputs: &[(usize, TensorType)],
-    again: &dyn Fn() -> Result<Model, String>,
+    again: &dyn Fn() -> Result<(Model, Precision), String>,
 ) -> Stacking {
     match stacked(session, ports, feeds, (carried, kept), outputs, again) {
         Ok(count) => Stacking::Documents(count),
@@ -116,7 +116,7 @@ fn stacked(
     feeds: &mut [Feed],
     (carried, kept): (&[Vec<usize>], &[Vec<usize>]),
     outputs: &[(usize, TensorType)],
-    again: &dyn Fn() -> Result<Model, String>,
+    again: &dyn Fn() -> Result<(Model, Precision), String>,
 ) -> Result<usize, String> {
     let mut shapes = Vec::with_capacity(feeds.len());
     let (mut documents, mut query) = (Vec::new(), Vec::new());
@@ -179,10 +179,9 @@ fn stacked(
         for (axes, is_repeated) in ways {
             let freed = match is_rewritten {
                 false => freed(session, axes, &shapes, outputs),
-                true => again().and_then(|model| {
+                true => again().and_then(|(model, precision)| {
                     let untied = model.untied(axes, &shapes).map_err(|e| e.to_string())?;
-                    let mut own = Session::new(untied, &SessionOptions::default())
-                        .map_err(|e| e.to_string())?;
+                    let mut own = super::session(untied, precision)?;
                     freed(&mut own, axes, &shapes, outputs)?;
                     *session = own;
                     Ok(())

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use clap::ArgGroup;
 use serde_json::json;
-use stead_engine::{Profile, RunContext, Session, StepRun};
+use stead_engine::{Precision, Profile, RunContext, Session, StepRun};
 
-use super::prepare::{InputArgs, Inputs, Threads, load};
+use super::precision::errors_of;
+use super::prepare::{InputArgs, Inputs, PrecisionArgs, Threads, load};
 use crate::failure::Failure;
 use crate::load::{LoadArgs, run as run_load};
 use crate::measure::{Times, human_bytes, peak_rss_bytes};
@@ -26,6 +27,7 @@ const WARM_UP: usize = 3;
     stead bench model.onnx --input input_ids:i64:1x128:0:30522 --threads 2 --seconds 5\n  \
     stead bench model.onnx --dim batch=8 --clients 4 --json\n  \
     stead bench model.onnx --dim seq=128 --profile\n  \
+    stead bench model.onnx --precision bf16 --dim seq=128\n  \
     stead bench model.onnx --ablate --seconds 20\n  \
     stead bench --target http://127.0.0.1:9000 --model vad --protocol grpc-stream --sequences 500 \\\n      \
     --interval 32ms --expect model.onnx\n  \
@@ -38,6 +40,8 @@ pub struct BenchArgs {
     /// The model file.
     #[arg(required_unless_present = "target", conflicts_with = "target")]
     model: Option<PathBuf>,
+    #[command(flatten)]
+    precision: PrecisionArgs,
     #[command(flatten)]
     inputs: InputArgs,
     #[command(flatten)]
@@ -63,7 +67,7 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with_all = ["target", "clients", "profile"])]
     ablate: bool,
     /// Print JSON: min_ms median_ms p95_ms p99_ms runs throughput_per_s peak_rss_bytes
-    /// plan_ms, and profile where it was asked for; isa ladder; of a server: sequences steps steps_per_s p50_ms p99_ms p99_9_ms max_ms late errors ..., or
+    /// plan_ms, error_against_f32 with --precision bf16, and profile where it was asked for; isa ladder; of a server: sequences steps steps_per_s p50_ms p99_ms p99_9_ms max_ms late errors ..., or
     /// clients rates bursts highest_rate machines.
     #[arg(long)]
     json: bool,
@@ -73,6 +77,9 @@ pub struct BenchArgs {
 pub fn run(args: &BenchArgs) -> Result<bool, Failure> {
     match &args.model {
         Some(model) => in_process(args, model).map(|()| true),
+        None if args.precision.precision != Precision::F32 => {
+            Err(Failure::usage("--precision: a server has the precision that its settings say"))
+        }
         None if args.clients.is_some() || args.replay.is_wanted() => {
             let measured = seconds(args)?;
             let BenchArgs { replay, load, inputs, json: is_json, .. } = args;
@@ -98,11 +105,15 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
         )
     })?;
     let specs = args.inputs.specs()?;
+    let precision = args.precision.precision;
+    if args.ablate && precision != Precision::F32 {
+        return Err(Failure::usage("--ablate: the ladder is one of f32; leave out --precision"));
+    }
     let threads = Threads::new(usize::from(args.threads))?;
     if args.ablate {
         return ablate::run(model, &args.inputs, &specs, &threads, measured, args.json);
     }
-    let session = load(model)?;
+    let session = load(model, precision)?;
     let inputs = args.inputs.tensors(&session, &specs)?;
     for _ in 0..WARM_UP {
         once(&session, &inputs, &threads, None)?;
@@ -142,6 +153,9 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
     let ms = |percent| times.percentile_ms(percent);
     let profile =
         profile.map(|(profile, nodes)| profile::report(&profile, times.len(), total, nodes));
+    // Behind the peak of memory: the model in f32 is in memory for this too.
+    let cx = RunContext { parallel: &threads, ..RunContext::default() };
+    let errors = errors_of(model, precision, &session, &inputs, &cx)?;
 
     if args.json {
         let mut report = json!({
@@ -151,6 +165,9 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
         });
         if let Some(profile) = profile {
             report["profile"] = profile.json();
+        }
+        if let Some(errors) = &errors {
+            report["error_against_f32"] = errors.json();
         }
         println!("{report}");
     } else {
@@ -166,6 +183,9 @@ fn in_process(args: &BenchArgs, model: &Path) -> Result<(), Failure> {
         println!("peak memory {}", rss.map_or("unknown".to_owned(), human_bytes));
         if let Some(profile) = profile {
             print!("\n{}", profile.text());
+        }
+        if let Some(errors) = &errors {
+            print!("{}", errors.text());
         }
     }
     Ok(())

@@ -8,9 +8,10 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use stead_engine::{RunContext, Session};
+use stead_engine::{Precision, RunContext, Session};
 use stead_tensor::{Tensor, TensorView, npz};
 
+use super::precision::errors_of;
 use super::prepare::{Inputs, ModelArgs, Threads, load};
 use crate::failure::Failure;
 use crate::values::{json_of, preview};
@@ -20,6 +21,7 @@ use crate::values::{json_of, preview};
 #[command(after_help = "Examples:\n  stead run model.onnx\n  \
     stead run model.onnx --input x=@x.npy --input sr=16000 --output out.npz\n  \
     stead run model.onnx --input @inputs.npz --dim batch=8 --json\n  \
+    stead run model.onnx --input @inputs.npz --precision bf16\n  \
     stead run model.onnx --compare onnxruntime --layers")]
 pub struct RunArgs {
     #[command(flatten)]
@@ -41,7 +43,11 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs) -> Result<bool, Failure> {
     args.compare.check()?;
     let specs = args.model.inputs.specs()?;
-    let session = load(&args.model.model)?;
+    let precision = args.model.precision.precision;
+    if args.compare.compare.is_some() && precision != Precision::F32 {
+        return Err(Failure::usage("--compare: it is f32 that is compared; leave out --precision"));
+    }
+    let session = load(&args.model.model, precision)?;
     let inputs = args.model.inputs.tensors(&session, &specs)?;
     let threads = Threads::new(usize::from(args.threads))?;
     let cx = RunContext { parallel: &threads, ..RunContext::default() };
@@ -58,6 +64,7 @@ pub fn run(args: &RunArgs) -> Result<bool, Failure> {
         let inputs = compare::Given { session: &session, inputs: &inputs, outputs: &outputs };
         return args.compare.run(&args.model.model, &inputs, &cx, args.json);
     }
+    let errors = errors_of(&args.model.model, precision, &session, &inputs, &cx)?;
     if args.json {
         let row = |(name, tensor): (&&str, &Tensor)| {
             json!({
@@ -68,18 +75,25 @@ pub fn run(args: &RunArgs) -> Result<bool, Failure> {
             })
         };
         let rows: Vec<Value> = names.iter().zip(&outputs).map(row).collect();
-        println!("{}", json!({ "outputs": rows }));
+        let mut report = json!({ "outputs": rows });
+        if let Some(errors) = &errors {
+            report["error_against_f32"] = errors.json();
+        }
+        println!("{report}");
     } else {
         for (name, tensor) in names.iter().zip(&outputs) {
             println!("{name}: {} {:?}", tensor.dtype(), tensor.shape().dims());
             println!("  {}", preview(tensor.view()));
+        }
+        if let Some(errors) = &errors {
+            print!("{}", errors.text());
         }
     }
     Ok(true)
 }
 
 /// Runs a session and copies every output.
-fn all_outputs(
+pub(super) fn all_outputs(
     session: &Session,
     inputs: &Inputs,
     cx: &RunContext<'_>,
