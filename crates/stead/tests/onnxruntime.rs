@@ -9,6 +9,7 @@ mod server;
 use std::path::Path;
 use std::process::{Command, Output};
 
+#[cfg(feature = "onnxruntime")]
 use serde_json::Value;
 use server::{Server, free_port};
 use stead_onnx::ModelBuilder;
