@@ -177,6 +177,46 @@ fn an_operator_of_com_microsoft_computes_what_its_parts_do() {
     }
 }
 
+/// A product of a quantised `x` by the dequantised weight as `MatMul`, or as `Gemm` with a bias of columns.
+fn between_dequantized(of: Weight, gemm: bool, x_signed: bool) -> ModelBuilder {
+    let zero = if of.zero { "w_zero" } else { "" };
+    let x_zero = if x_signed { Tensor::scalar(-7i8) } else { Tensor::scalar(121u8) }.unwrap();
+    let model = weight(ModelBuilder::new(20).input("x", DType::F32, &["m", "24"]), of)
+        .init("x_scale", Tensor::scalar(0.008f32).unwrap())
+        .init("x_zero", x_zero)
+        .init("bias", floats(5, &[N]))
+        .node("QuantizeLinear", &["x", "x_scale", "x_zero"], &["q"])
+        .node("DequantizeLinear", &["q", "x_scale", "x_zero"], &["a"])
+        .node("DequantizeLinear", &["w", "w_scale", zero], &["b"])
+        .attr("axis", 1i64);
+    let model = match gemm {
+        true => model.node("Gemm", &["a", "b", "bias"], &["y"]),
+        false => model.node("MatMul", &["a", "b"], &["y"]),
+    };
+    model.output("y", DType::F32)
+}
+
+#[test]
+fn products_between_dequantised_operands_agree_with_the_floats_of_the_file() {
+    for of in weights() {
+        for (gemm, x_signed, rows) in
+            [(false, false, 1), (false, true, 17), (true, false, 5), (true, true, 33)]
+        {
+            let model = between_dequantized(of, gemm, x_signed).bytes();
+            let inputs = [floats(7, &[rows, K])];
+            let (want, _) = run(&model, PassChoice::None, &inputs);
+            let (got, kernels) = run(&model, PassChoice::All, &inputs);
+            let label = format!("{of:?} gemm {gemm} signed {x_signed}, {rows} rows");
+            assert!(kernels.contains(&"gemm integer to float"), "{label}: {kernels:?}");
+            // Sums of floats are rounded at each step, those of bytes not at all.
+            let most = want.iter().fold(0f32, |most, x| most.max(x.abs()));
+            for (got, want) in got.iter().zip(&want) {
+                assert!((got - want).abs() <= 1e-6 * most, "{label}: {got} for {want}");
+            }
+        }
+    }
+}
+
 #[test]
 fn scales_that_do_not_fit_are_errors_of_the_plan() {
     let of = Weight { signed: true, by_column: false, zero: false };
