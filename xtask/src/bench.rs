@@ -12,7 +12,7 @@ use crate::{
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
 
 Usage: cargo xtask bench [--quick] [server]
-       cargo xtask bench engine [--quick] [models|cores|overhead ...] [MODEL ...]
+       cargo xtask bench engine [--quick] [models|bf16|cores|overhead ...] [MODEL ...]
        cargo xtask bench kernels [--quick] [elementwise|products ...]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network ...]

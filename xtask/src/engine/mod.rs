@@ -14,12 +14,12 @@ use serde_json::Value;
 
 use crate::results::{Section, Table, each_part, line};
 use crate::{Outcome, bench, paths, process, python};
-use cases::{CASES, Case, ON_ALL_CORES, OVERHEAD};
+use cases::{CASES, Case, HALVED, ON_ALL_CORES, OVERHEAD};
 use flops::Work;
 pub use rows::{holds, ratio, times};
 
 /// Its tables.
-pub const PARTS: [&str; 3] = ["models", "cores", "overhead"];
+pub const PARTS: [&str; 4] = ["models", "bf16", "cores", "overhead"];
 
 const SECTION: Section = Section {
     title: "Engine",
@@ -62,6 +62,7 @@ pub fn run(words: &[&str], quick: bool) -> Outcome {
     }
     each_part(&SECTION, &parts, quick, |part| match part {
         "models" => bench.models(&wanted),
+        "bf16" => bench.halved(),
         "cores" => bench.cores(),
         _ => bench.overhead(),
     })
@@ -99,6 +100,11 @@ impl Bench {
             Ok(Measured { case, told, work, memory })
         });
         Ok(rows::models(&measured.collect::<Result<Vec<_>, String>>()?, self.pairs))
+    }
+
+    fn halved(&self) -> Result<Table, String> {
+        let told = HALVED.iter().map(|c| Ok((c, self.measure(c, &self.spec(c, false)?)?)));
+        Ok(rows::halved(&told.collect::<Result<Vec<_>, String>>()?, self.pairs))
     }
 
     fn cores(&self) -> Result<Table, String> {

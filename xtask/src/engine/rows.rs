@@ -113,10 +113,7 @@ fn row(measured: &Measured, peak: f64, memory: f64, notes: &mut String) -> Vec<S
         tract,
         format!("{}{}", megabytes(held[0]), if is_less { " missed" } else { "" }),
         megabytes(held[1]),
-        match (told["difference"].as_f64(), told["scale"].as_f64()) {
-            (Some(difference), Some(scale)) => format!("{difference:.1e} of {scale:.1e}"),
-            _ => "-".to_owned(),
-        },
+        difference(told),
     ]
 }
 
@@ -145,6 +142,41 @@ fn us(value: f64) -> String {
         v if v >= 1000.0 => format!("{:.2} ms", v / 1000.0),
         v if v >= 100.0 => format!("{v:.0} us"),
         v => format!("{v:.2} us"),
+    }
+}
+
+/// The table of weights in bf16.
+pub fn halved(rows: &[(&Case, Value)], pairs: usize) -> Table {
+    let row = |(case, told): &(&Case, Value)| {
+        let ratio = ratio(told).unwrap_or(f64::NAN);
+        vec![
+            case.title.to_owned(),
+            match told["stead"]["refused"].as_str() {
+                Some(reason) => format!("refused: {}", line(reason)),
+                None => times(&told["stead"]),
+            },
+            times(&told["onnxruntime"]),
+            format!("{ratio:.2}"),
+            format!("{:.1} {}", case.goal, goal(holds(ratio, case.goal))),
+            difference(told),
+        ]
+    };
+    Table {
+        title: "weights in bf16 beside f32".to_owned(),
+        note: format!(
+            "As above, {pairs} pairs: stead with `precision` bf16, ONNX Runtime in f32, the only one that it computes with on x86. Goals are those for a core with AMX, whose products of bf16 are eight \
+             times as quick as those of f32; AVX512-BF16 makes them twice as quick."
+        ),
+        header: vec!["model", "stead (min)", "ONNX Runtime (min)", "ratio", "goal", "difference"],
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+/// The largest difference of the outputs, and the largest output.
+fn difference(told: &Value) -> String {
+    match (told["difference"].as_f64(), told["scale"].as_f64()) {
+        (Some(difference), Some(scale)) => format!("{difference:.1e} of {scale:.1e}"),
+        _ => "-".to_owned(),
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Case {
     /// One run takes all cores on both sides.
     #[serde(default)]
     pub all_cores: bool,
+    /// What stead's session is asked for.
+    #[serde(default)]
+    pub precision: Option<String>,
     /// Outputs that differ from ONNX Runtime's by more than this part of the largest are wrong.
     pub agree: f32,
     /// The pairs of turns to measure.

@@ -72,6 +72,7 @@ pub fn batch(pairs: usize) -> Result<String> {
             input("state", &[2, BATCH, 128], 0.0, 0.0),
         ],
         all_cores: false,
+        precision: None,
         agree: 1e-3,
         pairs,
     };

@@ -9,7 +9,7 @@ use ort::session::{IoBinding, Session as OrtSession};
 use ort::value::{DynTensor, Tensor as OrtTensor};
 use stead_engine::{LoadOptions, Model, Parallel, RunContext, Serial, Session, SessionOptions};
 use stead_pool::{Pool, PoolOptions};
-use stead_tensor::{DType, Tensor};
+use stead_tensor::{DType, Precision, Tensor};
 
 use super::case::Case;
 use crate::rust_peers::{Inputs, Outputs};
@@ -26,7 +26,9 @@ impl Stead {
     /// Loads a model. The error is why stead refuses it.
     pub fn load(case: &Case, inputs: &Inputs) -> Result<Stead> {
         let model = Model::load(&case.model, &LoadOptions::default())?;
-        let session = Session::new(model, &SessionOptions::default())?;
+        let precision = case.precision.as_deref().map_or(Ok(Precision::F32), str::parse)?;
+        let session =
+            Session::new(model, &SessionOptions { precision, ..SessionOptions::default() })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = || Pool::new(&PoolOptions { threads, ..PoolOptions::default() });
         let pool = if case.all_cores { Some(pool()?) } else { None };
