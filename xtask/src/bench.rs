@@ -30,6 +30,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
   engine    the engine beside ONNX Runtime, rten and tract; a part replaces its own table only. A word of a model's title
             (`bench engine resnet minilm`) measures these and writes nothing:
     models      on one thread: ratios, the part of the arithmetic floor, peak memory, differences
+    bf16        weights in bf16, beside ONNX Runtime in f32
     cores       all cores for one run, beside ONNX Runtime's default threads
     overhead    an empty graph and one of 100 nodes
 
