@@ -41,6 +41,7 @@ mod heads;
 mod rotary;
 mod scores;
 mod tiled;
+mod transposed;
 
 pub use heads::{HeadLayout, Heads, MultiHead, multi_head, multi_head_scratch_len};
 pub use rotary::{Rotation, rotate};
