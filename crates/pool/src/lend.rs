@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::cores::current;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -21,6 +22,8 @@ pub(crate) struct Loop<'a> {
     /// Workers inside. Raised under the pool's lock; lowering it is a helper's last touch of the loop.
     helpers: AtomicUsize,
     max_helpers: usize,
+    /// The CPU on which the owner began, where the system tells.
+    cpu: Option<usize>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -32,6 +35,7 @@ impl<'a> Loop<'a> {
             next: AtomicUsize::new(0),
             helpers: AtomicUsize::new(0),
             max_helpers,
+            cpu: current(),
             panic: Mutex::new(None),
         }
     }
@@ -56,9 +60,12 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn has_room(&self) -> bool {
-        self.next.load(Ordering::Relaxed) < self.rounds
-            && self.helpers.load(Ordering::Relaxed) < self.max_helpers
+    /// Workers that may still join.
+    fn room(&self) -> usize {
+        match self.next.load(Ordering::Relaxed) < self.rounds {
+            true => self.max_helpers.saturating_sub(self.helpers.load(Ordering::Relaxed)),
+            false => 0,
+        }
     }
 
     /// Whether no worker is inside. What helpers wrote is visible after it said yes.
@@ -86,15 +93,20 @@ pub(crate) struct LoopPointer(*const Loop<'static>);
 unsafe impl Send for LoopPointer {}
 
 impl LoopPointer {
-    /// Whether a helper may join. Call it under the pool's lock with a listed loop.
-    pub(crate) fn has_room(self) -> bool {
+    /// Helpers that may still join. Call it under the pool's lock with a listed loop.
+    pub(crate) fn room(self) -> usize {
         // SAFETY: the loop is listed and the lock is held, so its owner has not left `Team::for_each`.
-        unsafe { &*self.0 }.has_room()
+        unsafe { &*self.0 }.room()
     }
 
-    /// Enters the loop. Call it under the pool's lock with a listed loop, and [`leave`](Self::leave) later.
+    /// Whether a helper may join. Call it under the pool's lock with a listed loop.
+    pub(crate) fn has_room(self) -> bool {
+        self.room() > 0
+    }
+
+    /// Enters the loop. Call it under the pool's lock with a listed loop, and [`leave`](Joined::leave) later.
     pub(crate) fn join(self) -> Joined {
-        // SAFETY: as in `has_room`. From here on the owner waits for `helpers` to fall to zero.
+        // SAFETY: as in `room`. From here on the owner waits for `helpers` to fall to zero.
         unsafe { &*self.0 }.helpers.fetch_add(1, Ordering::Relaxed);
         Joined(self)
     }
@@ -104,6 +116,12 @@ impl LoopPointer {
 pub(crate) struct Joined(LoopPointer);
 
 impl Joined {
+    /// The CPU on which the owner began, where the system tells.
+    pub(crate) fn cpu(&self) -> Option<usize> {
+        // SAFETY: this helper is counted in `helpers`, and the owner waits for it.
+        unsafe { &*self.0.0 }.cpu
+    }
+
     /// Works in the loop.
     pub(crate) fn work(&self, leave: impl Fn() -> bool) {
         // SAFETY: this helper is counted in `helpers`, and the owner waits for it.

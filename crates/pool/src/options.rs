@@ -15,6 +15,11 @@ pub struct PoolOptions {
     /// other within a microsecond or two while waking a sleeping thread costs five and more, so a short look
     /// pays; a long one would steal a core from somebody who has work.
     pub spin: Duration,
+    /// How long, after that, a thread goes on looking that waits for the last helper of its loop or for the next loop to
+    /// help with, giving its CPU to whatever else could run there (`sched_yield`). A thread that sleeps is woken after
+    /// tens of microseconds where CPUs are virtual and idle ones halt, and after some milliseconds where Linux puts it
+    /// behind another one; and while one of two wakes up the other one falls asleep.
+    pub patience: Duration,
     /// How long more urgent work may run in the place of a task that gives way, before the task's right to a part of its
     /// worker's time is looked at: so much it gives at its beginning too.
     pub grace: Duration,
@@ -26,6 +31,9 @@ pub struct PoolOptions {
 
 /// Long enough to bridge the gap between two steps of a plan, short enough not to be seen in a profile.
 const SPIN: Duration = Duration::from_micros(3);
+
+/// The parts of a loop differ by less, and so long are most steps of a plan that run on one thread.
+const PATIENCE: Duration = Duration::from_micros(100);
 
 /// A few queries.
 const GRACE: Duration = Duration::from_millis(20);
@@ -46,6 +54,7 @@ impl Default for PoolOptions {
             threads,
             places,
             spin: SPIN,
+            patience: PATIENCE,
             grace: GRACE,
             linger: LINGER,
             stack_size: STACK_SIZE,

@@ -1,7 +1,7 @@
 //! What the workers of a pool share, and what they do.
 
 use crate::class::CLASSES;
-use crate::cores::{Cores, allow};
+use crate::cores::{Cores, allow, current, leave};
 use crate::here::{Entered, Here, Share, gave_way, here};
 use crate::lend::{Joined, Loop, LoopPointer};
 use crate::queue::{Queues, Task};
@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub(crate) queues: Queues,
     loops: Vec<(Class, LoopPointer)>,
     pub(crate) sleepers: usize,
+    /// Workers that have nothing to do and look for something before they sleep.
+    looking: usize,
     pub(crate) closed: bool,
 }
 
@@ -28,6 +30,14 @@ enum Next {
 }
 
 impl State {
+    /// Sleeping workers that a new loop wakes for `helpers`: those who look for work find it by themselves, and a worker
+    /// that is woken for nothing takes a core from one who computes.
+    fn to_wake(&self, helpers: usize) -> usize {
+        let room: usize = self.loops.iter().map(|(_, pointer)| pointer.room()).sum();
+        let tasks: usize = Class::ALL.into_iter().map(|class| self.queues.len(class)).sum();
+        (room + tasks).saturating_sub(self.looking).min(helpers).min(self.sleepers)
+    }
+
     /// Of each class a task goes before a loop that wants help; what is less urgent than `than` stays.
     fn most_urgent(&mut self, classes: &[Class]) -> Option<Next> {
         classes.iter().find_map(|class| {
@@ -64,6 +74,7 @@ pub(crate) struct Shared {
     busy: Counts,
     pub(crate) threads: usize,
     spin: Duration,
+    patience: Duration,
     grace: Duration,
     linger: Duration,
     /// The CPUs of each worker, where they are pinned, and all that there are then.
@@ -84,6 +95,7 @@ impl Shared {
                 // nothing in the steady state.
                 loops: Vec::with_capacity(2 * threads + 16),
                 sleepers: 0,
+                looking: 0,
                 closed: false,
             }),
             work: Condvar::new(),
@@ -94,6 +106,7 @@ impl Shared {
             busy: Counts::default(),
             threads,
             spin: options.spin,
+            patience: options.patience,
             grace: options.grace,
             linger: options.linger,
             everywhere: match options.places.is_empty() {
@@ -173,6 +186,21 @@ impl Shared {
         }
     }
 
+    /// Looks for `done` as long as that is better than to sleep for who works with other threads on one loop after another.
+    fn wait_patiently(&self, done: impl Fn() -> bool) -> bool {
+        if self.spin_until(&done) {
+            return true;
+        }
+        let start = Instant::now();
+        while start.elapsed() < self.patience {
+            std::thread::yield_now();
+            if done() {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Runs a loop on this thread and on workers that have nothing better to do.
     pub(crate) fn run_loop(
         &self,
@@ -188,13 +216,13 @@ impl Shared {
         }
         let work = Loop::new(rounds, helpers, body);
         let pointer = work.pointer();
-        let sleepers = {
+        let wake = {
             let mut state = self.lock();
             state.loops.push((class, pointer));
             self.publish(&state);
-            state.sleepers
+            state.to_wake(helpers)
         };
-        for _ in 0..helpers.min(sleepers) {
+        for _ in 0..wake {
             self.work.notify_one();
         }
         // A panic of `body` is caught inside, so this thread always comes to the lines below.
@@ -204,7 +232,7 @@ impl Shared {
             state.loops.retain(|(_, l)| *l != pointer);
             self.publish(&state);
         }
-        if !self.spin_until(|| work.is_left()) {
+        if !self.wait_patiently(|| work.is_left()) {
             let mut state = self.lock();
             while !work.is_left() {
                 state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -215,11 +243,24 @@ impl Shared {
         }
     }
 
+    /// Moves a helper that was woken on the CPU of the loop's owner to another one: Linux wakes threads there when all
+    /// CPUs were busy lately, though one is idle by now, and separates the two after some milliseconds only, each
+    /// running half of the time until then.
+    fn keep_apart(&self, owner: Option<usize>) {
+        if let Some(cpu) = owner
+            && self.places.is_empty()
+            && current() == owner
+        {
+            leave(cpu);
+        }
+    }
+
     fn help(&self, class: Class, joined: Joined, index: usize) {
         self.lent.fetch_add(1, Ordering::Relaxed);
         let share = Share::new(Instant::now());
         let here = Here { pool: self.name(), index, class, is_task: false, share };
         let entered = Entered::new(here);
+        self.keep_apart(joined.cpu());
         joined.work(|| self.waits(class) || self.is_outranked(class));
         drop(entered);
         // Under the lock, so that an owner between its last look and its sleep is not missed.
@@ -327,6 +368,8 @@ impl Shared {
     /// The life of a worker.
     pub(crate) fn work(&self, index: usize) {
         let mut state = self.lock();
+        // Whether the last that it did was to help with a loop.
+        let mut has_helped = false;
         loop {
             let fair = state.queues.fair_pick().map(Next::Task);
             match fair.or_else(|| state.most_urgent(&Class::ALL)) {
@@ -336,22 +379,31 @@ impl Shared {
                     drop(state);
                     self.run_task(task, index);
                     state = self.lock();
+                    has_helped = false;
                 }
                 Some(Next::Loop(class, joined)) => {
                     self.publish(&state);
                     drop(state);
                     self.help(class, joined, index);
                     state = self.lock();
+                    has_helped = true;
                 }
                 None if state.closed => return,
                 None => {
                     self.publish(&state);
+                    state.looking += 1;
                     drop(state);
-                    let found = self.spin_until(|| {
+                    let comes = || {
                         sum(&self.queued) + sum(&self.open) > 0
                             || self.closing.load(Ordering::Acquire)
-                    });
+                    };
+                    let found = match has_helped {
+                        true => self.wait_patiently(comes),
+                        false => self.spin_until(comes),
+                    };
+                    has_helped &= found;
                     state = self.lock();
+                    state.looking -= 1;
                     let nothing = state.queues.is_empty()
                         && !state.loops.iter().any(|(_, l)| l.has_room())
                         && !state.closed;

@@ -204,7 +204,7 @@ pub fn cores(rows: &[(&Case, Value, Value)], pairs: usize) -> Table {
     Table {
         title: "all cores for one run".to_owned(),
         note: format!(
-            "As above, {pairs} pairs, with a pause of 20 ms before each turn, in which threads that look for work fall asleep. ONNX Runtime has its default number of \
+            "As above, {pairs} pairs, with a pause of 60 ms before each turn, in which threads that look for work fall asleep. ONNX Runtime has its default number of \
              threads, stead a pool of one for each core. The gain is the time on one thread over that on all, measured in another process."
         ),
         header: vec![

@@ -69,6 +69,47 @@ pub(crate) fn allow(cpus: &[usize]) {
     unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) };
 }
 
+/// The CPU on which the calling thread runs just now, where the system tells.
+#[cfg(target_os = "linux")]
+pub(crate) fn current() -> Option<usize> {
+    // SAFETY: the call takes nothing and only reads.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// Moves the calling thread to another CPU than this one, of those on which it may run; from then on it may run on all of
+/// them as before. Returns whether there is another. It allocates nothing.
+#[cfg(target_os = "linux")]
+pub(crate) fn leave(cpu: usize) -> bool {
+    let mut before = mask(&[]);
+    // SAFETY: the pointer is to `size_of::<Mask>()` bytes that the call may write; 0 is the calling thread.
+    let told = unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), before.as_mut_ptr().cast()) };
+    let mut others = before;
+    for (word, one) in others.iter_mut().zip(mask(&[cpu])) {
+        *word &= !one;
+    }
+    if told != 0 || others.iter().all(|word| *word == 0) {
+        return false;
+    }
+    // A thread whose mask no longer has the CPU on which it runs is moved before the call returns.
+    // SAFETY: the pointers are to masks of the size that is told. If the system refuses the first the thread stays, and
+    // it has just told the second.
+    unsafe {
+        let moved = libc::sched_setaffinity(0, size_of::<Mask>(), others.as_ptr().cast()) == 0;
+        libc::sched_setaffinity(0, size_of::<Mask>(), before.as_ptr().cast());
+        moved
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn current() -> Option<usize> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn leave(_: usize) -> bool {
+    false
+}
+
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn pin(_: &JoinHandle<()>, _: &[usize]) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "threads are pinned on Linux only"))
@@ -76,3 +117,26 @@ pub(crate) fn pin(_: &JoinHandle<()>, _: &[usize]) -> io::Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn allow(_: &[usize]) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_leaves_a_cpu_and_may_run_where_it_could() {
+        let test = || {
+            let (before, here) = (allowed(), current().unwrap());
+            assert!(before.contains(&here));
+            assert_eq!(leave(here), before.len() > 1);
+            assert_eq!(allowed(), before);
+            // With nowhere else to go it stays.
+            allow(&[here]);
+            assert!(!leave(here));
+            assert_eq!((allowed(), current()), (vec![here], Some(here)));
+            // A CPU on which it may not run anyway.
+            assert!(leave(here + 1));
+            assert_eq!((allowed(), current()), (vec![here], Some(here)));
+        };
+        std::thread::spawn(test).join().unwrap();
+    }
+}

@@ -5,7 +5,7 @@ mod list;
 mod pinning;
 mod quota;
 
-pub(crate) use affinity::{allow, pin};
+pub(crate) use affinity::{allow, current, leave, pin};
 pub use list::{ListError, read_list, write_list};
 pub use pinning::{Pinning, PinningError};
 
