@@ -135,6 +135,9 @@ pub(crate) fn compile_node(
     })?;
     let kind = match def.build {
         Build::Op(build) => Kind::Op(build(&spec).map_err(at_node)?),
+        Build::Function(_) => {
+            return Err(at_node(BuildError::unsupported("a function was not written out")));
+        }
         Build::If => Kind::If {
             then_body: inner_body(node, "then_branch", node.outputs.len(), ir, packs, isa)?,
             else_body: inner_body(node, "else_branch", node.outputs.len(), ir, packs, isa)?,

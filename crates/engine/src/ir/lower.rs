@@ -1,5 +1,6 @@
 //! From the reader's graph of names to the engine's graph of numbered, typed values.
 
+use super::function::FunctionBody;
 use super::{Body, Ir, Node, ValueId};
 use crate::error::{BuildError, LoadError};
 use crate::ops::{self, Build, OpDef, Out};
@@ -57,8 +58,7 @@ fn lower_graph(
         body.inputs.push(id);
     }
     for node in graph.nodes {
-        let node = lower_node(ir, scopes, node)?;
-        body.nodes.push(node);
+        lower_node(ir, scopes, node, &mut body.nodes)?;
     }
     for output in graph.outputs {
         let id = resolve(scopes, &output.name).ok_or_else(|| LoadError::Io {
@@ -94,17 +94,14 @@ fn tensor_type(direction: &'static str, name: &str, ty: &ValueType) -> Result<DT
     }
 }
 
-fn lower_node(ir: &mut Ir, scopes: &mut Scopes, node: stead_onnx::Node) -> Result<Node, LoadError> {
+/// Lowers a node; one of a function becomes several.
+fn lower_node(
+    ir: &mut Ir,
+    scopes: &mut Scopes,
+    node: stead_onnx::Node,
+    nodes: &mut Vec<Node>,
+) -> Result<(), LoadError> {
     let label = node.label();
-    let def = ops::find(&node.domain, &node.op_type, node.opset).map_err(|supported| {
-        LoadError::UnsupportedOp {
-            op: node.op_type.clone(),
-            domain: if node.domain.is_empty() { "ai.onnx".into() } else { node.domain.clone() },
-            opset: node.opset,
-            node: label.clone(),
-            supported,
-        }
-    })?;
     let mut inputs = Vec::with_capacity(node.inputs.len());
     for name in &node.inputs {
         let id = if name.is_empty() { None } else { resolve(scopes, name) };
@@ -114,16 +111,16 @@ fn lower_node(ir: &mut Ir, scopes: &mut Scopes, node: stead_onnx::Node) -> Resul
         }
         inputs.push(id);
     }
+    let def = definition(&label, &node.domain, &node.op_type, node.opset)?;
     let input_types: Vec<_> = inputs.iter().map(|id| id.map(|id| ir.value(id).dtype)).collect();
-    ops::check_inputs(def, &label, &input_types)?;
     let given: Vec<Option<DType>> = match def.build {
         // A body is called with the iteration and the condition before the carried values.
         Build::Loop => [Some(DType::I64), Some(DType::Bool)]
             .into_iter()
             .chain(input_types.iter().skip(2).copied())
             .collect(),
-        Build::Scan => input_types.clone(),
-        Build::If | Build::Op(_) => Vec::new(),
+        Build::Scan => input_types,
+        Build::If | Build::Op(_) | Build::Function(_) => Vec::new(),
     };
     let mut attributes = Attributes::of(label.clone());
     let mut bodies = Vec::new();
@@ -138,28 +135,103 @@ fn lower_node(ir: &mut Ir, scopes: &mut Scopes, node: stead_onnx::Node) -> Resul
             }
         }
     }
-    let mut outputs = Vec::with_capacity(node.outputs.len());
-    for (i, name) in node.outputs.iter().enumerate() {
-        if name.is_empty() {
-            outputs.push(None);
-            continue;
-        }
-        let dtype = output_type(ir, def, &label, &attributes, &input_types, &bodies, i)?;
-        let id = ir.add_value(dtype);
-        define(scopes, name.clone(), id);
-        outputs.push(Some(id));
-    }
-    let aux = ir.add_value(DType::I64);
-    Ok(Node {
-        label: label.into(),
+    let call = Call {
+        label: &label,
         domain: node.domain,
         op_type: node.op_type,
         opset: node.opset,
         inputs,
-        outputs,
         attributes,
         bodies,
+        wanted: node.outputs.iter().map(|name| !name.is_empty()).collect(),
+    };
+    let outputs = emit(ir, nodes, call)?;
+    for (name, id) in node.outputs.into_iter().zip(outputs) {
+        if let Some(id) = id {
+            define(scopes, name, id);
+        }
+    }
+    Ok(())
+}
+
+/// The use of an operator, before its outputs are values.
+pub(super) struct Call<'a> {
+    /// What messages call the node.
+    pub label: &'a str,
+    /// `""` for `ai.onnx`.
+    pub domain: String,
+    pub op_type: String,
+    pub opset: i64,
+    pub inputs: Vec<Option<ValueId>>,
+    pub attributes: Attributes,
+    pub bodies: Vec<(String, Body)>,
+    /// Which outputs somebody wants.
+    pub wanted: Vec<bool>,
+}
+
+/// Adds the node of a call, or the nodes that a function becomes, and gives a value for each output that is wanted.
+///
+/// # Errors
+/// [`LoadError`]: an operator, type or attribute that is not supported.
+pub(super) fn emit(
+    ir: &mut Ir,
+    nodes: &mut Vec<Node>,
+    call: Call<'_>,
+) -> Result<Vec<Option<ValueId>>, LoadError> {
+    let def = definition(call.label, &call.domain, &call.op_type, call.opset)?;
+    let input_types: Vec<_> =
+        call.inputs.iter().map(|id| id.map(|id| ir.value(id).dtype)).collect();
+    ops::check_inputs(def, call.label, &input_types)?;
+    if let Build::Function(write) = def.build {
+        let (label, wanted) = (call.label, call.wanted.clone());
+        let mut body = FunctionBody::new(ir, call, nodes);
+        write(&mut body)?;
+        let outputs = body.finish();
+        return match wanted.iter().zip(&outputs).position(|(&wanted, o)| wanted && o.is_none()) {
+            Some(at) => Err(arity(label, format!("{} has no output {at}", def.name))),
+            None => Ok(outputs),
+        };
+    }
+    let mut outputs = Vec::with_capacity(call.wanted.len());
+    for (i, wanted) in call.wanted.iter().enumerate() {
+        let id = match wanted {
+            true => {
+                let (attributes, bodies) = (&call.attributes, &call.bodies);
+                let dtype = output_type(ir, def, call.label, attributes, &input_types, bodies, i)?;
+                Some(ir.add_value(dtype))
+            }
+            false => None,
+        };
+        outputs.push(id);
+    }
+    let aux = ir.add_value(DType::I64);
+    nodes.push(Node {
+        label: call.label.into(),
+        domain: call.domain,
+        op_type: call.op_type,
+        opset: call.opset,
+        inputs: call.inputs,
+        outputs: outputs.clone(),
+        attributes: call.attributes,
+        bodies: call.bodies,
         aux,
+    });
+    Ok(outputs)
+}
+
+/// The definition of an operator, or an error that names it.
+fn definition(
+    label: &str,
+    domain: &str,
+    op_type: &str,
+    opset: i64,
+) -> Result<&'static OpDef, LoadError> {
+    ops::find(domain, op_type, opset).map_err(|supported| LoadError::UnsupportedOp {
+        op: op_type.to_owned(),
+        domain: if domain.is_empty() { "ai.onnx".into() } else { domain.to_owned() },
+        opset,
+        node: label.to_owned(),
+        supported,
     })
 }
 

@@ -3,9 +3,11 @@
 //! Passes rewrite it. Bodies of control-flow nodes share the numbering of the graph around them, so that a
 //! captured value is just an input, and a branch can be inlined when a plan is made.
 
+mod function;
 mod lower;
 mod make;
 
+pub use function::FunctionBody;
 pub use lower::lower;
 pub use make::NodeMaker;
 

@@ -1,7 +1,8 @@
 //! What the table of operators is made of.
 
 use super::{NodeSpec, PlanCx};
-use crate::error::{BuildError, PlanError};
+use crate::error::{BuildError, LoadError, PlanError};
+use crate::ir::FunctionBody;
 use std::fmt;
 use stead_onnx::Attributes;
 use stead_tensor::DType;
@@ -51,6 +52,25 @@ impl OpDef {
         }
     }
 
+    /// An operator of `ai.onnx` that other operators stand for, the same in all opsets.
+    pub const fn function(
+        name: &'static str,
+        inputs: &'static [Param],
+        outputs: &'static [Out],
+        write: WriteFn,
+    ) -> OpDef {
+        OpDef {
+            domain: "",
+            name,
+            since: FIRST_OPSET,
+            until: LAST_OPSET,
+            inputs,
+            outputs,
+            variadic_outputs: false,
+            build: Build::Function(write),
+        }
+    }
+
     /// The same from opset version `since` on.
     pub const fn since(mut self, since: i64) -> OpDef {
         self.since = since;
@@ -82,6 +102,8 @@ impl OpDef {
 pub enum Build {
     /// By a function.
     Op(BuildFn),
+    /// They do not: when the model is lowered others take their place.
+    Function(WriteFn),
     /// The planner inlines one of two bodies.
     If,
     /// The planner inlines the body once for each iteration.
@@ -92,6 +114,9 @@ pub enum Build {
 
 /// Builds a node once, when the session is made.
 pub type BuildFn = fn(&NodeSpec<'_>) -> Result<OpPlan, BuildError>;
+
+/// Writes the nodes that stand for a call of a function.
+pub type WriteFn = fn(&mut FunctionBody<'_>) -> Result<(), LoadError>;
 
 /// Plans a built node for concrete shapes.
 pub type OpPlan = Box<dyn Fn(&mut PlanCx<'_>) -> Result<(), PlanError> + Send + Sync>;

@@ -8,7 +8,7 @@
 mod def;
 mod spec;
 
-pub use def::{Build, BuildFn, In, OpDef, OpPlan, Out, Param, TypeSet, plan_fn, types};
+pub use def::{Build, BuildFn, In, OpDef, OpPlan, Out, Param, TypeSet, WriteFn, plan_fn, types};
 pub use spec::{NodeSpec, PackCache};
 
 pub(crate) use crate::plan::product_flops;
@@ -27,6 +27,7 @@ mod cumulative;
 mod dispatch;
 mod einsum;
 mod elementwise;
+mod functions;
 mod heads;
 mod matmul;
 mod movement;
@@ -59,7 +60,7 @@ const FAMILIES: &[&[OpDef]] = &[
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
-    own.chain(movement::TABLES).chain(nn::TABLES).chain(nn::BLOCKED)
+    own.chain(functions::TABLES).chain(movement::TABLES).chain(nn::TABLES).chain(nn::BLOCKED)
 }
 
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.

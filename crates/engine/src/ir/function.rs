@@ -1,0 +1,195 @@
+//! Operators that stand for others: the nodes of a function of the standard, written by a plain Rust function where
+//! attributes and element types are known.
+//!
+//! Many bodies of the standard depend on attributes, on types and on which inputs are there, so they cannot be kept as
+//! graphs; each is a function over [`FunctionBody`] in [`ops::functions`](crate::ops).
+
+use super::lower::{Call, emit};
+use super::{Body, Ir, Node, ValueId};
+use crate::error::{BuildError, LoadError};
+use stead_onnx::{AttributeValue, Attributes};
+use stead_tensor::{DType, Element, Tensor};
+
+/// The opset whose operators functions are written with.
+const OPSET: i64 = 28;
+
+/// The nodes that one call of a function becomes, while they are written. All carry the label of the call.
+pub struct FunctionBody<'a> {
+    ir: &'a mut Ir,
+    call: Call<'a>,
+    nodes: &'a mut Vec<Node>,
+    outputs: Vec<Option<ValueId>>,
+}
+
+impl<'a> FunctionBody<'a> {
+    pub(super) fn new(ir: &'a mut Ir, call: Call<'a>, nodes: &'a mut Vec<Node>) -> Self {
+        let outputs = vec![None; call.wanted.len()];
+        FunctionBody { ir, call, nodes, outputs }
+    }
+
+    /// What was given for each output.
+    pub(super) fn finish(self) -> Vec<Option<ValueId>> {
+        self.outputs
+    }
+
+    /// The attributes of the call.
+    pub fn attributes(&self) -> &Attributes {
+        &self.call.attributes
+    }
+
+    /// The opset version of the call.
+    pub fn opset(&self) -> i64 {
+        self.call.opset
+    }
+
+    /// The number of inputs of the call, absent ones included.
+    pub fn input_count(&self) -> usize {
+        self.call.inputs.len()
+    }
+
+    /// An optional input of the call.
+    pub fn optional(&self, index: usize) -> Option<ValueId> {
+        self.call.inputs.get(index).copied().flatten()
+    }
+
+    /// An input of the call that its definition requires.
+    ///
+    /// # Errors
+    /// [`LoadError::Node`] when it is absent.
+    pub fn input(&self, index: usize) -> Result<ValueId, LoadError> {
+        self.optional(index).ok_or_else(|| self.refuse(format!("input {index} is missing")))
+    }
+
+    /// Whether somebody wants this output.
+    pub fn wants(&self, index: usize) -> bool {
+        self.call.wanted.get(index).copied().unwrap_or(false)
+    }
+
+    /// The element type of a value.
+    pub fn dtype(&self, id: ValueId) -> DType {
+        self.ir.value(id).dtype
+    }
+
+    /// The value that is the same in every run, if this is one.
+    pub fn constant(&self, id: ValueId) -> Option<&Tensor> {
+        self.ir.constant(Some(id))
+    }
+
+    /// An error at the call.
+    pub fn refuse(&self, text: impl Into<String>) -> LoadError {
+        let reason = BuildError::unsupported(text);
+        LoadError::Node { node: self.call.label.to_owned(), reason }
+    }
+
+    /// A constant scalar.
+    ///
+    /// # Errors
+    /// [`LoadError::Tensor`].
+    pub fn scalar<T: Element>(&mut self, value: T) -> Result<ValueId, LoadError> {
+        Ok(self.ir.add_constant(Tensor::scalar(value)?))
+    }
+
+    /// A constant scalar with the element type of `like`.
+    ///
+    /// # Errors
+    /// [`LoadError`] for types that hold no numbers.
+    pub fn number(&mut self, value: f64, like: ValueId) -> Result<ValueId, LoadError> {
+        match self.dtype(like) {
+            DType::F32 => self.scalar(value as f32),
+            DType::F64 => self.scalar(value),
+            other => {
+                let wide = self.scalar(value)?;
+                let to = AttributeValue::Int(other.onnx_number().into());
+                self.call("Cast", &[wide], &[("to", to)])
+            }
+        }
+    }
+
+    /// A constant vector of integers.
+    ///
+    /// # Errors
+    /// [`LoadError::Tensor`].
+    pub fn ints(&mut self, values: &[i64]) -> Result<ValueId, LoadError> {
+        Ok(self.ir.add_constant(Tensor::from_slice(values, &[values.len()])?))
+    }
+
+    /// The result of an operator of `ai.onnx`.
+    ///
+    /// # Errors
+    /// [`LoadError`]: the operator does not take these types.
+    pub fn call(
+        &mut self,
+        op_type: &str,
+        inputs: &[ValueId],
+        attributes: &[(&str, AttributeValue)],
+    ) -> Result<ValueId, LoadError> {
+        let inputs = inputs.iter().copied().map(Some).collect();
+        let mut results = self.call_for(op_type, inputs, attributes, &[true])?;
+        let first = results.drain(..).next().flatten();
+        first.ok_or_else(|| self.refuse(format!("{op_type} has no result")))
+    }
+
+    /// The results of an operator of `ai.onnx` with optional inputs, one for each that is `wanted`.
+    ///
+    /// # Errors
+    /// As [`FunctionBody::call`].
+    pub fn call_for(
+        &mut self,
+        op_type: &str,
+        inputs: Vec<Option<ValueId>>,
+        attributes: &[(&str, AttributeValue)],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<ValueId>>, LoadError> {
+        let mut own = Attributes::of(self.call.label.to_owned());
+        for (name, value) in attributes {
+            own.set(name, value.clone());
+        }
+        let call = Call {
+            label: self.call.label,
+            domain: String::new(),
+            op_type: op_type.to_owned(),
+            opset: OPSET,
+            inputs,
+            attributes: own,
+            bodies: Vec::new(),
+            wanted: wanted.to_vec(),
+        };
+        emit(self.ir, self.nodes, call)
+    }
+
+    /// The results of a graph among the attributes of the call; `None` when there is none of this name.
+    ///
+    /// # Errors
+    /// [`LoadError::Node`]: it takes another number of inputs, or inputs of other types.
+    pub fn inlined(
+        &mut self,
+        name: &str,
+        inputs: &[ValueId],
+    ) -> Result<Option<Vec<ValueId>>, LoadError> {
+        let Some(at) = self.call.bodies.iter().position(|(n, _)| n == name) else {
+            return Ok(None);
+        };
+        let (_, mut body): (_, Body) = self.call.bodies.swap_remove(at);
+        let types = |ids: &[ValueId]| ids.iter().map(|&id| self.dtype(id)).collect::<Vec<_>>();
+        let (takes, given) = (types(&body.inputs), types(inputs));
+        if takes != given {
+            return Err(
+                self.refuse(format!("{name} takes inputs of types {takes:?}, got {given:?}"))
+            );
+        }
+        let formal = body.inputs.clone();
+        body.each_use_mut(&mut |id| {
+            let actual = formal.iter().zip(inputs).find(|(f, _)| *f == id);
+            *id = actual.map_or(*id, |(_, &actual)| actual);
+        });
+        self.nodes.append(&mut body.nodes);
+        Ok(Some(body.outputs))
+    }
+
+    /// Says what an output of the call is.
+    pub fn give(&mut self, output: usize, value: ValueId) {
+        if let Some(slot) = self.outputs.get_mut(output) {
+            *slot = Some(value);
+        }
+    }
+}
