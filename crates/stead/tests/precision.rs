@@ -161,3 +161,74 @@ fn a_precision_that_is_none_is_refused_with_its_place() {
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("stead/precision") && text.contains("\"bf16\""), "{text}");
 }
+
+/// A package whose profiles use the model, of the schema or their own, with one document.
+fn package(folder: &Path) {
+    let profile = |head: &str, body: &str| format!("  rank-profile {head} {{\n{body}\n  }}\n");
+    let file = "file: files/m.onnx\n input x: attribute(x)";
+    let score = "first-phase { expression: sum(onnx(m)) }";
+    let profiles = [
+        profile("plain", score),
+        profile("of_profile inherits plain", "precision: bf16"),
+        profile("of_parent inherits of_profile", ""),
+        profile("back inherits of_profile", "precision: f32"),
+        profile(
+            "of_model inherits of_profile",
+            &format!("onnx-model m {{ {file}\n precision: f32 }}"),
+        ),
+        profile("model_inherited inherits of_model", "precision: bf16"),
+        profile("own_model", &format!("precision: bf16\n onnx-model m {{ {file} }}\n {score}")),
+        profile("no_model inherits of_profile", "first-phase { expression: attribute(exact) }"),
+        profile("refused inherits plain", "precision: f64"),
+    ];
+    let schema = format!(
+        "schema doc {{\n  document doc {{\n    field x type tensor<float>(d0[1],d1[16]) {{ indexing: attribute }}\n    \
+         field exact type double {{ indexing: attribute }}\n  }}\n  onnx-model m {{ {file} }}\n{}}}\n",
+        profiles.concat()
+    );
+    let services = "<services version=\"1.0\"><content id=\"c\" version=\"1.0\"><redundancy>1</redundancy>\
+        <documents><document type=\"doc\" mode=\"index\"/></documents></content></services>";
+    write(folder, "app/services.xml", services.as_bytes());
+    write(folder, "app/schemas/doc.sd", schema.as_bytes());
+    write(folder, "app/files/m.onnx", &model());
+    let x: Vec<f64> = (0..16).map(|i| f64::from(i) / 8.0 - 0.9).collect();
+    let document =
+        json!({"put": "id:n:doc::0", "fields": {"x": [x], "exact": 1.0 + f64::powi(2.0, -40)}});
+    write(folder, "docs.jsonl", document.to_string().as_bytes());
+    write(folder, "q.json", b"{}");
+}
+
+#[test]
+fn a_rank_profile_has_a_precision_for_models_that_say_none() {
+    let folder = tempfile::tempdir().unwrap();
+    package(folder.path());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let rank = |profile: &str| {
+        let (query, documents) = (path("q.json"), path("docs.jsonl"));
+        let files = ["--query", &query, "--docs", &documents];
+        let flags = ["rank", "--json", "--profile", profile];
+        stead(&[&flags[..], &files[..], &[&path("app")]].concat())
+    };
+    let score = |profile: &str| {
+        let output = rank(profile);
+        assert!(output.status.success(), "{profile}: {output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["hits"][0]["relevance"].as_f64().unwrap()
+    };
+    let exact = score("plain");
+    for profile in ["back", "of_model", "model_inherited"] {
+        assert_eq!(score(profile), exact, "{profile}");
+    }
+    let rounded = score("of_profile");
+    assert!(rounded != exact && (rounded - exact).abs() < 0.1, "{rounded} {exact}");
+    for profile in ["of_parent", "own_model"] {
+        assert_eq!(score(profile), rounded, "{profile}");
+    }
+    // Only models are meant: expressions are in double precision as before.
+    assert_eq!(score("no_model"), 1.0 + f64::powi(2.0, -40));
+
+    let output = rank("refused");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let expected = "precision f64: the model has no such weights; supported: f32, bf16";
+    assert!(!output.status.success() && text.contains(expected), "{text}");
+}

@@ -41,6 +41,8 @@ pub struct RankProfile {
     pub diversity: Option<Diversity>,
     /// ONNX models of the profile.
     pub onnx_models: Vec<OnnxModel>,
+    /// That of the models which it uses and which say none themselves.
+    pub precision: Option<Precision>,
     /// How fields are ranked.
     pub fields: Vec<FieldRank>,
     /// Numbers such as `num-threads-per-search`, by their keywords.
@@ -193,8 +195,9 @@ pub struct OnnxModel {
     pub settings: Vec<(&'static str, i64)>,
     /// Whether nodes of the model run beside each other.
     pub is_parallel: bool,
-    /// How products by its weights are computed.
-    pub precision: Precision,
+    /// How products by its weights are computed, if it says so; a model of
+    /// [`ModelKind::Onnx`](super::rank::ModelKind::Onnx) has that of the profile where it does not.
+    pub precision: Option<Precision>,
 }
 
 impl OnnxModel {
@@ -225,6 +228,7 @@ impl RankProfile {
             match_phase: None,
             diversity: None,
             onnx_models: Vec::new(),
+            precision: None,
             fields: Vec::new(),
             settings: Vec::new(),
         }

@@ -34,7 +34,8 @@ impl Compiler<'_, '_> {
         let mut differences = Vec::new();
         let (kind, inputs, of) = match model {
             UsedModel::Onnx(name) => {
-                let onnx = self.scope.onnx_model(name)?.clone();
+                let mut onnx = self.scope.onnx_model(name)?.clone();
+                onnx.precision = onnx.precision.or(self.scope.profile.precision);
                 let bound = self.scope.models.onnx_inputs(&onnx).ok()?;
                 let input = |(name, text): (String, String)| {
                     Some(ModelInput { name, source: self.scope.source(&text).ok()? })

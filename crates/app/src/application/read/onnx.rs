@@ -1,5 +1,7 @@
 //! `onnx-model`: a file, what is bound to its inputs and outputs, and how many threads it gets.
 
+use stead_tensor::Precision;
+
 use super::{all, one, unique};
 use crate::application::profile::OnnxModel;
 use crate::package::Report;
@@ -26,10 +28,13 @@ pub(super) fn onnx_model(element: &Element, report: &mut Report) -> Option<OnnxM
     let mode = one(&element.body, "execution-mode", report);
     let is_parallel = mode.is_some_and(|e| e.text() == "parallel");
     let settings = settings(&name, element, is_parallel, report);
-    let precision = one(&element.body, "precision", report);
-    // The grammar takes no other words.
-    let precision = precision.and_then(|e| e.text().parse().ok()).unwrap_or_default();
+    let precision = precision(&element.body, report);
     Some(OnnxModel { name, file, inputs, outputs, settings, is_parallel, precision })
+}
+
+/// What the body of a model or profile says of `precision`. The grammar takes no other words than those that it has.
+pub(super) fn precision(body: &[Element], report: &mut Report) -> Option<Precision> {
+    one(body, "precision", report).and_then(|e| e.text().parse().ok())
 }
 
 /// The numbers; those that have no effect are told.

@@ -2,7 +2,7 @@
 
 use stead_expr::TensorType;
 
-use super::onnx::onnx_model;
+use super::onnx::{onnx_model, precision};
 use super::schemas::constant as constant_file;
 use super::{all, one, tensor, unique};
 use crate::application::profile::{
@@ -57,6 +57,7 @@ fn profile(name: Name, element: &Element, report: &mut Report) -> RankProfile {
     }
     profile.functions = body.iter().filter_map(|e| function(e, report)).collect();
     profile.onnx_models = all(body, "onnx-model").filter_map(|e| onnx_model(e, report)).collect();
+    profile.precision = precision(body, report);
     unique("input", profile.inputs.iter().map(|i| &i.name), report);
     unique("constant", profile.constants.iter().map(|c| &c.name), report);
     unique("function", profile.functions.iter().map(|f| &f.name), report);

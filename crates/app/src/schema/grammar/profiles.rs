@@ -1,10 +1,10 @@
 //! Rank profiles and what is in them.
 
 use super::build::{bare, flag, ignored, refused, used};
-use super::schemas::RANK_TYPES;
+use super::schemas::{PRECISIONS, RANK_TYPES};
 use super::{Form, Head, Holds, Spec};
 
-pub(super) static PROFILE: [Spec; 38] = [
+pub(super) static PROFILE: [Spec; 39] = [
     bare("inputs", Form::Inputs),
     bare("constants", Form::Constants),
     used("function", Head::Function, Form::Body(Holds::Function)),
@@ -34,6 +34,7 @@ pub(super) static PROFILE: [Spec; 38] = [
     used("rank-type", Head::Named, Form::Choice(RANK_TYPES)),
     used("weight", Head::Named, Form::Integer),
     used("onnx-model", Head::Named, Form::Body(Holds::OnnxModel)),
+    bare("precision", Form::Choice(PRECISIONS)),
     used("constant", Head::Named, Form::Body(Holds::Constant)),
     used("rank-profile", Head::Inherits, Form::Body(Holds::Profile)),
     used("model", Head::Inherits, Form::Body(Holds::Profile)),

@@ -108,6 +108,9 @@ pub(super) static FIELD: [Spec; 22] = [
     refused("header", Head::Bare, Form::Flag, "it was removed from Vespa 8; leave it out"),
 ];
 
+/// The names of `stead_tensor::Precision`.
+pub(super) const PRECISIONS: &[&str] = &["f32", "bf16", "f64", "int8"];
+
 /// The rank types of a field.
 pub(super) const RANK_TYPES: &[&str] =
     &["identity", "about", "tags", "empty", "default", "literal"];
@@ -261,7 +264,7 @@ pub(super) static ONNX_MODEL: [Spec; 10] = [
     bare("intraop-threads", Form::Integer),
     bare("interop-threads", Form::Integer),
     bare("execution-mode", Form::Choice(&["sequential", "parallel"])),
-    bare("precision", Form::Choice(&["f32", "bf16", "f64", "int8"])),
+    bare("precision", Form::Choice(PRECISIONS)),
     ignored("optimize-model", Head::Bare, Form::Bool, "models are always optimised"),
     refused("uri", Head::Bare, Form::Line, NO_URI),
 ];

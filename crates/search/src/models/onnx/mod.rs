@@ -119,7 +119,8 @@ impl Network {
             Ok((found, output.kind.clone()))
         };
         let outputs: Vec<_> = outputs.iter().map(place).collect::<Result<_, String>>()?;
-        let (name, threads, precision) = (name.to_owned(), Threads::new(model), model.precision);
+        let (name, threads, precision) =
+            (name.to_owned(), Threads::new(model), model.precision.unwrap_or_default());
         let network = |parts: Parts, hoist: &Hoist| -> Result<Network, String> {
             let (mut shapes, mut query, mut halves) = (Vec::new(), None, None);
             let carried = parts.query.as_ref().map_or(0, |query| query.outputs().len());
