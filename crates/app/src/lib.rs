@@ -47,5 +47,7 @@ pub use pipelines::{
 pub use sequences::{
     Durability, Growable, SequenceIds, SequenceSettings, StateInit, StateSetting, WindowSetting,
 };
-pub use settings::{BackendKind, BatchSize, InputShape, ModelSettings, Source, VersionPolicy};
+pub use settings::{
+    BackendKind, BatchSize, InputShape, ModelSettings, Provider, Source, VersionPolicy,
+};
 pub use stead_toml::parse_stead_toml;

@@ -3,8 +3,8 @@
 
 use crate::fields::{bad, boolean, integer, join, string};
 use crate::sequences;
-use crate::{BackendKind, ConfigError, Literal, ModelSettings};
-use serde_json::Value;
+use crate::{BackendKind, ConfigError, Literal, ModelSettings, Provider};
+use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::time::Duration;
 use stead_tensor::Precision;
@@ -53,6 +53,58 @@ fn small(value: &Value, pointer: &str, min: u64, max: u64) -> Result<u32, Config
 fn precision(value: &Value, pointer: &str) -> Result<Precision, ConfigError> {
     let name = string(value, pointer)?;
     name.parse().map_err(|_| bad(pointer, "\"f32\", \"bf16\", \"f64\" or \"int8\"", value))
+}
+
+/// More providers than a runtime has.
+const MAX_PROVIDERS: usize = 32;
+
+/// `providers`: names, some with options.
+fn providers(value: &Value, pointer: &str) -> Result<Vec<Provider>, ConfigError> {
+    let list = value.as_array().filter(|list| list.len() <= MAX_PROVIDERS);
+    let list = list.ok_or_else(|| bad(pointer, "a list of at most 32 providers", value))?;
+    let each = list.iter().enumerate().map(|(at, value)| {
+        let place = join(pointer, &at.to_string());
+        match value {
+            Value::Object(object) => provider(object, &place, value),
+            name => Ok(Provider { name: string(name, &place)?.to_owned(), options: Vec::new() }),
+        }
+    });
+    each.collect()
+}
+
+/// A provider with its options, whose values are texts, numbers and truth values.
+fn provider(
+    object: &Map<String, Value>,
+    pointer: &str,
+    value: &Value,
+) -> Result<Provider, ConfigError> {
+    let (mut name, mut options) = (None, Vec::new());
+    for (key, value) in object {
+        let place = join(pointer, key);
+        match (key.as_str(), value) {
+            ("name", value) => name = Some(string(value, &place)?.to_owned()),
+            ("options", Value::Object(given)) => {
+                for (key, value) in given {
+                    let text = match value {
+                        Value::String(text) => text.clone(),
+                        Value::Number(_) | Value::Bool(_) => value.to_string(),
+                        _ => {
+                            let place = join(&place, key);
+                            return Err(bad(&place, "a text, number or truth value", value));
+                        }
+                    };
+                    options.push((key.clone(), text));
+                }
+            }
+            ("options", value) => return Err(bad(&place, "an object", value)),
+            _ => {
+                let known = "name, options".to_owned();
+                return Err(ConfigError::UnknownKey { pointer: place, known });
+            }
+        }
+    }
+    let name = name.ok_or_else(|| bad(pointer, "an object with a name", value))?;
+    Ok(Provider { name, options })
 }
 
 /// All options, in the order of the documentation.
@@ -145,6 +197,14 @@ pub const OPTIONS: &[OptionSpec] = &[
             s.backend = Some(kind);
             Ok(())
         },
+    },
+    OptionSpec {
+        name: "providers",
+        kind: "list of names, or of objects `{\"name\": name, \"options\": {...}}`",
+        default: "[\"CPUExecutionProvider\"]",
+        doc: "With `backend` `onnxruntime`: the execution providers that compute the nodes, the preferred first, with their \
+              options; see [ONNX Runtime](onnxruntime.md#execution-providers).",
+        read: |v, p, s| providers(v, p).map(|list| s.providers = list),
     },
     OptionSpec {
         name: "states",
@@ -290,6 +350,14 @@ mod tests {
             ("backend", json!("stead"), true),
             ("backend", json!("onnx"), false),
             ("backend", json!(1), false),
+            ("providers", json!(["OpenVINOExecutionProvider", "CPUExecutionProvider"]), true),
+            ("providers", json!([{"name": "A", "options": {"a": "b", "c": 1, "d": true}}]), true),
+            ("providers", json!([{"name": "A", "options": {"a": [1]}}]), false),
+            ("providers", json!([{"name": "A", "threads": 1}]), false),
+            ("providers", json!([{"options": {}}]), false),
+            ("providers", json!("CPUExecutionProvider"), false),
+            ("providers", json!([1]), false),
+            ("providers", json!(vec!["A"; 33]), false),
             ("default_timeout_ms", json!(-1), false),
             ("default_inputs", json!({"sr": [1, [2]]}), false),
             ("default_inputs", json!({"sr": 16000}), true),
@@ -299,6 +367,20 @@ mod tests {
             let got = apply(&json!({name: value}), "/stead", &mut settings);
             assert_eq!(got.is_ok(), ok, "{name} {value}: {got:?}");
         }
+    }
+
+    #[test]
+    fn options_of_providers_are_texts() {
+        let given =
+            json!({"providers": ["B", {"name": "A", "options": {"a": "b", "c": 1, "d": true}}]});
+        let mut settings = ModelSettings::default();
+        apply(&given, "/stead", &mut settings).unwrap();
+        let found: Vec<(&str, Vec<(&str, &str)>)> = settings
+            .providers
+            .iter()
+            .map(|p| (&*p.name, p.options.iter().map(|(k, v)| (&**k, &**v)).collect()))
+            .collect();
+        assert_eq!(found, [("B", vec![]), ("A", vec![("a", "b"), ("c", "1"), ("d", "true")])]);
     }
 
     /// The page is generated: `STEAD_UPDATE_DOCS=1 cargo test -p stead-app options` rewrites it.

@@ -78,11 +78,22 @@ impl BackendKind {
     }
 }
 
+/// A part of another runtime that computes nodes of a model, by the name that the runtime has for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// Its name.
+    pub name: String,
+    /// Its options as texts, by their names.
+    pub options: Vec<(String, String)>,
+}
+
 /// The settings of a model. `None` and empty mean: not set here.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelSettings {
     /// What evaluates it; stead's engine unless set.
     pub backend: Option<BackendKind>,
+    /// What of the backend computes its nodes, the preferred first; empty for what it takes by itself.
+    pub providers: Vec<Provider>,
     /// Which versions are served; the latest one unless set.
     pub version_policy: Option<VersionPolicy>,
     /// The first dimension.
@@ -139,6 +150,11 @@ impl ModelSettings {
         default_inputs.extend(self.default_inputs);
         ModelSettings {
             backend: self.backend.or(base.backend),
+            providers: if self.providers.is_empty() {
+                base.providers.clone()
+            } else {
+                self.providers
+            },
             version_policy: self.version_policy.or_else(|| base.version_policy.clone()),
             batch_size: self.batch_size.or(base.batch_size),
             shapes: if self.shapes.is_empty() { base.shapes.clone() } else { self.shapes },

@@ -35,7 +35,7 @@ pub enum BackendError {
     /// The run failed.
     #[error("{0}")]
     Run(String),
-    /// It was told to stop before it had begun.
+    /// It was told to stop, before it had begun or while it ran.
     #[error("cancelled")]
     Cancelled,
     /// A tensor could not be made.
@@ -54,11 +54,22 @@ pub enum ModelSource<'a> {
 
 /// How another runtime loads a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BackendOptions {
+pub struct BackendOptions<'a> {
     /// The most runs that go on at a time, at least 1.
     pub runs: usize,
     /// Whether it may change the graph, as to fuse nodes.
     pub optimize: bool,
+    /// What of the runtime computes nodes, the preferred first; without any what it takes by itself.
+    pub providers: &'a [Provider<'a>],
+}
+
+/// A part of a runtime that computes nodes, by the name that the runtime has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Provider<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its options, which only it knows.
+    pub options: &'a [(String, String)],
 }
 
 /// Another runtime for model files.
@@ -73,7 +84,7 @@ pub trait Backend: Debug + Send + Sync {
     fn load(
         &self,
         source: ModelSource<'_>,
-        options: BackendOptions,
+        options: BackendOptions<'_>,
     ) -> Result<Box<dyn BackendModel>, BackendError>;
 }
 
@@ -87,7 +98,8 @@ pub trait BackendModel: Send + Sync {
     fn outputs(&self) -> &[IoSpec];
 
     /// Runs on inputs by position, `None` for an optional one that is absent, and shows `sink` each wanted output, in the
-    /// order of `wanted`: the place in that list, and the value. `cancelled` is asked while the run waits for others.
+    /// order of `wanted`: the place in that list, and the value. `cancelled` is asked while the run waits for others, and while it
+    /// goes on, if the runtime can end it then.
     ///
     /// # Errors
     /// Every [`BackendError`]; the model stays usable.

@@ -32,7 +32,7 @@ mod precision;
 mod session;
 mod untie;
 
-pub use backend::{Backend, BackendError, BackendModel, BackendOptions, ModelSource};
+pub use backend::{Backend, BackendError, BackendModel, BackendOptions, ModelSource, Provider};
 pub use error::{BuildError, LoadError, PlanError, RunError};
 pub use hoist::{Hoist, JoinedInput};
 pub use lift::{Lift, LiftedState, StateInit, Unlifted};

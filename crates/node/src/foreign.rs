@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use stead_app::{BackendKind, ModelSettings};
 use stead_engine::{
-    Backend, BackendError, BackendModel, BackendOptions, IoSpec, ModelSource, PlanStats,
+    Backend, BackendError, BackendModel, BackendOptions, IoSpec, ModelSource, PlanStats, Provider,
 };
 use stead_tensor::{Precision, TensorView};
 
@@ -29,6 +29,9 @@ pub(crate) fn evaluator(
     let lift = sequences::lift(&settings.sequences);
     let precision = settings.precision.unwrap_or_default();
     match settings.backend {
+        None | Some(BackendKind::Stead) if !settings.providers.is_empty() => {
+            Err("providers: only with backend onnxruntime".to_owned())
+        }
         None | Some(BackendKind::Stead) => (machine.loader)(file, lift, precision),
         Some(kind) => {
             if precision != Precision::F32 {
@@ -43,12 +46,16 @@ pub(crate) fn evaluator(
             // More runs than cores at a time would only wait for each other.
             let cores = machine.pool.threads();
             let runs = runs_at_a_time(settings).map_or(cores, |runs| runs.min(cores));
-            load(&machine.backends, kind.name(), file, runs)
+            let given = settings.providers.iter();
+            let providers: Vec<Provider<'_>> =
+                given.map(|p| Provider { name: &p.name, options: &p.options }).collect();
+            let options = BackendOptions { runs, optimize: true, providers: &providers };
+            load(&machine.backends, kind.name(), file, options)
         }
     }
 }
 
-/// Loads a model file in the runtime of this name for so many runs at a time.
+/// Loads a model file in the runtime of this name.
 ///
 /// # Errors
 /// In words for clients, which name no path; the log does.
@@ -56,12 +63,11 @@ fn load(
     backends: &[Arc<dyn Backend>],
     name: &'static str,
     file: &Path,
-    runs: usize,
+    options: BackendOptions<'_>,
 ) -> Result<Arc<dyn Evaluate>, String> {
     let Some(backend) = backends.iter().find(|backend| backend.name() == name) else {
         return Err(format!("backend {name}: this server was started without it"));
     };
-    let options = BackendOptions { runs, optimize: true };
     let model = backend.load(ModelSource::File(file), options).map_err(|error| {
         tracing::error!(file = %file.display(), "backend {name}: {error}");
         match error {
@@ -114,7 +120,7 @@ impl Evaluate for Foreign {
         run: &Run<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(), EvaluateError> {
-        // A run may have to wait, and cannot be ended once it has begun: not on a thread that has sockets to look after.
+        // A run may have to wait, and is ended late if at all: not on a thread that has sockets to look after.
         if run.within.is_some() {
             return Err(EvaluateError::NotQuick);
         }
@@ -158,7 +164,7 @@ mod tests {
         fn load(
             &self,
             _: ModelSource<'_>,
-            _: BackendOptions,
+            _: BackendOptions<'_>,
         ) -> Result<Box<dyn BackendModel>, BackendError> {
             Err(self.0.clone())
         }
@@ -178,12 +184,13 @@ mod tests {
             ),
         ];
         let file = Path::new("/srv/models/m/1/model.onnx");
+        let options = BackendOptions { runs: 1, optimize: true, providers: &[] };
         for (error, expected) in cases {
             let backends: [Arc<dyn Backend>; 1] = [Arc::new(Refusing(error))];
-            let got = load(&backends, "other", file, 1).map(|_| ()).unwrap_err();
+            let got = load(&backends, "other", file, options).map(|_| ()).unwrap_err();
             assert_eq!(got, expected);
         }
-        let none = load(&[], "other", file, 1).map(|_| ()).unwrap_err();
+        let none = load(&[], "other", file, options).map(|_| ()).unwrap_err();
         assert_eq!(none, "backend other: this server was started without it");
     }
 }

@@ -5,7 +5,7 @@
 //! use stead_onnxruntime::{OnnxRuntime, Options};
 //!
 //! let runtime = OnnxRuntime::open(&Options { library: "libonnxruntime.so.1.31.1".into(), threads: None })?;
-//! let options = BackendOptions { runs: 2, optimize: true };
+//! let options = BackendOptions { runs: 2, optimize: true, providers: &[] };
 //! let model = runtime.load(ModelSource::File("model.onnx".as_ref()), options)?;
 //! println!("{:?}", model.inputs());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -18,8 +18,10 @@
 
 mod library;
 mod model;
+mod providers;
 mod types;
 mod values;
+mod watch;
 
 pub use library::{LibraryError, OnnxRuntime, Options};
 

@@ -93,7 +93,7 @@ impl Backend for OnnxRuntime {
     fn load(
         &self,
         source: ModelSource<'_>,
-        options: BackendOptions,
+        options: BackendOptions<'_>,
     ) -> Result<Box<dyn BackendModel>, BackendError> {
         let model = Pooled::load(&self.environment, self.shares_threads, source, options)?;
         Ok(Box::new(model))

@@ -1,19 +1,16 @@
 //! A model as a pool of sessions, of which each run has one to itself.
 
-use crate::{types, values};
+use crate::watch::{ASK, Watch};
+use crate::{providers, types, values};
 use ort::ErrorCode;
 use ort::environment::Environment;
 use ort::logging::LogLevel;
 use ort::session::builder::GraphOptimizationLevel;
-use ort::session::{OutputSelector, RunOptions, Session, SessionInputValue};
+use ort::session::{RunOptions, Session, SessionInputValue};
 use std::borrow::Cow;
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 use stead_engine::{BackendError, BackendModel, BackendOptions, IoSpec, ModelSource};
 use stead_tensor::TensorView;
-
-/// How often a run that waits for a session asks whether anybody still wants it.
-const ASK: Duration = Duration::from_millis(5);
 
 /// A model and its sessions. `ort` lets a session be run by one caller at a time.
 pub(crate) struct Pooled {
@@ -21,6 +18,7 @@ pub(crate) struct Pooled {
     outputs: Vec<IoSpec>,
     free: Mutex<Vec<Session>>,
     freed: Condvar,
+    watch: Watch,
 }
 
 impl Pooled {
@@ -32,9 +30,9 @@ impl Pooled {
         environment: &Environment,
         shares_threads: bool,
         source: ModelSource<'_>,
-        options: BackendOptions,
+        options: BackendOptions<'_>,
     ) -> Result<Pooled, BackendError> {
-        let first = session(environment, shares_threads, source, options.optimize)?;
+        let first = session(environment, shares_threads, source, options)?;
         let specs = |direction, outlets: &[_]| {
             outlets.iter().map(|o| types::spec(direction, o)).collect::<Result<Vec<_>, _>>()
         };
@@ -42,9 +40,10 @@ impl Pooled {
         let outputs = specs("output", first.outputs())?;
         let mut sessions = vec![first];
         while sessions.len() < options.runs {
-            sessions.push(session(environment, shares_threads, source, options.optimize)?);
+            sessions.push(session(environment, shares_threads, source, options)?);
         }
-        Ok(Pooled { inputs, outputs, free: Mutex::new(sessions), freed: Condvar::new() })
+        let (free, freed) = (Mutex::new(sessions), Condvar::new());
+        Ok(Pooled { inputs, outputs, free, freed, watch: Watch::default() })
     }
 
     /// A session that nobody runs, which comes back when it is dropped.
@@ -80,10 +79,10 @@ fn session(
     environment: &Environment,
     shares_threads: bool,
     source: ModelSource<'_>,
-    optimize: bool,
+    options: BackendOptions<'_>,
 ) -> Result<Session, BackendError> {
     let refused = |text: String| BackendError::Model(format!("onnxruntime: {text}"));
-    let level = match optimize {
+    let level = match options.optimize {
         true => GraphOptimizationLevel::All,
         false => GraphOptimizationLevel::Disable,
     };
@@ -91,13 +90,14 @@ fn session(
     // What is wrong with a model comes back as an error; its remarks are not for this log.
     let builder = builder.with_log_level(LogLevel::Error).map_err(|e| refused(e.to_string()))?;
     let builder = builder.with_optimization_level(level).map_err(|e| refused(e.to_string()))?;
-    let mut builder = match shares_threads {
+    let builder = match shares_threads {
         true => builder,
         false => {
             let one = builder.with_intra_threads(1).map_err(|e| refused(e.to_string()))?;
             one.with_inter_threads(1).map_err(|e| refused(e.to_string()))?
         }
     };
+    let mut builder = providers::register(builder, options.providers).map_err(refused)?;
     let session = match source {
         ModelSource::File(path) => builder.commit_from_file(path),
         ModelSource::Bytes(bytes) => builder.commit_from_memory(bytes),
@@ -126,22 +126,23 @@ impl BackendModel for Pooled {
         let given = given.map(|(spec, view)| Ok((Cow::from(&spec.name), values::input(view)?)));
         let given: Vec<(Cow<'_, str>, SessionInputValue<'_>)> =
             given.collect::<Result<_, BackendError>>()?;
-        let mut names = Vec::with_capacity(wanted.len());
-        for &index in wanted {
-            let spec = self.outputs.get(index);
-            names.push(
-                spec.ok_or_else(|| BackendError::Input(format!("no output {index}")))?
-                    .name
-                    .as_str(),
-            );
-        }
-        let selected = names.iter().fold(OutputSelector::no_default(), |s, name| s.with(*name));
-        let options = RunOptions::new().map_err(failed)?.with_outputs(selected);
+        let name = |&index: &usize| {
+            let spec = self.outputs.get(index).map(|spec| spec.name.as_str());
+            spec.ok_or_else(|| BackendError::Input(format!("no output {index}")))
+        };
+        let names: Vec<&str> = wanted.iter().map(name).collect::<Result<_, _>>()?;
+        // All outputs are computed: the library walks the whole graph anyway, and options that select some are not for two threads.
+        let options = &RunOptions::new().map_err(failed)?;
+        let bytes = inputs.iter().flatten().map(|view| view.bytes().len()).sum();
         let mut taken = self.take(cancelled)?;
         let Some(session) = taken.session.as_mut() else {
             return Err(BackendError::Run("a session without a session".to_owned()));
         };
-        let outputs = session.run_with_options(given, &options).map_err(failed)?;
+        let run = move || session.run_with_options(given, options);
+        let outputs = self
+            .watch
+            .run(bytes, options, cancelled, run)
+            .map_err(|error| if cancelled() { BackendError::Cancelled } else { failed(error) })?;
         for (place, name) in names.iter().enumerate() {
             let value = outputs.get(name);
             let value = value.ok_or_else(|| BackendError::Run(format!("no output {name:?}")))?;

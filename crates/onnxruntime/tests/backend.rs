@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use stead_engine::{
     Backend, BackendError, BackendModel, BackendOptions, Dim, LoadOptions, Model, ModelSource,
-    Session, SessionOptions,
+    Provider, Session, SessionOptions,
 };
 use stead_onnx::ModelBuilder;
 use stead_onnxruntime::{LibraryError, OnnxRuntime, Options};
 use stead_tensor::{Bool, DType, Element, Tensor};
 
-const ONE: BackendOptions = BackendOptions { runs: 1, optimize: true };
+const ONE: BackendOptions<'_> = BackendOptions { runs: 1, optimize: true, providers: &[] };
 
 /// The library of the wheel that `cargo xtask test data` installs.
 fn library() -> Option<PathBuf> {
@@ -164,7 +164,7 @@ fn mistakes_are_typed_and_leave_the_model_usable() {
 fn sessions_are_shared_by_any_number_of_threads() {
     let Some(runtime) = runtime() else { return };
     let bytes = identity(DType::I64);
-    let options = BackendOptions { runs: 2, optimize: true };
+    let options = BackendOptions { runs: 2, ..ONE };
     let model = runtime.load(ModelSource::Bytes(&bytes), options).unwrap();
     let done = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -181,6 +181,71 @@ fn sessions_are_shared_by_any_number_of_threads() {
         }
     });
     assert_eq!(done.into_inner(), 400);
+}
+
+/// Products one after the other that take some tenths of a second.
+fn slow() -> Vec<u8> {
+    let weights: Vec<f32> = (0..512 * 512).map(|i| (i as f32 * 0.37).sin() / 16.0).collect();
+    let mut model = ModelBuilder::new(17)
+        .input("x", DType::F32, &["n", "512"])
+        .init("w", Tensor::from_slice(&weights, &[512, 512]).unwrap());
+    let names: Vec<String> = (0..=100).map(|at| format!("h{at}")).collect();
+    model = model.node("Tanh", &["x"], &[&names[0]]);
+    for pair in names.windows(2) {
+        model = model.node("MatMul", &[&pair[0], "w"], &[&pair[1]]);
+    }
+    model.node("Tanh", &["h100"], &["y"]).output("y", DType::F32).bytes()
+}
+
+#[test]
+fn a_run_ends_when_nobody_wants_it_any_more() {
+    let Some(runtime) = runtime() else { return };
+    let model = runtime.load(ModelSource::Bytes(&slow()), ONE).unwrap();
+    let input = Tensor::from_slice(&[0.5f32; 2048 * 512], &[2048, 512]).unwrap();
+    let asked = AtomicUsize::new(0);
+    let after = |count: usize| {
+        asked.store(0, Ordering::Relaxed);
+        let cancelled = || asked.fetch_add(1, Ordering::Relaxed) > count;
+        model.run(&[Some(input.view())], &[0], &cancelled, &mut |_, _| {})
+    };
+    // The first question is asked before it begins, the others while it goes on.
+    for count in [1, 3] {
+        assert_eq!(after(count), Err(BackendError::Cancelled), "{count}");
+        assert_eq!(asked.load(Ordering::Relaxed), count + 3, "asked once more why the run failed");
+    }
+    let small = Tensor::from_slice(&[0.5f32; 512], &[1, 512]).unwrap();
+    for _ in 0..3 {
+        assert!(run(&*model, std::slice::from_ref(&small)).is_ok(), "the session is usable");
+    }
+    assert_eq!(after(2), Err(BackendError::Cancelled), "after quick ones too");
+}
+
+#[test]
+fn providers_are_chosen_by_name_in_order() {
+    let Some(runtime) = runtime() else { return };
+    let bytes = identity(DType::F32);
+    let named = |name| Provider { name, options: &[] };
+    let load = |providers: &[Provider<'_>]| {
+        let loaded = runtime.load(ModelSource::Bytes(&bytes), BackendOptions { providers, ..ONE });
+        loaded.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let cpu = named("CPUExecutionProvider");
+    assert_eq!(load(&[cpu]), Ok(()));
+    let told = [("a".to_owned(), "b".to_owned())];
+    // The wheel for CPUs has none of these.
+    let has = "the library has ";
+    for (providers, name, why) in [
+        (&[named("OpenVINOExecutionProvider"), cpu][..], "OpenVINOExecutionProvider", has),
+        (&[named("CUDAExecutionProvider")], "CUDAExecutionProvider", has),
+        (&[named("NoSuchExecutionProvider")], "NoSuchExecutionProvider", has),
+        (&[cpu, named("AzureExecutionProvider")], cpu.name, "it is the last one"),
+        (&[Provider { options: &told, ..cpu }], cpu.name, "takes no options"),
+    ] {
+        let error = load(providers).unwrap_err();
+        let expected = format!("onnxruntime: execution provider {name}: ");
+        assert!(error.starts_with(&expected) && error.contains(why), "{error}");
+        assert!(why != has || error.ends_with("CPUExecutionProvider"), "{error}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Backend for OnDemand {
     fn load(
         &self,
         source: ModelSource<'_>,
-        options: BackendOptions,
+        options: BackendOptions<'_>,
     ) -> Result<Box<dyn BackendModel>, BackendError> {
         self.open().map_err(BackendError::Library)?.load(source, options)
     }

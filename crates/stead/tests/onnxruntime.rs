@@ -263,6 +263,31 @@ mod with_library {
     }
 
     #[test]
+    fn providers_that_the_library_has_not_are_refused_by_name() {
+        let Some(library) = library() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let with = |name: &str, settings: &str| {
+            write(&folder.path().join(name).join("1/model.onnx"), &network());
+            std::fs::write(folder.path().join(name).join("stead.toml"), settings).unwrap();
+        };
+        let other = "backend = \"onnxruntime\"\n";
+        with("cpu", &format!("{other}providers = [\"CPUExecutionProvider\"]\n"));
+        let options =
+            "{ name = \"OpenVINOExecutionProvider\", options = { device_type = \"CPU\" } }";
+        with("openvino", &format!("{other}providers = [{options}, \"CPUExecutionProvider\"]\n"));
+        with("own", "providers = [\"CPUExecutionProvider\"]\n");
+        let server = serve(folder.path(), &["--onnxruntime_library", &library]);
+        assert_eq!(server.request("POST", "/v2/models/cpu/infer", BODY).0, 200);
+        for (model, expected) in [
+            ("openvino", "execution provider OpenVINOExecutionProvider: the library has "),
+            ("own", "providers: only with backend onnxruntime"),
+        ] {
+            let (_, answer) = server.request("GET", &format!("/v1/models/{model}"), "");
+            assert!(answer.to_string().contains(expected), "{answer}");
+        }
+    }
+
+    #[test]
     fn what_it_refuses_names_no_path() {
         let Some(library) = library() else { return };
         let folder = tempfile::tempdir().unwrap();

@@ -211,7 +211,7 @@ fn run_other(
     outputs: &[IoSpec],
 ) -> Result<Vec<Tensor>, Failure> {
     let failed = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", runtime.name()));
-    let model = runtime.load(source, BackendOptions { runs: 1, optimize });
+    let model = runtime.load(source, BackendOptions { runs: 1, optimize, providers: &[] });
     let model = model.map_err(Failure::failed)?;
     let views = inputs.views();
     let by_name = |name: &str| {
