@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::read::{GzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use pb::grpc_inference_service_client::GrpcInferenceServiceClient;
+use pb::infer_parameter::ParameterChoice;
 use pb::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -121,6 +122,99 @@ fn outputs_come_as_asked_for() {
     let json: serde_json::Value = serde_json::from_slice(&answer.body[..at]).unwrap();
     assert_eq!(json["outputs"][0]["parameters"]["binary_data_size"], 16);
     assert_eq!(json["outputs"][1]["data"], json!([10.0, 20.0, 1.0, 2.0]));
+}
+
+/// A request to the model of two inputs.
+fn pair(parameters: &[(&str, ParameterChoice)]) -> pb::ModelInferRequest {
+    let input = |name: &str| InferInputTensor {
+        name: name.into(),
+        datatype: "FP32".into(),
+        shape: vec![1, 2],
+        ..Default::default()
+    };
+    let parameter = |(name, choice): &(&str, ParameterChoice)| {
+        let choice = Some(choice.clone());
+        ((*name).to_owned(), pb::InferParameter { parameter_choice: choice })
+    };
+    pb::ModelInferRequest {
+        model_name: "two".into(),
+        inputs: vec![input("a"), input("b")],
+        raw_input_contents: vec![vec![0; 8].into(), vec![1; 8].into()],
+        parameters: parameters.iter().map(parameter).collect(),
+        ..Default::default()
+    }
+}
+
+/// The nodes that an answer tells of.
+fn traced(answer: &pb::ModelInferResponse) -> Option<usize> {
+    let told = answer.parameters.get("stead_trace")?.parameter_choice.as_ref()?;
+    let ParameterChoice::StringParam(text) = told else { panic!("{told:?}") };
+    let told: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert!(told["run_ms"].as_f64() >= Some(0.0) && told["wait_ms"].is_number(), "{told}");
+    Some(told["nodes"].as_array().unwrap().len())
+}
+
+#[test]
+fn traces_are_asked_for_over_grpc_too() {
+    let fixture = Fixture::start();
+    let address = format!("http://{}", fixture.grpc);
+    let yes = || pair(&[("stead_trace", ParameterChoice::BoolParam(true))]);
+    fixture.runtime().block_on(async {
+        let mut grpc = GrpcInferenceServiceClient::connect(address).await.unwrap();
+        let plain = grpc.model_infer(pair(&[])).await.unwrap().into_inner();
+        assert_eq!(traced(&plain), None);
+        let no = pair(&[("stead_trace", ParameterChoice::BoolParam(false))]);
+        assert_eq!(traced(&grpc.model_infer(no).await.unwrap().into_inner()), None);
+        let answer = grpc.model_infer(yes()).await.unwrap().into_inner();
+        assert_eq!(traced(&answer), Some(2));
+        assert_eq!(answer.raw_output_contents, plain.raw_output_contents);
+        let wrong = pair(&[("stead_trace", ParameterChoice::StringParam("yes".into()))]);
+        let error = grpc.model_infer(wrong).await.unwrap_err();
+        assert!(error.code() == Code::InvalidArgument, "{error}");
+        // In a stream too, where those around it are not traced.
+        let requests = tokio_stream::iter(vec![pair(&[]), yes(), pair(&[])]);
+        let mut stream = grpc.model_stream_infer(requests).await.unwrap().into_inner();
+        for expected in [None, Some(2), None] {
+            let answer = stream.message().await.unwrap().unwrap();
+            assert_eq!(answer.error_message, "");
+            assert_eq!(traced(&answer.infer_response.unwrap()), expected);
+        }
+    });
+}
+
+#[test]
+fn trace_settings_are_those_of_a_triton_that_traces_nothing() {
+    let fixture = Fixture::start();
+    let off = json!({"trace_level": ["OFF"], "trace_rate": "1000", "trace_count": "-1",
+        "log_frequency": "0", "trace_file": "", "trace_mode": "triton"});
+    let on = r#"{"trace_level": ["TIMESTAMPS"]}"#;
+    for path in ["/v2/trace/setting", "/v2/models/two/trace/setting"] {
+        assert_eq!((fixture.get(path).status, fixture.get(path).json()), (200, off.clone()));
+        let same = fixture.post(path, r#"{"trace_level": ["OFF"], "trace_rate": null}"#);
+        assert_eq!((same.status, same.json()), (200, off.clone()), "{path}");
+        let refused = fixture.post(path, on);
+        assert!(refused.status == 400 && refused.text().contains("TIMESTAMPS"), "{path}");
+    }
+    let told = |path: &str| (fixture.get(path).status, fixture.get(path).text());
+    assert_eq!(told("/v2/models/nope/trace/setting"), told("/v2/models/nope"));
+    let address = format!("http://{}", fixture.grpc);
+    fixture.runtime().block_on(async {
+        use pb::trace_setting_request::SettingValue;
+        let mut grpc = GrpcInferenceServiceClient::connect(address).await.unwrap();
+        let ask = |model: &str, level: Option<&str>| {
+            let value = |level: &str| SettingValue { value: vec![level.to_owned()] };
+            let settings = level.map(|level| ("trace_level".to_owned(), value(level)));
+            let settings = settings.into_iter().collect();
+            pb::TraceSettingRequest { model_name: model.to_owned(), settings }
+        };
+        for request in [ask("", None), ask("two", None), ask("two", Some("OFF"))] {
+            let told = grpc.trace_setting(request).await.unwrap().into_inner().settings;
+            assert_eq!((told.len(), &told["trace_level"].value[..]), (6, &["OFF".to_owned()][..]));
+        }
+        let refused = grpc.trace_setting(ask("", Some("TIMESTAMPS"))).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument);
+        assert_eq!(grpc.trace_setting(ask("nope", None)).await.unwrap_err().code(), Code::NotFound);
+    });
 }
 
 #[test]

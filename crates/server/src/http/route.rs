@@ -57,6 +57,13 @@ pub enum V2 {
     Load(String),
     /// `POST /v2/repository/models/{m}/unload`
     Unload(String),
+    /// `/v2[/models/{m}]/trace/setting`
+    TraceSettings {
+        /// The model whose settings they are, if not those of the server.
+        model: Option<String>,
+        /// Whether it is a POST, which may change them.
+        changes: bool,
+    },
     /// `/v2/models/{m}[/versions/{v}]/sequences...`
     Sequences(SequenceCall),
     /// `/v2/models/{m}[/versions/{v}]...`
@@ -176,10 +183,18 @@ fn v2_route(method: &Method, rest: &str) -> Route {
             Some(m) => on(method, Method::POST, Route::V2(V2::Unload(m))),
             None => Route::Unknown,
         },
-        ["trace", "setting"] => Route::NotServed("trace settings"),
+        ["trace", "setting"] => trace_settings(method, None),
         ["logging"] => Route::NotServed("log settings"),
         ["systemsharedmemory" | "cudasharedmemory", ..] => Route::NotServed("shared memory"),
         _ => Route::Unknown,
+    }
+}
+
+fn trace_settings(method: &Method, model: Option<String>) -> Route {
+    match *method {
+        Method::GET => Route::V2(V2::TraceSettings { model, changes: false }),
+        Method::POST => Route::V2(V2::TraceSettings { model, changes: true }),
+        _ => Route::WrongMethod,
     }
 }
 
@@ -216,7 +231,12 @@ fn model_route(method: &Method, rest: &str) -> Route {
         Some("config") => (ModelPart::Config, Method::GET),
         Some("stats") => (ModelPart::Statistics, Method::GET),
         Some("generate" | "generate_stream") => return Route::NotServed(GENERATE),
-        Some("trace") => return Route::NotServed("trace settings"),
+        Some("trace") => {
+            return match (version, segments.next(), segments.next(), decode(name)) {
+                ("", Some("setting"), None, Some(model)) => trace_settings(method, Some(model)),
+                _ => Route::Unknown,
+            };
+        }
         Some(_) => return Route::Unknown,
     };
     if segments.next().is_some() {
@@ -341,6 +361,10 @@ mod tests {
         Route::V2(V2::Model { model: model.into(), version: version.into(), part })
     }
 
+    fn trace(model: Option<&str>, changes: bool) -> Route {
+        Route::V2(V2::TraceSettings { model: model.map(str::to_owned), changes })
+    }
+
     #[test]
     fn v2_paths() {
         let cases = [
@@ -368,6 +392,13 @@ mod tests {
             ("GET", "/v2/models/m/versions/2/sequences/a/b", Route::Unknown),
             ("POST", "/v2/models/m/infer/x", Route::Unknown),
             ("POST", "/v2/models/m/generate", Route::NotServed("the generate extension")),
+            ("GET", "/v2/trace/setting", trace(None, false)),
+            ("POST", "/v2/trace/setting", trace(None, true)),
+            ("PUT", "/v2/trace/setting", Route::WrongMethod),
+            ("POST", "/v2/models/a%2Fb/trace/setting", trace(Some("a/b"), true)),
+            ("GET", "/v2/models/m/trace", Route::Unknown),
+            ("GET", "/v2/models/m/trace/setting/x", Route::Unknown),
+            ("GET", "/v2/models/m/versions/1/trace/setting", Route::Unknown),
             ("POST", "/v2/repository/index", Route::V2(V2::Index)),
             ("POST", "/v2/repository/models/m/load", Route::V2(V2::Load("m".into()))),
             ("POST", "/v2/repository/models/m/unload", Route::V2(V2::Unload("m".into()))),

@@ -136,6 +136,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
     row(Query, "GET", "/v2/models/{model}[/versions/{version}]/config", Read, Kserve, Nothing, &[], "The configuration of a model"),
     row(Query, "GET", "/v2/models/{model}[/versions/{version}]/stats", Read, Kserve, Nothing, &[], "Statistics of a model"),
     row(Query, "POST", "/v2/models/{model}[/versions/{version}]/infer", Read, Kserve, Json("InferRequest"), &[], "An inference"),
+    row(Query, "GET", "/v2[/models/{model}]/trace/setting", Admin, Kserve, Nothing, &[], "Triton's trace settings: off"),
+    row(Query, "POST", "/v2[/models/{model}]/trace/setting", Admin, Kserve, Json("Object"), &[], "Trace settings that change nothing"),
     row(Query, "POST", "/v2/repository/index", Read, Repository, Json("IndexRequest"), &[], "The models of the repository"),
     row(Query, "POST", "/v2/repository/models/{model}/load", Admin, Repository, Json("Object"), &[], "Load a model"),
     row(Query, "POST", "/v2/repository/models/{model}/unload", Admin, Repository, Json("Object"), &[], "Unload a model"),

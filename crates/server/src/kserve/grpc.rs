@@ -8,6 +8,7 @@ use super::order::{Lane, lane};
 use super::request::ParsedInfer;
 use super::statistics::statistics_message;
 use super::stream::Answers;
+use super::trace;
 use crate::fault::Fault;
 use crate::grpc::{deadline, earlier};
 use crate::http::{Shared, blocking};
@@ -281,9 +282,14 @@ impl GrpcInferenceService for Service {
 
     async fn trace_setting(
         &self,
-        _: Request<pb::TraceSettingRequest>,
+        request: Request<pb::TraceSettingRequest>,
     ) -> Answer<pb::TraceSettingResponse> {
-        not_served("TraceSetting")
+        let request = request.into_inner();
+        let model = Some(request.model_name.as_str()).filter(|name| !name.is_empty());
+        let changes: Vec<(String, Vec<String>)> =
+            request.settings.into_iter().map(|(name, setting)| (name, setting.value)).collect();
+        trace::answer(&self.shared.node, model, &changes)?;
+        Ok(Response::new(trace::message()))
     }
 
     async fn log_settings(

@@ -14,6 +14,7 @@ pub(crate) mod rest;
 mod states;
 mod statistics;
 mod stream;
+mod trace;
 pub(crate) mod unary;
 
 pub use message::{encode_message, parse_message};

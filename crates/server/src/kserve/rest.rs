@@ -7,6 +7,7 @@ use super::parameters::read_parameters;
 use super::request::{json_length, parse_infer, parse_raw};
 use super::response::encode_infer;
 use super::statistics::statistics_json;
+use super::trace;
 use crate::admin;
 use crate::fault::Fault;
 use crate::http::{Body, LARGE, ModelPart, Reply, Shared, V2, blocking};
@@ -45,6 +46,14 @@ pub async fn answer(shared: &Arc<Shared>, call: V2, body: Body) -> Result<Reply,
             blocking(move || node.unload_model(&model)).await??;
             Ok(Reply::empty())
         }
+        V2::TraceSettings { model, changes } => {
+            let body = match changes {
+                true => body.read(&shared.options).await?,
+                false => Bytes::from_static(b"{}"),
+            };
+            trace::answer(node, model.as_deref(), &trace::parse(&body)?)?;
+            trace::reply()
+        }
         V2::Sequences(call) => admin::answer(shared, call, body).await,
         V2::Model { model, version, part } => {
             let version = parse_version(&version)?;
@@ -72,7 +81,7 @@ pub async fn answer(shared: &Arc<Shared>, call: V2, body: Body) -> Result<Reply,
     }
 }
 
-fn internal(error: serde_json::Error) -> Fault {
+pub(super) fn internal(error: serde_json::Error) -> Fault {
     Fault::new(Code::Internal, format!("answer is no JSON: {error}"))
 }
 
