@@ -1,9 +1,19 @@
 """Where the native module of the wheel is not, as inside a server."""
 
+import ast
 import importlib.util
+import pathlib
 import unittest
 
 import stead
+
+
+class Names(unittest.TestCase):
+    def test_what_the_list_has_is_what_the_module_imports(self):
+        module = pathlib.Path(stead.__file__).with_name("inference") / "__init__.py"
+        imports = [node for node in ast.parse(module.read_text()).body if isinstance(node, ast.ImportFrom)]
+        names = {alias.name for node in imports if node.module for alias in node.names}
+        self.assertEqual(names | {"capi"}, stead._INFERENCE)
 
 
 @unittest.skipIf(importlib.util.find_spec("stead._engine"), "the native module is here")
