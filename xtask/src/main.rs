@@ -32,6 +32,9 @@ mod tally;
 mod test;
 mod tidy;
 mod triton;
+#[cfg(test)] // its tests run here, where nobody compiles peers for them
+#[path = "../../bench/peers/turns.rs"]
+mod turns;
 
 use std::process::ExitCode;
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use crate::Result;
-use crate::report::quantile_us;
+use crate::turns::quantile_us;
 
 /// A document of about 1 kB, as in `feed_speed`.
 struct Document {

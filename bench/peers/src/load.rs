@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::Result;
-use crate::report::quantile_us;
+use crate::turns::quantile_us;
 
 /// What a connection sends.
 #[derive(Clone)]

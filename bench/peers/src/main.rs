@@ -27,6 +27,9 @@ mod report;
 mod rust_peers;
 mod server;
 mod stateless;
+#[cfg_attr(not(feature = "engines"), allow(dead_code))] // engines take turns
+#[path = "../turns.rs"]
+mod turns;
 mod visible;
 
 /// In the place of what is left out.

@@ -89,13 +89,6 @@ fn machine() -> String {
     )
 }
 
-/// The value at a fraction of the sorted times, in microseconds.
-pub fn quantile_us(times: &mut [u64], fraction: f64) -> f64 {
-    times.sort_unstable();
-    let at = ((times.len() as f64 * fraction) as usize).min(times.len().saturating_sub(1));
-    times.get(at).map_or(f64::NAN, |&ns| ns as f64 / 1e3)
-}
-
 /// Microseconds with as many digits as they deserve.
 pub fn us(value: f64) -> String {
     match value {

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::Result;
 use crate::load::{Call, Client};
 use crate::payload::post_json;
-use crate::report::quantile_us;
+use crate::turns::quantile_us;
 
 /// Puts and searches at `address` by so many clients, each on two connections, and prints a line of JSON. The documents are of the type
 /// `post` of `feed_speed`, with numbers from `first` on that no other document has.

@@ -23,7 +23,7 @@ use tokio::net::TcpStream;
 use crate::Result;
 use crate::load::{self, http_answer};
 use crate::payload::post_json;
-use crate::report::quantile_us;
+use crate::turns::quantile_us;
 use candidates::Candidates;
 use network::{Protocol, Rows};
 use sessions::Sessions;

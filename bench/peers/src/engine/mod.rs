@@ -3,7 +3,6 @@
 mod case;
 mod machine;
 mod sides;
-mod turns;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::report::us;
 use crate::rust_peers::{self, Outputs, Run};
+use crate::turns::Times;
 use crate::{Result, variable};
 use case::{Case, Input};
 use sides::{OnnxRuntime, Stead};
-use turns::Times;
 
 /// Before the turns of runs on all cores: ONNX Runtime's threads look for work for 34 ms after a run, and would take half
 /// a core from the other side's.

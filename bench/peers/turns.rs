@@ -1,9 +1,7 @@
-//! Both sides of a comparison turn by turn, and what pairs of turns tell.
+//! Both sides of a comparison turn by turn, and what pairs of turns tell. The program that measures includes this file, and
+//! so does xtask for its tests, which `cargo test` runs.
 
 use std::time::{Duration, Instant};
-
-use crate::Result;
-use crate::report::quantile_us;
 
 /// One turn of a side lasts at least this long: short, so that both sides meet the same weather on a shared
 /// machine, and long beside the switch, so that caches are warm for most of it.
@@ -20,7 +18,10 @@ pub struct Times {
 
 impl Times {
     /// Runs a side for a turn.
-    pub fn turn(&mut self, mut once: impl FnMut() -> Result<()>) -> Result<()> {
+    ///
+    /// # Errors
+    /// The first of a run.
+    pub fn turn<E>(&mut self, mut once: impl FnMut() -> Result<(), E>) -> Result<(), E> {
         let (until, first) = (Instant::now() + TURN, self.runs.len());
         loop {
             let started = Instant::now();
@@ -49,6 +50,13 @@ impl Times {
     }
 }
 
+/// The value at a fraction of the sorted times, in microseconds.
+pub fn quantile_us(times: &mut [u64], fraction: f64) -> f64 {
+    times.sort_unstable();
+    let at = ((times.len() as f64 * fraction) as usize).min(times.len().saturating_sub(1));
+    times.get(at).map_or(f64::NAN, |&ns| ns as f64 / 1e3)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,14 +72,32 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_runs_at_least_once() -> Result<()> {
+    fn a_turn_runs_at_least_once() {
         let mut times = Times::default();
-        times.turn(|| {
+        let ran: Result<(), ()> = times.turn(|| {
             std::thread::sleep(TURN);
             Ok(())
-        })?;
+        });
         let (median, min) = times.summary();
-        assert!(median >= min && min >= TURN.as_micros() as f64);
-        Ok(())
+        assert!(ran.is_ok() && median >= min && min >= TURN.as_micros() as f64);
+        assert_eq!(times.turn(|| Err("broken")), Err("broken"));
+    }
+
+    #[test]
+    fn quantiles_are_of_sorted_times() {
+        let cases: [(&[u64], f64, f64); 4] = [
+            (&[3000, 1000, 2000], 0.0, 1.0),
+            (&[3000, 1000, 2000], 0.5, 2.0),
+            (&[1000, 2000], 1.0, 2.0),
+            (&[5000], 0.99, 5.0),
+        ];
+        for (times, fraction, expected) in cases {
+            assert_eq!(
+                quantile_us(&mut times.to_vec(), fraction),
+                expected,
+                "{times:?} {fraction}"
+            );
+        }
+        assert!(quantile_us(&mut [], 0.5).is_nan());
     }
 }
