@@ -13,9 +13,9 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 
 Usage: cargo xtask bench [--quick] [server]
        cargo xtask bench engine [--quick] [models|bf16|cores|overhead ...] [MODEL ...]
-       cargo xtask bench kernels [--quick] [elementwise|products ...]
+       cargo xtask bench kernels [--quick] [elementwise|products|peaks ...]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
-       cargo xtask bench ranking [--quick] [expressions|forests|network ...]
+       cargo xtask bench ranking [--quick] [expressions|forests|network|sizes ...]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
        cargo xtask bench python [--quick] [scaling|calls|pauses|http|memory|models ...]
        cargo xtask bench stateless [--quick] [embedding|run-size|beside-feed|serving|burst|peers ...]
@@ -37,6 +37,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
   kernels   models of one node beside ONNX Runtime, and only if it is named; a part replaces its own table only:
     elementwise Sigmoid, Tanh, Softmax and LayerNorm
     products    GEMM and GEMV with a constant matrix
+    peaks       GEMM on AVX-512 and AVX2, as part of the multiply-adds of a core
 
   sequences what sequences cost, and only if it is named; a part replaces its own table only:
     streams     the most real-time sequences by protocol
@@ -52,6 +53,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     expressions dot products, best matches and sums beside numpy and a sum that only reads
     forests     GBDT of 300 and 3,000 trees beside XGBoost and LightGBM, installed below target/py
     network     a network over query and documents beside ONNX Runtime
+    sizes       trained networks of several sizes, in bytes and in f32: time and nDCG
 
   documents what it costs to rank documents where they are stored, and only if it is named; a part replaces its own table:
     experiment  examples/blog-recommendation with 64 clients: ranked in place, by ONNX Runtime in the process that merges, and

@@ -1,4 +1,6 @@
-//! `cargo xtask bench kernels`: models of one node in stead beside ONNX Runtime.
+//! `cargo xtask bench kernels`: models of one node in stead beside ONNX Runtime, and products beside the peak of a core.
+
+mod peaks;
 
 use std::io::Write;
 use std::path::Path;
@@ -12,13 +14,13 @@ use crate::results::{Section, Table, each_part, goal, line};
 use crate::{Outcome, bench, paths, python};
 
 /// Its tables.
-pub const PARTS: [&str; 2] = ["elementwise", "products"];
+pub const PARTS: [&str; 3] = ["elementwise", "products", "peaks"];
 
 const SECTION: Section = Section {
     title: "Kernels",
     task: "kernels",
     about: "Written by `cargo xtask bench kernels`: models of one node, f32, one thread, both sides in one process turn by turn. Ratios are ONNX Runtime's time over \
-            stead's, the median over pairs of turns: above 1 stead is quicker. Both times include what a run costs around its node. A goal of 1.0 is met from 0.97 on.",
+            stead's, the median over pairs of turns: above 1 stead is quicker. Both times include what a run costs around its node. A goal of 1.0 is met from 0.97 on. The last table is of products alone.",
     parts: &PARTS,
 };
 
@@ -68,9 +70,12 @@ const PRODUCTS: &[Node] = &[
 pub fn run(parts: &[&str], quick: bool) -> Outcome {
     let folder = paths::target().join("bench-kernels");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let program = bench::peers(true)?;
     let pairs = if quick { 5 } else { 20 };
     each_part(&SECTION, parts, quick, |part| {
+        if part == "peaks" {
+            return peaks::table();
+        }
+        let program = bench::peers(true)?;
         let nodes = if part == "products" { PRODUCTS } else { ELEMENTWISE };
         make(&folder, nodes)?;
         let told = nodes.iter().map(|node| {

@@ -4,6 +4,7 @@
 mod expressions;
 mod forests;
 mod network;
+mod sizes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::results::{self, Section};
 use crate::{Outcome, paths, process};
 
 /// What can be measured on its own, in the order of the tables.
-pub const PARTS: [&str; 3] = ["expressions", "forests", "network"];
+pub const PARTS: [&str; 4] = ["expressions", "forests", "network", "sizes"];
 
 const SECTION: Section = Section {
     title: "Ranking",
@@ -42,7 +43,8 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     results::each_part(&SECTION, parts, quick, |part| match part {
         "expressions" => expressions::table(&context),
         "forests" => forests::table(&context),
-        _ => network::table(&context),
+        "network" => network::table(&context),
+        _ => sizes::table(&context),
     })
 }
 
