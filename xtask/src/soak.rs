@@ -10,9 +10,9 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, fuzz, differential, python, openapi
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, graphs, fuzz, differential, python, openapi
 
-Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differential|python|openapi]
+Usage: cargo xtask soak [kills|interleavings|sequences|documents|graphs|fuzz|differential|python|openapi]
                         [--seconds N] [--kills N] [--orders N] [--reloads N] [--seed N]
 
   kills          kill -9 of a server under load, N times: with state_durability every_step no answered
@@ -24,6 +24,8 @@ Usage: cargo xtask soak [kills|interleavings|sequences|documents|fuzz|differenti
   sequences      random operations on sequences against a reference for N seconds, a new seed each round
   documents      random operations on documents, conditions, snapshots, queries and losses of power on a
                  simulated disk against a map for N seconds, new seeds each round
+  graphs         random graphs with and without the passes of the engine, quantised in every way, and changed, for N
+                 seconds, new seeds each round; a failure prints its seed
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
                  needs cargo-fuzz (cargo install cargo-fuzz)
   differential   random one-node models against ONNX Runtime for N seconds, a new seed each round
@@ -71,6 +73,7 @@ pub fn run(args: &[String]) -> Outcome {
                 passed &= interleavings(number(args, "--orders")?.unwrap_or(ORDERS))?;
             }
             "sequences" => passed &= sequences(seconds)?,
+            "graphs" => passed &= graphs(seconds)?,
             "python" => {
                 let (reloads, seed) = (number(args, "--reloads")?, number(args, "--seed")?);
                 passed &= python::run(seconds, reloads.unwrap_or(RELOADS), seed)?;
@@ -90,6 +93,7 @@ const LOOPS: &[&str] = &[
     "interleavings",
     "sequences",
     "documents",
+    "graphs",
     "fuzz",
     "differential",
     "python",
@@ -153,6 +157,24 @@ fn documents(seconds: u64) -> Outcome {
     })?;
     let Some(seeds) = seeds else { return Ok(false) };
     println!("documents: {seeds} seeds");
+    Ok(true)
+}
+
+/// Seeds of a round of random graphs.
+const GRAPHS: u64 = 400;
+
+/// Random graphs with and without passes, new seeds each round.
+fn graphs(seconds: u64) -> Outcome {
+    let seeds = rounds(seconds, GRAPHS, |seed| {
+        let mut test = process::cargo();
+        test.args(["test", "--quiet", "--package", "stead-quantize", "--test", "random"])
+            .env("STEAD_SEED", seed.to_string())
+            .env("STEAD_SEEDS", GRAPHS.to_string());
+        // The test prints the seed that fails.
+        process::stream(&mut test, "the test of random graphs", |_| {})
+    })?;
+    let Some(seeds) = seeds else { return Ok(false) };
+    println!("graphs: {seeds} seeds of each test");
     Ok(true)
 }
 
