@@ -59,7 +59,7 @@ fn main() {
         let left = Left { matrix: MatRef::rows(&a, k), zero: ZeroPoint::One(117) };
         let right =
             |packed| Right { matrix: None, packed: Some(packed), zero: ZeroPoint::One(0i8) };
-        let mut scratch = vec![0; scratch_len(m, n, k, &left, &right(&copies[0]))];
+        let mut scratch = vec![0; scratch_len(isa, m, n, k, &left, &right(&copies[0]))];
         let (scales, bias, mut c) = (vec![0.01; n], vec![1.0; n], vec![0.0; m * n]);
         let mut line = format!("{:>20}", format!("{m}x{n}x{k}"));
         let mut turn = 0;

@@ -15,7 +15,9 @@ pub enum Isa {
     Avx2 = 1,
     /// AVX-512 F, BW, VL and DQ (x86-64-v4): 16 lanes of f32.
     Avx512 = 2,
-    /// AMX tiles. Reserved: no kernel uses it yet, so it is never available.
+    /// AMX tiles of bf16 and of bytes beside [`Isa::Avx512`]: Intel from Sapphire Rapids on, with Linux from 5.16 on.
+    /// Products by weights in bf16 and of bytes use them; every other kernel is that of AVX-512. Linux is asked for them
+    /// when levels are first asked for. No processor has run that code yet, only an emulation in tests.
     Amx = 3,
     /// Advanced SIMD of AArch64: 4 lanes of f32.
     Neon = 4,
@@ -58,7 +60,16 @@ impl Isa {
     /// not every processor with AVX-512 has.
     #[inline]
     pub(crate) fn multiplies_bf16(self) -> bool {
-        self == Isa::Avx512 && available_bits() & BF16 != 0
+        self.vectors() == Isa::Avx512 && self.is_available() && available_bits() & BF16 != 0
+    }
+
+    /// The level whose vectors kernels of this level use: itself, but for tiles, which have no vectors of their own.
+    #[inline]
+    pub(crate) fn vectors(self) -> Isa {
+        match self {
+            Isa::Amx => Isa::Avx512,
+            isa => isa,
+        }
     }
 
     /// The level that kernels run for this one: itself, or [`Isa::Scalar`] if the machine lacks it.
@@ -70,7 +81,7 @@ impl Isa {
     /// Whether this level has an instruction for sums of four products of bytes: AVX-512 VNNI.
     #[inline]
     pub fn has_dot4(self) -> bool {
-        self == Isa::Avx512 && self.is_available() && available_bits() & DOT4 != 0
+        self.vectors() == Isa::Avx512 && self.is_available() && available_bits() & DOT4 != 0
     }
 
     /// All levels of this machine, slowest first; always holds [`Isa::Scalar`].
@@ -164,6 +175,13 @@ fn machine_bits() -> u8 {
         if has(leaf7.ecx, AVX512_VNNI) {
             bits |= DOT4;
         }
+        let tiles = crate::amx::is_usable(leaf7.edx, saved);
+        // Tests run on an emulation where the processor has no tiles.
+        #[cfg(all(test, target_os = "linux"))]
+        let tiles = tiles || crate::amx::emulator::install();
+        if tiles {
+            bits |= 1 << Isa::Amx as u8;
+        }
     }
     bits
 }
@@ -182,9 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn scalar_is_always_there_and_amx_never() {
+    fn scalar_is_always_there_and_tests_have_tiles_beside_avx512() {
         assert!(Isa::Scalar.is_available());
-        assert!(!Isa::Amx.is_available());
+        let has_tiles = cfg!(target_os = "linux") && Isa::Avx512.is_available();
+        assert_eq!(Isa::Amx.is_available(), has_tiles);
+        assert_eq!(Isa::Amx.has_dot4(), has_tiles && Isa::Avx512.has_dot4());
         assert!(Isa::available().any(|isa| isa == Isa::detect()));
     }
 

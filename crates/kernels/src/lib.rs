@@ -41,6 +41,8 @@
 #![allow(unsafe_code)]
 
 pub mod along;
+#[cfg(target_arch = "x86_64")]
+mod amx;
 pub mod attention;
 pub mod blocked;
 pub mod broadcast;

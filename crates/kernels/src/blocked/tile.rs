@@ -29,7 +29,8 @@ pub(super) const fn pixels_of(isa: Isa) -> usize {
 
 /// Rows of outputs that a tile of so narrow an image joins.
 pub(super) const fn rows_of(isa: Isa, width: usize) -> usize {
-    if width > 1 && 2 * width <= pixels_of(isa) && matches!(isa, Isa::Avx512) { 2 } else { 1 }
+    let has_room = matches!(isa, Isa::Avx512 | Isa::Amx);
+    if width > 1 && 2 * width <= pixels_of(isa) && has_room { 2 } else { 1 }
 }
 
 /// Everything that a tile reads and writes.

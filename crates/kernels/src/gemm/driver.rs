@@ -91,7 +91,7 @@ pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: 
                 }
         }
         Form::Direct => packed_rows(shape, m, k, a) + shape.cols() * k,
-        Form::Half => half::scratch_len(shape, m, k, a),
+        Form::Half => half::scratch_len(isa, m, k, a),
     }
 }
 
@@ -142,7 +142,7 @@ pub fn gemm(
         Job { isa, shape, par, m, n, k, c: c.as_mut_ptr(), c_stride, epilogue: epilogue.raw() };
     if let Rhs::Half(b) = b {
         let Lhs::Strided(a) = a else { panic!("packed A by B in bf16") };
-        return half::product(&job, isa.multiplies_bf16(), a, b, scratch);
+        return half::product(&job, half::Way::of(isa), a, b, scratch);
     }
     match form {
         Form::Vector => vector(&job, a, b),

@@ -382,7 +382,7 @@ pub fn dispatch<O: SimdOp>(isa: Isa, op: O) -> O::Output {
         Isa::Avx2 => unsafe { avx2::run(op) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the machine has the level, checked above.
-        Isa::Avx512 => unsafe { avx512::run(op) },
+        Isa::Avx512 | Isa::Amx => unsafe { avx512::run(op) },
         #[cfg(target_arch = "aarch64")]
         // SAFETY: the machine has the level, checked above.
         Isa::Neon => unsafe { neon::run(op) },
@@ -395,7 +395,7 @@ pub fn dispatch<O: SimdOp>(isa: Isa, op: O) -> O::Output {
 #[inline]
 pub(crate) fn dispatch_bytes<O: SimdOp>(isa: Isa, dot4: bool, op: O) -> O::Output {
     #[cfg(target_arch = "x86_64")]
-    if dot4 && isa == Isa::Avx512 && isa.has_dot4() {
+    if dot4 && isa.has_dot4() {
         // SAFETY: the machine has the level and VNNI, checked above.
         return unsafe { avx512::run_vnni(op) };
     }

@@ -82,7 +82,7 @@ pub fn hamming_tokens(
 
 fn tokens<const IS_LEAST: bool>(isa: Isa, tokens: Tokens<'_, IS_LEAST>) {
     #[cfg(target_arch = "x86_64")]
-    if isa.effective() == Isa::Avx512 && has_popcount() {
+    if isa.effective().vectors() == Isa::Avx512 && has_popcount() {
         // SAFETY: the machine has the level and the instruction.
         return unsafe { lanes::tokens(tokens) };
     }
@@ -173,7 +173,7 @@ mod lanes;
 /// As [`dispatch`], for an instruction that not every machine with AVX-512 has: counting the bits of each lane.
 fn run<O: SimdOp>(isa: Isa, op: O) -> O::Output {
     #[cfg(target_arch = "x86_64")]
-    if isa.effective() == Isa::Avx512 && has_popcount() {
+    if isa.effective().vectors() == Isa::Avx512 && has_popcount() {
         // SAFETY: the machine has the level and the instruction.
         return unsafe { with_popcount(op) };
     }

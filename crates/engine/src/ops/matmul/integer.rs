@@ -216,7 +216,7 @@ impl Sums {
             packed: packed.as_ref().map(|b| b.lanes()),
             zero: ZeroPoint::One(B::zeroed()),
         };
-        let scratch = cx.temp_of::<i32>(scratch_len(m, n, k, &a, &of_b));
+        let scratch = cx.temp_of::<i32>(scratch_len(cx.isa, m, n, k, &a, &of_b));
         let packed_bytes = packed.as_ref().map_or(0, |b| b.data.len());
         let mut writes = vec![y, scratch];
         writes.extend(row_zeros);

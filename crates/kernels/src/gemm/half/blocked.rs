@@ -6,49 +6,57 @@ use super::super::pack::{pack_panel, sliver_width};
 use super::super::shape::{DEPTH, Panels, part, shape};
 use super::super::tile::Later;
 use super::super::{Lhs, MatRef};
+use super::Way;
 use super::round::{PairInPlace, Round};
 use super::tile::{Operands, tile};
 use crate::simd::{Simd, SimdOp, dispatch};
 
 /// Computes a product by tiles.
-pub fn tiles(job: &Job<'_>, native: bool, a: MatRef<'_>, b: &[u32], scratch: &mut [f32]) {
-    let panels = Panels::new(job.m, job.shape.rows);
-    let depth = job.k.next_multiple_of(2);
-    let room = &mut scratch[..packed_rows(job.shape, job.m, depth, &Lhs::Strided(a))];
+pub fn tiles(job: &Job<'_>, way: Way, a: MatRef<'_>, b: &[u32], scratch: &mut [f32]) {
+    let shape = way.shape(job.shape);
+    let panels = Panels::new(job.m, shape.rows);
+    let room = packed_rows(shape, job.m, way.row_len(job.k), &Lhs::Strided(a));
+    let room = &mut scratch[..room];
     let mut panel = 0;
     while panel < panels.count {
-        let end = (panel + panels_per_block(job.shape)).min(panels.count);
-        pack_panels(job, native, a, &panels, (panel, end), room);
-        multiply(job, native, &panels, (panel, end), room.as_ptr(), b.as_ptr());
+        let end = (panel + panels_per_block(shape)).min(panels.count);
+        pack_panels(job, way, a, &panels, (panel, end), room);
+        multiply(job, way, &panels, (panel, end), room.as_ptr(), b.as_ptr());
         panel = end;
     }
 }
 
-/// Packs and rounds panels of `A` into `dst`, by several threads. A panel takes `depth rows` numbers, of which only the
-/// first half is used by `native`.
+/// Packs and rounds panels of `A` into `dst`, by several threads. A panel takes [`Way::row_len`] numbers for each row, of
+/// which [`Way::Pairs`] uses only the first half.
 fn pack_panels(
     job: &Job<'_>,
-    native: bool,
+    way: Way,
     a: MatRef<'_>,
     panels: &Panels,
     (from, to): (usize, usize),
     dst: &mut [f32],
 ) {
-    let (k, depth, base) = (job.k, job.k.next_multiple_of(2), panels.start(from));
-    let tasks = job.tasks(panels.start(to) - base, job.n).min(to - from);
+    let (k, row_len, base) = (job.k, way.row_len(job.k), panels.start(from));
+    let tasks = way.tasks(job, panels.start(to) - base).min(to - from);
     let dst = Shared((dst.as_mut_ptr(), dst.len()));
     job.each(tasks, &|i| {
         let (first, last) = part(to - from, tasks, i);
         let (dst, len) = dst.get();
         for panel in from + first..from + last {
             let (start, rows) = (panels.start(panel), panels.rows(panel));
-            let at = (start - base) * depth;
-            debug_assert!(at + rows * depth <= len);
+            let at = (start - base) * row_len;
+            debug_assert!(at + rows * row_len <= len);
             // SAFETY: panels are disjoint, and inside the scratch that was asked for.
-            let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at), rows * depth) };
+            let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at), rows * row_len) };
+            #[cfg(target_arch = "x86_64")]
+            if way == Way::Tiles {
+                // SAFETY: a machine with tiles has AVX-512.
+                unsafe { super::amx::pack(a, (start, rows), k, dst) };
+                continue;
+            }
             pack_panel(job.isa, a, (start, rows), k, &mut dst[..rows * k]);
             dst[rows * k..].fill(0.0);
-            if native {
+            if way == Way::Pairs {
                 dispatch(job.isa, PairInPlace { panel: dst, rows });
             } else {
                 dispatch(job.isa, Round(dst));
@@ -60,7 +68,7 @@ fn pack_panels(
 /// Multiplies packed panels by slivers, by several threads.
 fn multiply(
     job: &Job<'_>,
-    native: bool,
+    way: Way,
     panels: &Panels,
     (first, last): (usize, usize),
     a: *const f32,
@@ -68,12 +76,12 @@ fn multiply(
 ) {
     let base = panels.start(first);
     let slivers = job.n.div_ceil(job.shape.cols());
-    let tasks = job.tasks(panels.start(last) - base, job.n);
+    let tasks = way.tasks(job, panels.start(last) - base);
     // Columns first: each task then reads its own part of B, the larger operand.
     let col_tasks = tasks.min(slivers);
     let row_tasks = tasks.div_ceil(col_tasks).min(last - first);
     let block = Shared(Block {
-        native,
+        way,
         panels: *panels,
         base,
         panel: (0, 0),
@@ -101,20 +109,20 @@ fn multiply(
 
 /// One task: some panels of packed `A` by some slivers of `B`.
 #[derive(Clone, Copy)]
-struct Block {
-    native: bool,
-    panels: Panels,
+pub(super) struct Block {
+    pub way: Way,
+    pub panels: Panels,
     /// The row at which `a` begins.
-    base: usize,
-    panel: (usize, usize),
-    sliver: (usize, usize),
-    cols: usize,
-    pairs: usize,
-    a: *const f32,
-    b: *const u32,
-    c: *mut f32,
-    c_stride: usize,
-    epilogue: Raw,
+    pub base: usize,
+    pub panel: (usize, usize),
+    pub sliver: (usize, usize),
+    pub cols: usize,
+    pub pairs: usize,
+    pub a: *const f32,
+    pub b: *const u32,
+    pub c: *mut f32,
+    pub c_stride: usize,
+    pub epilogue: Raw,
 }
 
 impl Block {
@@ -148,7 +156,7 @@ impl Block {
         let mut depth = 0;
         // At least once, so that the epilogue runs for k = 0 as well.
         loop {
-            let len = block_pairs(self.pairs, depth);
+            let len = block_pairs(self.pairs, depth, 1);
             let epilogue = self.epilogue.block(depth == 0, depth + len == self.pairs);
             for sliver in self.sliver.0..self.sliver.1 {
                 let at = sliver * shape.cols();
@@ -156,8 +164,7 @@ impl Block {
                 for panel in self.panel.0..self.panel.1 {
                     let (row, rows) = (self.panels.start(panel), self.panels.rows(panel));
                     // SAFETY: the panel and sliver lie in the packed operands; rows and columns lie in C and the
-                    // epilogue's operands. No other task has the same tile. The driver asked for `native`
-                    // only where the machine has it.
+                    // epilogue's operands. No other task has the same tile. The way is one that the machine has.
                     unsafe {
                         let operands = Operands {
                             pairs: len,
@@ -193,17 +200,22 @@ impl SimdOp for Block {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
-        if cfg!(target_arch = "x86_64") && self.native && matches!(S::ISA, crate::Isa::Avx512) {
-            self.run::<S, true>(s);
-        } else {
-            self.run::<S, false>(s);
+        let is_avx512 = cfg!(target_arch = "x86_64") && matches!(S::ISA, crate::Isa::Avx512);
+        match self.way {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the way is one that the machine has, and panels are packed for it.
+            Way::Tiles if is_avx512 => s.call(unsafe { super::amx::ByTiles::new(self) }),
+            Way::Pairs if is_avx512 => self.run::<S, true>(s),
+            Way::Tiles | Way::Pairs => debug_assert!(false, "a way of AVX-512 alone"),
+            Way::Widened => self.run::<S, false>(s),
         }
     }
 }
 
-/// Pairs in the block that begins at `from`: even blocks of at most [`DEPTH`], the bytes of as many numbers of f32.
+/// Pairs in the block that begins at `from`: even blocks of at most [`DEPTH`], the bytes of as many numbers of f32; all
+/// but the last a multiple of `unit`, which divides [`DEPTH`].
 #[inline(always)]
-fn block_pairs(pairs: usize, from: usize) -> usize {
+pub(super) fn block_pairs(pairs: usize, from: usize, unit: usize) -> usize {
     let blocks = pairs.div_ceil(DEPTH).max(1);
-    pairs.div_ceil(blocks).min(pairs - from)
+    pairs.div_ceil(blocks).next_multiple_of(unit).min(pairs - from)
 }

@@ -81,19 +81,19 @@ fn lay_out(how: usize, rows: usize, cols: usize, x: &[f32]) -> (Vec<f32>, usize,
 
 struct Case<'a> {
     isa: Isa,
-    native: bool,
+    way: Way,
     par: &'a dyn Parallel,
     size: (usize, usize, usize),
     layouts: (usize, usize),
 }
 
 /// Every instruction set, and AVX-512 without products of bf16 too.
-fn forms() -> Vec<(Isa, bool)> {
-    let native = |isa: Isa| isa.multiplies_bf16();
-    Isa::available()
-        .flat_map(|isa| [(isa, false), (isa, true)])
-        .filter(|&(isa, wanted)| !wanted || native(isa))
-        .collect()
+fn forms() -> Vec<(Isa, Way)> {
+    let mut forms: Vec<_> = Isa::available().map(|isa| (isa, Way::of(isa))).collect();
+    if Isa::Avx512.multiplies_bf16() {
+        forms.push((Isa::Avx512, Way::Widened));
+    }
+    forms
 }
 
 /// The product of these operands, as the form of `case` computes it.
@@ -108,7 +108,7 @@ fn compute(case: &Case<'_>, xa: &[f32], xb: &[f32], e: &Epilogue<'_>, before: &[
     let mut c = before.to_vec();
     let (lhs, rhs) = (Lhs::Strided(a), Rhs::Half(&packed));
     let mut scratch = std::vec![f32::NAN; gemm_scratch_len(isa, m, n, k, &lhs, &rhs)];
-    if case.native == isa.multiplies_bf16() {
+    if case.way == Way::of(isa) {
         gemm(isa, case.par, m, n, k, lhs, rhs, &mut c, c_stride, e, &mut scratch);
     } else {
         let job = Job {
@@ -123,7 +123,7 @@ fn compute(case: &Case<'_>, xa: &[f32], xb: &[f32], e: &Epilogue<'_>, before: &[
             epilogue: e.raw(),
         };
         if m > 0 && n > 0 {
-            product(&job, case.native, a, &packed, &mut scratch);
+            product(&job, case.way, a, &packed, &mut scratch);
         }
     }
     c
@@ -141,9 +141,9 @@ fn check(case: &Case<'_>, seed: u64, e: &Epilogue<'_>) -> Vec<f32> {
         for j in 0..n + 5 {
             let at = i * (n + 5) + j;
             let label = std::format!(
-                "{:?} {} {:?} {:?} seed {seed} ({i}, {j})",
+                "{:?} {:?} {:?} {:?} seed {seed} ({i}, {j})",
                 case.isa,
-                case.native,
+                case.way,
                 case.size,
                 case.layouts
             );
@@ -209,10 +209,10 @@ const SIZES: [(usize, usize, usize); 24] = [
 
 #[test]
 fn every_size_and_layout() {
-    for (isa, native) in forms() {
+    for (isa, way) in forms() {
         for size in SIZES {
             for layouts in [(0, 0), (0, 1), (1, 0), (2, 2)] {
-                let case = Case { isa, native, par: &Serial, size, layouts };
+                let case = Case { isa, way, par: &Serial, size, layouts };
                 check(&case, 1, &Epilogue::default());
             }
         }
@@ -240,9 +240,9 @@ fn random_shapes_and_epilogues() {
             activation: if r.below(2) == 0 { Activation::Relu } else { Activation::None },
         };
         let layouts = (r.below(3), r.below(3));
-        for (isa, native) in forms() {
-            let serial = check(&Case { isa, native, par: &Serial, size, layouts }, seed, &e);
-            let parallel = check(&Case { isa, native, par: &Backwards, size, layouts }, seed, &e);
+        for (isa, way) in forms() {
+            let serial = check(&Case { isa, way, par: &Serial, size, layouts }, seed, &e);
+            let parallel = check(&Case { isa, way, par: &Backwards, size, layouts }, seed, &e);
             assert!(serial == parallel, "{isa:?} {size:?} seed {seed}: not the same bits");
         }
     }
@@ -250,10 +250,18 @@ fn random_shapes_and_epilogues() {
 
 #[test]
 fn threads_change_nothing() {
-    for (isa, native) in forms() {
-        for size in [(1, 600, 700), (64, 300, 90), (500, 3, 400), (500, 20, 300), (3, 700, 600)] {
+    for (isa, way) in forms() {
+        for size in [
+            (1, 600, 700),
+            (64, 300, 90),
+            (500, 3, 400),
+            (500, 20, 300),
+            (3, 700, 600),
+            // Large enough for threads on tiles.
+            (90, 200, 300),
+        ] {
             let of = |par| {
-                check(&Case { isa, native, par, size, layouts: (0, 1) }, 3, &Epilogue::default())
+                check(&Case { isa, way, par, size, layouts: (0, 1) }, 3, &Epilogue::default())
             };
             assert!(of(&Serial) == of(&Backwards), "{isa:?} {size:?}: not the same bits");
         }
@@ -315,7 +323,7 @@ fn special_values_stay_what_they_are() {
         ("denormals vanish beside ones", 1e-40, 1e-40, 6.0),
         ("products that overflow", 3e38, 3e38, inf),
     ];
-    for (isa, native) in forms() {
+    for (isa, way) in forms() {
         for m in [1, 4, 6, 17] {
             for (n, k) in [(1, 7), (20, 7), (40, 7)] {
                 for (label, x, y, want) in cases {
@@ -323,14 +331,14 @@ fn special_values_stay_what_they_are() {
                     let (row, col, p) = (m - 1, n - 1, 4);
                     a[row * k + p] = x;
                     b[p * n + col] = y;
-                    let case = Case { isa, native, par: &Serial, size: (m, n, k), layouts: (0, 0) };
+                    let case = Case { isa, way, par: &Serial, size: (m, n, k), layouts: (0, 0) };
                     let before = std::vec![0.0; m * (n + 5)];
                     let c = compute(&case, &a, &b, &Epilogue::default(), &before);
                     let got = c[row * (n + 5) + col];
                     let same = got == want || (got.is_nan() && want.is_nan());
-                    assert!(same, "{isa:?} {native} {m}x{n}: {label}: {got}, expected {want}");
+                    assert!(same, "{isa:?} {way:?} {m}x{n}: {label}: {got}, expected {want}");
                     if m > 1 && n > 1 {
-                        assert_eq!(c[0], 7.0, "{isa:?} {native} {m}x{n}: {label}: another element");
+                        assert_eq!(c[0], 7.0, "{isa:?} {way:?} {m}x{n}: {label}: another element");
                     }
                 }
             }
@@ -341,10 +349,10 @@ fn special_values_stay_what_they_are() {
 #[test]
 fn denormal_operands_and_sums_are_at_most_flushed() {
     let tiny = f32::from_bits(0x0040_0000);
-    for (isa, native) in forms() {
+    for (isa, way) in forms() {
         for m in [1, 6] {
             let (n, k) = (20, 9);
-            let case = Case { isa, native, par: &Serial, size: (m, n, k), layouts: (0, 0) };
+            let case = Case { isa, way, par: &Serial, size: (m, n, k), layouts: (0, 0) };
             let before = std::vec![0.0; m * (n + 5)];
             let c = compute(
                 &case,
@@ -355,7 +363,7 @@ fn denormal_operands_and_sums_are_at_most_flushed() {
             );
             let (exact, got) = (f64::from(tiny) * 1.5 * k as f64, f64::from(c[0]));
             let bound = 2f64.powi(-126) * k as f64 * (1.0 + 1.5 + f64::from(tiny));
-            assert!((got - exact).abs() <= bound, "{isa:?} {native} {m}: {got}, exactly {exact}");
+            assert!((got - exact).abs() <= bound, "{isa:?} {way:?} {m}: {got}, exactly {exact}");
         }
     }
 }

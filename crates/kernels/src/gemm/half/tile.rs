@@ -11,7 +11,7 @@ use crate::simd::{Simd, SimdOp};
 pub struct Operands {
     /// Pairs of `k`.
     pub pairs: usize,
-    /// Row `i` at depth `p` is `a[p * rows + i]`, rounded to bf16; or, for [`native`], pair `q` of row `i` is the lane
+    /// Row `i` at depth `p` is `a[p * rows + i]`, rounded to bf16; or, for `vdpbf16ps`, pair `q` of row `i` is the lane
     /// at `a[q * rows + i]`.
     pub a: *const f32,
     pub b: *const u32,

@@ -6,23 +6,31 @@ use super::tile::{MAX_ROWS, Operands, rows, tile};
 use super::{Byte, Left, Right, Target, pack, packed_len};
 use crate::gemm::driver::Shared;
 use crate::gemm::shape::{Panels, WORK_PER_TASK, part};
+use crate::gemm::vector::MAX_VECTOR_ROWS;
 use crate::par::for_ranges;
 use crate::simd::{Simd, SimdOp, dispatch_bytes};
 use crate::{Isa, Parallel};
 use core::mem::MaybeUninit;
+
+/// How many products of bytes tiles of AMX make in the time that WORK_PER_TASK is measured in, products of f32: 1024 a
+/// cycle over 64.
+const TILES_FASTER: usize = 16;
 
 /// Bytes of `A` that are worked on together, so that they stay in the second-level cache.
 const BLOCK_A: usize = 1 << 19;
 
 /// Numbers of scratch that [`gemm`] needs for these operands, of which only types, sizes and strides are looked at.
 pub fn scratch_len<A: Byte, B: Byte>(
+    isa: Isa,
     m: usize,
     n: usize,
     k: usize,
     a: &Left<'_, A>,
     b: &Right<'_, B>,
 ) -> usize {
-    let copied = if reads_in_place(m, k, &a.matrix) { 0 } else { m * copied_stride(k) / 4 };
+    let unit = unit(isa, m);
+    let in_place = reads_in_place(m, k, &a.matrix, unit);
+    let copied = if in_place { 0 } else { m * copied_stride(k, unit) / 4 };
     let packed = if b.packed.is_some() { 0 } else { packed_len(k, n) };
     m + copied + packed
 }
@@ -66,7 +74,7 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         return;
     }
     assert!(a.matrix.covers(m, k) && a.zero.covers(m), "A smaller than m x k");
-    assert!(scratch.len() >= scratch_len(m, n, k, &a, &b), "scratch too small");
+    assert!(scratch.len() >= scratch_len(isa, m, n, k, &a, &b), "scratch too small");
     assert!(b.zero.covers(n), "zero points of B");
     let (sums, scratch) = scratch.split_at_mut(m);
     let (b_packed, scratch) = match (b.packed, b.matrix) {
@@ -82,10 +90,12 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         }
     };
     let (a_shift, b_shift) = (128 * i32::from(A::SIGNED), -128 * i32::from(!B::SIGNED));
-    let (at, stride) = if reads_in_place(m, k, &a.matrix) {
+    let unit = unit(isa, m);
+    let (at, stride) = if reads_in_place(m, k, &a.matrix, unit) {
         (a.matrix.data.as_ptr().cast(), a.matrix.row_stride)
     } else {
-        (copy(par, m, k, &a, scratch), copied_stride(k))
+        let stride = copied_stride(k, unit);
+        (copy(par, (m, k, stride), &a, scratch), stride)
     };
     let has_b_zero = !b.zero.are_all(-b_shift, n);
     if has_b_zero {
@@ -97,6 +107,7 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
     }
     let quads = k.div_ceil(4);
     let job = Block {
+        by_tiles: uses_tiles(isa, m),
         panels: (m, 0, 0),
         slivers: (0, 0),
         n,
@@ -119,10 +130,12 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
             raw: Raw::new(c, m, n, c_stride),
         },
     };
-    let most = most_rows(isa, dot4);
+    let most = if job.by_tiles { TILE_ROWS } else { most_rows(isa, dot4) };
     let (panels, slivers) = (Panels::new(m, most).count, n.div_ceil(COLS));
     let threads = par.threads();
-    let work = m.saturating_mul(n).saturating_mul(k) / (4 * WORK_PER_TASK);
+    // Products of bytes take less time than those of f32.
+    let faster = if job.by_tiles { TILES_FASTER } else { 4 };
+    let work = m.saturating_mul(n).saturating_mul(k) / (faster * WORK_PER_TASK);
     let tasks = if threads <= 1 { 1 } else { work.clamp(1, 2 * threads) };
     // Columns first: each task then reads its own part of B, the larger operand.
     let col_tasks = tasks.min(slivers);
@@ -144,6 +157,22 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
     }
 }
 
+/// Rows of a tile of AMX, and bytes in each.
+const TILE_ROWS: usize = 16;
+const TILE_BYTES: usize = 64;
+
+/// Whether tiles of AMX compute a product of `m` rows. One of up to four waits for `B`, whatever multiplies. At 1024
+/// products a cycle a tile of sixteen rows takes 16 cycles, and one of five no more: at least 320 products a cycle, more than
+/// twice what two instructions of VNNI are.
+fn uses_tiles(isa: Isa, m: usize) -> bool {
+    isa.effective() == Isa::Amx && m > MAX_VECTOR_ROWS
+}
+
+/// Bytes of a row of `A` that are read at a time.
+fn unit(isa: Isa, m: usize) -> usize {
+    if uses_tiles(isa, m) { TILE_BYTES } else { 4 }
+}
+
 /// Most rows of a tile, as the instruction set that [`dispatch_bytes`] takes has it.
 fn most_rows(isa: Isa, dot4: bool) -> usize {
     struct Rows;
@@ -157,15 +186,13 @@ fn most_rows(isa: Isa, dot4: bool) -> usize {
     dispatch_bytes(isa, dot4, Rows)
 }
 
-/// Copies `A` as unsigned bytes in whole quads.
+/// Copies `A` as unsigned bytes, rows `stride` apart with zeros behind them.
 fn copy<A: Byte>(
     par: &dyn Parallel,
-    m: usize,
-    k: usize,
+    (m, k, stride): (usize, usize, usize),
     a: &Left<'_, A>,
     scratch: &mut [i32],
 ) -> *const u8 {
-    let stride = copied_stride(k);
     let at = Shared(scratch.as_mut_ptr().cast::<u8>());
     debug_assert!(scratch.len() * 4 >= m * stride);
     for_ranges(par, m, k, &|from, to| {
@@ -207,16 +234,17 @@ impl SimdOp for RowSum<'_> {
 
 /// One task: some panels of rows by some slivers of `B`.
 #[derive(Clone, Copy)]
-struct Block {
+pub(super) struct Block {
+    by_tiles: bool,
     /// Rows of the product, and the first and last panel of the task.
-    panels: (usize, usize, usize),
-    slivers: (usize, usize),
-    n: usize,
-    k: usize,
-    a: *const u8,
-    a_stride: usize,
-    b: *const i32,
-    finish: Finish,
+    pub panels: (usize, usize, usize),
+    pub slivers: (usize, usize),
+    pub n: usize,
+    pub k: usize,
+    pub a: *const u8,
+    pub a_stride: usize,
+    pub b: *const i32,
+    pub finish: Finish,
 }
 
 impl SimdOp for Block {
@@ -224,9 +252,15 @@ impl SimdOp for Block {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
+        #[cfg(target_arch = "x86_64")]
+        if self.by_tiles && matches!(S::ISA, Isa::Avx512) {
+            // SAFETY: they are used only where the machine has them, and panels and rows are cut for them.
+            return s.call(unsafe { super::amx::ByTiles::new(self) });
+        }
+        debug_assert!(!self.by_tiles);
         let (m, first, last) = self.panels;
         let panels = Panels::new(m, const { rows::<S>() });
-        let step = (BLOCK_A / (self.k * const { rows::<S>() }).max(1)).max(1);
+        let step = self.panels_together(const { rows::<S>() });
         let mut from = first;
         while from < last {
             let to = (from + step).min(last);
@@ -242,6 +276,12 @@ impl SimdOp for Block {
 }
 
 impl Block {
+    /// Panels of `rows` rows that are worked on together.
+    #[inline(always)]
+    pub fn panels_together(&self, rows: usize) -> usize {
+        (BLOCK_A / (self.k * rows).max(1)).max(1)
+    }
+
     /// The tiles of one panel by one sliver.
     ///
     /// # Safety

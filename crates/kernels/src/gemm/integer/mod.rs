@@ -2,7 +2,7 @@
 //!
 //! The left operand is worked on as unsigned and the right one as signed bytes, four numbers along `k` to a lane of 32 bits
 //! ([`Simd::dot4`](crate::simd::Simd::dot4)); the other kinds are moved by 128 together with their zero points, which
-//! changes no difference. With `A` and `B` moved that far,
+//! changes no difference; tiles of AMX (`tdpbusd`) read the same. With `A` and `B` moved that far,
 //!
 //! `sum of (A - a_zero)(B - b_zero) = sum of A B - a_zero sum of B - b_zero (sum of A - k a_zero)`
 //!
@@ -13,17 +13,19 @@
 //! use stead_kernels::gemm::integer::{Left, Right, Target, ZeroPoint, gemm, pack, packed_len, scratch_len};
 //! use stead_kernels::{Isa, Serial};
 //!
-//! let (m, n, k) = (1, 2, 3);
+//! let (isa, m, n, k) = (Isa::detect(), 1, 2, 3);
 //! let mut packed = vec![0; packed_len(k, n)];
 //! pack(k, n, MatRef::rows(&[1i8, 0, 0, 1, 2, -2], n), &mut packed);
 //! let a = Left { matrix: MatRef::rows(&[11u8, 12, 13], k), zero: ZeroPoint::One(10) };
 //! let b = Right { matrix: None, packed: Some(&packed), zero: ZeroPoint::One(0i8) };
-//! let mut scratch = vec![0; scratch_len(m, n, k, &a, &b)];
+//! let mut scratch = vec![0; scratch_len(isa, m, n, k, &a, &b)];
 //! let mut c = [0; 2];
-//! gemm(Isa::detect(), &Serial, m, n, k, a, b, Target::Sums(&mut c), n, &mut scratch);
+//! gemm(isa, &Serial, m, n, k, a, b, Target::Sums(&mut c), n, &mut scratch);
 //! assert_eq!(c, [1 + 2 * 3, 2 - 2 * 3]);
 //! ```
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod driver;
 mod finish;
 mod pack;

@@ -62,19 +62,19 @@ pub fn pack<B: Byte>(k: usize, n: usize, b: MatRef<'_, B>, dst: &mut [i32]) {
     }
 }
 
-/// Bytes from one row of a copy of `A` to the next: whole quads, and no multiple of a page, which would let the rows of a
-/// tile share a few lines of the cache.
-pub fn copied_stride(k: usize) -> usize {
-    let stride = k.next_multiple_of(4);
+/// Bytes from one row of a copy of `A` to the next: whole units, and no multiple of a page, which would let the rows of a
+/// tile share a few lines of the cache. A unit is what a tile reads of a row at a time.
+pub fn copied_stride(k: usize, unit: usize) -> usize {
+    let stride = k.next_multiple_of(unit);
     if stride != 0 && stride.is_multiple_of(PAGE) { stride + 64 } else { stride }
 }
 
 const PAGE: usize = 4096;
 
-/// Whether the tile can read `A` as it lies: unsigned, whole quads, rows that do not share lines of the cache.
-pub fn reads_in_place<A: Byte>(m: usize, k: usize, a: &MatRef<'_, A>) -> bool {
+/// Whether the tile can read `A` as it lies: unsigned, whole units, rows that do not share lines of the cache.
+pub fn reads_in_place<A: Byte>(m: usize, k: usize, a: &MatRef<'_, A>, unit: usize) -> bool {
     let spread = m <= 4 || !a.row_stride.is_multiple_of(PAGE);
-    !A::SIGNED && a.col_stride == 1 && k.is_multiple_of(4) && spread
+    !A::SIGNED && a.col_stride == 1 && k.is_multiple_of(unit) && spread
 }
 
 /// Copies row `i` of `A` as unsigned bytes, with zeros behind it.

@@ -141,7 +141,7 @@ fn check<A: TestByte, B: TestByte>(case: &Case, seed: u32) {
     let stride = n + 3;
     for (isa, dot4) in ways() {
         for par in [&Serial as &dyn Parallel, &Threads] {
-            let mut scratch = std::vec![-7; scratch_len(m, n, k, &left, &right)];
+            let mut scratch = std::vec![-7; scratch_len(isa, m, n, k, &left, &right)];
             let mut c = std::vec![i32::MIN; m * stride];
             let target = Target::Sums(&mut c);
             gemm_by(isa, dot4, par, (m, n, k), left, right, target, stride, &mut scratch);
@@ -208,7 +208,8 @@ fn sums_are_exact_for_random_sizes() {
 #[test]
 fn large_products_are_cut_for_caches_and_threads() {
     let layouts = (Layout::Rows, Layout::Packed);
-    for sizes in [(150, 70, 4100), (6, 40, 4096), (200, 300, 64)] {
+    // The last one is large enough for threads on tiles.
+    for sizes in [(150, 70, 4100), (6, 40, 4096), (200, 300, 64), (300, 290, 130)] {
         check::<u8, i8>(&Case { sizes, layouts, each: (false, false) }, 5);
     }
 }
@@ -238,8 +239,8 @@ fn floats_are_those_of_the_steps_one_by_one() {
         let left = Left { matrix: MatRef::rows(&a, k), zero: ZeroPoint::One(100) };
         let right =
             Right { matrix: Some(MatRef::rows(&b, n)), packed: None, zero: ZeroPoint::One(3) };
-        let mut scratch = std::vec![0; scratch_len(m, n, k, &left, &right)];
         for (isa, dot4) in ways() {
+            let mut scratch = std::vec![0; scratch_len(isa, m, n, k, &left, &right)];
             let mut run = |target: Target<'_>| {
                 gemm_by(isa, dot4, &Serial, (m, n, k), left, right, target, n, &mut scratch);
             };
