@@ -317,6 +317,13 @@ mod tests {
                 Some("model net: precision must be f32, bf16, f64 or int8, found BF16"),
             ),
             (
+                "<model name='net'><backend>onnxruntime</backend></model>",
+                None,
+                Some(
+                    "model net: backend must be left out: models of packages run in stead's own engine, found onnxruntime",
+                ),
+            ),
+            (
                 "<model name='net'><execution-mode>fast</execution-mode></model>",
                 None,
                 Some("model net: execution-mode must be parallel or sequential, found fast"),

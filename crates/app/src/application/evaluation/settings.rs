@@ -86,6 +86,9 @@ impl Settings {
                 let expected = Wrong::Value("f32, bf16, f64 or int8");
                 self.precision = name.parse().map_err(|_| expected)?;
             }
+            ("backend", _) => {
+                return Err(Wrong::Value("left out: models of packages run in stead's own engine"));
+            }
             _ => return Err(Wrong::Unknown),
         }
         Ok(None)

@@ -256,7 +256,7 @@ pub(super) static DOCUMENT_SUMMARY: [Spec; 3] = [
     flag("omit-summary-features"),
 ];
 
-pub(super) static ONNX_MODEL: [Spec; 10] = [
+pub(super) static ONNX_MODEL: [Spec; 11] = [
     bare("file", Form::Path),
     used("input", Head::Quoted, Form::Line),
     used("output", Head::Quoted, Form::Line),
@@ -266,6 +266,7 @@ pub(super) static ONNX_MODEL: [Spec; 10] = [
     bare("execution-mode", Form::Choice(&["sequential", "parallel"])),
     bare("precision", Form::Choice(PRECISIONS)),
     ignored("optimize-model", Head::Bare, Form::Bool, "models are always optimised"),
+    refused("backend", Head::Bare, Form::Line, "models of packages run in stead's own engine"),
     refused("uri", Head::Bare, Form::Line, NO_URI),
 ];
 
