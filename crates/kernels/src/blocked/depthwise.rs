@@ -1,5 +1,6 @@
 //! Convolution of each channel alone: a vector holds channels of one pixel, a tile some pixels of a row.
 
+use super::row_tile::{self, Row};
 use super::{BLOCK, blocks};
 use crate::chunks::{split_chunks, tasks};
 use crate::conv::ConvShape;
@@ -73,6 +74,15 @@ impl SimdOp for Plane<'_> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
+        let win = self.win;
+        if row_tile::fits(win, S::LANES) {
+            return match (win.kernel[2], win.strides[2]) {
+                (3, 1) => s.call(Known::<3, 1>(self)),
+                (3, _) => s.call(Known::<3, 2>(self)),
+                (_, 1) => s.call(Known::<5, 1>(self)),
+                _ => s.call(Known::<5, 2>(self)),
+            };
+        }
         // Pixels by vectors: sums that hide the latency of an FMA and leave registers for operands.
         if S::LANES == 16 {
             strided::<S, 8, 1>(s, self);
@@ -80,6 +90,68 @@ impl SimdOp for Plane<'_> {
             strided::<S, 4, 2>(s, self);
         } else {
             strided::<S, 2, 4>(s, self);
+        }
+    }
+}
+
+/// Numbers after which the activation follows, while they are in the first-level cache.
+const RUN: usize = 128 * BLOCK;
+
+/// A window of `K` by `K` taps with a stride of `STRIDE` along the rows.
+struct Known<'a, const K: usize, const STRIDE: usize>(Plane<'a>);
+
+impl<const K: usize, const STRIDE: usize> SimdOp for Known<'_, K, STRIDE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        match row_tile::tile_width(self.0.win.output[2], S::LANES) {
+            14 if S::LANES == 16 => s.call(Tiled::<K, STRIDE, 14>(self.0)),
+            8 => s.call(Tiled::<K, STRIDE, 8>(self.0)),
+            _ => s.call(Tiled::<K, STRIDE, 7>(self.0)),
+        }
+    }
+}
+
+/// The same in tiles of `N` outputs.
+struct Tiled<'a, const K: usize, const STRIDE: usize, const N: usize>(Plane<'a>);
+
+impl<const K: usize, const STRIDE: usize, const N: usize> SimdOp for Tiled<'_, K, STRIDE, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let Plane { win, x, weights, bias, activation, y } = self.0;
+        let (width, input) = (win.output[2], win.input[2]);
+        assert!(x.len() >= win.input_len() * BLOCK && weights.len() >= K * K * BLOCK);
+        assert!(bias.len() >= BLOCK && y.len() == win.output_len() * BLOCK && N <= width);
+        let rows = (RUN / (width * BLOCK)).max(1);
+        for (run, y) in y.chunks_mut(rows * width * BLOCK).enumerate() {
+            for (oh, y) in y.chunks_exact_mut(width * BLOCK).enumerate() {
+                let oh = run * rows + oh;
+                // A row without taps is the bias alone.
+                let (from, to) = Some(win.taps_at(1, oh)).filter(|r| r.0 < r.1).unwrap_or((0, 0));
+                let top = if from < to { win.at(1, oh, from) * input } else { 0 };
+                for lane in (0..BLOCK).step_by(S::LANES) {
+                    // SAFETY: rows of taps from `from` to `to` are inside the input, and the lengths are asserted above.
+                    unsafe {
+                        let row = Row {
+                            x: x.as_ptr().add(top * BLOCK + lane),
+                            pitch: win.dilations[1] * input * BLOCK,
+                            weights: weights.as_ptr().add(from * K * BLOCK + lane),
+                            taps: to - from,
+                            input,
+                            pad: win.pads[2],
+                            bias: bias.as_ptr().add(lane),
+                            y: y.as_mut_ptr().add(lane),
+                        };
+                        row.compute::<S, K, STRIDE, N>(s, width, activation);
+                    }
+                }
+            }
+            if activation.bounds().is_none() {
+                activate_row(s, activation, y);
+            }
         }
     }
 }

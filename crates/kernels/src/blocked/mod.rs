@@ -13,6 +13,7 @@ mod conv;
 mod convert;
 mod depthwise;
 mod pool;
+mod row_tile;
 mod source;
 mod tile;
 mod weights;

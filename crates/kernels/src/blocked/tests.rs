@@ -1,7 +1,7 @@
 extern crate std;
 use super::*;
 use crate::conv::{ConvShape, direct};
-use crate::gemm::Activation;
+use crate::gemm::{Activation, activate_slice};
 use crate::pool::{self, AverageCount};
 use crate::{Isa, Parallel, Serial, Window};
 use std::vec;
@@ -186,23 +186,66 @@ fn depthwise_agrees_with_the_definition() {
     for seed in 0..120 {
         let mut r = Random(seed);
         let window = window(&mut r, seed % 2 == 0);
-        let (batch, groups) = (r.to(1, 3), r.to(1, 40));
-        let shape = ConvShape { batch, groups, in_channels: 1, out_channels: 1, window };
-        let (x, w) = (r.numbers(shape.input_len()), r.numbers(shape.weights_len()));
-        let bias = r.numbers(groups);
-        let want = definition(&shape, &x, &w, &bias);
-        let x = poisoned((batch, groups, window.input_len()), &x);
-        let mut weights = vec![7.0; blocks(groups) * window.taps() * BLOCK];
-        pack_depthwise(groups, window.taps(), &w, &mut weights);
-        let mut wide = vec![0.0; blocks(groups) * BLOCK];
-        wide[..groups].copy_from_slice(&bias);
-        for isa in Isa::available() {
-            for par in [&Serial as &dyn Parallel, &Three] {
+        check_depthwise(seed, &mut r, window);
+    }
+}
+
+/// The windows that image nets have, which are computed in tiles, and those beside them: rows as narrow as a tile and
+/// narrower, more padding than half a window, rows without any tap.
+#[test]
+fn depthwise_of_known_windows_agrees_with_the_definition() {
+    for seed in 0..160 {
+        let mut r = Random(1000 + seed);
+        let (taps, stride) = (r.pick(&[3, 5]), r.pick(&[1, 2]));
+        let mut win = Window {
+            input: [1, r.to(1, 12), r.pick(&[5, 7, 8, 14, 15, 20, 28, 33]) * stride],
+            output: [1; 3],
+            kernel: [1, taps, taps],
+            strides: [1, r.to(1, 3), stride],
+            dilations: [1, r.pick(&[1, 1, 2]), 1],
+            pads: [0; 3],
+        };
+        for a in 1..3 {
+            let reach = (taps - 1) * win.dilations[a] + 1;
+            let half = reach / 2;
+            let pads =
+                r.pick(&[[half, half], [half, half], [0, 0], [0, half], [half, 0], [reach, half]]);
+            win.pads[a] = pads[0];
+            // At least as much padding as makes one output.
+            let room = (win.input[a] + pads[0] + pads[1]).max(reach);
+            win.output[a] = (room - reach) / win.strides[a] + 1;
+        }
+        check_depthwise(1000 + seed, &mut r, win);
+    }
+}
+
+fn check_depthwise(seed: u64, r: &mut Random, window: Window) {
+    let (batch, groups) = (r.to(1, 3), r.to(1, 40));
+    let shape = ConvShape { batch, groups, in_channels: 1, out_channels: 1, window };
+    let (x, w) = (r.numbers(shape.input_len()), r.numbers(shape.weights_len()));
+    let bias = r.numbers(groups);
+    let want = definition(&shape, &x, &w, &bias);
+    let clipped: Vec<_> = want.iter().map(|(y, size)| (y.clamp(-0.25, 0.5), *size)).collect();
+    let x = poisoned((batch, groups, window.input_len()), &x);
+    let mut weights = vec![7.0; blocks(groups) * window.taps() * BLOCK];
+    pack_depthwise(groups, window.taps(), &w, &mut weights);
+    let mut wide = vec![0.0; blocks(groups) * BLOCK];
+    wide[..groups].copy_from_slice(&bias);
+    for isa in Isa::available() {
+        for par in [&Serial as &dyn Parallel, &Three] {
+            let run = |activation| {
                 let mut y = vec![f32::NAN; batch * blocks(groups) * window.output_len() * BLOCK];
-                depthwise(isa, par, &shape, &x, &weights, &wide, Activation::None, &mut y);
-                let y = planes((batch, groups, window.output_len()), &y);
-                check(&std::format!("seed {seed} {isa:?} {shape:?}"), window.taps(), &y, &want);
-            }
+                depthwise(isa, par, &shape, &x, &weights, &wide, activation, &mut y);
+                planes((batch, groups, window.output_len()), &y)
+            };
+            let label = std::format!("seed {seed} {isa:?} {shape:?}");
+            let y = run(Activation::None);
+            check(&label, window.taps(), &y, &want);
+            let clip = Activation::Clip { lo: -0.25, hi: 0.5 };
+            check(&std::format!("{label} {clip:?}"), window.taps(), &run(clip), &clipped);
+            let mut swish = y;
+            activate_slice(isa, Activation::HardSwish, &mut swish);
+            assert_eq!(run(Activation::HardSwish), swish, "{label} hard swish");
         }
     }
 }
