@@ -33,6 +33,10 @@ pub(super) const fn rows_of(isa: Isa, width: usize) -> usize {
     if width > 1 && 2 * width <= pixels_of(isa) && has_room { 2 } else { 1 }
 }
 
+/// Channels by which weights are asked for before they are needed: the first tile of a strip reads them from memory, and
+/// those of a deep layer do not stay in the first-level cache for the next.
+const AHEAD: usize = 16;
+
 /// Everything that a tile reads and writes.
 #[derive(Clone, Copy)]
 pub(super) struct Operands {
@@ -169,6 +173,7 @@ unsafe fn step<S: Simd, const R: usize, const W: usize, const NV: usize>(
         let mut weights = [s.zero(); NV];
         for (v, weight) in weights.iter_mut().enumerate() {
             *weight = s.load_ptr(w.add(v * S::LANES));
+            s.prefetch(w.wrapping_add((v + AHEAD * NV) * S::LANES));
         }
         for (r, row) in acc.iter_mut().enumerate() {
             for (i, pixel) in row.iter_mut().enumerate() {

@@ -13,6 +13,13 @@ pub(super) const MAX_FEW: usize = 8;
 /// number of its terms, and cancellation behind a convolution (the spectra of audio nets) makes it visible.
 const DEPTH: usize = 64;
 
+/// Depths by which weights are asked for before they are needed. They are read once and come from far; a core waits for
+/// one stream at half the speed that its memory has.
+const AHEAD: usize = 64;
+
+/// Numbers of a cache line.
+const LINE: usize = 16;
+
 /// The operands of [`few`]: `m x k` weights and `n <= MAX_FEW` columns, which are read where they lie.
 #[derive(Clone, Copy)]
 pub(super) struct Few<'a> {
@@ -134,6 +141,10 @@ fn sum<S: Simd, const N: usize, const U: usize>(
     // numbers, and the sum of its offset and any base is inside `x`, as `few` asserted.
     unsafe {
         while p + U <= k {
+            let ahead = weights.as_ptr().wrapping_add((p + AHEAD) * rows);
+            for line in (0..U * rows).step_by(LINE) {
+                s.prefetch(ahead.wrapping_add(line));
+            }
             for (u, acc) in acc.iter_mut().enumerate() {
                 let w = s.load_part_ptr(weights.as_ptr().add((p + u) * rows + row), lanes);
                 let at = offsets.get_unchecked(p + u).to_bits() as usize;
