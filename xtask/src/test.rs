@@ -17,6 +17,7 @@ Steps, in this order, all of them if none is named:
   rust          cargo test --workspace with the feature `onnxruntime` (silero and MiniLM accuracy included)
   clients       tests/python/clients with tritonclient, ovmsclient, tensorflow-serving-api, requests, pyvespa, schemathesis
   trees         tests/python/trees: predictions of xgboost and lightgbm models fitted there
+  operators     tests/python/operators: com.microsoft and ai.onnx.ml beside ONNX Runtime, pipelines and files made there
   packages      python/stead_package, python/stead and their example: packages of Python code, and components
   wheel         the Python wheel and quantised models beside ONNX Runtime; the tests of the onnx package through its backend
   conformance   the ONNX node tests, with a floor on the count of tier A
@@ -34,6 +35,7 @@ const STEPS: &[Step] = &[
     ("rust", rust),
     ("clients", clients),
     ("trees", trees),
+    ("operators", operators),
     ("packages", packages),
     ("wheel", wheel),
     ("conformance", node_tests),
@@ -46,6 +48,9 @@ const FAMILIES: &[&str] = &["triton", "tfs", "vespa", "openapi"];
 
 /// The environment of the libraries that fit tree models.
 const TREES: &str = "trees";
+
+/// The environment of the libraries that export pipelines.
+const OPERATORS: &str = "operators";
 
 /// The environment in which stead_package and stead are tested.
 const PACKAGES: &str = "packages";
@@ -88,6 +93,7 @@ fn data() -> Result<Tally, String> {
     }
     python::environment("onnx")?;
     python::environment(TREES)?;
+    python::environment(OPERATORS)?;
     python::environment(PACKAGES)?;
     python::environment(WHEEL)?;
     models::silero()?;
@@ -141,6 +147,13 @@ fn trees() -> Result<Tally, String> {
     process::run(process::cargo().args(build), "cargo build --example predict")?;
     let predict = paths::target().join("debug/examples/predict");
     python_files("trees", TREES, &[("STEAD_TREES_PREDICT", predict)])
+}
+
+fn operators() -> Result<Tally, String> {
+    let build = ["build", "--quiet", "--package", "stead-engine", "--example", "outputs"];
+    process::run(process::cargo().args(build), "cargo build --example outputs")?;
+    let outputs = paths::target().join("debug/examples/outputs");
+    python_files("operators", OPERATORS, &[("STEAD_ENGINE_OUTPUTS", outputs)])
 }
 
 fn packages() -> Result<Tally, String> {

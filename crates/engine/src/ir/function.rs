@@ -140,15 +140,49 @@ impl<'a> FunctionBody<'a> {
         attributes: &[(&str, AttributeValue)],
         wanted: &[bool],
     ) -> Result<Vec<Option<ValueId>>, LoadError> {
+        self.call_all_of(("", op_type), inputs, attributes, wanted)
+    }
+
+    /// A constant.
+    pub fn constant_of(&mut self, tensor: Tensor) -> ValueId {
+        self.ir.add_constant(tensor)
+    }
+
+    /// The result of an operator of another domain than `ai.onnx`: of the engine's own, or one beside the call.
+    ///
+    /// # Errors
+    /// As [`FunctionBody::call`].
+    pub fn call_of(
+        &mut self,
+        (domain, op_type): (&str, &str),
+        inputs: Vec<Option<ValueId>>,
+        attributes: &[(&str, AttributeValue)],
+    ) -> Result<ValueId, LoadError> {
+        let results = self.call_all_of((domain, op_type), inputs, attributes, &[true])?;
+        let first = results.into_iter().next().flatten();
+        first.ok_or_else(|| self.refuse(format!("{op_type} has no result")))
+    }
+
+    /// The results of an operator of another domain, one for each that is `wanted`.
+    ///
+    /// # Errors
+    /// As [`FunctionBody::call`].
+    pub fn call_all_of(
+        &mut self,
+        (domain, op_type): (&str, &str),
+        inputs: Vec<Option<ValueId>>,
+        attributes: &[(&str, AttributeValue)],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<ValueId>>, LoadError> {
         let mut own = Attributes::of(self.call.label.to_owned());
         for (name, value) in attributes {
             own.set(name, value.clone());
         }
         let call = Call {
             label: self.call.label,
-            domain: String::new(),
+            domain: domain.to_owned(),
             op_type: op_type.to_owned(),
-            opset: OPSET,
+            opset: if domain.is_empty() { OPSET } else { 1 },
             inputs,
             attributes: own,
             bodies: Vec::new(),

@@ -22,6 +22,7 @@ mod attention;
 mod axes;
 mod broadcasting;
 mod cast;
+mod contrib;
 mod control;
 mod cumulative;
 mod dispatch;
@@ -60,7 +61,8 @@ const FAMILIES: &[&[OpDef]] = &[
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
-    own.chain(functions::TABLES).chain(movement::TABLES).chain(nn::TABLES).chain(nn::BLOCKED)
+    let own = own.chain(functions::TABLES).chain(movement::TABLES).chain(nn::TABLES);
+    own.chain(nn::BLOCKED).chain(contrib::tables())
 }
 
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.

@@ -1,0 +1,82 @@
+"""Models through ONNX Runtime and through stead's engine, by its example `outputs`."""
+
+import os
+import subprocess
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+
+
+def runtime_options(level=onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL):
+    """Options of a session that is the reference."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = level
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return options
+
+
+def reference(model, feeds, options=None):
+    """The outputs of ONNX Runtime by name."""
+    data = model if isinstance(model, bytes) else model.SerializeToString()
+    session = onnxruntime.InferenceSession(data, options or runtime_options(), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, feeds)))
+
+
+def stead(model, feeds):
+    """The outputs of stead by name, and what it says if it refuses the model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, inputs, outputs = (os.path.join(folder, name) for name in ["m.onnx", "i.npz", "o.npz"])
+        with open(path, "wb") as file:
+            file.write(model if isinstance(model, bytes) else model.SerializeToString())
+        np.savez(inputs, **feeds)
+        command = [os.environ["STEAD_ENGINE_OUTPUTS"], path, inputs, outputs]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(done.stderr.strip())
+        with np.load(outputs) as found:
+            return dict(found)
+
+
+def same(test, label, expected, actual, tolerance):
+    """Shapes, types and integers are equal, floats within a tolerance, relative and absolute; bytes within `tolerance` where that
+    is one or more."""
+    test.assertEqual(sorted(expected), sorted(actual), label)
+    for name, value in expected.items():
+        found = actual[name]
+        test.assertEqual((value.dtype, value.shape), (found.dtype, found.shape), f"{label}: {name}")
+        if tolerance >= 1:
+            off = np.abs(value.astype(np.float64) - found.astype(np.float64))
+            test.assertLessEqual(off.max(initial=0), tolerance, f"{label}: {name}")
+        elif value.dtype.kind in "iub":
+            np.testing.assert_array_equal(found, value, f"{label}: {name}")
+        else:
+            np.testing.assert_allclose(found, value, tolerance, tolerance, err_msg=f"{label}: {name}")
+
+
+def node(op, inputs, outputs=("y",), *, constants=(), domain="com.microsoft", versions=None, **attributes):
+    """A model of one node and its feeds. `inputs` are arrays, None for one that is absent; those at positions in `constants` are
+    weights. An output that is None is absent."""
+    names = ["" if value is None else f"i{at}" for at, value in enumerate(inputs)]
+    given = {f"i{at}": np.asarray(value) for at, value in enumerate(inputs) if value is not None}
+    weights = {f"i{at}" for at in constants}
+    kind = lambda value: onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
+    made = onnx.helper.make_node(op, names, [name or "" for name in outputs], domain=domain, **attributes)
+    graph = onnx.helper.make_graph(
+        [made],
+        op,
+        [
+            onnx.helper.make_tensor_value_info(name, kind(value), [None] * value.ndim)
+            for name, value in given.items()
+            if name not in weights
+        ],
+        [onnx.helper.make_empty_tensor_value_info(name) for name in outputs if name],
+        [onnx.numpy_helper.from_array(given[name], name) for name in sorted(weights & given.keys())],
+    )
+    versions = {"": 17, "com.microsoft": 1, **(versions or {})}
+    imports = [onnx.helper.make_opsetid(name, version) for name, version in versions.items()]
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=10)
+    return model, {name: value for name, value in given.items() if name not in weights}
