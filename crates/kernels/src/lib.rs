@@ -57,6 +57,7 @@ pub mod gemm;
 mod guided;
 mod isa;
 pub mod math;
+pub mod ml;
 pub mod movement;
 pub mod norm;
 mod par;

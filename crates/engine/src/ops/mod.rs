@@ -31,6 +31,7 @@ mod elementwise;
 mod functions;
 mod heads;
 mod matmul;
+mod ml;
 mod movement;
 mod nn;
 mod quantize;
@@ -62,7 +63,7 @@ const FAMILIES: &[&[OpDef]] = &[
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
     let own = own.chain(functions::TABLES).chain(movement::TABLES).chain(nn::TABLES);
-    own.chain(nn::BLOCKED).chain(contrib::tables())
+    own.chain(nn::BLOCKED).chain(contrib::tables()).chain(ml::TABLES)
 }
 
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.

@@ -1,0 +1,202 @@
+//! LabelEncoder and OneHotEncoder: tables of keys.
+
+use super::{FEATURES, ML};
+use crate::error::{BuildError, RunError};
+use crate::ops::cast::cast_step;
+use crate::ops::dispatch::{for_type, no_kernel};
+use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, TypeSet, plan_fn};
+use std::collections::HashMap;
+use std::sync::Arc;
+use stead_onnx::Attributes;
+use stead_tensor::{DType, Element, Shape, Tensor};
+
+/// What keys and values may be.
+const ENCODED: TypeSet = TypeSet::of(&[DType::I64, DType::F32, DType::I32, DType::I16, DType::F64]);
+
+/// LabelEncoder, OneHotEncoder.
+pub const OPS: &[OpDef] = &[
+    OpDef::new("LabelEncoder", &[Param::required(0, ENCODED)], &[Out::Of(value_type)], label)
+        .domain(ML)
+        .since(2),
+    OpDef::new(
+        "OneHotEncoder",
+        &[Param::required(0, FEATURES)],
+        &[Out::Fixed(DType::F32)],
+        one_hot,
+    )
+    .domain(ML),
+];
+
+/// Keys or values from the attributes `<what>_int64s`, `<what>_floats` and `<what>_tensor`.
+fn list(attributes: &Attributes, what: &str) -> Result<Tensor, BuildError> {
+    let name = |kind: &str| format!("{what}_{kind}");
+    if attributes.has(&name("strings")) {
+        return Err(BuildError::unsupported(format!(
+            "{what}_strings is not supported; supported: {what}_int64s {what}_floats {what}_tensor"
+        )));
+    }
+    let mut found = Vec::new();
+    if let Some(list) = attributes.ints(&name("int64s"))? {
+        found.push(Tensor::from_slice(list, &[list.len()])?);
+    }
+    if let Some(list) = attributes.floats(&name("floats"))? {
+        found.push(Tensor::from_slice(list, &[list.len()])?);
+    }
+    found.extend(attributes.tensor(&name("tensor"))?.cloned());
+    match (found.pop(), found.is_empty()) {
+        (Some(tensor), true) if ENCODED.contains(tensor.dtype()) => Ok(tensor),
+        (Some(tensor), true) => {
+            let dtype = tensor.dtype();
+            Err(BuildError::unsupported(format!("{what}_tensor of {dtype}; supported: {ENCODED}")))
+        }
+        _ => Err(BuildError::unsupported(format!("one list of {what} expected"))),
+    }
+}
+
+fn value_type(attributes: &Attributes, _: &[Option<DType>]) -> Result<DType, BuildError> {
+    Ok(list(attributes, "values")?.dtype())
+}
+
+/// What keys are compared as: bits, 0 and -0 the same, one NaN.
+trait Key: Element {
+    fn bits(self) -> u64;
+}
+
+macro_rules! int_keys {
+    ($($t:ty),*) => {$(
+        impl Key for $t {
+            fn bits(self) -> u64 { i64::from(self) as u64 }
+        }
+    )*};
+}
+
+int_keys!(i64, i32, i16);
+
+impl Key for f32 {
+    fn bits(self) -> u64 {
+        f64::from(self).bits()
+    }
+}
+
+impl Key for f64 {
+    fn bits(self) -> u64 {
+        if self.is_nan() { f64::NAN.to_bits() } else { (self + 0.0).to_bits() }
+    }
+}
+
+/// The position of each key; of one that is given twice the last.
+fn positions(keys: &Tensor) -> Result<HashMap<u64, usize>, BuildError> {
+    for_type!(keys.dtype(), [I64, I32, I16, F32, F64], T => {
+        let keys = keys.as_slice::<T>()?;
+        Ok(keys.iter().enumerate().map(|(at, key)| (key.bits(), at)).collect())
+    }, _ => Err(BuildError::unsupported(format!("keys of {}", keys.dtype()))))
+}
+
+/// The value of keys that are in no list: that of the attribute for the type of the values.
+fn default(attributes: &Attributes, dtype: DType) -> Result<Tensor, BuildError> {
+    if let Some(tensor) = attributes.tensor("default_tensor")? {
+        if tensor.dtype() != dtype || tensor.shape().elements() != 1 {
+            let (actual, shape) = (tensor.dtype(), tensor.shape());
+            return Err(BuildError::unsupported(format!(
+                "default_tensor is {actual}{shape}; one element of {dtype} expected"
+            )));
+        }
+        return Ok(tensor.clone());
+    }
+    Ok(match dtype {
+        DType::F32 => Tensor::scalar(attributes.float_or("default_float", -0.0)?)?,
+        DType::F64 => Tensor::scalar(-0.0f64)?,
+        DType::I64 => Tensor::scalar(attributes.int_or("default_int64", -1)?)?,
+        DType::I32 => Tensor::scalar(-1i32)?,
+        _ => Tensor::scalar(-1i16)?,
+    })
+}
+
+fn label(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let attributes = spec.attributes();
+    let (keys, values) = (list(attributes, "keys")?, list(attributes, "values")?);
+    let default = default(attributes, values.dtype())?;
+    let (own, given) = (keys.dtype(), spec.dtype()?);
+    if own != given {
+        return Err(BuildError::unsupported(format!("keys of {own} for inputs of {given}")));
+    }
+    if keys.shape().elements() != values.shape().elements() {
+        let (keys, values) = (keys.shape(), values.shape());
+        return Err(BuildError::unsupported(format!("{keys} keys and {values} values")));
+    }
+    let table = Table { positions: positions(&keys)?, values, default };
+    let table = Arc::new(table);
+    plan_fn(move |cx| {
+        let (shape, dtype) = (cx.shape(0)?, cx.dtype(0)?);
+        let (x, slot) = (cx.input(0)?, cx.output(0, shape)?);
+        let table = table.clone();
+        for_type!(dtype, [I64, I32, I16, F32, F64], K => {
+            cx.step("label encoder", &[x], &[slot], move |a| {
+                table.look_up(a.read::<K>(0)?, a.write_bytes()?)
+            });
+            Ok(())
+        }, _ => Err(no_kernel(dtype)))
+    })
+}
+
+struct Table {
+    positions: HashMap<u64, usize>,
+    values: Tensor,
+    default: Tensor,
+}
+
+impl Table {
+    fn look_up<K: Key>(&self, keys: &[K], out: &mut [u8]) -> Result<(), RunError> {
+        let (size, values) = (self.values.dtype().size(), self.values.bytes());
+        for (key, out) in keys.iter().zip(out.chunks_exact_mut(size)) {
+            let value =
+                self.positions.get(&key.bits()).and_then(|at| values.get(at * size..)?.get(..size));
+            out.copy_from_slice(value.unwrap_or(self.default.bytes()));
+        }
+        Ok(())
+    }
+}
+
+/// A vector for each element, 1 at the place of its category; floats are cut off to integers.
+fn one_hot(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let attributes = spec.attributes();
+    if attributes.bytes_list("cats_strings")?.is_some_and(|list| !list.is_empty()) {
+        return Err(BuildError::unsupported(
+            "cats_strings is not supported; supported: cats_int64s",
+        ));
+    }
+    let categories = attributes.ints("cats_int64s")?.unwrap_or_default();
+    if categories.is_empty() {
+        return Err(BuildError::Attribute(attributes.missing("cats_int64s")));
+    }
+    let zeros = attributes.bool_or("zeros", true)?;
+    let count = categories.len();
+    let places: HashMap<i64, usize> = categories.iter().copied().zip(0..).collect();
+    let places = Arc::new(places);
+    plan_fn(move |cx| {
+        let (shape, dtype) = (cx.shape(0)?, cx.dtype(0)?);
+        let elements = shape.elements();
+        let whole = cx.input(0)?;
+        let numbers = cx.temp_of::<i64>(elements);
+        cast_step(cx, whole, dtype, numbers, DType::I64, elements)?;
+        let numbers = cx.read_back(numbers);
+        let dims = [&shape[..], &[count]].concat();
+        let slot = cx.output(0, Shape::new(&dims)?)?;
+        let places = places.clone();
+        cx.step("one hot encoder", &[numbers], &[slot], move |a| {
+            let (x, out) = (a.read::<i64>(0)?, a.write::<f32>()?);
+            out.fill(0.0);
+            for (x, row) in x.iter().zip(out.chunks_exact_mut(count)) {
+                match places.get(x).and_then(|&at| row.get_mut(at)) {
+                    Some(place) => *place = 1.0,
+                    None if zeros => {}
+                    None => {
+                        return Err(RunError::value(format!("{x} is none of the categories")));
+                    }
+                }
+            }
+            Ok(())
+        });
+        Ok(())
+    })
+}
