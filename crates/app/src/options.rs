@@ -289,8 +289,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "compat_zero_init",
         kind: "truth value",
         default: "false",
-        doc: "With `low_latency_transformation` begin with zeros where the model has initial values of its own, \
-              as OpenVINO Model Server does.",
+        doc: "With `low_latency_transformation`, and for variables of OpenVINO IR, begin with zeros where the model has \
+              initial values of its own.",
         read: |v, p, s| boolean(v, p).map(|on| s.sequences.zero_init = Some(on)),
     },
     OptionSpec {

@@ -167,7 +167,8 @@ pub(crate) fn session_options(precision: Precision) -> SessionOptions {
 pub(crate) fn engine_loader() -> Arc<Loader> {
     Arc::new(|path, lift, precision| {
         let load = LoadOptions { lift, ..LoadOptions::default() };
-        let model = Model::load(path, &load).map_err(|e| e.to_string())?;
+        let model = stead_formats::read(path, &load.limits).map_err(|e| e.to_string())?;
+        let model = Model::from_onnx(model, &load).map_err(|e| e.to_string())?;
         let session =
             Session::new(model, &session_options(precision)).map_err(|e| e.to_string())?;
         Ok(Arc::new(session))

@@ -37,7 +37,7 @@ pub(crate) fn evaluator(
             if precision != Precision::F32 {
                 return Err(format!("precision {precision}: not with backend {}", kind.name()));
             }
-            if lift.is_some() {
+            if lift.is_some_and(|lift| lift.recurrences) {
                 return Err(format!(
                     "low_latency_transformation: not with backend {}",
                     kind.name()

@@ -1,6 +1,6 @@
 //! A whole model.
 
-use crate::{Attributes, Graph, Node, ValueInfo};
+use crate::{Attributes, Graph, Node, OnnxError, ValueInfo};
 
 /// A model: the main graph, what it was written for and the functions that it brings along.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +63,16 @@ pub struct Function {
 }
 
 impl Model {
+    /// The model with its nodes sorted and its names checked, as the reader leaves it; for models that were made from
+    /// other files.
+    ///
+    /// # Errors
+    /// Names that are used and not defined, or defined twice, and nodes that wait for each other.
+    pub fn validated(mut self) -> Result<Model, OnnxError> {
+        crate::validate::model(&mut self)?;
+        Ok(self)
+    }
+
     /// The version of `domain` (`""` for `ai.onnx`) that the main graph uses.
     pub fn opset(&self, domain: &str) -> Option<i64> {
         self.opset_imports.iter().find(|o| o.domain == domain).map(|o| o.version)

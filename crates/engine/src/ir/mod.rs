@@ -196,6 +196,11 @@ impl Node {
         self.domain.is_empty() && self.op_type == op_type
     }
 
+    /// Whether this reads or writes a variable.
+    pub fn is_variable(&self) -> bool {
+        self.domain == "stead" && matches!(self.op_type.as_str(), "ReadValue" | "Assign")
+    }
+
     /// The input at `index`, if it is present.
     pub fn input(&self, index: usize) -> Option<ValueId> {
         self.inputs.get(index).copied().flatten()

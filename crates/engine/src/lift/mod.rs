@@ -4,6 +4,7 @@
 //! RNN, Scan and Loop becomes an output, and an optional input takes it back; whoever runs the model carries
 //! it from step to step. Where the input is left out the model begins with its own initial value, so that a
 //! first step is the run of the model as it was, and a signal cut into chunks gives what the whole gives.
+//! Variables, which some files have beside or instead of recurrences, become states under their own names.
 //!
 //! It happens before all other passes but constant folding, by which constant initial values are found.
 //! OpenVINO calls its counterpart the low latency transformation.
@@ -14,6 +15,7 @@ mod flow;
 mod layer;
 mod repetition;
 mod rewrite;
+mod variables;
 
 use crate::error::LoadError;
 use crate::ir::Ir;
@@ -26,6 +28,8 @@ use stead_tensor::{DType, Tensor};
 pub struct Lift {
     /// Begin with zeros where the model has initial values of its own, as OpenVINO Model Server does.
     pub zero_init: bool,
+    /// Lift the memory of layers and loops too. Variables, which the file itself names, are lifted always.
+    pub recurrences: bool,
 }
 
 /// What a state is when a step does not bring it.
@@ -46,7 +50,7 @@ pub enum StateInit {
 /// elements; given back it means the same as being left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiftedState {
-    /// `<node>/variable_<k>`: the state `k` of the node (of an LSTM, 0 is the hidden and 1 the cell state; of
+    /// The name of a variable that has one in the file. Else `<node>/variable_<k>`: the state `k` of the node (of an LSTM, 0 is the hidden and 1 the cell state; of
     /// Scan and Loop, the carried value at this position). A node without a name is called by its first output.
     pub name: String,
     /// The name of the input, which is [`name`](Self::name).
@@ -84,11 +88,11 @@ pub(crate) struct Lifted {
 ///
 /// # Errors
 /// [`LoadError::Node`] for a layer whose state cannot be carried: one that runs in both directions, or
-/// backwards over more than one step.
+/// backwards over more than one step; and for a variable inside a body, or read or written twice.
 pub(crate) fn run(
     ir: &mut Ir,
     names: HashSet<String>,
     options: &Lift,
 ) -> Result<Lifted, LoadError> {
-    rewrite::run(ir, names, options.zero_init)
+    rewrite::run(ir, names, options)
 }

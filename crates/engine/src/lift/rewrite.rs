@@ -1,7 +1,7 @@
 //! The walk through a graph that makes states of its recurrences.
 
 use super::flow::Flow;
-use super::{Lifted, LiftedState, StateInit, Unlifted};
+use super::{Lift, Lifted, LiftedState, StateInit, Unlifted};
 use crate::error::{BuildError, LoadError};
 use crate::ir::{Body, Ir, Node, ValueId};
 use std::collections::HashSet;
@@ -48,23 +48,38 @@ pub(super) struct Lifter<'a> {
 pub(super) fn run(
     ir: &mut Ir,
     names: HashSet<String>,
-    zero_init: bool,
+    options: &Lift,
 ) -> Result<Lifted, LoadError> {
+    let Lift { zero_init, recurrences } = *options;
     let flow = Flow::new(ir);
     let mut body = std::mem::take(&mut ir.body);
     let mut firsts = body.inputs.iter().filter_map(|id| ir.declared.get(id)?.first());
     let batch = firsts.find(|dim| matches!(dim, Dim::Symbol(_))).cloned();
-    let mut lifter = Lifter { ir, flow, zero_init, names, unlifted: Vec::new(), batch, depth: 0 };
-    let found = lifter.body(&mut body)?;
+    let unlifted = Vec::new();
+    let mut lifter = Lifter { ir, flow, zero_init, names, unlifted, batch, depth: 0 };
+    let variables = lifter.variables(&mut body)?;
+    let mut states = Vec::with_capacity(variables.len());
+    show(variables, &mut body, &mut states);
+    if recurrences {
+        // Made anew, so that a recurrence that goes on from a variable is known to be given its state.
+        lifter.ir.body = body;
+        lifter.flow = Flow::new(lifter.ir);
+        body = std::mem::take(&mut lifter.ir.body);
+        let found = lifter.body(&mut body)?;
+        show(found, &mut body, &mut states);
+    }
     let unlifted = lifter.unlifted;
-    let mut states = Vec::with_capacity(found.len());
+    ir.body = body;
+    Ok(Lifted { states, unlifted })
+}
+
+/// Makes an input and an output of the main graph of each state.
+fn show(found: Vec<Found>, body: &mut Body, states: &mut Vec<LiftedState>) {
     for found in found {
         body.inputs.push(found.input);
         body.outputs.push(found.last);
         states.push(found.state);
     }
-    ir.body = body;
-    Ok(Lifted { states, unlifted })
 }
 
 impl Lifter<'_> {
@@ -176,9 +191,14 @@ impl Lifter<'_> {
         let taken =
             |name: &str| self.names.contains(name) || self.names.contains(&format!("{name}_next"));
         let name = candidates.into_iter().find(|name| !taken(name)).unwrap_or_default();
-        self.names.insert(name.clone());
-        self.names.insert(format!("{name}_next"));
+        self.take(&name);
         name
+    }
+
+    /// Takes a name for a state; `false` if an input or output has it.
+    pub(super) fn take(&mut self, name: &str) -> bool {
+        let fresh = self.names.insert(name.to_owned());
+        self.names.insert(format!("{name}_next")) && fresh
     }
 
     pub(super) fn leave(&mut self, label: &str, number: usize, reason: &str) {

@@ -1,4 +1,5 @@
-//! Where a state of the model enters: what the caller brings, or else the model's own initial value.
+//! Where a state of the model enters: what the caller brings, or else the model's own initial value; and the variables of
+//! models that name their states themselves.
 
 use super::{NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, plan_fn, types};
 use crate::error::{BuildError, PlanError};
@@ -9,17 +10,34 @@ use stead_tensor::Tensor;
 /// initial value only gives the shape; with `empty_is_absent` a state of no elements counts as left out.
 /// Where there is neither a state nor an initial value the output has no value either, so that a reader for
 /// which it is optional takes its default.
-pub const OPS: &[OpDef] = &[OpDef::new(
-    "State",
-    &[
-        Param::required(1, types::VIEWED),
-        Param::optional(1, types::VIEWED),
-        Param::optional(0, types::ANY),
-    ],
-    &[Out::Like(0)],
-    build,
-)
-.domain("stead")];
+///
+/// ReadValue and Assign read and write the variable that the attribute `variable` names. [Lifting](crate::lift) makes a State
+/// of the first and an output of the second. Where nothing is lifted every run begins anew: what is read is the
+/// initial value, the input, and what is written goes nowhere but into the output, which it is.
+pub const OPS: &[OpDef] = &[
+    OpDef::new(
+        "State",
+        &[
+            Param::required(1, types::VIEWED),
+            Param::optional(1, types::VIEWED),
+            Param::optional(0, types::ANY),
+        ],
+        &[Out::Like(0)],
+        build,
+    )
+    .domain("stead"),
+    OpDef::new("ReadValue", &[Param::required(1, types::VIEWED)], &[Out::Like(0)], variable)
+        .domain("stead"),
+    OpDef::new("Assign", &[Param::required(1, types::VIEWED)], &[Out::Like(0)], variable)
+        .domain("stead"),
+];
+
+fn variable(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    plan_fn(|cx| {
+        let shape = cx.shape(0)?;
+        cx.alias(0, 0, shape)
+    })
+}
 
 fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     let attributes = spec.attributes();

@@ -48,7 +48,9 @@ fn fold_body(
 ) -> Result<(), LoadError> {
     for node in &body.nodes {
         let known = |id: &crate::ir::ValueId| facts.get(*id).is_some_and(|f| f.known().is_some());
-        if !node.bodies.is_empty() || !node.inputs.iter().flatten().all(known) {
+        // Folded it would be gone before lifting makes a state of it.
+        let is_variable = node.is_variable();
+        if is_variable || !node.bodies.is_empty() || !node.inputs.iter().flatten().all(known) {
             continue;
         }
         let Ok(compiled) = compile_node(node, ir, &PackCache::default(), cx.isa) else { continue };

@@ -58,9 +58,9 @@ pub fn session(bytes: &[u8], lift: Option<Lift>) -> Session {
     Session::new(load(bytes, lift).unwrap(), &SessionOptions::default()).unwrap()
 }
 
-pub const KEEP: Option<Lift> = Some(Lift { zero_init: false });
+pub const KEEP: Option<Lift> = Some(Lift { zero_init: false, recurrences: true });
 
-pub const ZERO: Option<Lift> = Some(Lift { zero_init: true });
+pub const ZERO: Option<Lift> = Some(Lift { zero_init: true, recurrences: true });
 
 /// A part of a tensor along an axis.
 pub fn part(t: &Tensor, axis: usize, from: usize, len: usize) -> Tensor {

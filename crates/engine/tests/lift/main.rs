@@ -9,3 +9,4 @@ mod harness;
 mod layers;
 mod limits;
 mod loops;
+mod variables;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use stead_app::VersionPolicy;
+use stead_formats::{FORMATS, Format};
 
 /// Files and their times and sizes: what changes when somebody writes to them.
 pub(super) type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
@@ -21,9 +22,16 @@ pub(super) struct Found {
 /// Files of a version folder that are looked at for changes; more than any model has.
 const MAX_FILES: usize = 4096;
 
+/// The format of a model file by its name. An `.xml` file is one if its constants lie beside it: others are configuration.
+fn format_of(path: &Path) -> Option<Format> {
+    let format = Format::of(path).filter(|_| path.is_file())?;
+    let is_other = format == Format::OpenVino && !path.with_extension("bin").is_file();
+    (!is_other).then_some(format)
+}
+
 /// Whether a file is a model by its name.
 pub(super) fn is_model(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("onnx"))
+    matches!(format_of(path), Some(Format::Onnx | Format::OpenVino))
 }
 
 fn version_of(path: &Path) -> Option<u64> {
@@ -47,7 +55,7 @@ pub(super) fn has_versions(folder: &Path) -> bool {
 
 /// Whether a model file lies in the folder itself.
 pub(super) fn has_models(folder: &Path) -> bool {
-    entries(folder).iter().any(|p| is_model(p) && p.is_file())
+    entries(folder).iter().any(|p| is_model(p))
 }
 
 /// The versions below `base`: a model file, or a folder with version folders, or a folder with one model file.
@@ -84,13 +92,16 @@ pub(super) fn versions(base: &Path) -> Result<BTreeMap<u64, Found>, String> {
 
 fn version_folder(folder: &Path) -> Found {
     let list = entries(folder);
-    let models: Vec<&PathBuf> = list.iter().filter(|p| is_model(p) && p.is_file()).collect();
-    let usual = models.iter().find(|p| p.file_name().is_some_and(|n| n == "model.onnx"));
+    // Files of formats that are refused too: loading says what to do with them.
+    let models: Vec<&PathBuf> = list.iter().filter(|p| format_of(p).is_some()).collect();
+    let called = |name: &str| models.iter().find(|p| p.file_name().is_some_and(|n| n == name));
+    let usual = FORMATS.iter().find_map(|kind| called(kind.usual));
     let file = match (usual, models.as_slice()) {
         (Some(file), _) | (None, [file]) => Ok((*file).clone()),
-        (None, []) => Err("the version folder has no .onnx file".to_owned()),
+        (None, []) => Err("the version folder has no .onnx file, and no .xml with .bin".to_owned()),
         (None, _) => {
-            Err("the version folder has several .onnx files, none is model.onnx".to_owned())
+            Err("the version folder has several model files, none is model.onnx or model.xml"
+                .to_owned())
         }
     };
     Found { file, folder: Some(folder.to_owned()), stamp: stamp(list.into_iter()) }
@@ -139,7 +150,7 @@ mod tests {
     fn layouts() {
         // Files below the base, and the versions found with the file name or `None` for an error.
         type Case<'a> = (&'a str, &'a [&'a str], Option<Vec<(u64, Option<&'a str>)>>);
-        let cases: [Case<'_>; 7] = [
+        let cases: [Case<'_>; 10] = [
             (
                 "usual",
                 &["1/model.onnx", "3/any.onnx"],
@@ -152,6 +163,17 @@ mod tests {
                 &["2/a.onnx", "2/model.onnx"],
                 Some(vec![(2, Some("model.onnx"))]),
             ),
+            (
+                "of OpenVINO",
+                &["1/model.xml", "1/model.bin", "2/net.xml", "2/net.bin", "2/mapping.xml"],
+                Some(vec![(1, Some("model.xml")), (2, Some("net.xml"))]),
+            ),
+            (
+                "both",
+                &["1/model.xml", "1/model.bin", "1/model.onnx"],
+                Some(vec![(1, Some("model.onnx"))]),
+            ),
+            ("of Kaldi, to be refused", &["1/a.nnet"], Some(vec![(1, Some("a.nnet"))])),
             ("empty version", &["1/readme.txt"], Some(vec![(1, None)])),
             (
                 "not versions",

@@ -149,7 +149,7 @@ pub(super) fn millis(time: Duration) -> u64 {
 /// What makes a model the one that it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {
-    /// The bytes of its file.
+    /// The bytes of its file, and of the one beside it that has its constants.
     File(&'a Path),
     /// What it says of itself.
     Known(&'a str),
@@ -162,9 +162,13 @@ pub(crate) enum Content<'a> {
 pub(crate) fn fingerprint_of(layout: &Layout, content: Content<'_>) -> Result<u64, String> {
     let own = match content {
         Content::File(file) => {
-            let bytes =
-                std::fs::read(file).map_err(|e| format!("the model's file: {}", e.kind()))?;
-            format!("{} {:08x}", bytes.len(), crc32c::crc32c(&bytes))
+            let mut all = Vec::new();
+            for file in stead_formats::files(file) {
+                let bytes =
+                    std::fs::read(file).map_err(|e| format!("the model's file: {}", e.kind()))?;
+                all.push(format!("{} {:08x}", bytes.len(), crc32c::crc32c(&bytes)));
+            }
+            all.join(" ")
         }
         Content::Known(content) => content.to_owned(),
     };

@@ -43,10 +43,13 @@ use stead_engine::Lift;
 use stead_log::{Rng, SystemRng};
 use stead_sequence::{Ids, Limits, Rules, Table};
 
-/// Whether and how the memory inside a model becomes states of sequences.
+/// Whether and how the memory inside a model becomes states of sequences: its variables, and where that is asked for what its
+/// layers and loops remember.
 pub(crate) fn lift(settings: &SequenceSettings) -> Option<Lift> {
-    let wanted = settings.is_stateful() && settings.low_latency == Some(true);
-    wanted.then(|| Lift { zero_init: settings.zero_init == Some(true) })
+    settings.is_stateful().then(|| Lift {
+        zero_init: settings.zero_init == Some(true),
+        recurrences: settings.low_latency == Some(true),
+    })
 }
 
 /// The states of a model that are known before it is decided how it is batched.

@@ -37,7 +37,9 @@ pub struct InspectArgs {
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<(), Failure> {
-    let model = Model::load(&args.model, &LoadOptions::default())
+    let options = LoadOptions::default();
+    let file = stead_formats::read(&args.model, &options.limits).map_err(Failure::failed)?;
+    let model = Model::from_onnx(file, &options)
         .map_err(|e| Failure::failed(with_unsupported(&args.model, e.to_string())))?;
     if args.json {
         println!("{}", report(&model));
@@ -111,7 +113,7 @@ fn report(model: &Model) -> serde_json::Value {
 
 /// A load error names the first operator that is missing; whoever exports a model wants to know all.
 fn with_unsupported(path: &Path, error: String) -> String {
-    let Ok(file) = stead_onnx::Model::read(path, &Limits::default()) else { return error };
+    let Ok(file) = stead_formats::read(path, &Limits::default()) else { return error };
     let mut missing = BTreeSet::new();
     collect_missing(&file, &file.graph.nodes, &mut missing);
     if missing.len() < 2 {

@@ -87,9 +87,15 @@ impl Inputs {
     }
 }
 
+/// Reads a model file of any format.
+pub fn read(path: &Path, options: &LoadOptions) -> Result<Model, Failure> {
+    let model = stead_formats::read(path, &options.limits).map_err(Failure::failed)?;
+    Model::from_onnx(model, options).map_err(Failure::failed)
+}
+
 /// Loads a model file.
 pub fn load(path: &Path, precision: Precision) -> Result<Session, Failure> {
-    let model = Model::load(path, &LoadOptions::default()).map_err(Failure::failed)?;
+    let model = read(path, &LoadOptions::default())?;
     let options = SessionOptions { precision, ..SessionOptions::default() };
     Session::new(model, &options).map_err(Failure::failed)
 }

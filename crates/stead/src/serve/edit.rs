@@ -84,7 +84,7 @@ fn is_model(folder: &Path) -> std::io::Result<bool> {
     let is_version = |path: &PathBuf| name_of(path).parse::<u64>().is_ok_and(|n| n > 0);
     for version in folders(folder)?.into_iter().filter(is_version) {
         let mut files = std::fs::read_dir(version)?.filter_map(Result::ok);
-        if files.any(|f| f.path().extension().is_some_and(|e| e == "onnx")) {
+        if files.any(|f| stead_formats::Format::of(&f.path()).is_some()) {
             return Ok(true);
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use stead_engine::{Isa, LoadOptions, Model, PassChoice, Session, SessionOptions};
 
 use super::{WARM_UP, once};
-use crate::commands::prepare::{InputArgs, Threads};
+use crate::commands::prepare::{self, InputArgs, Threads};
 use crate::failure::Failure;
 use crate::inputs::Spec;
 use crate::measure::Times;
@@ -96,7 +96,7 @@ impl Rung {
 /// The session and the nodes of the graph behind it.
 fn load(path: &Path, isa: Option<Isa>, passes: PassChoice) -> Result<(Session, usize), Failure> {
     let options = LoadOptions { passes, ..LoadOptions::default() };
-    let model = Model::load(path, &options).map_err(Failure::failed)?;
+    let model = prepare::read(path, &options)?;
     let nodes = model.pass_reports().last().map_or(0, |report| report.nodes);
     let options = SessionOptions { isa, ..SessionOptions::default() };
     Ok((Session::new(model, &options).map_err(Failure::failed)?, nodes))

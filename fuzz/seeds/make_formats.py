@@ -1,0 +1,12 @@
+"""Makes the seeds of the fuzz target openvino of the nets of stead-formats' tests: python make_formats.py."""
+
+import pathlib
+
+HERE = pathlib.Path(__file__).parent
+NETS = HERE / "../../crates/formats/tests/data/openvino"
+
+for name in ["variables", "iterations", "mlp_fp16"]:
+    folder = HERE / "openvino"
+    folder.mkdir(exist_ok=True)
+    xml, bin = (NETS / f"{name}.{end}" for end in ("xml", "bin"))
+    (folder / name).write_bytes(xml.read_bytes() + b"\0" + bin.read_bytes())
