@@ -1,7 +1,7 @@
 //! The formats by the names of their files.
 
 use crate::error::{FormatError, io};
-use crate::openvino;
+use crate::{openvino, tensorflow};
 use std::path::{Path, PathBuf};
 use stead_onnx::{Limits, Model};
 
@@ -12,6 +12,8 @@ pub enum Format {
     Onnx,
     /// OpenVINO IR.
     OpenVino,
+    /// TensorFlow: a SavedModel, or a frozen GraphDef.
+    TensorFlow,
     /// A network of Kaldi, which is refused with what to do.
     Kaldi,
 }
@@ -30,6 +32,7 @@ pub struct FileKind {
 pub const FORMATS: &[FileKind] = &[
     FileKind { extension: "onnx", format: Format::Onnx, usual: "model.onnx" },
     FileKind { extension: "xml", format: Format::OpenVino, usual: "model.xml" },
+    FileKind { extension: "pb", format: Format::TensorFlow, usual: tensorflow::SAVED_MODEL },
     FileKind { extension: "nnet", format: Format::Kaldi, usual: "model.nnet" },
     FileKind { extension: "mdl", format: Format::Kaldi, usual: "final.mdl" },
 ];
@@ -50,11 +53,22 @@ impl Format {
     }
 }
 
-/// The files that make a model: its own, and the one with constants beside it.
+/// The files that make a model: its own, and those with its constants beside it.
 pub fn files(path: &Path) -> Vec<PathBuf> {
-    let bin = path.with_extension("bin");
-    let beside = Format::of(path) == Some(Format::OpenVino) && bin.is_file();
-    std::iter::once(path.to_owned()).chain(beside.then_some(bin)).collect()
+    let mut files = vec![path.to_owned()];
+    match Format::of(path) {
+        Some(Format::OpenVino) => files.push(path.with_extension("bin")),
+        Some(Format::TensorFlow) => {
+            let folder = path.with_file_name("variables");
+            let inside = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let mut inside: Vec<PathBuf> = inside.map(|file| file.path()).collect();
+            inside.sort();
+            files.extend(inside);
+        }
+        _ => {}
+    }
+    files.retain(|file| file.is_file() || file == path);
+    files
 }
 
 /// Reads a model of any format. A file whose name tells none is taken for ONNX, unless it begins as a network of Kaldi.
@@ -64,7 +78,9 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
 pub fn read(path: &Path, limits: &Limits) -> Result<Model, FormatError> {
     match Format::of(path) {
         Some(Format::OpenVino) => openvino::read(path, limits),
+        Some(Format::TensorFlow) => tensorflow::read(path, limits),
         Some(Format::Kaldi) => Err(KALDI),
+        None if path.join(tensorflow::SAVED_MODEL).is_file() => tensorflow::read(path, limits),
         Some(Format::Onnx) => Ok(Model::read(path, limits)?),
         None if is_kaldi(path)? => Err(KALDI),
         None => Ok(Model::read(path, limits)?),
@@ -101,6 +117,7 @@ mod tests {
         let cases = [
             ("model.onnx", Some(Format::Onnx)),
             ("1/Model.XML", Some(Format::OpenVino)),
+            ("1/saved_model.pb", Some(Format::TensorFlow)),
             ("a.nnet", Some(Format::Kaldi)),
             ("final.mdl", Some(Format::Kaldi)),
             ("a.bin", None),

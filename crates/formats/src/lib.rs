@@ -1,6 +1,7 @@
 //! Model files of other formats, read into the same [`Model`] as ONNX.
 //!
-//! [`read`] takes the file or folder of a model and tells its [`Format`] by its name: `.onnx`, OpenVINO IR (`.xml` with `.bin`).
+//! [`read`] takes the file or folder of a model and tells its [`Format`] by its name: `.onnx`, OpenVINO IR (`.xml` with
+//! `.bin`), TensorFlow's SavedModel (`saved_model.pb` with `variables`) and frozen GraphDef (`.pb`).
 //! What a format has and ONNX has not is lowered to nodes of ONNX, by one table for each format; variables,
 //! which ONNX has not, become the nodes ReadValue and Assign of the domain `stead`, of which the engine makes states.
 //!
@@ -34,6 +35,7 @@ mod error;
 mod format;
 mod make;
 pub mod openvino;
+pub mod tensorflow;
 
 pub use error::FormatError;
 pub use format::{FORMATS, FileKind, Format, files, read};

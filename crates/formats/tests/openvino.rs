@@ -1,6 +1,9 @@
 //! Nets that OpenVINO wrote, against what OpenVINO computed of them; `data/openvino/README.md` says how they were made.
 #![allow(clippy::unwrap_used)]
 
+mod recorded;
+
+use recorded::{complaint, input, output};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use stead_engine::{
@@ -8,7 +11,7 @@ use stead_engine::{
 };
 use stead_formats::{FormatError, openvino, read};
 use stead_onnx::Limits;
-use stead_tensor::{DType, Tensor, TensorView};
+use stead_tensor::{Tensor, TensorView};
 
 /// How far a number may be from OpenVINO's: sums are added in another order and functions approximated in another way.
 const TOLERANCE: f64 = 2e-5;
@@ -29,49 +32,6 @@ fn session(name: &str) -> Session {
 fn steps(name: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(data().join(format!("{name}.json"))).unwrap();
     serde_json::from_str(&text).unwrap()
-}
-
-fn dims(value: &Value) -> Vec<usize> {
-    value["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap() as usize).collect()
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    let number =
-        |v: &Value| v.as_f64().unwrap_or_else(|| f64::from(u8::from(v.as_bool().unwrap())));
-    value["data"].as_array().unwrap().iter().map(number).collect()
-}
-
-fn input(value: &Value) -> Tensor {
-    let (dims, numbers) = (dims(value), numbers(value));
-    match value["type"].as_str().unwrap() {
-        "float32" => {
-            Tensor::from_slice(&numbers.iter().map(|&v| v as f32).collect::<Vec<_>>(), &dims)
-        }
-        "int32" => {
-            Tensor::from_slice(&numbers.iter().map(|&v| v as i32).collect::<Vec<_>>(), &dims)
-        }
-        "int64" => {
-            Tensor::from_slice(&numbers.iter().map(|&v| v as i64).collect::<Vec<_>>(), &dims)
-        }
-        other => panic!("{other}"),
-    }
-    .unwrap()
-}
-
-fn output(tensor: &Tensor) -> (&'static str, Vec<f64>) {
-    match tensor.dtype() {
-        DType::F32 => {
-            ("float32", tensor.as_slice::<f32>().unwrap().iter().map(|&v| v.into()).collect())
-        }
-        DType::I32 => {
-            ("int32", tensor.as_slice::<i32>().unwrap().iter().map(|&v| v.into()).collect())
-        }
-        DType::I64 => {
-            ("int64", tensor.as_slice::<i64>().unwrap().iter().map(|&v| v as f64).collect())
-        }
-        DType::Bool => ("bool", tensor.bytes().iter().map(|&v| v.into()).collect()),
-        other => panic!("{other}"),
-    }
 }
 
 /// Runs a step; gives the outputs by the order of the model, and puts the states of the next step into `states`.
@@ -111,27 +71,8 @@ fn check(name: &str, net: &str) {
         let expected = step["outputs"].as_object().unwrap();
         assert_eq!(results.len(), expected.len(), "{name}: outputs");
         for (spec, result) in outputs.iter().zip(&results) {
-            let expected = &expected[&spec.name];
-            let (ty, values) = output(result);
-            let at = format!("{name}, step {at}, output {}", spec.name);
-            if result.shape().dims() != dims(expected) || expected["type"] != ty {
-                wrong.push(format!(
-                    "{at}: {ty}{} for {}{:?}",
-                    result.shape(),
-                    expected["type"],
-                    dims(expected)
-                ));
-                continue;
-            }
-            let far = |(a, b): (&f64, &f64)| {
-                let same = a == b || (a.is_nan() && b.is_nan());
-                !same
-                    && (a - b).abs().partial_cmp(&(TOLERANCE * b.abs().max(1.0)))
-                        != Some(std::cmp::Ordering::Less)
-            };
-            let expected = numbers(expected);
-            if values.iter().zip(&expected).any(far) {
-                wrong.push(format!("{at}: {values:?} for {expected:?}"));
+            if let Some(text) = complaint(result, &expected[&spec.name], TOLERANCE) {
+                wrong.push(format!("{name}, step {at}, output {}: {text}", spec.name));
             }
         }
     }

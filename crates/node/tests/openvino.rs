@@ -27,7 +27,7 @@ fn sequences_go_on_from_what_assign_wrote() {
     let config = NodeConfig { threads: Some(1), ..NodeConfig::path(file) };
     let node = Embedded::start(config).unwrap();
     let status = node.model_status("rm_lstm4f", &VersionRef::Latest).unwrap();
-    assert_eq!(status[0].error_message, "");
+    assert_eq!(status[0].error_message, "OK");
 
     let steps = std::fs::read(Path::new(NETS).join("rm_lstm4f.json")).unwrap();
     let steps: Vec<Value> = serde_json::from_slice(&steps).unwrap();

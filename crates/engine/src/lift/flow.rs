@@ -99,9 +99,9 @@ fn sources(node: &Node, output: usize) -> Sources {
     }
     let moved = if node.is("Concat") {
         inputs().collect()
-    } else if node.domain == "stead" && node.op_type == "State" {
-        node.input(0).into_iter().collect()
-    } else if node.domain.is_empty() && MOVES.contains(&node.op_type.as_str()) {
+    } else if node.domain == "stead" && node.op_type == "State"
+        || node.domain.is_empty() && MOVES.contains(&node.op_type.as_str())
+    {
         node.input(0).into_iter().collect()
     } else {
         Vec::new()

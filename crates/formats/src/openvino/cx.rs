@@ -59,6 +59,15 @@ impl Cx<'_, '_> {
         Ok(self.dims(at)?.len())
     }
 
+    /// How many elements a list has that goes by dimensions.
+    pub fn elements(&self, at: usize) -> Result<usize, Refusal> {
+        // No tensor has as many dimensions; what a file claims is not trusted to be few.
+        match self.dims(at)? {
+            [Some(count)] if *count <= 64 => Ok(*count),
+            other => refuse(format!("input {at} of shape {other:?}: its length has to be known")),
+        }
+    }
+
     /// The axis counted from the front.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, Refusal> {
         let from_front = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
@@ -176,6 +185,13 @@ impl Cx<'_, '_> {
     pub fn number(&mut self, like: usize, value: f64) -> Result<String, Refusal> {
         let dtype = self.dtype(like)?;
         Ok(self.make.number(dtype, value)?)
+    }
+
+    /// Zeros, which the engine makes within its budget for constants: their shape is what the file claims.
+    pub fn zeros(&mut self, dtype: DType, sizes: &[i64]) -> Result<String, Refusal> {
+        let shape = self.make.ints(sizes)?;
+        let zero = Tensor::zeros(dtype, stead_tensor::Shape::new(&[1])?)?;
+        Ok(self.make.node_with("ConstantOfShape", &[&shape], &[("value", zero.into())]))
     }
 
     pub fn unsqueeze(&mut self, value: &str, axes: &[i64]) -> Result<String, Refusal> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use stead_app::VersionPolicy;
-use stead_formats::{FORMATS, Format};
+use stead_formats::{FORMATS, FileKind, Format, tensorflow::SAVED_MODEL};
 
 /// Files and their times and sizes: what changes when somebody writes to them.
 pub(super) type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
@@ -31,7 +31,12 @@ fn format_of(path: &Path) -> Option<Format> {
 
 /// Whether a file is a model by its name.
 pub(super) fn is_model(path: &Path) -> bool {
-    matches!(format_of(path), Some(Format::Onnx | Format::OpenVino))
+    match format_of(path) {
+        Some(Format::Onnx | Format::OpenVino) => true,
+        // Any other .pb file may be data.
+        Some(Format::TensorFlow) => path.file_name().is_some_and(|name| name == SAVED_MODEL),
+        _ => false,
+    }
 }
 
 fn version_of(path: &Path) -> Option<u64> {
@@ -93,18 +98,29 @@ pub(super) fn versions(base: &Path) -> Result<BTreeMap<u64, Found>, String> {
 fn version_folder(folder: &Path) -> Found {
     let list = entries(folder);
     // Files of formats that are refused too: loading says what to do with them.
-    let models: Vec<&PathBuf> = list.iter().filter(|p| format_of(p).is_some()).collect();
-    let called = |name: &str| models.iter().find(|p| p.file_name().is_some_and(|n| n == name));
-    let usual = FORMATS.iter().find_map(|kind| called(kind.usual));
-    let file = match (usual, models.as_slice()) {
-        (Some(file), _) | (None, [file]) => Ok((*file).clone()),
-        (None, []) => Err("the version folder has no .onnx file, and no .xml with .bin".to_owned()),
+    let file = FORMATS.iter().find_map(|kind| of_kind(&list, kind));
+    let missing = "the version folder has no .onnx file, no .xml with .bin and no saved_model.pb";
+    let file = file.unwrap_or_else(|| Err(missing.to_owned()));
+    // A SavedModel has its constants in a folder of their own.
+    let beside = entries(&folder.join("variables"));
+    let stamp = stamp(list.into_iter().chain(beside));
+    Found { file, folder: Some(folder.to_owned()), stamp }
+}
+
+/// The model file of this kind among the files of a version, if there is one.
+fn of_kind(list: &[PathBuf], kind: &FileKind) -> Option<Result<PathBuf, String>> {
+    let ends = |p: &&PathBuf| p.extension().is_some_and(|e| e.eq_ignore_ascii_case(kind.extension));
+    let files: Vec<&PathBuf> =
+        list.iter().filter(ends).filter(|p| format_of(p).is_some()).collect();
+    let usual = files.iter().find(|p| p.file_name().is_some_and(|n| n == kind.usual));
+    match (usual, files.as_slice()) {
+        (Some(file), _) | (None, [file]) => Some(Ok((*file).clone())),
+        (None, []) => None,
         (None, _) => {
-            Err("the version folder has several model files, none is model.onnx or model.xml"
-                .to_owned())
+            let FileKind { extension, usual, .. } = kind;
+            Some(Err(format!("the version folder has several .{extension} files, none is {usual}")))
         }
-    };
-    Found { file, folder: Some(folder.to_owned()), stamp: stamp(list.into_iter()) }
+    }
 }
 
 /// The stamp of the files among `paths`.
@@ -150,7 +166,7 @@ mod tests {
     fn layouts() {
         // Files below the base, and the versions found with the file name or `None` for an error.
         type Case<'a> = (&'a str, &'a [&'a str], Option<Vec<(u64, Option<&'a str>)>>);
-        let cases: [Case<'_>; 10] = [
+        let cases: [Case<'_>; 12] = [
             (
                 "usual",
                 &["1/model.onnx", "3/any.onnx"],
@@ -172,6 +188,16 @@ mod tests {
                 "both",
                 &["1/model.xml", "1/model.bin", "1/model.onnx"],
                 Some(vec![(1, Some("model.onnx"))]),
+            ),
+            (
+                "of TensorFlow",
+                &["1/saved_model.pb", "1/variables/variables.index", "2/frozen.pb"],
+                Some(vec![(1, Some("saved_model.pb")), (2, Some("frozen.pb"))]),
+            ),
+            (
+                "data beside a model",
+                &["1/any.onnx", "1/input_0.pb", "1/output_0.pb"],
+                Some(vec![(1, Some("any.onnx"))]),
             ),
             ("of Kaldi, to be refused", &["1/a.nnet"], Some(vec![(1, Some("a.nnet"))])),
             ("empty version", &["1/readme.txt"], Some(vec![(1, None)])),

@@ -140,13 +140,10 @@ fn bias(
     hidden: usize,
 ) -> Result<String, Refusal> {
     let before_reset = cell == Cell::Gru && cx.flag_or("linear_before_reset", false)?;
-    let mut zeros = |gates: usize| -> Result<String, Refusal> {
-        let shape = stead_tensor::Shape::new(&[directions, gates.saturating_mul(hidden)])?;
-        Ok(cx.make.constant(stead_tensor::Tensor::zeros(dtype, shape)?))
-    };
+    let sizes = |gates: usize| [directions as i64, gates.saturating_mul(hidden) as i64];
     let axis = [("axis", AttributeValue::Int(1))];
     if before_reset {
-        let none = zeros(2)?;
+        let none = cx.zeros(dtype, &sizes(2))?;
         let three = (hidden as i64).saturating_mul(3);
         let (from, to) = (cx.make.ints(&[0])?, cx.make.ints(&[three])?);
         let (axes, end) = (cx.make.ints(&[1])?, cx.make.ints(&[i64::MAX])?);
@@ -154,7 +151,7 @@ fn bias(
         let of_state = cx.make.node("Slice", &[value, &to, &end, &axes]);
         return Ok(cx.make.node_with("Concat", &[&of_input, &none, &of_state], &axis));
     }
-    let none = zeros(cell.gates())?;
+    let none = cx.zeros(dtype, &sizes(cell.gates()))?;
     let value = gates(cx, cell, value);
     Ok(cx.make.node_with("Concat", &[&value, &none], &axis))
 }
@@ -166,7 +163,6 @@ fn size(cx: &Cx<'_, '_>, at: usize, axis: usize) -> Option<usize> {
 
 fn hidden(cx: &Cx<'_, '_>) -> Result<usize, Refusal> {
     let size = cx.int("hidden_size")?;
-    // Zeros for the bias are made of it: no model has a layer as wide as this.
     let size = usize::try_from(size).ok().filter(|n| (1..=1 << 20).contains(n));
     size.ok_or_else(|| Refusal("hidden_size is out of range".into()))
 }

@@ -55,10 +55,7 @@ pub(in crate::openvino) fn broadcast(cx: &mut Cx<'_, '_>) -> Lowered {
     let target = cx.as_list(1)?;
     if cx.one_of("mode", &["numpy", "bidirectional", "explicit"])? == "explicit" {
         let axes = cx.const_ints(2)?;
-        let rank = match cx.dims(1)? {
-            [Some(rank)] => *rank as i64,
-            _ => return refuse("the number of dimensions to broadcast to is open"),
-        };
+        let rank = cx.elements(1)? as i64;
         if axes.windows(2).any(|w| w[0] >= w[1]) {
             return refuse(format!("axes_mapping {axes:?} is not in order"));
         }
@@ -75,10 +72,7 @@ pub(in crate::openvino) fn tile(cx: &mut Cx<'_, '_>) -> Lowered {
     let mut value = cx.input(0)?;
     let rank = cx.rank(0)?;
     let mut repeats = cx.as_list(1)?;
-    let count = match cx.dims(1)? {
-        [Some(count)] => *count,
-        _ => return refuse("the number of repeats is open"),
-    };
+    let count = cx.elements(1)?;
     if count > rank {
         let axes: Vec<i64> = (0..(count - rank) as i64).collect();
         value = cx.unsqueeze(&value, &axes)?;
@@ -106,10 +100,7 @@ pub(in crate::openvino) fn slice(cx: &mut Cx<'_, '_>) -> Lowered {
     let axes = if cx.optional(4).is_some() {
         cx.as_list(4)?
     } else {
-        let count = match cx.dims(1)? {
-            [Some(count)] => *count as i64,
-            _ => return refuse("the number of axes is open"),
-        };
+        let count = cx.elements(1)? as i64;
         cx.make.ints(&(0..count).collect::<Vec<_>>())?
     };
     Ok(vec![cx.make.node("Slice", &[&value, &start, &stop, &axes, &step])])
@@ -128,10 +119,7 @@ enum Place {
 
 /// NumPy's indexing. Where begin or end are computed, each of their elements that is used must be.
 pub(in crate::openvino) fn strided_slice(cx: &mut Cx<'_, '_>) -> Lowered {
-    let count = match cx.dims(1)? {
-        [Some(count)] => *count,
-        _ => return refuse("the number of axes is open"),
-    };
+    let count = cx.elements(1)?;
     let rank = cx.rank(0)?;
     let set = |mask: &[i64], at: usize| mask.get(at).is_some_and(|&m| m != 0);
     let (new, shrink) = (cx.ints("new_axis_mask")?, cx.ints("shrink_axis_mask")?);

@@ -4,7 +4,6 @@ use crate::error::Refusal;
 use crate::openvino::cx::{Cx, Lowered, refuse};
 use crate::openvino::net::shape;
 use stead_onnx::Dim;
-use stead_tensor::{Shape, Tensor};
 
 fn variable(cx: &Cx<'_, '_>) -> Result<String, Refusal> {
     match cx.text("variable_id") {
@@ -27,9 +26,9 @@ pub(in crate::openvino) fn read_value(cx: &mut Cx<'_, '_>) -> Lowered {
     let first = match cx.optional(0) {
         Some(first) => first,
         None => {
-            let sizes: Vec<usize> = dims.iter().map(|d| d.known().unwrap_or(0)).collect();
-            let zeros = Tensor::zeros(dtype, Shape::new(&sizes)?)?;
-            cx.make.constant(zeros)
+            let size = |d: &Dim| d.known().and_then(|n| i64::try_from(n).ok()).unwrap_or(0);
+            let sizes: Vec<i64> = dims.iter().map(size).collect();
+            cx.zeros(dtype, &sizes)?
         }
     };
     let value = cx.make.node_with("ReadValue", &[&first], &[("variable", name.as_str().into())]);
