@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stead_engine::{Isa, LoadOptions, Model, PassChoice, Session, SessionOptions};
+use stead_engine::{Isa, LoadOptions, PassChoice, Session, SessionOptions};
 
 use super::{WARM_UP, once};
 use crate::commands::prepare::{self, InputArgs, Threads};
