@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
-    bench, check, conformance, deploy, encode, feed, get, inspect, package, python, quantize,
+    bench, check, conformance, deploy, encode, feed, get, inspect, ops, package, python, quantize,
     query, rank, run, sequence, store, tensor, test, visit,
 };
 use crate::demo;
@@ -35,6 +35,7 @@ pub fn command() -> Command {
         .subcommand(feed::FeedArgs::augment_args(Command::new("feed")))
         .subcommand(get::GetArgs::augment_args(Command::new("get")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
+        .subcommand(ops::OpsArgs::augment_args(Command::new("ops")))
         .subcommand(package::PackageArgs::augment_args(Command::new("package")))
         .subcommand(python::PythonArgs::augment_args(Command::new("python")))
         .subcommand(quantize::QuantizeArgs::augment_args(Command::new("quantize")))
@@ -94,6 +95,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "feed" => feed::run(&parsed(args)?),
         "get" => get::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),
+        "ops" => ops::run(&parsed(args)?),
         "package" => package::run(&parsed(args)?),
         "python" => python::run(&parsed(args)?),
         "quantize" => quantize::run(&parsed(args)?).map(|()| true),

@@ -178,13 +178,42 @@ impl<'a> FunctionBody<'a> {
         for (name, value) in attributes {
             own.set(name, value.clone());
         }
+        self.emit("", op_type, inputs, own, wanted)
+    }
+
+    /// The results of an operator that only the engine has (domain `stead`), with the inputs and attributes of the call,
+    /// of which the given ones are new.
+    ///
+    /// # Errors
+    /// As [`FunctionBody::call`].
+    pub fn own(
+        &mut self,
+        op_type: &str,
+        attributes: &[(&str, AttributeValue)],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<ValueId>>, LoadError> {
+        let mut own = self.call.attributes.clone();
+        for (name, value) in attributes {
+            own.set(name, value.clone());
+        }
+        self.emit("stead", op_type, self.call.inputs.clone(), own, wanted)
+    }
+
+    fn emit(
+        &mut self,
+        domain: &str,
+        op_type: &str,
+        inputs: Vec<Option<ValueId>>,
+        attributes: Attributes,
+        wanted: &[bool],
+    ) -> Result<Vec<Option<ValueId>>, LoadError> {
         let call = Call {
             label: self.call.label,
             domain: domain.to_owned(),
             op_type: op_type.to_owned(),
             opset: if domain.is_empty() { OPSET } else { 1 },
             inputs,
-            attributes: own,
+            attributes,
             bodies: Vec::new(),
             wanted: wanted.to_vec(),
         };

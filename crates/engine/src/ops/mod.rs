@@ -7,6 +7,7 @@
 
 mod def;
 mod spec;
+pub mod standard;
 
 pub use def::{Build, BuildFn, In, OpDef, OpPlan, Out, Param, TypeSet, WriteFn, plan_fn, types};
 pub use spec::{NodeSpec, PackCache};
@@ -25,6 +26,8 @@ mod cast;
 mod contrib;
 mod control;
 mod cumulative;
+mod detection;
+mod determinant;
 mod dispatch;
 mod einsum;
 mod elementwise;
@@ -37,17 +40,22 @@ mod nn;
 mod quantize;
 mod reduce;
 mod resize;
+mod sampling;
 mod search;
+mod signal;
 mod softmax;
 mod state;
+mod unique;
 
 /// Families of one table.
 const FAMILIES: &[&[OpDef]] = &[
+    attention::LINEAR,
     attention::OPS,
     attention::ROTARY,
     cast::OPS,
     control::OPS,
     cumulative::OPS,
+    determinant::OPS,
     einsum::OPS,
     heads::OPS,
     matmul::OPS,
@@ -57,13 +65,15 @@ const FAMILIES: &[&[OpDef]] = &[
     search::OPS,
     softmax::OPS,
     state::OPS,
+    unique::OPS,
 ];
 
 /// All tables of operators.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
-    let own = own.chain(functions::TABLES).chain(movement::TABLES).chain(nn::TABLES);
-    own.chain(nn::BLOCKED).chain(contrib::tables()).chain(ml::TABLES)
+    let own = own.chain(contrib::tables()).chain(detection::TABLES).chain(functions::TABLES);
+    let own = own.chain(ml::TABLES).chain(movement::TABLES).chain(nn::TABLES).chain(nn::BLOCKED);
+    own.chain(sampling::TABLES).chain(signal::TABLES)
 }
 
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.

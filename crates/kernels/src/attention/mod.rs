@@ -38,12 +38,14 @@ use crate::simd::dispatch;
 
 mod few;
 mod heads;
+mod linear;
 mod rotary;
 mod scores;
 mod tiled;
 mod transposed;
 
 pub use heads::{HeadLayout, Heads, MultiHead, multi_head, multi_head_scratch_len};
+pub use linear::{Linear, LinearSizes, PerHead, linear_attention};
 pub use rotary::{Rotation, rotate};
 pub use scores::{Hide, Stage, scores, write_bias};
 

@@ -3,16 +3,20 @@
 //! Inputs and outputs are planes, `[batch, channels, spatial...]` row-major. [`conv`] is the f32
 //! convolution: channels that stand alone go through [`depthwise`](self) loops, all others become matrix
 //! products of the packed weights ([`pack_weights`]) and columns of the input. [`direct`] computes any element
-//! type by the definition, [`transpose`] scatters.
+//! type by the definition, [`transpose`] scatters, [`fold`] sums columns, and [`causal`] carries what was before from call to call.
 
+mod causal;
 mod columns;
 mod depthwise;
 pub mod direct;
 mod few;
+mod fold;
 mod product;
 mod taps;
 pub mod transpose;
 
+pub use causal::{Causal, causal};
+pub use fold::fold;
 pub use product::{Weights, conv, conv_scratch_len, pack_weights};
 
 use crate::window::Window;

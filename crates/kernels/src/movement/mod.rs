@@ -3,6 +3,7 @@
 //!
 //! Elements are bytes in groups of a fixed width, so that one kernel serves every type of that width.
 
+mod cache;
 mod copy;
 mod fill;
 mod gather;
@@ -10,6 +11,7 @@ mod pick;
 mod scatter;
 mod tables;
 
+pub use cache::{CacheDims, write_cache};
 pub use copy::{Layout, MAX_DIMS, copy_layout, copy_strided};
 pub use fill::{fill, one_hot, trilu};
 pub use gather::{ElementIndex, NdIndex, gather, gather_elements, gather_nd};

@@ -10,6 +10,7 @@ mod explain;
 pub mod feed;
 pub mod get;
 pub mod inspect;
+pub mod ops;
 pub mod package;
 mod precision;
 pub mod python;

@@ -13,10 +13,12 @@ use stead_kernels::attention::{
 use stead_tensor::DType::{BF16, F16, F32};
 use stead_tensor::{DType, Shape};
 
+mod linear;
 mod mask;
 mod operands;
 mod rotary;
 
+pub(crate) use linear::OPS as LINEAR;
 pub(crate) use rotary::OPS as ROTARY;
 
 const REAL: TypeSet = TypeSet::of(&[F32, F16, BF16]);
@@ -260,15 +262,22 @@ fn emit_scores(
     Ok(())
 }
 
+/// An input as contiguous f32.
+pub(crate) fn single(cx: &mut PlanCx<'_>, index: usize) -> Result<Operand, PlanError> {
+    let (dtype, elements) = (cx.dtype(index)?, cx.shape(index)?.elements());
+    let whole = cx.input(index)?;
+    Ok(operands::widened(cx, whole, dtype, elements))
+}
+
 /// An output that is computed in f32 and narrowed if it has a shorter type.
-struct FloatOutput {
+pub(crate) struct FloatOutput {
     /// What the step writes.
-    slot: Slot,
+    pub slot: Slot,
     narrow: Option<(DType, Slot)>,
 }
 
 impl FloatOutput {
-    fn new(cx: &mut PlanCx<'_>, index: usize, shape: Shape) -> Result<FloatOutput, PlanError> {
+    pub fn new(cx: &mut PlanCx<'_>, index: usize, shape: Shape) -> Result<FloatOutput, PlanError> {
         let dtype = if cx.wants(index) { cx.output_type(index)? } else { F32 };
         let out = cx.output(index, shape)?;
         if dtype == F32 {
@@ -278,7 +287,7 @@ impl FloatOutput {
         Ok(FloatOutput { slot, narrow: Some((dtype, out)) })
     }
 
-    fn finish(self, cx: &mut PlanCx<'_>) {
+    pub fn finish(self, cx: &mut PlanCx<'_>) {
         let Some((dtype, out)) = self.narrow else { return };
         let wide = cx.read_back(self.slot);
         cx.step("narrow", &[wide], &[out], move |a| operands::narrow(a, dtype));

@@ -25,13 +25,13 @@ pub const OPS: &[OpDef] = &[
 
 /// One element as the widest number of its kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Number {
+pub(in crate::ops) enum Number {
     Int(i128),
     Float(f64),
 }
 
 /// The only element of a tensor.
-pub(super) fn number(tensor: &Tensor) -> Result<Number, PlanError> {
+pub(in crate::ops) fn number(tensor: &Tensor) -> Result<Number, PlanError> {
     fn only<T: Element>(tensor: &Tensor) -> Result<T, PlanError> {
         match tensor.as_slice::<T>()? {
             [v] => Ok(*v),

@@ -2,9 +2,11 @@
 
 use super::OpDef;
 use crate::error::{PlanError, RunError};
+pub(super) use generate::{Number, number};
 use stead_kernels::movement::OutOfRange;
 use stead_tensor::{DType, MAX_RANK};
 
+mod cache;
 mod concat;
 mod constant;
 mod crop;
@@ -22,7 +24,8 @@ mod split;
 mod transpose;
 
 /// The tables of this folder.
-pub const TABLES: [&[OpDef]; 15] = [
+pub const TABLES: [&[OpDef]; 16] = [
+    cache::OPS,
     concat::OPS,
     constant::OPS,
     crop::OPS,

@@ -3,11 +3,15 @@
 
 mod batch_norm;
 mod blocked;
+mod causal;
+mod col2im;
 mod conv;
 pub(super) mod conv_integer;
 mod conv_transpose;
+mod deform_conv;
 mod global_pool;
 mod group_norm;
+mod max_unpool;
 mod other_norms;
 mod pool;
 pub(super) mod precision;
@@ -26,13 +30,17 @@ pub(super) use blocked::TABLES as BLOCKED;
 const SINGLE: TypeSet = TypeSet::of(&[F32, F16, BF16]);
 
 /// The tables of this family.
-pub const TABLES: [&[OpDef]; 10] = [
+pub const TABLES: [&[OpDef]; 14] = [
     batch_norm::OPS,
+    causal::OPS,
+    col2im::OPS,
     conv::OPS,
     conv_integer::OPS,
     conv_transpose::OPS,
+    deform_conv::OPS,
     global_pool::OPS,
     group_norm::OPS,
+    max_unpool::OPS,
     other_norms::OPS,
     pool::OPS,
     recurrent::OPS,
