@@ -178,25 +178,20 @@ impl<'a> FunctionBody<'a> {
         for (name, value) in attributes {
             own.set(name, value.clone());
         }
-        self.emit("", op_type, inputs, own, wanted)
+        self.emit(domain, op_type, inputs, own, wanted)
     }
 
-    /// The results of an operator that only the engine has (domain `stead`), with the inputs and attributes of the call,
-    /// of which the given ones are new.
+    /// The results of an operator that only the engine has (domain `stead`), with the inputs and attributes of the call.
     ///
     /// # Errors
     /// As [`FunctionBody::call`].
     pub fn own(
         &mut self,
         op_type: &str,
-        attributes: &[(&str, AttributeValue)],
         wanted: &[bool],
     ) -> Result<Vec<Option<ValueId>>, LoadError> {
-        let mut own = self.call.attributes.clone();
-        for (name, value) in attributes {
-            own.set(name, value.clone());
-        }
-        self.emit("stead", op_type, self.call.inputs.clone(), own, wanted)
+        let attributes = self.call.attributes.clone();
+        self.emit("stead", op_type, self.call.inputs.clone(), attributes, wanted)
     }
 
     fn emit(

@@ -3,7 +3,7 @@
 use super::function::FunctionBody;
 use super::{Body, Ir, Node, ValueId};
 use crate::error::{BuildError, LoadError};
-use crate::ops::{self, Build, OpDef, Out};
+use crate::ops::{self, Build, OpDef, Out, types};
 use std::collections::HashMap;
 use stead_onnx::{AttributeValue, Attributes, Graph, Model, ValueInfo, ValueType};
 use stead_tensor::DType;
@@ -88,10 +88,11 @@ fn resolve(scopes: &Scopes, name: &str) -> Option<ValueId> {
 }
 
 fn tensor_type(direction: &'static str, name: &str, ty: &ValueType) -> Result<DType, LoadError> {
-    match ty.dtype() {
-        Some(dtype) if dtype.bits() >= 8 || dtype == DType::String => Ok(dtype),
-        _ => Err(LoadError::Io { direction, name: name.to_owned(), actual: ty.to_string() }),
-    }
+    ty.dtype().ok_or_else(|| LoadError::Io {
+        direction,
+        name: name.to_owned(),
+        actual: ty.to_string(),
+    })
 }
 
 /// Lowers a node; one of a function becomes several.
@@ -235,6 +236,19 @@ fn definition(
     })
 }
 
+/// The outputs in front of those for which a Loop or a Scan puts slices side by side, which it does by whole bytes.
+fn carried(def: &OpDef, attributes: &Attributes, inputs: usize) -> usize {
+    match def.build {
+        Build::Loop => inputs.saturating_sub(2),
+        Build::Scan => {
+            // A count that is wrong is refused when the node is compiled.
+            let scanned = attributes.int("num_scan_inputs").ok().flatten().unwrap_or(0);
+            inputs.saturating_sub(usize::try_from(scanned).unwrap_or(0))
+        }
+        Build::If | Build::Op(_) | Build::Function(_) => usize::MAX,
+    }
+}
+
 fn output_type(
     ir: &Ir,
     def: &OpDef,
@@ -257,16 +271,25 @@ fn output_type(
         Some(Out::Fixed(dtype)) => Ok(*dtype),
         Some(Out::Of(f)) => f(attributes, inputs).map_err(node_error),
         Some(Out::Body(first)) => {
-            let types: Vec<_> = bodies
+            let disagree =
+                || arity(label, format!("the bodies do not agree on a type of output {index}"));
+            let found: Vec<_> = bodies
                 .iter()
                 .map(|(_, b)| b.outputs.get(first + index).map(|&id| ir.value(id).dtype))
                 .collect();
-            match types.first().copied().flatten() {
-                Some(dtype) if types.iter().all(|&t| t == Some(dtype)) => Ok(dtype),
-                _ => Err(arity(
-                    label,
-                    format!("the bodies do not agree on a type of output {index}"),
-                )),
+            match found.first().copied().flatten() {
+                Some(dtype) if found.iter().any(|&t| t != Some(dtype)) => Err(disagree()),
+                Some(dtype)
+                    if dtype.size() == 0 && index >= carried(def, attributes, inputs.len()) =>
+                {
+                    Err(node_error(BuildError::unsupported(format!(
+                        "{} collects elements of type {dtype} in output {index}; supported: {}",
+                        def.name,
+                        types::ANY
+                    ))))
+                }
+                Some(dtype) => Ok(dtype),
+                None => Err(disagree()),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Cast and CastLike.
+//! Cast, CastLike and BitCast.
 
 use super::dispatch::{for_number, no_kernel};
 use super::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Slot, TypeSet, plan_fn, types};
@@ -11,20 +11,17 @@ use stead_onnx::Attributes;
 use stead_tensor::DType;
 
 /// Types that can be cast: all but strings and complex numbers.
-const CASTABLE: TypeSet = types::NUMERIC.or(types::BOOL).or(TypeSet::of(&[
+const CASTABLE: TypeSet = types::NUMERIC.or(types::BOOL).or(types::PACKED).or(TypeSet::of(&[
     DType::F8E4M3FN,
     DType::F8E4M3FNUZ,
     DType::F8E5M2,
     DType::F8E5M2FNUZ,
     DType::F8E8M0,
-    DType::F4E2M1,
-    DType::I4,
-    DType::U4,
-    DType::I2,
-    DType::U2,
 ]));
+/// Types whose elements are patterns of bits: all but strings.
+const PATTERNS: TypeSet = types::ANY.or(types::PACKED);
 
-/// Cast, CastLike.
+/// Cast, CastLike, BitCast.
 pub const OPS: &[OpDef] = &[
     OpDef::new("Cast", &[Param::required(0, CASTABLE)], &[Out::Of(cast_type)], cast_op),
     OpDef::new(
@@ -34,11 +31,34 @@ pub const OPS: &[OpDef] = &[
         cast_op,
     )
     .since(15),
+    OpDef::new("BitCast", &[Param::required(0, PATTERNS)], &[Out::Of(pattern_type)], bit_cast)
+        .since(26),
 ];
 
 fn cast_type(attributes: &Attributes, _: &[Option<DType>]) -> Result<DType, BuildError> {
     let number = attributes.int("to")?.ok_or_else(|| attributes.missing("to"))?;
     dtype_of(number, "to")
+}
+
+fn pattern_type(attributes: &Attributes, inputs: &[Option<DType>]) -> Result<DType, BuildError> {
+    let number = attributes.int("to")?.ok_or_else(|| attributes.missing("to"))?;
+    let to = i32::try_from(number).ok().and_then(DType::from_onnx_number);
+    let to = to.filter(|&dtype| PATTERNS.contains(dtype)).ok_or_else(|| {
+        BuildError::unsupported(format!("to names element type {number}; supported: {PATTERNS}"))
+    })?;
+    match inputs.first().copied().flatten() {
+        Some(from) if from.bits() != to.bits() => Err(BuildError::unsupported(format!(
+            "BitCast takes {} bits of {from} for {} of {to}; as many are expected",
+            from.bits(),
+            to.bits()
+        ))),
+        _ => Ok(to),
+    }
+}
+
+/// The same bytes under another type, wherever they lie.
+fn bit_cast(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    plan_fn(|cx| cx.alias_bits(0, 0))
 }
 
 /// The element type that an attribute names, if it is one that tensors of numbers have.

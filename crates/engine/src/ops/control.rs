@@ -21,7 +21,8 @@ pub const OPS: &[OpDef] = &[
             &[
                 Param::optional(0, types::I64_ONLY),
                 Param::optional(0, types::BOOL),
-                Param::any_number(types::ANY),
+                // What is carried is passed on as it is; what is collected must have whole bytes.
+                Param::any_number(types::VIEWED),
             ],
             // The body's first output is the condition, which Loop does not give.
             &[Out::Body(1)],

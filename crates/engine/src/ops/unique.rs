@@ -24,7 +24,7 @@ pub const OPS: &[OpDef] = &[
 
 fn write(f: &mut FunctionBody<'_>) -> Result<(), LoadError> {
     let axis = f.attributes().int_or("axis", 0)?;
-    let results = f.own("Unique", &[], &[true; 5])?;
+    let results = f.own("Unique", &[true; 5])?;
     let [Some(parts), Some(first), Some(inverse), Some(counts), Some(number)] = results[..] else {
         return Err(f.refuse("no different parts"));
     };

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use stead_kernels::Isa;
 use stead_kernels::movement::copy_strided;
-use stead_tensor::{DType, Element, MAX_RANK, Shape, Tensor, grown_strides};
+use stead_tensor::{DType, Element, MAX_RANK, Shape, Tensor, TensorView, grown_strides};
 
 /// Bytes that a step will read.
 #[derive(Debug, Clone)]
@@ -321,6 +321,28 @@ impl PlanCx<'_> {
             let view = Some(View { offset, strides });
             self.facts.set(id, Fact { dtype: fact.dtype, shape, place: fact.place, view });
         }
+        Ok(())
+    }
+
+    /// Declares an output as the bits of an input, taken for the output's type, which has elements of the same size.
+    ///
+    /// # Errors
+    /// [`PlanError::Evaluation`] for types of different sizes.
+    pub fn alias_bits(&mut self, output: usize, input: usize) -> Result<(), PlanError> {
+        let fact = self.fact(input)?.clone();
+        let Some(id) = self.output_id(output) else { return Ok(()) };
+        let dtype = self.output_type(output)?;
+        if dtype.bits() != fact.dtype.bits() {
+            return Err(PlanError::Evaluation("bits are seen as elements of another size".into()));
+        }
+        let place = match fact.place {
+            Place::Const(tensor) => {
+                let view = TensorView::from_bytes(dtype, tensor.shape(), tensor.bytes())?;
+                Place::Const(view.to_tensor()?)
+            }
+            place => place,
+        };
+        self.facts.set(id, Fact { dtype, place, ..fact });
         Ok(())
     }
 

@@ -54,6 +54,14 @@ impl Batching {
         delay: Duration,
         states: &dyn StateAxes,
     ) -> Result<Batching, String> {
+        let mut specs = model.inputs().iter().chain(model.outputs());
+        if let Some(spec) = specs.find(|spec| !spec.dtype.bits().is_multiple_of(8)) {
+            // Rows of packed elements may begin inside a byte.
+            return Err(format!(
+                "max_batch_size needs elements of whole bytes; {:?} has {}",
+                spec.name, spec.dtype
+            ));
+        }
         let free = |spec: &IoSpec| match spec.dims.as_deref() {
             Some([first, ..]) => first.known().is_none(),
             Some([]) | None => false,

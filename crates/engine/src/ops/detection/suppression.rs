@@ -30,7 +30,7 @@ const OVERLAP: usize = 3;
 const SCORE: usize = 4;
 
 fn write(f: &mut FunctionBody<'_>) -> Result<(), LoadError> {
-    let results = f.own("NonMaxSuppression", &[], &[true, true])?;
+    let results = f.own("NonMaxSuppression", &[true, true])?;
     let [Some(table), Some(rows)] = results[..] else {
         return Err(f.refuse("no table of boxes"));
     };

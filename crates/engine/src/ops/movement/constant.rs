@@ -74,9 +74,9 @@ fn filler(attributes: &stead_onnx::Attributes) -> Result<Tensor, BuildError> {
         Some(value) => value.clone(),
         None => Tensor::scalar(0f32)?,
     };
-    if value.shape().elements() != 1 || value.dtype().size() == 0 {
+    if value.shape().elements() != 1 || value.dtype() == DType::String {
         return Err(BuildError::unsupported(format!(
-            "\"value\" of shape {} and type {}: one element of whole bytes is expected",
+            "\"value\" of shape {} and type {}: one element that is no string is expected",
             value.shape(),
             value.dtype()
         )));
@@ -95,14 +95,39 @@ fn constant_of_shape(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     let value = filler(spec.attributes())?;
     plan_fn(move |cx| {
         let dims = cx.ints(0)?.into_iter().map(dim_of).collect::<Result<Vec<_>, _>>()?;
-        let slot = cx.output(0, Shape::new(&dims)?)?;
+        let shape = Shape::new(&dims)?;
+        let slot = cx.output(0, shape)?;
         let value = value.clone();
+        if let Some((pattern, last)) = packed_pattern(&value, shape.elements()) {
+            cx.step("fill", &[], &[slot], move |a| {
+                let out = a.write_bytes()?;
+                fill(out, &[pattern]);
+                if let Some(end) = out.last_mut() {
+                    *end = last;
+                }
+                Ok(())
+            });
+            return Ok(());
+        }
         cx.step("fill", &[], &[slot], move |a| {
             fill(a.write_bytes()?, value.bytes());
             Ok(())
         });
         Ok(())
     })
+}
+
+/// A byte full of one packed element, and the last byte of `count` of them, whose unused bits are 0; `None` for types of
+/// whole bytes.
+fn packed_pattern(value: &Tensor, count: usize) -> Option<(u8, u8)> {
+    let bits = value.dtype().bits();
+    let element = value.bytes().first().filter(|_| bits < 8)? & (0xff >> (8 - bits));
+    let full = (0..8 / bits).fold(0, |byte, at| byte | element << (at * bits));
+    let used = match count % (8 / bits) {
+        0 => 8,
+        rest => rest * bits,
+    };
+    Some((full, full & (0xff >> (8 - used))))
 }
 
 fn size(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {

@@ -32,7 +32,7 @@ fn result_type(attributes: &Attributes, _: &[Option<DType>]) -> Result<DType, Bu
 
 fn write(f: &mut FunctionBody<'_>) -> Result<(), LoadError> {
     let dtype = result_type(f.attributes(), &[]).map_err(|reason| f.refuse(reason.to_string()))?;
-    let results = f.own("MelWeightMatrix", &[], &[true])?;
+    let results = f.own("MelWeightMatrix", &[true])?;
     let [Some(matrix)] = results[..] else { return Err(f.refuse("no matrix")) };
     let to = AttributeValue::Int(dtype.onnx_number().into());
     let matrix = if dtype == F32 { matrix } else { f.call("Cast", &[matrix], &[("to", to)])? };

@@ -32,6 +32,8 @@ def feed(value, kind, name):
     if kind in NUMPY:
         # Elements in another order, of another byte order or at odd addresses: the one case in which inputs are copied.
         return np.array(value, dtype=NUMPY[kind][1], order="C", copy=True)
+    if OTHERS[kind][2] < 8:
+        return _packed(value, OTHERS[kind][2]), value.shape
     if not value.flags.c_contiguous:
         value = np.array(value, order="C")
     return value.view(np.uint16 if value.itemsize == 2 else np.uint8), value.shape
@@ -61,6 +63,14 @@ def _text(text):
         return str(text).encode()
     except UnicodeEncodeError as reason:
         raise error(Fail, f"a text that has no UTF-8: {reason}") from None
+
+
+def _packed(array, bits):
+    """Elements of less than a byte, one for each byte of an array of ml_dtypes, as ONNX packs them."""
+    codes = np.array(array, order="C").reshape(-1).view(np.uint8) & ((1 << bits) - 1)
+    each = 8 // bits
+    rows = np.concatenate([codes, np.zeros(-len(codes) % each, dtype=np.uint8)]).reshape(-1, each)
+    return np.bitwise_or.reduce(rows << np.arange(0, 8, bits, dtype=np.uint8), axis=1)
 
 
 def _unpacked(data, bits, dtype, dims):
