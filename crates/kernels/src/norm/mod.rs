@@ -9,7 +9,7 @@ mod row;
 
 pub use channel::{batch_norm_affine, group_norm, scale_shift};
 pub use channel_stats::{LocalResponse, channel_stats, local_response, lp_normalize};
-pub use row::{RowNorm, RowStats, norm_rows};
+pub use row::{RowNorm, RowStats, norm_rows, norm_rows_in_place};
 
 use crate::simd::Simd;
 
@@ -29,10 +29,12 @@ pub(crate) unsafe fn sum<S: Simd>(s: S, src: *const f32, n: usize) -> f32 {
             }
             i += 4 * S::LANES;
         }
-        while i < n {
-            let len = (n - i).min(S::LANES);
-            acc[0] = s.add(acc[0], s.load_part_ptr(src.add(i), len));
-            i += len;
+        while i + S::LANES <= n {
+            acc[0] = s.add(acc[0], s.load_ptr(src.add(i)));
+            i += S::LANES;
+        }
+        if i < n {
+            acc[0] = s.add(acc[0], s.load_part_ptr(src.add(i), n - i));
         }
     }
     s.sum(s.add(s.add(acc[0], acc[1]), s.add(acc[2], acc[3])))

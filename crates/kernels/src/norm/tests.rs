@@ -55,6 +55,10 @@ fn rows_agree_with_f64() {
                     &mut plain,
                     RowStats::default(),
                 );
+                let mut there = x.clone();
+                let (s, b) = (Some(scale.as_slice()), Some(bias.as_slice()));
+                norm_rows_in_place(isa, &Serial, form, cols, &mut there, s, b, 1e-2);
+                assert_eq!(there, y, "{isa:?} {form:?} {cols} in place");
                 for r in 0..rows {
                     let row = &x[r * cols..][..cols];
                     let (mut m, mut v) = moments(row);
