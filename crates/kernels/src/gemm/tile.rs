@@ -55,9 +55,12 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
         debug_assert!(t.cols <= NV * S::LANES);
         let mut acc = [[s.zero(); NV]; MR];
         let (mut a, mut b, mut later) = (t.a, t.b, t.later.at);
+        // One line where a step is no longer than that: a second one would be asked for again by the next step, and what is
+        // under way takes the room of other requests.
+        let apart = if t.later.step > S::LANES { S::LANES } else { 0 };
         for _ in 0..t.depth {
             for v in 0..NV {
-                s.prefetch_far(later.wrapping_add(v * S::LANES));
+                s.prefetch_far(later.wrapping_add(v * apart));
             }
             later = later.wrapping_add(t.later.step);
             // SAFETY: `a` has MR elements and `b` NV vectors at each of depth strides.
