@@ -11,7 +11,7 @@ use stead_kernels::rnn::{
     Kind, Layout, Recurrent, half_input_len, half_recurrent_len, pack_input, pack_input_half,
     pack_recurrent, pack_recurrent_half, packed_input_len, packed_recurrent_len,
 };
-use stead_tensor::{AlignedBuf, Tensor};
+use stead_tensor::{AlignedBuf, DType, Tensor};
 
 /// Which weights of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +96,16 @@ pub(super) fn packed(
         if side == Side::Recurrent && k != hidden {
             return Err(BuildError::unsupported(format!("recurrent weights of shape {shape}")));
         }
-        let wide = Numbers::of(isa, tensor)?;
-        let each = wide.as_slice().chunks_exact(shape[1] * k);
+        // A copy on huge pages would keep its place there as long as the packed weights beside it.
+        let widened;
+        let wide = match tensor.dtype() {
+            DType::F32 => tensor.as_slice::<f32>()?,
+            _ => {
+                widened = Numbers::of(isa, tensor)?;
+                widened.as_slice()
+            }
+        };
+        let each = wide.chunks_exact(shape[1] * k);
         if halves {
             let len = match side {
                 Side::Input => half_input_len(isa, kind, hidden, k),
