@@ -54,6 +54,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("rows", false, rows::run),
     ("quantized products", false, integers::run),
     ("product epilogues", false, products::run),
+    ("normalized products", false, products::normalise),
     ("convolution epilogues", false, convolutions::run),
     ("dead code", true, dead::run),
 ];

@@ -163,7 +163,10 @@ impl Ranks {
         };
         let op = node.op_type.as_str();
         if op == "MatMul" && (node.domain.is_empty() || node.domain == "stead") {
-            return rank(0).zip(rank(1)).filter(|&(a, b)| a >= 2 && b >= 2).map(|(a, b)| a.max(b));
+            // A fused one may be seen in another shape.
+            let plain =
+                || rank(0).zip(rank(1)).filter(|&(a, b)| a >= 2 && b >= 2).map(|(a, b)| a.max(b));
+            return node.input(6).map_or_else(plain, |shape| self.length(ir, Some(shape)));
         }
         match op {
             _ if !node.domain.is_empty() => None,

@@ -2,7 +2,7 @@
 
 use super::super::{NodeSpec, OpPlan, Operand, PlanCx, plan_fn, product_flops};
 use super::number::{ScaleAdd, with_number};
-use super::product::{Added, Product, emit, operands, pack};
+use super::product::{Added, Addend, Product, emit, operands, pack};
 use crate::error::{BuildError, PlanError};
 use stead_kernels::gemm::{Activation, MatRef, generic};
 use stead_kernels::movement::copy_strided;
@@ -45,10 +45,10 @@ fn gemm_f32(cx: &mut PlanCx<'_>, product: &Product, beta: f32) -> Result<(), Pla
         match strides_of_c(&cx.shape(2)?, m, n)? {
             (0, 1) if beta == 1.0 => added.bias_col = Some(cx.input(2)?),
             (1, 0) if beta == 1.0 => added.bias_row = Some(cx.input(2)?),
-            (row, 1) => added.residual = Some((cx.input(2)?, row, beta)),
+            (row, 1) => added.residual = Some(Addend::new(cx.input(2)?, row, beta)),
             // A single number, or a column with a factor, is written out, so that the kernel has one form
             // to read.
-            strides => added.residual = Some((expand(cx, strides, m, n)?, n, beta)),
+            strides => added.residual = Some(Addend::new(expand(cx, strides, m, n)?, n, beta)),
         }
     }
     emit(cx, product, batched, operands, added, output);

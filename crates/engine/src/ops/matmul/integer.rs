@@ -1,7 +1,8 @@
 //! MatMulInteger, QLinearMatMul, and the quantised product whose sums become floats at once.
 
 use super::batch::{Batched, resolve, suits};
-use super::product::{added_to, matrix};
+use super::fused::added_to;
+use super::product::matrix;
 use crate::error::{BuildError, PlanError, RunError};
 use crate::ops::nn::conv_integer::{check_count, emit_requantize, first};
 use crate::ops::nn::precision;

@@ -2,9 +2,11 @@
 //! them.
 
 mod batch;
+mod fused;
 mod gemm;
 mod integer;
 mod nbits;
+mod normal;
 mod number;
 mod product;
 
@@ -33,6 +35,17 @@ const TO_FLOAT_ADDED: [Param; 8] = {
     [a, b, a_scale, b_scale, a_zero, b_zero, bias, Param::optional(0, types::F32_ONLY)]
 };
 
+/// Inputs of a product with what follows it.
+const FUSED: [Param; 7] = [
+    Param::required(1, types::F32_ONLY),
+    Param::required(1, types::F32_ONLY),
+    Param::optional(1, types::F32_ONLY),
+    Param::optional(1, types::F32_ONLY),
+    Param::optional(1, types::F32_ONLY),
+    Param::optional(1, types::F32_ONLY),
+    Param::optional(0, types::I64_ONLY),
+];
+
 /// MatMul, Gemm, their fused form, and products of bytes.
 pub const OPS: &[OpDef] = &[
     OpDef::new(
@@ -47,20 +60,10 @@ pub const OPS: &[OpDef] = &[
         &[Out::Like(0)],
         gemm::build,
     ),
-    // act(alpha A B + bias + residual): inputs A, B, bias of N elements, residual of the output's shape;
-    // attributes transA, transB, alpha, activation and the activation's parameters.
-    OpDef::new(
-        "MatMul",
-        &[
-            Param::required(1, types::F32_ONLY),
-            Param::required(1, types::F32_ONLY),
-            Param::optional(1, types::F32_ONLY),
-            Param::optional(1, types::F32_ONLY),
-        ],
-        &[Out::Like(0)],
-        product::fused,
-    )
-    .domain("stead"),
+    // norm(act(alpha A B + bias + residual)): inputs A, B, bias of N elements, residual of the output's shape, scale and bias
+    // of the normalisation, the shape that the product is seen in; attributes transA, transB, alpha, activation and the
+    // activation's parameters, norm, epsilon, perm.
+    OpDef::new("MatMul", &FUSED, &[Out::Like(0)], fused::build).domain("stead"),
     // Weights of few bits: B, scales, zero points, an order of K that is not supported, bias.
     OpDef::new(
         "MatMulNBits",

@@ -1,17 +1,15 @@
-//! MatMul and its fused form.
+//! MatMul, and the step of a product with what is added to it.
 
-use super::super::broadcasting::{aligned, broadcast_shape};
 use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
 use super::batch::{Batched, Matrices, resolve, suits};
+use super::normal::{self, Normal};
 use super::number::with_number;
 use crate::error::{BuildError, PlanError, RunError};
 use std::sync::Arc;
 use stead_kernels::Isa;
-use stead_kernels::broadcast::Broadcast;
-use stead_kernels::elementwise::{BinaryOp, Lane, Run};
 use stead_kernels::gemm::{
-    Activation, Epilogue, Lhs, MatRef, Residual, Rhs, activate_slice, gemm, gemm_scratch_len,
-    generic, half_len, pack_b, pack_half, packed_b_len, pays_in_half,
+    Activation, Epilogue, Lhs, MatRef, Residual, Rhs, gemm, gemm_scratch_len, generic, half_len,
+    pack_b, pack_half, packed_b_len, pays_in_half,
 };
 use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 
@@ -49,8 +47,29 @@ pub(super) struct Added {
     pub bias_col: Option<Operand>,
     /// `M` numbers, one for each row.
     pub bias_row: Option<Operand>,
-    /// A matrix, with the elements from one row to the next (0 repeats one row) and a factor.
-    pub residual: Option<(Operand, usize, f32)>,
+    /// A matrix.
+    pub residual: Option<Addend>,
+    /// What rows are normalised by when they are complete.
+    pub normal: Option<Normal>,
+}
+
+/// A matrix that is added to a product.
+#[derive(Clone)]
+pub(super) struct Addend {
+    pub operand: Operand,
+    /// The position of its first element.
+    pub offset: usize,
+    /// Elements from one row to the next; 0 repeats one row.
+    pub row_stride: usize,
+    /// A factor.
+    pub scale: f32,
+}
+
+impl Addend {
+    /// A matrix without gaps, whose rows have `row_stride` elements; 0 for one row.
+    pub fn new(operand: Operand, row_stride: usize, scale: f32) -> Addend {
+        Addend { operand, offset: 0, row_stride, scale }
+    }
 }
 
 /// Packs input 1 when it is one constant matrix of `f32`.
@@ -135,94 +154,6 @@ pub(super) fn matmul(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     })
 }
 
-/// The fused form: bias (input 2) and residual (input 3) are added and the activation applied while the
-/// result is in registers.
-pub(super) fn fused(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
-    let attributes = spec.attributes();
-    let transposed = (attributes.bool_or("transA", false)?, attributes.bool_or("transB", false)?);
-    let product = Product {
-        transposed,
-        alpha: attributes.float_or("alpha", 1.0)?,
-        activation: crate::ops::activation::from_attributes(attributes)?,
-        packed: pack(spec, transposed.1)?,
-    };
-    plan_fn(move |cx| {
-        let (batched, operands) = operands(cx, &product)?;
-        let mut added = Added::default();
-        if cx.has_input(2) {
-            let bias = cx.shape(2)?;
-            if bias.elements() != batched.n {
-                return Err(PlanError::shape(format!(
-                    "a bias of {} elements expected, got {bias}",
-                    batched.n
-                )));
-            }
-            added.bias_col = Some(cx.input(2)?);
-        }
-        if cx.has_input(3) {
-            let residual = cx.shape(3)?;
-            let is_row = residual.elements() == batched.n
-                && residual.last() == Some(&batched.n)
-                && residual.rank() <= batched.output.rank();
-            if residual == batched.output {
-                added.residual = Some((cx.input(3)?, batched.n, 1.0));
-            } else if is_row {
-                // One row for all, such as the half of a layer that was computed before.
-                added.residual = Some((cx.input(3)?, 0, 1.0));
-            } else {
-                return add_broadcast(cx, &product, batched, operands, added);
-            }
-        }
-        let output = cx.output(0, batched.output)?;
-        emit(cx, &product, batched, operands, added, output);
-        Ok(())
-    })
-}
-
-/// The fused form where the residual has another shape than the product and one is broadcast to the other:
-/// passes do not know shapes. The sum and the activation are steps of their own then.
-fn add_broadcast(
-    cx: &mut PlanCx<'_>,
-    product: &Product,
-    batched: Batched,
-    operands: (Operand, Option<Operand>),
-    added: Added,
-) -> Result<(), PlanError> {
-    let from = batched.output;
-    let slot = cx.temp_of::<f32>(from.elements());
-    let plain = Product { activation: Activation::None, ..product.clone() };
-    emit(cx, &plain, batched, operands, added, slot);
-    added_to(cx, slot, from, 3, product.activation)
-}
-
-/// The output as the sum of a product of shape `from` and an input, one of which is broadcast to the other, and what the
-/// activation makes of it.
-pub(super) fn added_to(
-    cx: &mut PlanCx<'_>,
-    product: Slot,
-    from: Shape,
-    input: usize,
-    activation: Activation,
-) -> Result<(), PlanError> {
-    let residual = cx.shape(input)?;
-    let shape = broadcast_shape(&from, &residual)?;
-    let strides = [
-        aligned(&from, &from.strides(), &shape)?,
-        aligned(&residual, &residual.strides(), &shape)?,
-    ];
-    let plan = Broadcast::new(&shape, std::array::from_fn(|k| &strides[k][..]), [0, 0]);
-    let reads = [cx.read_back(product), cx.input(input)?];
-    let output = cx.output(0, shape)?;
-    cx.step("add", &reads, &[output], move |args| {
-        let (x, y, out) = (args.read::<f32>(0)?, args.read::<f32>(1)?, args.write::<f32>()?);
-        let run = Run { isa: args.isa, parallel: args.parallel, plan: &plan };
-        Lane::binary(run, BinaryOp::Add, x, y, out);
-        activate_slice(args.isa, activation, out);
-        Ok(())
-    });
-    Ok(())
-}
-
 /// The operands of a product as they lie, or copied where the kernel cannot take the strides.
 pub(super) fn operands(
     cx: &mut PlanCx<'_>,
@@ -264,11 +195,15 @@ pub(super) fn emit(
 ) {
     let (m, n, k) = (batched.m, batched.n, batched.k);
     let isa = cx.isa;
+    // Rows that are normalised are so block by block, while they are in the cache.
+    let blocks = normal::blocks(m, added.normal.is_some());
     let lhs = Lhs::Strided(matrix(&[], &batched.a));
-    let scratch_len = match &product.packed {
+    let most = m.div_ceil(blocks);
+    let scratch_of = |m: usize| match &product.packed {
         Some(packed) => gemm_scratch_len(isa, m, n, k, &lhs, &packed.rhs()),
         None => gemm_scratch_len(isa, m, n, k, &lhs, &Rhs::Strided(matrix(&[], &batched.b))),
     };
+    let scratch_len = scratch_of(most).max(scratch_of(m / blocks));
     let scratch = cx.temp_of::<f32>(scratch_len);
     let mut reads = vec![a];
     let mut position = |operand: Option<Operand>| {
@@ -280,17 +215,22 @@ pub(super) fn emit(
     let b_at = position(b);
     let bias_col = position(added.bias_col);
     let bias_row = position(added.bias_row);
-    let residual =
-        added.residual.and_then(|(o, stride, scale)| Some((position(Some(o))?, stride, scale)));
+    let residual = added.residual.and_then(|addend| {
+        let Addend { operand, offset, row_stride, scale } = addend;
+        Some((position(Some(operand))?, offset, row_stride, scale))
+    });
+    let normal = added.normal.map(|normal| normal.read_by(&mut position));
     let Product { alpha, activation, packed, .. } = product.clone();
     let (count, packed_bytes) =
         (batched.offsets.len(), packed.as_ref().map_or(0, |b| b.data.len()));
-    let name = match (packed.as_ref().map(|b| b.is_half), m <= 4) {
-        (Some(true), true) => "gemv bf16",
-        (Some(true), false) => "gemm bf16",
-        (Some(false), true) => "gemv packed",
-        (Some(false), false) => "gemm packed",
-        (None, _) => "gemm",
+    let name = match (packed.as_ref().map(|b| b.is_half), m <= 4, normal.is_some()) {
+        (Some(true), true, _) => "gemv bf16",
+        (Some(true), false, false) => "gemm bf16",
+        (Some(true), false, true) => "gemm bf16, norm",
+        (Some(false), true, _) => "gemv packed",
+        (Some(false), false, false) => "gemm packed",
+        (Some(false), false, true) => "gemm packed, norm",
+        (None, _, _) => "gemm",
     };
     cx.step(name, &reads, &[output, scratch], move |args| {
         let a = args.read::<f32>(0)?;
@@ -298,10 +238,10 @@ pub(super) fn emit(
         let bias_col = bias_col.map(|i| args.read::<f32>(i)).transpose()?;
         let bias_row = bias_row.map(|i| args.read::<f32>(i)).transpose()?;
         let residual_data = residual.map(|(i, ..)| args.read::<f32>(i)).transpose()?;
+        let normal = normal.as_ref().map(|normal| normal.of(args)).transpose()?;
         let out = args.write::<f32>()?;
         let scratch = args.write::<f32>()?;
         for (index, &(at_a, at_b)) in batched.offsets.iter().enumerate() {
-            let lhs = Lhs::Strided(matrix(&a[at_a.min(a.len())..], &batched.a));
             let rhs = match (&packed, b) {
                 (Some(packed), _) => {
                     debug_assert!(packed.k == k && packed.n == n);
@@ -310,23 +250,29 @@ pub(super) fn emit(
                 (None, Some(b)) => Rhs::Strided(matrix(&b[at_b.min(b.len())..], &batched.b)),
                 (None, None) => return Err(RunError::Internal("a product without a right side")),
             };
-            let start = index * m * n;
-            let epilogue = Epilogue {
-                alpha,
-                accumulate: false,
-                bias_col,
-                bias_row,
-                residual: residual.zip(residual_data).map(|((_, row_stride, scale), data)| {
-                    Residual {
-                        data: if row_stride == 0 { data } else { &data[start..] },
-                        row_stride,
-                        scale,
-                    }
-                }),
-                activation,
-            };
-            let c = &mut out[start..start + m * n];
-            gemm(args.isa, args.parallel, m, n, k, lhs, rhs, c, n, &epilogue, scratch);
+            for block in 0..blocks {
+                let (from, to) = (block * m / blocks, (block + 1) * m / blocks);
+                let at_a = at_a + from * batched.a.row_stride;
+                let lhs = Lhs::Strided(matrix(&a[at_a.min(a.len())..], &batched.a));
+                let start = (index * m + from) * n;
+                let epilogue = Epilogue {
+                    alpha,
+                    accumulate: false,
+                    bias_col,
+                    bias_row: bias_row.map(|bias| &bias[from..]),
+                    residual: residual.zip(residual_data).map(|((_, at, row_stride, scale), r)| {
+                        let at = at + (index * m + from) * row_stride;
+                        Residual { data: &r[at.min(r.len())..], row_stride, scale }
+                    }),
+                    activation,
+                };
+                let c = &mut out[start..start + (to - from) * n];
+                let (isa, par) = (args.isa, args.parallel);
+                gemm(isa, par, to - from, n, k, lhs, rhs, c, n, &epilogue, scratch);
+                if let Some(normal) = &normal {
+                    normal.rows(args.isa, args.parallel, n, c);
+                }
+            }
         }
         Ok(())
     });

@@ -23,6 +23,8 @@ mod space;
 mod split;
 mod transpose;
 
+pub(in crate::ops) use reshape::{reshape_target, split_strides};
+
 /// The tables of this folder.
 pub const TABLES: [&[OpDef]; 16] = [
     cache::OPS,

@@ -51,7 +51,7 @@ pub(super) fn view_as(cx: &mut PlanCx<'_>, target: Shape) -> Result<(), PlanErro
 
 /// The strides with which elements that lie in `from` by `strides` are seen as `to`, where there are such:
 /// groups of dimensions with the same product, of which those of `from` follow each other evenly.
-fn split_strides(
+pub(in crate::ops) fn split_strides(
     from: &Shape,
     strides: &[isize; MAX_RANK],
     to: &Shape,
@@ -205,7 +205,11 @@ fn reshape(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
 }
 
 /// The shape that Reshape gives: 0 copies a dimension unless `allow_zero`, one -1 takes what is left.
-fn reshape_target(from: &Shape, wanted: &[i64], allow_zero: bool) -> Result<Shape, PlanError> {
+pub(in crate::ops) fn reshape_target(
+    from: &Shape,
+    wanted: &[i64],
+    allow_zero: bool,
+) -> Result<Shape, PlanError> {
     let fail = || PlanError::shape(format!("cannot reshape {from} to {wanted:?}"));
     let mut dims = Vec::with_capacity(wanted.len());
     let mut free = None;

@@ -1,15 +1,21 @@
 //! Makes one node of a matrix product, its bias, a residual and an activation.
 
+mod normal;
+mod seen;
+
+pub(super) use normal::run as normalise;
+
 use super::PassCx;
 use super::pattern::{Matcher, Replacement, activation_of, copied_attributes, rewrite};
 use crate::error::LoadError;
 use crate::ir::{Ir, Node, ValueId};
 use crate::ops::activation;
+use seen::unseen;
 use stead_onnx::{AttributeValue, Attributes};
 use stead_tensor::DType;
 
-/// MatMul and Gemm take up what follows them, one step in a round: a bias, then an activation. So does the product of
-/// bytes that becomes one of floats.
+/// MatMul and Gemm take up what follows them, one step in a round: a bias, then a residual and an activation. So does the
+/// product of bytes that becomes one of floats.
 pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
     Ok(rewrite(ir, &|m, at, node| {
         gemm(m, node)
@@ -17,16 +23,14 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
             .or_else(|| residual(m, node))
             .or_else(|| scale(m, node))
             .or_else(|| activated(m, node))
-            .map(|(kind, inputs, attributes)| Replacement {
-                at,
-                domain: "stead",
-                op_type: kind.op_type,
-                opset: 1,
-                inputs,
-                constants: vec![],
-                attributes,
-            })
+            .map(|fused| replacement(at, fused))
     }))
+}
+
+/// The fused node in the place of the last one that it takes up.
+fn replacement(at: usize, (kind, inputs, attributes): Fused) -> Replacement {
+    let (domain, op_type) = ("stead", kind.op_type);
+    Replacement { at, domain, op_type, opset: 1, inputs, constants: vec![], attributes }
 }
 
 /// A fused product: its operator, and where its bias and residual stand.
@@ -69,7 +73,8 @@ fn product<'a>(m: &Matcher<'a>, id: Option<ValueId>) -> Option<Product<'a>> {
     let node = m.maker(id).filter(|_| m.is_read_once(id))?;
     let is_f32 = m.dtype(id) == Some(DType::F32);
     let fused = |kind: &Kind| node.domain == "stead" && node.op_type == kind.op_type;
-    let takes_more = node.attributes.string("activation").ok()?.is_none();
+    let has = |name: &str| node.attributes.has(name);
+    let takes_more = !has("activation") && !has("norm");
     let kind = match () {
         () if node.is("MatMul") || fused(&FLOATS) => &FLOATS,
         () if fused(&BYTES) => &BYTES,
@@ -117,7 +122,7 @@ fn bias(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
         let n = columns(m, product.node)?;
         let shape = m.constant(bias)?.shape();
         // A vector of N numbers adds no dimension to the result, whatever its rank.
-        let is_vector = shape.rank() == 1 && shape.elements() == n && n > 1;
+        let is_vector = shape.rank() == 1 && shape.elements() == n;
         if product.bias().is_some() || product.residual().is_some() || !is_vector {
             return None;
         }
@@ -126,19 +131,27 @@ fn bias(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
 }
 
 /// Add of something that is no constant: the residual of a transformer's layer. The plan adds it in registers
-/// where it has the shape of the product, as it mostly has.
+/// where it has the shape of the product, as it mostly has, or that in which the product is seen.
 fn residual(m: &Matcher<'_>, node: &Node) -> Option<Fused> {
     if !node.is("Add") {
         return None;
     }
     m.either_way(node).into_iter().find_map(|(id, other)| {
+        let (id, seen) = unseen(m, id)?;
         let product = product(m, id)?;
         // Only behind a constant matrix: the product of two activations is more likely masked than added to.
         columns(m, product.node)?;
         if product.residual().is_some() || m.constant(other).is_some() || other == id {
             return None;
         }
-        Some(product.with_input(product.kind.residual, other?))
+        let (kind, mut inputs, mut attributes) = product.with_input(product.kind.residual, other?);
+        if !seen.is_plain() {
+            if kind.op_type != FLOATS.op_type {
+                return None;
+            }
+            seen.note(&mut inputs, &mut attributes);
+        }
+        Some((kind, inputs, attributes))
     })
 }
 
@@ -217,5 +230,25 @@ mod tests {
         check("a bias for each row", relu(linear(&[1, 1, 4])), &["MatMul", "Add", "Relu"]);
         let shared = relu(linear(&[4])).output("p", DType::F32);
         check("the product is an output", shared, &["MatMul", "Add", "Relu"]);
+    }
+
+    #[test]
+    fn residuals_behind_changes_of_shape() {
+        let seen = |model: ModelBuilder| {
+            let shape = Tensor::from_slice(&[-1i64, 1, 4], &[3]).unwrap();
+            model
+                .init("shape", shape)
+                .input("r", DType::F32, &["1", "n", "4"])
+                .node("Reshape", &["s", "shape"], &["a"])
+                .node("Transpose", &["a"], &["t"])
+                .attr("perm", vec![1i64, 0, 2])
+                .node("Add", &["r", "t"], &["y"])
+                .output("y", DType::F32)
+        };
+        check("both", seen(linear(&[4])), &["stead.MatMul"]);
+        let apart = ["stead.MatMul", "Reshape", "Transpose", "Add"];
+        check("an output between", seen(linear(&[4])).output("t", DType::F32), &apart);
+        let before = seen(linear(&[4])).output("s", DType::F32);
+        check("the product is an output", before, &apart);
     }
 }
