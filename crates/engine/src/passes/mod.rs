@@ -1,4 +1,4 @@
-//! Rewrites of the graph that do not depend on shapes: one file for each, in the order of [`PASSES`].
+//! Rewrites of the graph that do not depend on shapes: one file for each, in the order of [`PASSES`] and [`LAST`].
 //!
 //! A pass leaves a graph that computes the same. The list runs until nothing changes any more, since one pass
 //! makes work for another, and at most [`MAX_ROUNDS`] times.
@@ -20,6 +20,7 @@ mod products;
 mod ranks;
 mod recurrence;
 mod rows;
+mod shared;
 mod transpositions;
 
 use crate::error::LoadError;
@@ -59,6 +60,9 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("dead code", true, dead::run),
 ];
 
+/// Passes that run once when the others have settled: what they make no other pass looks for.
+const LAST: &[(&str, PassFn)] = &[("products of one operand", shared::run)];
+
 /// The layout of images, which is no node of ONNX and comes last of all, when a session is made.
 const LAYOUT: &str = "blocks of channels";
 
@@ -79,7 +83,8 @@ pub enum PassChoice {
 impl PassChoice {
     /// The passes in the order in which they run.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        PASSES.iter().map(|&(name, ..)| name).chain([LAYOUT])
+        let last = LAST.iter().map(|&(name, _)| name);
+        PASSES.iter().map(|&(name, ..)| name).chain(last).chain([LAYOUT])
     }
 
     /// Whether a session lays images out in [blocks].
@@ -153,6 +158,10 @@ pub(crate) fn run(
         if changes == 0 {
             break;
         }
+    }
+    for &(pass, run) in LAST.iter().filter(|(pass, _)| options.passes.has(pass, false)) {
+        let changes = run(ir, &mut cx)?;
+        reports.push(PassReport { changes, ..PassReport::new(pass, ir) });
     }
     Ok(())
 }

@@ -174,7 +174,7 @@ fn stacks(ir: &mut Ir, body: &mut Body, uses: &[u32], ranks: &Ranks) -> Result<u
 }
 
 /// Puts nodes in the place of others.
-fn replace(body: &mut Body, mut by: HashMap<usize, Vec<Node>>) {
+pub(super) fn replace(body: &mut Body, mut by: HashMap<usize, Vec<Node>>) {
     let nodes = std::mem::take(&mut body.nodes);
     for (at, node) in nodes.into_iter().enumerate() {
         match by.remove(&at) {
