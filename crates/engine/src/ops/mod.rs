@@ -37,6 +37,7 @@ mod matmul;
 mod ml;
 mod movement;
 mod nn;
+mod pooled;
 mod quantize;
 mod reduce;
 mod resize;
@@ -59,6 +60,7 @@ const FAMILIES: &[&[OpDef]] = &[
     einsum::OPS,
     heads::OPS,
     matmul::OPS,
+    pooled::OPS,
     quantize::OPS,
     reduce::OPS,
     resize::OPS,

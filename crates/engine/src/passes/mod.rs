@@ -14,8 +14,10 @@ mod gated;
 mod gelu;
 mod identity;
 mod integers;
+mod interleaved;
 mod layer_norm;
 mod pattern;
+mod pooling;
 mod products;
 mod ranks;
 mod recurrence;
@@ -47,10 +49,12 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("identity removal", true, identity::run),
     ("common subexpressions", true, common::run),
     ("transpositions", true, transpositions::run),
+    ("interleaved columns", true, interleaved::run),
     ("gelu", false, gelu::run),
     ("gated activations", false, gated::run),
     ("layer normalization", false, layer_norm::run),
     ("attention", false, attention::run),
+    ("attention pooling", false, pooling::run),
     ("unrolled recurrences", false, recurrence::run),
     ("rows", false, rows::run),
     ("quantized products", false, integers::run),
