@@ -8,7 +8,7 @@ use crate::gemm::driver::Shared;
 use crate::gemm::shape::{Panels, WORK_PER_TASK, part};
 use crate::gemm::vector::MAX_VECTOR_ROWS;
 use crate::par::for_ranges;
-use crate::simd::{Simd, SimdOp, dispatch_bytes};
+use crate::simd::{Simd, SimdOp, dispatch, dispatch_bytes};
 use crate::{Isa, Parallel};
 use core::mem::MaybeUninit;
 
@@ -107,7 +107,6 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
     }
     let quads = k.div_ceil(4);
     let job = Block {
-        by_tiles: uses_tiles(isa, m),
         panels: (m, 0, 0),
         slivers: (0, 0),
         n,
@@ -130,11 +129,12 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
             raw: Raw::new(c, m, n, c_stride),
         },
     };
-    let most = if job.by_tiles { TILE_ROWS } else { most_rows(isa, dot4) };
+    let by_tiles = uses_tiles(isa, m);
+    let most = if by_tiles { TILE_ROWS } else { most_rows(isa, dot4) };
     let (panels, slivers) = (Panels::new(m, most).count, n.div_ceil(COLS));
     let threads = par.threads();
     // Products of bytes take less time than those of f32.
-    let faster = if job.by_tiles { TILES_FASTER } else { 4 };
+    let faster = if by_tiles { TILES_FASTER } else { 4 };
     let work = m.saturating_mul(n).saturating_mul(k) / (faster * WORK_PER_TASK);
     let tasks = if threads <= 1 { 1 } else { work.clamp(1, 2 * threads) };
     // Columns first: each task then reads its own part of B, the larger operand.
@@ -148,6 +148,11 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
             slivers: part(slivers, col_tasks, i % col_tasks),
             ..job.get()
         };
+        #[cfg(target_arch = "x86_64")]
+        if by_tiles {
+            // SAFETY: the machine has tiles, and panels and rows are cut for them.
+            return dispatch(isa, unsafe { super::amx::ByTiles::new(block) });
+        }
         dispatch_bytes(isa, dot4, block);
     };
     if col_tasks * row_tasks == 1 {
@@ -235,7 +240,6 @@ impl SimdOp for RowSum<'_> {
 /// One task: some panels of rows by some slivers of `B`.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
-    by_tiles: bool,
     /// Rows of the product, and the first and last panel of the task.
     pub panels: (usize, usize, usize),
     pub slivers: (usize, usize),
@@ -252,12 +256,6 @@ impl SimdOp for Block {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
-        #[cfg(target_arch = "x86_64")]
-        if self.by_tiles && matches!(S::ISA, Isa::Avx512) {
-            // SAFETY: they are used only where the machine has them, and panels and rows are cut for them.
-            return s.call(unsafe { super::amx::ByTiles::new(self) });
-        }
-        debug_assert!(!self.by_tiles);
         let (m, first, last) = self.panels;
         let panels = Panels::new(m, const { rows::<S>() });
         let step = self.panels_together(const { rows::<S>() });
