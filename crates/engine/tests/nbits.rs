@@ -1,7 +1,7 @@
 //! MatMulNBits: weights of 2, 4 and 8 bits with scales for blocks, against plain loops.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a panic is the report
 
-use stead_engine::{LoadError, LoadOptions, Model, Session, SessionOptions};
+use stead_engine::{LoadError, LoadOptions, Model, PassChoice, Session, SessionOptions};
 use stead_onnx::{AttributeValue, ModelBuilder};
 use stead_tensor::{DType, Tensor};
 
@@ -117,6 +117,65 @@ fn products_are_those_of_plain_loops() {
         let wrong = Tensor::from_slice(&vec![0f32; case.k + 1], &[1, 1, case.k + 1]).unwrap();
         let error = session.run(&[("x", wrong.view())], &[]).unwrap_err().to_string();
         assert!(error.contains(&format!("must be K = {}", case.k)), "{error}");
+    }
+}
+
+#[test]
+fn weights_of_8_bits_stay_so_in_products_of_floats() {
+    let (k, n) = (37, 21);
+    let case = Case { bits: 8, block: 64, k, n, zeros: false, bias: false };
+    let bytes = case.bytes(k * n, 3);
+    let scales: Vec<f32> = (0..n).map(|i| (i % 5 + 1) as f32 / 64.0).collect();
+    for (op, signed, zero) in [
+        ("MatMul", true, false),
+        ("MatMul", false, true),
+        ("Gemm", true, true),
+        ("Gemm", false, false),
+    ] {
+        let gemm = op == "Gemm";
+        let dims = if gemm { [n, k] } else { [k, n] };
+        let of_bytes = |bytes: &[u8], dims: &[usize]| match signed {
+            true => {
+                let values: Vec<i8> = bytes.iter().map(|b| *b as i8).collect();
+                Tensor::from_slice(&values, dims).unwrap()
+            }
+            false => Tensor::from_slice(bytes, dims).unwrap(),
+        };
+        let bias: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        let model = ModelBuilder::new(17)
+            .input("x", DType::F32, &["rows", "?"])
+            .init("w", of_bytes(&bytes, &dims))
+            .init("scales", Tensor::from_slice(&scales, &[n]).unwrap())
+            .init("zeros", of_bytes(&bytes[..n], &[n]))
+            .init("bias", Tensor::from_slice(&bias, &[n]).unwrap())
+            .node("DequantizeLinear", &["w", "scales", if zero { "zeros" } else { "" }], &["b"])
+            .attr("axis", i64::from(!gemm));
+        let model = match gemm {
+            true => model.node("Gemm", &["x", "b", "bias"], &["y"]).attr("transB", 1i64),
+            false => model.node("MatMul", &["x", "b"], &["y"]),
+        };
+        let bytes_of_model = model.output("y", DType::F32).bytes();
+        let load = |passes| {
+            let options = LoadOptions { passes, ..LoadOptions::default() };
+            let model = Model::from_bytes(&bytes_of_model, None, &options).unwrap();
+            Session::new(model, &SessionOptions::default()).unwrap()
+        };
+        let (small, floats) = (load(PassChoice::All), load(PassChoice::None));
+        for rows in [1, 4, 9] {
+            let x: Vec<f32> = (0..rows * k).map(|i| (i % 13) as f32 / 6.0 - 1.0).collect();
+            let x = Tensor::from_slice(&x, &[rows, k]).unwrap();
+            let plan = small.plan_view(&[Some(x.view())]).unwrap();
+            let kernel = if rows > 4 { "gemm n bits" } else { "gemv n bits" };
+            assert!(plan.steps.iter().any(|step| step.kernel == kernel), "{op}, {rows} rows");
+            let got = small.run(&[("x", x.view())], &[]).unwrap().remove(0);
+            let want = floats.run(&[("x", x.view())], &[]).unwrap().remove(0);
+            let want = want.as_slice::<f32>().unwrap();
+            let most = want.iter().fold(0f32, |most, x| most.max(x.abs()));
+            for (got, want) in got.as_slice::<f32>().unwrap().iter().zip(want) {
+                // Sums before the zero point is taken off are a few times as large.
+                assert!((got - want).abs() <= 1e-5 * most, "{op} {signed} {zero}: {got} {want}");
+            }
+        }
     }
 }
 

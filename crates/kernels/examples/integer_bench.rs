@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 use stead_kernels::gemm::integer::{
-    Left, Right, Scaled, Target, ZeroPoint, gemm, pack, packed_len, scratch_len,
+    Along, Left, Right, Scaled, Target, ZeroPoint, gemm, pack, packed_len, scratch_len,
 };
 use stead_kernels::gemm::{Activation, MatRef};
 use stead_kernels::quantize::{dynamic_scale, quantize_bytes};
@@ -70,6 +70,7 @@ fn main() {
                     a_scale: 0.1,
                     b_scale: &scales,
                     bias: Some(&bias),
+                    along: Along::Columns,
                     residual: None,
                     activation: Activation::None,
                 };

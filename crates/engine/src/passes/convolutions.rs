@@ -25,19 +25,29 @@ fn convolution<'a>(m: &Matcher<'a>, id: Option<ValueId>) -> Option<&'a Node> {
 /// An activation function.
 fn activated(m: &Matcher<'_>, at: usize, node: &Node) -> Option<Replacement> {
     let (name, alpha, beta) = activation_of(m, node)?;
-    let conv = convolution(m, node.input(0))?;
+    let conv = convolution(m, node.input(0)).or_else(|| of_bytes(m, node.input(0)))?;
     let mut attributes = copied_attributes(conv);
     activation::to_attributes(name, alpha, beta, &mut attributes);
     let inputs = conv.inputs.clone();
     Some(Replacement {
         at,
         domain: "stead",
-        op_type: "Conv",
+        op_type: if conv.op_type == OF_BYTES { OF_BYTES } else { "Conv" },
         opset: 1,
         inputs,
         constants: vec![],
         attributes,
     })
+}
+
+/// The convolution of bytes that gives floats.
+const OF_BYTES: &str = "ConvIntegerToFloat";
+
+/// Such a convolution that nobody else reads and that has no activation yet.
+fn of_bytes<'a>(m: &Matcher<'a>, id: Option<ValueId>) -> Option<&'a Node> {
+    let node = m.maker(id).filter(|_| m.is_read_once(id))?;
+    let is_open = node.attributes.string("activation").ok()?.is_none();
+    (node.domain == "stead" && node.op_type == OF_BYTES && is_open).then_some(node)
 }
 
 /// What a node does to each channel: `y = factor x + addend`.

@@ -41,15 +41,15 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
     }))
 }
 
-struct Product {
-    a: Option<ValueId>,
-    b: Option<ValueId>,
-    bias: Option<ValueId>,
-    transposed: bool,
+pub(super) struct Product {
+    pub a: Option<ValueId>,
+    pub b: Option<ValueId>,
+    pub bias: Option<ValueId>,
+    pub transposed: bool,
 }
 
 /// The operands of a product of floats without factors.
-fn product(m: &Matcher<'_>, node: &Node) -> Option<Product> {
+pub(super) fn product(m: &Matcher<'_>, node: &Node) -> Option<Product> {
     if m.dtype(node.output(0)) != Some(DType::F32) {
         return None;
     }
@@ -66,14 +66,14 @@ fn product(m: &Matcher<'_>, node: &Node) -> Option<Product> {
 }
 
 /// Bytes with scales and zero points.
-struct Dequantized {
-    bytes: Option<ValueId>,
-    scale: Option<ValueId>,
-    zero: Option<ValueId>,
-    axis: i64,
+pub(super) struct Dequantized {
+    pub bytes: Option<ValueId>,
+    pub scale: Option<ValueId>,
+    pub zero: Option<ValueId>,
+    pub axis: i64,
 }
 
-fn dequantized(m: &Matcher<'_>, id: Option<ValueId>) -> Option<Dequantized> {
+pub(super) fn dequantized(m: &Matcher<'_>, id: Option<ValueId>) -> Option<Dequantized> {
     let node = m.made_by(id, "DequantizeLinear")?;
     let [bytes, scale, zero] = std::array::from_fn(|i| node.input(i));
     let is_byte = matches!(m.dtype(bytes)?, DType::U8 | DType::I8);
@@ -84,12 +84,12 @@ fn dequantized(m: &Matcher<'_>, id: Option<ValueId>) -> Option<Dequantized> {
 }
 
 /// Whether a scale or zero point is one constant number, or absent.
-fn is_one(m: &Matcher<'_>, id: Option<ValueId>) -> bool {
+pub(super) fn is_one(m: &Matcher<'_>, id: Option<ValueId>) -> bool {
     id.is_none() || m.constant(id).is_some_and(|tensor| tensor.shape().elements() == 1)
 }
 
 /// Whether scales and zero points of a constant matrix are one number, or one for each of its `n` columns.
-fn is_along(m: &Matcher<'_>, b: &Dequantized, n: usize, axis: i64) -> bool {
+pub(super) fn is_along(m: &Matcher<'_>, b: &Dequantized, n: usize, axis: i64) -> bool {
     let fits = |id: ValueId| {
         let Some(tensor) = m.constant(Some(id)) else { return false };
         let count = tensor.shape().elements();
@@ -99,7 +99,7 @@ fn is_along(m: &Matcher<'_>, b: &Dequantized, n: usize, axis: i64) -> bool {
 }
 
 /// Whether a bias is a vector of `n` numbers: a constant, or one that was quantised.
-fn has_columns(m: &Matcher<'_>, bias: ValueId, n: usize) -> bool {
+pub(super) fn has_columns(m: &Matcher<'_>, bias: ValueId, n: usize) -> bool {
     let behind = m.made_by(Some(bias), "DequantizeLinear").and_then(|node| node.input(0));
     let constant = m.constant(Some(bias)).or_else(|| m.constant(behind));
     m.dtype(Some(bias)) == Some(DType::F32)

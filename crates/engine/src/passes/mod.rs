@@ -4,6 +4,7 @@
 //! makes work for another, and at most [`MAX_ROUNDS`] times.
 
 mod attention;
+mod between;
 pub(crate) mod blocks;
 mod common;
 mod constants;
@@ -19,11 +20,13 @@ mod layer_norm;
 mod pattern;
 mod pooling;
 mod products;
+mod quantized_convolutions;
 mod ranks;
 mod recurrence;
 mod rows;
 mod shared;
 mod transpositions;
+mod weights;
 
 use crate::error::LoadError;
 use crate::ir::Ir;
@@ -45,6 +48,9 @@ type PassFn = fn(&mut Ir, &mut PassCx) -> Result<usize, LoadError>;
 /// work, and makes no node that the file could not have had.
 const PASSES: &[(&str, bool, PassFn)] = &[
     ("quantized operands", false, dequantized::run),
+    ("quantized convolutions", false, quantized_convolutions::run),
+    ("quantized weights", false, weights::run),
+    ("operators between bytes", false, between::run),
     ("constant folding", true, constants::run),
     ("identity removal", true, identity::run),
     ("common subexpressions", true, common::run),

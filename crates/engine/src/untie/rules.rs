@@ -14,7 +14,9 @@ pub(super) fn apply(cx: &mut Cx<'_>, node: &mut Node) -> Outcome {
             broadcast::product_to_float(cx, node)
         }
         ("stead", "Attention") => broadcast::heads(cx, node),
-        ("stead", "Conv") => images::by_image(cx, node),
+        ("stead", "Conv" | "QLinearConv" | "ConvIntegerToFloat") => images::by_image(cx, node),
+        ("stead", "QLinearAdd") => broadcast::elementwise(cx, node),
+        ("stead" | "com.microsoft", "MatMulNBits") => axes::along(cx, node, -1),
         ("", op) if ops::is_elementwise(op) => broadcast::elementwise(cx, node),
         ("", "Identity" | "Cast" | "CastLike" | "Dropout") => broadcast::elementwise(cx, node),
         ("", "QuantizeLinear" | "DequantizeLinear") => axes::quantize(cx, node),

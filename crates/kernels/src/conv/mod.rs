@@ -2,8 +2,9 @@
 //!
 //! Inputs and outputs are planes, `[batch, channels, spatial...]` row-major. [`conv`] is the f32
 //! convolution: channels that stand alone go through [`depthwise`](self) loops, all others become matrix
-//! products of the packed weights ([`pack_weights`]) and columns of the input. [`direct`] computes any element
-//! type by the definition, [`transpose`] scatters, [`fold`] sums columns, and [`causal`] carries what was before from call to call.
+//! products of the packed weights ([`pack_weights`]) and columns of the input. [`integer`] does the same with bytes,
+//! [`direct`] computes any element type by the definition, [`transpose`] scatters, [`fold`] sums columns, and [`causal`]
+//! carries what was before from call to call.
 
 mod causal;
 mod columns;
@@ -11,6 +12,7 @@ mod depthwise;
 pub mod direct;
 mod few;
 mod fold;
+pub mod integer;
 mod product;
 mod taps;
 pub mod transpose;

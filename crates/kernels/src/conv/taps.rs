@@ -9,7 +9,7 @@ use crate::window::Window;
 /// Extents of the plane that windows without padding slide over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Plane {
-    extents: [usize; 3],
+    pub(super) extents: [usize; 3],
     /// Whether the input must be copied into it.
     pub(super) is_copy: bool,
 }
@@ -39,7 +39,7 @@ impl Plane {
         self.extents.iter().product()
     }
 
-    fn place(&self, at: [usize; 3]) -> usize {
+    pub(super) fn place(&self, at: [usize; 3]) -> usize {
         (at[0] * self.extents[1] + at[1]) * self.extents[2] + at[2]
     }
 

@@ -6,7 +6,7 @@ use std::vec;
 use std::vec::Vec;
 
 /// Three threads, one after the other.
-struct Three;
+pub(super) struct Three;
 
 impl Parallel for Three {
     fn threads(&self) -> usize {
@@ -33,7 +33,7 @@ fn definition(shape: &ConvShape, x: &[f32], w: &[f32], bias: &[f32]) -> Vec<f32>
     y.into_iter().map(|v: f64| v as f32).collect()
 }
 
-fn shape(
+pub(super) fn shape(
     [batch, groups, in_channels, out_channels]: [usize; 4],
     input: [usize; 3],
     kernel: [usize; 3],
@@ -48,7 +48,7 @@ fn shape(
     ConvShape { batch, groups, in_channels, out_channels, window }
 }
 
-fn cases() -> Vec<(&'static str, ConvShape)> {
+pub(super) fn cases() -> Vec<(&'static str, ConvShape)> {
     let one = [1; 3];
     vec![
         ("3x3", shape([2, 1, 5, 7], [1, 9, 11], [1, 3, 3], one, one, [0, 1, 1])),

@@ -2,7 +2,7 @@
 //!
 //! [`gemm`] computes `C = act(alpha A B + ...)` (see [`Epilogue`]) for f32. `A` and `B` may lie in
 //! memory with any strides, or packed beforehand ([`pack_a`], [`pack_b`]), which pays for constants.
-//! Weights may be rounded to bf16 while they are packed ([`pack_half`]). [`generic`] has the other element types and
+//! Weights may be rounded to bf16 while they are packed ([`pack_half`]), or have few [`bits`]. [`generic`] has the other element types and
 //! [`integer`] the quantised product.
 //!
 //! ```
@@ -25,6 +25,7 @@
 //! ```
 
 mod activation;
+pub mod bits;
 mod blocked;
 pub(crate) mod dot;
 mod driver;

@@ -4,12 +4,13 @@ use super::batch::{Batched, resolve, suits};
 use super::fused::added_to;
 use super::product::matrix;
 use crate::error::{BuildError, PlanError, RunError};
-use crate::ops::nn::conv_integer::{check_count, emit_requantize, first};
+use crate::ops::nn::conv_integer::{check_count, combine_scales, emit_requantize, first, zero_of};
 use crate::ops::nn::precision;
 use crate::ops::{Args, NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
 use std::sync::Arc;
 use stead_kernels::gemm::integer::{
-    Byte, Left, Right, Scaled, Target, ZeroPoint, gemm, pack, packed_len, scratch_len,
+    Along, Byte, Left, Right, Rounded, Scaled, Target, ZeroPoint, gemm, pack, packed_len,
+    scratch_len,
 };
 use stead_kernels::gemm::{Activation, MatRef, Residual};
 use stead_tensor::{AlignedBuf, DType, Element, Tensor};
@@ -53,7 +54,7 @@ pub(super) fn matmul(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(move |cx| {
         let sums = resolve_sums(cx, [0, 1], [2, 3], packed.clone())?;
         let y = cx.output(0, sums.batched.output)?;
-        sums.emit(cx, y, None);
+        sums.emit(cx, y, End::Sums);
         Ok(())
     })
 }
@@ -67,8 +68,26 @@ pub(super) fn qlinear(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         for (index, counts) in [(1, [1, m]), (4, [1, n]), (6, [1, m]), (7, [1, m])] {
             check_count(cx, index, &counts)?;
         }
+        let mut single = true;
+        for index in [1, 6, 7] {
+            single &= cx.shape(index)?.elements() == 1;
+        }
+        if single {
+            let rounding = Rounding {
+                scales: [
+                    precision::input(cx, 1)?,
+                    precision::input(cx, 4)?,
+                    precision::input(cx, 6)?,
+                ],
+                zero: cx.input(7)?,
+                dtype: cx.dtype(7)?,
+            };
+            let y = cx.output(0, out)?;
+            sums.emit(cx, y, End::Bytes(rounding));
+            return Ok(());
+        }
         let acc = cx.temp_of::<i32>(out.elements());
-        sums.emit(cx, acc, None);
+        sums.emit(cx, acc, End::Sums);
         let reads = [
             cx.read_back(acc),
             precision::input(cx, 1)?,
@@ -102,19 +121,37 @@ pub(super) fn to_float(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let mut floats = Floats { scales, bias, residual: None, activation };
         if !cx.has_input(7) {
             let y = cx.output(0, out)?;
-            sums.emit(cx, y, Some(floats));
+            sums.emit(cx, y, End::Floats(floats));
         } else if cx.shape(7)? == out {
             floats.residual = Some(cx.input(7)?);
             let y = cx.output(0, out)?;
-            sums.emit(cx, y, Some(floats));
+            sums.emit(cx, y, End::Floats(floats));
         } else {
             floats.activation = Activation::None;
             let slot = cx.temp_of::<f32>(out.elements());
-            sums.emit(cx, slot, Some(floats));
+            sums.emit(cx, slot, End::Floats(floats));
             added_to(cx, slot, out, 7, activation)?;
         }
         Ok(())
     })
+}
+
+/// What becomes of sums.
+enum End {
+    /// They are the result.
+    Sums,
+    Floats(Floats),
+    Bytes(Rounding),
+}
+
+/// What makes bytes of sums, by one scale for all or one for each column.
+struct Rounding {
+    /// Of A, B and the result.
+    scales: [Operand; 3],
+    /// Of the result.
+    zero: Operand,
+    /// The type of the result.
+    dtype: DType,
 }
 
 /// What makes floats of sums.
@@ -191,25 +228,20 @@ fn resolve_sums(
 }
 
 impl Sums {
-    fn emit(self, cx: &mut PlanCx<'_>, y: Slot, floats: Option<Floats>) {
+    fn emit(self, cx: &mut PlanCx<'_>, y: Slot, end: End) {
         match self.types {
-            (DType::U8, DType::U8) => self.emit_of::<u8, u8>(cx, y, floats),
-            (DType::U8, _) => self.emit_of::<u8, i8>(cx, y, floats),
-            (_, DType::U8) => self.emit_of::<i8, u8>(cx, y, floats),
-            _ => self.emit_of::<i8, i8>(cx, y, floats),
+            (DType::U8, DType::U8) => self.emit_of::<u8, u8>(cx, y, end),
+            (DType::U8, _) => self.emit_of::<u8, i8>(cx, y, end),
+            (_, DType::U8) => self.emit_of::<i8, u8>(cx, y, end),
+            _ => self.emit_of::<i8, i8>(cx, y, end),
         }
     }
 
-    fn emit_of<A: Element + Byte, B: Element + Byte>(
-        self,
-        cx: &mut PlanCx<'_>,
-        y: Slot,
-        floats: Option<Floats>,
-    ) {
+    fn emit_of<A: Element + Byte, B: Element + Byte>(self, cx: &mut PlanCx<'_>, y: Slot, end: End) {
         let Sums { batched, mut reads, packed, zeros, row_zeros, .. } = self;
         let (m, n, k) = (batched.m, batched.n, batched.k);
         let count = batched.offsets.len();
-        let floats = floats.map(|floats| place(floats, &mut reads));
+        let (name, end) = place(end, &mut reads);
         // Sizes and strides tell how much is needed.
         let a = Left { matrix: matrix(&[], &batched.a), zero: ZeroPoint::One(A::zeroed()) };
         let of_b = Right {
@@ -221,17 +253,21 @@ impl Sums {
         let packed_bytes = packed.as_ref().map_or(0, |b| b.data.len());
         let mut writes = vec![y, scratch];
         writes.extend(row_zeros);
-        let name = if floats.is_some() { "gemm integer to float" } else { "gemm integer" };
+        if matches!(end, EndReads::Bytes { .. }) {
+            writes.push(cx.temp_of::<f32>(n));
+        }
         cx.step(name, &reads, &writes, move |args| {
             let a = args.read::<A>(0)?;
             let b = if packed.is_some() { &[] } else { args.read::<B>(1)? };
             let at = 2 - usize::from(packed.is_some());
             let at = [at, at + usize::from(zeros[0].is_some())];
-            let mut out = match floats {
-                None => Out::Sums(args.write::<i32>()?),
-                Some(floats) => Out::Floats(args.write::<f32>()?, floats),
+            let mut out = match end {
+                EndReads::Sums => Out::Sums(args.write::<i32>()?),
+                EndReads::Floats(floats) => Out::Floats(args.write::<f32>()?, floats),
+                EndReads::Bytes { scales, dtype } => Out::Bytes(args.write_bytes()?, scales, dtype),
             };
             let scratch = args.write::<i32>()?;
+            let mut rounded = None;
             let a_zero = match zeros[0] {
                 None => ZeroPoint::One(A::zeroed()),
                 Some(1) => ZeroPoint::One(first(args, at[0])?),
@@ -253,6 +289,10 @@ impl Sums {
                 Some(1) => ZeroPoint::One(first(args, at[1])?),
                 Some(_) => ZeroPoint::Each(args.read::<B>(at[1])?),
             };
+            if let Out::Bytes(_, at, dtype) = out {
+                let scale = args.write::<f32>()?;
+                rounded = Some(rounding(args, at, dtype, &mut scale[..n])?);
+            }
             for (index, &(at_a, at_b)) in batched.offsets.iter().enumerate() {
                 let a = Left { matrix: matrix(&a[at_a.min(a.len())..], &batched.a), zero: a_zero };
                 let packed = packed.as_ref().map(|b| b.lanes());
@@ -261,6 +301,10 @@ impl Sums {
                 let b = Right { matrix, packed, zero: b_zero };
                 let range = index * m * n..(index + 1) * m * n;
                 let target = match &mut out {
+                    Out::Bytes(out, ..) => match rounded {
+                        Some(rounded) => Target::Bytes(&mut out[range], rounded),
+                        None => return Err(RunError::Internal("no scales")),
+                    },
                     Out::Sums(out) => Target::Sums(&mut out[range]),
                     Out::Floats(out, floats) => {
                         let scaled = floats.read(args, range.start, n)?;
@@ -279,10 +323,29 @@ impl Sums {
 enum Out<'a> {
     Sums(&'a mut [i32]),
     Floats(&'a mut [f32], FloatReads),
+    Bytes(&'a mut [u8], usize, DType),
 }
 
-/// Adds the operands to the reads of a step.
-fn place(floats: Floats, reads: &mut Vec<Operand>) -> FloatReads {
+/// [`End`] with the places of its operands among the reads of the step.
+#[derive(Clone, Copy)]
+enum EndReads {
+    Sums,
+    Floats(FloatReads),
+    Bytes { scales: usize, dtype: DType },
+}
+
+/// Adds the operands to the reads of a step, and names it.
+fn place(end: End, reads: &mut Vec<Operand>) -> (&'static str, EndReads) {
+    let floats = match end {
+        End::Sums => return ("gemm integer", EndReads::Sums),
+        End::Bytes(Rounding { scales, zero, dtype }) => {
+            let at = reads.len();
+            reads.extend(scales);
+            reads.push(zero);
+            return ("gemm integer to bytes", EndReads::Bytes { scales: at, dtype });
+        }
+        End::Floats(floats) => floats,
+    };
     let mut position = |operand: Option<Operand>| {
         operand.map(|operand| {
             reads.push(operand);
@@ -292,7 +355,20 @@ fn place(floats: Floats, reads: &mut Vec<Operand>) -> FloatReads {
     let (bias, residual) = (position(floats.bias), position(floats.residual));
     let scales = reads.len();
     reads.extend(floats.scales);
-    FloatReads { scales, bias, residual, activation: floats.activation }
+    let reads = FloatReads { scales, bias, residual, activation: floats.activation };
+    ("gemm integer to float", EndReads::Floats(reads))
+}
+
+/// How sums become bytes: scales of A, B and the result, and its zero point, stand at `at`.
+fn rounding<'a>(
+    args: &Args<'a>,
+    at: usize,
+    dtype: DType,
+    scale: &'a mut [f32],
+) -> Result<Rounded<'a>, RunError> {
+    combine_scales(first(args, at)?, args.read(at + 1)?, first(args, at + 2)?, scale);
+    let (zero, limits) = zero_of(args, at + 3, dtype)?;
+    Ok(Rounded { scale, bias: None, along: Along::Columns, zero, limits })
 }
 
 impl FloatReads {
@@ -303,6 +379,7 @@ impl FloatReads {
             a_scale: first(args, self.scales)?,
             b_scale: args.read::<f32>(self.scales + 1)?,
             bias: self.bias.map(|i| args.read::<f32>(i)).transpose()?,
+            along: Along::Columns,
             residual: residual.map(|data| Residual {
                 data: &data[start..],
                 row_stride: n,

@@ -46,6 +46,16 @@ const FUSED: [Param; 7] = [
     Param::optional(0, types::I64_ONLY),
 ];
 
+/// Inputs of products by weights of few bits.
+const N_BITS: [Param; 6] = [
+    Param::required(1, types::F32_ONLY),
+    Param::required(0, BYTES),
+    Param::required(1, types::F32_ONLY),
+    Param::optional(0, BYTES),
+    Param::optional(0, TypeSet::of(&[I32])),
+    Param::optional(1, types::F32_ONLY),
+];
+
 /// MatMul, Gemm, their fused form, and products of bytes.
 pub const OPS: &[OpDef] = &[
     OpDef::new(
@@ -65,21 +75,9 @@ pub const OPS: &[OpDef] = &[
     // activation's parameters, norm, epsilon, perm.
     OpDef::new("MatMul", &FUSED, &[Out::Like(0)], fused::build).domain("stead"),
     // Weights of few bits: B, scales, zero points, an order of K that is not supported, bias.
-    OpDef::new(
-        "MatMulNBits",
-        &[
-            Param::required(1, types::F32_ONLY),
-            Param::required(0, BYTES),
-            Param::required(1, types::F32_ONLY),
-            Param::optional(0, BYTES),
-            Param::optional(0, TypeSet::of(&[I32])),
-            Param::optional(1, types::F32_ONLY),
-        ],
-        &[Out::Like(0)],
-        nbits::build,
-    )
-    .domain("com.microsoft")
-    .since(1),
+    OpDef::new("MatMulNBits", &N_BITS, &[Out::Like(0)], nbits::build).domain("com.microsoft"),
+    // The same with blocks of any size.
+    OpDef::new("MatMulNBits", &N_BITS, &[Out::Like(0)], nbits::build_blocks).domain("stead"),
     OpDef::new(
         "MatMulInteger",
         &[

@@ -105,17 +105,6 @@ fn pack_matrix(
     packed(isa, matrix, k, n, halves)
 }
 
-/// Packs a matrix whose `n` columns of `k` elements lie one behind the other.
-pub(super) fn pack_columns(
-    isa: Isa,
-    columns: &[f32],
-    k: usize,
-    n: usize,
-    halves: bool,
-) -> Result<PackedB, BuildError> {
-    packed(isa, MatRef::transposed(columns, k), k, n, halves)
-}
-
 fn packed(
     isa: Isa,
     matrix: MatRef<'_, f32>,

@@ -1,6 +1,6 @@
 //! What happens to the sums of a tile before they are stored.
 
-use super::{Byte, Scaled, Target, ZeroPoint};
+use super::{Along, Byte, Rounded, Scaled, Target, ZeroPoint};
 use crate::gemm::ActivateRows;
 use crate::gemm::activation::Activation;
 use crate::gemm::fits;
@@ -50,15 +50,21 @@ impl Zeros {
 pub struct Raw {
     sums: *mut i32,
     floats: *mut f32,
+    bytes: *mut u8,
     stride: usize,
     a_scale: f32,
     b_scale: *const f32,
-    /// 0 for one scale for all columns.
+    /// 0 for one scale for all.
     scale_step: usize,
+    /// Whether scales and bias belong to rows.
+    by_row: bool,
     bias: *const f32,
+    whole_bias: *const i32,
     residual: *const f32,
     residual_stride: usize,
     activation: Activation,
+    zero: i32,
+    limits: (i32, i32),
 }
 
 impl Raw {
@@ -68,18 +74,24 @@ impl Raw {
     /// If anything is smaller than `m x n`, or a residual has a factor.
     pub fn new(target: Target<'_>, m: usize, n: usize, stride: usize) -> Raw {
         let covers = |len| fits(len, m, stride, n, 1) && (m == 1 || stride >= n);
+        let count = |along| if along == Along::Rows { m } else { n };
         let null = core::ptr::null();
         let none = Raw {
             sums: core::ptr::null_mut(),
             floats: core::ptr::null_mut(),
+            bytes: core::ptr::null_mut(),
             stride,
             a_scale: 1.0,
             b_scale: null,
             scale_step: 0,
+            by_row: false,
             bias: null,
+            whole_bias: core::ptr::null(),
             residual: null,
             residual_stride: 0,
             activation: Activation::None,
+            zero: 0,
+            limits: (0, 0),
         };
         match target {
             Target::Sums(c) => {
@@ -87,10 +99,11 @@ impl Raw {
                 Raw { sums: c.as_mut_ptr(), ..none }
             }
             Target::Floats(c, scaled) => {
-                let Scaled { a_scale, b_scale, bias, residual, activation } = scaled;
+                let Scaled { a_scale, b_scale, bias, along, residual, activation } = scaled;
+                let count = count(along);
                 assert!(covers(c.len()), "C smaller than m x n");
-                assert!(b_scale.len() == 1 || b_scale.len() >= n, "scales of columns");
-                assert!(bias.is_none_or(|b| b.len() >= n), "bias shorter than n");
+                assert!(b_scale.len() == 1 || b_scale.len() >= count, "scales of rows or columns");
+                assert!(bias.is_none_or(|b| b.len() >= count), "bias too short");
                 let fit = residual
                     .is_none_or(|r| r.scale == 1.0 && fits(r.data.len(), m, r.row_stride, n, 1));
                 assert!(fit, "residual smaller than m x n, or with a factor");
@@ -99,10 +112,27 @@ impl Raw {
                     a_scale,
                     b_scale: b_scale.as_ptr(),
                     scale_step: usize::from(b_scale.len() > 1),
+                    by_row: along == Along::Rows,
                     bias: bias.map_or(null, <[f32]>::as_ptr),
                     residual: residual.map_or(null, |r| r.data.as_ptr()),
                     residual_stride: residual.map_or(0, |r| r.row_stride),
                     activation,
+                    ..none
+                }
+            }
+            Target::Bytes(c, Rounded { scale, bias, along, zero, limits }) => {
+                let count = count(along);
+                assert!(covers(c.len()), "C smaller than m x n");
+                assert!(scale.len() == 1 || scale.len() >= count, "scales of rows or columns");
+                assert!(bias.is_none_or(|b| b.len() >= count), "bias too short");
+                Raw {
+                    bytes: c.as_mut_ptr(),
+                    b_scale: scale.as_ptr(),
+                    scale_step: usize::from(scale.len() > 1),
+                    by_row: along == Along::Rows,
+                    whole_bias: bias.map_or(core::ptr::null(), <[i32]>::as_ptr),
+                    zero,
+                    limits,
                     ..none
                 }
             }
@@ -178,24 +208,18 @@ impl Finish {
                 }
                 b_zeros = s.load_i32_ptr(list.as_ptr());
             }
-            let (mut scale, mut bias) = (s.zero(), s.zero());
-            if !raw.floats.is_null() {
-                scale = if raw.scale_step == 0 {
-                    s.splat(*raw.b_scale)
-                } else if FULL {
-                    s.load_ptr(raw.b_scale.add(col))
-                } else {
-                    s.load_part_ptr(raw.b_scale.add(col), n)
-                };
-                scale = s.mul(s.splat(raw.a_scale), scale);
-                if !raw.bias.is_null() {
-                    let from = raw.bias.add(col);
-                    bias = if FULL { s.load_ptr(from) } else { s.load_part_ptr(from, n) };
-                }
+            let of_columns = raw.sums.is_null() && !raw.by_row;
+            let mut factors =
+                Factors { scale: s.zero(), bias: s.zero(), whole_bias: s.splat_i32(0) };
+            if of_columns {
+                factors = Factors::of_columns::<FULL>(s, raw, col, n);
             }
             let bounds = raw.activation.bounds();
             let (low, high) = bounds.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
             let (low, high) = (s.splat(low), s.splat(high));
+            // Limits before the zero point is added, so that nothing overflows.
+            let least = s.splat((raw.limits.0 - raw.zero) as f32);
+            let most = s.splat((raw.limits.1 - raw.zero) as f32);
             for i in 0..self.rows {
                 let row = self.row + i;
                 let mut x = s.load_i32_ptr(self.sums.add(i * self.sums_stride + at));
@@ -210,7 +234,7 @@ impl Finish {
                     x = s.sub_i32(x, s.mul_i32(b_zeros, rest));
                 }
                 let to = row * raw.stride + col;
-                if raw.floats.is_null() {
+                if !raw.sums.is_null() {
                     // Bits are only moved: the mask of a last part is there for f32.
                     let to = raw.sums.add(to);
                     if FULL {
@@ -220,9 +244,25 @@ impl Finish {
                     }
                     continue;
                 }
-                let mut y = s.mul(s.to_f32(x), scale);
+                if raw.by_row {
+                    factors = Factors::of_row(s, raw, row);
+                }
+                if !raw.bytes.is_null() {
+                    let y = s.mul(s.to_f32(s.add_i32(x, factors.whole_bias)), factors.scale);
+                    let y = s.to_i32(s.min(most, s.max(y, least)));
+                    let y = s.add_i32(y, s.splat_i32(raw.zero));
+                    if FULL {
+                        s.store_low_bytes(raw.bytes.add(to), y);
+                    } else {
+                        let mut last = [0u8; 16];
+                        s.store_low_bytes(last.as_mut_ptr(), y);
+                        core::ptr::copy_nonoverlapping(last.as_ptr(), raw.bytes.add(to), n);
+                    }
+                    continue;
+                }
+                let mut y = s.mul(s.to_f32(x), factors.scale);
                 if !raw.bias.is_null() {
-                    y = s.add(y, bias);
+                    y = s.add(y, factors.bias);
                 }
                 if !raw.residual.is_null() {
                     let from = raw.residual.add(row * raw.residual_stride + col);
@@ -238,6 +278,50 @@ impl Finish {
                     s.store_part_ptr(raw.floats.add(to), y, n);
                 }
             }
+        }
+    }
+}
+
+/// Scale and bias of one vector of sums.
+struct Factors<S: Simd> {
+    scale: S::F32,
+    bias: S::F32,
+    whole_bias: S::I32,
+}
+
+impl<S: Simd> Factors<S> {
+    /// Those of `n` columns from `col` on.
+    ///
+    /// # Safety
+    /// The columns must exist, and a whole vector of them when it is `FULL`.
+    #[inline(always)]
+    unsafe fn of_columns<const FULL: bool>(s: S, raw: &Raw, col: usize, n: usize) -> Factors<S> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let load = |p: *const f32| {
+                if FULL { s.load_ptr(p.add(col)) } else { s.load_part_ptr(p.add(col), n) }
+            };
+            let scale = if raw.scale_step == 0 { s.splat(*raw.b_scale) } else { load(raw.b_scale) };
+            let bias = if raw.bias.is_null() { s.zero() } else { load(raw.bias) };
+            let whole =
+                if raw.whole_bias.is_null() { s.zero() } else { load(raw.whole_bias.cast()) };
+            let scale = s.mul(s.splat(raw.a_scale), scale);
+            Factors { scale, bias, whole_bias: s.bits(whole) }
+        }
+    }
+
+    /// Those of a row.
+    ///
+    /// # Safety
+    /// The row must exist.
+    #[inline(always)]
+    unsafe fn of_row(s: S, raw: &Raw, row: usize) -> Factors<S> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let scale = raw.a_scale * *raw.b_scale.add(row * raw.scale_step);
+            let bias = if raw.bias.is_null() { 0.0 } else { *raw.bias.add(row) };
+            let whole = if raw.whole_bias.is_null() { 0 } else { *raw.whole_bias.add(row) };
+            Factors { scale: s.splat(scale), bias: s.splat(bias), whole_bias: s.splat_i32(whole) }
         }
     }
 }

@@ -34,6 +34,7 @@ mod tile;
 use super::{Activation, MatRef, Residual};
 
 pub use driver::{gemm, scratch_len};
+pub(crate) use pack::{COLS, copied_stride, padded, sliver_width};
 pub use pack::{pack, packed_len};
 
 /// u8 or i8.
@@ -119,22 +120,52 @@ pub enum Target<'a> {
     Sums(&'a mut [i32]),
     /// They become numbers again.
     Floats(&'a mut [f32], Scaled<'a>),
+    /// They become bytes again: the bits of u8 or i8, whichever the zero point and the limits are of.
+    Bytes(&'a mut [u8], Rounded<'a>),
+}
+
+/// What numbers for parts of a product belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Along {
+    /// Rows of `C`: channels, where weights are the left operand.
+    Rows,
+    /// Columns of `C`.
+    #[default]
+    Columns,
 }
 
 /// `activation(sums * (a_scale * b_scale) + bias + residual)`, each step rounded to f32 in this order, as separate operators
 /// would.
 #[derive(Debug, Clone, Copy)]
 pub struct Scaled<'a> {
-    /// The scale of `A`.
+    /// The scale of one operand.
     pub a_scale: f32,
-    /// The scale of `B`: one number, or one for each column.
+    /// That of the other: one number, or one for each row or column.
     pub b_scale: &'a [f32],
-    /// One number for each column.
+    /// One number for each row or column.
     pub bias: Option<&'a [f32]>,
+    /// What scales and bias belong to.
+    pub along: Along,
     /// A matrix shaped like `C`; its factor must be 1.
     pub residual: Option<Residual<'a>>,
     /// The last step.
     pub activation: Activation,
+}
+
+/// `limit(round((sums + bias) * scale) + zero)`, with ties to even: the rounding of ONNX Runtime, which multiplies by one
+/// scale, `x_scale * w_scale / y_scale`, in f32.
+#[derive(Debug, Clone, Copy)]
+pub struct Rounded<'a> {
+    /// One number, or one for each row or column.
+    pub scale: &'a [f32],
+    /// One number for each row or column, in units of the sums.
+    pub bias: Option<&'a [i32]>,
+    /// What scales and bias belong to.
+    pub along: Along,
+    /// What stands for 0.
+    pub zero: i32,
+    /// The least and the greatest result: those of the type, or what an activation leaves of them.
+    pub limits: (i32, i32),
 }
 
 #[cfg(test)]

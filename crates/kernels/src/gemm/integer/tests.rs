@@ -257,6 +257,7 @@ fn floats_are_those_of_the_steps_one_by_one() {
                     a_scale: 0.37,
                     b_scale: scales,
                     bias: has_bias.then_some(&bias[..]),
+                    along: Along::Columns,
                     residual: has_residual.then_some(Residual {
                         data: &residual,
                         row_stride: n,
