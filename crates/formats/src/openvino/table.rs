@@ -207,7 +207,7 @@ mod tests {
         let text = include_str!("../../../../docs/model-formats.md");
         let (_, list) = text.split_once("whose form of them is read:").unwrap();
         let (list, _) = list.split_once("and `Parameter`").unwrap();
-        let listed: Vec<&str> = list.split('·').map(str::trim).collect();
+        let listed: Vec<&str> = list.split('\u{b7}').map(str::trim).collect();
         let of_table = |rule: &Operation| {
             let opsets: Vec<String> = rule.opsets.iter().map(ToString::to_string).collect();
             format!("`{}` {}", rule.name, opsets.join(", "))

@@ -135,7 +135,8 @@ mod tests {
         let text = include_str!("../../../../docs/model-formats.md");
         let (_, list) = text.split_once("calls of functions and identities:").unwrap();
         let (list, _) = list.split_once("Other operations").unwrap();
-        let listed: Vec<&str> = list.split('·').map(|name| name.trim().trim_matches('`')).collect();
+        let listed: Vec<&str> =
+            list.split('\u{b7}').map(|name| name.trim().trim_matches('`')).collect();
         let expected: Vec<&str> = OPERATIONS.iter().map(|rule| rule.name).collect();
         assert_eq!(listed, expected);
         assert!(expected.is_sorted());

@@ -7,9 +7,9 @@ use crate::scalar_math::Float;
 /// A measure of how alike two vectors are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kernel {
-    /// `x · v`
+    /// `x . v`
     Linear,
-    /// `(gamma x · v + coef0) ^ degree`
+    /// `(gamma x . v + coef0) ^ degree`
     Poly {
         /// The factor.
         gamma: f32,
@@ -23,7 +23,7 @@ pub enum Kernel {
         /// The factor.
         gamma: f32,
     },
-    /// `tanh(gamma x · v + coef0)`
+    /// `tanh(gamma x . v + coef0)`
     Sigmoid {
         /// The factor.
         gamma: f32,
