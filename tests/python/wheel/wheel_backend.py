@@ -12,7 +12,7 @@ from wheel_models import perceptron
 # Of onnx 1.23.2. Raised when more pass, never lowered. The others are refused by name: operators and types that the engine
 # does not have, sequences, optionals, and models of opsets before 7.
 FLOOR = {
-    "OnnxBackendNodeModelTest": 1499,
+    "OnnxBackendNodeModelTest": 1794,
     "OnnxBackendSimpleModelTest": 7,
     "OnnxBackendPyTorchConvertedModelTest": 59,
     "OnnxBackendPyTorchOperatorModelTest": 24,
@@ -51,9 +51,11 @@ class Backend(unittest.TestCase):
         print(f"onnx {onnx.__version__}: {dict(counted.passed)}, refused {dict(counted.raised)}, wrong {counted.wrong}")
         for name, floor in FLOOR.items():
             self.assertGreaterEqual(counted.passed[name], floor, name)
-        # In half precision, step by step: the sum of another order.
+        # In half precision, step by step: the sum of another order. And zeros for which the transforms in single precision
+        # that made the cases left 2e-7: tests/data/onnx/failing.txt.
         wrong = {name.split(".")[-1] for name in counted.wrong}
-        self.assertLessEqual(wrong, {"test_attention_4d_causal_fp16_expanded_cpu"})
+        near = {"attention_4d_causal_fp16_expanded", "dft_inverse", "dft_inverse_opset19"}
+        self.assertLessEqual(wrong, {f"test_{name}_cpu" for name in near})
         self.assertLessEqual(set(counted.raised), {"NotImplemented", "InvalidGraph", "InvalidArgument"})
         self.assertLessEqual(counted.raised["InvalidArgument"], 4, "Dropout in training mode")
 
