@@ -107,7 +107,7 @@ fn compare(
     let taps = window.taps();
     let mut w_blocked = vec![0.0; blocks(to) * BLOCK * in_channels * taps];
     let mut room =
-        vec![0.0; if is_depthwise { 0 } else { blocked::conv_scratch_len(&shape, source) }];
+        vec![0.0; if is_depthwise { 0 } else { blocked::conv_scratch_len(&shape, source, false) }];
     match is_depthwise {
         true => blocked::pack_depthwise(groups, taps, &w, &mut w_blocked),
         false => blocked::pack_weights(isa, source, (to, from, taps), &w, &mut w_blocked),
@@ -116,7 +116,9 @@ fn compare(
         let x = black_box(if source == Source::Planes { &x } else { &x_blocked });
         let y = &mut y_blocked;
         if is_depthwise {
-            return blocked::depthwise(isa, &Serial, &shape, x, &w_blocked, &bias, act, y);
+            let operands =
+                blocked::Depthwise { shape, x, weights: &w_blocked, bias: &bias, activation: act };
+            return blocked::depthwise(isa, &Serial, &operands, y, None);
         }
         let operands = blocked::Conv {
             shape,
@@ -125,6 +127,7 @@ fn compare(
             weights: &w_blocked,
             bias: &bias,
             residual: None,
+            gate: None,
             activation: act,
         };
         blocked::conv(isa, &Serial, &operands, y, &mut room);

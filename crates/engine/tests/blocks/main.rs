@@ -83,7 +83,9 @@ fn gates_of_channels_stay_in_blocks() {
     let bytes = g.bytes(&[&y]);
     let kernels = check("gates", &bytes, &Numbers(4).tensor(&[3, 3, 29, 31], 1.0));
     assert_eq!(count(&kernels, "conv depthwise of blocks"), 2, "{kernels:?}");
-    assert_eq!(count(&kernels, "scale blocks"), 2, "{kernels:?}");
+    // Weights are multiplied with the gates, and what is convolved makes the means.
+    assert_eq!(count(&kernels, "scale blocks"), 0, "{kernels:?}");
+    assert_eq!(count(&kernels, "global pool of blocks"), 1, "{kernels:?}");
     assert_eq!(count(&kernels, "to blocks") + count(&kernels, "from blocks"), 0, "{kernels:?}");
 }
 

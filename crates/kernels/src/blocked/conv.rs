@@ -3,7 +3,7 @@
 
 use super::source::{Form, Source};
 use super::tile::{Operands, blocks_of, pixels_of, rows_of, tile};
-use super::weights::packed_len;
+use super::weights::{packed_len, scale_weights};
 use super::{BLOCK, blocks};
 use crate::conv::ConvShape;
 use crate::gemm::{Activation, Panels};
@@ -31,23 +31,27 @@ pub struct Conv<'a> {
     pub bias: &'a [f32],
     /// Added before the activation; lies as the output.
     pub residual: Option<&'a [f32]>,
+    /// What each channel of the input is multiplied with before, `[batch, channels]`, or the same for all images: the
+    /// weights of an image are. Padding would not be, so the window is [one pixel](crate::Window::is_pointwise).
+    pub gate: Option<&'a [f32]>,
     /// The last step.
     pub activation: Activation,
 }
 
-/// Numbers of scratch that [`conv`] needs.
-pub fn conv_scratch_len(shape: &ConvShape, source: Source) -> usize {
+/// Numbers of scratch that [`conv`] needs, with a gate or without.
+pub fn conv_scratch_len(shape: &ConvShape, source: Source, has_gate: bool) -> usize {
     let form = Form::new(shape, source);
-    form.chunks(&shape.window) + if form.is_copy { form.len() } else { 0 }
+    let gated = if has_gate { packed_len(shape.out_channels, shape.in_channels, 1) } else { 0 };
+    form.chunks(&shape.window) + gated + if form.is_copy { form.len() } else { 0 }
 }
 
-/// `y = activation(conv(x, weights) + bias + residual)` in blocks.
+/// `y = activation(conv(gate x, weights) + bias + residual)` in blocks.
 ///
 /// # Panics
-/// If an operand is smaller than its shape says, an image is longer than 2^32 numbers, or the shape has groups or
-/// three dimensions.
+/// If an operand is smaller than its shape says, an image is longer than 2^32 numbers, the shape has groups or
+/// three dimensions, or a gate stands before a larger window.
 pub fn conv(isa: Isa, par: &dyn Parallel, operands: &Conv<'_>, y: &mut [f32], scratch: &mut [f32]) {
-    let Conv { shape, source, x, weights, bias, residual, .. } = operands;
+    let Conv { shape, source, x, weights, bias, residual, gate, .. } = operands;
     let win = &shape.window;
     let is_flat = win.kernel[0] == 1 && win.input[0] == 1 && win.output[0] == 1;
     assert!(shape.groups == 1 && is_flat && win.pads[0] == 0, "a convolution over two dimensions");
@@ -61,9 +65,16 @@ pub fn conv(isa: Isa, par: &dyn Parallel, operands: &Conv<'_>, y: &mut [f32], sc
     let packed = packed_len(shape.out_channels, shape.in_channels, win.taps());
     assert!(weights.len() >= packed, "weights of a convolution");
     assert!(bias.len() >= blocks(shape.out_channels) * BLOCK, "bias of a convolution");
+    let channels = shape.in_channels;
+    if let Some(gate) = gate {
+        assert!(win.is_pointwise() && *source == Source::Blocks, "a gate before a window");
+        let count = gate.len();
+        assert!(count == channels || count >= shape.batch * channels, "factors of channels");
+    }
     if out_len == 0 {
         return;
     }
+    let (gated, scratch) = scratch.split_at_mut(if gate.is_some() { packed } else { 0 });
     let (offsets, copy) = scratch.split_at_mut(form.chunks(win));
     form.offsets(win, offsets);
     let offsets = &*offsets;
@@ -77,6 +88,15 @@ pub fn conv(isa: Isa, par: &dyn Parallel, operands: &Conv<'_>, y: &mut [f32], sc
             false => x,
         };
         let residual = residual.map(|r| &r[image * out_len..][..out_len]);
+        let weights = match gate {
+            Some(gate) => {
+                let row = if gate.len() == channels { 0 } else { image * channels };
+                let factors = &gate[row..][..channels];
+                scale_weights(isa, shape.out_channels, &weights[..packed], factors, gated);
+                &*gated
+            }
+            None => weights,
+        };
         let tiles = Tiles::new(isa.effective(), shape, &form);
         let units = tiles.strips() * tiles.columns();
         let work = shape.out_channels.saturating_mul(shape.depth() * win.output_len());
@@ -84,7 +104,7 @@ pub fn conv(isa: Isa, par: &dyn Parallel, operands: &Conv<'_>, y: &mut [f32], sc
         let y = Output::new(y);
         let run = |task: usize| {
             let (y, range) = (&y, pieces.piece(task));
-            let image = Image { operands, tiles, form, x, offsets, residual, y, range };
+            let image = Image { operands, tiles, form, x, weights, offsets, residual, y, range };
             dispatch(isa, image);
         };
         match pieces.pieces() {
@@ -143,6 +163,8 @@ struct Image<'a> {
     tiles: Tiles,
     form: Form,
     x: &'a [f32],
+    /// Those of the operands, or the same for this image's gate.
+    weights: &'a [f32],
     offsets: &'a [f32],
     residual: Option<&'a [f32]>,
     y: &'a Output<f32>,
@@ -168,7 +190,7 @@ impl<const RUN: usize> SimdOp for Units<'_, RUN> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
-        let Image { operands, tiles, form, x, offsets, residual, y, range } = self.0;
+        let Image { operands, tiles, form, x, weights, offsets, residual, y, range } = self.0;
         let shape = &operands.shape;
         let taps = shape.window.taps();
         let (chunks, rest) = (form.chunks(&shape.window), shape.in_channels % RUN);
@@ -179,7 +201,7 @@ impl<const RUN: usize> SimdOp for Units<'_, RUN> {
             let (strip, column) = (unit / columns, unit % columns);
             let block = column * tiles.blocks_of_tile;
             let count = tiles.blocks_of_tile.min(tiles.blocks - block);
-            let weights = &operands.weights[block * BLOCK * shape.depth()..];
+            let weights = &weights[block * BLOCK * shape.depth()..];
             let bias = &operands.bias[block * BLOCK..][..count * BLOCK];
             let first = strip * tiles.in_strip;
             for at in first..(first + tiles.in_strip).min(tiles.count()) {

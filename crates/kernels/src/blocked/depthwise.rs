@@ -1,10 +1,12 @@
 //! Convolution of each channel alone: a vector holds channels of one pixel, a tile some pixels of a row.
 
 use super::row_tile::{self, Row};
+use super::sums::{Sums, means};
 use super::{BLOCK, blocks};
 use crate::chunks::{split_chunks, tasks};
 use crate::conv::ConvShape;
 use crate::gemm::{ActivateRows, Activation};
+use crate::par::Output;
 use crate::simd::{Simd, SimdOp, dispatch};
 use crate::window::Window;
 use crate::{Isa, Parallel};
@@ -26,21 +28,34 @@ pub fn pack_depthwise(channels: usize, taps: usize, weights: &[f32], dst: &mut [
     }
 }
 
-/// `y = activation(conv(x, weights) + bias)` of blocks, each of `shape.groups` channels with its own window.
+/// The operands of [`depthwise`].
+#[derive(Debug, Clone, Copy)]
+pub struct Depthwise<'a> {
+    /// The sizes; as many groups as channels over two dimensions, the last ones.
+    pub shape: ConvShape,
+    /// The input.
+    pub x: &'a [f32],
+    /// By [`pack_depthwise`].
+    pub weights: &'a [f32],
+    /// A number for each channel of each block.
+    pub bias: &'a [f32],
+    /// The last step.
+    pub activation: Activation,
+}
+
+/// `y = activation(conv(x, weights) + bias)` of blocks, each channel with its own window. `averages`, where it is there,
+/// becomes the mean of each channel of `y`, `[batch, channels]`: rows are added up while they are in the first-level cache.
 ///
 /// # Panics
-/// If an operand is smaller than `shape` says, or a group has several channels.
-#[expect(clippy::too_many_arguments, reason = "the operands of a convolution")]
+/// If an operand is smaller than its shape says, or a group has several channels.
 pub fn depthwise(
     isa: Isa,
     par: &dyn Parallel,
-    shape: &ConvShape,
-    x: &[f32],
-    weights: &[f32],
-    bias: &[f32],
-    activation: Activation,
+    operands: &Depthwise<'_>,
     y: &mut [f32],
+    averages: Option<&mut [f32]>,
 ) {
+    let &Depthwise { ref shape, x, weights, bias, activation } = operands;
     let win = &shape.window;
     let is_flat = win.kernel[0] == 1 && win.input[0] == 1 && win.output[0] == 1;
     assert!(shape.in_channels == 1 && shape.out_channels == 1 && is_flat, "depthwise");
@@ -48,6 +63,13 @@ pub fn depthwise(
     let (planes, len) = (shape.batch * per_image, win.output_len() * BLOCK);
     let (in_len, taps) = (win.input_len() * BLOCK, win.taps() * BLOCK);
     assert!(bias.len() >= per_image * BLOCK, "bias of a convolution");
+    let channels = shape.groups;
+    let has_averages = averages.is_some();
+    let averages = averages.map_or(&mut [][..], |a| &mut a[..shape.batch * channels]);
+    if len == 0 {
+        averages.fill(f32::NAN);
+    }
+    let averages = Output::new(averages);
     let work = planes.saturating_mul(win.taps() * len);
     split_chunks(par, tasks(par, work, planes), planes, y, len, &|range, y| {
         for (plane, y) in range.zip(y.chunks_exact_mut(len.max(1))) {
@@ -55,7 +77,16 @@ pub fn depthwise(
             let x = &x[plane * in_len..][..in_len];
             let weights = &weights[block * taps..][..taps];
             let bias = &bias[block * BLOCK..][..BLOCK];
-            dispatch(isa, Plane { win, x, weights, bias, activation, y });
+            let mut sums = [0.0; BLOCK];
+            let wanted = has_averages.then_some(&mut sums);
+            dispatch(isa, Plane { win, x, weights, bias, activation, y, sums: wanted });
+            if has_averages {
+                let first = block * BLOCK;
+                let lanes = (channels - first).min(BLOCK);
+                // SAFETY: each plane has channels of its own, and nobody else has the slice.
+                let to = unsafe { averages.part(plane / per_image * channels + first, lanes) };
+                to.copy_from_slice(&means(sums, win.output_len())[..lanes]);
+            }
         }
     });
 }
@@ -67,6 +98,8 @@ struct Plane<'a> {
     bias: &'a [f32],
     activation: Activation,
     y: &'a mut [f32],
+    /// To which the results are added.
+    sums: Option<&'a mut [f32; BLOCK]>,
 }
 
 impl SimdOp for Plane<'_> {
@@ -121,7 +154,7 @@ impl<const K: usize, const STRIDE: usize, const N: usize> SimdOp for Tiled<'_, K
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
-        let Plane { win, x, weights, bias, activation, y } = self.0;
+        let Plane { win, x, weights, bias, activation, y, mut sums } = self.0;
         let (width, input) = (win.output[2], win.input[2]);
         assert!(x.len() >= win.input_len() * BLOCK && weights.len() >= K * K * BLOCK);
         assert!(bias.len() >= BLOCK && y.len() == win.output_len() * BLOCK && N <= width);
@@ -152,6 +185,7 @@ impl<const K: usize, const STRIDE: usize, const N: usize> SimdOp for Tiled<'_, K
             if activation.bounds().is_none() {
                 activate_row(s, activation, y);
             }
+            add_row(s, y, &mut sums);
         }
     }
 }
@@ -174,7 +208,7 @@ impl<const N: usize, const V: usize, const STRIDE: usize> SimdOp for Rows<'_, N,
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
         const { assert!(N > 1) };
-        let Plane { win, x, weights, bias, activation, y } = self.0;
+        let Plane { win, x, weights, bias, activation, y, mut sums } = self.0;
         let [_, _, width] = win.output;
         // Where every tap of a row lies inside.
         let (first, end) = (win.outputs(2, 0).0, win.outputs(2, win.kernel[2] - 1).1);
@@ -195,6 +229,17 @@ impl<const N: usize, const V: usize, const STRIDE: usize> SimdOp for Rows<'_, N,
                 }
             }
             activate_row(s, activation, y);
+            add_row(s, y, &mut sums);
+        }
+    }
+}
+
+/// Adds the pixels of a row to sums, if somebody wants these.
+#[inline(always)]
+fn add_row<S: Simd>(s: S, y: &[f32], sums: &mut Option<&mut [f32; BLOCK]>) {
+    if let Some(sums) = sums {
+        for (sum, more) in sums.iter_mut().zip(s.call(Sums(y))) {
+            *sum += more;
         }
     }
 }

@@ -15,13 +15,14 @@ mod depthwise;
 mod pool;
 mod row_tile;
 mod source;
+mod sums;
 mod tile;
 mod weights;
 
 pub use affine::{Factors, affine};
 pub use conv::{Conv, conv, conv_scratch_len};
 pub use convert::{from_blocks, to_blocks};
-pub use depthwise::{depthwise, pack_depthwise};
+pub use depthwise::{Depthwise, depthwise, pack_depthwise};
 pub use pool::{average_pool, global_average, max_pool};
 pub use source::Source;
 pub use weights::{pack_weights, packed_len};

@@ -1,5 +1,6 @@
 //! Pools over blocks: the largest number or the mean under a window, and the mean of a whole plane.
 
+use super::sums::{Sums, means};
 use super::{BLOCK, blocks};
 use crate::chunks::{split_chunks, tasks};
 use crate::pool::AverageCount;
@@ -120,43 +121,13 @@ pub fn global_average(
         let (most, rest) = y.split_at_mut(whole * BLOCK);
         split_chunks(par, tasks, whole, most, BLOCK, &|range, y| {
             for (block, y) in range.zip(y.chunks_exact_mut(BLOCK)) {
-                y.copy_from_slice(&dispatch(isa, Mean(&x[block * len..][..len])));
+                let sums = dispatch(isa, Sums(&x[block * len..][..len]));
+                y.copy_from_slice(&means(sums, pixels));
             }
         });
         if !rest.is_empty() {
-            let mean = dispatch(isa, Mean(&x[whole * len..][..len]));
-            rest.copy_from_slice(&mean[..rest.len()]);
+            let sums = dispatch(isa, Sums(&x[whole * len..][..len]));
+            rest.copy_from_slice(&means(sums, pixels)[..rest.len()]);
         }
-    }
-}
-
-/// The mean of the pixels of a plane.
-struct Mean<'a>(&'a [f32]);
-
-/// Sums side by side, which hide the latency of an addition.
-const SUMS: usize = 4;
-
-impl SimdOp for Mean<'_> {
-    type Output = [f32; BLOCK];
-
-    #[inline(always)]
-    fn eval<S: Simd>(self, s: S) -> [f32; BLOCK] {
-        let mut mean = [0.0; BLOCK];
-        let count = s.splat((self.0.len() / BLOCK) as f32);
-        for first in (0..BLOCK).step_by(S::LANES) {
-            let mut acc = [s.zero(); SUMS];
-            let groups = self.0.chunks_exact(SUMS * BLOCK);
-            for (acc, x) in acc.iter_mut().zip(groups.remainder().chunks_exact(BLOCK)) {
-                *acc = s.load(&x[first..]);
-            }
-            for x in groups {
-                for (acc, x) in acc.iter_mut().zip(x.chunks_exact(BLOCK)) {
-                    *acc = s.add(*acc, s.load(&x[first..]));
-                }
-            }
-            let sum = s.add(s.add(acc[0], acc[1]), s.add(acc[2], acc[3]));
-            s.store(&mut mean[first..], s.div(sum, count));
-        }
-        mean
     }
 }

@@ -117,9 +117,23 @@ fn check(label: &str, terms: usize, y: &[f32], want: &[(f64, f64)]) {
 
 #[test]
 fn convolutions_agree_with_the_definition() {
+    let mut gates = 0;
     for seed in 0..120 {
         let mut r = Random(seed);
-        let window = window(&mut r, seed % 2 == 0);
+        let mut window = window(&mut r, seed % 2 == 0);
+        if seed % 4 == 1 {
+            // One pixel, which gates stand before.
+            let input = window.input;
+            let ones = [1; 3];
+            window = Window {
+                input,
+                output: input,
+                kernel: ones,
+                strides: ones,
+                dilations: ones,
+                pads: [0; 3],
+            };
+        }
         let source = r.pick(&[Source::Blocks, Source::Blocks, Source::Planes]);
         let most = if source == Source::Planes { 5 } else { 40 };
         let shape = ConvShape {
@@ -134,7 +148,17 @@ fn convolutions_agree_with_the_definition() {
         let residual = r.numbers(shape.output_len());
         let has_residual = r.to(0, 1) == 1;
         let activation = r.pick(&[Activation::None, Activation::Relu, Activation::HardSwish]);
-        let mut want = definition(&shape, &x, &w, &bias);
+        let has_gate = window.is_pointwise() && source == Source::Blocks && r.to(0, 2) > 0;
+        let each_image = r.to(0, 1) == 1;
+        let gate = r.numbers(shape.in_channels * if each_image { shape.batch } else { 1 });
+        let gated = x.iter().enumerate().map(|(at, x)| {
+            let channel = at / window.input_len();
+            let channel = if each_image { channel } else { channel % shape.in_channels };
+            if has_gate { x * gate[channel] } else { *x }
+        });
+        let gated: Vec<f32> = gated.collect();
+        gates += usize::from(has_gate);
+        let mut want = definition(&shape, &gated, &w, &bias);
         for (want, residual) in want.iter_mut().zip(&residual) {
             if has_residual {
                 want.0 += f64::from(*residual);
@@ -164,11 +188,12 @@ fn convolutions_agree_with_the_definition() {
                 weights: &weights,
                 bias: &wide,
                 residual: has_residual.then_some(&residual),
+                gate: has_gate.then_some(&gate),
                 activation,
             };
             let run = |par: &dyn Parallel| {
                 let mut y = vec![f32::NAN; residual.len()];
-                let mut scratch = vec![f32::NAN; conv_scratch_len(&shape, source)];
+                let mut scratch = vec![f32::NAN; conv_scratch_len(&shape, source, has_gate)];
                 conv(isa, par, &operands, &mut y, &mut scratch);
                 planes(sizes_out, &y)
             };
@@ -179,6 +204,7 @@ fn convolutions_agree_with_the_definition() {
             assert_eq!(bits(&y), bits(&threads), "{label}");
         }
     }
+    assert!(gates >= 5, "{gates} convolutions have gates");
 }
 
 #[test]
@@ -233,12 +259,19 @@ fn check_depthwise(seed: u64, r: &mut Random, window: Window) {
     wide[..groups].copy_from_slice(&bias);
     for isa in Isa::available() {
         for par in [&Serial as &dyn Parallel, &Three] {
+            let label = std::format!("seed {seed} {isa:?} {shape:?}");
             let run = |activation| {
                 let mut y = vec![f32::NAN; batch * blocks(groups) * window.output_len() * BLOCK];
-                depthwise(isa, par, &shape, &x, &weights, &wide, activation, &mut y);
-                planes((batch, groups, window.output_len()), &y)
+                let operands =
+                    Depthwise { shape, x: &x, weights: &weights, bias: &wide, activation };
+                depthwise(isa, par, &operands, &mut y, None);
+                let (mut again, mut means) = (y.clone(), vec![f32::NAN; batch * groups]);
+                depthwise(isa, par, &operands, &mut again, Some(&mut means));
+                let y = planes((batch, groups, window.output_len()), &y);
+                assert_eq!(planes((batch, groups, window.output_len()), &again), y, "{label}");
+                check_means(&label, window.output_len(), &y, &means);
+                y
             };
-            let label = std::format!("seed {seed} {isa:?} {shape:?}");
             let y = run(Activation::None);
             check(&label, window.taps(), &y, &want);
             let clip = Activation::Clip { lo: -0.25, hi: 0.5 };
@@ -248,6 +281,16 @@ fn check_depthwise(seed: u64, r: &mut Random, window: Window) {
             assert_eq!(run(Activation::HardSwish), swish, "{label} hard swish");
         }
     }
+}
+
+/// `means` are those of planes of so many pixels.
+fn check_means(label: &str, pixels: usize, planes: &[f32], means: &[f32]) {
+    let of = |x: &[f32]| {
+        let sum = |f: fn(f64) -> f64| x.iter().map(|&x| f(f64::from(x))).sum::<f64>();
+        (sum(|x| x) / pixels as f64, sum(f64::abs) / pixels as f64)
+    };
+    let want: Vec<_> = planes.chunks_exact(pixels).map(of).collect();
+    check(&std::format!("means, {label}"), pixels, means, &want);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::tile::blocks_of;
 use super::{BLOCK, Source, blocks};
 use crate::Isa;
+use crate::simd::{Simd, SimdOp, dispatch};
 
 /// Numbers of the packed form of weights `[out_channels, in_channels, taps]`.
 pub fn packed_len(out_channels: usize, in_channels: usize, taps: usize) -> usize {
@@ -48,5 +49,49 @@ pub fn pack_weights(
         }
         dst = rest;
         first += whole;
+    }
+}
+
+/// Packed weights of one tap with each input channel's multiplied by its factor.
+///
+/// # Panics
+/// If `packed` or `dst` has another length than [`packed_len`] says of so many `factors`.
+pub(super) fn scale_weights(
+    isa: Isa,
+    out_channels: usize,
+    packed: &[f32],
+    factors: &[f32],
+    dst: &mut [f32],
+) {
+    let len = packed_len(out_channels, factors.len(), 1);
+    assert!(packed.len() == len && dst.len() == len, "packed weights");
+    let isa = isa.effective();
+    let tile = (blocks_of(isa) * BLOCK * factors.len()).max(1);
+    for (packed, dst) in packed.chunks(tile).zip(dst.chunks_mut(tile)) {
+        dispatch(isa, Scaled { packed, factors, dst });
+    }
+}
+
+/// A tile of output channels: a row for each factor.
+struct Scaled<'a> {
+    packed: &'a [f32],
+    factors: &'a [f32],
+    dst: &'a mut [f32],
+}
+
+impl SimdOp for Scaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let Scaled { packed, factors, dst } = self;
+        let lanes = packed.len() / factors.len();
+        let rows = packed.chunks_exact(lanes).zip(dst.chunks_exact_mut(lanes));
+        for ((row, dst), factor) in rows.zip(factors) {
+            let factor = s.splat(*factor);
+            for (x, y) in row.chunks_exact(S::LANES).zip(dst.chunks_exact_mut(S::LANES)) {
+                s.store(y, s.mul(s.load(x), factor));
+            }
+        }
     }
 }

@@ -29,6 +29,7 @@ fn residual(m: &Matcher<'_>, at: usize, node: &Node) -> Option<Replacement> {
     m.either_way(node).into_iter().find_map(|(id, other)| {
         let conv = open(m, id, "BlockedConv")?;
         let groups = conv.attributes.int_or("group", 1).ok()?;
+        // Gates come later: there is no input 4 yet.
         if groups != 1 || conv.input(3).is_some() || is_constant(m, other) || other == id {
             return None;
         }

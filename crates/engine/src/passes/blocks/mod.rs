@@ -9,6 +9,7 @@
 
 mod choose;
 mod fuse;
+mod gates;
 mod regions;
 mod rewrite;
 
@@ -34,6 +35,10 @@ pub(crate) fn run(ir: &mut Ir, isa: Isa) -> Result<usize, LoadError> {
         let mut cx = PassCx { isa, fold_bytes: 0 };
         dead::run(ir, &mut cx)?;
         while fuse::run(ir) > 0 {
+            dead::run(ir, &mut cx)?;
+        }
+        gates::pool(ir);
+        if gates::multiply(ir) > 0 {
             dead::run(ir, &mut cx)?;
         }
     }

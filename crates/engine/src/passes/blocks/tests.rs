@@ -83,6 +83,29 @@ fn before_and_after() {
             "stead.BlockedGlobalAverage",
         ],
     );
+    let lone = Tensor::from_slice(&[0.1f32; 16 * 9], &[16, 1, 3, 3]).unwrap();
+    check(
+        "a gate between a convolution that makes the means and one that it is multiplied into",
+        out(model("3", &[(16, 3, 3), (16, 16, 1), (32, 16, 1)])
+            .init("lone", lone)
+            .node("Conv", &["x", "w16x3x3"], &["a"])
+            .node("Conv", &["a", "lone"], &["b"])
+            .attr("group", 16i64)
+            .node("Relu", &["b"], &["c"])
+            .node("GlobalAveragePool", &["c"], &["p"])
+            .node("Conv", &["p", "w16x16x1"], &["q"])
+            .node("Sigmoid", &["q"], &["s"])
+            .node("Mul", &["c", "s"], &["g"])
+            .node("Conv", &["g", "w32x16x1"], &["y"])),
+        &[
+            "stead.BlockedConv",
+            "stead.BlockedConv",
+            "Conv",
+            "Sigmoid",
+            "stead.BlockedConv",
+            "stead.FromBlocks",
+        ],
+    );
 }
 
 #[test]

@@ -36,6 +36,12 @@ fn image(shape: &Shape, channels: usize) -> Result<[usize; 3], PlanError> {
     }
 }
 
+/// The shape of means of channels, with so many dimensions of 1.
+fn means(batch: usize, channels: usize, spatial: i64) -> Result<Shape, PlanError> {
+    let rank = if spatial == 0 { 2 } else { 4 };
+    Ok(Shape::new(&[batch, channels, 1, 1][..rank])?)
+}
+
 /// The shape of a value in blocks.
 fn blocked(batch: usize, channels: usize, spatial: [usize; 2]) -> Result<Shape, PlanError> {
     Ok(Shape::new(&[batch, blocks(channels), spatial[0], spatial[1], BLOCK])?)

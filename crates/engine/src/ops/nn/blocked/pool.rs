@@ -1,7 +1,7 @@
 //! Pools of blocks: those under windows stay in blocks, the means of whole planes do not.
 
 use super::super::window::WindowAttributes;
-use super::{blocked, channels, image};
+use super::{blocked, channels, image, means};
 use crate::error::{BuildError, PlanError};
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, plan_fn, types};
 use stead_kernels::Window;
@@ -79,12 +79,11 @@ fn average(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
 fn global(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     let channels = channels(spec)?;
     let spatial = spec.attributes().int_or("spatial", 2)?;
-    let rank = if spatial == 0 { 2 } else { 4 };
     plan_fn(move |cx| {
         let [batch, height, width] = image(&cx.shape(0)?, channels)?;
         let sizes = (batch, channels, height * width);
         let x = cx.input(0)?;
-        let y = cx.output(0, Shape::new(&[batch, channels, 1, 1][..rank])?)?;
+        let y = cx.output(0, means(batch, channels, spatial)?)?;
         cx.step("global pool of blocks", &[x], &[y], move |a| {
             let (x, y) = (a.read::<f32>(0)?, a.write::<f32>()?);
             global_average(a.isa, a.parallel, sizes, x, &mut y[..sizes.0 * sizes.1]);
