@@ -1,7 +1,7 @@
 //! From the graph after the passes to nodes that can plan themselves.
 
 use crate::error::{BuildError, LoadError};
-use crate::ir::{Body, Ir, Node, ValueId};
+use crate::ir::{Body, Form, Ir, Node, ValueId};
 use crate::ops::{self, Build, NodeSpec, OpPlan, PackCache};
 use crate::plan::{Fact, Place};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct CompiledNode {
     pub inputs: Vec<Option<ValueId>>,
     pub outputs: Vec<Option<ValueId>>,
     pub output_types: Vec<Option<DType>>,
+    /// Whether all outputs are tensors.
+    pub gives_tensors: bool,
     pub aux: ValueId,
     pub kind: Kind,
 }
@@ -49,6 +51,8 @@ pub(crate) enum Kind {
     Loop(Arc<CompiledBody>),
     /// By inlining the body once for each slice.
     Scan(Arc<CompiledBody>, Arc<ScanSpec>),
+    /// By inlining the body once for each element of a sequence.
+    SequenceMap(Arc<CompiledBody>),
 }
 
 /// The attributes of a Scan.
@@ -69,6 +73,7 @@ impl CompiledNode {
             inputs: Vec::new(),
             outputs: Vec::new(),
             output_types: Vec::new(),
+            gives_tensors: true,
             aux: ValueId(u32::MAX),
             kind: Kind::Op(Box::new(|_| Ok(()))),
         }
@@ -150,11 +155,16 @@ pub(crate) fn compile_node(
             let spec = scan_spec(node, &body).map_err(at_node)?;
             Kind::Scan(body, Arc::new(spec))
         }
+        Build::SequenceMap => {
+            Kind::SequenceMap(inner_body(node, "body", node.outputs.len(), ir, packs, isa)?)
+        }
     };
+    let is_tensor = |id: &ValueId| ir.value(*id).form == Form::Tensor;
     Ok(CompiledNode {
         label: node.label.clone(),
         inputs: node.inputs.clone(),
         outputs: node.outputs.clone(),
+        gives_tensors: node.outputs.iter().flatten().all(is_tensor),
         output_types: node.outputs.iter().map(|o| o.map(|id| ir.value(id).dtype)).collect(),
         aux: node.aux,
         kind,

@@ -35,13 +35,14 @@ mod untie;
 pub use backend::{Backend, BackendError, BackendModel, BackendOptions, ModelSource, Provider};
 pub use error::{BuildError, LoadError, PlanError, RunError};
 pub use hoist::{Hoist, JoinedInput};
+pub use ir::{Form, Typed};
 pub use lift::{Lift, LiftedState, StateInit, Unlifted};
 pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo, Parts};
 pub use passes::{PassChoice, PassReport};
 pub use plan::{Growing, PlanView, Profile, ProfileRow, StepRun, StepView, Work};
 pub use session::{
     Elements, FREED, FreeError, OutputBuf, Outputs, OwnedOutput, PlanStats, RunContext, Session,
-    SessionOptions,
+    SessionOptions, Value,
 };
 pub use stead_kernels::Isa;
 pub use stead_kernels::{Parallel, Serial};

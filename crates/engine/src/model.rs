@@ -2,7 +2,7 @@
 
 use crate::error::LoadError;
 use crate::hoist::{self, Hoist, Piece};
-use crate::ir::{Ir, ValueId, lower};
+use crate::ir::{Form, Ir, ValueId, lower, type_of};
 use crate::lift::{self, Lift, Lifted, LiftedState, Unlifted};
 use crate::passes::{self, PassChoice, PassReport};
 use crate::precision::Own;
@@ -24,6 +24,9 @@ pub struct LoadOptions {
     pub passes: PassChoice,
     /// Makes inputs and outputs of the states inside the model; see [`Model::lifted`].
     pub lift: Option<Lift>,
+    /// Takes models whose inputs or outputs are sequences or optionals, which [`Session::run_values`](crate::Session::run_values)
+    /// runs. They are refused otherwise: no protocol carries such values.
+    pub lists: bool,
 }
 
 impl Default for LoadOptions {
@@ -34,6 +37,7 @@ impl Default for LoadOptions {
             fold_bytes: 1 << 30,
             passes: PassChoice::All,
             lift: None,
+            lists: false,
         }
     }
 }
@@ -85,6 +89,23 @@ pub struct Model {
     lays_out: bool,
     /// The precisions that the file has.
     pub(crate) own: Own,
+    forms: Forms,
+}
+
+/// What inputs and outputs are, up to the last one that is no tensor.
+#[derive(Debug, Clone, Default)]
+struct Forms {
+    inputs: Vec<Form>,
+    outputs: Vec<Form>,
+}
+
+impl Forms {
+    fn up_to_the_last_list(forms: impl Iterator<Item = Form>) -> Vec<Form> {
+        let mut forms: Vec<Form> = forms.collect();
+        let is_list = |form: &Form| *form != Form::Tensor;
+        forms.truncate(forms.iter().rposition(is_list).map_or(0, |last| last + 1));
+        forms
+    }
 }
 
 /// A model in parts.
@@ -229,7 +250,8 @@ impl Model {
             let info = ModelInfo { parameters, ..ModelInfo::default() };
             let lifted = Lifted::default();
             let (lays_out, own) = (false, model.own);
-            let part = Model { ir, inputs, outputs, reports, info, lifted, lays_out, own };
+            let forms = Forms::default();
+            let part = Model { ir, inputs, outputs, reports, info, lifted, lays_out, own, forms };
             Ok(Some(part.optimized(options, isa)?))
         };
         let query = part(hoisted.query, "carried")?;
@@ -266,11 +288,9 @@ impl Model {
         let model = model.inline_functions(&options.limits)?;
         let graph = &model.graph;
         let is_optional = |v: &ValueInfo| graph.initializer(&v.name).is_some();
-        let inputs = graph
-            .inputs
-            .iter()
-            .map(|v| spec("input", v, is_optional(v)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let inputs =
+            graph.inputs.iter().map(|v| spec(v, is_optional(v))).collect::<Result<Vec<_>, _>>()?;
+        let input_infos = graph.inputs.clone();
         let output_infos = graph.outputs.clone();
         let ir = lower(model)?;
         let outputs: Vec<IoSpec> = output_infos
@@ -283,11 +303,27 @@ impl Model {
                 optional: false,
             })
             .collect();
+        let forms =
+            |ids: &[ValueId]| Forms::up_to_the_last_list(ids.iter().map(|&id| ir.value(id).form));
+        let forms = Forms { inputs: forms(&ir.body.inputs), outputs: forms(&ir.body.outputs) };
+        if !options.lists {
+            let named = [
+                ("input", input_infos, &ir.body.inputs),
+                ("output", output_infos, &ir.body.outputs),
+            ];
+            for (direction, infos, ids) in named {
+                let mut io = infos.iter().zip(ids);
+                if let Some((info, &id)) = io.find(|(_, id)| ir.value(**id).form != Form::Tensor) {
+                    let (name, actual) = (info.name.clone(), ir.typed(id).to_string());
+                    return Err(LoadError::Io { direction, name, actual });
+                }
+            }
+        }
         let reports = vec![PassReport::new("file", &ir)];
         let lifted = Lifted::default();
         // Constants are folded with the plainest kernels that are sure to exist everywhere.
         let (lays_out, own) = (false, Own::of(&ir));
-        let model = Model { ir, inputs, outputs, reports, info, lifted, lays_out, own };
+        let model = Model { ir, inputs, outputs, reports, info, lifted, lays_out, own, forms };
         Ok((model, Isa::detect()))
     }
 
@@ -319,6 +355,22 @@ impl Model {
         &self.outputs
     }
 
+    /// Whether the input at this position is a tensor, and what else.
+    pub fn input_form(&self, index: usize) -> Form {
+        self.forms.inputs.get(index).copied().unwrap_or_default()
+    }
+
+    /// Whether the output at this position is a tensor, and what else.
+    pub fn output_form(&self, index: usize) -> Form {
+        self.forms.outputs.get(index).copied().unwrap_or_default()
+    }
+
+    /// The first input that is no tensor.
+    pub(crate) fn first_list(&self) -> Option<(&IoSpec, Form)> {
+        let inputs = self.inputs.iter().zip(self.forms.inputs.iter().copied());
+        inputs.into_iter().find(|(_, form)| *form != Form::Tensor)
+    }
+
     /// The states that [`LoadOptions::lift`] has made inputs and outputs of, in the order in which they stand
     /// behind all other [`inputs`](Model::inputs) and [`outputs`](Model::outputs). Empty for a model without
     /// recurrence: it has nothing to carry from one request to the next.
@@ -342,12 +394,8 @@ impl Model {
     }
 }
 
-fn spec(direction: &'static str, value: &ValueInfo, optional: bool) -> Result<IoSpec, LoadError> {
-    let dtype = value.ty.dtype().ok_or_else(|| LoadError::Io {
-        direction,
-        name: value.name.clone(),
-        actual: value.ty.to_string(),
-    })?;
+fn spec(value: &ValueInfo, optional: bool) -> Result<IoSpec, LoadError> {
+    let dtype = type_of("input", &value.name, &value.ty)?.dtype;
     let dims = value.ty.dims().map(<[Dim]>::to_vec);
     Ok(IoSpec { name: value.name.clone(), dtype, dims, optional })
 }

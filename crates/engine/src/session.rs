@@ -8,6 +8,7 @@ mod outputs;
 mod owned;
 mod scratch;
 mod trial;
+mod values;
 
 pub use cache::PlanStats;
 pub use free::{FREED, FreeError};
@@ -15,13 +16,14 @@ pub use options::{RunContext, SessionOptions};
 pub use outputs::{OutputBuf, Outputs};
 pub use owned::{Elements, OwnedOutput};
 pub(crate) use trial::Trial;
+pub use values::Value;
 
 use crate::compile::{Program, compile};
 use crate::error::{LoadError, RunError};
 use crate::model::{IoSpec, Model};
 use crate::plan::{
-    Branch, End, Growing, GrowingShape, OutputPlace, PlaceSource, PlanNode, PlanView, RunEnv,
-    continue_plan, read_source, run_segment,
+    Arranged, Branch, End, Growing, GrowingShape, OutputPlace, PlaceSource, PlanNode, PlanView,
+    RunEnv, continue_plan, read_source, run_segment,
 };
 use cache::{Key, PlanCache, PlanEntry};
 use inputs::check_inputs;
@@ -32,6 +34,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use stead_kernels::Isa;
 use stead_tensor::{Tensor, TensorView};
+use values::wrong_form;
 
 /// A model ready to run. `Session` is `Send + Sync`: callers share one, and each run takes its own working
 /// memory from a pool that the session keeps.
@@ -140,21 +143,35 @@ impl Session {
         cx: &RunContext<'_>,
         f: impl FnOnce(Outputs<'_>) -> R,
     ) -> Result<R, RunError> {
-        self.run_then(inputs, growing, cx, |places, scratch, growing| {
+        self.check(inputs, growing)?;
+        self.run_then(inputs, &[], growing, cx, |places, scratch, growing| {
             f(Outputs::new(places, &scratch.blocks, inputs, growing))
         })
     }
 
-    /// Runs, and shows `f` where the outputs lie.
+    /// Checks inputs that are one tensor each.
+    fn check(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        growing: &[Growing],
+    ) -> Result<(), RunError> {
+        match self.model.first_list() {
+            None => check_inputs(self.model.inputs(), inputs, growing),
+            Some((spec, form)) => Err(wrong_form(spec, form, "tensors only")),
+        }
+    }
+
+    /// Runs on inputs that have been checked, and shows `f` where the outputs lie. `lists` says how the inputs are
+    /// arranged if any is no tensor.
     fn run_then<R>(
         &self,
         inputs: &[Option<TensorView<'_>>],
+        lists: &[Arranged],
         growing: &mut [Growing],
         cx: &RunContext<'_>,
         f: impl FnOnce(&[OutputPlace], &mut Scratch, &[Growing]) -> R,
     ) -> Result<R, RunError> {
-        check_inputs(self.model.inputs(), inputs, growing)?;
-        let entry = self.plans.get(&self.program, inputs, growing, cx.within)?;
+        let entry = self.plans.get(&self.program, inputs, lists, growing, cx.within)?;
         let started = Instant::now();
         let mut scratch =
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
@@ -190,7 +207,7 @@ impl Session {
 
     /// Notes what follows a step by which all states became longer by one: as long a step again.
     fn foresee(&self, entry: &PlanEntry, inputs: &[Option<TensorView<'_>>], growing: &[Growing]) {
-        let next = Key::of(inputs, growing);
+        let next = Key::of(inputs, &[], growing);
         let one = |(then, now): (&GrowingShape, &GrowingShape)| {
             then.shape.get(then.axis).map(|n| n + 1) == now.shape.get(now.axis).copied()
         };
@@ -240,8 +257,8 @@ impl Session {
     /// # Errors
     /// [`RunError`].
     pub fn plan_view(&self, inputs: &[Option<TensorView<'_>>]) -> Result<PlanView, RunError> {
-        check_inputs(self.model.inputs(), inputs, &[])?;
-        let entry = self.plans.get(&self.program, inputs, &[], None)?;
+        self.check(inputs, &[])?;
+        let entry = self.plans.get(&self.program, inputs, &[], &[], None)?;
         let mut scratch = Scratch::default();
         self.run_plan(&entry, inputs, &mut [], &RunContext::default(), &mut scratch)?;
         let mut view = PlanView::default();
@@ -285,7 +302,9 @@ impl Session {
                         PlaceSource::Outside(source) => {
                             read_source(source, inputs, env.growing).ok()
                         }
-                        PlaceSource::Grown(_) => None,
+                        PlaceSource::Grown(_) | PlaceSource::Sequence(_) | PlaceSource::Nothing => {
+                            None
+                        }
                     };
                     let value = value.ok_or(RunError::Internal("a branch reads outside"))?;
                     Some(self.child(branch, value)?)

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use stead_engine::{
-    Dim, Elements, IoSpec, LoadOptions, Model, OwnedOutput, Parallel, PassChoice, RunContext,
-    Serial, SessionOptions,
+    Dim, Elements, Form, IoSpec, LoadOptions, Model, OwnedOutput, Parallel, PassChoice, RunContext,
+    RunError, Serial, SessionOptions, Value,
 };
 
 use crate::errors::{self, Kind};
@@ -45,6 +45,8 @@ pub(crate) struct Session {
     /// Positions by name.
     inputs: HashMap<String, usize>,
     outputs: HashMap<String, usize>,
+    /// Whether some input or output is a sequence or an optional.
+    lists: bool,
     /// The most threads of a run.
     threads: usize,
 }
@@ -68,7 +70,7 @@ impl Session {
             1 => PassChoice::Basic,
             _ => PassChoice::All,
         };
-        let load = LoadOptions { passes, ..LoadOptions::default() };
+        let load = LoadOptions { passes, lists: true, ..LoadOptions::default() };
         let options = SessionOptions { outputs_apart: true, ..SessionOptions::default() };
         let made = py.detach(|| {
             let model = match (&path, bytes) {
@@ -86,17 +88,22 @@ impl Session {
         let (inputs, outputs) =
             (positions(session.model().inputs()), positions(session.model().outputs()));
         let threads = if threads == 0 { usize::MAX } else { threads };
-        Ok(Session { session, inputs, outputs, threads })
+        let model = session.model();
+        let lists = (0..model.inputs().len()).any(|at| model.input_form(at) != Form::Tensor)
+            || (0..model.outputs().len()).any(|at| model.output_form(at) != Form::Tensor);
+        Ok(Session { session, inputs, outputs, lists, threads })
     }
 
     /// Name, type, dimensions (numbers, symbols, `None`) and whether it may be absent, of each input.
     fn inputs(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        described(py, self.session.model().inputs())
+        let model = self.session.model();
+        described(py, model.inputs(), |at| model.input_form(at))
     }
 
     /// The same of each output.
     fn outputs(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        described(py, self.session.model().outputs())
+        let model = self.session.model();
+        described(py, model.outputs(), |at| model.output_form(at))
     }
 
     /// What the file says about itself.
@@ -130,10 +137,46 @@ impl Session {
         feeds: &Bound<'py, PyDict>,
         stop: Option<&Bound<'py, Stop>>,
     ) -> PyResult<Bound<'py, PyList>> {
+        self.check_names(py, feeds)?;
+        let wanted = self.wanted(py, outputs)?;
+        let stop = stop.map(Bound::get);
+        let ran = match self.lists {
+            true => self.run_values(py, feeds, stop, &wanted)?,
+            false => self.run_tensors(py, feeds, stop, &wanted)?,
+        };
+        let results = PyList::empty(py);
+        for output in ran.map_err(|e| errors::run(py, &e))? {
+            match output {
+                Value::Tensor(tensor) => results.append(handed_over(py, tensor)?)?,
+                Value::Nothing => results.append(py.None())?,
+                Value::Sequence(elements) => {
+                    let list = PyList::empty(py);
+                    for element in elements {
+                        list.append(handed_over(py, element)?)?;
+                    }
+                    results.append(list)?;
+                }
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// What a run came to.
+type Ran = Result<Vec<Value<OwnedOutput>>, RunError>;
+
+impl Session {
+    /// Runs a model all of whose inputs and outputs are tensors.
+    fn run_tensors<'py>(
+        &self,
+        py: Python<'py>,
+        feeds: &Bound<'py, PyDict>,
+        stop: Option<&Stop>,
+        wanted: &[usize],
+    ) -> PyResult<Ran> {
         let specs = self.session.model().inputs();
         let mut held: Vec<Option<feeds::Held<'py>>> = Vec::new();
         held.resize_with(specs.len(), || None);
-        self.check_names(py, feeds)?;
         for (name, value) in feeds.iter() {
             let name: String = name.extract()?;
             if let Some(&at) = self.inputs.get(&name)
@@ -147,10 +190,49 @@ impl Session {
             .zip(specs)
             .map(|(held, spec)| held.as_ref().map(|held| held.view(spec, py)).transpose());
         let views = views.collect::<PyResult<Vec<_>>>()?;
-        let wanted = self.wanted(py, outputs)?;
-        let stop = stop.map(Bound::get);
+        Ok(self.detached(py, stop, |cx| {
+            let outputs = self.session.run_owned(&views, cx, wanted)?;
+            Ok(outputs.into_iter().map(Value::Tensor).collect())
+        }))
+    }
+
+    /// Runs a model with sequences, which Python has as lists, and optionals, for which None says that there is nothing.
+    fn run_values<'py>(
+        &self,
+        py: Python<'py>,
+        feeds: &Bound<'py, PyDict>,
+        stop: Option<&Stop>,
+        wanted: &[usize],
+    ) -> PyResult<Ran> {
+        let model = self.session.model();
+        let mut held: Vec<Value<feeds::Held<'py>>> = Vec::with_capacity(model.inputs().len());
+        for (at, spec) in model.inputs().iter().enumerate() {
+            let value = feeds.get_item(&spec.name)?.filter(|value| !value.is_none());
+            let is_sequence = model.input_form(at).present() == Form::Sequence;
+            held.push(match value {
+                None => Value::Nothing,
+                Some(value) if is_sequence => {
+                    let elements = value.try_iter()?.map(|element| feeds::hold(&element?, spec));
+                    Value::Sequence(elements.collect::<PyResult<_>>()?)
+                }
+                Some(value) => Value::Tensor(feeds::hold(&value, spec)?),
+            });
+        }
+        let views = held.iter().zip(model.inputs());
+        let views = views.map(|(held, spec)| held.map(|held| held).try_map(|h| h.view(spec, py)));
+        let views = views.collect::<PyResult<Vec<_>>>()?;
+        Ok(self.detached(py, stop, |cx| self.session.run_values(&views, cx, wanted)))
+    }
+
+    /// Runs while other threads of Python go on.
+    fn detached(
+        &self,
+        py: Python<'_>,
+        stop: Option<&Stop>,
+        run: impl FnOnce(&RunContext<'_>) -> Ran + Send,
+    ) -> Ran {
         let cancelled = || stop.is_some_and(Stop::get);
-        let ran = py.detach(|| {
+        py.detach(|| {
             let pool = if self.threads > 1 { threads::pool() } else { None };
             let lent = pool.as_ref().map(|pool| Lent(pool.team(self.threads)));
             let parallel: &dyn Parallel = match &lent {
@@ -162,24 +244,17 @@ impl Session {
                 cancelled: stop.is_some().then_some(&cancelled),
                 ..RunContext::default()
             };
-            self.session.run_owned(&views, &cx, &wanted)
-        });
-        let outputs = ran.map_err(|e| errors::run(py, &e))?;
-        let results = PyList::empty(py);
-        for output in outputs {
-            results.append(handed_over(py, output)?)?;
-        }
-        Ok(results)
+            run(&cx)
+        })
     }
-}
 
-impl Session {
     /// Refuses names that are no inputs, and sets of names without those that the model needs.
     fn check_names(&self, py: Python<'_>, feeds: &Bound<'_, PyDict>) -> PyResult<()> {
-        let specs = self.session.model().inputs();
+        let model = self.session.model();
         let mut missing = Vec::new();
-        for spec in specs.iter().filter(|spec| !spec.optional) {
-            if !feeds.contains(&spec.name)? {
+        for (at, spec) in model.inputs().iter().enumerate() {
+            let form = model.input_form(at);
+            if !spec.optional && form == form.present() && !feeds.contains(&spec.name)? {
                 missing.push(&spec.name);
             }
         }
@@ -213,9 +288,13 @@ impl Session {
     }
 }
 
-fn described(py: Python<'_>, specs: &[IoSpec]) -> PyResult<Py<PyList>> {
+fn described(
+    py: Python<'_>,
+    specs: &[IoSpec],
+    form: impl Fn(usize) -> Form,
+) -> PyResult<Py<PyList>> {
     let list = PyList::empty(py);
-    for spec in specs {
+    for (at, spec) in specs.iter().enumerate() {
         let dims = PyList::empty(py);
         for dim in spec.dims.iter().flatten() {
             match dim {
@@ -224,7 +303,13 @@ fn described(py: Python<'_>, specs: &[IoSpec]) -> PyResult<Py<PyList>> {
                 Dim::Unknown => dims.append(py.None())?,
             }
         }
-        let kind = format!("tensor({})", types::onnx_name(spec.dtype));
+        let name = types::onnx_name(spec.dtype);
+        let kind = match form(at) {
+            Form::Tensor => format!("tensor({name})"),
+            Form::Sequence => format!("seq(tensor({name}))"),
+            Form::OptionalTensor => format!("optional(tensor({name}))"),
+            Form::OptionalSequence => format!("optional(seq(tensor({name})))"),
+        };
         list.append((&spec.name, kind, dims, spec.optional))?;
     }
     Ok(list.unbind())

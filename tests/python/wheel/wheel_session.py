@@ -100,6 +100,46 @@ class Answers(unittest.TestCase):
         self.assertEqual(ours.run(None, {"x": np.array([b"a", b"bc"])})[0].tolist(), ["a", "bc"])
         self.assertEqual(ours.run(None, {"x": np.array([1, None], dtype=object)})[0].tolist(), ["1", "None"])
 
+    def test_sequences_and_optionals(self):
+        tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+        sequence, optional = helper.make_sequence_type_proto(tensor), helper.make_optional_type_proto(tensor)
+        graph = helper.make_graph(
+            [
+                helper.make_node("SequenceErase", ["list", "at"], ["rest"]),
+                helper.make_node("ConcatFromSequence", ["rest"], ["joined"], axis=0),
+                helper.make_node("OptionalHasElement", ["maybe"], ["has"]),
+            ],
+            "lists",
+            [
+                helper.make_value_info("list", sequence),
+                helper.make_tensor_value_info("at", TensorProto.INT64, []),
+                helper.make_value_info("maybe", optional),
+            ],
+            [
+                helper.make_value_info("rest", sequence),
+                helper.make_tensor_value_info("joined", TensorProto.FLOAT, None),
+                helper.make_tensor_value_info("has", TensorProto.BOOL, []),
+            ],
+        )
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+        ours, theirs = sessions(made.SerializeToString())
+        self.assertEqual([i.type for i in ours.get_inputs()], ["seq(tensor(float))", "tensor(int64)", "optional(tensor(float))"])
+        self.assertEqual(ours.get_outputs()[0].type, "seq(tensor(float))")
+        rows = [np.arange(n, dtype=np.float32) for n in (2, 1, 3)]
+        for at in (0, 1, -1):
+            feeds = {"list": rows, "at": np.array(at), "maybe": rows[0] if at else None}
+            rest, joined, has = ours.run(None, feeds)
+            kept = [row for i, row in enumerate(rows) if i != at % 3]
+            for mine, other in zip(rest, kept, strict=True):
+                np.testing.assert_array_equal(mine, other)
+            np.testing.assert_array_equal(joined, np.concatenate(kept))
+            self.assertEqual(bool(has), bool(at))
+            if theirs:
+                for mine, other in zip(rest, theirs.run(["rest"], feeds)[0], strict=True):
+                    np.testing.assert_array_equal(mine, other)
+        for wrong in (rows[0], [row.astype(np.int64) for row in rows], None):
+            self.assertNotIsInstance(outcome(lambda: ours.run(None, {"list": wrong, "at": np.array(0), "maybe": None})), list)
+
     def test_arrays_of_any_order_and_byte_order_and_lists(self):
         session, _ = sessions(perceptron())
         x = np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32)

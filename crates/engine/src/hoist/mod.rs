@@ -83,6 +83,10 @@ pub(crate) fn run(
         let named = inputs.filter(|(spec, _)| names.contains(&spec.name) && !spec.optional);
         named.map(|(_, id)| *id).collect()
     };
+    // What lies between the parts are tensors.
+    if !ir.is_of_tensors() {
+        return Ok(Hoisted::default());
+    }
     let (of_query, of_documents) = (ids_of(&options.inputs), ids_of(&options.documents));
     let mut hoisted = Hoisted::default();
     if !of_query.is_empty() && of_query.len() < ir.body.inputs.len() {

@@ -1,7 +1,7 @@
 //! From the reader's graph of names to the engine's graph of numbered, typed values.
 
 use super::function::FunctionBody;
-use super::{Body, Ir, Node, ValueId};
+use super::{Body, Form, Ir, Node, Typed, ValueId};
 use crate::error::{BuildError, LoadError};
 use crate::ops::{self, Build, OpDef, Out, types};
 use std::collections::HashMap;
@@ -23,12 +23,12 @@ pub fn lower(model: Model) -> Result<Ir, LoadError> {
     Ok(ir)
 }
 
-/// Lowers a graph; for a body, `given` has the element types of what it is called with.
+/// Lowers a graph; for a body, `given` has the types of what it is called with.
 fn lower_graph(
     ir: &mut Ir,
     scopes: &mut Scopes,
     graph: Graph,
-    given: Option<&[Option<DType>]>,
+    given: Option<&[Option<Typed>]>,
 ) -> Result<Body, LoadError> {
     scopes.push(HashMap::new());
     let mut body = Body::default();
@@ -48,12 +48,12 @@ fn lower_graph(
             }
             continue;
         }
-        let declared = tensor_type("input", &input.name, &input.ty);
-        let dtype = match given.and_then(|given| given.get(index).copied().flatten()) {
-            Some(dtype) => dtype,
+        let declared = type_of("input", &input.name, &input.ty);
+        let typed = match given.and_then(|given| given.get(index).copied().flatten()) {
+            Some(typed) => typed,
             None => declared?,
         };
-        let id = ir.add_value(dtype);
+        let id = ir.add(typed);
         define(scopes, input.name, id);
         body.inputs.push(id);
     }
@@ -87,8 +87,12 @@ fn resolve(scopes: &Scopes, name: &str) -> Option<ValueId> {
     scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
 }
 
-fn tensor_type(direction: &'static str, name: &str, ty: &ValueType) -> Result<DType, LoadError> {
-    ty.dtype().ok_or_else(|| LoadError::Io {
+/// The type of an input or output of a graph.
+///
+/// # Errors
+/// [`LoadError::Io`] for one that the engine does not have.
+pub fn type_of(direction: &'static str, name: &str, ty: &ValueType) -> Result<Typed, LoadError> {
+    Typed::of(ty).ok_or_else(|| LoadError::Io {
         direction,
         name: name.to_owned(),
         actual: ty.to_string(),
@@ -113,14 +117,19 @@ fn lower_node(
         inputs.push(id);
     }
     let def = definition(&label, &node.domain, &node.op_type, node.opset)?;
-    let input_types: Vec<_> = inputs.iter().map(|id| id.map(|id| ir.value(id).dtype)).collect();
-    let given: Vec<Option<DType>> = match def.build {
+    let input_types: Vec<_> = inputs.iter().map(|id| id.map(|id| ir.typed(id))).collect();
+    let given: Vec<Option<Typed>> = match def.build {
         // A body is called with the iteration and the condition before the carried values.
-        Build::Loop => [Some(DType::I64), Some(DType::Bool)]
+        Build::Loop => [DType::I64, DType::Bool]
+            .map(|dtype| Some(Typed::tensor(dtype)))
             .into_iter()
             .chain(input_types.iter().skip(2).copied())
             .collect(),
         Build::Scan => input_types,
+        // With an element of each sequence.
+        Build::SequenceMap => {
+            input_types.iter().map(|typed| typed.map(|typed| Typed::tensor(typed.dtype))).collect()
+        }
         Build::If | Build::Op(_) | Build::Function(_) => Vec::new(),
     };
     let mut attributes = Attributes::of(label.clone());
@@ -180,8 +189,7 @@ pub(super) fn emit(
     call: Call<'_>,
 ) -> Result<Vec<Option<ValueId>>, LoadError> {
     let def = definition(call.label, &call.domain, &call.op_type, call.opset)?;
-    let input_types: Vec<_> =
-        call.inputs.iter().map(|id| id.map(|id| ir.value(id).dtype)).collect();
+    let input_types: Vec<_> = call.inputs.iter().map(|id| id.map(|id| ir.typed(id))).collect();
     ops::check_inputs(def, call.label, &input_types)?;
     if let Build::Function(write) = def.build {
         let (label, wanted) = (call.label, call.wanted.clone());
@@ -198,8 +206,8 @@ pub(super) fn emit(
         let id = match wanted {
             true => {
                 let (attributes, bodies) = (&call.attributes, &call.bodies);
-                let dtype = output_type(ir, def, call.label, attributes, &input_types, bodies, i)?;
-                Some(ir.add_value(dtype))
+                let typed = output_type(ir, def, call.label, attributes, &input_types, bodies, i)?;
+                Some(ir.add(typed))
             }
             false => None,
         };
@@ -245,7 +253,8 @@ fn carried(def: &OpDef, attributes: &Attributes, inputs: usize) -> usize {
             let scanned = attributes.int("num_scan_inputs").ok().flatten().unwrap_or(0);
             inputs.saturating_sub(usize::try_from(scanned).unwrap_or(0))
         }
-        Build::If | Build::Op(_) | Build::Function(_) => usize::MAX,
+        // What SequenceMap collects stays where it lies.
+        Build::If | Build::SequenceMap | Build::Op(_) | Build::Function(_) => usize::MAX,
     }
 }
 
@@ -254,45 +263,78 @@ fn output_type(
     def: &OpDef,
     label: &str,
     attributes: &Attributes,
-    inputs: &[Option<DType>],
+    inputs: &[Option<Typed>],
     bodies: &[(String, Body)],
     index: usize,
-) -> Result<DType, LoadError> {
+) -> Result<Typed, LoadError> {
     let node_error = |reason| LoadError::Node { node: label.to_owned(), reason };
+    let like = |i: usize| {
+        let typed = inputs.get(i).copied().flatten();
+        typed.ok_or_else(|| arity(label, format!("input {i} of {} is missing", def.name)))
+    };
     let out =
         def.outputs.get(index).or_else(|| def.outputs.last().filter(|_| def.variadic_outputs));
     match out {
         None => Err(arity(label, format!("{} has no output {index}", def.name))),
-        Some(Out::Like(i)) => inputs
-            .get(*i)
-            .copied()
-            .flatten()
-            .ok_or_else(|| arity(label, format!("input {i} of {} is missing", def.name))),
-        Some(Out::Fixed(dtype)) => Ok(*dtype),
-        Some(Out::Of(f)) => f(attributes, inputs).map_err(node_error),
+        Some(Out::Like(i)) => like(*i),
+        Some(Out::Element(i)) => Ok(Typed::tensor(like(*i)?.dtype)),
+        Some(Out::Sequence(i)) => Ok(Typed { form: Form::Sequence, ..like(*i)? }),
+        Some(Out::Fixed(dtype)) => Ok(Typed::tensor(*dtype)),
+        Some(Out::Of(f)) => {
+            let dtypes: Vec<_> = inputs.iter().map(|typed| typed.map(|t| t.dtype)).collect();
+            f(attributes, &dtypes).map(Typed::tensor).map_err(node_error)
+        }
+        Some(Out::Typed(f)) => f(attributes, inputs).map_err(node_error),
         Some(Out::Body(first)) => {
             let disagree =
                 || arity(label, format!("the bodies do not agree on a type of output {index}"));
             let found: Vec<_> = bodies
                 .iter()
-                .map(|(_, b)| b.outputs.get(first + index).map(|&id| ir.value(id).dtype))
+                .map(|(_, b)| b.outputs.get(first + index).map(|&id| ir.typed(id)))
                 .collect();
-            match found.first().copied().flatten() {
-                Some(dtype) if found.iter().any(|&t| t != Some(dtype)) => Err(disagree()),
-                Some(dtype)
-                    if dtype.size() == 0 && index >= carried(def, attributes, inputs.len()) =>
-                {
-                    Err(node_error(BuildError::unsupported(format!(
-                        "{} collects elements of type {dtype} in output {index}; supported: {}",
-                        def.name,
-                        types::ANY
-                    ))))
+            let typed = found.iter().copied().flatten().reduce(wider).ok_or_else(disagree)?;
+            let fits = |t: &Option<Typed>| {
+                t.is_some_and(|t| typed.dtype == t.dtype && typed.form.holds(t.form))
+            };
+            if !found.iter().all(fits) {
+                return Err(disagree());
+            }
+            let refuse = |text: String| Err(node_error(BuildError::unsupported(text)));
+            let is_collected = index >= carried(def, attributes, inputs.len());
+            if is_collected && (typed.dtype.size() == 0 || typed.form != Form::Tensor) {
+                return refuse(format!(
+                    "{} collects elements of type {typed} in output {index}; supported: {}",
+                    def.name,
+                    types::ANY
+                ));
+            }
+            match def.build {
+                Build::SequenceMap if typed.form == Form::Tensor => {
+                    Ok(Typed { form: Form::Sequence, ..typed })
                 }
-                Some(dtype) => Ok(dtype),
-                None => Err(disagree()),
+                Build::SequenceMap => {
+                    refuse(format!("the body of {} gives {typed} in output {index}", def.name))
+                }
+                Build::Loop if !is_collected => {
+                    // The body is written for what it gets first, and gets its own result after that.
+                    let initial = inputs.get(index + 2).copied().flatten();
+                    match initial.filter(|initial| !initial.form.holds(typed.form)) {
+                        Some(initial) => refuse(format!(
+                            "{} carries {initial} and then {typed} in output {index}",
+                            def.name
+                        )),
+                        None => Ok(typed),
+                    }
+                }
+                _ => Ok(typed),
             }
         }
     }
+}
+
+/// The one of two types that may be missing, if one of them may.
+fn wider(a: Typed, b: Typed) -> Typed {
+    if b.form.holds(a.form) { b } else { a }
 }
 
 fn arity(label: &str, reason: String) -> LoadError {

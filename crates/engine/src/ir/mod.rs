@@ -3,12 +3,14 @@
 //! Passes rewrite it. Bodies of control-flow nodes share the numbering of the graph around them, so that a
 //! captured value is just an input, and a branch can be inlined when a plan is made.
 
+mod form;
 mod function;
 mod lower;
 mod make;
 
+pub use form::{Form, FormSet, Typed};
 pub use function::FunctionBody;
-pub use lower::lower;
+pub use lower::{lower, type_of};
 pub use make::NodeMaker;
 
 use std::collections::HashMap;
@@ -31,6 +33,8 @@ impl ValueId {
 pub struct Value {
     /// The element type.
     pub dtype: DType,
+    /// Whether it is a tensor, and what else.
+    pub form: Form,
     /// The value itself, where it is the same in every run; the default of an optional input.
     pub constant: Option<Tensor>,
     /// Whether this is an optional input, which a run may override.
@@ -84,10 +88,15 @@ pub struct Ir {
 }
 
 impl Ir {
-    /// A new value.
+    /// A new tensor.
     pub fn add_value(&mut self, dtype: DType) -> ValueId {
+        self.add(Typed::tensor(dtype))
+    }
+
+    /// A new value.
+    pub fn add(&mut self, Typed { dtype, form }: Typed) -> ValueId {
         let id = ValueId(self.values.len() as u32);
-        self.values.push(Value { dtype, constant: None, overridable: false });
+        self.values.push(Value { dtype, form, constant: None, overridable: false });
         id
     }
 
@@ -101,6 +110,17 @@ impl Ir {
     /// The value with this number.
     pub fn value(&self, id: ValueId) -> &Value {
         &self.values[id.index()]
+    }
+
+    /// The type of a value.
+    pub fn typed(&self, id: ValueId) -> Typed {
+        let Value { dtype, form, .. } = *self.value(id);
+        Typed { dtype, form }
+    }
+
+    /// Whether all values are tensors.
+    pub fn is_of_tensors(&self) -> bool {
+        self.values.iter().all(|value| value.form == Form::Tensor)
     }
 
     /// The constant behind an input, if it is one. The default of an optional input is none.

@@ -3,7 +3,7 @@
 use super::carried::{Carried, Carrier};
 use super::rewrite::{Candidate, Found, Lifter};
 use crate::error::LoadError;
-use crate::ir::{Node, ValueId};
+use crate::ir::{Form, Node, ValueId};
 use stead_onnx::Dim;
 
 impl Lifter<'_> {
@@ -48,7 +48,10 @@ impl Lifter<'_> {
         for (number, (value, reason)) in carried.into_iter().zip(reasons).enumerate() {
             let (input, output) = (skip_in + number, number);
             let Some(first) = node.input(input) else { continue };
-            let reason = if self.flow.is_paired(Some(first), node.output(output)) {
+            let is_tensor = self.ir.value(first).form == Form::Tensor;
+            let reason = if !is_tensor {
+                Some("is no tensor")
+            } else if self.flow.is_paired(Some(first), node.output(output)) {
                 Some("is an input and an output of the model already")
             } else if is_loop && reason.is_none() && self.begins_with_input(first) {
                 Some("begins with what the model computes from its inputs")

@@ -2,12 +2,13 @@
 //! iteration.
 
 use super::{Build, OpDef, Out, Param, types};
+use crate::ir::FormSet;
 
 fn never_built(_: &super::NodeSpec<'_>) -> Result<super::OpPlan, crate::BuildError> {
     Err(crate::BuildError::unsupported("control flow is planned, not built"))
 }
 
-/// If, Loop, Scan.
+/// If, Loop, Scan, SequenceMap.
 pub const OPS: &[OpDef] = &[
     OpDef {
         build: Build::If,
@@ -22,7 +23,7 @@ pub const OPS: &[OpDef] = &[
                 Param::optional(0, types::I64_ONLY),
                 Param::optional(0, types::BOOL),
                 // What is carried is passed on as it is; what is collected must have whole bytes.
-                Param::any_number(types::VIEWED),
+                Param::any_number(types::VIEWED).in_form(FormSet::ANY),
             ],
             // The body's first output is the condition, which Loop does not give.
             &[Out::Body(1)],
@@ -36,5 +37,19 @@ pub const OPS: &[OpDef] = &[
         ..OpDef::new("Scan", &[Param::any_number(types::ANY)], &[Out::Body(0)], never_built)
             .since(9)
             .variadic_outputs()
+    },
+    OpDef {
+        build: Build::SequenceMap,
+        ..OpDef::new(
+            "SequenceMap",
+            &[
+                Param::required(0, types::VIEWED).in_form(FormSet::SEQUENCE),
+                Param::any_number(types::VIEWED).in_form(FormSet::PRESENT),
+            ],
+            &[Out::Body(0)],
+            never_built,
+        )
+        .since(17)
+        .variadic_outputs()
     },
 ];

@@ -2,7 +2,7 @@
 
 use super::{NodeSpec, PlanCx};
 use crate::error::{BuildError, LoadError, PlanError};
-use crate::ir::FunctionBody;
+use crate::ir::{FormSet, FunctionBody, Typed};
 use std::fmt;
 use stead_onnx::Attributes;
 use stead_tensor::DType;
@@ -110,6 +110,8 @@ pub enum Build {
     Loop,
     /// The planner inlines the body once for each slice of the scanned inputs.
     Scan,
+    /// The planner inlines the body once for each element of the first input, a sequence.
+    SequenceMap,
 }
 
 /// Builds a node once, when the session is made.
@@ -152,38 +154,52 @@ pub struct Param {
     pub var: u8,
     /// The element types that are supported.
     pub types: TypeSet,
+    /// What it may be: a tensor, unless the definition says otherwise.
+    pub forms: FormSet,
 }
 
 impl Param {
     /// A required input. Inputs with the same non-zero `var` have the same type.
     pub const fn required(var: u8, types: TypeSet) -> Param {
-        Param { kind: In::Required, var, types }
+        Param { kind: In::Required, var, types, forms: FormSet::TENSOR }
     }
 
     /// An optional input.
     pub const fn optional(var: u8, types: TypeSet) -> Param {
-        Param { kind: In::Optional, var, types }
+        Param { kind: In::Optional, var, types, forms: FormSet::TENSOR }
     }
 
     /// Any number of optional inputs, whose types are independent.
     pub const fn any_number(types: TypeSet) -> Param {
-        Param { kind: In::AnyNumber, var: 0, types }
+        Param { kind: In::AnyNumber, var: 0, types, forms: FormSet::TENSOR }
     }
 
     /// One or more inputs.
     pub const fn variadic(var: u8, types: TypeSet) -> Param {
-        Param { kind: In::Variadic, var, types }
+        Param { kind: In::Variadic, var, types, forms: FormSet::TENSOR }
+    }
+
+    /// The same input in one of these forms.
+    pub const fn in_form(mut self, forms: FormSet) -> Param {
+        self.forms = forms;
+        self
     }
 }
 
-/// The element type of an output.
+/// The type of an output.
 pub enum Out {
     /// That of this input.
     Like(usize),
+    /// A tensor of the elements of this input, which may be a sequence.
+    Element(usize),
+    /// A sequence of the elements of this input.
+    Sequence(usize),
     /// Always this.
     Fixed(DType),
     /// Computed from attributes and input types.
     Of(fn(&Attributes, &[Option<DType>]) -> Result<DType, BuildError>),
+    /// Computed in the same way, for what may be no tensor.
+    Typed(fn(&Attributes, &[Option<Typed>]) -> Result<Typed, BuildError>),
     /// That of the bodies' output, counted from the given position.
     Body(usize),
 }

@@ -12,10 +12,12 @@ pub mod standard;
 pub use def::{Build, BuildFn, In, OpDef, OpPlan, Out, Param, TypeSet, WriteFn, plan_fn, types};
 pub use spec::{NodeSpec, PackCache};
 
+pub use crate::ir::FormSet;
 pub(crate) use crate::plan::product_flops;
 pub use crate::plan::{Args, Operand, PlanCx, Slot, Strided};
 
 use crate::error::LoadError;
+use crate::ir::Typed;
 use stead_tensor::DType;
 
 pub(crate) mod activation;
@@ -33,6 +35,7 @@ mod einsum;
 mod elementwise;
 mod functions;
 mod heads;
+mod lists;
 mod matmul;
 mod ml;
 mod movement;
@@ -75,7 +78,7 @@ pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
     let own = own.chain(contrib::tables()).chain(detection::TABLES).chain(functions::TABLES);
     let own = own.chain(ml::TABLES).chain(movement::TABLES).chain(nn::TABLES).chain(nn::BLOCKED);
-    own.chain(sampling::TABLES).chain(signal::TABLES)
+    own.chain(lists::TABLES).chain(sampling::TABLES).chain(signal::TABLES)
 }
 
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.
@@ -103,7 +106,7 @@ pub fn find(domain: &str, op: &str, opset: i64) -> Result<&'static OpDef, String
 ///
 /// # Errors
 /// [`LoadError::UnsupportedType`] and [`LoadError::Node`].
-pub fn check_inputs(def: &OpDef, label: &str, inputs: &[Option<DType>]) -> Result<(), LoadError> {
+pub fn check_inputs(def: &OpDef, label: &str, inputs: &[Option<Typed>]) -> Result<(), LoadError> {
     let arity = |text: String| LoadError::Node {
         node: label.to_owned(),
         reason: crate::BuildError::Arity(text),
@@ -121,7 +124,7 @@ pub fn check_inputs(def: &OpDef, label: &str, inputs: &[Option<DType>]) -> Resul
     let mut bound: [Option<DType>; 8] = [None; 8];
     for index in 0..inputs.len().max(def.inputs.len()) {
         let Some(param) = def.inputs.get(index).or(def.inputs.last()) else { break };
-        let Some(dtype) = inputs.get(index).copied().flatten() else {
+        let Some(Typed { dtype, form }) = inputs.get(index).copied().flatten() else {
             if param.kind == In::Required || (param.kind == In::Variadic && index == 0) {
                 return Err(arity(format!("input {index} of {} is missing", def.name)));
             }
@@ -131,11 +134,15 @@ pub fn check_inputs(def: &OpDef, label: &str, inputs: &[Option<DType>]) -> Resul
             op: def.name.to_owned(),
             node: label.to_owned(),
             input: index,
-            actual: dtype.to_string(),
+            actual: Typed { dtype, form }.to_string(),
             supported,
         };
         if !param.types.contains(dtype) {
             return Err(unsupported(param.types.to_string()));
+        }
+        if !param.forms.contains(form) {
+            let forms = param.forms.forms().map(|form| Typed { dtype, form }.to_string());
+            return Err(unsupported(forms.collect::<Vec<_>>().join(" ")));
         }
         if let Some(slot) = bound.get_mut(param.var as usize).filter(|_| param.var > 0) {
             match *slot {

@@ -78,11 +78,11 @@ impl PlanCx<'_> {
         self.node.inputs.get(index).copied().flatten()
     }
 
-    fn output_id(&self, index: usize) -> Option<ValueId> {
+    pub(super) fn output_id(&self, index: usize) -> Option<ValueId> {
         self.node.outputs.get(index).copied().flatten()
     }
 
-    fn fact(&self, index: usize) -> Result<&Fact, PlanError> {
+    pub(super) fn fact(&self, index: usize) -> Result<&Fact, PlanError> {
         self.input_id(index)
             .and_then(|id| self.facts.get(id))
             .ok_or_else(|| PlanError::shape(format!("input {index} is missing")))
@@ -163,10 +163,7 @@ impl PlanCx<'_> {
     /// # Errors
     /// [`PlanError::Shape`] when it is absent.
     pub fn strided(&self, index: usize) -> Result<Strided, PlanError> {
-        let fact = self.fact(index)?;
-        let view = view_of(fact);
-        let operand = Operand { source: whole_place(fact)?, ty: (fact.dtype, fact.shape) };
-        Ok(Strided { operand, offset: view.offset, strides: view.strides })
+        self.fact(index)?.strided()
     }
 
     /// Declares an output in a new buffer.
@@ -442,12 +439,16 @@ pub(super) fn view_of(fact: &Fact) -> View {
     fact.view.unwrap_or_else(|| View { offset: 0, strides: fact.shape.strides() })
 }
 
-fn whole_place(fact: &Fact) -> Result<Source, PlanError> {
+pub(super) fn whole_place(fact: &Fact) -> Result<Source, PlanError> {
     Ok(match &fact.place {
         Place::Const(tensor) => Source::Const(tensor.clone(), 0..tensor.bytes().len()),
         Place::Packed => {
             return Err(PlanError::Evaluation("a weight is read after it was packed".into()));
         }
+        Place::Sequence(_) => {
+            return Err(PlanError::Evaluation("a sequence is read as a tensor".into()));
+        }
+        Place::Nothing => return Err(PlanError::shape("an optional holds nothing")),
         Place::Input(index, bytes) => Source::Input(*index, 0..*bytes),
         Place::Buffer(buffer) => Source::Buffer(*buffer, 0..buffer.bytes),
         Place::Grown(state, bytes) => Source::Grown(*state, 0..*bytes),

@@ -17,6 +17,10 @@ pub(crate) enum Place {
     Buffer(BufferRef),
     /// In the growing state of this number, up to this byte.
     Grown(usize, usize),
+    /// Each element where it lies. The dtype is theirs, the shape means nothing.
+    Sequence(Arc<[Fact]>),
+    /// Nowhere: an optional in which there is nothing. Type and shape mean nothing.
+    Nothing,
 }
 
 /// A state that the caller lets grow where it lies.
@@ -110,11 +114,7 @@ impl Facts {
 
     /// The buffers that values with uses still to come live in.
     pub fn live_buffers(&self) -> impl Iterator<Item = BufferRef> {
-        self.facts.iter().zip(&self.remaining_uses).filter(|&(_, &uses)| uses > 0).filter_map(
-            |(fact, _)| match fact.as_ref()?.place {
-                Place::Buffer(buffer) => Some(buffer),
-                _ => None,
-            },
-        )
+        let facts = self.facts.iter().zip(&self.remaining_uses).filter(|&(_, &uses)| uses > 0);
+        facts.filter_map(|(fact, _)| fact.as_ref()).flat_map(Fact::buffers)
     }
 }

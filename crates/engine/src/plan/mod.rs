@@ -1,13 +1,14 @@
 //! Plans: flat programs for concrete shapes.
 //!
 //! `facts` is what the planner knows of each value, `cx` is what an operator sees while it plans itself,
-//! `segment` collects steps and places their buffers, `branches` finds those that may run at the same time, `planner` walks
+//! `lists` what it knows of sequences, `segment` collects steps and places their buffers, `branches` finds those that may run at the same time, `planner` walks
 //! the graph, `run` executes.
 
 mod branches;
 mod cx;
 mod facts;
 mod layout;
+mod lists;
 mod place;
 mod planner;
 mod profile;
@@ -23,7 +24,8 @@ pub use run::{Args, Growing};
 pub use view::{PlanView, StepView};
 pub use work::{StepRun, Work};
 
-pub(crate) use facts::{Fact, Facts, Place};
+pub(crate) use facts::{Fact, Facts, Place, View};
+pub(crate) use lists::{Arranged, MAX_ELEMENTS};
 pub(crate) use planner::{
     Branch, End, GrowingShape, OutputPlace, PlaceSource, PlanNode, continue_plan, fold_node,
     start_plan,

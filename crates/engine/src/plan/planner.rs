@@ -1,8 +1,9 @@
 //! Walks the graph and makes the segments of a plan.
 
-use super::cx::{PlanCx, contiguous, grown};
+use super::cx::{Operand, PlanCx, contiguous, contiguous_fact, grown};
 use super::facts::{BufferRef, Fact, Facts, Grows, Place};
-use super::repeat::{Repetition, enter_loop, enter_scan, repeat, start_iteration};
+use super::lists::Arranged;
+use super::repeat::{Repetition, enter_loop, enter_map, enter_scan, repeat, start_iteration};
 use super::run::{RunEnv, run_segment};
 use super::segment::{Segment, SegmentBuilder, Source, StepSource};
 use crate::compile::{CompiledBody, CompiledNode, Kind, Program};
@@ -53,6 +54,10 @@ pub(crate) enum PlaceSource {
     Outside(StepSource),
     /// A growing state as a whole, which has become longer.
     Grown(usize),
+    /// A sequence: each element for itself.
+    Sequence(Vec<OutputPlace>),
+    /// An optional in which there is nothing.
+    Nothing,
 }
 
 /// A graph output of a finished run.
@@ -99,10 +104,12 @@ pub(crate) struct GrowingShape {
     pub shape: Shape,
 }
 
-/// Plans a program for these input shapes; `None` for optional inputs that are absent and for growing states.
+/// Plans a program for these input shapes; `None` for optional inputs that are absent and for growing states. `lists`
+/// says how they are arranged where there are sequences or optionals; else each is an input.
 pub(crate) fn start_plan(
     program: &Program,
     shapes: &[Option<Shape>],
+    lists: &[Arranged],
     growing: &[GrowingShape],
 ) -> Result<PlanNode, RunError> {
     let broken = || RunError::Internal("a growing state has no input or no output");
@@ -117,11 +124,28 @@ pub(crate) fn start_plan(
             facts.set(ValueId(index as u32), fact.clone());
         }
     }
+    let mut given = shapes.iter().enumerate();
     for (index, &id) in program.body.inputs.iter().enumerate() {
-        let Some(shape) = shapes.get(index).copied().flatten() else { continue };
         let dtype = program.dtypes[id.index()];
-        let place = Place::Input(index, shape.byte_len(dtype));
-        facts.set(id, Fact { dtype, shape, place, view: None });
+        let mut next = || {
+            let (index, shape) = given.next()?;
+            let shape = (*shape)?;
+            let place = Place::Input(index, shape.byte_len(dtype));
+            Some(Fact { dtype, shape, place, view: None })
+        };
+        let fact = match lists.get(index).copied().unwrap_or(Arranged::One) {
+            Arranged::One => next(),
+            Arranged::Many(count) => {
+                let elements = (0..count).map_while(|_| next()).collect();
+                let at_input =
+                    |reason| RunError::Plan { node: "the graph's inputs".into(), reason };
+                Some(Fact::sequence(dtype, elements).map_err(at_input)?)
+            }
+            Arranged::Nothing => Some(Fact::nothing(dtype)),
+        };
+        if let Some(fact) = fact {
+            facts.set(id, fact);
+        }
     }
     for (state, g) in growing.iter().enumerate() {
         let &id = program.body.inputs.get(g.input).ok_or_else(broken)?;
@@ -230,6 +254,10 @@ fn plan_node(
             let frame = enter_scan(&state.facts, node, body, spec)?;
             enter(state, builder, node, frame)?;
         }
+        Kind::SequenceMap(body) => {
+            let frame = enter_map(&state.facts, node, body)?;
+            enter(state, builder, node, frame)?;
+        }
     }
     Ok(())
 }
@@ -281,31 +309,71 @@ fn finish(
 ) -> Result<PlanNode, RunError> {
     let at_end = |reason| RunError::Plan { node: "the graph's outputs".into(), reason };
     let marker = CompiledNode::marker();
-    let mut places = Vec::with_capacity(body.outputs.len());
+    let mut ends = Vec::with_capacity(body.outputs.len());
     for (index, &id) in body.outputs.iter().enumerate() {
-        let grown = grown_output(&state.facts, id, index);
-        let source = match grown {
-            Some(_) => None,
-            None => Some(contiguous(id, &marker, &mut state.facts, &mut builder).map_err(at_end)?),
-        };
         let fact = state.facts.get(id).ok_or(RunError::Internal("an output has no fact"))?;
-        places.push((grown, source.map(|s| s.source), fact.dtype, fact.shape));
+        let (dtype, shape) = (fact.dtype, fact.shape);
+        ends.push(match (grown_output(&state.facts, id, index), &fact.place) {
+            (Some(grown), _) => OutputEnd::Grown(grown, dtype, shape),
+            (None, Place::Nothing) => OutputEnd::Nothing(dtype),
+            (None, Place::Sequence(elements)) => {
+                let mut elements = elements.to_vec();
+                let lay = |element| contiguous_fact(element, &marker.label, &mut builder);
+                let operands = elements.iter_mut().map(lay).collect::<Result<_, _>>();
+                OutputEnd::Sequence(operands.map_err(at_end)?, dtype)
+            }
+            (None, _) => OutputEnd::Tensor(
+                contiguous(id, &marker, &mut state.facts, &mut builder).map_err(at_end)?,
+            ),
+        });
     }
-    let sources = places.iter().filter_map(|(_, source, ..)| source.as_ref());
-    let kept: Vec<BufferRef> = sources.clone().filter_map(buffer_of).collect();
+    let sources = || ends.iter().flat_map(OutputEnd::operands).map(|operand| &operand.source);
+    let kept: Vec<BufferRef> = sources().filter_map(buffer_of).collect();
     let apart: Vec<BufferRef> = match state.outputs_apart {
-        true => sources.filter_map(whole_buffer).collect(),
+        true => sources().filter_map(whole_buffer).collect(),
         false => Vec::new(),
     };
     let segment = builder.finish(kept.into_iter(), &apart, &state.spans).map_err(at_end)?;
     state.spans.push(segment.spans.clone());
-    let mut outputs = Vec::with_capacity(places.len());
-    for (grown, source, dtype, shape) in places {
-        let source = grown.map(PlaceSource::Grown).or_else(|| locate(source?, &state.spans));
+    let place = |operand: Operand| {
+        let (dtype, shape) = operand.ty;
+        let source = locate(operand.source, &state.spans);
         let source = source.ok_or(RunError::Internal("an output lies outside of the arena"))?;
-        outputs.push(OutputPlace { source, dtype, shape });
-    }
+        Ok(OutputPlace { source, dtype, shape })
+    };
+    let outputs = ends.into_iter().map(|end| {
+        let (source, dtype, shape) = match end {
+            OutputEnd::Tensor(operand) => return place(operand),
+            OutputEnd::Grown(state, dtype, shape) => (PlaceSource::Grown(state), dtype, shape),
+            OutputEnd::Sequence(operands, dtype) => {
+                let places = operands.into_iter().map(&place).collect::<Result<_, RunError>>()?;
+                (PlaceSource::Sequence(places), dtype, Shape::SCALAR)
+            }
+            OutputEnd::Nothing(dtype) => (PlaceSource::Nothing, dtype, Shape::SCALAR),
+        };
+        Ok(OutputPlace { source, dtype, shape })
+    });
+    let outputs = outputs.collect::<Result<_, RunError>>()?;
     Ok(PlanNode { segment, end: End::Done(outputs) })
+}
+
+/// A graph output before its buffers are placed.
+enum OutputEnd {
+    Tensor(Operand),
+    Grown(usize, DType, Shape),
+    Sequence(Vec<Operand>, DType),
+    Nothing(DType),
+}
+
+impl OutputEnd {
+    /// What a run leaves in the arena or elsewhere.
+    fn operands(&self) -> &[Operand] {
+        match self {
+            OutputEnd::Tensor(operand) => std::slice::from_ref(operand),
+            OutputEnd::Sequence(operands, _) => operands,
+            OutputEnd::Grown(..) | OutputEnd::Nothing(_) => &[],
+        }
+    }
 }
 
 /// The growing state that a graph output is, longer now, which nobody has to copy. Readers that want other bytes may
@@ -382,6 +450,10 @@ pub(crate) fn fold_node(
     limit: usize,
 ) -> Result<bool, PlanError> {
     let Kind::Op(plan) = &node.kind else { return Ok(false) };
+    // A sequence is no constant, even one of constants.
+    if !node.gives_tensors {
+        return Ok(false);
+    }
     let known = |id: &ValueId| facts.get(*id).is_some_and(|f| f.known().is_some());
     if !node.inputs.iter().flatten().all(known) {
         return Ok(false);

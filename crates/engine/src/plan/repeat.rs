@@ -1,4 +1,4 @@
-//! Loop and Scan: the planner inlines the body once for each iteration.
+//! Loop, Scan and SequenceMap: the planner inlines the body once for each iteration.
 //!
 //! A plan is made for known values, so that the number of iterations is known when it is made, or is found
 //! out iteration by iteration as the condition is read. That keeps one way to run a plan and one arena; the
@@ -45,6 +45,10 @@ enum RepeatKind {
         inputs: Vec<Fact>,
         spec: Arc<ScanSpec>,
     },
+    /// The inputs: sequences, and tensors that all iterations take.
+    Map {
+        inputs: Vec<Fact>,
+    },
 }
 
 impl Repetition {
@@ -52,13 +56,10 @@ impl Repetition {
     pub fn buffers(&self) -> impl Iterator<Item = BufferRef> {
         let scanned: &[Fact] = match &self.kind {
             RepeatKind::Loop { .. } => &[],
-            RepeatKind::Scan { inputs, .. } => inputs,
+            RepeatKind::Scan { inputs, .. } | RepeatKind::Map { inputs } => inputs,
         };
         let all = self.carried.iter().chain(self.collected.iter().flatten()).chain(scanned);
-        all.filter_map(|fact| match fact.place {
-            Place::Buffer(buffer) => Some(buffer),
-            _ => None,
-        })
+        all.flat_map(Fact::buffers)
     }
 }
 
@@ -135,6 +136,33 @@ pub(super) fn enter_scan(
     let collected = vec![Vec::new(); body.outputs.len() - carried.len()];
     let kind = RepeatKind::Scan { inputs: inputs.to_vec(), spec: spec.clone() };
     Ok(frame(node, body, limit.unwrap_or(0), carried.to_vec(), collected, kind))
+}
+
+/// A SequenceMap before its first element.
+pub(super) fn enter_map(
+    facts: &Facts,
+    node: &CompiledNode,
+    body: &Arc<CompiledBody>,
+) -> Result<Frame, PlanError> {
+    let inputs = node.inputs.iter().map(|&id| fact_of(facts, id)).collect::<Result<Vec<_>, _>>()?;
+    if body.inputs.len() != inputs.len() {
+        return Err(PlanError::shape(format!(
+            "the body takes {} inputs, the node has {}",
+            body.inputs.len(),
+            inputs.len()
+        )));
+    }
+    let mut len = None;
+    for fact in &inputs {
+        if let Place::Sequence(elements) = &fact.place
+            && *len.get_or_insert(elements.len()) != elements.len()
+        {
+            return Err(PlanError::shape("the sequences differ in length"));
+        }
+    }
+    let collected = vec![Vec::new(); node.outputs.len()];
+    let limit = len.unwrap_or(0) as i64;
+    Ok(frame(node, body, limit, Vec::new(), collected, RepeatKind::Map { inputs }))
 }
 
 fn frame(
@@ -217,7 +245,7 @@ pub(super) fn start_iteration(
             // The last condition is not read when the trip count has been reached.
             repetition.done < repetition.limit && truth
         }
-        RepeatKind::Scan { .. } => repetition.done < repetition.limit,
+        RepeatKind::Scan { .. } | RepeatKind::Map { .. } => repetition.done < repetition.limit,
     };
     if !goes_on {
         let repetition = repetition.clone();
@@ -237,6 +265,15 @@ pub(super) fn start_iteration(
                 let index =
                     if reversed { repetition.limit - 1 - repetition.done } else { repetition.done };
                 given.push(slice(fact, axis_in(axis, fact.shape.rank())?, index as usize)?);
+            }
+        }
+        RepeatKind::Map { inputs } => {
+            let at = repetition.done as usize;
+            for fact in inputs {
+                given.push(match &fact.place {
+                    Place::Sequence(elements) => elements.get(at).ok_or_else(lost)?.clone(),
+                    _ => fact.clone(),
+                });
             }
         }
     }
@@ -262,7 +299,7 @@ fn slice(fact: &Fact, axis: usize, index: usize) -> Result<Fact, PlanError> {
     Ok(Fact { shape: Shape::new(&dims)?, view: Some(view), ..fact.clone() })
 }
 
-/// The outputs of a loop: the carried values as they are, the collected slices side by side.
+/// The outputs of a loop: the carried values as they are, the collected slices side by side, or as a sequence.
 fn leave(
     facts: &mut Facts,
     builder: &mut SegmentBuilder,
@@ -277,12 +314,15 @@ fn leave(
     for (index, slices) in repetition.collected.into_iter().enumerate() {
         let Some(&Some(id)) = outputs.next() else { continue };
         let (axis, reversed) = match &repetition.kind {
-            RepeatKind::Loop { .. } => (0, false),
+            RepeatKind::Loop { .. } | RepeatKind::Map { .. } => (0, false),
             RepeatKind::Scan { spec, .. } => spec.outputs.get(index).copied().unwrap_or((0, false)),
         };
         let dtype = repetition.output_types.get(repetition.outputs.len() - 1 - outputs.len());
         let Some(&Some(dtype)) = dtype else { continue };
-        let fact = stack(slices, dtype, axis, reversed, &repetition.label, builder)?;
+        let fact = match &repetition.kind {
+            RepeatKind::Map { .. } => Fact::sequence(dtype, slices)?,
+            _ => stack(slices, dtype, axis, reversed, &repetition.label, builder)?,
+        };
         facts.set(id, fact);
     }
     Ok(())

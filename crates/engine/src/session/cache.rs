@@ -2,7 +2,7 @@
 
 use crate::compile::Program;
 use crate::error::RunError;
-use crate::plan::{Growing, GrowingShape, PlanNode, start_plan};
+use crate::plan::{Arranged, Growing, GrowingShape, PlanNode, start_plan};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -30,17 +30,19 @@ pub struct PlanStats {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     pub shapes: Vec<Option<Shape>>,
+    /// How the tensors are arranged; nothing where each is an input.
+    pub lists: Box<[Arranged]>,
     pub growing: Vec<GrowingShape>,
 }
 
 impl Key {
-    pub fn of(inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> Key {
+    pub fn of(inputs: &[Option<TensorView<'_>>], lists: &[Arranged], growing: &[Growing]) -> Key {
         let shapes = inputs.iter().map(|i| i.map(|v| v.shape())).collect();
-        Key { shapes, growing: growing.iter().map(shape_of).collect() }
+        Key { shapes, lists: lists.into(), growing: growing.iter().map(shape_of).collect() }
     }
 
     fn hash(&self) -> u64 {
-        hash_of(self.shapes.iter().copied(), self.growing.iter().copied())
+        hash_of(self.shapes.iter().copied(), &self.lists, self.growing.iter().copied())
     }
 }
 
@@ -84,12 +86,13 @@ impl PlanCache {
     fn peek(
         &self,
         inputs: &[Option<TensorView<'_>>],
+        lists: &[Arranged],
         growing: &[Growing],
     ) -> Option<Arc<PlanEntry>> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let shapes = inputs.iter().map(|i| i.map(|v| v.shape()));
-        let bucket = entries.get(&hash_of(shapes, growing.iter().map(shape_of)))?;
-        bucket.iter().find(|entry| entry.matches(inputs, growing)).cloned()
+        let bucket = entries.get(&hash_of(shapes, lists, growing.iter().map(shape_of)))?;
+        bucket.iter().find(|entry| entry.matches(inputs, lists, growing)).cloned()
     }
 
     /// The plan for these inputs, made outside of any lock when it is new.
@@ -100,10 +103,11 @@ impl PlanCache {
         &self,
         program: &Program,
         inputs: &[Option<TensorView<'_>>],
+        lists: &[Arranged],
         growing: &[Growing],
         within: Option<Duration>,
     ) -> Result<Arc<PlanEntry>, RunError> {
-        let known = self.peek(inputs, growing);
+        let known = self.peek(inputs, lists, growing);
         let is_quick = |entry: &Arc<PlanEntry>, limit| entry.last().is_some_and(|t| t <= limit);
         if let Some(limit) = within
             && !known.as_ref().is_some_and(|entry| is_quick(entry, limit))
@@ -117,7 +121,7 @@ impl PlanCache {
             return Ok(entry);
         }
         self.misses.fetch_add(1, Relaxed);
-        self.make(program, Key::of(inputs, growing), now)
+        self.make(program, Key::of(inputs, lists, growing), now)
     }
 
     /// Makes a plan that a run may want soon, if it is not there.
@@ -134,7 +138,7 @@ impl PlanCache {
 
     fn make(&self, program: &Program, key: Key, now: u64) -> Result<Arc<PlanEntry>, RunError> {
         let started = Instant::now();
-        let root = Arc::new(start_plan(program, &key.shapes, &key.growing)?);
+        let root = Arc::new(start_plan(program, &key.shapes, &key.lists, &key.growing)?);
         self.planned(started.elapsed());
         let hash = key.hash();
         let entry = Arc::new(PlanEntry {
@@ -202,9 +206,15 @@ impl PlanEntry {
         (nanos > 0).then(|| Duration::from_nanos(nanos))
     }
 
-    fn matches(&self, inputs: &[Option<TensorView<'_>>], growing: &[Growing]) -> bool {
-        let Key { shapes, growing: lengths } = &self.key;
-        shapes.len() == inputs.len()
+    fn matches(
+        &self,
+        inputs: &[Option<TensorView<'_>>],
+        arranged: &[Arranged],
+        growing: &[Growing],
+    ) -> bool {
+        let Key { shapes, lists, growing: lengths } = &self.key;
+        **lists == *arranged
+            && shapes.len() == inputs.len()
             && shapes.iter().zip(inputs).all(|(a, b)| *a == b.map(|v| v.shape()))
             && lengths.len() == growing.len()
             && lengths.iter().zip(growing).all(|(a, b)| *a == shape_of(b))
@@ -218,10 +228,12 @@ fn shape_of(growing: &Growing) -> GrowingShape {
 
 fn hash_of(
     shapes: impl Iterator<Item = Option<Shape>>,
+    lists: &[Arranged],
     growing: impl Iterator<Item = GrowingShape>,
 ) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     shapes.for_each(|shape| shape.hash(&mut hasher));
+    lists.iter().for_each(|arranged| arranged.hash(&mut hasher));
     growing.for_each(|state| state.hash(&mut hasher));
     hasher.finish()
 }

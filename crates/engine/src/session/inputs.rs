@@ -32,14 +32,21 @@ pub(super) fn check_inputs(
     Ok(())
 }
 
-fn check(spec: &IoSpec, actual: DType, shape: &Shape) -> Result<(), RunError> {
-    let name = || spec.name.clone();
-    if actual != spec.dtype {
-        return Err(RunError::InputType { name: name(), expected: spec.dtype, actual });
-    }
+/// Checks the type and shape of one tensor.
+pub(super) fn check(spec: &IoSpec, actual: DType, shape: &Shape) -> Result<(), RunError> {
+    check_type(spec, actual)?;
     if !spec.accepts(shape) {
-        let expected = spec.dims_text();
-        return Err(RunError::InputShape { name: name(), expected, actual: *shape });
+        let (name, expected) = (spec.name.clone(), spec.dims_text());
+        return Err(RunError::InputShape { name, expected, actual: *shape });
+    }
+    Ok(())
+}
+
+/// Checks the element type of one tensor.
+pub(super) fn check_type(spec: &IoSpec, actual: DType) -> Result<(), RunError> {
+    if actual != spec.dtype {
+        let (name, expected) = (spec.name.clone(), spec.dtype);
+        return Err(RunError::InputType { name, expected, actual });
     }
     Ok(())
 }

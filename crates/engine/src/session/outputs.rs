@@ -2,6 +2,7 @@
 
 use crate::error::RunError;
 use crate::plan::{Growing, OutputPlace, PlaceSource, read_source, read_strings};
+use crate::session::Value;
 use stead_tensor::{Blocks, DType, Shape, TensorView};
 
 /// The outputs of a finished run, borrowed from its working memory.
@@ -45,10 +46,29 @@ impl<'a> Outputs<'a> {
     /// The output at this position in `model().outputs()`.
     ///
     /// # Errors
-    /// [`RunError::UnknownOutput`] when there is none, and for a growing state.
+    /// [`RunError::UnknownOutput`] when there is none, and [`RunError::Value`] for what is no tensor.
     pub fn get(&self, index: usize) -> Result<TensorView<'a>, RunError> {
         let unknown = || RunError::UnknownOutput(index.to_string());
-        let place = self.places.get(index).ok_or_else(unknown)?;
+        self.view(self.places.get(index).ok_or_else(unknown)?)
+            .map_err(|e| e.at(&format!("output {index}")))
+    }
+
+    /// The output at this position, whatever it is.
+    ///
+    /// # Errors
+    /// As [`Outputs::get`].
+    pub fn value(&self, index: usize) -> Result<Value<TensorView<'a>>, RunError> {
+        match &self.places.get(index).map(|place| &place.source) {
+            Some(PlaceSource::Sequence(places)) => {
+                let views = places.iter().map(|place| self.view(place));
+                Ok(Value::Sequence(views.collect::<Result<_, _>>()?))
+            }
+            Some(PlaceSource::Nothing) => Ok(Value::Nothing),
+            _ => self.get(index).map(Value::Tensor),
+        }
+    }
+
+    fn view(&self, place: &'a OutputPlace) -> Result<TensorView<'a>, RunError> {
         if place.dtype == DType::String {
             // No kernel makes strings: they are an input or a constant in another shape.
             let PlaceSource::Outside(source) = &place.source else {
@@ -63,7 +83,9 @@ impl<'a> Outputs<'a> {
                 self.blocks.bytes(*span).ok_or(outside)?
             }
             PlaceSource::Outside(source) => read_source(source, self.inputs, self.growing)?,
-            PlaceSource::Grown(_) => return Err(unknown()),
+            PlaceSource::Grown(_) => return Err(RunError::value("a growing state")),
+            PlaceSource::Sequence(_) => return Err(RunError::value("a sequence, no tensor")),
+            PlaceSource::Nothing => return Err(RunError::value("an optional that holds nothing")),
         };
         Ok(TensorView::from_bytes(place.dtype, place.shape, bytes)?)
     }

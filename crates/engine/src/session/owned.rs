@@ -4,7 +4,7 @@ use super::{RunContext, Scratch, Session};
 use crate::error::RunError;
 use crate::plan::{Growing, OutputPlace, PlaceSource};
 use crate::session::Outputs;
-use stead_tensor::{AlignedBuf, DType, Shape, Span, TensorView};
+use stead_tensor::{AlignedBuf, DType, Shape, Span, Tensor, TensorError, TensorView};
 
 /// An output that belongs to the caller.
 #[derive(Debug)]
@@ -26,6 +26,28 @@ pub enum Elements {
     Strings(Vec<Vec<u8>>),
 }
 
+impl OwnedOutput {
+    /// A copy of a tensor.
+    pub(super) fn copy_of(view: TensorView<'_>) -> Result<OwnedOutput, RunError> {
+        let elements = match view.dtype() {
+            DType::String => Elements::Strings(view.strings().to_vec()),
+            _ => Elements::Bytes(AlignedBuf::copy_of(view.bytes())?),
+        };
+        Ok(OwnedOutput { dtype: view.dtype(), shape: view.shape(), elements })
+    }
+
+    /// The same as a tensor.
+    ///
+    /// # Errors
+    /// [`TensorError`] when the elements do not fit the shape, which those of a run always do.
+    pub fn into_tensor(self) -> Result<Tensor, TensorError> {
+        match self.elements {
+            Elements::Bytes(buf) => Tensor::from_buffer(self.dtype, self.shape, buf),
+            Elements::Strings(strings) => Tensor::from_strings(strings, &self.shape),
+        }
+    }
+}
+
 impl Session {
     /// Runs as [`Session::run_with`] and hands over the outputs at these positions in `model().outputs()`. With
     /// [`SessionOptions::outputs_apart`](super::SessionOptions::outputs_apart) what the run has computed is not copied:
@@ -41,7 +63,8 @@ impl Session {
         cx: &RunContext<'_>,
         wanted: &[usize],
     ) -> Result<Vec<OwnedOutput>, RunError> {
-        self.run_then(inputs, &mut [], cx, |places, scratch, growing| {
+        self.check(inputs, &[])?;
+        self.run_then(inputs, &[], &mut [], cx, |places, scratch, growing| {
             let mut owned = Vec::with_capacity(wanted.len());
             for (at, &index) in wanted.iter().enumerate() {
                 let later = wanted.get(at + 1..).unwrap_or_default();
@@ -89,10 +112,5 @@ fn copied(
     growing: &[Growing],
     index: usize,
 ) -> Result<OwnedOutput, RunError> {
-    let view = Outputs::new(places, &scratch.blocks, inputs, growing).get(index)?;
-    let elements = match view.dtype() {
-        DType::String => Elements::Strings(view.strings().to_vec()),
-        _ => Elements::Bytes(AlignedBuf::copy_of(view.bytes())?),
-    };
-    Ok(OwnedOutput { dtype: view.dtype(), shape: view.shape(), elements })
+    OwnedOutput::copy_of(Outputs::new(places, &scratch.blocks, inputs, growing).get(index)?)
 }

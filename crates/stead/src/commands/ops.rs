@@ -1,7 +1,8 @@
 //! `stead ops`: the operators that models may have, from the table that the engine loads them by.
 
 use serde_json::{Value, json};
-use stead_engine::ops::{Build, In, OpDef, TypeSet, standard, tables};
+use stead_engine::Form;
+use stead_engine::ops::{Build, FormSet, In, OpDef, Param, standard, tables};
 
 use crate::failure::Failure;
 
@@ -96,23 +97,30 @@ fn how(def: &OpDef) -> &'static str {
     match def.build {
         Build::Op(_) => "kernel",
         Build::Function(_) => "other operators",
-        Build::If | Build::Loop | Build::Scan => "plan",
+        Build::If | Build::Loop | Build::Scan | Build::SequenceMap => "plan",
     }
 }
 
-/// The types of an input, and whether it may be left out or repeated.
-fn input(kind: In, types: TypeSet) -> String {
-    let mark = match kind {
+/// The types of an input, whether it may be left out or repeated, and what it is where that is no tensor.
+fn input(param: &Param) -> String {
+    let types = param.types;
+    let mark = match param.kind {
         In::Required => "",
         In::Optional => "?",
         In::Variadic => "+",
         In::AnyNumber => "*",
     };
-    format!("{types}{mark}")
+    match param.forms {
+        FormSet::TENSOR => format!("{types}{mark}"),
+        forms => {
+            let names: Vec<&str> = forms.forms().map(Form::name).collect();
+            format!("{types}{mark} ({})", names.join(", "))
+        }
+    }
 }
 
 fn row(def: &OpDef) -> [String; 4] {
-    let inputs: Vec<String> = def.inputs.iter().map(|p| input(p.kind, p.types)).collect();
+    let inputs: Vec<String> = def.inputs.iter().map(input).collect();
     [qualified(def.domain, def.name), opsets(def), how(def).to_owned(), inputs.join("; ")]
 }
 
@@ -128,7 +136,8 @@ fn as_json(def: &OpDef) -> Value {
                 In::AnyNumber => "any number",
             };
             let types: Vec<String> = p.types.to_string().split(' ').map(str::to_owned).collect();
-            json!({"kind": kind, "types": types})
+            let forms: Vec<&str> = p.forms.forms().map(Form::name).collect();
+            json!({"kind": kind, "types": types, "forms": forms})
         })
         .collect();
     json!({

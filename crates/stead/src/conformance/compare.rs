@@ -1,6 +1,7 @@
 //! Whether a result is the expected one.
 
-use stead_onnx::pb::Value;
+use stead_engine::Value;
+use stead_onnx::pb;
 use stead_tensor::{DType, Tensor};
 
 use crate::values::numbers;
@@ -43,17 +44,41 @@ impl Tolerance {
     }
 }
 
-/// Compares a tensor that the engine gave with the value of a test.
+/// Compares what the engine gave with the value of a test.
 ///
 /// # Errors
 /// A text that says what differs and where.
-pub fn compare(actual: &Tensor, expected: &Value, tolerance: Tolerance) -> Result<(), String> {
-    match expected {
-        Value::Tensor(expected) => compare_tensors(actual, expected, tolerance),
-        Value::Optional(Some(inner)) => compare(actual, inner, tolerance),
-        Value::Optional(None) => Err("no value expected, got a tensor".to_owned()),
-        Value::Sequence(_) => Err("a sequence expected, got a tensor".to_owned()),
-        Value::Map { .. } => Err("a map expected, got a tensor".to_owned()),
+pub fn compare(
+    actual: &Value<Tensor>,
+    expected: &pb::Value,
+    tolerance: Tolerance,
+) -> Result<(), String> {
+    match (expected, actual) {
+        (pb::Value::Optional(Some(inner)), _) => compare(actual, inner, tolerance),
+        (pb::Value::Optional(None), Value::Nothing) => Ok(()),
+        (pb::Value::Tensor(expected), Value::Tensor(actual)) => {
+            compare_tensors(actual, expected, tolerance)
+        }
+        (pb::Value::Sequence(expected), Value::Sequence(actual)) => {
+            if expected.len() != actual.len() {
+                let (want, got) = (expected.len(), actual.len());
+                return Err(format!("a sequence of {want} expected, got one of {got}"));
+            }
+            for (at, (expected, actual)) in expected.iter().zip(actual).enumerate() {
+                let actual = Value::Tensor(actual.clone());
+                compare(&actual, expected, tolerance).map_err(|e| format!("element {at}: {e}"))?;
+            }
+            Ok(())
+        }
+        (expected, actual) => {
+            let want = match expected {
+                pb::Value::Tensor(_) => "a tensor",
+                pb::Value::Sequence(_) => "a sequence",
+                pb::Value::Map { .. } => "a map",
+                pb::Value::Optional(_) => "nothing",
+            };
+            Err(format!("{want} expected, got {}", actual.noun()))
+        }
     }
 }
 
@@ -91,7 +116,7 @@ mod tests {
 
     fn check<T: stead_tensor::Element>(actual: &[T], expected: &[T]) -> bool {
         let tensor = |v: &[T]| Tensor::from_slice(v, &[v.len()]).unwrap();
-        compare(&tensor(actual), &Value::Tensor(tensor(expected)), Tolerance::default()).is_ok()
+        compare_tensors(&tensor(actual), &tensor(expected), Tolerance::default()).is_ok()
     }
 
     #[test]
@@ -121,12 +146,35 @@ mod tests {
         let two = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
         let column = Tensor::from_slice(&[1.0f32, 2.0], &[2, 1]).unwrap();
         let ints = Tensor::from_slice(&[1i32, 2], &[2]).unwrap();
-        let check =
-            |expected: Tensor| compare(&two, &Value::Tensor(expected), Tolerance::default());
+        let check = |expected: Tensor| compare_tensors(&two, &expected, Tolerance::default());
         assert_eq!(check(column), Err("shape [2, 1] expected, got [2]".to_owned()));
         assert_eq!(check(ints), Err("type i32 expected, got f32".to_owned()));
         let other = Tensor::from_slice(&[1.0f32, 3.0], &[2]).unwrap();
         let text = "1 of 2 elements differ, first [1]: 3 expected, got 2";
         assert_eq!(check(other), Err(text.to_owned()));
+    }
+
+    #[test]
+    fn sequences_and_optionals_are_compared_by_what_they_hold() {
+        let tensor = |n: usize| Tensor::from_slice(&vec![1.0f32; n], &[n]).unwrap();
+        let file = |n: usize| pb::Value::Tensor(tensor(n));
+        let some = |value| pb::Value::Optional(Some(Box::new(value)));
+        let list = |lens: &[usize]| Value::Sequence(lens.iter().map(|&n| tensor(n)).collect());
+        let listed = |lens: &[usize]| pb::Value::Sequence(lens.iter().map(|&n| file(n)).collect());
+        let cases = [
+            (Value::Tensor(tensor(2)), some(file(2)), ""),
+            (Value::Nothing, pb::Value::Optional(None), ""),
+            (Value::Nothing, some(file(2)), "a tensor expected, got nothing"),
+            (Value::Tensor(tensor(2)), pb::Value::Optional(None), "nothing expected, got a tensor"),
+            (list(&[1, 0, 2]), some(listed(&[1, 0, 2])), ""),
+            (list(&[]), listed(&[]), ""),
+            (list(&[1]), listed(&[1, 2]), "a sequence of 2 expected, got one of 1"),
+            (list(&[1, 3]), listed(&[1, 2]), "element 1: shape [2] expected, got [3]"),
+            (list(&[1]), file(1), "a tensor expected, got a sequence"),
+        ];
+        for (actual, expected, text) in cases {
+            let result = compare(&actual, &expected, Tolerance::default());
+            assert_eq!(result.err().unwrap_or_default(), text, "{actual:?} {expected:?}");
+        }
     }
 }

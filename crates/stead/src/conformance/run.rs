@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use stead_engine::{LoadOptions, Model, Session, SessionOptions};
-use stead_onnx::pb::{Value, decode_value};
+use stead_engine::{LoadOptions, Model, OwnedOutput, RunContext, Session, SessionOptions, Value};
+use stead_onnx::pb::{self, decode_value};
 use stead_onnx::{Limits, ValueType};
 use stead_tensor::Tensor;
 
@@ -25,22 +25,30 @@ pub fn run(case: &Case, tolerance: Tolerance) -> Verdict {
 
 fn check(case: &Case, sets: &[std::path::PathBuf], tolerance: Tolerance) -> Result<(), String> {
     let path = case.folder.join("model.onnx");
-    // The declared types say which kind of message a .pb file holds; inputs of the suite may be
-    // sequences, for which the engine's own description has no place.
+    // The declared types say which kind of message a .pb file holds.
     let file = stead_onnx::Model::read(&path, &Limits::default()).map_err(|e| e.to_string())?;
     let types = |infos: &[stead_onnx::ValueInfo]| -> Vec<(String, ValueType)> {
         infos.iter().map(|info| (info.name.clone(), info.ty.clone())).collect()
     };
     let (inputs, outputs) = (types(&file.graph.inputs), types(&file.graph.outputs));
-    let model = Model::load(&path, &LoadOptions::default()).map_err(|e| e.to_string())?;
+    let load = LoadOptions { lists: true, ..LoadOptions::default() };
+    let model = Model::load(&path, &load).map_err(|e| e.to_string())?;
     let session = Session::new(model, &SessionOptions::default()).map_err(|e| e.to_string())?;
     for set in sets {
         let given = read_all(set, "input", &inputs)?;
         let expected = read_all(set, "output", &outputs)?;
-        let feed =
-            given.iter().map(|(name, value)| Ok((name.as_str(), tensor_of(name, value)?.view())));
-        let feed: Vec<_> = feed.collect::<Result<_, String>>()?;
-        let results = session.run(&feed, &[]).map_err(|e| e.to_string())?;
+        let specs = session.model().inputs().iter();
+        let values = specs.map(|spec| match given.iter().find(|(name, _)| *name == spec.name) {
+            Some((name, value)) => value_of(value).map_err(|e| format!("input `{name}`: {e}")),
+            None => Ok(Value::Nothing),
+        });
+        let values = values.collect::<Result<Vec<_>, String>>()?;
+        let feed: Vec<_> = values.iter().map(|value| value.map(Tensor::view)).collect();
+        let all: Vec<usize> = (0..session.model().outputs().len()).collect();
+        let results = session.run_values(&feed, &RunContext::default(), &all);
+        let results = results.map_err(|e| e.to_string())?.into_iter();
+        let results = results.map(|value| value.try_map(OwnedOutput::into_tensor));
+        let results = results.collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
         if results.len() != expected.len() {
             return Err(format!("{} outputs expected, got {}", expected.len(), results.len()));
         }
@@ -56,7 +64,7 @@ fn read_all(
     set: &Path,
     kind: &str,
     declared: &[(String, ValueType)],
-) -> Result<Vec<(String, Value)>, String> {
+) -> Result<Vec<(String, pb::Value)>, String> {
     let mut values = Vec::new();
     for (k, (name, ty)) in declared.iter().enumerate() {
         let file = format!("{kind}_{k}.pb");
@@ -71,12 +79,19 @@ fn read_all(
     Ok(values)
 }
 
-fn tensor_of<'a>(name: &str, value: &'a Value) -> Result<&'a Tensor, String> {
+/// A value of a file as the engine takes it.
+fn value_of(value: &pb::Value) -> Result<Value<Tensor>, &'static str> {
     match value {
-        Value::Tensor(tensor) => Ok(tensor),
-        Value::Optional(Some(inner)) => tensor_of(name, inner),
-        Value::Optional(None) | Value::Sequence(_) | Value::Map { .. } => {
-            Err(format!("input `{name}` is no tensor"))
+        pb::Value::Tensor(tensor) => Ok(Value::Tensor(tensor.clone())),
+        pb::Value::Optional(Some(inner)) => value_of(inner),
+        pb::Value::Optional(None) => Ok(Value::Nothing),
+        pb::Value::Sequence(elements) => {
+            let element = |value: &pb::Value| match value {
+                pb::Value::Tensor(tensor) => Ok(tensor.clone()),
+                _ => Err("only sequences of tensors can be computed"),
+            };
+            Ok(Value::Sequence(elements.iter().map(element).collect::<Result<_, _>>()?))
         }
+        pb::Value::Map { .. } => Err("maps cannot be computed"),
     }
 }

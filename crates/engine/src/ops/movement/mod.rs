@@ -23,6 +23,7 @@ mod space;
 mod split;
 mod transpose;
 
+pub(in crate::ops) use concat::concatenate;
 pub(in crate::ops) use reshape::{reshape_target, split_strides};
 
 /// The tables of this folder.
@@ -46,7 +47,7 @@ pub const TABLES: [&[OpDef]; 16] = [
 ];
 
 /// An axis of a tensor of this rank; a negative one counts from the end.
-fn axis_of(axis: i64, rank: usize) -> Result<usize, PlanError> {
+pub(in crate::ops) fn axis_of(axis: i64, rank: usize) -> Result<usize, PlanError> {
     let wrapped = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
     if (0..rank as i64).contains(&wrapped) {
         Ok(wrapped as usize)
@@ -69,7 +70,7 @@ fn axes_of(axes: &[i64], rank: usize) -> Result<Vec<usize>, PlanError> {
 }
 
 /// A dimension from a value that the model computed.
-fn dim_of(value: i64) -> Result<usize, PlanError> {
+pub(in crate::ops) fn dim_of(value: i64) -> Result<usize, PlanError> {
     usize::try_from(value).map_err(|_| PlanError::shape(format!("a dimension of {value}")))
 }
 

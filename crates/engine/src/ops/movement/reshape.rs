@@ -2,6 +2,7 @@
 
 use super::{axes_of, axis_of, count, dim_of};
 use crate::error::{BuildError, PlanError};
+use crate::ir::FormSet;
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, plan_fn, types};
 use stead_kernels::movement::fill;
 use stead_tensor::{DType, MAX_RANK, Shape, Tensor};
@@ -13,7 +14,7 @@ const RATIO: Param = Param::optional(0, types::FLOAT);
 
 /// Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
 pub const OPS: &[OpDef] = &[
-    OpDef::new("Identity", &[VIEWED], &[Out::Like(0)], identity),
+    OpDef::new("Identity", &[VIEWED.in_form(FormSet::ANY)], &[Out::Like(0)], identity),
     OpDef::new("Reshape", &[VIEWED, AXES], &[Out::Like(0)], reshape),
     OpDef::new("Flatten", &[VIEWED], &[Out::Like(0)], flatten),
     OpDef::new("Squeeze", &[VIEWED], &[Out::Like(0)], squeeze).until(12),
@@ -191,8 +192,9 @@ fn first_float(tensor: &Tensor) -> f64 {
 
 fn identity(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(|cx| {
-        let shape = cx.shape(0)?;
-        view_as(cx, shape)
+        let fact = cx.held(0)?;
+        cx.give(0, fact);
+        Ok(())
     })
 }
 

@@ -1,0 +1,111 @@
+//! Sequences and optionals while a plan is made.
+//!
+//! They are no objects of a run: a plan knows how long each sequence is and where each of its elements lies, and
+//! whether there is something in an optional. What is taken out of a sequence is the element itself. Where
+//! a position is known at run time only, its value selects the plan that continues, as that of a shape does.
+
+use super::cx::{Operand, PlanCx, Strided, view_of, whole_place};
+use super::facts::{BufferRef, Fact, Place};
+use crate::error::PlanError;
+use std::sync::Arc;
+use stead_tensor::{DType, Shape};
+
+/// The most elements of a sequence, as many as a loop may have iterations: each is planned by itself.
+pub(crate) const MAX_ELEMENTS: usize = 1 << 16;
+
+/// How the inputs of a run, or the outputs of a plan, follow each other in a list of tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Arranged {
+    /// The next tensor, which may be absent.
+    One,
+    /// A sequence of the next tensors.
+    Many(usize),
+    /// An optional in which there is nothing.
+    Nothing,
+}
+
+impl Fact {
+    /// A sequence of these elements.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] for too many.
+    pub fn sequence(dtype: DType, elements: Vec<Fact>) -> Result<Fact, PlanError> {
+        if elements.len() > MAX_ELEMENTS {
+            return Err(PlanError::shape(format!(
+                "a sequence of {} elements; at most {MAX_ELEMENTS} can be planned",
+                elements.len()
+            )));
+        }
+        let place = Place::Sequence(elements.into());
+        Ok(Fact { dtype, shape: Shape::SCALAR, place, view: None })
+    }
+
+    /// An optional in which there is nothing.
+    pub fn nothing(dtype: DType) -> Fact {
+        Fact { dtype, shape: Shape::SCALAR, place: Place::Nothing, view: None }
+    }
+
+    /// The elements of a sequence.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] for an optional in which there is none.
+    pub fn elements(&self) -> Result<&Arc<[Fact]>, PlanError> {
+        match &self.place {
+            Place::Sequence(elements) => Ok(elements),
+            Place::Nothing => Err(PlanError::shape("an optional sequence holds nothing")),
+            _ => Err(PlanError::Evaluation("a tensor stands where a sequence should".into())),
+        }
+    }
+
+    /// The buffers that it lies in.
+    pub fn buffers(&self) -> impl Iterator<Item = BufferRef> {
+        let lying = match &self.place {
+            Place::Sequence(elements) => elements,
+            _ => std::slice::from_ref(self),
+        };
+        lying.iter().filter_map(|fact| match fact.place {
+            Place::Buffer(buffer) => Some(buffer),
+            _ => None,
+        })
+    }
+
+    /// A tensor as it lies, for kernels that take strides.
+    ///
+    /// # Errors
+    /// [`PlanError`] for what is no tensor.
+    pub fn strided(&self) -> Result<Strided, PlanError> {
+        let view = view_of(self);
+        let operand = Operand { source: whole_place(self)?, ty: (self.dtype, self.shape) };
+        Ok(Strided { operand, offset: view.offset, strides: view.strides })
+    }
+}
+
+impl PlanCx<'_> {
+    /// What is known of an input of any form.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when it is absent.
+    pub(crate) fn held(&self, index: usize) -> Result<Fact, PlanError> {
+        self.fact(index).cloned()
+    }
+
+    /// The elements of an input that is a sequence.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when it is absent.
+    pub(crate) fn elements(&self, index: usize) -> Result<Arc<[Fact]>, PlanError> {
+        self.fact(index)?.elements().cloned()
+    }
+
+    /// Whether an input is written in the node and there is something in it.
+    pub(crate) fn holds(&self, index: usize) -> bool {
+        self.fact(index).is_ok_and(|fact| !matches!(fact.place, Place::Nothing))
+    }
+
+    /// Declares an output to be what another value is.
+    pub(crate) fn give(&mut self, output: usize, fact: Fact) {
+        if let Some(id) = self.output_id(output) {
+            self.facts.set(id, fact);
+        }
+    }
+}
