@@ -153,6 +153,7 @@ pub(crate) fn finish(
     replaced: &HashSet<String>,
 ) {
     graph.nodes = nodes;
+    number_names(&mut graph.nodes);
     graph.initializers.extend(added);
     let mut read = HashSet::new();
     note_reads(graph, &mut read);
@@ -160,6 +161,20 @@ pub(crate) fn finish(
     graph.initializers.retain(|(name, _)| !is_dead(name));
     graph.nodes.retain(|n| !(n.op_type == "Constant" && n.output(0).is_some_and(is_dead)));
     graph.value_info.retain(|info| !is_dead(&info.name));
+}
+
+/// Gives nodes whose name an earlier node has a name of their own: ONNX Runtime refuses two nodes of one name, and a node
+/// that was replaced has several in its place.
+fn number_names(nodes: &mut [Node]) {
+    let mut taken: HashSet<String> = HashSet::new();
+    for node in nodes.iter_mut().filter(|node| !node.name.is_empty()) {
+        let mut count = 1;
+        let base = node.name.clone();
+        while !taken.insert(node.name.clone()) {
+            node.name = format!("{base}_{count}");
+            count += 1;
+        }
+    }
 }
 
 fn note_reads(graph: &Graph, read: &mut HashSet<String>) {
