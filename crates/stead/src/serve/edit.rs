@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 
 use super::flags::text;
-use super::options::switch;
+use super::values::switch;
 use crate::failure::Failure;
 
 /// Does what `--list_models`, `--add_to_config` or `--remove_from_config` ask for and tells what it did;

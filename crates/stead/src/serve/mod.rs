@@ -3,11 +3,13 @@
 mod anew;
 mod edit;
 pub mod flags;
+mod listen;
 mod log;
 mod model;
 pub mod options;
 mod python;
 mod security;
+mod values;
 
 use std::future::Future;
 use std::net::SocketAddr;

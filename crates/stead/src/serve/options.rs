@@ -13,18 +13,11 @@ use stead_server::{
 use stead_store::RoomOptions;
 
 use super::flags::{FLAGS, Kind, text};
+use super::listen::{addresses, deploy_addresses, ports};
+use super::values::{level, number, pinning, switch};
 use super::{model, python, security};
 use crate::failure::Failure;
 use crate::onnxruntime::OnDemand;
-
-/// gRPC port when neither port is given: the one that the documentation of OpenVINO Model Server uses.
-const DEFAULT_GRPC_PORT: u16 = 9000;
-/// HTTP port when neither port is given.
-const DEFAULT_REST_PORT: u16 = 8080;
-/// The port of Vespa's config server.
-const DEFAULT_DEPLOY_PORT: u16 = 19071;
-/// OpenVINO Model Server listens on every address; a server without authentication should not, unless told.
-const LOOPBACK: &str = "127.0.0.1";
 
 /// Everything that `stead serve` was told.
 #[derive(Debug, Clone, PartialEq)]
@@ -208,57 +201,6 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     })
 }
 
-/// Where threads that compute run, of the cores that there are.
-fn pinning(text: Option<&str>, cores: &Cores, threads: Option<usize>) -> Result<Pinning, Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--cpu_pinning: {error}"));
-    let text = text.unwrap_or("none");
-    let pinning: Pinning = text.parse().map_err(|error| {
-        let hint = if text.starts_with(|c: char| c.is_ascii_digit()) {
-            ""
-        } else {
-            "; write none, cores or a list"
-        };
-        Failure::usage(format!("--cpu_pinning: {error}{hint}"))
-    })?;
-    pinning.places(cores, threads).map_err(|error| wrong(&error))?;
-    Ok(pinning)
-}
-
-/// The ports of gRPC and HTTP: both by default, only the given one if one is given.
-fn ports(grpc: Option<&str>, rest: Option<&str>) -> Result<(Option<u16>, Option<u16>), Failure> {
-    let read = |name: &str, text: &str| {
-        text.parse::<u16>()
-            .map_err(|_| Failure::usage(format!("--{name}: `{text}` is not a port (0 to 65535)")))
-    };
-    let grpc = grpc.map(|text| read("port", text)).transpose()?;
-    let rest = rest.map(|text| read("rest_port", text)).transpose()?;
-    let on = |port: Option<u16>| port.filter(|&p| p != 0);
-    match (grpc, rest) {
-        (None, None) => Ok((Some(DEFAULT_GRPC_PORT), Some(DEFAULT_REST_PORT))),
-        _ if on(grpc).is_none() && on(rest).is_none() => {
-            Err(Failure::usage("both ports are 0: give --port, --rest_port or both"))
-        }
-        _ if on(grpc) == on(rest) => Err(Failure::usage("--port and --rest_port must differ")),
-        _ => Ok((on(grpc), on(rest))),
-    }
-}
-
-/// Where deployments are taken: nowhere without a folder for them.
-fn deploy_addresses(matches: &ArgMatches) -> Result<Vec<SocketAddr>, Failure> {
-    let port = number(matches, "deploy_port", 0, u64::from(u16::MAX))?;
-    let hosts = text(matches, "deploy_bind_address");
-    if text(matches, "data").is_none() {
-        let flag = [("deploy_port", port.is_some()), ("deploy_bind_address", hosts.is_some())];
-        let flag = flag.iter().find(|(_, is_given)| *is_given);
-        return match flag {
-            Some((flag, _)) => Err(Failure::usage(format!("--{flag} needs --data"))),
-            None => Ok(Vec::new()),
-        };
-    }
-    let port = port.map_or(DEFAULT_DEPLOY_PORT, |port| port as u16);
-    addresses("deploy_bind_address", hosts, Some(port).filter(|port| *port != 0))
-}
-
 /// How many operations with documents may be on their way: those of an application.
 fn room(matches: &ArgMatches, has_application: bool) -> Result<RoomOptions, Failure> {
     const FLAGS: [&str; 2] = ["max_pending_operations", "max_pending_bytes"];
@@ -274,86 +216,14 @@ fn room(matches: &ArgMatches, has_application: bool) -> Result<RoomOptions, Fail
     })
 }
 
-/// The socket addresses of a comma list of hosts; none without a port, but the list is checked.
-pub(super) fn addresses(
-    flag: &str,
-    hosts: Option<&str>,
-    port: Option<u16>,
-) -> Result<Vec<SocketAddr>, Failure> {
-    let found = stead_server::resolve(hosts.unwrap_or(LOOPBACK), port.unwrap_or(0))
-        .map_err(|e| Failure::usage(format!("--{flag}: {e}")))?;
-    Ok(if port.is_some() { found } else { Vec::new() })
-}
-
-/// A whole number between two bounds.
-pub(super) fn number(
-    matches: &ArgMatches,
-    name: &str,
-    min: u64,
-    max: u64,
-) -> Result<Option<u64>, Failure> {
-    let Some(text) = text(matches, name) else { return Ok(None) };
-    match text.parse::<u64>() {
-        Ok(n) if (min..=max).contains(&n) => Ok(Some(n)),
-        Ok(n) if n < min => Err(Failure::usage(format!("--{name}: {n} is below {min}"))),
-        Ok(n) => Err(Failure::usage(format!("--{name}: {n} is above {max}"))),
-        Err(_) => Err(Failure::usage(format!("--{name}: `{text}` is not a whole number"))),
-    }
-}
-
-/// A switch, off unless given.
-pub(super) fn switch(matches: &ArgMatches, name: &str) -> Result<bool, Failure> {
-    match text(matches, name).map(str::to_ascii_lowercase).as_deref() {
-        None | Some("false" | "0") => Ok(false),
-        Some("true" | "1") => Ok(true),
-        Some(other) => Err(Failure::usage(format!("--{name}: `{other}` is not true or false"))),
-    }
-}
-
-fn level(text: &str) -> Result<tracing::Level, Failure> {
-    match text.to_ascii_uppercase().as_str() {
-        "TRACE" => Ok(tracing::Level::TRACE),
-        "DEBUG" => Ok(tracing::Level::DEBUG),
-        "INFO" => Ok(tracing::Level::INFO),
-        "WARNING" => Ok(tracing::Level::WARN),
-        "ERROR" => Ok(tracing::Level::ERROR),
-        _ => Err(Failure::usage(format!(
-            "--log_level: `{text}` is not one of TRACE, DEBUG, INFO, WARNING, ERROR"
-        ))),
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::flags::command;
     use super::*;
-    use stead_node::write_list;
 
-    fn options(line: &str) -> Result<ServeOptions, Failure> {
+    pub(in super::super) fn options(line: &str) -> Result<ServeOptions, Failure> {
         let args = std::iter::once("serve").chain(line.split_whitespace());
         resolve(&command().try_get_matches_from(args).map_err(|e| Failure::usage(e.kind()))?)
-    }
-
-    #[test]
-    fn ports_and_addresses() {
-        let both = (vec!["127.0.0.1:9000"], vec!["127.0.0.1:8080"]);
-        let cases = [
-            ("m", both),
-            ("m --port 9178", (vec!["127.0.0.1:9178"], vec![])),
-            ("m --rest_port 8000", (vec![], vec!["127.0.0.1:8000"])),
-            ("m --port 1 --rest_port 0", (vec!["127.0.0.1:1"], vec![])),
-            (
-                "m --port 1 --rest_port 2 --grpc_bind_address 0.0.0.0,::1",
-                (vec!["0.0.0.0:1", "[::1]:1"], vec!["127.0.0.1:2"]),
-            ),
-        ];
-        for (line, (grpc, rest)) in cases {
-            let made = options(line).unwrap();
-            let show =
-                |list: &[SocketAddr]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
-            assert_eq!(show(&made.grpc), grpc, "{line}");
-            assert_eq!(show(&made.rest), rest, "{line}");
-        }
     }
 
     #[test]
@@ -410,31 +280,6 @@ mod tests {
         ];
         for (line, expected) in cases {
             assert_eq!(options(line).map(|_| ()), Err(Failure::usage(expected)), "{line}");
-        }
-    }
-
-    #[test]
-    fn threads_are_pinned_to_cpus_that_there_are() {
-        let made = |line: &str| options(line).map(|made| (made.pinning, made.threads));
-        assert_eq!(made("m"), Ok((Pinning::None, None)));
-        assert_eq!(made("m --cpu_pinning cores"), Ok((Pinning::Cores, None)));
-        let cores = Cores::of_this_process();
-        let cpus = cores.cpus();
-        let (first, all) = (cpus[0], write_list(&cpus));
-        let list = format!("m --cpu_pinning {first} --threads 1");
-        assert_eq!(made(&list), Ok((Pinning::List(vec![first]), Some(1))));
-        for (line, expected) in [
-            (
-                "m --cpu_pinning 8191".to_owned(),
-                format!("--cpu_pinning: this process has no CPU 8191; it may use {all}"),
-            ),
-            (
-                format!("m --cpu_pinning {first} --threads 2"),
-                "--cpu_pinning: 2 threads do not fit on 1 pinned cores: each wants one of its own"
-                    .to_owned(),
-            ),
-        ] {
-            assert_eq!(made(&line), Err(Failure::usage(expected)), "{line}");
         }
     }
 

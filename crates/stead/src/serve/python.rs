@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use stead_node::PythonSettings;
 
 use super::flags::text;
-use super::options::{number, switch};
+use super::values::{number, switch};
 use crate::failure::Failure;
 
 /// Which Python runs the components of an application. How it is tried is not said here.

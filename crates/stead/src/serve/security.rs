@@ -7,7 +7,8 @@ use clap::ArgMatches;
 use stead_server::{AuthOptions, CorsOptions, LimitOptions, TlsOptions};
 
 use super::flags::text;
-use super::options::{addresses, number, switch};
+use super::listen::addresses;
+use super::values::{number, switch};
 use crate::failure::Failure;
 
 /// The files of TLS, if it is wanted.

@@ -1,6 +1,6 @@
 //! Steps of one law that follow one another.
 
-use super::cell::{Cell, Kind, Law, State};
+use super::law::{Cell, Kind, Law, State};
 use super::linear::Forms;
 use crate::ir::{Body, Node, ValueId};
 use crate::passes::rows::{Row, row_of};

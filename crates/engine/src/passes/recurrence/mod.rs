@@ -14,6 +14,8 @@
 mod blend;
 mod cell;
 mod chain;
+mod gru;
+mod law;
 mod linear;
 mod roll;
 #[cfg(test)]
@@ -24,7 +26,7 @@ use super::ranks::Ranks;
 use super::{PassCx, dead};
 use crate::error::LoadError;
 use crate::ir::{Body, Ir};
-use cell::Kind;
+use law::Kind;
 use linear::Forms;
 use std::collections::HashSet;
 

@@ -1,7 +1,8 @@
 //! Writes the one node that an unrolled recurrence becomes, and what it takes and gives.
 
-use super::cell::{Gate, Kind, Law, State, is_zero_row};
+use super::cell::is_zero_row;
 use super::chain::Chain;
+use super::law::{Gate, Kind, Law, State};
 use super::linear::Factor;
 use crate::error::LoadError;
 use crate::ir::{Ir, Node, NodeMaker, ValueId};
