@@ -145,7 +145,7 @@ impl Session {
     ) -> Result<R, RunError> {
         self.check(inputs, growing)?;
         self.run_then(inputs, &[], growing, cx, |places, scratch, growing| {
-            f(Outputs::new(places, &scratch.blocks, inputs, growing))
+            f(Outputs::new(places, scratch.results(), inputs, growing))
         })
     }
 
@@ -191,6 +191,7 @@ impl Session {
         if result.is_ok() && !growing.is_empty() {
             self.foresee(&entry, inputs, growing);
         }
+        scratch.texts.clear();
         if !scratch.is_oversized() {
             self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         }
@@ -274,15 +275,6 @@ impl Session {
         cx: &RunContext<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), RunError> {
-        let mut env = RunEnv {
-            inputs,
-            growing,
-            isa: self.program.isa,
-            parallel: cx.parallel,
-            cancelled: cx.cancelled,
-            pause: cx.pause,
-            profile: cx.profile,
-        };
         let mut node = entry.root.clone();
         loop {
             let bytes = node.segment.bytes();
@@ -293,15 +285,24 @@ impl Session {
             for (at, &bytes) in blocks.iter().chain(&node.segment.apart).enumerate() {
                 scratch.blocks.ensure(scratch.path.len() + at, bytes)?;
             }
+            scratch.texts.enter(scratch.path.len(), node.segment.texts);
+            let mut env = RunEnv {
+                inputs,
+                growing: &mut *growing,
+                texts: &scratch.texts,
+                isa: self.program.isa,
+                parallel: cx.parallel,
+                cancelled: cx.cancelled,
+                pause: cx.pause,
+                profile: cx.profile,
+            };
             run_segment(&node.segment, &mut scratch.blocks, &mut env)?;
             let next = match &node.end {
                 End::Done(_) => None,
                 End::Branch(branch) => {
                     let value = match &branch.source {
                         PlaceSource::Arena(span) => scratch.blocks.bytes(*span),
-                        PlaceSource::Outside(source) => {
-                            read_source(source, inputs, env.growing).ok()
-                        }
+                        PlaceSource::Outside(source) => read_source(source, inputs, growing).ok(),
                         PlaceSource::Grown(_) | PlaceSource::Sequence(_) | PlaceSource::Nothing => {
                             None
                         }

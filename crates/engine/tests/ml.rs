@@ -250,7 +250,7 @@ fn what_is_not_supported_is_refused_by_name() {
         (
             "LabelEncoder",
             &[("keys_strings", strings.clone()), ("values_int64s", ints(&[1, 2]))],
-            "keys_strings is not supported",
+            "keys of string for inputs of f32",
         ),
         (
             "LabelEncoder",

@@ -260,9 +260,11 @@ pub mod types {
     pub const NUMERIC: TypeSet = FLOAT.or(INT);
     /// Types of less than a byte. Their elements are packed, the first in the lowest bits, wherever they lie.
     pub const PACKED: TypeSet = TypeSet::of(&[U4, I4, F4E2M1, U2, I2]);
-    /// Everything that can be seen in another shape: strings are not computed and not copied, only passed on, and packed
-    /// elements lie the same in every shape.
-    pub const VIEWED: TypeSet = ANY.or(PACKED).or(TypeSet::of(&[String]));
+    /// Texts. They lie beside the arena, and their elements are not of one size.
+    pub const STRING: TypeSet = TypeSet::of(&[String]);
+    /// Everything that can be seen in another shape: strings are passed on as they are, and packed elements lie the same in
+    /// every shape.
+    pub const VIEWED: TypeSet = ANY.or(PACKED).or(STRING);
     /// Everything that can be moved by whole bytes.
     pub const ANY: TypeSet = NUMERIC
         .or(BOOL)

@@ -49,6 +49,7 @@ mod search;
 mod signal;
 mod softmax;
 mod state;
+mod strings;
 mod unique;
 
 /// Families of one table.
@@ -78,7 +79,7 @@ pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     let own = FAMILIES.iter().chain(elementwise::TABLES).copied();
     let own = own.chain(contrib::tables()).chain(detection::TABLES).chain(functions::TABLES);
     let own = own.chain(ml::TABLES).chain(movement::TABLES).chain(nn::TABLES).chain(nn::BLOCKED);
-    own.chain(lists::TABLES).chain(sampling::TABLES).chain(signal::TABLES)
+    own.chain(lists::TABLES).chain(sampling::TABLES).chain(signal::TABLES).chain(strings::TABLES)
 }
 
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.

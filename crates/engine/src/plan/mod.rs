@@ -15,6 +15,7 @@ mod profile;
 mod repeat;
 mod run;
 mod segment;
+mod texts;
 mod view;
 mod work;
 
@@ -33,4 +34,5 @@ pub(crate) use planner::{
 pub(crate) use run::{RunEnv, read_source, read_strings, run_segment};
 #[cfg(test)]
 pub(crate) use segment::Source;
+pub(crate) use texts::Texts;
 pub(crate) use work::product_flops;

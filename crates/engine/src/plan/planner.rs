@@ -6,6 +6,7 @@ use super::lists::Arranged;
 use super::repeat::{Repetition, enter_loop, enter_map, enter_scan, repeat, start_iteration};
 use super::run::{RunEnv, run_segment};
 use super::segment::{Segment, SegmentBuilder, Source, StepSource};
+use super::texts::{TextRef, Texts};
 use crate::compile::{CompiledBody, CompiledNode, Kind, Program};
 use crate::error::{PlanError, RunError};
 use crate::ir::ValueId;
@@ -337,7 +338,7 @@ fn finish(
     state.spans.push(segment.spans.clone());
     let place = |operand: Operand| {
         let (dtype, shape) = operand.ty;
-        let source = locate(operand.source, &state.spans);
+        let source = locate(operand.source, dtype, &state.spans);
         let source = source.ok_or(RunError::Internal("an output lies outside of the arena"))?;
         Ok(OutputPlace { source, dtype, shape })
     };
@@ -396,6 +397,9 @@ fn branch(
     let missing = || PlanError::Evaluation("a needed value has no place".into());
     let fact = state.facts.get(id).ok_or_else(missing)?;
     let (dtype, shape) = (fact.dtype, fact.shape);
+    if dtype == DType::String {
+        return Err(PlanError::shape("strings would have to select the shapes that follow"));
+    }
     if shape.byte_len(dtype) > KEY_BYTES {
         return Err(PlanError::shape(format!(
             "the value of a tensor of shape {shape} would have to select the shapes that follow; \
@@ -411,7 +415,7 @@ fn branch(
     }
     let segment = builder.finish(kept.into_iter(), &[], &state.spans)?;
     state.spans.push(segment.spans.clone());
-    let source = locate(operand.source, &state.spans).ok_or_else(missing)?;
+    let source = locate(operand.source, dtype, &state.spans).ok_or_else(missing)?;
     let branch = Branch { source, value: id, dtype, shape, state, children: RwLock::default() };
     Ok(PlanNode { segment, end: End::Branch(Box::new(branch)) })
 }
@@ -428,11 +432,14 @@ fn buffer_of(source: &Source) -> Option<BufferRef> {
     }
 }
 
-fn locate(source: Source, spans: &[Arc<[Span]>]) -> Option<PlaceSource> {
+fn locate(source: Source, dtype: DType, spans: &[Arc<[Span]>]) -> Option<PlaceSource> {
     Some(match source {
         Source::Const(tensor, range) => PlaceSource::Outside(StepSource::Const(tensor, range)),
         Source::Input(index, range) => PlaceSource::Outside(StepSource::Input(index, range)),
         Source::Grown(state, range) => PlaceSource::Outside(StepSource::Grown(state, range)),
+        Source::Buffer(buffer, _) if dtype == DType::String => {
+            PlaceSource::Outside(StepSource::Text(TextRef::of(&buffer)))
+        }
         Source::Buffer(buffer, range) => {
             let whole = spans.get(buffer.segment)?.get(buffer.index)?;
             let (offset, len) = (whole.offset + range.start, range.len());
@@ -466,7 +473,8 @@ pub(crate) fn fold_node(
             Err(PlanError::NeedsValue(id)) => vec![id],
             Err(error) => return Err(error),
         };
-        if builder.buffer_bytes() > limit.saturating_mul(2) {
+        // Strings that steps make are no constants.
+        if builder.makes_strings() || builder.buffer_bytes() > limit.saturating_mul(2) {
             return Ok(false);
         }
         for &id in &wanted {
@@ -499,6 +507,7 @@ fn evaluate(
     let mut env = RunEnv {
         inputs: &[],
         growing: &mut [],
+        texts: &Texts::default(),
         isa,
         parallel: &Serial,
         cancelled: None,

@@ -1,6 +1,7 @@
 //! Runs the steps of a plan.
 
 use super::segment::{Part, Segment, Step, StepSource};
+use super::texts::{TextRef, Texts};
 use super::work::StepRun;
 use crate::error::RunError;
 use std::ops::Range;
@@ -25,6 +26,7 @@ pub struct Growing {
 pub(crate) struct RunEnv<'a> {
     pub inputs: &'a [Option<TensorView<'a>>],
     pub growing: &'a mut [Growing],
+    pub texts: &'a Texts,
     pub isa: Isa,
     pub parallel: &'a dyn Parallel,
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
@@ -39,6 +41,9 @@ pub struct Args<'a> {
     mem: StepMem<'a>,
     inputs: &'a [Option<TensorView<'a>>],
     growing: &'a [Growing],
+    texts: &'a Texts,
+    /// Where the strings that the step makes go.
+    made: &'a [TextRef],
     /// Where a step that appends writes first.
     tail: Option<&'a mut [u8]>,
     /// The instruction set to use.
@@ -77,7 +82,26 @@ impl<'a> Args<'a> {
             .map_err(|_| RunError::Internal("an operand is not aligned"))
     }
 
-    /// The bytes of the next output. They hold whatever was there before.
+    /// The strings of operand `index`.
+    ///
+    /// # Errors
+    /// [`RunError::Internal`] when the step named fewer operands, or the operand is no strings.
+    pub fn strings(&self, index: usize) -> Result<&'a [Vec<u8>], RunError> {
+        let source = self.sources.get(index).ok_or_else(no_such_operand)?;
+        read_strings(source, self.inputs, self.texts)
+    }
+
+    /// Gives the strings of output `index`, counted among those outputs of the step that are strings. They are one for each
+    /// element of its shape.
+    ///
+    /// # Errors
+    /// [`RunError::Internal`] when the step has fewer such outputs, or this one was given before.
+    pub fn write_strings(&self, index: usize, strings: Vec<Vec<u8>>) -> Result<(), RunError> {
+        let at = self.made.get(index).ok_or_else(no_such_operand)?;
+        self.texts.fill(*at, strings).ok_or(RunError::Internal("strings are made twice"))
+    }
+
+    /// The bytes of the next output that is not of strings. They hold whatever was there before.
     ///
     /// # Errors
     /// [`RunError::Internal`] when the step named fewer outputs.
@@ -109,7 +133,7 @@ pub(crate) fn read_source<'a>(
         StepSource::Grown(state, range) => {
             (growing.get(*state).map(|state| state.growth.bytes()), range)
         }
-        StepSource::Arena(_) => return Err(no_such_operand()),
+        StepSource::Arena(_) | StepSource::Text(_) => return Err(no_such_operand()),
     };
     bytes.and_then(|b| b.get(range.clone())).ok_or_else(no_such_operand)
 }
@@ -118,6 +142,7 @@ pub(crate) fn read_source<'a>(
 pub(crate) fn read_strings<'a>(
     source: &'a StepSource,
     inputs: &'a [Option<TensorView<'a>>],
+    texts: &'a Texts,
 ) -> Result<&'a [Vec<u8>], RunError> {
     match source {
         StepSource::Const(tensor, _) => Ok(tensor.view().strings()),
@@ -125,6 +150,9 @@ pub(crate) fn read_strings<'a>(
             Some(Some(view)) => Ok(view.strings()),
             _ => Err(no_such_operand()),
         },
+        StepSource::Text(at) => {
+            texts.get(*at).ok_or(RunError::Internal("strings are read before they are made"))
+        }
         StepSource::Grown(..) | StepSource::Arena(_) => Err(no_such_operand()),
     }
 }
@@ -215,6 +243,7 @@ fn run_branches(
 struct Around<'a> {
     inputs: &'a [Option<TensorView<'a>>],
     growing: &'a [Growing],
+    texts: &'a Texts,
     isa: Isa,
     parallel: &'a dyn Parallel,
     cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
@@ -224,8 +253,8 @@ struct Around<'a> {
 impl<'e> RunEnv<'e> {
     /// All but the states that grow.
     fn around(&self) -> Around<'e> {
-        let RunEnv { inputs, isa, parallel, cancelled, profile, .. } = *self;
-        Around { inputs, growing: &[], isa, parallel, cancelled, profile }
+        let RunEnv { inputs, texts, isa, parallel, cancelled, profile, .. } = *self;
+        Around { inputs, growing: &[], texts, isa, parallel, cancelled, profile }
     }
 }
 
@@ -245,6 +274,8 @@ impl Around<'_> {
             mem,
             inputs: self.inputs,
             growing: self.growing,
+            texts: self.texts,
+            made: &step.texts,
             tail,
             isa: self.isa,
             parallel: self.parallel,

@@ -4,6 +4,7 @@ use super::branches::{Chain, Link, find, may_have};
 use super::facts::BufferRef;
 use super::layout::{Room, lay_out};
 use super::run::Args;
+use super::texts::TextRef;
 use super::work::Work;
 use crate::error::{PlanError, RunError};
 use std::ops::Range;
@@ -83,6 +84,8 @@ pub(crate) struct Segment {
     pub parts: Box<[Part]>,
     /// Where each buffer lies.
     pub spans: Arc<[Span]>,
+    /// The slots that it needs for strings: none, or one for each buffer.
+    pub texts: usize,
 }
 
 impl Segment {
@@ -110,6 +113,8 @@ pub(crate) struct Step {
     /// Types of what is read, then of what is written.
     pub types: Box<[StepType]>,
     pub spans: StepSpans,
+    /// Where the strings go that it makes.
+    pub texts: Box<[TextRef]>,
     /// What the step writes to instead of the arena.
     pub append: Option<Append>,
     /// For profiles.
@@ -124,6 +129,8 @@ pub(crate) enum StepSource {
     Const(Tensor, Range<usize>),
     Input(usize, Range<usize>),
     Grown(usize, Range<usize>),
+    /// Strings that a step has made.
+    Text(TextRef),
 }
 
 impl SegmentBuilder {
@@ -141,6 +148,12 @@ impl SegmentBuilder {
     pub fn buffer(&mut self, bytes: usize) -> BufferRef {
         self.buffers.push(bytes);
         BufferRef { segment: self.index, index: self.buffers.len() - 1, bytes }
+    }
+
+    /// Whether a step makes strings.
+    pub fn makes_strings(&self) -> bool {
+        let mut writes = self.steps.iter().flat_map(|step| &step.writes);
+        writes.any(|(_, (dtype, _))| *dtype == DType::String)
     }
 
     /// Total bytes of all buffers so far, for budgets.
@@ -239,6 +252,7 @@ impl SegmentBuilder {
         earlier: &[Arc<[Span]>],
     ) -> Result<Segment, PlanError> {
         let parts = self.parts();
+        let texts = if self.makes_strings() { self.buffers.len() } else { 0 };
         let live: Vec<usize> = live.filter(|b| b.segment == self.index).map(|b| b.index).collect();
         let mut own: Vec<usize> =
             apart.iter().filter(|b| b.segment == self.index).map(|b| b.index).collect();
@@ -273,31 +287,40 @@ impl SegmentBuilder {
             let mut sources = Vec::with_capacity(step.reads.len());
             let types = step.reads.iter().map(|r| r.1).chain(step.writes.iter().map(|w| w.1));
             let types = types.collect();
-            for (source, _) in step.reads {
+            for (source, (dtype, _)) in step.reads {
                 sources.push(match source {
                     Source::Const(tensor, range) => StepSource::Const(tensor, range),
                     Source::Input(index, range) => StepSource::Input(index, range),
                     Source::Grown(state, range) => StepSource::Grown(state, range),
+                    Source::Buffer(buffer, _) if dtype == DType::String => {
+                        StepSource::Text(TextRef::of(&buffer))
+                    }
                     Source::Buffer(buffer, range) => {
                         reads.push(resolve(&buffer, &range).ok_or_else(broken)?);
                         StepSource::Arena(reads.len() - 1)
                     }
                 });
             }
-            let writes = step.writes.iter().map(|&(w, _)| spans[w]).collect();
+            let (strings, writes): (Vec<_>, Vec<_>) =
+                step.writes.iter().partition(|(_, (dtype, _))| *dtype == DType::String);
+            let writes = writes.into_iter().map(|&(w, _)| spans[w]).collect();
+            let text = |&&(index, _): &&(usize, StepType)| {
+                TextRef::of(&BufferRef { bytes: 0, segment: self.index, index })
+            };
             steps.push(Step {
                 name: step.name,
                 label: step.label,
                 sources: sources.into(),
                 types,
                 spans: StepSpans::new(reads, writes).ok_or_else(broken)?,
+                texts: strings.iter().map(text).collect(),
                 append: step.append,
                 work: step.work,
                 run: step.run,
             });
         }
         let parts = resolve_parts(&parts, &steps).ok_or_else(broken)?;
-        Ok(Segment { arena_bytes, apart, steps, parts, spans })
+        Ok(Segment { arena_bytes, apart, steps, parts, spans, texts })
     }
 }
 

@@ -58,6 +58,7 @@ impl PlanView {
                     }
                     StepSource::Const(_, range) => format!("const+{}", range.len()),
                     StepSource::Input(i, range) => format!("input {i}+{}", range.len()),
+                    StepSource::Text(_) => "strings".to_owned(),
                     StepSource::Grown(i, range) => format!("state {i}+{}", range.len()),
                 }));
             }

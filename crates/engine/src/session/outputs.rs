@@ -1,7 +1,7 @@
 //! The outputs of a run, where they lie.
 
 use crate::error::RunError;
-use crate::plan::{Growing, OutputPlace, PlaceSource, read_source, read_strings};
+use crate::plan::{Growing, OutputPlace, PlaceSource, Texts, read_source, read_strings};
 use crate::session::Value;
 use stead_tensor::{Blocks, DType, Shape, TensorView};
 
@@ -10,6 +10,7 @@ use stead_tensor::{Blocks, DType, Shape, TensorView};
 pub struct Outputs<'a> {
     places: &'a [OutputPlace],
     blocks: &'a Blocks,
+    texts: &'a Texts,
     inputs: &'a [Option<TensorView<'a>>],
     growing: &'a [Growing],
 }
@@ -17,11 +18,11 @@ pub struct Outputs<'a> {
 impl<'a> Outputs<'a> {
     pub(crate) fn new(
         places: &'a [OutputPlace],
-        blocks: &'a Blocks,
+        (blocks, texts): (&'a Blocks, &'a Texts),
         inputs: &'a [Option<TensorView<'a>>],
         growing: &'a [Growing],
     ) -> Outputs<'a> {
-        Outputs { places, blocks, inputs, growing }
+        Outputs { places, blocks, texts, inputs, growing }
     }
 
     /// The number of the growing state that this output is, longer now. It is taken from
@@ -70,11 +71,10 @@ impl<'a> Outputs<'a> {
 
     fn view(&self, place: &'a OutputPlace) -> Result<TensorView<'a>, RunError> {
         if place.dtype == DType::String {
-            // No kernel makes strings: they are an input or a constant in another shape.
             let PlaceSource::Outside(source) = &place.source else {
                 return Err(RunError::Internal("strings in the arena"));
             };
-            let strings = read_strings(source, self.inputs)?;
+            let strings = read_strings(source, self.inputs, self.texts)?;
             return Ok(TensorView::from_strings(place.shape, strings)?);
         }
         let bytes = match &place.source {

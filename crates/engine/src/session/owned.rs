@@ -112,5 +112,5 @@ fn copied(
     growing: &[Growing],
     index: usize,
 ) -> Result<OwnedOutput, RunError> {
-    OwnedOutput::copy_of(Outputs::new(places, &scratch.blocks, inputs, growing).get(index)?)
+    OwnedOutput::copy_of(Outputs::new(places, scratch.results(), inputs, growing).get(index)?)
 }

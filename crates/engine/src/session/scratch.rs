@@ -1,6 +1,6 @@
 //! The working memory of runs.
 
-use crate::plan::PlanNode;
+use crate::plan::{PlanNode, Texts};
 use std::sync::Arc;
 use stead_tensor::Blocks;
 
@@ -8,12 +8,18 @@ use stead_tensor::Blocks;
 #[derive(Default)]
 pub(super) struct Scratch {
     pub blocks: Blocks,
+    pub texts: Texts,
     pub path: Vec<Arc<PlanNode>>,
     /// Runs in a row that needed far less than the blocks hold.
     small_runs: u32,
 }
 
 impl Scratch {
+    /// Where a run has left its results.
+    pub fn results(&self) -> (&Blocks, &Texts) {
+        (&self.blocks, &self.texts)
+    }
+
     /// Notes the end of a run, and tells whether the memory should be given back: a few very large requests
     /// must not hold it for good, and a large one now and then must not make every run allocate.
     pub fn is_oversized(&mut self) -> bool {

@@ -87,7 +87,7 @@ impl Session {
             lists.clear();
         }
         self.run_then(&tensors, &lists, &mut [], cx, |places, scratch, growing| {
-            let outputs = Outputs::new(places, &scratch.blocks, &tensors, growing);
+            let outputs = Outputs::new(places, scratch.results(), &tensors, growing);
             wanted.iter().map(|&i| outputs.value(i)?.try_map(OwnedOutput::copy_of)).collect()
         })?
     }

@@ -3,12 +3,14 @@
 use crate::error::BuildError;
 use crate::ops::broadcasting::{broadcast_inputs, operands};
 use crate::ops::dispatch::{for_number, no_kernel};
-use crate::ops::{OpDef, OpPlan, Out, Param, TypeSet, plan_fn, types};
+use crate::ops::{OpDef, OpPlan, Out, Param, TypeSet, plan_fn, strings, types};
 use stead_kernels::elementwise::{CompareOp, Lane, LogicOp, Run, logic};
 use stead_tensor::DType;
 
 const NUMBERS: &[Param] = &[Param::required(1, types::NUMERIC), Param::required(1, types::NUMERIC)];
 const EQUATABLE: TypeSet = types::NUMERIC.or(types::BOOL);
+/// Since opset 19.
+const EQUATABLE_TEXTS: TypeSet = EQUATABLE.or(types::STRING);
 const TRUTH: &[Out] = &[Out::Fixed(DType::Bool)];
 
 /// Equal, Greater, GreaterOrEqual, Less, LessOrEqual.
@@ -18,7 +20,15 @@ pub const OPS: &[OpDef] = &[
         &[Param::required(1, EQUATABLE), Param::required(1, EQUATABLE)],
         TRUTH,
         |_| compare(CompareOp::Equal, false),
-    ),
+    )
+    .until(18),
+    OpDef::new(
+        "Equal",
+        &[Param::required(1, EQUATABLE_TEXTS), Param::required(1, EQUATABLE_TEXTS)],
+        TRUTH,
+        |_| compare(CompareOp::Equal, false),
+    )
+    .since(19),
     OpDef::new("Less", NUMBERS, TRUTH, |_| compare(CompareOp::Less, false)),
     OpDef::new("Greater", NUMBERS, TRUTH, |_| compare(CompareOp::Less, true)),
     OpDef::new("LessOrEqual", NUMBERS, TRUTH, |_| compare(CompareOp::LessOrEqual, false)).since(12),
@@ -37,6 +47,16 @@ fn compare(op: CompareOp, swapped: bool) -> Result<OpPlan, BuildError> {
                 let (x, y, out) = (a.read_bytes(0)?, a.read_bytes(1)?, a.write_bytes()?);
                 let run = Run { isa: a.isa, parallel: a.parallel, plan: &plan };
                 logic(run, LogicOp::Equal, x, y, out);
+                Ok(())
+            });
+            return Ok(());
+        }
+        if dtype == DType::String {
+            cx.step("equal", &reads, &[slot], move |a| {
+                let pairs = strings::pairs(&plan, a.strings(0)?, a.strings(1)?);
+                for (same, (x, y)) in a.write_bytes()?.iter_mut().zip(pairs) {
+                    *same = u8::from(x == y);
+                }
                 Ok(())
             });
             return Ok(());

@@ -3,15 +3,16 @@
 use super::{FEATURES, ML};
 use crate::error::{BuildError, RunError};
 use crate::ops::cast::cast_step;
-use crate::ops::dispatch::{for_type, no_kernel};
-use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, TypeSet, plan_fn};
+use crate::ops::dispatch::for_type;
+use crate::ops::{Args, NodeSpec, OpDef, OpPlan, Out, Param, TypeSet, plan_fn, types};
 use std::collections::HashMap;
 use std::sync::Arc;
 use stead_onnx::Attributes;
 use stead_tensor::{DType, Element, Shape, Tensor};
 
 /// What keys and values may be.
-const ENCODED: TypeSet = TypeSet::of(&[DType::I64, DType::F32, DType::I32, DType::I16, DType::F64]);
+const ENCODED: TypeSet =
+    TypeSet::of(&[DType::I64, DType::F32, DType::I32, DType::I16, DType::F64]).or(types::STRING);
 
 /// LabelEncoder, OneHotEncoder.
 pub const OPS: &[OpDef] = &[
@@ -27,15 +28,14 @@ pub const OPS: &[OpDef] = &[
     .domain(ML),
 ];
 
-/// Keys or values from the attributes `<what>_int64s`, `<what>_floats` and `<what>_tensor`.
+/// Keys or values from the attributes `<what>_int64s`, `<what>_floats`, `<what>_strings` and `<what>_tensor`.
 fn list(attributes: &Attributes, what: &str) -> Result<Tensor, BuildError> {
     let name = |kind: &str| format!("{what}_{kind}");
-    if attributes.has(&name("strings")) {
-        return Err(BuildError::unsupported(format!(
-            "{what}_strings is not supported; supported: {what}_int64s {what}_floats {what}_tensor"
-        )));
-    }
     let mut found = Vec::new();
+    if let Some(list) = attributes.bytes_list(&name("strings"))? {
+        let strings = list.iter().map(|text| text.to_vec()).collect();
+        found.push(Tensor::from_strings(strings, &[list.len()])?);
+    }
     if let Some(list) = attributes.ints(&name("int64s"))? {
         found.push(Tensor::from_slice(list, &[list.len()])?);
     }
@@ -85,10 +85,19 @@ impl Key for f64 {
 }
 
 /// The position of each key; of one that is given twice the last.
-fn positions(keys: &Tensor) -> Result<HashMap<u64, usize>, BuildError> {
+enum Positions {
+    Numbers(HashMap<u64, usize>),
+    Texts(HashMap<Vec<u8>, usize>),
+}
+
+fn positions(keys: &Tensor) -> Result<Positions, BuildError> {
+    if keys.dtype() == DType::String {
+        let texts = keys.view().strings().iter().cloned();
+        return Ok(Positions::Texts(texts.zip(0..).collect()));
+    }
     for_type!(keys.dtype(), [I64, I32, I16, F32, F64], T => {
         let keys = keys.as_slice::<T>()?;
-        Ok(keys.iter().enumerate().map(|(at, key)| (key.bits(), at)).collect())
+        Ok(Positions::Numbers(keys.iter().map(|key| key.bits()).zip(0..).collect()))
     }, _ => Err(BuildError::unsupported(format!("keys of {}", keys.dtype()))))
 }
 
@@ -108,6 +117,10 @@ fn default(attributes: &Attributes, dtype: DType) -> Result<Tensor, BuildError> 
         DType::F64 => Tensor::scalar(-0.0f64)?,
         DType::I64 => Tensor::scalar(attributes.int_or("default_int64", -1)?)?,
         DType::I32 => Tensor::scalar(-1i32)?,
+        DType::String => {
+            let text = attributes.string_or("default_string", "_Unused")?;
+            Tensor::from_strings(vec![text.as_bytes().to_vec()], &[])?
+        }
         _ => Tensor::scalar(-1i16)?,
     })
 }
@@ -130,27 +143,46 @@ fn label(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let (shape, dtype) = (cx.shape(0)?, cx.dtype(0)?);
         let (x, slot) = (cx.input(0)?, cx.output(0, shape)?);
         let table = table.clone();
-        for_type!(dtype, [I64, I32, I16, F32, F64], K => {
-            cx.step("label encoder", &[x], &[slot], move |a| {
-                table.look_up(a.read::<K>(0)?, a.write_bytes()?)
-            });
-            Ok(())
-        }, _ => Err(no_kernel(dtype)))
+        cx.step("label encoder", &[x], &[slot], move |a| {
+            let places = table.places(a, dtype)?;
+            table.look_up(&places, a)
+        });
+        Ok(())
     })
 }
 
 struct Table {
-    positions: HashMap<u64, usize>,
+    positions: Positions,
     values: Tensor,
     default: Tensor,
 }
 
 impl Table {
-    fn look_up<K: Key>(&self, keys: &[K], out: &mut [u8]) -> Result<(), RunError> {
+    /// The position of each element among the keys.
+    fn places(&self, a: &Args<'_>, dtype: DType) -> Result<Vec<Option<usize>>, RunError> {
+        let numbers = match &self.positions {
+            Positions::Texts(known) => {
+                return Ok(a.strings(0)?.iter().map(|key| known.get(key).copied()).collect());
+            }
+            Positions::Numbers(known) => known,
+        };
+        for_type!(dtype, [I64, I32, I16, F32, F64], K => {
+            Ok(a.read::<K>(0)?.iter().map(|key| numbers.get(&key.bits()).copied()).collect())
+        }, _ => Err(RunError::Internal("keys of another type")))
+    }
+
+    fn look_up(&self, places: &[Option<usize>], a: &mut Args<'_>) -> Result<(), RunError> {
+        if self.values.dtype() == DType::String {
+            let (values, default) = (self.values.view().strings(), self.default.view().strings());
+            let text = |place: &Option<usize>| {
+                let known = place.and_then(|at| values.get(at)).or(default.first());
+                known.cloned().unwrap_or_default()
+            };
+            return a.write_strings(0, places.iter().map(text).collect());
+        }
         let (size, values) = (self.values.dtype().size(), self.values.bytes());
-        for (key, out) in keys.iter().zip(out.chunks_exact_mut(size)) {
-            let value =
-                self.positions.get(&key.bits()).and_then(|at| values.get(at * size..)?.get(..size));
+        for (place, out) in places.iter().zip(a.write_bytes()?.chunks_exact_mut(size)) {
+            let value = place.and_then(|at| values.get(at * size..)?.get(..size));
             out.copy_from_slice(value.unwrap_or(self.default.bytes()));
         }
         Ok(())
