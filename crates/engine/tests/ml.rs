@@ -25,8 +25,10 @@ fn node(op: &str, input: DType, outputs: &[&str], attributes: &[Attribute]) -> M
         model = model.attr(name, value.clone());
     }
     let integers = op.ends_with("Classifier");
+    let is_text = attributes.iter().any(|(name, _)| *name == "classlabels_strings");
+    let labels = if is_text { DType::String } else { DType::I64 };
     outputs.iter().fold(model, |model, name| {
-        model.output(name, if integers && *name == "y" { DType::I64 } else { DType::F32 })
+        model.output(name, if integers && *name == "y" { labels } else { DType::F32 })
     })
 }
 
@@ -157,6 +159,40 @@ fn a_lone_score_of_two_classes_is_a_probability_or_a_distance() {
 }
 
 #[test]
+fn labels_and_categories_may_be_strings() {
+    let names = ("classlabels_strings", texts(&["low", "high"]));
+    let strings = |words: &[&str]| {
+        let words = words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
+        let count = words.len();
+        Tensor::from_strings(words, &[count]).unwrap()
+    };
+    let votes = stump("BRANCH_LT", "class", &[(1, 0, 0.3), (2, 0, 0.6)]);
+    let trees = tree(CLASSIFIER, &["y", "z"], &votes, std::slice::from_ref(&names)).unwrap();
+    assert_eq!(run(&trees, &[0.0, 2.0])[0], strings(&["low", "high"]));
+    let linear = [("coefficients", floats(&[-1.0, 1.0])), ("intercepts", floats(&[1.0, 0.0]))];
+    let more = [names.clone(), linear[0].clone(), linear[1].clone()];
+    let linear = load(node("LinearClassifier", DType::F32, &["y"], &more)).unwrap();
+    assert_eq!(run(&linear, &[0.0, 2.0])[0], strings(&["low", "high"]));
+
+    let categories = ("cats_strings", texts(&["b", "a"]));
+    for zeros in [0, 1] {
+        let more = [categories.clone(), ("zeros", AttributeValue::Int(zeros))];
+        let encoder = load(node("OneHotEncoder", DType::String, &["y"], &more)).unwrap();
+        let x = strings(&["a", "b", "c"]);
+        let x = x.reshaped(stead_tensor::Shape::new(&[3, 1]).unwrap()).unwrap();
+        match encoder.run(&[("x", x.view())], &[]) {
+            Ok(y) => {
+                let expected = [0.0, 1.0, 1.0, 0.0, 0.0, 0.0];
+                assert_eq!((zeros, y[0].as_slice::<f32>().unwrap()), (1, &expected[..]));
+            }
+            Err(error) => {
+                assert!(zeros == 0 && error.to_string().contains("c is none of the categories"))
+            }
+        }
+    }
+}
+
+#[test]
 fn trees_that_do_not_fit_together_are_refused() {
     let good = || stump("BRANCH_LT", "target", &[(1, 0, 2.0), (2, 0, -3.0)]);
     let cases: &[(&[Attribute], &str)] = &[
@@ -216,11 +252,6 @@ fn what_is_not_supported_is_refused_by_name() {
     let [coefficients, intercepts] = linear.clone();
     let cases: &[(&str, &[Attribute], &str)] = &[
         ("ZipMap", &[], "export with zipmap=False"),
-        (
-            "LinearClassifier",
-            &[coefficients.clone(), ("classlabels_strings", strings.clone())],
-            "classlabels_strings",
-        ),
         ("LinearClassifier", std::slice::from_ref(&labels), "coefficients"),
         (
             "LinearClassifier",
@@ -246,7 +277,7 @@ fn what_is_not_supported_is_refused_by_name() {
         ("Scaler", &[("scale", floats(&[1.0])), ("offset", floats(&[1.0, 2.0]))], "offsets"),
         ("Normalizer", &[("norm", text("L3"))], "norm is \"L3\"; supported: MAX L1 L2"),
         ("Imputer", &[("imputed_value_int64s", ints(&[1]))], "no imputed values for inputs of f32"),
-        ("OneHotEncoder", &[("cats_strings", strings.clone())], "cats_strings is not supported"),
+        ("OneHotEncoder", &[("cats_strings", strings.clone())], "cats_int64s"),
         (
             "LabelEncoder",
             &[("keys_strings", strings.clone()), ("values_int64s", ints(&[1, 2]))],

@@ -12,6 +12,8 @@ use stead_tensor::{DType, Element, Tensor};
 
 /// The opset whose operators functions are written with.
 const OPSET: i64 = 28;
+/// The version of `ai.onnx.ml` of such calls.
+const ML_OPSET: i64 = 5;
 
 /// The nodes that one call of a function becomes, while they are written. All carry the label of the call.
 pub struct FunctionBody<'a> {
@@ -206,7 +208,11 @@ impl<'a> FunctionBody<'a> {
             label: self.call.label,
             domain: domain.to_owned(),
             op_type: op_type.to_owned(),
-            opset: if domain.is_empty() { OPSET } else { 1 },
+            opset: match domain {
+                "" => OPSET,
+                "ai.onnx.ml" => ML_OPSET,
+                _ => 1,
+            },
             inputs,
             attributes,
             bodies: Vec::new(),

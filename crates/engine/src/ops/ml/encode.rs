@@ -1,7 +1,7 @@
 //! LabelEncoder and OneHotEncoder: tables of keys.
 
 use super::{FEATURES, ML};
-use crate::error::{BuildError, RunError};
+use crate::error::{BuildError, PlanError, RunError};
 use crate::ops::cast::cast_step;
 use crate::ops::dispatch::for_type;
 use crate::ops::{Args, NodeSpec, OpDef, OpPlan, Out, Param, TypeSet, plan_fn, types};
@@ -21,7 +21,7 @@ pub const OPS: &[OpDef] = &[
         .since(2),
     OpDef::new(
         "OneHotEncoder",
-        &[Param::required(0, FEATURES)],
+        &[Param::required(0, FEATURES.or(types::STRING))],
         &[Out::Fixed(DType::F32)],
         one_hot,
     )
@@ -192,16 +192,14 @@ impl Table {
 /// A vector for each element, 1 at the place of its category; floats are cut off to integers.
 fn one_hot(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     let attributes = spec.attributes();
-    if attributes.bytes_list("cats_strings")?.is_some_and(|list| !list.is_empty()) {
-        return Err(BuildError::unsupported(
-            "cats_strings is not supported; supported: cats_int64s",
-        ));
+    let zeros = attributes.bool_or("zeros", true)?;
+    if spec.dtype()? == DType::String {
+        return one_hot_of_texts(attributes, zeros);
     }
     let categories = attributes.ints("cats_int64s")?.unwrap_or_default();
     if categories.is_empty() {
         return Err(BuildError::Attribute(attributes.missing("cats_int64s")));
     }
-    let zeros = attributes.bool_or("zeros", true)?;
     let count = categories.len();
     let places: HashMap<i64, usize> = categories.iter().copied().zip(0..).collect();
     let places = Arc::new(places);
@@ -212,23 +210,61 @@ fn one_hot(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let numbers = cx.temp_of::<i64>(elements);
         cast_step(cx, whole, dtype, numbers, DType::I64, elements)?;
         let numbers = cx.read_back(numbers);
-        let dims = [&shape[..], &[count]].concat();
-        let slot = cx.output(0, Shape::new(&dims)?)?;
+        let slot = cx.output(0, with_categories(&shape, count)?)?;
         let places = places.clone();
         cx.step("one hot encoder", &[numbers], &[slot], move |a| {
             let (x, out) = (a.read::<i64>(0)?, a.write::<f32>()?);
-            out.fill(0.0);
             for (x, row) in x.iter().zip(out.chunks_exact_mut(count)) {
-                match places.get(x).and_then(|&at| row.get_mut(at)) {
-                    Some(place) => *place = 1.0,
-                    None if zeros => {}
-                    None => {
-                        return Err(RunError::value(format!("{x} is none of the categories")));
-                    }
-                }
+                mark(row, places.get(x), zeros, x)?;
             }
             Ok(())
         });
         Ok(())
     })
+}
+
+fn one_hot_of_texts(attributes: &Attributes, zeros: bool) -> Result<OpPlan, BuildError> {
+    let categories = attributes.bytes_list("cats_strings")?.unwrap_or_default();
+    if categories.is_empty() {
+        return Err(BuildError::Attribute(attributes.missing("cats_strings")));
+    }
+    let count = categories.len();
+    let places: HashMap<Vec<u8>, usize> =
+        categories.iter().map(|text| text.to_vec()).zip(0..).collect();
+    let places = Arc::new(places);
+    plan_fn(move |cx| {
+        let shape = cx.shape(0)?;
+        let (x, slot) = (cx.input(0)?, cx.output(0, with_categories(&shape, count)?)?);
+        let places = places.clone();
+        cx.step("one hot encoder", &[x], &[slot], move |a| {
+            let (x, out) = (a.strings(0)?, a.write::<f32>()?);
+            for (x, row) in x.iter().zip(out.chunks_exact_mut(count)) {
+                mark(row, places.get(x), zeros, String::from_utf8_lossy(x))?;
+            }
+            Ok(())
+        });
+        Ok(())
+    })
+}
+
+fn with_categories(shape: &Shape, count: usize) -> Result<Shape, PlanError> {
+    Ok(Shape::new(&[&shape[..], &[count]].concat())?)
+}
+
+/// A row of zeros but for the place of its category. One that is not known leaves zeros alone if that is allowed.
+fn mark(
+    row: &mut [f32],
+    place: Option<&usize>,
+    zeros: bool,
+    category: impl std::fmt::Display,
+) -> Result<(), RunError> {
+    row.fill(0.0);
+    match place.and_then(|&at| row.get_mut(at)) {
+        Some(place) => *place = 1.0,
+        None if zeros => {}
+        None => {
+            return Err(RunError::value(format!("{category} is none of the categories")));
+        }
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! LinearClassifier and LinearRegressor: a product by the coefficients of each class or target.
 
 use super::post::OWN;
-use super::{FEATURES, ML};
+use super::{FEATURES, ML, labels};
 use crate::error::LoadError;
 use crate::ir::{FunctionBody, ValueId};
 use crate::ops::{OpDef, Out, Param};
@@ -13,7 +13,7 @@ const F32: Out = Out::Fixed(DType::F32);
 
 /// LinearClassifier, LinearRegressor.
 pub const OPS: &[OpDef] = &[
-    OpDef::function("LinearClassifier", &[X], &[Out::Fixed(DType::I64), F32], classifier)
+    OpDef::function("LinearClassifier", &[X], &[Out::Of(labels::label_type), F32], classifier)
         .domain(ML),
     OpDef::function("LinearRegressor", &[X], &[F32], regressor).domain(ML),
 ];
@@ -67,20 +67,15 @@ fn regressor(f: &mut FunctionBody<'_>) -> Result<(), LoadError> {
 /// changes nothing here.
 fn classifier(f: &mut FunctionBody<'_>) -> Result<(), LoadError> {
     f.attributes().int("multi_class")?;
-    let labels = super::labels::of(f.attributes(), "classlabels_ints")
-        .map_err(|e| f.refuse(e.to_string()))?;
+    let classes =
+        labels::of(f.attributes(), "classlabels_ints").map_err(|e| f.refuse(e.to_string()))?;
     let intercepts = f.attributes().floats("intercepts")?.map_or(0, <[f32]>::len);
-    let rows = if labels.len() == 2 && intercepts == 1 { 1 } else { labels.len() };
-    if labels.len() < 2 {
+    let rows = if classes.len() == 2 && intercepts == 1 { 1 } else { classes.len() };
+    if classes.len() < 2 {
         return Err(f.refuse("a classifier of one class is not supported"));
     }
     let scores = scores(f, rows)?;
-    let attributes = [("labels", AttributeValue::Ints(labels)), post(f)?];
+    let attributes = [("labels", AttributeValue::Ints(classes)), post(f)?];
     let results = f.call_all_of((OWN, "TopClass"), vec![Some(scores)], &attributes, &[true; 2])?;
-    for (output, value) in results.into_iter().enumerate() {
-        if let Some(value) = value {
-            f.give(output, value);
-        }
-    }
-    Ok(())
+    labels::give(f, results)
 }

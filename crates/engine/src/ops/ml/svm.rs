@@ -1,7 +1,7 @@
 //! SVMClassifier and SVMRegressor.
 
-use super::post::{first_greatest, of as post_of};
-use super::{FEATURES, ML, single, table};
+use super::post::{OWN, first_greatest, of as post_of};
+use super::{FEATURES, ML, labels, single, table};
 use crate::error::{BuildError, PlanError};
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn};
 use std::sync::Arc;
@@ -15,7 +15,11 @@ const F32: Out = Out::Fixed(DType::F32);
 
 /// SVMClassifier, SVMRegressor.
 pub const OPS: &[OpDef] = &[
-    OpDef::new("SVMClassifier", X, &[Out::Fixed(DType::I64), F32], classifier).domain(ML),
+    OpDef::function("SVMClassifier", X, &[Out::Of(labels::label_type), F32], |f| {
+        labels::classify(f, "SVMClassifier")
+    })
+    .domain(ML),
+    OpDef::new("SVMClassifier", X, &[Out::Fixed(DType::I64), F32], classifier).domain(OWN),
     OpDef::new("SVMRegressor", X, &[F32], regressor).domain(ML),
 ];
 
@@ -158,7 +162,7 @@ struct Pairs {
 
 impl Pairs {
     fn read(a: &Attributes) -> Result<Pairs, BuildError> {
-        let labels = super::labels::of(a, "classlabels_ints")?;
+        let labels = labels::of(a, "classlabels_ints")?;
         let mut classes = Vec::new();
         let mut vectors = 0usize;
         for &each in a.ints("vectors_per_class")?.unwrap_or_default() {

@@ -2,7 +2,7 @@
 
 use super::{MAX_BYTES, fits};
 use crate::error::{BuildError, PlanError};
-use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn, types};
+use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, Slot, plan_fn, types};
 use std::iter;
 use stead_tensor::{DType, Shape};
 
@@ -118,8 +118,11 @@ fn string_split(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
                 "a table of shape {table} of strings takes more than {MAX_BYTES} bytes"
             )));
         }
-        let (parts, counts) = (cx.output(0, table)?, cx.output(1, shape)?);
-        cx.step("string_split", &[x], &[parts, counts], move |a| {
+        let parts = cx.wants(0).then(|| cx.output(0, table)).transpose()?;
+        let counts = cx.output(1, shape)?;
+        let writes: Vec<Slot> = parts.into_iter().chain([counts]).collect();
+        let wants_parts = parts.is_some();
+        cx.step("string_split", &[x], &writes, move |a| {
             let texts = a.strings(0)?;
             let mut made = Vec::with_capacity(table.elements());
             for (text, count) in texts.iter().zip(a.write::<i64>()?) {
@@ -128,7 +131,7 @@ fn string_split(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
                 *count = (made.len() - from) as i64;
                 made.resize(from + columns, Vec::new());
             }
-            a.write_strings(0, made)
+            if wants_parts { a.write_strings(0, made) } else { Ok(()) }
         });
         Ok(())
     })

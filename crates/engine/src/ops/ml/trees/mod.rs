@@ -14,7 +14,8 @@ use stead_kernels::ml::ensemble::{Combine, votes};
 use stead_kernels::ml::post::{Post, apply};
 use stead_tensor::{DType, Shape};
 
-use super::post::{first_greatest, of as post_of, only_of_many};
+use super::labels;
+use super::post::{OWN, first_greatest, of as post_of, only_of_many};
 use two_classes::TwoClasses;
 
 const F32: Out = Out::Fixed(DType::F32);
@@ -23,7 +24,11 @@ const X: &[Param] = &[Param::required(0, super::FEATURES)];
 /// TreeEnsembleRegressor and TreeEnsembleClassifier up to version 5, and TreeEnsemble, which stands for both since then.
 pub const OPS: &[OpDef] = &[
     OpDef::new("TreeEnsembleRegressor", X, &[F32], regressor).domain(ML),
-    OpDef::new("TreeEnsembleClassifier", X, &[Out::Fixed(DType::I64), F32], classifier).domain(ML),
+    OpDef::function("TreeEnsembleClassifier", X, &[Out::Of(labels::label_type), F32], |f| {
+        labels::classify(f, "TreeEnsembleClassifier")
+    })
+    .domain(ML),
+    OpDef::new("TreeEnsembleClassifier", X, &[Out::Fixed(DType::I64), F32], classifier).domain(OWN),
     OpDef::new(
         "TreeEnsemble",
         &[Param::required(1, TypeSet::of(&[DType::F32, DType::F64]))],
@@ -211,7 +216,7 @@ impl<'a> Votes<'a> {
 fn classifier(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     let a = spec.attributes();
     let post = post_of(a)?;
-    let labels = super::labels::of(a, "classlabels_int64s")?;
+    let labels = labels::of(a, "classlabels_int64s")?;
     let classes = labels.len();
     if classes < 2 {
         return Err(BuildError::unsupported("a classifier of one class is not supported"));
