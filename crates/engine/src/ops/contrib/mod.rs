@@ -6,6 +6,7 @@
 mod activation;
 mod attention;
 mod key_bias;
+mod llm;
 mod norm;
 mod product;
 mod quantized;
@@ -21,5 +22,5 @@ const FLOAT: [&[OpDef]; 5] =
 
 /// The tables of this family.
 pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
-    FLOAT.into_iter().chain(quantized::TABLES)
+    FLOAT.into_iter().chain(quantized::TABLES).chain(llm::TABLES)
 }
