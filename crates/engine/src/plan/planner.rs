@@ -184,16 +184,17 @@ fn drive(mut state: State, isa: Isa) -> Result<PlanNode, RunError> {
         };
         let body = frame.body.clone();
         let Some(node) = body.nodes.get(frame.next) else {
-            match frame.then.clone() {
+            match &frame.then {
                 Then::Finish => return finish(state, builder, &body),
                 Then::Bind(outputs) => {
+                    let outputs = outputs.clone();
                     state.frames.pop();
                     leave_body(&mut state.facts, &body, &outputs)?;
                 }
                 Then::Repeat(repetition) => {
                     let label = repetition.label.clone();
                     let at_loop = |reason| RunError::Plan { node: label.to_string(), reason };
-                    match repeat(&mut state, &mut builder, *repetition) {
+                    match repeat(&mut state, &mut builder) {
                         Ok(()) => {}
                         Err(PlanError::NeedsValue(id)) => {
                             return branch(state, builder, &CompiledNode::marker(), id)

@@ -193,20 +193,17 @@ fn axis_in(axis: i64, rank: usize) -> Result<usize, PlanError> {
     })
 }
 
-/// Collects what the iteration that was just planned gives, and goes on or leaves.
-pub(super) fn repeat(
-    state: &mut State,
-    builder: &mut SegmentBuilder,
-    mut repetition: Repetition,
-) -> Result<(), PlanError> {
-    let Some(frame) = state.frames.last() else {
+/// Collects what the iteration that was just planned gives, and goes on or leaves. In place: what is collected grows with
+/// every iteration, and a copy each time would take a time that grows with the square of their number.
+pub(super) fn repeat(state: &mut State, builder: &mut SegmentBuilder) -> Result<(), PlanError> {
+    let State { facts, frames, .. } = &mut *state;
+    let Some(Frame { body, then: Then::Repeat(repetition), .. }) = frames.last_mut() else {
         return Err(PlanError::Evaluation("the planner lost its place".into()));
     };
-    let body = frame.body.clone();
     let mut outputs = body.outputs.iter();
     if let RepeatKind::Loop { condition } = &mut repetition.kind {
         let id = outputs.next().copied();
-        let fact = fact_of(&state.facts, id)?;
+        let fact = fact_of(facts, id)?;
         if repetition.done + 1 < repetition.limit && fact.known().is_none() {
             // Planned again from here when the value has been read; nothing has changed so far.
             return Err(id.map_or_else(|| PlanError::shape("no condition"), PlanError::NeedsValue));
@@ -214,15 +211,12 @@ pub(super) fn repeat(
         **condition = fact;
     }
     for carried in &mut repetition.carried {
-        *carried = fact_of(&state.facts, outputs.next().copied())?;
+        *carried = fact_of(facts, outputs.next().copied())?;
     }
     for collected in &mut repetition.collected {
-        collected.push(fact_of(&state.facts, outputs.next().copied())?);
+        collected.push(fact_of(facts, outputs.next().copied())?);
     }
     repetition.done += 1;
-    if let Some(frame) = state.frames.last_mut() {
-        frame.then = Then::Repeat(Box::new(repetition));
-    }
     start_iteration(state, builder)
 }
 
