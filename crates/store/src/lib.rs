@@ -39,7 +39,6 @@ mod columns;
 mod documents;
 mod durable;
 mod error;
-mod fold;
 mod indexing;
 mod json;
 mod kind;
@@ -63,7 +62,6 @@ pub use durable::{
     SnapshotStats, Store, StoreOptions, Verified, stored_bytes, verify,
 };
 pub use error::{FeedError, StoreError};
-pub use fold::{compared, fold, fold_letter};
 pub use indexing::{
     Answers, Embedder, Embedding, NoEmbedder, ScriptContext, ScriptError, Scripts, TextCall,
     Unfilled, stacked,

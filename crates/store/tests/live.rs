@@ -9,7 +9,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::{Chance, Fields, Model, kind, seeds};
-use stead_store::{Collection, Column, Elements, FieldValue, View, fold};
+use stead_store::{Collection, Column, Elements, FieldValue, View};
+use stead_text::fold;
 
 fn elements(elements: &Elements, places: std::ops::Range<usize>) -> String {
     match elements {

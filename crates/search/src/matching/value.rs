@@ -1,6 +1,7 @@
 //! Whether one value passes a test.
 
-use stead_store::{Column, Elements, NumberList, Position, compared};
+use stead_store::{Column, Elements, NumberList, Position};
+use stead_text::compared;
 
 use crate::query::{Sum, Test, Tokens, WeightedTokens};
 

@@ -1,7 +1,7 @@
 //! Tests of texts (Vespa, `searchlib/src/vespa/searchlib/attribute/string_search_helper.cpp`).
 
 use regex::Regex;
-use stead_store::{fold, fold_letter};
+use stead_text::{fold, fold_letter};
 
 /// The longest regular expression when it is compiled, in bytes: what RE2, which Vespa uses, allows too.
 const MAX_REGEX: usize = 8 << 20;

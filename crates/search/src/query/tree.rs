@@ -85,7 +85,7 @@ pub enum Test {
         /// Whether capitals make a difference.
         is_cased: bool,
     },
-    /// One of some texts; [folded](stead_store::fold) unless `is_cased`.
+    /// One of some texts; [folded](stead_text::fold) unless `is_cased`.
     Texts {
         /// The texts.
         any: HashMap<String, i32>,
@@ -123,7 +123,7 @@ pub enum Sum {
 /// Tokens by their kind.
 #[derive(Debug, Clone)]
 pub enum Tokens {
-    /// Texts; [folded](stead_store::fold) unless `is_cased`.
+    /// Texts; [folded](stead_text::fold) unless `is_cased`.
     Texts {
         /// The texts.
         weights: HashMap<String, i32>,

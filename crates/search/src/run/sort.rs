@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use stead_store::{Column, Cursor, StoreError, View, fold};
+use stead_store::{Column, Cursor, StoreError, View};
+use stead_text::fold;
 
 use crate::matching::Matches;
 use crate::query::{OrderBy, SortFunction};

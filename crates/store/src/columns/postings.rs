@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use stead_text::compared;
+
 use super::{Column, Elements, NumberList, Pieces, TextList};
-use crate::fold::compared;
 use crate::kind::DataType;
 
 /// The most rows that are told apart.

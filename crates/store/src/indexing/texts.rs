@@ -5,10 +5,6 @@ use std::hash::Hasher;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
-use unicode_normalization::UnicodeNormalization;
-
-/// The first and the last of the combining marks that accents are.
-const MARKS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
 
 /// The keys of the hash (Guava, `Hashing.sipHash24`).
 const KEYS: (u64, u64) = (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
@@ -16,11 +12,6 @@ const KEYS: (u64, u64) = (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
 /// Without blanks and control characters at both ends.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(|c| c <= ' ')
-}
-
-/// Without accents.
-pub(super) fn normalize(text: &str) -> String {
-    text.nfd().filter(|c| !MARKS.contains(c)).collect()
 }
 
 /// The characters from one to before another.
@@ -96,9 +87,7 @@ pub(super) fn hex_decode(text: &str) -> Option<i64> {
 mod tests {
     use regex::Regex;
 
-    use super::{
-        base64_decode, base64_encode, hash, hex_decode, normalize, split, substring, trim,
-    };
+    use super::{base64_decode, base64_encode, hash, hex_decode, split, substring, trim};
 
     #[test]
     fn texts_are_split_as_in_java() {
@@ -118,7 +107,6 @@ mod tests {
     #[test]
     fn texts_are_cut_and_cleaned() {
         assert_eq!(trim("\t a b \u{1}\n"), "a b");
-        assert_eq!(normalize("H\u{e9}\u{301}ll\u{f6} \u{c5}ngstr\u{f6}m"), "Hello Angstrom");
         for (text, from, to, expected) in [
             ("a\u{e5}bc", 1, 3, "\u{e5}b"),
             ("abc", 2, 9, "c"),

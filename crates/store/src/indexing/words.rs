@@ -1,6 +1,7 @@
 //! Words that take a value and give one, and know nothing else.
 
 use stead_app::schema::{Argument, IndexingLiteral};
+use stead_text::without_accents;
 
 use super::spelling::spelled;
 use super::{Datum, numbers, tensors, texts, time};
@@ -17,7 +18,7 @@ pub(super) fn call(
     let found = match word {
         "lowercase" => Datum::text(spelled(&input).to_lowercase()),
         "trim" => Datum::text(texts::trim(&spelled(&input))),
-        "normalize" => Datum::text(texts::normalize(&spelled(&input))),
+        "normalize" => Datum::text(without_accents(&spelled(&input))),
         "substring" => {
             let at = |at: usize| match arguments.get(at) {
                 Some(Argument::Literal(IndexingLiteral::Integer(n))) => usize::try_from(*n).ok(),

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use stead_store::{DataType, fold};
+use stead_store::DataType;
+use stead_text::fold;
 
 use super::super::error::SearchError;
 use super::super::tree::{Sum, Test, Tokens, Tree, WeightedTokens};

@@ -1,6 +1,7 @@
 //! `contains` and `matches`: tests of texts.
 
-use stead_store::{DataType, fold};
+use stead_store::DataType;
+use stead_text::fold;
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;

@@ -1,0 +1,183 @@
+//! A text as the terms that an index has of it.
+
+use std::borrow::Cow;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
+
+use crate::grams::grams;
+use crate::language::Language;
+use crate::letters::{compared, without_accents};
+use crate::words::Words;
+
+/// What a term is: `match` of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// `text`: each word.
+    Word,
+    /// `word`, `exact`: the whole value.
+    Whole,
+    /// `gram`: so many characters of a word.
+    Gram(NonZeroUsize),
+}
+
+/// How a field's texts become terms. The same rules make the terms of documents and those of queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Analysis {
+    /// What a term is.
+    pub unit: Unit,
+    /// Whether words are stemmed (`stemming`); only [words](Unit::Word) are.
+    pub is_stemmed: bool,
+    /// Whether accents are dropped (`normalizing`); only of [words](Unit::Word).
+    pub drops_accents: bool,
+    /// Whether capitals make a difference (`match: cased`).
+    pub is_cased: bool,
+    /// Words of more characters are left out (`max-token-length`).
+    pub longest: usize,
+}
+
+impl Default for Analysis {
+    /// That of a string of which its field says nothing (`match: text`, `stemming: best`, `max-token-length: 1000`).
+    fn default() -> Analysis {
+        Analysis {
+            unit: Unit::Word,
+            is_stemmed: true,
+            drops_accents: true,
+            is_cased: false,
+            longest: 1000,
+        }
+    }
+}
+
+/// A term of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term<'t> {
+    /// As it stands in the index.
+    pub text: Cow<'t, str>,
+    /// Which bytes of the text it is made of, to show it there.
+    pub bytes: Range<usize>,
+}
+
+impl Analysis {
+    /// The terms of a text in their order: the n-th has position n.
+    ///
+    /// A word is normalised (NFKC), loses capitals, then accents, then what its stemmer takes off: Vespa's `SimpleTokenizer`.
+    pub fn terms<'t>(&self, text: &'t str, language: Language) -> impl Iterator<Item = Term<'t>> {
+        let analysis = *self;
+        let is_word = matches!(self.unit, Unit::Word);
+        let words = is_word.then(|| Words::of(text));
+        let whole =
+            matches!(self.unit, Unit::Whole).then_some(0..text.len()).filter(|all| !all.is_empty());
+        let pieces = match self.unit {
+            Unit::Gram(size) => Some(grams(text, size)),
+            Unit::Word | Unit::Whole => None,
+        };
+        let ranges = words.into_iter().flatten().chain(whole).chain(pieces.into_iter().flatten());
+        ranges.filter_map(move |bytes| {
+            let term = text.get(bytes.clone())?;
+            // A character has at least a byte: few words are counted.
+            if term.len() > analysis.longest && term.chars().count() > analysis.longest {
+                return None;
+            }
+            let text = match is_word {
+                true => analysis.word(term, language),
+                false => compared(term, analysis.is_cased),
+            };
+            Some(Term { text, bytes }).filter(|term| !term.text.is_empty())
+        })
+    }
+
+    /// A word as it stands in the index.
+    fn word<'w>(&self, word: &'w str, language: Language) -> Cow<'w, str> {
+        let mut word = match is_nfkc_quick(word.chars()) {
+            IsNormalized::Yes => Cow::Borrowed(word),
+            IsNormalized::No | IsNormalized::Maybe => Cow::Owned(word.nfkc().collect()),
+        };
+        if let Cow::Owned(small) = compared(&word, self.is_cased) {
+            word = Cow::Owned(small);
+        }
+        if self.drops_accents && !word.is_ascii() {
+            word = Cow::Owned(without_accents(&word));
+        }
+        if !self.is_stemmed {
+            return word;
+        }
+        match word {
+            Cow::Borrowed(word) => language.stem(word),
+            Cow::Owned(word) => Cow::Owned(language.stem(&word).into_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use proptest::prelude::{any, proptest};
+
+    use super::{Analysis, Unit};
+    use crate::language::Language;
+
+    fn terms(analysis: &Analysis, text: &str) -> Vec<String> {
+        analysis.terms(text, Language::english()).map(|term| term.text.into_owned()).collect()
+    }
+
+    #[test]
+    fn texts_become_terms() {
+        let words = Analysis::default();
+        let plain = Analysis { is_stemmed: false, ..words };
+        let accents = Analysis { drops_accents: false, ..plain };
+        let cased = Analysis { is_cased: true, ..plain };
+        let short = Analysis { longest: 3, ..plain };
+        let whole = Analysis { unit: Unit::Whole, ..words };
+        let grams = Analysis { unit: Unit::Gram(NonZeroUsize::new(3).unwrap()), ..words };
+        for (label, analysis, text, expected) in [
+            ("nothing", &words, "", &[][..]),
+            ("no word", &words, "...", &[]),
+            ("stems", &words, "The RUNNING dogs", &["the", "run", "dog"]),
+            ("no stems", &plain, "The RUNNING dogs", &["the", "running", "dogs"]),
+            ("accents", &plain, "Caf\u{e9} \u{c5}", &["cafe", "a"]),
+            ("accents kept", &accents, "Caf\u{e9}", &["caf\u{e9}"]),
+            ("composed", &accents, "Cafe\u{301}", &["caf\u{e9}"]),
+            ("wide letters", &plain, "\u{ff21}\u{ff22}", &["ab"]),
+            ("ligature", &plain, "\u{fb01}ne", &["fine"]),
+            ("capitals", &cased, "The DOG", &["The", "DOG"]),
+            ("too long", &short, "one three \u{e9}\u{e9}\u{e9}", &["one", "eee"]),
+            ("whole", &whole, "The Running-Dogs ", &["the running-dogs "]),
+            ("nothing whole", &whole, "", &[]),
+            ("grams", &grams, "Running up", &["run", "unn", "nni", "nin", "ing", "up"]),
+        ] {
+            assert_eq!(terms(analysis, text), expected, "{label}");
+        }
+    }
+
+    #[test]
+    fn terms_tell_where_they_stand() {
+        let text = "A caf\u{e9}, twice";
+        let places: Vec<&str> =
+            Analysis::default().terms(text, Language::english()).map(|t| &text[t.bytes]).collect();
+        assert_eq!(places, ["A", "caf\u{e9}", "twice"]);
+    }
+
+    proptest! {
+        /// What is a term of a text is one of each of its words too, and nothing is out of order.
+        #[test]
+        fn any_text_has_terms_in_order(text in any::<String>(), size in 1_usize..5, tag in 0_usize..4) {
+            let language = Language::of_tag(["en", "de", "el", "tr"][tag]);
+            for unit in [Unit::Word, Unit::Whole, Unit::Gram(NonZeroUsize::new(size).unwrap())] {
+                let analysis = Analysis { unit, ..Analysis::default() };
+                let mut begin = 0;
+                for term in analysis.terms(&text, language) {
+                    assert!(begin <= term.bytes.start && term.bytes.end <= text.len(), "{term:?}");
+                    assert!(!term.text.is_empty());
+                    begin = term.bytes.start;
+                    if unit == Unit::Word {
+                        let alone: Vec<_> = analysis.terms(&text[term.bytes.clone()], language).map(|t| t.text).collect();
+                        assert_eq!(alone, [term.text]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Languages that words are stemmed in.
+
+use std::borrow::Cow;
+
+use frostem::{Algorithm, Stemmer};
+
+/// A language, and the stemmer of its words.
+#[derive(Clone, Copy)]
+pub struct Language {
+    stemmer: Option<Stemmer>,
+}
+
+/// The languages with a stemmer by their codes (ISO 639-1), those that Vespa has one for. Norwegian has three codes.
+const STEMMERS: [(&str, Algorithm); 22] = [
+    ("ar", Algorithm::Arabic),
+    ("ca", Algorithm::Catalan),
+    ("da", Algorithm::Danish),
+    ("de", Algorithm::German),
+    ("el", Algorithm::Greek),
+    ("en", Algorithm::English),
+    ("es", Algorithm::Spanish),
+    ("fi", Algorithm::Finnish),
+    ("fr", Algorithm::French),
+    ("ga", Algorithm::Irish),
+    ("hu", Algorithm::Hungarian),
+    ("id", Algorithm::Indonesian),
+    ("it", Algorithm::Italian),
+    ("nb", Algorithm::Norwegian),
+    ("nl", Algorithm::Dutch),
+    ("nn", Algorithm::Norwegian),
+    ("no", Algorithm::Norwegian),
+    ("pt", Algorithm::Portuguese),
+    ("ro", Algorithm::Romanian),
+    ("ru", Algorithm::Russian),
+    ("sv", Algorithm::Swedish),
+    ("tr", Algorithm::Turkish),
+];
+
+impl Language {
+    /// The language of a text of which nobody says one.
+    #[must_use]
+    pub fn english() -> Language {
+        Language { stemmer: Some(Stemmer::new(Algorithm::English)) }
+    }
+
+    /// The language of a tag (RFC 5646), such as `en` or `pt-BR`; one without a stemmer leaves its words as they are.
+    #[must_use]
+    pub fn of_tag(tag: &str) -> Language {
+        let code = tag.split(['-', '_']).next().unwrap_or_default();
+        let found = STEMMERS.iter().find(|(known, _)| known.eq_ignore_ascii_case(code));
+        Language { stemmer: found.map(|(_, algorithm)| Stemmer::new(*algorithm)) }
+    }
+
+    /// The stem of a word in small letters.
+    #[must_use]
+    pub fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        self.stemmer.map_or(Cow::Borrowed(word), |stemmer| stemmer.stem(word))
+    }
+}
+
+impl std::fmt::Debug for Language {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Language({:?})", self.stemmer.map(|s| s.algorithm()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Language, STEMMERS};
+
+    /// The pairs are from Snowball's own vocabularies (`voc.txt` and `output.txt` of each language).
+    #[test]
+    fn words_have_the_stems_of_their_language() {
+        for (tag, word, expected) in [
+            ("en", "consistency", "consist"),
+            ("en-US", "knightly", "knight"),
+            ("EN", "generously", "generous"),
+            ("de", "aufeinanderfolge", "aufeinanderfolg"),
+            ("fr", "continuellement", "continuel"),
+            ("es", "chicharrones", "chicharron"),
+            ("it", "abbandonata", "abbandon"),
+            ("nb", "havnedistriktene", "havnedistrikt"),
+            ("no_NO", "havnedistriktene", "havnedistrikt"),
+            ("sv", "jaktkarlarne", "jaktkarl"),
+            (
+                "ru",
+                "\u{432}\u{430}\u{433}\u{43e}\u{43d}\u{430}\u{43c}",
+                "\u{432}\u{430}\u{433}\u{43e}\u{43d}",
+            ),
+            ("ja", "consistency", "consistency"),
+            ("", "consistency", "consistency"),
+        ] {
+            assert_eq!(Language::of_tag(tag).stem(word), expected, "{tag} {word}");
+        }
+    }
+
+    #[test]
+    fn codes_are_in_order_and_known_once() {
+        assert!(STEMMERS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

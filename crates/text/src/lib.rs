@@ -1,0 +1,23 @@
+//! Text as it is searched: words, their stems, and an index of them.
+//!
+//! ```
+//! use stead_text::{Analysis, Language};
+//!
+//! let terms: Vec<String> = Analysis::default()
+//!     .terms("Running: the Caf\u{e9}s of Oslo", Language::of_tag("en"))
+//!     .map(|term| term.text.into_owned())
+//!     .collect();
+//! assert_eq!(terms, ["run", "the", "cafe", "of", "oslo"]);
+//! ```
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod grams;
+mod language;
+mod letters;
+mod words;
+
+pub use analysis::{Analysis, Term, Unit};
+pub use language::Language;
+pub use letters::{compared, fold, fold_letter, without_accents};
+pub use words::Words;
