@@ -6,7 +6,8 @@ use std::ops::Range;
 use stead_expr::{Attribute, Cells, map_cells};
 use stead_kernels::Isa;
 use stead_kernels::vector::{Measure, Widen, rows};
-use stead_store::{Bits, Column};
+use stead_store::Column;
+use stead_tensor::Bits;
 
 use crate::metric::Metric;
 

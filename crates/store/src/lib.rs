@@ -69,7 +69,7 @@ pub use indexing::{
 pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType};
 pub use live::{
-    AttributeView, Bits, Block, Collection, Cursor, FieldReader, Imports, Index, Reader, View,
+    AttributeView, Block, Collection, Cursor, FieldReader, Imports, Index, Reader, View,
 };
 pub use operation::{Action, Operation};
 pub use paged::{Columns, Held, PageStats};

@@ -16,6 +16,7 @@
 //!
 //! It is not an array library: there is no indexing, no broadcasting and no maths here.
 
+mod bits;
 mod blocks;
 mod buffer;
 mod dtype;
@@ -32,6 +33,7 @@ mod shape;
 mod tensor;
 mod view;
 
+pub use bits::Bits;
 pub use blocks::{Blocks, MAX_READS, Span, StepMem, StepSpans};
 pub use buffer::{ALIGNMENT, AlignedBuf, SharedBytes};
 pub use dtype::DType;

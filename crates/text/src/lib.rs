@@ -1,4 +1,4 @@
-//! Text as it is searched: words, their stems, and an index of them.
+//! Text as it is searched: words, their stems, and an index of them that is read while it changes.
 //!
 //! ```
 //! use stead_text::{Analysis, Language};
@@ -12,12 +12,16 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod bm25;
 mod grams;
+mod index;
 mod language;
 mod letters;
 mod words;
 
 pub use analysis::{Analysis, Term, Unit};
+pub use bm25::Bm25;
+pub use index::{FieldIndex, FieldWriter, Merge, Merged, Occurrence, Scored, Top};
 pub use language::Language;
 pub use letters::{compared, fold, fold_letter, without_accents};
 pub use words::Words;

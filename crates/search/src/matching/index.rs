@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use stead_store::{Bits, Index, NumberList};
+use stead_store::{Index, NumberList};
+use stead_tensor::Bits;
 
 use super::value::limits;
 use crate::query::{NumberRange, Sum, Test, TextTest, Tokens};

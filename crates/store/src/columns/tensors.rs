@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value, each_cell};
+use stead_tensor::Bits;
 
 use super::bytes::{copy, list};
 use super::stamps::Stamps;
 use crate::body;
-use crate::live::Bits;
 
 /// A tensor for each document, their cells behind each other.
 #[derive(Debug, Clone)]

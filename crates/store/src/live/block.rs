@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::bits::Bits;
+use stead_tensor::Bits;
+
 use super::bodies::Bodies;
 use crate::body::BodyError;
 use crate::columns::{Column, Pieces};

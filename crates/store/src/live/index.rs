@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::bits::Bits;
+use stead_tensor::Bits;
+
 use crate::columns::Postings;
 use crate::error::StoreError;
 use crate::kind::DocumentType;

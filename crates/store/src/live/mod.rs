@@ -10,7 +10,6 @@
 //! and [publishes](Collection::publish) what it has changed as the next view. Of what lies on disk it reads nothing: what changes is in
 //! memory beside it, until a snapshot has both as one.
 
-mod bits;
 mod block;
 mod bodies;
 mod chunked;
@@ -23,7 +22,6 @@ mod imports;
 mod index;
 mod view;
 
-pub use bits::Bits;
 pub use block::Block;
 pub(crate) use bodies::Bodies;
 pub(crate) use collection::Replaced;

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use stead_tensor::Bits;
+
 use super::layout::Layout;
 use super::{Spot, WrittenBlock};
 use crate::body;
 use crate::columns::{Column, Pieces};
 use crate::error::StoreError;
 use crate::kind::DocumentType;
-use crate::live::{Bits, Block, Bodies, GROUP, Group};
+use crate::live::{Block, Bodies, GROUP, Group};
 use crate::packs::Blob;
 use crate::paged::{Columns, Pager, Slot};
 use crate::value::FieldValue;

@@ -2,8 +2,10 @@
 //! row, bit `b` of word `i` for row `64 * i + b`; the end of each id among the bytes of all, `u32`; the ids behind each other. Rows without
 //! a document have an empty id.
 
+use stead_tensor::Bits;
+
 use crate::columns::Pieces;
-use crate::live::{Bits, Block, Directory};
+use crate::live::{Block, Directory};
 
 pub(super) fn write(block: &Block, out: &mut Vec<u8>) {
     let mut words = block.alive().words().to_vec();

@@ -1,4 +1,4 @@
-//! Sets of rows.
+//! Sets of small numbers, such as those of rows.
 
 /// A set of small numbers, as bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -9,7 +9,8 @@ pub struct Bits {
 
 impl Bits {
     /// The numbers below a bound that words tell, as [`Bits::words`] does; nothing if they tell of others.
-    pub(crate) fn from_words(mut words: Vec<u64>, bound: usize) -> Option<Bits> {
+    #[must_use]
+    pub fn from_words(mut words: Vec<u64>, bound: usize) -> Option<Bits> {
         while words.last() == Some(&0) {
             words.pop();
         }

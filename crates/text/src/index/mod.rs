@@ -1,0 +1,29 @@
+//! An index of the terms of one field, which is read while it changes.
+//!
+//! A [`FieldIndex`] is what a reader has: [segments](segment) that never change, and which of their documents are gone. A
+//! [`FieldWriter`] writes the documents of each publication as a segment of its own, so that they are found at once, and joins
+//! segments when there are [many of a size](merge): a document is written again as often as the index grows eightfold. Small ones
+//! are joined on the way, large ones by whoever calls [`Merge::run`], while the writer goes on. Documents are known by their
+//! numbers in the store (lids), and lie in the order of these in each segment.
+//!
+//! *Rejected:* one growing structure behind a frozen one. Lids are used again, so that lists which grow would not be in their order, or be
+//! trees whose memory is several times that of the packed lists.
+
+mod bound;
+mod dictionary;
+mod merge;
+mod packed;
+mod pending;
+mod postings;
+mod segment;
+#[cfg(test)]
+mod tests;
+mod top;
+mod view;
+mod write;
+mod writer;
+
+pub use top::{Scored, Top};
+pub use view::FieldIndex;
+pub use write::Occurrence;
+pub use writer::{FieldWriter, Merge, Merged};

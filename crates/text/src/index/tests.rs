@@ -1,0 +1,218 @@
+//! An index beside a map that says the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any, prop_oneof, proptest};
+use stead_tensor::Bits;
+
+use super::{FieldIndex, FieldWriter, Merge, Occurrence, Scored, Top};
+use crate::bm25::Bm25;
+
+/// What documents have, and everything that an index is asked, by a look at all of them.
+#[derive(Default, Clone)]
+struct Model(BTreeMap<u32, Vec<(String, Occurrence)>>);
+
+impl Model {
+    fn places(&self, term: &str, lid: u32) -> Vec<Occurrence> {
+        let of = self.0.get(&lid).into_iter().flatten().filter(|(text, _)| text == term);
+        of.map(|(_, place)| *place).collect()
+    }
+
+    fn having(&self, is_it: impl Fn(&str) -> bool) -> BTreeSet<u32> {
+        let has = |terms: &Vec<(String, Occurrence)>| terms.iter().any(|(text, _)| is_it(text));
+        self.0.iter().filter(|(_, terms)| has(terms)).map(|(lid, _)| *lid).collect()
+    }
+
+    fn top(&self, top: &Top<'_>, is_wanted: impl Fn(u32) -> bool) -> Vec<Scored> {
+        let score = |lid: u32, terms: &Vec<(String, Occurrence)>| {
+            let part = |(text, weight): &(&str, f64)| {
+                let count = self.places(text, lid).len() as u32;
+                (count > 0).then(|| top.bm25.score(*weight, count, terms.len() as u32))
+            };
+            let parts: Vec<f64> = top.terms.iter().filter_map(part).collect();
+            (!parts.is_empty()).then(|| Scored { lid, score: parts.iter().sum() })
+        };
+        let wanted = self.0.iter().filter(|(lid, _)| is_wanted(**lid));
+        let mut all: Vec<Scored> = wanted.filter_map(|(lid, terms)| score(*lid, terms)).collect();
+        all.sort_by(|a, b| b.cmp(a));
+        all.truncate(top.count);
+        all
+    }
+}
+
+fn check(index: &FieldIndex, model: &Model, vocabulary: &[String], range: std::ops::Range<u32>) {
+    assert_eq!(index.documents(), model.0.len());
+    assert_eq!(index.words(), model.0.values().map(|terms| terms.len() as u64).sum::<u64>());
+    let behind = |set: BTreeSet<u32>| -> Vec<usize> {
+        set.range(range.clone()).map(|lid| (lid - range.start) as usize).collect()
+    };
+    for term in vocabulary {
+        let having = model.having(|text| text == term);
+        assert_eq!(index.frequency(term), having.len(), "{term}");
+        let mut rows = Bits::default();
+        index.rows(term, range.clone(), &mut rows);
+        assert!(rows.iter().eq(behind(having)), "{term}");
+    }
+    for prefix in ["", "a", "b", "ab", "x"] {
+        let mut rows = Bits::default();
+        index.rows_with_prefix(prefix, range.clone(), &mut rows);
+        assert!(rows.iter().eq(behind(model.having(|text| text.starts_with(prefix)))), "{prefix}");
+    }
+    let average = index.average_length();
+    let bm25 = Bm25::new(average);
+    let weighed = |term: &String| bm25.weight(Bm25::idf(model.0.len(), index.frequency(term)));
+    let terms: Vec<(&str, f64)> = vocabulary.iter().map(|term| (&**term, weighed(term))).collect();
+    for (terms, count) in [(&terms[..1], 3), (&terms[1..3], 1), (&terms[..], 5), (&terms[..], 0)] {
+        let top = Top { count, terms, bm25 };
+        assert_eq!(index.top(&top, |_| true), model.top(&top, |_| true));
+        assert_eq!(index.top(&top, |lid| lid % 3 == 1), model.top(&top, |lid| lid % 3 == 1));
+    }
+}
+
+fn check_documents(index: &FieldIndex, model: &Model, vocabulary: &[String], lids: u32) {
+    for lid in 0..lids {
+        let length = model.0.get(&lid).map(|terms| terms.len() as u32);
+        assert_eq!(index.length(lid), length, "{lid}");
+        for term in vocabulary {
+            let mut places = Vec::new();
+            let count = index.occurrences(term, lid, &mut places);
+            assert_eq!((count, &places), (places.len(), &model.places(term, lid)), "{term} {lid}");
+        }
+    }
+}
+
+/// What happens to an index.
+#[derive(Debug, Clone)]
+enum Step {
+    Put(u32, Vec<u8>),
+    Remove(u32),
+    Publish,
+    BeginMerge,
+    EndMerge,
+}
+
+const LIDS: u32 = 40;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => (0..LIDS, vec(any::<u8>(), 0..12)).prop_map(|(lid, words)| Step::Put(lid, words)),
+        2 => (0..LIDS).prop_map(Step::Remove),
+        3 => proptest::prelude::Just(Step::Publish),
+        1 => proptest::prelude::Just(Step::BeginMerge),
+        1 => proptest::prelude::Just(Step::EndMerge),
+    ];
+    vec(step, 0..200)
+}
+
+/// Words by numbers: small ones are frequent. Each stands behind the one before, at times in the next element.
+fn document(words: &[u8], vocabulary: &[String]) -> Vec<(String, Occurrence)> {
+    let mut place = Occurrence { element: 0, position: 0 };
+    let mut document = Vec::new();
+    for word in words {
+        if word % 5 == 0 {
+            place = Occurrence { element: place.element + 1 + u32::from(word % 3), position: 0 };
+        }
+        let number = usize::from(word.leading_zeros() as u8).min(vocabulary.len() - 1);
+        document.push((vocabulary[number].clone(), place));
+        place.position += 1 + u32::from(word % 2) * 200;
+    }
+    document
+}
+
+fn vocabulary() -> Vec<String> {
+    ["a", "b", "ab", "abc", "\u{e9}", "ba"].map(str::to_owned).to_vec()
+}
+
+fn put(writer: &mut FieldWriter, model: &mut Model, lid: u32, document: Vec<(String, Occurrence)>) {
+    writer.put(lid, document.iter().map(|(text, place)| (&**text, *place)));
+    match document.is_empty() {
+        true => model.0.remove(&lid),
+        false => model.0.insert(lid, document),
+    };
+}
+
+proptest! {
+    #[test]
+    fn an_index_says_what_its_documents_say(steps in steps(), begin in 0..LIDS, end in 0..LIDS) {
+        let vocabulary = vocabulary();
+        let (mut writer, mut model) = (FieldWriter::default(), Model::default());
+        let mut merge: Option<Merge> = None;
+        let mut before = (writer.publish(), model.clone());
+        for step in steps {
+            match step {
+                Step::Put(lid, words) => put(&mut writer, &mut model, lid, document(&words, &vocabulary)),
+                Step::Remove(lid) => {
+                    writer.remove(lid);
+                    model.0.remove(&lid);
+                }
+                Step::Publish => {
+                    // What a reader has does not change.
+                    check(&before.0, &before.1, &vocabulary, begin.min(end)..end);
+                    before = (writer.publish(), model.clone());
+                    check(&before.0, &before.1, &vocabulary, begin.min(end)..end);
+                }
+                Step::BeginMerge => merge = merge.or_else(|| writer.merge()),
+                Step::EndMerge => {
+                    if let Some(merge) = merge.take() {
+                        writer.install(merge.run());
+                    }
+                }
+            }
+        }
+        let index = writer.publish();
+        check(&index, &model, &vocabulary, begin.min(end)..end);
+        check_documents(&index, &model, &vocabulary, LIDS);
+        assert!(index.segments() <= 3 * 8, "{} segments", index.segments());
+    }
+}
+
+/// A number that follows from a seed (splitmix64).
+fn random(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *seed;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[test]
+fn lists_of_many_blocks_are_joined_and_searched() {
+    let vocabulary = vocabulary();
+    let mut seed = 7;
+    let (mut writer, mut model) = (FieldWriter::default(), Model::default());
+    for round in 0..12 {
+        for _ in 0..400 {
+            let lid = (random(&mut seed) % 5000) as u32;
+            let words: Vec<u8> =
+                (0..random(&mut seed) % 30).map(|_| random(&mut seed) as u8).collect();
+            put(&mut writer, &mut model, lid, document(&words, &vocabulary));
+        }
+        let index = writer.publish();
+        if let Some(merge) = writer.merge() {
+            writer.install(merge.run());
+        }
+        check(&index, &model, &vocabulary, 1000..4000);
+        check(&writer.publish(), &model, &vocabulary, round..5000);
+    }
+    let index = writer.publish();
+    check_documents(&index, &model, &vocabulary, 5000);
+    assert!(index.segments() < 16, "{} segments", index.segments());
+}
+
+#[test]
+fn documents_that_are_gone_leave_nothing() {
+    let mut writer = FieldWriter::default();
+    let place = Occurrence { element: 0, position: 0 };
+    for lid in 0..100 {
+        writer.put(lid, ["a", "b"].into_iter().map(|text| (text, place)));
+    }
+    let index = writer.publish();
+    assert_eq!((index.documents(), index.average_length(), index.segments()), (100, 2.0, 1));
+    (0..100).for_each(|lid| writer.remove(lid));
+    let index = writer.publish();
+    assert_eq!(
+        (index.documents(), index.average_length(), index.segments(), index.memory()),
+        (0, 0.0, 0, 0)
+    );
+}
