@@ -1,6 +1,6 @@
 //! ONNX model files, read into a checked [`Graph`].
 //!
-//! The crate turns the bytes of an `.onnx` file (IR 3 to 14, `ai.onnx` opsets 7 to 28) into plain data: nodes
+//! The crate turns the bytes of an `.onnx` file (IR 3 to 14, `ai.onnx` opsets 1 to 28) into plain data: nodes
 //! in an order in which they can run, constants as [`Tensor`](stead_tensor::Tensor)s, attributes with typed
 //! getters. It runs nothing and knows no operator.
 //!

@@ -44,6 +44,16 @@ impl<'a> FunctionBody<'a> {
         self.call.opset
     }
 
+    /// The operator of the call.
+    pub fn op_type(&self) -> &str {
+        &self.call.op_type
+    }
+
+    /// The number of outputs of the call, unwanted ones included.
+    pub fn output_count(&self) -> usize {
+        self.call.wanted.len()
+    }
+
     /// The number of inputs of the call, absent ones included.
     pub fn input_count(&self) -> usize {
         self.call.inputs.len()

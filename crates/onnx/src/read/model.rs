@@ -56,8 +56,7 @@ fn read_imports(
         let version = proto.version.unwrap_or_default();
         let domain = normal_domain(proto.domain.unwrap_or_default());
         check_name("domain", &domain, source.limits)?;
-        // Versions before the supported ones are judged node by node.
-        if domain.is_empty() && (version < 1 || version > *opset::SUPPORTED.end()) {
+        if domain.is_empty() && !opset::SUPPORTED.contains(&version) {
             return Err(opset_error(version));
         }
         match imports.iter().find(|import| import.domain == domain) {

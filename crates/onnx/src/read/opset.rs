@@ -1,9 +1,12 @@
 //! The versions of `ai.onnx`.
 
-/// The versions that the engine has operators for.
-pub(super) const SUPPORTED: std::ops::RangeInclusive<i64> = 7..=28;
+/// The versions that are read.
+pub(super) const SUPPORTED: std::ops::RangeInclusive<i64> = 1..=28;
 
-/// The operators that exist before opset 7 in the form that they have in it, each with the version that
+/// The version with which operators became what most of them are today.
+const MODERN: i64 = 7;
+
+/// The operators that exist before [`MODERN`] in the form that they have in it, each with the version that
 /// brought this form (from `onnx.defs.get_all_schemas_with_history()` of onnx 1.23.2).
 const UNCHANGED: [(i64, &str); 5] = [
     (
@@ -25,15 +28,15 @@ const UNCHANGED: [(i64, &str); 5] = [
     ),
 ];
 
-/// The supported version with the definition that `op_type` has in `version`, if there is one. So a model
-/// of an older opset can be read when it uses nothing that has changed since.
+/// The version with the definition that `op_type` has in `version`, if it is one: [`MODERN`] where nothing has changed until then.
+/// Of other operators of older versions the engine tells whether it has them.
 pub(super) fn supported(op_type: &str, version: i64) -> Option<i64> {
-    if SUPPORTED.contains(&version) {
-        return Some(version);
-    }
-    let known = UNCHANGED.iter().filter(|(since, _)| version >= *since && version < 7);
+    let known = UNCHANGED.iter().filter(|(since, _)| version >= *since && version < MODERN);
     let mut ops = known.flat_map(|(_, ops)| ops.split(' '));
-    ops.any(|op| op == op_type).then_some(*SUPPORTED.start())
+    match ops.any(|op| op == op_type) {
+        true => Some(MODERN),
+        false => Some(version).filter(|version| SUPPORTED.contains(version)),
+    }
 }
 
 #[cfg(test)]
@@ -44,8 +47,8 @@ mod tests {
     fn versions_of_operators() {
         let cases = [
             ("Not", 1, Some(7)),
-            ("Add", 6, None),
-            ("Relu", 5, None),
+            ("Add", 6, Some(6)),
+            ("Relu", 5, Some(5)),
             ("Relu", 6, Some(7)),
             ("Anything", 7, Some(7)),
             ("Not", 28, Some(28)),

@@ -4,6 +4,7 @@
 //! and what a few others compute as fast. The expanded models of the standard's own tests are what they are
 //! compared with.
 
+mod earlier;
 mod flex_attention;
 mod losses;
 mod swiglu;
@@ -13,5 +14,5 @@ mod windows;
 use super::OpDef;
 
 /// The tables of this family.
-pub const TABLES: [&[OpDef]; 5] =
-    [flex_attention::OPS, losses::OPS, swiglu::OPS, training::OPS, windows::OPS];
+pub const TABLES: [&[OpDef]; 6] =
+    [earlier::OPS, flex_attention::OPS, losses::OPS, swiglu::OPS, training::OPS, windows::OPS];
