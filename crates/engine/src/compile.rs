@@ -35,8 +35,8 @@ pub(crate) struct CompiledNode {
     pub inputs: Vec<Option<ValueId>>,
     pub outputs: Vec<Option<ValueId>>,
     pub output_types: Vec<Option<DType>>,
-    /// Whether all outputs are tensors.
-    pub gives_tensors: bool,
+    /// Whether it may be computed once for all runs where its inputs are known: all outputs are tensors, and none is drawn.
+    pub may_fold: bool,
     pub aux: ValueId,
     pub kind: Kind,
 }
@@ -73,7 +73,7 @@ impl CompiledNode {
             inputs: Vec::new(),
             outputs: Vec::new(),
             output_types: Vec::new(),
-            gives_tensors: true,
+            may_fold: true,
             aux: ValueId(u32::MAX),
             kind: Kind::Op(Box::new(|_| Ok(()))),
         }
@@ -164,7 +164,7 @@ pub(crate) fn compile_node(
         label: node.label.clone(),
         inputs: node.inputs.clone(),
         outputs: node.outputs.clone(),
-        gives_tensors: node.outputs.iter().flatten().all(is_tensor),
+        may_fold: node.outputs.iter().flatten().all(is_tensor) && !node.is_drawn(),
         output_types: node.outputs.iter().map(|o| o.map(|id| ir.value(id).dtype)).collect(),
         aux: node.aux,
         kind,

@@ -59,6 +59,53 @@ fn chain() -> ModelBuilder {
 }
 
 #[test]
+fn names_and_numbers_are_mapped_either_way() {
+    let node = |op: &str, version: i64, from: DType, to: DType| {
+        ModelBuilder::new(20)
+            .import("ai.onnx.ml", version)
+            .input("x", from, &["n"])
+            .node(op, &["x"], &["y"])
+            .domain("ai.onnx.ml")
+            .output("y", to)
+    };
+    let mapper = |from, to| {
+        node("CategoryMapper", 1, from, to)
+            .attr("cats_strings", words(&["cat", "dog"]))
+            .attr("cats_int64s", AttributeValue::Ints(vec![7, 9]))
+            .attr("default_int64", AttributeValue::Int(-3))
+            .attr("default_string", text("none"))
+    };
+    let old = |from, to| {
+        node("LabelEncoder", 1, from, to).attr("classes_strings", words(&["cat", "dog"]))
+    };
+    let ints = |list: &[i64]| Tensor::from_slice(list, &[list.len()]).unwrap();
+    let names = strings(&["dog", "cow", "cat"], &[3]);
+    for (label, builder, x, expected) in [
+        ("names", mapper(DType::String, DType::I64), &names, ints(&[9, -3, 7])),
+        (
+            "numbers",
+            mapper(DType::I64, DType::String),
+            &ints(&[9, 8, 7]),
+            strings(&["dog", "none", "cat"], &[3]),
+        ),
+        ("names of classes", old(DType::String, DType::I64), &names, ints(&[1, -1, 0])),
+        (
+            "numbers of classes",
+            old(DType::I64, DType::String),
+            &ints(&[1, 5, 0]),
+            strings(&["dog", "_Unused", "cat"], &[3]),
+        ),
+    ] {
+        let session = load(builder).unwrap_or_else(|error| panic!("{label}: {error}"));
+        assert_eq!(run(&session, x).unwrap(), [expected], "{label}");
+    }
+    let apart =
+        mapper(DType::I64, DType::String).attr("cats_int64s", AttributeValue::Ints(vec![1]));
+    let error = load(apart).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("2 names for 1 numbers"), "{error}");
+}
+
+#[test]
 fn strings_are_made_and_read_along_a_chain() {
     let session = load(chain()).unwrap();
     let truths = |list: &[u8]| {

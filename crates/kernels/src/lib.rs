@@ -65,6 +65,7 @@ pub mod norm;
 mod par;
 pub mod pool;
 pub mod quantize;
+pub mod random;
 pub mod reduce;
 pub mod requantize;
 pub mod resample;

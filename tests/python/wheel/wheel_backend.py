@@ -56,6 +56,8 @@ class Backend(unittest.TestCase):
         # that made the cases left 2e-7: tests/data/onnx/failing.txt.
         wrong = {name.split(".")[-1] for name in counted.wrong}
         near = {"attention_4d_causal_fp16_expanded", "dft_inverse", "dft_inverse_opset19"}
+        # Random bits are those of NumPy in the cases.
+        near |= {f"bernoulli{case}{form}" for case in ("", "_double", "_seed") for form in ("", "_expanded")}
         self.assertLessEqual(wrong, {f"test_{name}_cpu" for name in near})
         self.assertLessEqual(set(counted.raised), {"NotImplemented", "InvalidGraph", "InvalidArgument", "TypeError"})
         self.assertLessEqual(counted.raised["TypeError"], 1, "the sequence of scalars")

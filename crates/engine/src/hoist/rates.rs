@@ -43,8 +43,7 @@ impl Rates {
             }
         });
         // What is drawn for each document must not become one draw for all of them.
-        let is_drawn = ["RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"];
-        any && all && !is_drawn.contains(&node.op_type.as_str())
+        any && all && !node.is_drawn()
     }
 }
 

@@ -216,6 +216,13 @@ impl Node {
         self.domain.is_empty() && self.op_type == op_type
     }
 
+    /// Whether what it gives differs from run to run.
+    pub fn is_drawn(&self) -> bool {
+        let inside = |body: &Body| body.nodes.iter().any(Node::is_drawn);
+        self.domain == "stead" && self.op_type == "Random"
+            || self.bodies.iter().any(|(_, body)| inside(body))
+    }
+
     /// Whether this reads or writes a variable.
     pub fn is_variable(&self) -> bool {
         self.domain == "stead" && matches!(self.op_type.as_str(), "ReadValue" | "Assign")

@@ -42,6 +42,7 @@ mod movement;
 mod nn;
 mod pooled;
 mod quantize;
+mod random;
 mod reduce;
 mod resize;
 mod sampling;
@@ -66,6 +67,7 @@ const FAMILIES: &[&[OpDef]] = &[
     matmul::OPS,
     pooled::OPS,
     quantize::OPS,
+    random::OPS,
     reduce::OPS,
     resize::OPS,
     search::OPS,

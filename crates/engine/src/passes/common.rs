@@ -5,17 +5,6 @@ use crate::error::LoadError;
 use crate::ir::{Body, Ir, Node, ValueId};
 use std::collections::HashMap;
 
-/// Operators whose results differ from call to call.
-const RANDOM: &[&str] = &[
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-    "Bernoulli",
-    "Multinomial",
-    "Dropout",
-];
-
 /// Lets readers of a repeated node read the first one. Only nodes of one body are compared: one in a branch
 /// may never run.
 pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
@@ -39,8 +28,7 @@ pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
 fn merge(body: &Body, replaced: &mut HashMap<ValueId, ValueId>) {
     let mut seen: HashMap<(&str, Vec<Option<ValueId>>), Vec<&Node>> = HashMap::new();
     for node in &body.nodes {
-        let random = node.domain.is_empty() && RANDOM.contains(&node.op_type.as_str());
-        if random || !node.bodies.is_empty() {
+        if node.is_drawn() || !node.bodies.is_empty() {
             continue;
         }
         let current = |id: &Option<ValueId>| id.map(|id| *replaced.get(&id).unwrap_or(&id));

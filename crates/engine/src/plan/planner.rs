@@ -458,8 +458,8 @@ pub(crate) fn fold_node(
     limit: usize,
 ) -> Result<bool, PlanError> {
     let Kind::Op(plan) = &node.kind else { return Ok(false) };
-    // A sequence is no constant, even one of constants.
-    if !node.gives_tensors {
+    // A sequence is no constant, even one of constants, and what is drawn is none.
+    if !node.may_fold {
         return Ok(false);
     }
     let known = |id: &ValueId| facts.get(*id).is_some_and(|f| f.known().is_some());

@@ -7,6 +7,7 @@
 mod earlier;
 mod flex_attention;
 mod losses;
+mod random;
 mod swiglu;
 mod training;
 mod windows;
@@ -14,5 +15,12 @@ mod windows;
 use super::OpDef;
 
 /// The tables of this family.
-pub const TABLES: [&[OpDef]; 6] =
-    [earlier::OPS, flex_attention::OPS, losses::OPS, swiglu::OPS, training::OPS, windows::OPS];
+pub const TABLES: [&[OpDef]; 7] = [
+    earlier::OPS,
+    flex_attention::OPS,
+    losses::OPS,
+    random::OPS,
+    swiglu::OPS,
+    training::OPS,
+    windows::OPS,
+];

@@ -3,6 +3,7 @@
 //! Where the text of the standard leaves something open, results are those of ONNX Runtime. What becomes of products and
 //! element-wise operators is a function; trees, support vectors and tables of keys have operators of their own.
 
+mod categories;
 mod encode;
 mod labels;
 mod linear;
@@ -25,7 +26,8 @@ const ML: &str = "ai.onnx.ml";
 const FEATURES: TypeSet = TypeSet::of(&[F32, F64, I32, I64]);
 
 /// The tables of this family.
-pub const TABLES: [&[OpDef]; 8] = [
+pub const TABLES: [&[OpDef]; 9] = [
+    categories::OPS,
     encode::OPS,
     linear::OPS,
     post::OPS,
