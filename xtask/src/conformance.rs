@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::{Outcome, models, paths, process};
@@ -14,7 +15,8 @@ Usage: cargo xtask conformance [--generate-only] [--release] [--list-failures]
 Generates the 1,884 node tests of the onnx package into target/onnx-node-tests, runs them with
 `stead conformance` at the suite's tolerance (atol 1e-7) and at 1e-5, prints the counts by tier
 (tests/data/onnx/onnx_node_tests_tier.csv) and fails if a case fails that tests/data/onnx/failing.txt
-does not list, or one that it lists passes: the list can only shrink.
+does not list, or one that it lists passes: the list can only shrink. So it runs the node tests that onnx 1.4.1, 1.6.0,
+1.10.2 and 1.15.0 carry as files, with tests/data/onnx/failing_earlier.txt.
 Then runs Vespa's cases (crates/expr/tests/data/vespa) with `stead tensor --conformance`: all must pass.
 
   --generate-only   only write the test folders
@@ -23,6 +25,12 @@ Then runs Vespa's cases (crates/expr/tests/data/vespa) with `stead tensor --conf
 
 /// The cases that fail, with the reasons: a line `name: reason` for each, behind comments.
 const FAILING: &str = "tests/data/onnx/failing.txt";
+
+/// The same of earlier releases; the names begin with the release and a `/`.
+const FAILING_EARLIER: &str = "tests/data/onnx/failing_earlier.txt";
+
+/// Case -> `None` if it passed, else why not.
+type Results = BTreeMap<String, Option<String>>;
 
 /// Vespa's cases by what they are about.
 const EXPRESSIONS: [(&str, &str); 3] = [
@@ -47,6 +55,7 @@ pub fn run(args: &[String]) -> Outcome {
     }
     process::run(&mut build, "cargo build")?;
     let passes = count(profile, has("--list-failures"))?;
+    let passes = earlier(profile, has("--list-failures"))? && passes;
     Ok(expressions(profile)? && passes)
 }
 
@@ -72,11 +81,11 @@ fn expressions(profile: &str) -> Outcome {
 /// Runs the cases with the binary of `profile` and prints the table. True if those fail that may.
 pub fn count(profile: &str, list: bool) -> Outcome {
     let tiers = tiers()?;
-    let strict = results(profile, None)?;
-    let loose = results(profile, Some("1e-5"))?;
+    let strict = results(profile, &paths::node_tests(), None)?;
+    let loose = results(profile, &paths::node_tests(), Some("1e-5"))?;
     println!("{:<6} {:>6} {:>18} {:>18}", "tier", "cases", "passed atol 1e-7", "passed atol 1e-5");
     let names: BTreeSet<&String> = tiers.values().collect();
-    let passed = |results: &BTreeMap<String, Option<String>>, tier: &String| {
+    let passed = |results: &Results, tier: &String| {
         tiers
             .iter()
             .filter(|(case, t)| *t == tier && matches!(results.get(*case), Some(None)))
@@ -86,23 +95,45 @@ pub fn count(profile: &str, list: bool) -> Outcome {
         let cases = tiers.values().filter(|t| *t == tier).count();
         println!("{tier:<6} {cases:>6} {:>18} {:>18}", passed(&strict, tier), passed(&loose, tier));
     }
-    let all = |results: &BTreeMap<String, Option<String>>| {
-        results.values().filter(|r| r.is_none()).count()
-    };
-    println!("{:<6} {:>6} {:>18} {:>18}", "all", tiers.len(), all(&strict), all(&loose));
-    if list {
-        for (case, reason) in &strict {
-            if let Some(reason) = reason {
-                println!("  {case}: {reason}");
-            }
-        }
+    println!("{:<6} {:>6} {:>18} {:>18}", "all", tiers.len(), good(&strict), good(&loose));
+    agrees(&strict, FAILING, list)
+}
+
+/// Runs the cases of earlier releases and prints their counts. True if those fail that may.
+pub fn earlier(profile: &str, list: bool) -> Outcome {
+    let folder = models::earlier_node_tests()?;
+    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut releases: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    releases.retain(|path| path.is_dir());
+    releases.sort();
+    let mut all = Results::new();
+    for path in releases {
+        let release = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let of_release = results(profile, &path, None)?;
+        println!("onnx {release}: {} of {} node cases", good(&of_release), of_release.len());
+        all.extend(
+            of_release.into_iter().map(|(case, reason)| (format!("{release}/{case}"), reason)),
+        );
     }
-    let listed = failing()?;
+    agrees(&all, FAILING_EARLIER, list)
+}
+
+/// How many passed.
+fn good(results: &Results) -> usize {
+    results.values().filter(|reason| reason.is_none()).count()
+}
+
+/// Whether exactly those fail that a list names, after a line for each that does not agree and, if asked for, each that fails.
+fn agrees(results: &Results, list: &str, names_all: bool) -> Outcome {
+    let listed = failing(list)?;
     let mut agrees = true;
-    for (case, reason) in &strict {
+    for (case, reason) in results {
+        if let Some(reason) = reason.as_ref().filter(|_| names_all) {
+            println!("  {case}: {reason}");
+        }
         match (reason, listed.contains(case)) {
-            (Some(reason), false) => println!("{case} fails and is not in {FAILING}: {reason}"),
-            (None, true) => println!("{case} passes: take it out of {FAILING}"),
+            (Some(reason), false) => println!("{case} fails and is not in {list}: {reason}"),
+            (None, true) => println!("{case} passes: take it out of {list}"),
             _ => continue,
         }
         agrees = false;
@@ -111,8 +142,8 @@ pub fn count(profile: &str, list: bool) -> Outcome {
 }
 
 /// The names of the cases that may fail.
-fn failing() -> Result<BTreeSet<String>, String> {
-    let path = paths::root().join(FAILING);
+fn failing(list: &str) -> Result<BTreeSet<String>, String> {
+    let path = paths::root().join(list);
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let cases = text.lines().filter(|line| !line.starts_with('#'));
     Ok(cases.filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect())
@@ -129,10 +160,9 @@ fn tiers() -> Result<BTreeMap<String, String>, String> {
     Ok(rows.collect())
 }
 
-/// Case -> `None` if it passed, else why not.
-fn results(profile: &str, atol: Option<&str>) -> Result<BTreeMap<String, Option<String>>, String> {
+fn results(profile: &str, folder: &Path, atol: Option<&str>) -> Result<Results, String> {
     let mut command = Command::new(paths::stead(profile));
-    command.arg("conformance").arg(paths::node_tests()).arg("--json");
+    command.arg("conformance").arg(folder).arg("--json");
     if let Some(atol) = atol {
         command.args(["--atol", atol]);
     }

@@ -85,6 +85,13 @@ pub fn node_tests() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The folder with the node tests of earlier releases of onnx, a folder for each.
+pub fn earlier_node_tests() -> Result<PathBuf, String> {
+    let folder = paths::target().join("onnx-earlier-node-tests");
+    made_by("earlier_node_tests.py", &folder, |command| command.arg(&folder))?;
+    Ok(folder)
+}
+
 /// Runs a script of `tests/python/tools` that fills `folder`, unless this very script with these pins already has.
 fn made_by(
     script: &str,

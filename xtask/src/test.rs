@@ -235,6 +235,7 @@ fn node_tests() -> Result<Tally, String> {
     build_stead()?;
     let mut total = Tally::default();
     total.step(conformance::count("debug", false)?);
+    total.step(conformance::earlier("debug", false)?);
     Ok(total)
 }
 
