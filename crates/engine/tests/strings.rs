@@ -106,6 +106,190 @@ fn names_and_numbers_are_mapped_either_way() {
 }
 
 #[test]
+fn strings_are_moved_like_numbers() {
+    let ints = |list: &[i64], dims: &[usize]| Tensor::from_slice(list, dims).unwrap();
+    let truths = Tensor::from_slice(&[Bool(1), Bool(0)], &[2]).unwrap();
+    let x = strings(&["a", "b", "c", "d", "e", "f"], &[2, 3]);
+    let int = AttributeValue::Int;
+    let cases: Vec<(&str, &str, Vec<(&str, Tensor)>, Vec<(&str, AttributeValue)>, Tensor)> = vec![
+        (
+            "rows",
+            "Gather",
+            vec![("i", ints(&[1, 0, 1], &[3]))],
+            vec![],
+            strings(&["d", "e", "f", "a", "b", "c", "d", "e", "f"], &[3, 3]),
+        ),
+        (
+            "columns",
+            "Gather",
+            vec![("i", ints(&[-1], &[]))],
+            vec![("axis", int(1))],
+            strings(&["c", "f"], &[2]),
+        ),
+        (
+            "elements",
+            "GatherElements",
+            vec![("i", ints(&[2, 0], &[2, 1]))],
+            vec![("axis", int(1))],
+            strings(&["c", "d"], &[2, 1]),
+        ),
+        (
+            "places",
+            "GatherND",
+            vec![("i", ints(&[1, 1, 0, 2], &[2, 2]))],
+            vec![],
+            strings(&["e", "c"], &[2]),
+        ),
+        (
+            "side by side",
+            "Concat",
+            vec![("o", strings(&["x", "y"], &[2, 1]))],
+            vec![("axis", int(1))],
+            strings(&["a", "b", "c", "x", "d", "e", "f", "y"], &[2, 4]),
+        ),
+        (
+            "a part",
+            "Slice",
+            vec![("s", ints(&[2, 0], &[2])), ("e", ints(&[-9, 2], &[2]))],
+            vec![],
+            strings(&[], &[0, 2]),
+        ),
+        (
+            "backwards",
+            "Slice",
+            vec![
+                ("s", ints(&[2], &[1])),
+                ("e", ints(&[-9], &[1])),
+                ("x1", ints(&[1], &[1])),
+                ("t", ints(&[-1], &[1])),
+            ],
+            vec![],
+            strings(&["c", "b", "a", "f", "e", "d"], &[2, 3]),
+        ),
+        (
+            "turned",
+            "Transpose",
+            vec![],
+            vec![("perm", AttributeValue::Ints(vec![1, 0]))],
+            strings(&["a", "d", "b", "e", "c", "f"], &[3, 2]),
+        ),
+        (
+            "repeated",
+            "Tile",
+            vec![("r", ints(&[1, 2], &[2]))],
+            vec![],
+            strings(&["a", "b", "c", "a", "b", "c", "d", "e", "f", "d", "e", "f"], &[2, 6]),
+        ),
+        (
+            "widened",
+            "Expand",
+            vec![("s", ints(&[1, 1, 1], &[3]))],
+            vec![],
+            strings(&["a", "b", "c", "d", "e", "f"], &[1, 2, 3]),
+        ),
+        (
+            "chosen rows",
+            "Compress",
+            vec![("c", truths)],
+            vec![("axis", int(0))],
+            strings(&["a", "b", "c"], &[1, 3]),
+        ),
+        (
+            "with nothing around",
+            "Pad",
+            vec![("p", ints(&[0, 1, 0, 0], &[4]))],
+            vec![],
+            strings(&["", "a", "b", "c", "", "d", "e", "f"], &[2, 4]),
+        ),
+        (
+            "with something around",
+            "Pad",
+            vec![("p", ints(&[0, 0, 0, 1], &[4])), ("v", strings(&["-"], &[]))],
+            vec![],
+            strings(&["a", "b", "c", "-", "d", "e", "f", "-"], &[2, 4]),
+        ),
+        (
+            "put",
+            "ScatterElements",
+            vec![("i", ints(&[1], &[1, 1])), ("u", strings(&["z"], &[1, 1]))],
+            vec![],
+            strings(&["a", "b", "c", "z", "e", "f"], &[2, 3]),
+        ),
+        (
+            "put at places",
+            "ScatterND",
+            vec![("i", ints(&[0, 2], &[1, 2])), ("u", strings(&["z"], &[1]))],
+            vec![],
+            strings(&["a", "b", "z", "d", "e", "f"], &[2, 3]),
+        ),
+    ];
+    for (label, op, others, attributes, expected) in cases {
+        // What else it takes is known when the model is loaded, or when it runs.
+        for is_constant in [true, false] {
+            let mut builder = ModelBuilder::new(18).input("x", DType::String, &["n", "m"]);
+            let mut names = vec!["x"];
+            let mut feeds = vec![("x", x.view())];
+            for (name, tensor) in &others {
+                names.push(name);
+                if is_constant {
+                    builder = builder.init(name, tensor.clone());
+                } else {
+                    let dims: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
+                    let dims: Vec<&str> = dims.iter().map(String::as_str).collect();
+                    builder = builder.input(name, tensor.dtype(), &dims);
+                    feeds.push((name, tensor.view()));
+                }
+            }
+            builder = builder.node(op, &names, &["y"]);
+            for (name, value) in &attributes {
+                builder = builder.attr(name, value.clone());
+            }
+            let session = load(builder.output("y", DType::String))
+                .unwrap_or_else(|error| panic!("{label}: {error}"));
+            assert_eq!(
+                session.run(&feeds, &[]).unwrap(),
+                std::slice::from_ref(&expected),
+                "{label}"
+            );
+        }
+    }
+}
+
+#[test]
+fn strings_are_chosen_split_and_cast() {
+    let builder = ModelBuilder::new(20)
+        .input("x", DType::String, &["n"])
+        .init("none", strings(&["0"], &[]))
+        .init("empty", strings(&[""], &[]))
+        .node("Equal", &["x", "empty"], &["is_empty"])
+        .node("Where", &["is_empty", "none", "x"], &["filled"])
+        .node("Cast", &["filled"], &["numbers"])
+        .attr("to", AttributeValue::Int(DType::F32.onnx_number().into()))
+        .node("Neg", &["numbers"], &["negative"])
+        .node("CastLike", &["negative", "x"], &["written"])
+        .node("Split", &["written"], &["first", "second"])
+        .attr("num_outputs", AttributeValue::Int(2))
+        .output("first", DType::String)
+        .output("second", DType::String);
+    let session = load(builder).unwrap();
+    let x = strings(&["1.5", "", "-1e20"], &[3]);
+    assert_eq!(
+        run(&session, &x).unwrap(),
+        [strings(&["-1.5", "-0.0"], &[2]), strings(&["1e+20"], &[1])]
+    );
+    let error = run(&session, &strings(&["two"], &[1])).unwrap_err().to_string();
+    assert!(error.contains("\"two\" is not a number of this type"), "{error}");
+    let sum = ModelBuilder::new(18)
+        .input("x", DType::String, &["n"])
+        .init("i", Tensor::from_slice(&[0i64], &[1]).unwrap())
+        .node("ScatterElements", &["x", "i", "x"], &["y"])
+        .attr("reduction", text("add"))
+        .output("y", DType::String);
+    let error = load(sum).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("a reduction of strings; supported: none"), "{error}");
+}
+
+#[test]
 fn strings_are_made_and_read_along_a_chain() {
     let session = load(chain()).unwrap();
     let truths = |list: &[u8]| {

@@ -206,6 +206,27 @@ impl<'a> FunctionBody<'a> {
         self.emit("stead", op_type, self.call.inputs.clone(), attributes, wanted)
     }
 
+    /// The results of the call itself, the same operator in the same version with the same attributes, of other inputs.
+    ///
+    /// # Errors
+    /// As [`FunctionBody::call`].
+    pub fn again(
+        &mut self,
+        inputs: Vec<Option<ValueId>>,
+    ) -> Result<Vec<Option<ValueId>>, LoadError> {
+        let call = Call {
+            label: self.call.label,
+            domain: self.call.domain.clone(),
+            op_type: self.call.op_type.clone(),
+            opset: self.call.opset,
+            inputs,
+            attributes: self.call.attributes.clone(),
+            bodies: Vec::new(),
+            wanted: self.call.wanted.clone(),
+        };
+        emit(self.ir, self.nodes, call)
+    }
+
     fn emit(
         &mut self,
         domain: &str,

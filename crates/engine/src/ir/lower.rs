@@ -3,7 +3,7 @@
 use super::function::FunctionBody;
 use super::{Body, Form, Ir, Node, Typed, ValueId};
 use crate::error::{BuildError, LoadError};
-use crate::ops::{self, Build, OpDef, Out, types};
+use crate::ops::{self, Build, OpDef, Out, WriteFn, moved, types};
 use std::collections::HashMap;
 use stead_onnx::{AttributeValue, Attributes, Graph, Model, ValueInfo, ValueType};
 use stead_tensor::DType;
@@ -190,8 +190,15 @@ pub(super) fn emit(
 ) -> Result<Vec<Option<ValueId>>, LoadError> {
     let def = definition(call.label, &call.domain, &call.op_type, call.opset)?;
     let input_types: Vec<_> = call.inputs.iter().map(|id| id.map(|id| ir.typed(id))).collect();
-    ops::check_inputs(def, call.label, &input_types)?;
-    if let Build::Function(write) = def.build {
+    let write: Option<WriteFn> = match def.build {
+        _ if moved::applies(def, &input_types) => Some(moved::write),
+        Build::Function(write) => Some(write),
+        _ => None,
+    };
+    if !moved::applies(def, &input_types) {
+        ops::check_inputs(def, call.label, &input_types)?;
+    }
+    if let Some(write) = write {
         let (label, wanted) = (call.label, call.wanted.clone());
         let mut body = FunctionBody::new(ir, call, nodes);
         write(&mut body)?;

@@ -1,6 +1,7 @@
 //! Cast, CastLike and BitCast.
 
 use super::dispatch::{for_number, no_kernel};
+use super::strings::numbers;
 use super::{NodeSpec, OpDef, OpPlan, Operand, Out, Param, PlanCx, Slot, TypeSet, plan_fn, types};
 use crate::error::{BuildError, PlanError};
 use stead_kernels::cast::{
@@ -10,7 +11,7 @@ use stead_kernels::convert::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use stead_onnx::Attributes;
 use stead_tensor::DType;
 
-/// Types that can be cast: all but strings and complex numbers.
+/// Types that are cast as bytes of fixed size: all but [strings](super::strings::numbers) and complex numbers.
 const CASTABLE: TypeSet = types::NUMERIC.or(types::BOOL).or(types::PACKED).or(TypeSet::of(&[
     DType::F8E4M3FN,
     DType::F8E4M3FNUZ,
@@ -18,15 +19,16 @@ const CASTABLE: TypeSet = types::NUMERIC.or(types::BOOL).or(types::PACKED).or(Ty
     DType::F8E5M2FNUZ,
     DType::F8E8M0,
 ]));
+const WITH_STRINGS: TypeSet = CASTABLE.or(types::STRING);
 /// Types whose elements are patterns of bits: all but strings.
 const PATTERNS: TypeSet = types::ANY.or(types::PACKED);
 
 /// Cast, CastLike, BitCast.
 pub const OPS: &[OpDef] = &[
-    OpDef::new("Cast", &[Param::required(0, CASTABLE)], &[Out::Of(cast_type)], cast_op),
+    OpDef::new("Cast", &[Param::required(0, WITH_STRINGS)], &[Out::Of(cast_type)], cast_op),
     OpDef::new(
         "CastLike",
-        &[Param::required(0, CASTABLE), Param::required(0, CASTABLE)],
+        &[Param::required(0, WITH_STRINGS), Param::required(0, WITH_STRINGS)],
         &[Out::Like(1)],
         cast_op,
     )
@@ -37,7 +39,10 @@ pub const OPS: &[OpDef] = &[
 
 fn cast_type(attributes: &Attributes, _: &[Option<DType>]) -> Result<DType, BuildError> {
     let number = attributes.int("to")?.ok_or_else(|| attributes.missing("to"))?;
-    dtype_of(number, "to")
+    match i32::try_from(number).ok().and_then(DType::from_onnx_number) {
+        Some(DType::String) => Ok(DType::String),
+        _ => dtype_of(number, "to"),
+    }
 }
 
 fn pattern_type(attributes: &Attributes, inputs: &[Option<DType>]) -> Result<DType, BuildError> {
@@ -97,6 +102,9 @@ fn cast_op(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             return cx.alias(0, 0, shape);
         }
         let (x, slot) = (cx.input(0)?, cx.output(0, shape)?);
+        if from == DType::String || to == DType::String {
+            return numbers::convert(cx, x, from, slot, to);
+        }
         convert(cx, x, from, slot, to, shape.elements(), (saturation, rounding))
     })
 }

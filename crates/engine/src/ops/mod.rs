@@ -53,6 +53,8 @@ mod state;
 mod strings;
 mod unique;
 
+pub use strings::moved;
+
 /// Families of one table.
 const FAMILIES: &[&[OpDef]] = &[
     attention::LINEAR,

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use stead_engine::Form;
-use stead_engine::ops::{Build, FormSet, In, OpDef, Param, standard, tables};
+use stead_engine::ops::{
+    Build, FormSet, In, OpDef, Param, TypeSet, moved, standard, tables, types,
+};
 
 use crate::failure::Failure;
 
@@ -101,9 +103,17 @@ fn how(def: &OpDef) -> &'static str {
     }
 }
 
+/// The types of elements of an input, which may be strings that are only moved.
+fn types(def: &OpDef, index: usize, param: &Param) -> TypeSet {
+    match moved::takes(def, index) {
+        true => param.types.or(types::STRING),
+        false => param.types,
+    }
+}
+
 /// The types of an input, whether it may be left out or repeated, and what it is where that is no tensor.
-fn input(param: &Param) -> String {
-    let types = param.types;
+fn input(def: &OpDef, index: usize, param: &Param) -> String {
+    let types = types(def, index, param);
     let mark = match param.kind {
         In::Required => "",
         In::Optional => "?",
@@ -120,7 +130,8 @@ fn input(param: &Param) -> String {
 }
 
 fn row(def: &OpDef) -> [String; 4] {
-    let inputs: Vec<String> = def.inputs.iter().map(input).collect();
+    let inputs: Vec<String> =
+        def.inputs.iter().enumerate().map(|(index, param)| input(def, index, param)).collect();
     [qualified(def.domain, def.name), opsets(def), how(def).to_owned(), inputs.join("; ")]
 }
 
@@ -128,14 +139,16 @@ fn as_json(def: &OpDef) -> Value {
     let inputs: Vec<Value> = def
         .inputs
         .iter()
-        .map(|p| {
+        .enumerate()
+        .map(|(index, p)| {
             let kind = match p.kind {
                 In::Required => "required",
                 In::Optional => "optional",
                 In::Variadic => "variadic",
                 In::AnyNumber => "any number",
             };
-            let types: Vec<String> = p.types.to_string().split(' ').map(str::to_owned).collect();
+            let types = types(def, index, p).to_string();
+            let types: Vec<&str> = types.split(' ').collect();
             let forms: Vec<&str> = p.forms.forms().map(Form::name).collect();
             json!({"kind": kind, "types": types, "forms": forms})
         })

@@ -6,14 +6,17 @@ use stead_kernels::broadcast::Broadcast;
 
 mod concat;
 mod matching;
+pub mod moved;
 mod normalize;
+pub mod numbers;
+mod pick;
 mod re2;
 mod split;
 mod tf_idf;
 
 /// The tables of this folder.
-pub(super) const TABLES: [&[OpDef]; 5] =
-    [concat::OPS, matching::OPS, normalize::OPS, split::OPS, tf_idf::OPS];
+pub(super) const TABLES: [&[OpDef]; 6] =
+    [concat::OPS, matching::OPS, normalize::OPS, pick::OPS, split::OPS, tf_idf::OPS];
 
 /// The most memory that the strings of one result may take: broadcasting and padding multiply what a request holds.
 const MAX_BYTES: usize = 1 << 30;
