@@ -1,7 +1,9 @@
 //! The terms of a segment.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::ops::Range;
+
+use foldhash::fast::RandomState;
 
 /// Terms in the order of their bytes, each with a number from 0.
 ///
@@ -43,7 +45,7 @@ impl DictionaryBuilder {
             texts: self.texts,
             starts: self.starts,
             places: vec![0; size],
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
         };
         for number in 0..count {
             let term = dictionary.get(number).unwrap_or_default();

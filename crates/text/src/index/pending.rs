@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::segment::Segment;
 use super::write::{Occurrence, SegmentWriter, write_occurrences};
 
@@ -9,32 +11,25 @@ use super::write::{Occurrence, SegmentWriter, write_occurrences};
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     /// The number of each term, in the order in which they came.
-    terms: HashMap<Box<str>, u32>,
-    /// By the number of their documents, in order.
+    terms: HashMap<Box<str>, u32, RandomState>,
+    /// Of one document after the other, in the order of their texts.
     entries: Vec<Entry>,
-    documents: Vec<Put>,
+    /// Where the entries of each document end.
+    ends: Vec<usize>,
     /// The number of the document that a lid has now.
-    latest: HashMap<u32, u32>,
+    latest: HashMap<u32, usize, RandomState>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     term: u32,
-    document: u32,
     occurrence: Occurrence,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Put {
-    lid: u32,
-    length: u32,
 }
 
 impl Pending {
     /// Puts a document in the place of one of the same lid, if there is one: its terms with where they stand, in that order, the
     /// length being how many there are.
     pub(super) fn put<'t>(&mut self, lid: u32, terms: impl Iterator<Item = (&'t str, Occurrence)>) {
-        let document = self.documents.len() as u32;
         let before = self.entries.len();
         for (text, occurrence) in terms {
             let term = match self.terms.get(text) {
@@ -45,15 +40,14 @@ impl Pending {
                     term
                 }
             };
-            self.entries.push(Entry { term, document, occurrence });
+            self.entries.push(Entry { term, occurrence });
         }
-        let length = (self.entries.len() - before) as u32;
-        self.documents.push(Put { lid, length });
         // One without terms is none of the index.
-        match length {
-            0 => self.latest.remove(&lid),
-            _ => self.latest.insert(lid, document),
+        match self.entries.len() == before {
+            true => self.latest.remove(&lid),
+            false => self.latest.insert(lid, self.ends.len()),
         };
+        self.ends.push(self.entries.len());
     }
 
     /// Forgets a document.
@@ -63,45 +57,54 @@ impl Pending {
 
     /// The documents as a segment, after which none wait; nothing if there are none.
     pub(super) fn take(&mut self) -> Option<Segment> {
-        let Pending { terms, mut entries, documents, latest } = std::mem::take(self);
-        let mut kept: Vec<(u32, u32)> = latest.into_iter().collect();
+        let Pending { terms, entries, ends, latest } = std::mem::take(self);
+        let mut kept: Vec<(u32, usize)> = latest.into_iter().collect();
         if kept.is_empty() {
             return None;
         }
         kept.sort_unstable();
-        // Numbers of documents in the order of lids, of terms in that of their texts; nothing for documents that others replaced.
-        let mut docs = vec![None; documents.len()];
-        for (doc, (_, document)) in kept.iter().enumerate() {
-            docs[*document as usize] = Some(doc as u32);
+        let of_document = |document: usize| {
+            let begin = document.checked_sub(1).map_or(0, |before| ends[before]);
+            &entries[begin..ends[document]]
+        };
+        let lids = kept.iter().map(|(lid, _)| *lid).collect();
+        let lengths =
+            kept.iter().map(|(_, document)| of_document(*document).len() as u32).collect();
+
+        // Entries by their terms: counted, then each put where those of its term are. Documents come in their order, and so do the
+        // entries of each term.
+        let mut next = vec![0; terms.len()];
+        let kept_entries = || kept.iter().flat_map(|(_, document)| of_document(*document));
+        kept_entries().for_each(|entry| next[entry.term as usize] += 1);
+        let mut sum = 0;
+        for count in &mut next {
+            (*count, sum) = (sum, sum + *count);
         }
+        let starts = next.clone();
+        let mut by_term = vec![(0, Occurrence { element: 0, position: 0 }); sum];
+        for (doc, (_, document)) in kept.iter().enumerate() {
+            for entry in of_document(*document) {
+                let at = &mut next[entry.term as usize];
+                by_term[*at] = (doc as u32, entry.occurrence);
+                *at += 1;
+            }
+        }
+
         let mut texts: Vec<(Box<str>, u32)> = terms.into_iter().collect();
         texts.sort_unstable();
-        let mut order = vec![0; texts.len()];
-        for (place, (_, term)) in texts.iter().enumerate() {
-            order[*term as usize] = place as u32;
-        }
-        entries.retain_mut(|entry| {
-            let doc = docs[entry.document as usize];
-            entry.document = doc.unwrap_or_default();
-            entry.term = order[entry.term as usize];
-            doc.is_some()
-        });
-        entries.sort_unstable_by_key(|entry| (entry.term, entry.document, entry.occurrence));
-
-        let length = |document: u32| documents[document as usize].length;
-        let (lids, lengths) = kept.iter().map(|(lid, document)| (*lid, length(*document))).unzip();
-        debug_assert!(kept.iter().all(|(lid, document)| documents[*document as usize].lid == *lid));
         let mut writer = SegmentWriter::new(lids, lengths);
         let (mut places, mut bytes) = (Vec::new(), Vec::new());
-        for of_term in entries.chunk_by(|a, b| a.term == b.term) {
-            for of_document in of_term.chunk_by(|a, b| a.document == b.document) {
+        for (text, term) in texts {
+            let of_term = &by_term[starts[term as usize]..next[term as usize]];
+            for of_document in of_term.chunk_by(|a, b| a.0 == b.0) {
                 places.clear();
-                places.extend(of_document.iter().map(|entry| entry.occurrence));
+                places.extend(of_document.iter().map(|(_, occurrence)| *occurrence));
                 bytes.clear();
                 write_occurrences(&places, &mut bytes);
-                writer.document(of_document[0].document, places.len() as u32, &bytes);
+                writer.document(of_document[0].0, places.len() as u32, &bytes);
             }
-            writer.term(&texts[of_term[0].term as usize].0);
+            // One that only documents had which others replaced is left out.
+            writer.term(&text);
         }
         Some(writer.finish())
     }
