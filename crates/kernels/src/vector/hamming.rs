@@ -109,16 +109,21 @@ impl SimdOp for Rows<'_> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, _: S) {
-        let (wholes, rest) = self.vector.as_chunks::<8>();
         for (row, out) in self.list.chunks_exact(self.vector.len()).zip(self.out) {
-            let (row_wholes, row_rest) = row.as_chunks::<8>();
-            let mut sum = 0;
-            for (x, y) in wholes.iter().zip(row_wholes) {
-                sum += (word_of(x) ^ word_of(y)).count_ones();
-            }
-            *out = sum + (word_of(rest) ^ word_of(row_rest)).count_ones();
+            *out = differing(self.vector, row);
         }
     }
+}
+
+/// The bits in which two vectors of the same length differ.
+#[inline(always)]
+pub(super) fn differing(x: &[i8], y: &[i8]) -> u32 {
+    let ((x_wholes, x_rest), (y_wholes, y_rest)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
+    let mut sum = 0;
+    for (x, y) in x_wholes.iter().zip(y_wholes) {
+        sum += (word_of(x) ^ word_of(y)).count_ones();
+    }
+    sum + (word_of(x_rest) ^ word_of(y_rest)).count_ones()
 }
 
 struct Tokens<'a, const IS_LEAST: bool> {
@@ -171,7 +176,7 @@ fn better<const IS_LEAST: bool>(extreme: &mut [u64; LANES], sums: &[u64; LANES])
 mod lanes;
 
 /// As [`dispatch`], for an instruction that not every machine with AVX-512 has: counting the bits of each lane.
-fn run<O: SimdOp>(isa: Isa, op: O) -> O::Output {
+pub(super) fn run<O: SimdOp>(isa: Isa, op: O) -> O::Output {
     #[cfg(target_arch = "x86_64")]
     if isa.effective().vectors() == Isa::Avx512 && has_popcount() {
         // SAFETY: the machine has the level and the instruction.

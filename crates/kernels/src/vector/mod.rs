@@ -16,6 +16,7 @@ mod bits;
 mod hamming;
 mod numbers;
 mod rows;
+mod scattered;
 mod tokens;
 
 pub use bits::{bit_sums, bit_tables, bit_tables_len, bit_tokens};
@@ -24,6 +25,7 @@ pub use hamming::{
 };
 pub use numbers::{Operand, Zip, add_scaled, widen, zip};
 pub use rows::{Floats, Measure, Wide, Widen, dot_i8, rows};
+pub use scattered::{dots_and_squares, hamming_scattered, prefetch, scattered};
 pub use tokens::{LANES, lanes, lanes_len, tokens};
 
 #[cfg(test)]

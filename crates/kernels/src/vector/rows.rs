@@ -1,5 +1,6 @@
 //! Measures between one vector and each of many.
 
+use super::scattered::scattered_floats;
 use crate::Isa;
 use crate::gemm::dots;
 use crate::simd::{Simd, SimdOp, dispatch};
@@ -51,6 +52,11 @@ pub trait Widen<W>: Copy + Send + Sync + 'static {
     fn as_wide(_list: &[Self]) -> Option<&[W]> {
         None
     }
+    /// The same of several lists.
+    #[inline(always)]
+    fn all_as_wide<'l, 'v>(_lists: &'l [&'v [Self]]) -> Option<&'l [&'v [W]]> {
+        None
+    }
 }
 
 macro_rules! widen_to {
@@ -88,6 +94,10 @@ impl Widen<f32> for f32 {
     fn as_wide(list: &[f32]) -> Option<&[f32]> {
         Some(list)
     }
+    #[inline(always)]
+    fn all_as_wide<'l, 'v>(lists: &'l [&'v [f32]]) -> Option<&'l [&'v [f32]]> {
+        Some(lists)
+    }
 }
 
 impl Widen<f64> for f64 {
@@ -98,6 +108,10 @@ impl Widen<f64> for f64 {
     #[inline(always)]
     fn as_wide(list: &[f64]) -> Option<&[f64]> {
         Some(list)
+    }
+    #[inline(always)]
+    fn all_as_wide<'l, 'v>(lists: &'l [&'v [f64]]) -> Option<&'l [&'v [f64]]> {
+        Some(lists)
     }
 }
 
@@ -138,6 +152,17 @@ pub trait Floats: Sized {
     fn dots(_isa: Isa, _vector: &[Self], _list: &[Self], _out: &mut [Self]) -> bool {
         false
     }
+    /// The measures of a vector and some that lie anywhere, if there is a kernel for them.
+    #[doc(hidden)]
+    fn scattered(
+        _isa: Isa,
+        _measure: Measure,
+        _vector: &[Self],
+        _list: &[&[Self]],
+        _out: &mut [Self],
+    ) -> bool {
+        false
+    }
 }
 
 impl Floats for f64 {}
@@ -145,6 +170,17 @@ impl Floats for f64 {}
 impl Floats for f32 {
     fn dots(isa: Isa, vector: &[f32], list: &[f32], out: &mut [f32]) -> bool {
         dispatch(isa, Dots { vector, list, out });
+        true
+    }
+
+    fn scattered(
+        isa: Isa,
+        measure: Measure,
+        vector: &[f32],
+        list: &[&[f32]],
+        out: &mut [f32],
+    ) -> bool {
+        scattered_floats(isa, measure, vector, list, out);
         true
     }
 }
@@ -229,15 +265,15 @@ pub(super) fn ahead<S: Simd, T>(s: S, list: &[T]) {
 const AHEAD: usize = 4096;
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// What a pair of numbers adds.
-trait Step: Copy {
+pub(super) trait Step: Copy {
     fn of<W: Wide>(self, x: W, y: W) -> W;
 }
 
 #[derive(Clone, Copy)]
-struct Product;
+pub(super) struct Product;
 impl Step for Product {
     #[inline(always)]
     fn of<W: Wide>(self, x: W, y: W) -> W {
@@ -246,7 +282,7 @@ impl Step for Product {
 }
 
 #[derive(Clone, Copy)]
-struct Square;
+pub(super) struct Square;
 impl Step for Square {
     #[inline(always)]
     fn of<W: Wide>(self, x: W, y: W) -> W {
@@ -269,21 +305,27 @@ impl<W: Wide, T: Widen<W>, P: Step> SimdOp for Rows<'_, W, T, P> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, _: S) {
-        let (wholes, rest) = self.vector.as_chunks::<SUMS>();
         for (row, out) in self.list.chunks_exact(self.vector.len()).zip(self.out) {
-            let (row_wholes, row_rest) = row.as_chunks::<SUMS>();
-            let mut sums = [W::ZERO; SUMS];
-            for (xs, ys) in wholes.iter().zip(row_wholes) {
-                for i in 0..SUMS {
-                    sums[i] = sums[i] + self.step.of(xs[i], ys[i].wide());
-                }
-            }
-            for (sum, (x, y)) in sums.iter_mut().zip(rest.iter().zip(row_rest)) {
-                *sum = *sum + self.step.of(*x, y.wide());
-            }
-            *out = total(sums);
+            *out = sum_of(self.step, self.vector, row);
         }
     }
+}
+
+/// The sum of what pairs of numbers add.
+#[inline(always)]
+pub(super) fn sum_of<W: Wide, T: Widen<W>, P: Step>(step: P, vector: &[W], row: &[T]) -> W {
+    let ((wholes, rest), (row_wholes, row_rest)) =
+        (vector.as_chunks::<SUMS>(), row.as_chunks::<SUMS>());
+    let mut sums = [W::ZERO; SUMS];
+    for (xs, ys) in wholes.iter().zip(row_wholes) {
+        for i in 0..SUMS {
+            sums[i] = sums[i] + step.of(xs[i], ys[i].wide());
+        }
+    }
+    for (sum, (x, y)) in sums.iter_mut().zip(rest.iter().zip(row_rest)) {
+        *sum = *sum + step.of(*x, y.wide());
+    }
+    total(sums)
 }
 
 /// The sum of all, by halves.

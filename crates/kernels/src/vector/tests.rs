@@ -63,6 +63,65 @@ fn measures_of_rows() {
     }
 }
 
+/// Vectors that lie anywhere: in another order, one of them twice.
+#[test]
+fn measures_of_scattered_vectors() {
+    for isa in Isa::available() {
+        for n in LENGTHS {
+            for count in [0, 1, 2, 5, 11] {
+                let (v, list) = (numbers(n, 11), numbers(n * count, 12));
+                let order: Vec<usize> =
+                    (0..count).map(|i| i * 7 % count).chain((count > 0).then_some(0)).collect();
+                let sum = |row: usize, of: &dyn Fn(i64, i64) -> i64| -> i64 {
+                    let row = &list[row * n..][..n];
+                    v.iter().zip(row).map(|(x, y)| of(i64::from(*x), i64::from(*y))).sum()
+                };
+                let label = std::format!("{isa:?} {n} {count}");
+                macro_rules! check {
+                    ($w:ty, $convert:expr) => {{
+                        let vector: Vec<$w> = v.iter().map(|x| <$w>::from(*x)).collect();
+                        let stored: Vec<_> = list.iter().map($convert).collect();
+                        let rows: Vec<_> = order.iter().map(|at| &stored[at * n..][..n]).collect();
+                        let expected = |of: &dyn Fn(i64, i64) -> i64| -> Vec<$w> {
+                            order.iter().map(|row| sum(*row, of) as $w).collect()
+                        };
+                        let mut out = vec![<$w>::NAN; rows.len()];
+                        scattered(isa, Measure::Dot, &vector, &rows, &mut out);
+                        assert_eq!(out, expected(&|x, y| x * y), "{label}");
+                        scattered(isa, Measure::SquaredDistance, &vector, &rows, &mut out);
+                        assert_eq!(out, expected(&|x, y| (x - y) * (x - y)), "{label}");
+                        let (mut dots, mut squares) =
+                            (vec![<$w>::NAN; rows.len()], vec![<$w>::NAN; rows.len()]);
+                        dots_and_squares(isa, &vector, &rows, &mut dots, &mut squares);
+                        assert_eq!(dots, expected(&|x, y| x * y), "{label}");
+                        assert_eq!(squares, expected(&|_, y| y * y), "{label}");
+                    }};
+                }
+                check!(f32, |x| f32::from(*x));
+                check!(f32, |x| bf16::from_f32(f32::from(*x)));
+                check!(f32, |x| *x);
+                check!(f64, |x| f64::from(*x));
+                check!(f64, |x| f32::from(*x));
+                check!(f64, |x| bf16::from_f32(f32::from(*x)));
+                check!(f64, |x| *x);
+                let rows: Vec<&[i8]> = order.iter().map(|at| &list[at * n..][..n]).collect();
+                let mut out = vec![u32::MAX; rows.len()];
+                hamming_scattered(isa, &v, &rows, &mut out);
+                let bits = |x: i64, y: i64| i64::from((x as i8 ^ y as i8).count_ones());
+                let expected: Vec<u32> = order.iter().map(|row| sum(*row, &bits) as u32).collect();
+                assert_eq!(out, expected, "{label}");
+            }
+        }
+        // Whatever is not a number stays none.
+        let (x, y) = ([1.0_f32, f32::NAN, 3.0], [1.0_f32, 2.0, f32::INFINITY]);
+        let mut out = [0.0];
+        scattered(isa, Measure::SquaredDistance, &x, &[&y[..]], &mut out);
+        assert!(out[0].is_nan(), "{isa:?}");
+        scattered(isa, Measure::Dot, &x[..1], &[&y[2..]], &mut out);
+        assert_eq!(out, [f32::INFINITY], "{isa:?}");
+    }
+}
+
 #[test]
 fn best_matches() {
     for isa in Isa::available() {

@@ -1,0 +1,264 @@
+//! Measures between one vector and others that lie anywhere, as the neighbours of a node of a graph do.
+//!
+//! Such vectors are seldom in a cache: the lines of those that come next are asked for while one is compared.
+
+use super::hamming::{differing, run};
+use super::rows::{Floats, LINE, Measure, Product, Square, Step, Wide, Widen, sum_of};
+use crate::Isa;
+use crate::simd::{Simd, SimdOp, dispatch};
+
+/// The measure between `vector` and each of `list`, vectors of the same length.
+///
+/// # Panics
+/// If the lengths do not fit.
+pub fn scattered<W: Wide + Floats, T: Widen<W>>(
+    isa: Isa,
+    measure: Measure,
+    vector: &[W],
+    list: &[&[T]],
+    out: &mut [W],
+) {
+    check(vector.len(), list, out.len());
+    if let Some(list) = T::all_as_wide(list)
+        && W::scattered(isa, measure, vector, list, out)
+    {
+        return;
+    }
+    match measure {
+        Measure::Dot => dispatch(isa, Each { vector, list, out, step: Product }),
+        Measure::SquaredDistance => dispatch(isa, Each { vector, list, out, step: Square }),
+    }
+}
+
+/// The sums of the products of `vector` and each of `list`, and of those of each with itself, in one pass: what angles
+/// are made of.
+///
+/// # Panics
+/// If the lengths do not fit.
+pub fn dots_and_squares<W: Wide + Floats, T: Widen<W>>(
+    isa: Isa,
+    vector: &[W],
+    list: &[&[T]],
+    dots: &mut [W],
+    squares: &mut [W],
+) {
+    check(vector.len(), list, dots.len());
+    assert_eq!(dots.len(), squares.len(), "a square for each vector");
+    dispatch(isa, Both { vector, list, dots, squares });
+}
+
+/// The number of bits in which `vector` and each of `list`, vectors of the same length, differ.
+///
+/// # Panics
+/// If the lengths do not fit.
+pub fn hamming_scattered(isa: Isa, vector: &[i8], list: &[&[i8]], out: &mut [u32]) {
+    check(vector.len(), list, out.len());
+    run(isa, Differing { vector, list, out });
+}
+
+/// Asks for the cache lines of a list that is read soon; nothing on machines that cannot.
+#[inline(always)]
+pub fn prefetch<T>(list: &[T]) {
+    let begin = list.as_ptr().cast::<u8>();
+    let mut at = 0;
+    while at < core::mem::size_of_val(list) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch does not fault, whatever the address, and is of SSE, which every x86-64 has.
+        unsafe {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(begin.wrapping_add(at).cast());
+        }
+        at += LINE;
+    }
+    let _ = begin;
+}
+
+fn check<T>(len: usize, list: &[&[T]], out: usize) {
+    assert_eq!(list.len(), out, "a result for each vector");
+    assert!(list.iter().all(|row| row.len() == len), "the numbers of the vectors");
+}
+
+/// Bytes that are asked for before they are compared: as many lines as a core waits for at a time.
+const AHEAD: usize = 2048;
+
+/// Goes through vectors whose lines are asked for ahead.
+#[derive(Clone, Copy)]
+struct Ahead(usize);
+
+impl Ahead {
+    /// Asks for the first of them.
+    #[inline(always)]
+    fn begin<T>(list: &[&[T]]) -> Ahead {
+        let bytes = list.first().map_or(1, |row| core::mem::size_of_val(*row)).max(1);
+        let ahead = (AHEAD / bytes).clamp(1, 8);
+        list.iter().take(ahead).for_each(|row| prefetch(row));
+        Ahead(ahead)
+    }
+
+    /// Asks for what comes behind the vector that is compared now.
+    #[inline(always)]
+    fn next<T>(self, list: &[&[T]], at: usize) {
+        if let Some(row) = list.get(at + self.0) {
+            prefetch(row);
+        }
+    }
+}
+
+struct Each<'a, W, T, P> {
+    vector: &'a [W],
+    list: &'a [&'a [T]],
+    out: &'a mut [W],
+    step: P,
+}
+
+impl<W: Wide, T: Widen<W>, P: Step> SimdOp for Each<'_, W, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, _: S) {
+        let ahead = Ahead::begin(self.list);
+        for (at, (row, out)) in self.list.iter().zip(self.out).enumerate() {
+            ahead.next(self.list, at);
+            *out = sum_of(self.step, self.vector, row);
+        }
+    }
+}
+
+struct Both<'a, W, T> {
+    vector: &'a [W],
+    list: &'a [&'a [T]],
+    dots: &'a mut [W],
+    squares: &'a mut [W],
+}
+
+/// Sums that are made side by side, of each kind: two vectors of the widest instruction set.
+const SUMS: usize = 32;
+
+impl<W: Wide, T: Widen<W>> SimdOp for Both<'_, W, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, _: S) {
+        let ahead = Ahead::begin(self.list);
+        let (wholes, rest) = self.vector.as_chunks::<SUMS>();
+        for (at, row) in self.list.iter().enumerate() {
+            ahead.next(self.list, at);
+            let (row_wholes, row_rest) = row.as_chunks::<SUMS>();
+            let (mut dots, mut squares) = ([W::ZERO; SUMS], [W::ZERO; SUMS]);
+            for (xs, ys) in wholes.iter().zip(row_wholes) {
+                for i in 0..SUMS {
+                    let y = ys[i].wide();
+                    dots[i] = dots[i] + xs[i] * y;
+                    squares[i] = squares[i] + y * y;
+                }
+            }
+            for (i, (x, y)) in rest.iter().zip(row_rest).enumerate() {
+                let y = y.wide();
+                dots[i] = dots[i] + *x * y;
+                squares[i] = squares[i] + y * y;
+            }
+            let mut half = SUMS / 2;
+            while half > 0 {
+                for i in 0..half {
+                    dots[i] = dots[i] + dots[i + half];
+                    squares[i] = squares[i] + squares[i + half];
+                }
+                half /= 2;
+            }
+            (self.dots[at], self.squares[at]) = (dots[0], squares[0]);
+        }
+    }
+}
+
+struct Differing<'a> {
+    vector: &'a [i8],
+    list: &'a [&'a [i8]],
+    out: &'a mut [u32],
+}
+
+impl SimdOp for Differing<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, _: S) {
+        let ahead = Ahead::begin(self.list);
+        for (at, (row, out)) in self.list.iter().zip(self.out).enumerate() {
+            ahead.next(self.list, at);
+            *out = differing(self.vector, row);
+        }
+    }
+}
+
+/// [`scattered`] of f32, with fused products.
+pub(super) fn scattered_floats(
+    isa: Isa,
+    measure: Measure,
+    vector: &[f32],
+    list: &[&[f32]],
+    out: &mut [f32],
+) {
+    check(vector.len(), list, out.len());
+    match measure {
+        Measure::Dot => dispatch(isa, OfFloats::<true> { vector, list, out }),
+        Measure::SquaredDistance => dispatch(isa, OfFloats::<false> { vector, list, out }),
+    }
+}
+
+struct OfFloats<'a, const IS_DOT: bool> {
+    vector: &'a [f32],
+    list: &'a [&'a [f32]],
+    out: &'a mut [f32],
+}
+
+impl<const IS_DOT: bool> SimdOp for OfFloats<'_, IS_DOT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        let ahead = Ahead::begin(self.list);
+        for (at, (row, out)) in self.list.iter().zip(self.out).enumerate() {
+            ahead.next(self.list, at);
+            *out = of_floats::<S, IS_DOT>(s, self.vector, row);
+        }
+    }
+}
+
+/// Vectors of lanes whose sums are made side by side, to hide the latency of sums.
+const SIDE: usize = 4;
+
+#[inline(always)]
+fn of_floats<S: Simd, const IS_DOT: bool>(s: S, x: &[f32], y: &[f32]) -> f32 {
+    let n = x.len().min(y.len());
+    let mut sums = [s.zero(); SIDE];
+    let mut at = 0;
+    while at + SIDE * S::LANES <= n {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            debug_assert!(at + (i + 1) * S::LANES <= n);
+            // SAFETY: SIDE vectors of lanes lie behind `at` in both.
+            let (a, b) = unsafe {
+                let from = at + i * S::LANES;
+                (s.load_ptr(x.as_ptr().add(from)), s.load_ptr(y.as_ptr().add(from)))
+            };
+            *sum = add::<S, IS_DOT>(s, a, b, *sum);
+        }
+        at += SIDE * S::LANES;
+    }
+    for sum in &mut sums {
+        if at < n {
+            let (a, b) = (s.load_part(&x[at..n]), s.load_part(&y[at..n]));
+            *sum = add::<S, IS_DOT>(s, a, b, *sum);
+        }
+        at += S::LANES;
+    }
+    s.sum(s.add(s.add(sums[0], sums[1]), s.add(sums[2], sums[3])))
+}
+
+#[inline(always)]
+fn add<S: Simd, const IS_DOT: bool>(s: S, a: S::F32, b: S::F32, sum: S::F32) -> S::F32 {
+    if IS_DOT {
+        s.fma(a, b, sum)
+    } else {
+        let apart = s.sub(a, b);
+        s.fma(apart, apart, sum)
+    }
+}
