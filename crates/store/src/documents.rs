@@ -76,6 +76,7 @@ impl Documents {
             }
             progress(objects.bytes);
         }
+        collection.settle();
         collection.publish();
         Ok(Documents { view: collection.view(), given, replaced })
     }

@@ -46,6 +46,7 @@ mod live;
 mod operation;
 mod packs;
 mod paged;
+mod parallel;
 mod position;
 mod selection;
 mod value;
@@ -67,9 +68,10 @@ pub use indexing::{
     Unfilled, stacked,
 };
 pub use json::{Members, MembersError, Objects, Verb};
-pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType};
+pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType, TextIndex};
 pub use live::{
-    AttributeView, Block, Collection, Cursor, FieldReader, Imports, Index, Reader, View,
+    AttributeView, Block, Collection, Cursor, FieldReader, Imports, Index, Reader, TextMerge,
+    TextMerged, View,
 };
 pub use operation::{Action, Operation};
 pub use paged::{Columns, Held, PageStats};

@@ -76,6 +76,8 @@ fn check(view: &View, model: &Model) {
         assert_eq!(view.fields(lid).as_ref(), Some(fields), "{id}");
         assert_eq!(columns(view, lid), expected(fields), "{id}");
     }
+    let fields = model.iter().map(|(id, fields)| (view.find(id).unwrap(), fields.clone()));
+    harness::texts::check(view, &fields.collect());
     assert_eq!(view.find("id:absent"), None);
     assert_eq!(view.id(u32::MAX), None);
 }

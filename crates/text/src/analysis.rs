@@ -63,7 +63,11 @@ impl Analysis {
     /// The terms of a text in their order: the n-th has position n.
     ///
     /// A word is normalised (NFKC), loses capitals, then accents, then what its stemmer takes off: Vespa's `SimpleTokenizer`.
-    pub fn terms<'t>(&self, text: &'t str, language: Language) -> impl Iterator<Item = Term<'t>> {
+    pub fn terms<'t>(
+        &self,
+        text: &'t str,
+        language: Language,
+    ) -> impl Iterator<Item = Term<'t>> + use<'t> {
         let analysis = *self;
         let is_word = matches!(self.unit, Unit::Word);
         let words = is_word.then(|| Words::of(text));

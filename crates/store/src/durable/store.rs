@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::UNIX_EPOCH;
@@ -20,7 +20,7 @@ use super::writer::{Message, Pending, Snapshots, Writer};
 use crate::error::StoreError;
 use crate::indexing::Scripts;
 use crate::kind::DocumentType;
-use crate::live::{Collection, Reader};
+use crate::live::{Collection, Reader, TextMerge};
 use crate::paged::{PageCache, PageStats};
 
 /// What has become of an operation.
@@ -135,7 +135,11 @@ impl Store {
         let (sender, receiver) = channel();
         let pending = Arc::new(Mutex::new(Pending::new(collections.len(), sender, ids)));
         let shared = Arc::clone(&snapshots.shared);
-        let mut writer = Writer { collections, pending: pending.clone(), snapshots };
+        let (merges, jobs) = channel();
+        let to_applier = lock(&pending).sender();
+        let mut writer = Writer { collections, pending: pending.clone(), snapshots, merges };
+        // Ends with the writer.
+        start("stead-texts", move || join_segments(&jobs, to_applier))?;
         let applier = start("stead-store", move || writer.run(&receiver))?;
         Ok(Store {
             types,
@@ -270,6 +274,16 @@ impl Drop for Store {
 /// No code under the lock panics half way, so that what a poisoned lock guards is whole.
 pub(super) fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
     pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Joins segments of indexes of texts until nobody has any.
+fn join_segments(jobs: &Receiver<(usize, TextMerge)>, to_applier: Option<Sender<Message>>) {
+    for (number, merge) in jobs {
+        if let Some(to_applier) = &to_applier {
+            // One that has ended needs none.
+            let _ = to_applier.send(Message::Merged(number, merge.run()));
+        }
+    }
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {

@@ -13,7 +13,7 @@ use super::snapshot::{Cut, Job, Shared, Stored};
 use super::store::{Done, Outcome, lock};
 use super::{SnapshotOptions, StoreOptions};
 use crate::error::StoreError;
-use crate::live::Collection;
+use crate::live::{Collection, TextMerge, TextMerged};
 
 /// The most operations that are published together, so that the first of them does not wait for a queue of any length.
 const GROUP: usize = 4096;
@@ -36,6 +36,8 @@ pub(super) enum Message {
     Backup(Arc<dyn Io>, Told),
     /// A snapshot was written, or not, and who wants to know.
     Stored(Result<Stored, StoreError>, Vec<Told>),
+    /// Segments of the index of texts of a type, by its number, were joined.
+    Merged(usize, TextMerged),
     /// There will be no more snapshots.
     NoSnapshots,
     /// Everything was submitted, and all before is durable.
@@ -104,6 +106,8 @@ pub(super) struct Writer {
     pub(super) collections: Vec<Collection>,
     pub(super) pending: Arc<Mutex<Pending>>,
     pub(super) snapshots: Snapshots,
+    /// Who joins segments of indexes of texts, of a type by its number.
+    pub(super) merges: Sender<(usize, TextMerge)>,
 }
 
 /// When snapshots are taken.
@@ -169,6 +173,7 @@ impl Writer {
                     }
                 }
                 Message::Stored(result, told) => self.stored(result, &told),
+                Message::Merged(number, merged) => self.merged(number, merged),
                 Message::NoSnapshots => self.snapshots.jobs = None,
                 Message::End => return,
             }
@@ -230,6 +235,23 @@ impl Writer {
         told.iter().for_each(|told| drop(told.send(outcome.clone())));
     }
 
+    /// Has segments of indexes of texts joined that are better joined, beside what is written meanwhile.
+    fn merge(&mut self, number: usize) {
+        let Some(collection) = self.collections.get_mut(number) else { return };
+        for merge in collection.merges() {
+            // Who joins them ends after this.
+            let _ = self.merges.send((number, merge));
+        }
+    }
+
+    fn merged(&mut self, number: usize, merged: TextMerged) {
+        if let Some(collection) = self.collections.get_mut(number) {
+            collection.install(merged);
+            collection.publish();
+        }
+        self.merge(number);
+    }
+
     fn apply(&mut self, group: Vec<Durable>) {
         let mut outcomes = Vec::with_capacity(group.len());
         let mut changed = vec![false; self.collections.len()];
@@ -248,10 +270,12 @@ impl Writer {
                 (_, None) => Err(StoreError::Closed),
             });
         }
-        let collections = self.collections.iter_mut().zip(changed);
-        collections
-            .filter(|(_, changed)| *changed)
-            .for_each(|(collection, _)| collection.publish());
+        for (number, _) in changed.into_iter().enumerate().filter(|(_, changed)| *changed) {
+            if let Some(collection) = self.collections.get_mut(number) {
+                collection.publish();
+            }
+            self.merge(number);
+        }
         // Who asks for a document from now on finds it in a view.
         let mut told = Vec::with_capacity(group.len());
         {

@@ -2,6 +2,7 @@
 
 mod attribute;
 mod data_type;
+mod text;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use stead_app::schema::FieldType;
 
 pub use attribute::{AttributeColumn, Import, Indexed};
 pub use data_type::DataType;
+pub use text::TextIndex;
 
 use crate::columns::Column;
 use attribute::attributes_of;
@@ -47,6 +49,9 @@ struct Inner {
     weights: Vec<Weights>,
     structs: BTreeMap<String, StructType>,
     attributes: Vec<AttributeColumn>,
+    texts: Vec<TextIndex>,
+    /// The field whose value is the language of the texts (`set_language`).
+    language: Option<usize>,
     /// By field: the number of the attribute whose column has its value, as it was put.
     columns: Vec<Option<usize>>,
     /// Whether imported attributes are looked up where they are; else documents have values of their own.
@@ -69,10 +74,16 @@ impl DocumentType {
 
     fn with_imports(schema: &Schema, imports: bool) -> DocumentType {
         let mut fields: Vec<(String, DataType)> = Vec::new();
-        let mut attributes = Vec::new();
+        let (mut attributes, mut texts, mut language) = (Vec::new(), Vec::new(), None);
         for field in schema.all_fields() {
             let kind = DataType::new(&field.kind);
             attributes_of(field, &kind, fields.len(), schema, &mut attributes);
+            texts.extend(TextIndex::of(field, &kind, fields.len(), schema));
+            let script = field.indexing.as_ref();
+            if kind == DataType::Text && script.is_some_and(|s| s.calls("set_language").count() > 0)
+            {
+                language.get_or_insert(fields.len());
+            }
             fields.push((field.name.value.clone(), kind));
         }
         for import in &schema.imports {
@@ -111,7 +122,18 @@ impl DocumentType {
             attributes.iter().position(is_it)
         };
         let columns = fields.iter().enumerate().map(column).collect();
-        let inner = Inner { name, fields, inside, weights, structs, attributes, columns, imports };
+        let inner = Inner {
+            name,
+            fields,
+            inside,
+            weights,
+            structs,
+            attributes,
+            texts,
+            language,
+            columns,
+            imports,
+        };
         DocumentType { inner: Arc::new(inner) }
     }
 
@@ -176,6 +198,17 @@ impl DocumentType {
     #[must_use]
     pub fn attributes(&self) -> &[AttributeColumn] {
         &self.inner.attributes
+    }
+
+    /// The indexes of texts.
+    #[must_use]
+    pub fn texts(&self) -> &[TextIndex] {
+        &self.inner.texts
+    }
+
+    /// The number of the field whose value is the language of the texts of a document.
+    pub(crate) fn language_field(&self) -> Option<usize> {
+        self.inner.language
     }
 
     /// Whether the values of any attribute may lie on disk.

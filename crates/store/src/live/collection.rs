@@ -11,6 +11,7 @@ use super::block::Block;
 use super::chunked::Chunked;
 use super::directory::Directory;
 use super::group::Group;
+use super::texts::{self, TextMerge, TextMerged, Texts};
 use super::view::{State, View};
 use crate::body;
 use crate::error::StoreError;
@@ -29,6 +30,7 @@ const MAX_DOCUMENTS: u32 = u32::MAX - (1 << 12);
 #[derive(Debug)]
 pub struct Collection {
     state: State,
+    texts: Texts,
     /// Numbers of removed documents. The lowest is taken first, so that what is free tells who is next.
     free: BinaryHeap<Reverse<u32>>,
     published: Arc<ArcSwap<State>>,
@@ -74,6 +76,7 @@ impl Collection {
     #[must_use]
     pub fn new(kind: DocumentType) -> Collection {
         let shift = Block::rows_of(&kind).trailing_zeros();
+        let mut texts = Texts::new(&kind);
         let state = State {
             kind,
             shift,
@@ -82,9 +85,10 @@ impl Collection {
             directory: Directory::new(),
             len: 0,
             pagers: Arc::default(),
+            texts: texts.publish(),
         };
         let published = Arc::new(ArcSwap::from_pointee(state.clone()));
-        Collection { state, free: BinaryHeap::new(), published }
+        Collection { state, texts, free: BinaryHeap::new(), published }
     }
 
     /// The same documents, whose columns may lie on disk: those with who reads them there, by the number of the attribute. Without, all
@@ -119,6 +123,36 @@ impl Collection {
         collection.free = free.into();
         collection.publish();
         collection
+    }
+
+    /// Makes the indexes of the texts of all documents, which [blocks](Collection::from_blocks) come without.
+    ///
+    /// # Errors
+    /// When a text lies on disk and cannot be read.
+    pub(crate) fn index_texts(&mut self) -> Result<(), StoreError> {
+        self.texts = Texts::of(&self.now())?;
+        self.publish();
+        Ok(())
+    }
+
+    /// All documents as they were written, published or not.
+    fn now(&self) -> View {
+        View { state: Arc::new(self.state.clone()), joins: None }
+    }
+
+    /// Segments of indexes of texts that are better joined and are not being joined: by whoever has the time, while documents are written.
+    pub fn merges(&mut self) -> Vec<TextMerge> {
+        self.texts.merges()
+    }
+
+    /// Takes up what was joined. It is seen when it is [published](Collection::publish).
+    pub fn install(&mut self, merged: TextMerged) {
+        self.texts.install(merged);
+    }
+
+    /// Joins all segments of indexes of texts that are better joined, now.
+    pub fn settle(&mut self) {
+        self.texts.settle();
     }
 
     /// Puts bodies and columns on disk in the place of the same in memory. What has changed of them since a snapshot was begun stays in
@@ -207,6 +241,7 @@ impl Collection {
             block.put(row, id, &values, &body, rows);
         }
         self.state.change((number, row), 0..values.len());
+        self.texts.put(&self.state.kind, lid, fields);
         if known.is_none() {
             self.state.directory.insert(hash, lid);
             self.state.len += 1;
@@ -242,6 +277,11 @@ impl Collection {
             let what = kind.attributes()[attribute].name.clone();
             return Err(StoreError::Full { document: id.to_owned(), what });
         }
+        let state = &self.state;
+        self.texts.update(&kind, lid, changes, || {
+            texts::stored(&View { state: Arc::new(state.clone()), joins: None }, lid)
+        })?;
+        let Some(block) = self.state.blocks.get_mut(number) else { return Ok(false) };
         let change = body::change(changes, |field| kind.column_of(field).is_some());
         // A store has no bodies but those that it has written.
         let is_changed = block.update(row, &values, &change, rows).is_ok();
@@ -258,6 +298,7 @@ impl Collection {
             block.remove(row, rows);
         }
         self.state.change((number, row), 0..self.state.kind.attributes().len());
+        self.texts.remove(lid);
         self.state.directory.remove(hash, lid);
         self.state.len -= 1;
         self.free.push(Reverse(lid));
@@ -266,6 +307,7 @@ impl Collection {
 
     /// Makes everything that was written what readers see from now on.
     pub fn publish(&mut self) {
+        self.state.texts = self.texts.publish();
         self.published.store(Arc::new(self.state.clone()));
     }
 

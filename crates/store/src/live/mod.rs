@@ -20,6 +20,7 @@ mod fetched;
 mod group;
 mod imports;
 mod index;
+mod texts;
 mod view;
 
 pub use block::Block;
@@ -33,4 +34,5 @@ pub use fetched::FieldReader;
 pub(crate) use group::{Changes, GROUP, Group};
 pub use imports::Imports;
 pub use index::Index;
+pub use texts::{TextMerge, TextMerged};
 pub use view::{AttributeView, View};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use stead_text::FieldIndex;
+
 use super::block::Block;
 use super::chunked::Chunked;
 use super::cursor::Cursor;
@@ -37,6 +39,8 @@ pub(super) struct State {
     pub(super) len: usize,
     /// Who reads columns that lie on disk, by the number of the attribute; none where all lie in memory.
     pub(super) pagers: Arc<[Option<Arc<Pager>>]>,
+    /// The indexes of texts, as they were published last.
+    pub(super) texts: Arc<[FieldIndex]>,
 }
 
 impl State {
@@ -153,6 +157,12 @@ impl View {
         })
     }
 
+    /// The index of texts of a number among [those of the type](DocumentType::texts).
+    #[must_use]
+    pub fn text(&self, number: usize) -> Option<&FieldIndex> {
+        self.state.texts.get(number)
+    }
+
     /// The number of the block of a document, and its row in it.
     #[must_use]
     pub fn split(&self, lid: u32) -> (usize, usize) {
@@ -265,7 +275,8 @@ impl View {
     pub fn memory(&self) -> usize {
         let blocks = self.blocks().map(Block::memory).sum::<usize>();
         let indexes = self.state.spans.iter().map(|span| span.memory()).sum::<usize>();
-        blocks + indexes + self.state.directory.memory()
+        let texts = self.state.texts.iter().map(FieldIndex::memory).sum::<usize>();
+        blocks + indexes + texts + self.state.directory.memory()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A type of documents with fields of most kinds, and documents of it by chance.
 #![allow(dead_code)] // Not every test takes all of it.
 
+pub mod texts;
 pub mod vectors;
 pub mod watched;
 
@@ -87,8 +88,9 @@ pub type Fields = Vec<(usize, FieldValue)>;
 /// What is expected.
 pub type Model = BTreeMap<String, Fields>;
 
-/// All documents of a view.
+/// All documents of a view, whose indexes of texts are those of these.
 pub fn all(view: &View) -> Model {
+    texts::check(view, &view.lids().map(|lid| (lid, view.fields(lid).unwrap())).collect());
     let document = |lid: u32| (view.id(lid).unwrap().to_owned(), view.fields(lid).unwrap());
     view.lids().map(document).collect()
 }
@@ -139,7 +141,12 @@ impl Chance {
         let integer = || self.below(2000) as i64 - 1000;
         match field {
             "count" => FieldValue::Integer(integer()),
-            "name" | "text" => FieldValue::Text(self.text()),
+            "name" => FieldValue::Text(self.text()),
+            "text" => {
+                let words = ["Blue", "dogs", "dog", "running", "by", "the", "Sea"];
+                let word = |_| words[self.below(7) as usize];
+                FieldValue::Text((0..self.below(9)).map(word).collect::<Vec<_>>().join(" "))
+            }
             "sold" => FieldValue::Bool(self.below(2) == 1),
             "price" => FieldValue::Number(integer() as f64 / 8.0),
             "place" => {

@@ -29,9 +29,14 @@ struct Entry {
 impl Pending {
     /// Puts a document in the place of one of the same lid, if there is one: its terms with where they stand, in that order, the
     /// length being how many there are.
-    pub(super) fn put<'t>(&mut self, lid: u32, terms: impl Iterator<Item = (&'t str, Occurrence)>) {
+    pub(super) fn put(
+        &mut self,
+        lid: u32,
+        terms: impl Iterator<Item = (impl AsRef<str>, Occurrence)>,
+    ) {
         let before = self.entries.len();
         for (text, occurrence) in terms {
+            let text = text.as_ref();
             let term = match self.terms.get(text) {
                 Some(term) => *term,
                 None => {

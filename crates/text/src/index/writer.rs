@@ -60,7 +60,7 @@ fn joined(parts: &[Part]) -> Segment {
 
 impl FieldWriter {
     /// Puts a document's terms in the place of those that it has, if it has some: each with where it stands, in that order.
-    pub fn put<'t>(&mut self, lid: u32, terms: impl Iterator<Item = (&'t str, Occurrence)>) {
+    pub fn put(&mut self, lid: u32, terms: impl Iterator<Item = (impl AsRef<str>, Occurrence)>) {
         self.remove(lid);
         self.pending.put(lid, terms);
     }
@@ -70,6 +70,19 @@ impl FieldWriter {
         self.pending.remove(lid);
         // It is in one at most.
         let _ = self.index.parts.iter_mut().any(|part| part.remove(lid));
+    }
+
+    /// Takes up the documents of another writer, which has none of the same lids and joins none.
+    pub fn absorb(&mut self, mut other: FieldWriter) {
+        other.publish();
+        self.index.parts.append(&mut other.index.parts);
+    }
+
+    /// Joins all segments that are better joined, now.
+    pub fn settle(&mut self) {
+        while let Some(merge) = self.merge() {
+            self.install(merge.run());
+        }
     }
 
     /// The index with all changes.

@@ -1,8 +1,7 @@
 //! Reading a snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use stead_log::{Io, LogError, read_manifest};
 
@@ -17,6 +16,7 @@ use crate::kind::DocumentType;
 use crate::live::{Block, Bodies, Changes, Collection, Group};
 use crate::packs::{self, Blob, Pack, damage};
 use crate::paged::{Changed, PageCache, Paged, Pager, Rows, Slot, pagers};
+use crate::parallel::in_parallel;
 
 /// The documents of the newest snapshot that can be read.
 pub(in crate::durable) struct Loaded {
@@ -220,7 +220,9 @@ fn collection(
         blocks.push(block);
         written.blocks.push(now);
     }
-    Ok((Collection::from_blocks(kind.clone(), shift, blocks, &pairs), written))
+    let mut collection = Collection::from_blocks(kind.clone(), shift, blocks, &pairs);
+    collection.index_texts()?;
+    Ok((collection, written))
 }
 
 /// Documents whose blocks get another size.
@@ -241,6 +243,7 @@ fn moved(
             collection.put(id, &conversion.fields(&old, row, kind)?)?;
         }
     }
+    collection.settle();
     collection.publish();
     Ok((collection, Written::default()))
 }
@@ -303,34 +306,4 @@ fn read_block(
     let groups = groups.collect::<Result<_, StoreError>>()?;
     let (bodies, ids_spot) = (Bodies::new(groups), block.ids);
     Ok((OldBlock { rows: block.rows, alive, ids, ids_spot, columns, bodies }, hashes))
-}
-
-/// What each of some things leads to, in their order, found on all cores.
-pub(super) fn in_parallel<A: Sync, B: Send>(
-    list: &[A],
-    one: impl Fn(&A) -> Result<B, StoreError> + Sync,
-) -> Result<Vec<B>, StoreError> {
-    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let found: Mutex<Vec<(usize, Result<B, StoreError>)>> = Mutex::new(Vec::new());
-    let work = || {
-        let mut mine = Vec::new();
-        while !failed.load(Ordering::Relaxed) {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(thing) = list.get(at) else { break };
-            let result = one(thing);
-            failed.fetch_or(result.is_err(), Ordering::Relaxed);
-            mine.push((at, result));
-        }
-        found.lock().unwrap_or_else(PoisonError::into_inner).extend(mine);
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(list.len());
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_unstable_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, result)| result).collect()
 }

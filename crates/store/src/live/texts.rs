@@ -1,0 +1,181 @@
+//! The indexes of the texts of documents, as their writer has them.
+
+use std::sync::Arc;
+
+use stead_text::{FieldIndex, FieldWriter, Language, Merge, Merged};
+
+use super::view::View;
+use crate::error::StoreError;
+use crate::kind::DocumentType;
+use crate::parallel::in_parallel;
+use crate::value::FieldValue;
+
+/// The documents that a thread indexes at a time when all are, and the most that wait to become a segment: waiting ones take several times the
+/// memory.
+const TOGETHER: usize = 4096;
+
+/// Changes the indexes of texts, one for each [`TextIndex`](crate::TextIndex) of a type of documents.
+#[derive(Debug)]
+pub(super) struct Texts {
+    writers: Vec<FieldWriter>,
+    /// The documents that were put since the last segments were written.
+    waiting: usize,
+}
+
+/// An index's segments that are better joined, with the number of the index.
+#[derive(Debug)]
+pub struct TextMerge {
+    index: usize,
+    merge: Merge,
+}
+
+/// The same, joined.
+#[derive(Debug)]
+pub struct TextMerged {
+    index: usize,
+    merged: Merged,
+}
+
+impl TextMerge {
+    /// Joins them, on any thread.
+    #[must_use]
+    pub fn run(self) -> TextMerged {
+        TextMerged { index: self.index, merged: self.merge.run() }
+    }
+}
+
+impl Texts {
+    pub(super) fn new(kind: &DocumentType) -> Texts {
+        let writers = kind.texts().iter().map(|_| FieldWriter::default()).collect();
+        Texts { writers, waiting: 0 }
+    }
+
+    /// The indexes of all documents of a view. A part of them is indexed by each core.
+    pub(super) fn of(view: &View) -> Result<Texts, StoreError> {
+        let mut all = Texts::new(view.kind());
+        if all.writers.is_empty() {
+            return Ok(all);
+        }
+        let lids: Vec<u32> = view.lids().collect();
+        let parts: Vec<&[u32]> = lids.chunks(TOGETHER).collect();
+        for mut part in in_parallel(&parts, |lids| Texts::of_some(view, lids))? {
+            for (all, part) in all.writers.iter_mut().zip(part.writers.drain(..)) {
+                all.absorb(part);
+            }
+        }
+        all.writers.iter_mut().for_each(FieldWriter::settle);
+        Ok(all)
+    }
+
+    fn of_some(view: &View, lids: &[u32]) -> Result<Texts, StoreError> {
+        let kind = view.kind();
+        let mut texts = Texts::new(kind);
+        for lid in lids {
+            texts.put(kind, *lid, &stored(view, *lid)?);
+        }
+        Ok(texts)
+    }
+
+    /// Puts the texts of a document in the place of those that it has.
+    pub(super) fn put(&mut self, kind: &DocumentType, lid: u32, fields: &[(usize, FieldValue)]) {
+        let value =
+            |number: usize| fields.iter().find(|(field, _)| *field == number).map(|(_, v)| v);
+        let language = language(kind.language_field().and_then(value));
+        for (writer, index) in self.writers.iter_mut().zip(kind.texts()) {
+            match value(index.field) {
+                Some(value) => writer.put(lid, index.terms(value, language)),
+                None => writer.remove(lid),
+            }
+        }
+        self.waited();
+    }
+
+    /// Puts the texts that some changes concern in the place of those that a document has. `before` reads the document as it was: the language
+    /// of texts is another field.
+    pub(super) fn update(
+        &mut self,
+        kind: &DocumentType,
+        lid: u32,
+        changes: &[(usize, Option<FieldValue>)],
+        before: impl FnOnce() -> Result<Vec<(usize, FieldValue)>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let is_changed = |field: usize| changes.iter().any(|(changed, _)| *changed == field);
+        let changes_language = kind.language_field().is_some_and(is_changed);
+        if !changes_language && !kind.texts().iter().any(|index| is_changed(index.field)) {
+            return Ok(());
+        }
+        if kind.language_field().is_some() {
+            let mut fields = before()?;
+            fields.retain(|(field, _)| !is_changed(*field));
+            let new = changes.iter().filter_map(|(field, v)| Some((*field, v.clone()?)));
+            fields.extend(new);
+            self.put(kind, lid, &fields);
+            return Ok(());
+        }
+        let language = language(None);
+        for (writer, index) in self.writers.iter_mut().zip(kind.texts()) {
+            match changes.iter().find(|(field, _)| *field == index.field) {
+                Some((_, Some(value))) => writer.put(lid, index.terms(value, language)),
+                Some((_, None)) => writer.remove(lid),
+                None => {}
+            }
+        }
+        self.waited();
+        Ok(())
+    }
+
+    /// Writes segments of what waits, if that is much.
+    fn waited(&mut self) {
+        self.waiting += 1;
+        if self.waiting >= TOGETHER {
+            self.publish();
+        }
+    }
+
+    /// Takes the texts of a document away.
+    pub(super) fn remove(&mut self, lid: u32) {
+        self.writers.iter_mut().for_each(|writer| writer.remove(lid));
+    }
+
+    /// The indexes with all changes.
+    pub(super) fn publish(&mut self) -> Arc<[FieldIndex]> {
+        self.waiting = 0;
+        self.writers.iter_mut().map(FieldWriter::publish).collect()
+    }
+
+    /// What is better joined and is not being joined.
+    pub(super) fn merges(&mut self) -> Vec<TextMerge> {
+        let writers = self.writers.iter_mut().enumerate();
+        writers
+            .filter_map(|(index, writer)| Some(TextMerge { index, merge: writer.merge()? }))
+            .collect()
+    }
+
+    /// Takes up what was joined.
+    pub(super) fn install(&mut self, merged: TextMerged) {
+        if let Some(writer) = self.writers.get_mut(merged.index) {
+            writer.install(merged.merged);
+        }
+    }
+
+    /// Joins all that is better joined, now.
+    pub(super) fn settle(&mut self) {
+        self.writers.iter_mut().for_each(FieldWriter::settle);
+    }
+}
+
+/// The texts of a document, and what names their language.
+pub(super) fn stored(view: &View, lid: u32) -> Result<Vec<(usize, FieldValue)>, StoreError> {
+    let kind = view.kind();
+    let is_wanted = |field: usize| {
+        kind.language_field() == Some(field) || kind.texts().iter().any(|of| of.field == field)
+    };
+    Ok(view.read(lid, is_wanted)?.unwrap_or_default())
+}
+
+fn language(value: Option<&FieldValue>) -> Language {
+    match value {
+        Some(FieldValue::Text(tag)) => Language::of_tag(tag.trim()),
+        _ => Language::english(),
+    }
+}
