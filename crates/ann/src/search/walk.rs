@@ -1,0 +1,226 @@
+//! Going from node to node towards a vector.
+
+use std::array;
+
+use stead_kernels::vector::prefetch;
+
+use crate::compare::{BATCH, Comparer};
+use crate::graph::Graph;
+use crate::links::nodes;
+use crate::pool::{Candidate, Pool};
+use crate::search::Stop;
+use crate::vectors::Vectors;
+use crate::visited::Visited;
+
+/// A graph, the vectors of its nodes, and the one that these are compared with.
+pub(crate) struct Walk<'w, V: Vectors> {
+    pub(crate) graph: &'w Graph,
+    pub(crate) vectors: &'w V,
+    pub(crate) comparer: &'w Comparer<'w, V::Cell>,
+}
+
+/// What a walk needs, kept between walks.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    pub(crate) visited: Visited,
+    pub(crate) pool: Pool,
+    /// Nodes whose links are looked at for others that pass a filter.
+    pub(super) hop: Vec<u32>,
+    pub(super) next_hop: Vec<u32>,
+}
+
+/// Nodes to be compared together.
+pub(super) struct Batch<'v, T> {
+    nodes: [u32; BATCH],
+    rows: [&'v [T]; BATCH],
+    count: usize,
+}
+
+impl<'v, T> Batch<'v, T> {
+    pub(super) fn new() -> Batch<'v, T> {
+        Batch { nodes: [0; BATCH], rows: array::from_fn(|_| &[][..]), count: 0 }
+    }
+}
+
+impl<'w, V: Vectors> Walk<'w, V> {
+    /// The vector of a node, if it has the length of the other.
+    #[inline(always)]
+    pub(crate) fn row(&self, node: u32) -> Option<&'w [V::Cell]> {
+        let (document, at) = self.graph.place(node);
+        let row = self.vectors.vector(document, at)?;
+        (row.len() == self.comparer.len()).then_some(row)
+    }
+
+    /// How far a node is; nowhere near if its vector is not there.
+    pub(crate) fn candidate(&self, node: u32) -> Candidate {
+        let mut order = [f64::INFINITY];
+        if let Some(row) = self.row(node) {
+            self.comparer.orders(&[row], &mut order);
+        }
+        Candidate { order: order[0] as f32, node }
+    }
+
+    /// Adds a node to a batch, if its vector is there; where the batch is full it is compared.
+    #[inline(always)]
+    pub(super) fn push(
+        &self,
+        batch: &mut Batch<'w, V::Cell>,
+        node: u32,
+        found: impl FnMut(Candidate),
+    ) {
+        if let Some(row) = self.row(node) {
+            (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
+            batch.count += 1;
+            if batch.count == BATCH {
+                self.compare(batch, found);
+            }
+        }
+    }
+
+    /// Compares the nodes of a batch, which is empty then.
+    #[inline(always)]
+    pub(super) fn compare(&self, batch: &mut Batch<'w, V::Cell>, mut found: impl FnMut(Candidate)) {
+        let count = std::mem::take(&mut batch.count);
+        let mut orders = [0.0; BATCH];
+        self.comparer.orders(&batch.rows[..count], &mut orders[..count]);
+        for (node, order) in batch.nodes[..count].iter().zip(orders) {
+            found(Candidate { order: order as f32, node: *node });
+        }
+    }
+
+    /// How far each of some nodes is, in their order; those whose vector is not there are left out.
+    pub(crate) fn each(&self, nodes: impl Iterator<Item = u32>, mut found: impl FnMut(Candidate)) {
+        let mut batch = Batch::new();
+        nodes.for_each(|node| self.push(&mut batch, node, &mut found));
+        self.compare(&mut batch, &mut found);
+    }
+
+    /// The nearest node of a level on a way on which each is nearer than the one before.
+    pub(crate) fn nearest(&self, from: Candidate, level: u32) -> Candidate {
+        let (mut best, mut batch) = (from, Batch::new());
+        loop {
+            let mut next = best;
+            let mut found = |other: Candidate| next = next.min(other);
+            for node in nodes(self.graph.links(best.node, level)) {
+                self.push(&mut batch, node, &mut found);
+            }
+            self.compare(&mut batch, &mut found);
+            if next.order >= best.order {
+                return best;
+            }
+            best = next;
+        }
+    }
+
+    /// The nearest node of the level above one, or of the highest if that is lower; nothing without nodes.
+    pub(crate) fn descend(&self, level: u32) -> Option<Candidate> {
+        let (entry, highest) = self.graph.entry?;
+        let levels = (level + 1..=highest).rev();
+        Some(levels.fold(self.candidate(entry), |from, level| self.nearest(from, level)))
+    }
+
+    /// Finds the nodes of a level that are nearest and are hits, as many as the pool holds, from those on that are in it or aside. Returns
+    /// whether it was not stopped.
+    pub(crate) fn around(
+        &self,
+        level: u32,
+        steps: &mut Steps,
+        is_hit: impl Fn(u32) -> bool,
+        stop: &mut Stop<'_>,
+    ) -> bool {
+        let Steps { visited, pool, .. } = steps;
+        let mut batch = Batch::new();
+        while let Some(node) = pool.follow() {
+            if stop.is_time() {
+                return false;
+            }
+            if let Some(next) = pool.peek() {
+                prefetch(self.graph.links(next.node, level));
+            }
+            let mut found = |candidate: Candidate| {
+                if is_hit(candidate.node) {
+                    pool.add(candidate, || self.graph.place(candidate.node).0);
+                } else {
+                    pool.put_aside(candidate);
+                }
+            };
+            for node in nodes(self.graph.links(node, level)) {
+                if visited.insert(node) {
+                    self.push(&mut batch, node, &mut found);
+                }
+            }
+            self.compare(&mut batch, &mut found);
+        }
+        true
+    }
+
+    /// Puts the nearest nodes of the lowest level, whatever passes a filter, as many as a node has links, in the place of the one from which
+    /// these are found: from one alone the ways between the few that pass may not lead to the nearest of them. Returns whether it was not
+    /// stopped.
+    pub(super) fn surround(
+        &self,
+        starts: &mut Vec<Candidate>,
+        steps: &mut Steps,
+        stop: &mut Stop<'_>,
+    ) -> bool {
+        steps.pool.begin(self.graph.options.links(0), 0.0, false);
+        steps.visited.begin(self.graph.bound);
+        for start in starts.drain(..) {
+            steps.visited.insert(start.node);
+            steps.pool.add(start, || 0);
+        }
+        let is_whole = self.around(0, steps, |_| true, stop);
+        starts.extend(steps.pool.hits());
+        is_whole
+    }
+
+    /// As [`Walk::around`] on the lowest level, for filters that few pass: only nodes that do are compared. What is looked at of a
+    /// node are its links and those of the nodes that they lead to, until `2 * max_links` pass; and a level of links more where
+    /// these lead to fewer places than a part of the most there may be.
+    pub(crate) fn around_passing(
+        &self,
+        steps: &mut Steps,
+        is_hit: impl Fn(u32) -> bool,
+        exploration: f64,
+        stop: &mut Stop<'_>,
+    ) -> bool {
+        let most = self.graph.options.links(0);
+        let few = (exploration * (most * most) as f64) as usize;
+        let Steps { visited, pool, hop, next_hop } = steps;
+        let mut batch = Batch::new();
+        while let Some(node) = pool.follow() {
+            if stop.is_time() {
+                return false;
+            }
+            let mut found =
+                |candidate: Candidate| pool.add(candidate, || self.graph.place(candidate.node).0);
+            hop.clear();
+            hop.push(node);
+            let mut passing = 0;
+            'hops: for hops in 0..3 {
+                if hops == 2 && hop.len() >= few {
+                    break;
+                }
+                next_hop.clear();
+                for (at, from) in hop.iter().enumerate() {
+                    if let Some(ahead) = hop.get(at + 2) {
+                        prefetch(self.graph.links(*ahead, 0));
+                    }
+                    for node in nodes(self.graph.links(*from, 0)) {
+                        next_hop.push(node);
+                        if visited.insert(node) && is_hit(node) {
+                            self.push(&mut batch, node, &mut found);
+                            passing += 1;
+                            if passing == most {
+                                break 'hops;
+                            }
+                        }
+                    }
+                }
+                std::mem::swap(hop, next_hop);
+            }
+            self.compare(&mut batch, &mut found);
+        }
+        true
+    }
+}

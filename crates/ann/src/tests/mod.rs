@@ -1,0 +1,7 @@
+//! Graphs beside a look at all vectors.
+
+mod changes;
+mod filters;
+mod model;
+mod readers;
+mod recall;

@@ -1,0 +1,72 @@
+//! What a new node is to be linked to, found in a graph that nobody changes meanwhile.
+
+use super::select::{select, sort};
+use crate::compare::Comparer;
+use crate::graph::Graph;
+use crate::pool::Candidate;
+use crate::search::{Steps, Stop, Walk};
+use crate::vectors::Vectors;
+
+/// A node that nothing is linked to yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Newcomer {
+    pub(super) node: u32,
+    pub(super) levels: u32,
+}
+
+/// The nodes that a new one is to be linked to, for each of its levels. `mates` are linked before it, and compared one by one.
+pub(super) fn prepare<V: Vectors>(
+    graph: &Graph,
+    vectors: &V,
+    newcomer: Newcomer,
+    mates: &[Newcomer],
+    steps: &mut Steps,
+) -> Vec<Vec<Candidate>> {
+    let (document, at) = graph.place(newcomer.node);
+    let mut links = vec![Vec::new(); newcomer.levels as usize];
+    let Some(row) = vectors.vector(document, at) else { return links };
+    let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
+    let walk = Walk { graph, vectors, comparer: &comparer };
+    let mut mates: Vec<(Newcomer, Candidate)> = mates
+        .iter()
+        .map(|mate| (*mate, Candidate { order: f32::INFINITY, node: mate.node }))
+        .collect();
+    let nodes: Vec<u32> = mates.iter().map(|(mate, _)| mate.node).collect();
+    let mut orders = mates.iter_mut().map(|(_, candidate)| candidate);
+    walk.each(nodes.into_iter(), |candidate| {
+        // They come in the order in which they were asked for, without those that have no vector.
+        if let Some(mate) = orders.find(|mate| mate.node == candidate.node) {
+            *mate = candidate;
+        }
+    });
+    let highest = graph.entry.map(|(_, level)| level);
+    let mut from: Vec<Candidate> = walk.descend(newcomer.levels - 1).into_iter().collect();
+    for level in (0..newcomer.levels).rev() {
+        if highest.is_some_and(|highest| level <= highest) {
+            around(&walk, level, &mut from, steps);
+        }
+        let own = if highest.is_some_and(|highest| level <= highest) { &from[..] } else { &[] };
+        let of_mates = mates.iter().filter(|(mate, _)| level < mate.levels).map(|(_, x)| *x);
+        let mut candidates: Vec<Candidate> = own.iter().copied().chain(of_mates).collect();
+        sort(&mut candidates);
+        links[level as usize] = select(&walk, &candidates, graph.options.links(1));
+    }
+    links
+}
+
+/// The nearest nodes of a level, from some on.
+pub(super) fn around<V: Vectors>(
+    walk: &Walk<'_, V>,
+    level: u32,
+    from: &mut Vec<Candidate>,
+    steps: &mut Steps,
+) {
+    steps.pool.begin(walk.graph.options.explore, 0.0, false);
+    steps.visited.begin(walk.graph.bound);
+    for candidate in from.drain(..) {
+        steps.visited.insert(candidate.node);
+        steps.pool.add(candidate, || 0);
+    }
+    walk.around(level, steps, |_| true, &mut Stop::new(&|| false));
+    from.extend(steps.pool.hits());
+}
