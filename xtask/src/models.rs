@@ -92,6 +92,13 @@ pub fn earlier_node_tests() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The folder with the node tests as single files, the inputs of the tests as defaults.
+pub fn node_models() -> Result<PathBuf, String> {
+    let (tests, folder) = (node_tests()?, paths::target().join("node-models"));
+    made_by("node_models.py", &folder, |command| command.arg(&folder).arg(&tests))?;
+    Ok(folder)
+}
+
 /// Runs a script of `tests/python/tools` that fills `folder`, unless this very script with these pins already has.
 fn made_by(
     script: &str,

@@ -1,5 +1,6 @@
 //! `cargo xtask soak`: the long loops.
 
+mod nodes;
 mod openapi;
 mod python;
 
@@ -10,9 +11,9 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, graphs, fuzz, differential, python, openapi
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, graphs, nodes, fuzz, differential, python, openapi
 
-Usage: cargo xtask soak [kills|interleavings|sequences|documents|graphs|fuzz|differential|python|openapi]
+Usage: cargo xtask soak [kills|interleavings|sequences|documents|graphs|nodes|fuzz|differential|python|openapi]
                         [--seconds N] [--kills N] [--orders N] [--reloads N] [--seed N]
 
   kills          kill -9 of a server under load, N times: with state_durability every_step no answered
@@ -26,6 +27,8 @@ Usage: cargo xtask soak [kills|interleavings|sequences|documents|graphs|fuzz|dif
                  simulated disk against a map for N seconds, new seeds each round
   graphs         random graphs with and without the passes of the engine, quantised in every way, and changed, for N
                  seconds, new seeds each round; a failure prints its seed
+  nodes          node models in which something was changed at random, loaded and run for N seconds, new seeds each
+                 round: none may panic, end the process, hang or take memory without end; a failure prints its seed
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
                  needs cargo-fuzz (cargo install cargo-fuzz)
   differential   random one-node models against ONNX Runtime for N seconds, a new seed each round
@@ -74,6 +77,7 @@ pub fn run(args: &[String]) -> Outcome {
             }
             "sequences" => passed &= sequences(seconds)?,
             "graphs" => passed &= graphs(seconds)?,
+            "nodes" => passed &= nodes::run(seconds)?,
             "python" => {
                 let (reloads, seed) = (number(args, "--reloads")?, number(args, "--seed")?);
                 passed &= python::run(seconds, reloads.unwrap_or(RELOADS), seed)?;
@@ -94,6 +98,7 @@ const LOOPS: &[&str] = &[
     "sequences",
     "documents",
     "graphs",
+    "nodes",
     "fuzz",
     "differential",
     "python",

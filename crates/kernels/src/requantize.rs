@@ -98,7 +98,8 @@ impl<T: Quantized> SimdOp for Row<'_, T> {
             // SAFETY: the arrays are as long as the widest vector.
             unsafe {
                 let y = s.mul(s.to_f32(s.load_i32_ptr(x.as_ptr())), s.load_ptr(by.as_ptr()));
-                let y = s.min(high, s.max(low, s.round(y)));
+                // NaN, of a scale that is none, becomes the least.
+                let y = s.min(s.max(s.round(y), low), high);
                 s.store_i32_ptr(x.as_mut_ptr(), s.to_i32(y));
             }
             for (dst, x) in dst.iter_mut().zip(x) {
@@ -130,6 +131,10 @@ mod tests {
             };
             requantize(isa, &Serial, 4, &scales, &src, &mut dst);
             assert_eq!(dst, [-1, 1, 1, -3, 127, -128, 1, 7], "{isa:?}");
+            // What is no number becomes the least one, and nothing overflows on the way.
+            let scales = Scales { row: &[f32::NAN], col: &[1.0], result: &[1.0], zero: &[-128i8] };
+            requantize(isa, &Serial, 8, &scales, &src, &mut dst);
+            assert_eq!(dst, [-128; 8], "{isa:?}");
         }
     }
 }

@@ -87,12 +87,20 @@ pub(crate) struct Facts {
     pub growing: Arc<[Grows]>,
     /// Those that a step has been planned for that appends to them.
     pub appended: Vec<usize>,
+    /// What has been planned, of [what a plan may cost](super::bounds).
+    pub(super) spent: usize,
 }
 
 impl Facts {
     /// No facts about `uses.len()` values.
     pub fn new(uses: Vec<u32>, growing: Arc<[Grows]>) -> Facts {
-        Facts { facts: vec![None; uses.len()], remaining_uses: uses, growing, appended: Vec::new() }
+        Facts {
+            facts: vec![None; uses.len()],
+            remaining_uses: uses,
+            growing,
+            appended: Vec::new(),
+            spent: 0,
+        }
     }
 
     pub fn get(&self, id: ValueId) -> Option<&Fact> {

@@ -102,6 +102,21 @@ impl PlanCx<'_> {
         self.fact(index).is_ok_and(|fact| !matches!(fact.place, Place::Nothing))
     }
 
+    /// Declares an output to be a sequence of these elements.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] for too many, and where a plan makes too many such sequences.
+    pub(crate) fn give_sequence(
+        &mut self,
+        output: usize,
+        elements: Vec<Fact>,
+    ) -> Result<(), PlanError> {
+        self.facts.spend(elements.len())?;
+        let sequence = Fact::sequence(self.output_type(output)?, elements)?;
+        self.give(output, sequence);
+        Ok(())
+    }
+
     /// Declares an output to be what another value is.
     pub(crate) fn give(&mut self, output: usize, fact: Fact) {
         if let Some(id) = self.output_id(output) {

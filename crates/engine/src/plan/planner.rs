@@ -223,6 +223,7 @@ fn plan_node(
     node: &CompiledNode,
     isa: Isa,
 ) -> Result<(), PlanError> {
+    state.facts.spend_node()?;
     match &node.kind {
         Kind::Op(plan) => {
             if !fold_node(&mut state.facts, node, isa, FOLD_BYTES)? {

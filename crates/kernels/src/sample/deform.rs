@@ -72,7 +72,7 @@ fn corners<T: Coordinate>(y: T, x: T, [height, width]: [usize; 2]) -> [Option<(u
     let element = |dy: i64, dx: i64, weight: T| {
         let row = usize::try_from((top.wide() as i64).saturating_add(dy)).ok()?;
         let column = usize::try_from((left.wide() as i64).saturating_add(dx)).ok()?;
-        (row < height && column < width).then_some((row * width + column, weight))
+        (row < height && column < width).then(|| (row * width + column, weight))
     };
     [
         element(0, 0, (T::ONE - down) * (T::ONE - right)),
@@ -105,5 +105,8 @@ mod tests {
         assert_eq!(out, [2.0, 0.0]);
         deformed_columns(&d, &x, &[0.0; 4], Some(&[1.0, 0.5]), &mut out);
         assert_eq!(out, [1.0, 1.0]);
+        // Further away than there are rows or columns of anything.
+        deformed_columns(&d, &x, &[1e30, 1e30, -1e30, f32::INFINITY], None, &mut out);
+        assert_eq!(out, [0.0, 0.0]);
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::error::{BuildError, PlanError};
 use crate::ir::{Form, FormSet, Typed};
-use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, plan_fn, types};
-use crate::plan::Fact;
+use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn, types};
 use stead_onnx::Attributes;
 use stead_tensor::{DType, Tensor};
 
@@ -37,7 +36,7 @@ pub const OPS: &[OpDef] = &[
 fn construct(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(|cx| {
         let elements = (0..cx.input_count()).map(|i| cx.held(i)).collect::<Result<_, _>>()?;
-        give(cx, elements)
+        cx.give_sequence(0, elements)
     })
 }
 
@@ -51,11 +50,7 @@ fn empty_type(attributes: &Attributes, _: &[Option<Typed>]) -> Result<Typed, Bui
 }
 
 fn empty(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
-    plan_fn(|cx| {
-        let sequence = Fact::sequence(cx.output_type(0)?, Vec::new())?;
-        cx.give(0, sequence);
-        Ok(())
-    })
+    plan_fn(|cx| cx.give_sequence(0, Vec::new()))
 }
 
 fn at(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
@@ -78,7 +73,7 @@ fn erase(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             return Err(outside(position, elements.len()));
         }
         elements.remove(at);
-        give(cx, elements)
+        cx.give_sequence(0, elements)
     })
 }
 
@@ -91,7 +86,7 @@ fn insert(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             false => elements.len(),
         };
         elements.insert(at, cx.held(1)?);
-        give(cx, elements)
+        cx.give_sequence(0, elements)
     })
 }
 
@@ -101,12 +96,6 @@ fn length(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         cx.set_value(0, Tensor::scalar(len as i64)?);
         Ok(())
     })
-}
-
-fn give(cx: &mut PlanCx<'_>, elements: Vec<Fact>) -> Result<(), PlanError> {
-    let sequence = Fact::sequence(cx.dtype(0)?, elements)?;
-    cx.give(0, sequence);
-    Ok(())
 }
 
 /// A position from 0 to `len`, both included; a negative one is counted from the end.

@@ -41,9 +41,7 @@ fn split(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             parts.push(Fact { shape: part, view, ..whole.clone() });
             at += size;
         }
-        let sequence = Fact::sequence(whole.dtype, parts)?;
-        cx.give(0, sequence);
-        Ok(())
+        cx.give_sequence(0, parts)
     })
 }
 

@@ -197,19 +197,19 @@ fn repeat(cx: &mut PlanCx<'_>, mode: Mode, sides: &[Side], shape: Shape) -> Resu
     let outer = changed.map_or(0, |axis| axis + 1);
     let block = super::count(&from[outer..]);
     let mut tables = Vec::new();
-    if shape.elements() > 0 {
-        for (axis, side) in sides.iter().enumerate().take(outer) {
-            let step = strides[axis] / block.max(1) as isize;
-            tables.extend(side.table(mode)?.into_iter().map(|at| at as isize * step));
-        }
-    } else {
-        tables.resize(shape[..outer].iter().sum(), 0);
+    // Where nothing is written the other axes may have any size.
+    for (axis, side) in sides.iter().enumerate().take(outer).filter(|_| shape.elements() > 0) {
+        let step = strides[axis] / block.max(1) as isize;
+        cx.table(side.extent(), 1)?;
+        tables.extend(side.table(mode)?.into_iter().map(|at| at as isize * step));
     }
     let x = cx.input(0)?;
     let slot = cx.output(0, shape)?;
     cx.step("pad", &[x], &[slot], move |a| {
         let (src, dst) = (a.read_bytes(0)?, a.write_bytes()?);
-        let Some(outside) = src.get(..block * width) else { return Ok(()) };
+        let Some(outside) = src.get(..block * width).filter(|_| !dst.is_empty()) else {
+            return Ok(());
+        };
         copy_by_tables(block * width, src, &shape[..outer], &tables, outside, dst);
         Ok(())
     });

@@ -104,6 +104,23 @@ impl Axis {
         (0..self.to).map(position).collect()
     }
 
+    /// The first neighbour of each position, counted from the one before it, and how many there are.
+    pub fn tap_count(&self, filter: Filter, antialias: bool) -> (isize, usize) {
+        let reach = match filter {
+            Filter::Linear => 1.0,
+            Filter::Cubic(_) => 2.0,
+        };
+        // A hostile scale must not make more taps than there are elements to reach.
+        let reach = (-reach / self.stretch(antialias)).floor() + 1.0;
+        let first = reach.max(-(self.from as f64) - 1.0) as isize;
+        (first, (2 - 2 * first).unsigned_abs())
+    }
+
+    /// How much wider the filter is. Only where an axis shrinks is there something to smooth.
+    fn stretch(&self, antialias: bool) -> f64 {
+        if antialias { f64::from(self.scale).min(1.0) } else { 1.0 }
+    }
+
     /// Positions and weights for an interpolation, and how many there are for each element.
     pub fn taps(
         &self,
@@ -111,17 +128,11 @@ impl Axis {
         antialias: bool,
         exclude_outside: bool,
     ) -> (usize, Vec<usize>, Vec<f64>) {
-        // Only where an axis shrinks is there something to smooth.
-        let stretch = if antialias { f64::from(self.scale).min(1.0) } else { 1.0 };
-        let reach = match filter {
-            Filter::Linear => 1.0,
-            Filter::Cubic(_) => 2.0,
-        };
-        // A hostile scale must not make more taps than there are elements to reach.
-        let first = ((-reach / stretch).floor() + 1.0).max(-(self.from as f64) - 1.0) as isize;
-        let count = 2 - 2 * first;
-        let count = count.unsigned_abs();
-        let (mut positions, mut weights) = (Vec::new(), Vec::new());
+        let stretch = self.stretch(antialias);
+        let (first, count) = self.tap_count(filter, antialias);
+        let entries = self.to * count;
+        let (mut positions, mut weights) =
+            (Vec::with_capacity(entries), Vec::with_capacity(entries));
         for at in 0..self.to {
             let Some(x) = self.original(at) else {
                 positions.extend(std::iter::repeat_n(OUTSIDE, count));

@@ -66,21 +66,22 @@ fn nearest(
     let inner: usize = from[outer..].iter().product();
     let block = inner * dtype.size();
     let mut tables = Vec::new();
-    if shape.elements() > 0 {
-        for (axis, &stride) in axes[..outer].iter().zip(&strides) {
-            let step = stride / inner.max(1) as isize;
-            let scaled = |at: isize| if at < 0 { -1 } else { at * step };
-            tables.extend(axis.nearest(mode).into_iter().map(scaled));
-        }
-    } else {
-        tables.resize(shape[..outer].iter().sum(), 0);
+    // Where nothing is written the other axes may have any size.
+    for (axis, &stride) in axes[..outer].iter().zip(&strides).filter(|_| shape.elements() > 0) {
+        let step = stride / inner.max(1) as isize;
+        cx.table(axis.to, 1)?;
+        let scaled = |at: isize| if at < 0 { -1 } else { at * step };
+        tables.extend(axis.nearest(mode).into_iter().map(scaled));
     }
-    let outside = number::bytes_of(extrapolation, dtype).repeat(inner);
+    let outside_len = if shape.elements() > 0 { inner } else { 0 };
+    let outside = number::bytes_of(extrapolation, dtype).repeat(outside_len);
     let x = cx.input(0)?;
     let slot = cx.output(0, shape)?;
     cx.step("resize", &[x], &[slot], move |a| {
         let (src, dst) = (a.read_bytes(0)?, a.write_bytes()?);
-        copy_by_tables(block, src, &shape[..outer], &tables, &outside, dst);
+        if !dst.is_empty() {
+            copy_by_tables(block, src, &shape[..outer], &tables, &outside, dst);
+        }
         Ok(())
     });
     Ok(())
@@ -119,6 +120,7 @@ fn interpolate(
         dims[index] = axis.to;
         let size = Shape::new(&dims)?.byte_len(work);
         let slot = if index == last && dtype == work { out } else { cx.temp(size) };
+        cx.table(axis.to, axis.tap_count(filter, options.antialias).1)?;
         pass.emit(cx, axis, filter, options, work, operand, slot);
         operand = cx.read_back(slot);
     }

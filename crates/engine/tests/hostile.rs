@@ -1,0 +1,117 @@
+//! Models and inputs that ask for more than there is are refused, by the name of what is too large: what random changes of node
+//! models have found (`tests/node_models`).
+#![allow(clippy::unwrap_used)] // a panic is the report
+
+use stead_engine::{LoadOptions, Model, RunError, Session, SessionOptions};
+use stead_onnx::{Graph, ModelBuilder};
+use stead_tensor::{Bool, DType, Tensor};
+
+fn ints(values: &[i64]) -> Tensor {
+    Tensor::from_slice(values, &[values.len()]).unwrap()
+}
+
+fn int(value: i64) -> Tensor {
+    Tensor::scalar(value).unwrap()
+}
+
+/// Runs a model on its only input.
+fn run(model: ModelBuilder, x: &Tensor) -> Result<Vec<Tensor>, RunError> {
+    let model = Model::from_onnx(model.build().unwrap(), &LoadOptions::default()).unwrap();
+    let session = Session::new(model, &SessionOptions::default()).unwrap();
+    session.run(&[("x", x.view())], &[])
+}
+
+fn refused(label: &str, model: ModelBuilder, x: &Tensor, expected: &str) {
+    let error = run(model, x).unwrap_err().to_string();
+    assert!(error.contains(expected), "{label}: {error}");
+}
+
+/// Resizes by the sizes that the input has, so that no constant tells them.
+fn resize(mode: &str) -> ModelBuilder {
+    ModelBuilder::new(19)
+        .input("x", DType::I64, &["2"])
+        .init("picture", Tensor::from_slice(&[0.0f32; 4], &[2, 2]).unwrap())
+        .node("Resize", &["picture", "", "", "x"], &["y"])
+        .attr("mode", mode)
+        .output("y", DType::F32)
+}
+
+#[test]
+fn axes_of_a_resize_have_an_end() {
+    for mode in ["nearest", "linear", "cubic"] {
+        let large = ints(&[2, 1 << 32]);
+        refused(mode, resize(mode), &large, "entries; at most 16777216 can be planned");
+    }
+    // Of no elements one axis may be called as large as another.
+    let empty = run(resize("nearest"), &ints(&[0, 1 << 40])).unwrap();
+    assert_eq!(empty[0].shape().dims(), [0, 1 << 40]);
+}
+
+#[test]
+fn pads_have_an_end() {
+    let pad = || {
+        ModelBuilder::new(19)
+            .input("x", DType::I64, &["2"])
+            .init("row", Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap())
+            .node("Pad", &["row", "x"], &["y"])
+            .attr("mode", "edge")
+            .output("y", DType::F32)
+    };
+    refused("edge", pad(), &ints(&[1, 1 << 32]), "entries; at most 16777216 can be planned");
+    assert_eq!(run(pad(), &ints(&[1, 0])).unwrap()[0].as_slice(), Ok(&[1.0f32, 1.0, 2.0][..]));
+}
+
+/// A body that counts nothing and goes on, with `nodes` that carry the value `c`.
+fn body(nodes: impl FnOnce(ModelBuilder) -> ModelBuilder) -> Graph {
+    let body = ModelBuilder::new(17)
+        .input("i", DType::I64, &[])
+        .input("go", DType::Bool, &[])
+        .input("c", DType::F32, &[])
+        .node("Identity", &["go"], &["on"])
+        .output("on", DType::Bool);
+    nodes(body).output("next", DType::F32).graph()
+}
+
+#[test]
+fn loops_in_loops_have_an_end() {
+    let inner = body(|b| b.node("Neg", &["c"], &["next"]));
+    let outer = body(|b| b.node("Loop", &["often", "yes", "c"], &["next"]).attr("body", inner));
+    let model = ModelBuilder::new(17)
+        .input("x", DType::F32, &[])
+        .init("often", int(60_000))
+        .init("yes", Tensor::scalar(Bool(1)).unwrap())
+        .node("Loop", &["often", "yes", "x"], &["y"])
+        .attr("body", outer)
+        .output("y", DType::F32);
+    let x = Tensor::scalar(1.0f32).unwrap();
+    refused("loops", model, &x, "more than 4194304 nodes");
+}
+
+#[test]
+fn sequences_that_grow_in_loops_have_an_end() {
+    use stead_onnx::ValueType;
+    let list = || ValueType::Sequence(Box::new(ValueType::tensor(DType::F32, None)));
+    let body = ModelBuilder::new(17)
+        .input("i", DType::I64, &[])
+        .input("go", DType::Bool, &[])
+        .input_of("list", list())
+        .node("Identity", &["go"], &["on"])
+        .node("SequenceInsert", &["list", "x"], &["longer"])
+        .output("on", DType::Bool)
+        .output_of("longer", list())
+        .graph();
+    let model = |often: i64| {
+        ModelBuilder::new(17)
+            .input("x", DType::F32, &["n"])
+            .init("often", int(often))
+            .init("yes", Tensor::scalar(Bool(1)).unwrap())
+            .node("SequenceEmpty", &[], &["none"])
+            .node("Loop", &["often", "yes", "none"], &["all"])
+            .attr("body", body.clone())
+            .node("SequenceLength", &["all"], &["y"])
+            .output("y", DType::I64)
+    };
+    let x = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
+    assert_eq!(run(model(1000), &x).unwrap(), [int(1000)]);
+    refused("list", model(60_000), &x, "67108864 elements of sequences");
+}
