@@ -21,7 +21,9 @@ mod words;
 
 pub use analysis::{Analysis, Term, Unit};
 pub use bm25::Bm25;
-pub use index::{FieldIndex, FieldWriter, Merge, Merged, Occurrence, Scored, Top};
+pub use index::{
+    Counter, FieldIndex, FieldWriter, Merge, Merged, Near, Occurrence, Order, Pattern, Scored, Top,
+};
 pub use language::Language;
 pub use letters::{compared, fold, fold_letter, without_accents};
 pub use words::Words;

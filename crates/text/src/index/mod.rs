@@ -10,9 +10,11 @@
 //! trees whose memory is several times that of the packed lists.
 
 mod bound;
+mod counter;
 mod dictionary;
 mod merge;
 mod packed;
+mod pattern;
 mod pending;
 mod postings;
 mod segment;
@@ -23,6 +25,8 @@ mod view;
 mod write;
 mod writer;
 
+pub use counter::Counter;
+pub use pattern::{Near, Order, Pattern};
 pub use top::{Scored, Top};
 pub use view::FieldIndex;
 pub use write::Occurrence;

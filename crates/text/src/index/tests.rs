@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use stead_tensor::Bits;
 
-use super::{FieldIndex, FieldWriter, Merge, Occurrence, Scored, Top};
+use super::{FieldIndex, FieldWriter, Merge, Near, Occurrence, Order, Pattern, Scored, Top};
 use crate::bm25::Bm25;
 
 /// What documents have, and everything that an index is asked, by a look at all of them.
@@ -79,6 +79,73 @@ fn check_documents(index: &FieldIndex, model: &Model, vocabulary: &[String], lid
             let count = index.occurrences(term, lid, &mut places);
             assert_eq!((count, &places), (places.len(), &model.places(term, lid)), "{term} {lid}");
         }
+    }
+}
+
+/// How often a document has a pattern, by a look at all places of its terms.
+fn count(model: &Model, pattern: &Pattern, lid: u32) -> usize {
+    let near = match pattern {
+        Pattern::Term(term) => return model.places(term, lid).len(),
+        Pattern::Prefix(prefix) => {
+            let terms = model.0.get(&lid).into_iter().flatten();
+            return terms.filter(|(term, _)| term.starts_with(prefix)).count();
+        }
+        Pattern::Near(near) => near,
+    };
+    let mut ways: Vec<Vec<Occurrence>> = vec![Vec::new()];
+    for term in &near.terms {
+        let places = model.places(term, lid);
+        let longer = |way: &Vec<Occurrence>| {
+            let way = way.clone();
+            places.iter().map(move |place| [way.clone(), vec![*place]].concat()).collect::<Vec<_>>()
+        };
+        ways = ways.iter().flat_map(longer).collect();
+    }
+    let is_it = |way: &&Vec<Occurrence>| {
+        let (least, greatest) = (way.iter().min().unwrap(), way.iter().max().unwrap());
+        let distance = greatest.position.abs_diff(least.position);
+        let is_close = |most: u32| least.element == greatest.element && distance <= most;
+        match near.order {
+            Order::Phrase => way.windows(2).all(|pair| {
+                pair[0].element == pair[1].element && pair[0].position + 1 == pair[1].position
+            }),
+            Order::Within(most) => is_close(most) && way.is_sorted_by(|a, b| a < b),
+            Order::Around(most) => is_close(most),
+        }
+    };
+    let found = ways.iter().filter(is_it).count();
+    if near.order == Order::Phrase { found } else { found.min(1) }
+}
+
+fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
+    let near = |terms: &[&str], order| {
+        let terms = terms.iter().map(|term| (*term).to_owned()).collect();
+        Pattern::Near(Near { terms, order })
+    };
+    let patterns = [
+        Pattern::Term("b".to_owned()),
+        Pattern::Prefix("a".to_owned()),
+        near(&["a", "b"], Order::Phrase),
+        near(&["b", "a", "a"], Order::Phrase),
+        near(&["a", "b"], Order::Within(3)),
+        near(&["b", "ab", "a"], Order::Within(250)),
+        near(&["a", "b"], Order::Around(1)),
+        near(&["ab", "b", "a"], Order::Around(203)),
+        near(&["a", "x"], Order::Around(203)),
+    ];
+    let mut counter = index.counter(patterns.iter().collect());
+    // Backwards too.
+    for lid in (0..lids).chain((0..lids).rev().step_by(7)) {
+        assert_eq!(counter.go(lid), model.0.contains_key(&lid), "{lid}");
+        assert_eq!(counter.length(), model.0.get(&lid).map_or(0, Vec::len) as u32);
+        for (number, pattern) in patterns.iter().enumerate() {
+            let expected = count(model, pattern, lid);
+            assert_eq!(counter.count(number) as usize, expected, "{pattern:?} {lid}");
+        }
+    }
+    for pattern in &patterns {
+        let expected = (0..lids).filter(|lid| count(model, pattern, *lid) > 0);
+        assert!(index.matches(pattern).iter().eq(expected.map(|lid| lid as usize)), "{pattern:?}");
     }
 }
 
@@ -163,6 +230,7 @@ proptest! {
         let index = writer.publish();
         check(&index, &model, &vocabulary, begin.min(end)..end);
         check_documents(&index, &model, &vocabulary, LIDS);
+        check_patterns(&index, &model, LIDS);
         assert!(index.segments() <= 3 * 8, "{} segments", index.segments());
     }
 }
@@ -197,6 +265,7 @@ fn lists_of_many_blocks_are_joined_and_searched() {
     }
     let index = writer.publish();
     check_documents(&index, &model, &vocabulary, 5000);
+    check_patterns(&index, &model, 5000);
     assert!(index.segments() < 16, "{} segments", index.segments());
 }
 

@@ -1,0 +1,127 @@
+//! What documents have of what is looked for, one document after the other.
+
+use super::pattern::{Pattern, read};
+use super::postings::Postings;
+use super::view::{FieldIndex, Part};
+use super::write::Occurrence;
+
+/// Counts what documents have of some patterns. Documents in the order of their lids are found soonest.
+#[derive(Debug)]
+pub struct Counter<'i> {
+    index: &'i FieldIndex,
+    patterns: Vec<&'i Pattern>,
+    parts: Vec<PartCounter<'i>>,
+    /// The part that has the current document, and its number there.
+    current: Option<(usize, u32)>,
+    last: u32,
+    places: Vec<Vec<Occurrence>>,
+}
+
+#[derive(Debug)]
+struct PartCounter<'i> {
+    part: &'i Part,
+    /// The first document whose lid is not before the last that was asked for.
+    at: usize,
+    /// Of each pattern.
+    lists: Vec<Vec<Postings<'i>>>,
+}
+
+impl FieldIndex {
+    /// Counts patterns in documents.
+    #[must_use]
+    pub fn counter<'i>(&'i self, patterns: Vec<&'i Pattern>) -> Counter<'i> {
+        let mut counter = Counter {
+            index: self,
+            patterns,
+            parts: Vec::new(),
+            current: None,
+            last: 0,
+            places: Vec::new(),
+        };
+        counter.rewind();
+        counter
+    }
+}
+
+impl Counter<'_> {
+    /// Goes to a document; whether it has any words.
+    pub fn go(&mut self, lid: u32) -> bool {
+        if lid < self.last {
+            self.rewind();
+        }
+        self.last = lid;
+        self.current = None;
+        for (number, of) in self.parts.iter_mut().enumerate() {
+            of.at = ahead(&of.part.segment.lids, of.at, lid);
+            if of.part.segment.lids.get(of.at) == Some(&lid) && !of.part.gone.contains(of.at) {
+                self.current = Some((number, of.at as u32));
+                break;
+            }
+        }
+        self.current.is_some()
+    }
+
+    /// How many words the document has.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        let of = |(part, doc): (usize, u32)| Some(self.parts.get(part)?.part.segment.length(doc));
+        self.current.and_then(of).unwrap_or(0)
+    }
+
+    /// How often the document has a pattern by its number: of several terms near each other how often they are a phrase, else
+    /// whether they are near.
+    pub fn count(&mut self, pattern: usize) -> u32 {
+        let Some((part, doc)) = self.current else { return 0 };
+        let lists = self.parts.get_mut(part).and_then(|part| part.lists.get_mut(pattern));
+        let (Some(lists), Some(pattern)) = (lists, self.patterns.get(pattern)) else { return 0 };
+        let here = |list: &mut Postings<'_>| list.seek(doc) == doc;
+        match pattern {
+            Pattern::Term(_) | Pattern::Prefix(_) => {
+                let counts = lists.iter_mut().filter_map(|list| here(list).then(|| list.count()));
+                counts.sum()
+            }
+            Pattern::Near(near) if !lists.is_empty() && lists.iter_mut().all(here) => {
+                self.places.resize_with(lists.len().max(self.places.len()), Vec::new);
+                read(lists, &mut self.places);
+                near.count(&self.places[..lists.len()])
+            }
+            Pattern::Near(_) => 0,
+        }
+    }
+
+    fn rewind(&mut self) {
+        let parts = self.index.parts.iter().map(|part| {
+            let lists = self.patterns.iter().map(|pattern| part.lists(pattern)).collect();
+            PartCounter { part, at: 0, lists }
+        });
+        self.parts = parts.collect();
+    }
+}
+
+impl Part {
+    /// The lists of the terms of a pattern; none where one is missing that must be there.
+    fn lists(&self, pattern: &Pattern) -> Vec<Postings<'_>> {
+        match pattern {
+            Pattern::Term(term) => self.segment.find(term).into_iter().collect(),
+            Pattern::Prefix(prefix) => {
+                let terms = self.segment.dictionary.with_prefix(prefix);
+                terms.filter_map(|term| self.segment.list(term)).collect()
+            }
+            Pattern::Near(near) => {
+                let lists = near.terms.iter().map(|term| self.segment.find(term));
+                lists.collect::<Option<_>>().unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// The first place from one on whose lid is not before another: in steps that grow, for it is mostly near.
+fn ahead(lids: &[u32], from: usize, lid: u32) -> usize {
+    let (mut low, mut step) = (from, 1);
+    while lids.get(low + step - 1).is_some_and(|at| *at < lid) {
+        low += step;
+        step *= 2;
+    }
+    let rest = lids.get(low..(low + step).min(lids.len())).unwrap_or_default();
+    low + rest.partition_point(|at| *at < lid)
+}

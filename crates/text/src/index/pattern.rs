@@ -1,0 +1,196 @@
+//! What is looked for in texts: terms alone, and terms that stand near each other.
+
+use stead_tensor::Bits;
+
+use super::postings::{END, Postings};
+use super::view::{FieldIndex, Part};
+use super::write::Occurrence;
+
+/// What a text must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pattern {
+    /// A term.
+    Term(String),
+    /// A term that begins so.
+    Prefix(String),
+    /// Terms that stand near each other.
+    Near(Near),
+}
+
+/// Terms that stand near each other in one element.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// The terms.
+    pub terms: Vec<String>,
+    /// How they stand.
+    pub order: Order,
+}
+
+/// How terms stand that are near each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// One right behind the other.
+    Phrase,
+    /// In their order, the last at most so many words behind the first.
+    Within(u32),
+    /// In any order, the last at most so many words behind the first.
+    Around(u32),
+}
+
+impl Near {
+    /// How often terms stand so, which stand where `places` has for each of them in order: phrases are counted, of others whether there is
+    /// one is told.
+    pub(super) fn count(&self, places: &[Vec<Occurrence>]) -> u32 {
+        let Some((first, rest)) = places.split_first() else { return 0 };
+        match self.order {
+            Order::Phrase => {
+                let stands = |begin: &&Occurrence| {
+                    rest.iter().zip(1..).all(|(places, behind)| {
+                        let position = begin.position.saturating_add(behind);
+                        places.binary_search(&Occurrence { position, ..**begin }).is_ok()
+                    })
+                };
+                first.iter().filter(stands).count() as u32
+            }
+            Order::Within(distance) => {
+                let stands = |begin: &Occurrence| {
+                    // The nearest of each behind the one before is the best.
+                    let last = rest.iter().try_fold(*begin, |before, places| {
+                        let next = places.partition_point(|at| *at <= before);
+                        places.get(next).filter(|at| at.element == begin.element).copied()
+                    });
+                    last.is_some_and(|last| last.position - begin.position <= distance)
+                };
+                u32::from(first.iter().any(stands))
+            }
+            Order::Around(distance) => u32::from(around(places, distance)),
+        }
+    }
+}
+
+/// Whether there is a place of each term such that all are in one element, and near enough.
+fn around(places: &[Vec<Occurrence>], distance: u32) -> bool {
+    let mut at = vec![0; places.len()];
+    loop {
+        let mut least: Option<(usize, Occurrence)> = None;
+        let mut greatest: Option<Occurrence> = None;
+        for (term, places) in places.iter().enumerate() {
+            let Some(place) = places.get(at[term]) else { return false };
+            if least.is_none_or(|(_, least)| *place < least) {
+                least = Some((term, *place));
+            }
+            greatest = greatest.max(Some(*place));
+        }
+        let Some(((term, least), greatest)) = least.zip(greatest) else { return false };
+        if least.element == greatest.element && greatest.position - least.position <= distance {
+            return true;
+        }
+        at[term] += 1;
+    }
+}
+
+impl FieldIndex {
+    /// The documents that have what is looked for, by their lids.
+    #[must_use]
+    pub fn matches(&self, pattern: &Pattern) -> Bits {
+        let mut found = Bits::default();
+        let all = 0..u32::MAX;
+        match pattern {
+            Pattern::Term(term) => self.rows(term, all, &mut found),
+            Pattern::Prefix(prefix) => self.rows_with_prefix(prefix, all, &mut found),
+            Pattern::Near(near) => self.parts.iter().for_each(|part| part.near(near, &mut found)),
+        }
+        found
+    }
+}
+
+impl Part {
+    fn near(&self, near: &Near, into: &mut Bits) {
+        let lists = near.terms.iter().map(|term| self.segment.find(term));
+        let Some(mut lists) = lists.collect::<Option<Vec<Postings<'_>>>>() else { return };
+        let mut places = vec![Vec::new(); lists.len()];
+        let mut doc = 0;
+        while let Some(found) = meet(&mut lists, doc) {
+            if !self.gone.contains(found as usize) {
+                read(&mut lists, &mut places);
+                if near.count(&places) > 0 {
+                    into.insert(self.segment.lid(found) as usize);
+                }
+            }
+            doc = found + 1;
+        }
+    }
+}
+
+/// The first document from one on that all lists have, at which they stand then.
+fn meet(lists: &mut [Postings<'_>], from: u32) -> Option<u32> {
+    let mut doc = from;
+    loop {
+        let before = doc;
+        for list in &mut *lists {
+            doc = list.seek(doc);
+            if doc == END {
+                return None;
+            }
+        }
+        if lists.is_empty() {
+            return None;
+        }
+        if doc == before && lists.iter().all(|list| list.doc() == doc) {
+            return Some(doc);
+        }
+    }
+}
+
+/// Where the current document has each term.
+pub(super) fn read(lists: &mut [Postings<'_>], places: &mut [Vec<Occurrence>]) {
+    for (list, places) in lists.iter_mut().zip(places) {
+        places.clear();
+        list.occurrences(places);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Near, Order, Pattern};
+    use crate::index::{FieldWriter, Occurrence};
+
+    #[test]
+    fn terms_are_near_each_other_in_one_element() {
+        let texts = ["a b c a b", "b a", "a x b", "a | b", "a x x b c", "c x b x a", "x | a b"];
+        let mut writer = FieldWriter::default();
+        for (lid, text) in texts.iter().enumerate() {
+            let elements = text.split('|').enumerate();
+            let terms = elements.flat_map(|(element, text)| {
+                let words = text.split_whitespace().enumerate();
+                let element = element as u32;
+                words.map(move |(at, word)| (word, Occurrence { element, position: at as u32 }))
+            });
+            writer.put(lid as u32 * 2, terms);
+        }
+        let index = writer.publish();
+        for (terms, order, expected) in [
+            ("a b", Order::Phrase, &[0, 6][..]),
+            ("a b c", Order::Phrase, &[0]),
+            ("b a", Order::Phrase, &[1]),
+            ("a", Order::Phrase, &[0, 1, 2, 3, 4, 5, 6]),
+            ("a z", Order::Phrase, &[]),
+            ("a b", Order::Within(1), &[0, 6]),
+            ("a b", Order::Within(2), &[0, 2, 6]),
+            ("a b c", Order::Within(4), &[0, 4]),
+            ("a b", Order::Around(1), &[0, 1, 6]),
+            ("a b", Order::Around(2), &[0, 1, 2, 5, 6]),
+            ("a b c", Order::Around(4), &[0, 4, 5]),
+            ("", Order::Phrase, &[]),
+        ] {
+            let terms = terms.split_whitespace().map(str::to_owned).collect();
+            let near = Near { terms, order };
+            let found = index.matches(&Pattern::Near(near.clone()));
+            let found: Vec<usize> = found.iter().map(|lid| lid / 2).collect();
+            assert_eq!(found, expected, "{near:?}");
+        }
+        let lids = |pattern| index.matches(&pattern).iter().collect::<Vec<_>>();
+        assert_eq!(lids(Pattern::Term("c".to_owned())), [0, 8, 10]);
+        assert_eq!(lids(Pattern::Prefix(String::new())).len(), texts.len());
+    }
+}
