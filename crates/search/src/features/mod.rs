@@ -2,6 +2,7 @@
 //! [`RANK_FEATURES`](stead_app::application::rank::RANK_FEATURES).
 
 mod attribute;
+mod bm25;
 mod default;
 mod dot_product;
 mod labels;

@@ -3,8 +3,8 @@
 use stead_expr::Value;
 
 use super::{
-    Call, Feature, attribute, default, dot_product, labels, matched, neighbor, random, structs,
-    time, tokens,
+    Call, Feature, attribute, bm25, default, dot_product, labels, matched, neighbor, random,
+    structs, time, tokens,
 };
 
 /// Makes a feature from its name.
@@ -42,7 +42,7 @@ const FEATURES: &[(&str, How)] = &[
     ("normalize_linear", How::Plan),
     ("reciprocal_rank", How::Plan),
     ("reciprocal_rank_fusion", How::Plan),
-    ("bm25", How::Default),
+    ("bm25", How::Computed(bm25::build)),
     ("bm25_for_labels", How::Default),
     ("elementwise", How::Default),
     ("nativeRank", How::Default),

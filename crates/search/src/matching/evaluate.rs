@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use stead_store::{AttributeColumn, Column, DataType, StoreError, View};
+use stead_tensor::Bits;
 
 use super::column::rows;
 use super::explain::Probe;
@@ -11,10 +12,11 @@ use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
 use super::same_element::{any, has_element};
 use super::segment::{Segment, Tested, Work};
+use super::texts::Texts;
 use super::told::{Indexes, Told};
 use super::value::passes;
 use crate::metric::Metric;
-use crate::query::{QueryTree, SearchError, Term, Tree};
+use crate::query::{QueryTree, SearchError, Term, Test, Tree};
 use crate::rank::Means;
 
 /// A query with documents.
@@ -26,6 +28,7 @@ pub struct Matcher<'m> {
     /// By term: the attribute that it tests.
     attributes: Vec<Option<Tested>>,
     indexes: Indexes<'m>,
+    pub(super) texts: Arc<Texts<'m>>,
     winners: Arc<Vec<Winners>>,
     /// The blocks whose vectors were not compared because it was late.
     skipped: Vec<usize>,
@@ -75,6 +78,9 @@ impl<'m> Matcher<'m> {
     ) -> Result<Matcher<'m>, SearchError> {
         let (segments, rows) = (Segment::all(view).collect(), view.block_rows());
         let tested = |term: &Term| {
+            if let Test::Indexed(_) = term.test {
+                return None;
+            }
             let number = view.kind().attribute_number(&term.attribute)?;
             let is_number = view.kind().attributes().get(number).is_some_and(is_number);
             Some(Tested { number, is_number })
@@ -86,6 +92,7 @@ impl<'m> Matcher<'m> {
             rows,
             attributes,
             indexes: Indexes::new(tree, view),
+            texts: Arc::new(Texts::new(tree, view)),
             winners: Arc::default(),
             skipped: Vec::new(),
             probe: None,
@@ -100,8 +107,8 @@ impl<'m> Matcher<'m> {
         let (segments, winners) = (self.segments.clone(), Arc::clone(&self.winners));
         let (attributes, skipped) = (self.attributes.clone(), self.skipped.clone());
         let (probe, indexes) = (Some(Probe::default()), self.indexes.again(self.tree));
-        let (tree, rows) = (self.tree, self.rows);
-        Matcher { tree, segments, rows, attributes, indexes, winners, skipped, probe }
+        let (tree, rows, texts) = (self.tree, self.rows, Arc::clone(&self.texts));
+        Matcher { tree, segments, rows, attributes, indexes, texts, winners, skipped, probe }
     }
 
     /// The blocks whose vectors were not compared because it was late: none of their documents is among the nearest.
@@ -155,9 +162,8 @@ impl<'m> Matcher<'m> {
         let is_ruled_out = |part: &Tree| self.is_ruled_out(part, number);
         match tree {
             Tree::None => Ok(true),
-            Tree::Term(term) => {
-                Ok(self.told(*term, number)?.is_some_and(|told| told.has_none(number)))
-            }
+            Tree::Term(term) => Ok(self.texts.has_none(*term, number)
+                || self.told(*term, number)?.is_some_and(|told| told.has_none(number))),
             Tree::And(parts) => any(parts.iter(), is_ruled_out),
             Tree::Or(parts) => Ok(!any(parts.iter(), |part| Ok(!is_ruled_out(part)?))?),
             Tree::Rank(first, _) => is_ruled_out(first),
@@ -176,11 +182,20 @@ impl<'m> Matcher<'m> {
         (self.attributes.get(term).copied().flatten(), name)
     }
 
+    /// The documents of a term by their numbers, if it asks an index of text.
+    #[must_use]
+    pub fn of_index(&self, term: usize) -> Option<&Bits> {
+        self.texts.of(term)
+    }
+
     /// The score of a term for a document, if the document has what it asks for: the sum of weights, or else 1.
     ///
     /// # Errors
     /// As [`Matcher::matches`].
     pub fn term(&self, term: usize, segment: usize, row: usize) -> Result<Option<f64>, StoreError> {
+        if let Some(has) = self.texts.has(term, segment, row) {
+            return Ok(has.then_some(1.0));
+        }
         let (tested, of) = (self.tested(term), self.segments.get(segment));
         let place = of.map_or(Ok(None), |segment| segment.at(tested, row))?;
         let test = self.tree.terms.get(term).map(|term| &term.test);
@@ -271,6 +286,9 @@ impl<'m> Matcher<'m> {
         work: &Work<'_>,
         among: &RowSet,
     ) -> Result<RowSet, StoreError> {
+        if let Some(found) = self.texts.rows(number, work.number(), among) {
+            return Ok(found);
+        }
         let term = &self.tree.terms[number];
         let Some(of) = self.own(number, work) else {
             let passes = |column: &Column, row| passes(&term.test, column, row).is_some();

@@ -74,7 +74,11 @@ fn keys(test: &Test, index: &Index) -> Option<Vec<Range<usize>>> {
             Tokens::Texts { weights, is_cased } if is_same(is_cased) => texts(weights, index),
             Tokens::Texts { .. } => return None,
         },
-        Test::Text { .. } | Test::Texts { .. } | Test::Circle(_) | Test::Box(_) => return None,
+        Test::Text { .. }
+        | Test::Texts { .. }
+        | Test::Circle(_)
+        | Test::Box(_)
+        | Test::Indexed(_) => return None,
     })
 }
 

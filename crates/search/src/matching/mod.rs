@@ -16,6 +16,7 @@ mod order;
 mod rows;
 mod same_element;
 mod segment;
+mod texts;
 mod told;
 mod value;
 

@@ -47,6 +47,9 @@ impl Matcher<'_> {
             Tree::Not(inner) => (self.estimate(inner, work)?.0, rows),
             Tree::Rank(inner, _) => self.estimate(inner, work)?,
             Tree::Term(number) => {
+                if let Some(most) = self.texts.most(*number) {
+                    return Ok((Cost::Index, most.min(rows)));
+                }
                 let term = &self.tree.terms[*number];
                 let Some((work, of)) = work.and_then(|work| Some((work, self.own(*number, work)?)))
                 else {

@@ -1,12 +1,15 @@
 //! From the tree of a text to the tree of a query.
 
 mod annotations;
+mod indexed;
 mod neighbor;
 mod places;
 mod same_element;
 mod values;
 mod weighted;
 mod words;
+
+use stead_text::Language;
 
 use super::error::SearchError;
 use super::fields::Searches;
@@ -17,17 +20,13 @@ use crate::yql::{Expr, Node, Statement};
 pub type Parameters<'p> = dyn Fn(&str) -> Option<String> + 'p;
 
 /// Operators that want what is still to come, with what that is.
-const TO_COME: [(&str, &str); 12] = [
+const TO_COME: [(&str, &str); 8] = [
     ("userQuery", "an index of text"),
     ("userInput", "an index of text"),
     ("weakAnd", "an index of text"),
     ("predicate", "an index of predicates"),
-    ("phrase", "an index of text"),
-    ("near", "an index of text"),
-    ("onear", "an index of text"),
     ("uri", "an index of text"),
     ("text", "an index of text"),
-    ("alternatives", "an index of text"),
     ("labeled", "labels with scores"),
     ("default", "an index of text"),
 ];
@@ -55,7 +54,17 @@ pub fn build(
     parameters: &Parameters<'_>,
 ) -> Result<QueryTree, SearchError> {
     let tree = QueryTree::default();
-    let mut builder = Builder { searches, parameters, scopes: Vec::new(), tree, element: None };
+    let language = parameters("model.language").or_else(|| parameters("model.locale"));
+    let language = indexed::language(language);
+    let mut builder = Builder {
+        searches,
+        parameters,
+        language,
+        scopes: Vec::new(),
+        tree,
+        element: None,
+        is_non_empty: false,
+    };
     builder.tree.root = builder.convert(&statement.filter)?;
     Ok(builder.tree)
 }
@@ -64,11 +73,15 @@ pub fn build(
 struct Builder<'b> {
     searches: Searches<'b>,
     parameters: &'b Parameters<'b>,
+    /// The language of words.
+    language: Language,
     /// Annotations of all that the present part is in, the innermost last.
     scopes: Vec<&'b [(String, Node)]>,
     tree: QueryTree,
     /// The field whose elements are being tested.
     element: Option<String>,
+    /// Whether texts must not be empty.
+    is_non_empty: bool,
 }
 
 fn fail<T>(text: impl std::fmt::Display) -> Result<T, SearchError> {
@@ -147,7 +160,10 @@ impl<'b> Builder<'b> {
             "nonEmpty" => {
                 let [inner] = arguments(list)?;
                 let before = self.tree.terms.len();
-                let found = self.convert(inner)?;
+                let outer = std::mem::replace(&mut self.is_non_empty, true);
+                let found = self.convert(inner);
+                self.is_non_empty = outer;
+                let found = found?;
                 self.check_non_empty(before)?;
                 Ok(found)
             }

@@ -16,7 +16,7 @@ pub struct Searches<'s> {
     pub others: &'s [Searches<'s>],
 }
 
-/// An attribute that a query names.
+/// A field that a query names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Searched {
     /// Its name.
@@ -29,6 +29,10 @@ pub struct Searched {
     pub is_cased: bool,
     /// `match: prefix`, `substring` or `suffix`.
     pub algorithm: Option<String>,
+    /// The number of its index of text.
+    pub index: Option<usize>,
+    /// Whether it is an attribute.
+    pub is_attribute: bool,
 }
 
 impl Searched {
@@ -53,7 +57,7 @@ impl<'s> Searches<'s> {
         Searches { schema, documents, others: &[] }
     }
 
-    /// The attributes that a name means: one, or those of a set of fields.
+    /// The fields that a name means: one, or those of a set of fields.
     ///
     /// # Errors
     /// When there is no such field, or it cannot be searched.
@@ -73,7 +77,7 @@ impl<'s> Searches<'s> {
 
     fn own(&self, name: &str) -> Result<Option<Vec<Searched>>, SearchError> {
         let name = self.canonical(name);
-        if let Some(found) = self.attribute(name)? {
+        if let Some(found) = self.searched(name) {
             return Ok(Some(vec![found]));
         }
         let set = self.schema.field_sets.iter().find(|set| set.name.value == name);
@@ -81,12 +85,12 @@ impl<'s> Searches<'s> {
         let mut found = Vec::new();
         for field in &set.fields {
             let field = field.value.as_str();
-            found.push(self.attribute(field)?.ok_or_else(|| self.unknown(field))?);
+            found.push(self.searched(field).ok_or_else(|| self.unknown(field))?);
         }
         Ok(Some(found))
     }
 
-    /// The attribute that a name means; nothing if only another type that is searched has it.
+    /// The field that a name means; nothing if only another type that is searched has it.
     ///
     /// # Errors
     /// As for [`Searches::find`], and when it means several.
@@ -104,31 +108,27 @@ impl<'s> Searches<'s> {
         self.schema.all_fields().find(is_alias).map_or(name, |f| &f.name.value)
     }
 
-    fn attribute(&self, name: &str) -> Result<Option<Searched>, SearchError> {
-        let field = self.schema.field(name);
-        // A text that has an index is searched there, whether it is an attribute too or not.
-        if field.is_some_and(|f| {
-            f.is_index() && !matches!(*f.kind.element(), stead_app::schema::FieldType::Tensor(_))
-        }) {
-            return Err(SearchError::yql(format_args!(
-                "Field '{name}' has an index of text, which is not supported yet; attributes are searched only"
-            )));
-        }
-        let Some(found) = self.documents.attributes().iter().find(|a| a.name == name) else {
-            return Ok(None);
+    /// A field that has an index of text or is an attribute.
+    fn searched(&self, name: &str) -> Option<Searched> {
+        let index = self.documents.texts().iter().position(|index| index.name == name);
+        let attribute = self.documents.attributes().iter().find(|a| a.name == name);
+        let of_index = index.map(|at| &self.documents.texts()[at]);
+        let (kind, is_many) = match (attribute.map(|a| &a.kind), of_index) {
+            (Some(DataType::Array(of) | DataType::WeightedSet(of)), _) => ((**of).clone(), true),
+            (Some(kind), _) => (kind.clone(), false),
+            (None, Some(index)) => (DataType::Text, index.is_many),
+            (None, None) => return None,
         };
-        let (kind, is_many) = match &found.kind {
-            DataType::Array(of) | DataType::WeightedSet(of) => ((**of).clone(), true),
-            kind => (kind.clone(), false),
-        };
-        let matching = field.or_else(|| self.part(name)).map(|f| &f.matching);
-        Ok(Some(Searched {
+        let matching = self.schema.field(name).or_else(|| self.part(name)).map(|f| &f.matching);
+        Some(Searched {
             name: name.to_owned(),
             kind,
             is_many,
             is_cased: matching.is_some_and(|m| m.cased),
             algorithm: matching.and_then(|m| m.algorithm.clone()),
-        }))
+            index,
+            is_attribute: attribute.is_some(),
+        })
     }
 
     /// A field of a struct by its name with dots.

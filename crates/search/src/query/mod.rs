@@ -21,6 +21,6 @@ pub use numbers::NumberRange;
 pub use order::{OrderBy, SortFunction, sort_order};
 pub use texts::{Fuzzy, TextTest};
 pub use tree::{
-    NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens, Tree,
+    Indexed, NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens, Tree,
     WeightedTokens,
 };

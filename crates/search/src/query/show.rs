@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use stead_text::{Order, Pattern};
+
 use super::texts::TextTest;
 use super::tree::{Sum, Test, Tokens};
 
@@ -29,6 +31,24 @@ impl fmt::Display for Test {
             }
             Test::Circle(_) => f.write_str("in a circle"),
             Test::Box(_) => f.write_str("in a box"),
+            Test::Indexed(of) => match &of.pattern {
+                Pattern::Term(term) => write!(f, "has the word {term:.MAX_SHOWN$?}"),
+                Pattern::Prefix(prefix) => {
+                    write!(f, "has a word that begins with {prefix:.MAX_SHOWN$?}")
+                }
+                Pattern::Near(near) => {
+                    let words = near.terms.join(" ");
+                    match near.order {
+                        Order::Phrase => write!(f, "has the phrase {words:.MAX_SHOWN$?}"),
+                        Order::Within(distance) => {
+                            write!(f, "has within {distance} words {words:.MAX_SHOWN$?}")
+                        }
+                        Order::Around(distance) => {
+                            write!(f, "has around {distance} words {words:.MAX_SHOWN$?}")
+                        }
+                    }
+                }
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use stead_expr::{TensorType, Value};
+use stead_text::Pattern;
 
 use super::geo::{Box2, Circle};
 use super::numbers::NumberRange;
@@ -45,10 +46,10 @@ pub enum Tree {
     SameElement(SameElement),
 }
 
-/// A test of an attribute.
+/// A test of a field.
 #[derive(Debug, Clone)]
 pub struct Term {
-    /// The attribute.
+    /// The attribute, or the name of an index of text.
     pub attribute: String,
     /// What its value must be; of several values one.
     pub test: Test,
@@ -98,6 +99,17 @@ pub enum Test {
     Circle(Circle),
     /// A place in a box.
     Box(Box2),
+    /// Words, as an index of text has them.
+    Indexed(Indexed),
+}
+
+/// What an index of text is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Indexed {
+    /// The number of the index among those of the type.
+    pub index: usize,
+    /// What a text must have.
+    pub pattern: Pattern,
 }
 
 /// Tokens with weights.

@@ -20,6 +20,10 @@ pub enum Ask {
     OneOfTexts(&'static str, Vec<String>),
     /// How (`is`, `prefix`, `substring`, `regex`, `fuzzy`), and the text.
     Text(&'static str, &'static str, String),
+    /// How (`is`, `prefix`, `all` of several one behind the other), and what of a field's words.
+    Word(&'static str, &'static str, String),
+    /// How (`phrase`, `near`, `onear`), the words, and how far they may stand apart.
+    Words(&'static str, &'static str, Vec<String>, usize),
     Set(&'static str, Vec<String>),
     /// A sum of products above a number.
     Wand(Vec<(String, i64)>, i64),
@@ -74,6 +78,13 @@ impl Ask {
                 format!("{field} contains ({{maxEditDistance: 1}}fuzzy('{text}'))")
             }
             Ask::Text(field, how, text) => format!("{field} contains ({{{how}: true}}'{text}')"),
+            Ask::Word(field, "prefix", word) => {
+                format!("{field} contains ({{prefix: true}}'{word}')")
+            }
+            Ask::Word(field, _, text) => format!("{field} contains '{text}'"),
+            Ask::Words(field, how, words, distance) => {
+                format!("{field} contains ({{distance: {distance}}}{how}({}))", quoted(words))
+            }
             Ask::Set(field, tokens) => {
                 let tokens: Vec<String> = tokens.iter().map(|t| format!("'{t}': 1")).collect();
                 format!("weightedSet({field}, {{{}}})", tokens.join(", "))
@@ -148,6 +159,32 @@ impl Ask {
                     _ => edits(&text, &wanted) <= 1,
                 })
             }
+            Ask::Word(field, how, text) => words(document, field).iter().any(|element| {
+                let wanted = split(text);
+                match *how {
+                    "prefix" => element.iter().any(|word| word.starts_with(&wanted[0])),
+                    _ if wanted.is_empty() => false,
+                    _ => element.windows(wanted.len()).any(|part| part == wanted),
+                }
+            }),
+            Ask::Words(field, how, wanted, distance) => {
+                let wanted: Vec<String> = wanted.iter().flat_map(|word| split(word)).collect();
+                words(document, field).iter().any(|element| {
+                    let places = |word: &String| {
+                        (0..element.len()).filter(|at| element[*at] == *word).collect::<Vec<_>>()
+                    };
+                    let places: Vec<Vec<usize>> = wanted.iter().map(places).collect();
+                    ways(&places).iter().any(|way| {
+                        let (least, greatest) = (way.iter().min(), way.iter().max());
+                        let is_close = greatest.unwrap() - least.unwrap() <= *distance;
+                        match *how {
+                            "phrase" => way.windows(2).all(|pair| pair[0] + 1 == pair[1]),
+                            "onear" => is_close && way.is_sorted_by(|a, b| a < b),
+                            _ => is_close,
+                        }
+                    })
+                })
+            }
             Ask::Wand(tokens, above) => {
                 let Json::Object(set) = &document["w"] else { return false };
                 let of =
@@ -189,6 +226,27 @@ fn texts(document: &Json, field: &str) -> Vec<String> {
         _ if ["t", "c", "pt"].contains(&field) => vec![String::new()],
         _ => Vec::new(),
     }
+}
+
+/// The words of each element of a field.
+fn words(document: &Json, field: &str) -> Vec<Vec<String>> {
+    texts(document, field).iter().map(|text| split(text)).collect()
+}
+
+fn split(text: &str) -> Vec<String> {
+    let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+    words.map(|word| word.to_lowercase().replace('\u{e9}', "e")).collect()
+}
+
+/// A place of each of some lists, in every way.
+fn ways(lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    lists.iter().fold(vec![Vec::new()], |ways, list| {
+        let longer = |way: &Vec<usize>| {
+            let way = way.clone();
+            list.iter().map(move |at| [way.clone(), vec![*at]].concat()).collect::<Vec<_>>()
+        };
+        ways.iter().flat_map(longer).collect()
+    })
 }
 
 fn shape(field: &str, text: &str) -> String {

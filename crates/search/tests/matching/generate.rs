@@ -26,6 +26,10 @@ impl Chance {
         WORDS[self.below(WORDS.len())].to_owned()
     }
 
+    fn words(&mut self, most: usize) -> String {
+        self.list(most, Chance::word).join(", ")
+    }
+
     fn of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
@@ -37,8 +41,10 @@ impl Chance {
     /// A document; every field is missing now and then.
     pub fn document(&mut self) -> Json {
         let mut fields = serde_json::Map::new();
-        const FIELDS: [&str; 14] =
-            ["n", "y", "l", "x", "f", "b", "t", "c", "nums", "tags", "w", "people", "p", "v"];
+        const FIELDS: [&str; 16] = [
+            "n", "y", "l", "x", "f", "b", "t", "c", "nums", "tags", "w", "people", "p", "v",
+            "body", "notes",
+        ];
         for field in FIELDS {
             if self.below(5) == 0 {
                 continue;
@@ -48,6 +54,8 @@ impl Chance {
                 "x" | "f" => json!(self.number() as f64 / 2.0),
                 "b" => json!(self.below(2) == 1),
                 "t" | "c" => json!(self.word()),
+                "body" => json!(self.words(9)),
+                "notes" => json!(self.list(3, |chance| chance.words(4))),
                 "nums" => json!(self.list(3, Chance::number)),
                 "tags" => json!(self.list(3, Chance::word)),
                 "w" => {
@@ -114,7 +122,7 @@ impl Chance {
             };
         }
         const NUMBERS: [&str; 8] = ["n", "y", "l", "x", "f", "nums", "pn", "pnums"];
-        match self.below(14) {
+        match self.below(16) {
             0 => self.of(&[Ask::All, Ask::Nothing].each_ref()).clone(),
             1 => Ask::Rank(Box::new(self.ask(0)), Box::new(self.ask(0))),
             2 | 3 => {
@@ -156,6 +164,16 @@ impl Chance {
                 let tokens =
                     vec![("a".to_owned(), self.number()), ("ba".to_owned(), self.number())];
                 Ask::Wand(tokens, self.number())
+            }
+            13 => {
+                let how = self.of(&["is", "prefix", "all"]);
+                let words = if how == "all" { self.words(4) } else { self.word() };
+                Ask::Word(self.of(&["body", "notes"]), how, words)
+            }
+            14 => {
+                let how = self.of(&["phrase", "near", "onear"]);
+                let words = (0..1 + self.below(3)).map(|_| self.word()).collect();
+                Ask::Words(self.of(&["body", "notes"]), how, words, self.below(5))
             }
             _ => match self.below(2) {
                 0 => {

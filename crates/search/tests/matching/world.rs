@@ -38,6 +38,11 @@ const SCHEMA: &str = "schema d {
       struct-field name { indexing: attribute }
       struct-field age { indexing: attribute }
     }
+    field body type string {
+      indexing: index
+      stemming: none
+    }
+    field notes type array<string> { indexing: index }
     field p type position { indexing: attribute }
     field v type tensor(x[2]) { indexing: attribute }
     field parent type reference<g> { indexing: attribute }

@@ -6,7 +6,11 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 18] = [
+const READ: [&str; 22] = [
+    "accentDrop",
+    "stem",
+    "normalizeCase",
+    "distance",
     "label",
     "weight",
     "ranked",
@@ -28,14 +32,12 @@ const READ: [&str; 18] = [
 ];
 
 /// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and all answers are exact.
-const WITHOUT_EFFECT: [&str; 29] = [
-    "accentDrop",
+const WITHOUT_EFFECT: [&str; 25] = [
     "andSegmenting",
     "annotations",
     "ascending",
     "connectivity",
     "descending",
-    "distance",
     "documentFrequency",
     "endAnchor",
     "exclusionDistance",
@@ -52,10 +54,8 @@ const WITHOUT_EFFECT: [&str; 29] = [
     "implicitTransforms",
     "minTargetHits",
     "nfkc",
-    "normalizeCase",
     "origin",
     "startAnchor",
-    "stem",
     "thresholdBoostFactor",
     "usePositionData",
 ];

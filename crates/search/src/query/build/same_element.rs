@@ -42,7 +42,11 @@ impl<'b> Builder<'b> {
         // Of a part of a struct the elements are those of the field.
         let field = whole.split('.').next().unwrap_or_default().to_owned();
         self.check_elements(&field)?;
-        let tree = Box::new(self.element_text(&whole, &text)?);
+        // Elements are those of the attribute.
+        self.element = Some(field.clone());
+        let tree = self.element_text(&whole, &text);
+        self.element = None;
+        let tree = Box::new(tree?);
         Ok(Tree::SameElement(SameElement { field, tree, elements: vec![element] }))
     }
 

@@ -4,6 +4,7 @@ use stead_app::application::Application;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_store::DocumentType;
+use stead_text::Pattern;
 
 use super::{QueryTree, Searches, Test, Tree, build};
 use crate::query::{SearchError, Sum, TextTest, Tokens, sort_order};
@@ -28,6 +29,19 @@ const SCHEMA: &str = "schema d {
  substring }
     }
     field body type string { indexing: index | summary }
+    field title type string {
+      indexing: index | attribute
+      stemming: none
+    }
+    field id type string {
+      indexing: index
+      match: exact
+    }
+    field bits type array<string> {
+      indexing: index
+      match { gram
+ gram-size: 3 }
+    }
     field note type string { indexing: summary }
     field tags type array<string> { indexing: attribute }
     field w type weightedset<int> { indexing: attribute }
@@ -42,6 +56,7 @@ const SCHEMA: &str = "schema d {
   }
   fieldset texts { fields: t, c }
   fieldset mixed { fields: t, n }
+  fieldset words { fields: body, title }
 }";
 
 fn with<T>(run: impl FnOnce(Searches<'_>) -> T) -> T {
@@ -118,6 +133,10 @@ fn show(tree: &Tree, of: &QueryTree) -> String {
                     };
                     format!("{sum}[{}]", tokens.join(" "))
                 }
+                Test::Indexed(of) => match &of.pattern {
+                    Pattern::Near(near) => format!("{:?}{:?}", near.order, near.terms),
+                    other => format!("{other:?}"),
+                },
                 Test::Circle(_) => "circle".to_owned(),
                 Test::Box(_) => "box".to_owned(),
             };
@@ -189,6 +208,38 @@ fn queries_are_trees() {
         ("tags[1] = 'a'", "same(tags [1] tags:Equal(\"a\"))"),
         ("people.age[1] = 4", "same(people [1] people.age:4..4)"),
         ("people.age > 3", "people.age:4.."),
+        ("body contains 'Running'", "body:Term(\"run\")"),
+        ("body contains ({stem: false}'Running')", "body:Term(\"running\")"),
+        ("{stem: false}(body contains 'Caf\u{e9}s')", "body:Term(\"cafes\")"),
+        ("body contains ({accentDrop: false}'caf\u{e9}')", "body:Term(\"caf\u{e9}\")"),
+        ("body contains ({normalizeCase: false, stem: false}'Cafe')", "body:Term(\"Cafe\")"),
+        ("body contains 'the dogs'", "body:Phrase[\"the\", \"dog\"]"),
+        ("body contains '...'", "none"),
+        ("body contains ({prefix: true}'Running')", "body:Prefix(\"running\")"),
+        ("body contains phrase('big dogs', 'ran')", "body:Phrase[\"big\", \"dog\", \"ran\"]"),
+        ("body contains phrase({stem: false}'dogs')", "body:Phrase[\"dogs\"]"),
+        ("body contains phrase('a', '.')", "none"),
+        (
+            "body contains near('a', 'b')",
+            "(and body:Term(\"a\") body:Term(\"b\") body:Around(2)[\"a\", \"b\"])",
+        ),
+        (
+            "body contains ({distance: 7}onear('a', 'b'))",
+            "(and body:Term(\"a\") body:Term(\"b\") body:Within(7)[\"a\", \"b\"])",
+        ),
+        ("body contains equiv('dogs', 'a b')", "(or body:Term(\"dog\") body:Phrase[\"a\", \"b\"])"),
+        (
+            "body contains alternatives({'dogs': 1.0, 'Dog': 0.7})",
+            "(or body:Term(\"dogs\") body:Term(\"dog\"))",
+        ),
+        ("t contains alternatives({'A': 1, 'b': 0.7})", "(or t:Equal(\"a\") t:Equal(\"b\"))"),
+        ("words contains 'dogs'", "(or body:Term(\"dog\") title:Term(\"dogs\"))"),
+        ("id contains 'A b-C'", "id:Term(\"a b-c\")"),
+        ("bits contains 'Dogs'", "(and bits:Term(\"dog\") bits:Term(\"ogs\"))"),
+        ("title matches 'x'", "title:/x/"),
+        ("title in ('Dogs')", "title:[\"dogs\"]"),
+        ("body in ('Dogs', 'b')", "(or body:Term(\"dogs\") body:Term(\"b\"))"),
+        ("weightedSet(body, {'Dogs': 2})", "body:Term(\"dogs\")"),
     ] {
         let tree = built(filter).unwrap_or_else(|error| panic!("{filter}: {error}"));
         assert_eq!(show(&tree.root, &tree), expected, "{filter}");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use stead_store::DataType;
-use stead_text::fold;
+use stead_text::{Pattern, fold};
 
 use super::super::error::SearchError;
 use super::super::numbers::NumberRange;
@@ -159,6 +159,14 @@ impl<'b> Builder<'b> {
         let tests = if texts > 0 { None } else { Some(Test::Numbers(self.numbers_in(values)?)) };
         let listed = if texts > 0 { self.texts_in(values)? } else { Vec::new() };
         for field in &fields {
+            // Each is a word, taken as it is.
+            if let (Some(index), false) = (field.index, field.is_attribute) {
+                for text in &listed {
+                    let term = stead_text::compared(text, field.is_cased).into_owned();
+                    any.push(self.pattern(field, index, Pattern::Term(term))?);
+                }
+                continue;
+            }
             let test = match &tests {
                 Some(test) => test.clone(),
                 None => {

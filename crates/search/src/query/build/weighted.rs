@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use stead_store::DataType;
-use stead_text::fold;
+use stead_text::{Pattern, compared, fold};
 
 use super::super::error::SearchError;
 use super::super::tree::{Sum, Test, Tokens, Tree, WeightedTokens};
+use super::words::attribute_of;
 use super::{Builder, arguments, fail};
 use crate::yql::{Expr, Node};
 
@@ -15,6 +16,15 @@ impl<'b> Builder<'b> {
         let [field, tokens] = arguments(list)?;
         let Some(field) = self.searches.one(&self.field(field)?)? else { return Ok(Tree::None) };
         let tokens = self.tokens(tokens)?;
+        if let (Some(index), false, "weightedSet") = (field.index, field.is_attribute, name) {
+            let mut any = Vec::new();
+            for (token, _) in tokens {
+                let term = compared(&token, field.is_cased).into_owned();
+                any.push(self.pattern(&field, index, Pattern::Term(term))?);
+            }
+            return Ok(Tree::any(any));
+        }
+        attribute_of(&field, name)?;
         let tokens = match &field.kind {
             DataType::Text => {
                 let token =

@@ -8,6 +8,7 @@ use super::super::fields::Searched;
 use super::super::numbers::NumberRange;
 use super::super::texts::{Fuzzy, TextTest};
 use super::super::tree::{Test, Tree};
+use super::indexed::EMPTY;
 use super::{Builder, arguments, fail};
 use crate::yql::{Expr, Node};
 
@@ -96,6 +97,8 @@ impl<'b> Builder<'b> {
                 }
                 Ok(Tree::any(any))
             }
+            "phrase" | "near" | "onear" if self.element.is_none() => self.near(field, name, list),
+            "alternatives" if self.element.is_none() => self.alternatives(field, list),
             // The field goes first: who names one that there is not should hear of that.
             _ => self.searches.find(field).and_then(|_| self.unknown_call(name)),
         }
@@ -119,6 +122,10 @@ impl<'b> Builder<'b> {
         let is_alone = fields.len() == 1;
         let mut any = Vec::new();
         for field in &fields {
+            if let (Some(index), Word::Plain(text), None) = (field.index, word, &self.element) {
+                any.push(self.indexed((field, index), text)?);
+                continue;
+            }
             match self.test_of(field, word)? {
                 Some(test) => any.push(self.term(&field.name, test)?),
                 // Among several fields each takes what it can.
@@ -135,7 +142,16 @@ impl<'b> Builder<'b> {
         Ok(Tree::any(any))
     }
 
+    /// A text that an attribute has.
+    pub(super) fn plain(&mut self, field: &Searched, text: &str) -> Result<Tree, SearchError> {
+        match self.test_of(field, Word::Plain(text))? {
+            Some(test) => self.term(&field.name, test),
+            None => Ok(Tree::None),
+        }
+    }
+
     fn test_of(&self, field: &Searched, word: Word<'_>) -> Result<Option<Test>, SearchError> {
+        attribute_of(field, "matches or fuzzy")?;
         match (&field.kind, word) {
             (DataType::Text, Word::Plain(text)) => {
                 let text = if field.is_cased { text.to_owned() } else { fold(text) };
@@ -191,8 +207,19 @@ impl<'b> Builder<'b> {
     pub(super) fn check_non_empty(&self, from: usize) -> Result<(), SearchError> {
         let is_empty = |test: &Test| matches!(test, Test::Text { test: TextTest::Equal(t) | TextTest::Prefix(t), .. } if t.is_empty());
         match self.tree.terms.iter().skip(from).any(|term| is_empty(&term.test)) {
-            true => fail("Searching for empty string inside nonEmpty()"),
+            true => fail(EMPTY),
             false => Ok(()),
         }
+    }
+}
+
+/// A field that operators of attributes are asked of must be one.
+pub(super) fn attribute_of(field: &Searched, operator: &str) -> Result<(), SearchError> {
+    match field.is_attribute {
+        true => Ok(()),
+        false => fail(format_args!(
+            "Field '{}' has an index of text only; {operator} needs an attribute",
+            field.name
+        )),
     }
 }

@@ -12,13 +12,33 @@ fn what_cannot_be_answered_is_refused_by_name() {
             "Field 'note' is no attribute and has no index; it cannot be searched",
         ),
         (
-            "body contains 'a'",
-            "Field 'body' has an index of text, which is not supported yet; attributes are searched only",
+            "body matches 'a'",
+            "Field 'body' has an index of text only; matches or fuzzy needs an attribute",
         ),
+        (
+            "dotProduct(body, {'a': 1})",
+            "Field 'body' has an index of text only; dotProduct needs an attribute",
+        ),
+        (
+            "body contains ({suffix: true}'a')",
+            "Field 'body' is not matched by suffix; write match: suffix in the schema, or matches with a regular expression",
+        ),
+        ("body contains ({prefix: true}'a b')", "expected one word to begin with, got \"a b\""),
+        ("body contains near('a', !'b')", "words that near excludes are not supported"),
+        (
+            "body contains ({distance: -1}near('a', 'b'))",
+            "expected a distance from 0 of near, got -1",
+        ),
+        (
+            "body contains alternatives('a')",
+            "Expected 1 argument, a map of words with how exact they are.",
+        ),
+        ("nonEmpty(body contains '.')", "Searching for empty string inside nonEmpty()"),
+        ("body < 3", "Field 'body' is a string; write body contains \"...\""),
         ("userQuery()", "userQuery is not supported yet: it needs an index of text"),
         ("weakAnd(n = 1)", "weakAnd is not supported yet: it needs an index of text"),
         ("predicate(n, {}, {})", "predicate is not supported yet: it needs an index of predicates"),
-        ("t contains phrase('a', 'b')", "phrase is not supported yet: it needs an index of text"),
+        ("t contains phrase('a', 'b')", "Field 't' has no index of text, which phrase needs"),
         ("z contains phrase('a', 'b')", "Field 'z' does not exist."),
         (
             "f(n)",

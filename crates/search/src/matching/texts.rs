@@ -1,0 +1,68 @@
+//! What indexes of text tell of the terms of a query.
+
+use std::sync::OnceLock;
+
+use stead_store::View;
+use stead_tensor::Bits;
+
+use super::rows::RowSet;
+use crate::query::{Indexed, QueryTree, Test};
+
+/// The documents of each term that asks an index of text: looked for when they are wanted first, of all documents at once, since an index
+/// knows where a word is and not where it is not.
+pub(super) struct Texts<'m> {
+    view: &'m View,
+    /// By term; nothing for those of attributes.
+    found: Vec<Option<(&'m Indexed, OnceLock<Bits>)>>,
+}
+
+impl<'m> Texts<'m> {
+    /// None has been looked for yet.
+    pub(super) fn new(tree: &'m QueryTree, view: &'m View) -> Texts<'m> {
+        let found = tree.terms.iter().map(|term| match &term.test {
+            Test::Indexed(indexed) => Some((indexed, OnceLock::new())),
+            _ => None,
+        });
+        Texts { view, found: found.collect() }
+    }
+
+    /// The documents of a term by their numbers; nothing if it asks no index of text.
+    pub(super) fn of(&self, term: usize) -> Option<&Bits> {
+        let (indexed, found) = self.found.get(term)?.as_ref()?;
+        let index = self.view.text(indexed.index);
+        Some(found.get_or_init(|| index.map(|i| i.matches(&indexed.pattern)).unwrap_or_default()))
+    }
+
+    /// How many rows a block has on average that have a term.
+    pub(super) fn most(&self, term: usize) -> Option<usize> {
+        let blocks = self.view.len().div_ceil(self.view.block_rows()).max(1);
+        self.of(term).map(|found| found.count().div_ceil(blocks))
+    }
+
+    /// The rows among some of a block that have a term.
+    pub(super) fn rows(&self, term: usize, block: usize, among: &RowSet) -> Option<RowSet> {
+        let part = self.part(term, block)?;
+        let mut found = RowSet::from_words(part, among.rows());
+        found.and(among);
+        Some(found)
+    }
+
+    /// Whether no row of a block has a term.
+    pub(super) fn has_none(&self, term: usize, block: usize) -> bool {
+        self.part(term, block).is_some_and(|part| part.iter().all(|word| *word == 0))
+    }
+
+    /// Whether a row of a block has a term.
+    pub(super) fn has(&self, term: usize, block: usize, row: usize) -> Option<bool> {
+        self.of(term).map(|found| found.contains(block * self.view.block_rows() + row))
+    }
+
+    /// The bits of the rows of a block; those that are missing are zero.
+    fn part(&self, term: usize, block: usize) -> Option<&[u64]> {
+        let words = self.of(term)?.words();
+        // Blocks have a multiple of 64 rows.
+        let of_block = self.view.block_rows() / 64;
+        let from = (block * of_block).min(words.len());
+        Some(&words[from..(from + of_block).min(words.len())])
+    }
+}

@@ -1,0 +1,191 @@
+//! Words that an index of text is asked for: `phrase`, `near`, `onear`, `alternatives`, and a word or a text alone.
+
+use stead_text::{Analysis, Language, Near, Order, Pattern, Unit};
+
+use super::super::error::SearchError;
+use super::super::fields::Searched;
+use super::super::tree::{Indexed, Test, Tree};
+use super::{Builder, fail};
+use crate::yql::{Expr, Node};
+
+/// `distance` of `near` and `onear` where nothing is said (Vespa, documentation, `reference/querying/yql.html`).
+const DISTANCE: u32 = 2;
+
+/// Of `nonEmpty` around a text without words (Vespa, `YqlParser.java`).
+pub(super) const EMPTY: &str = "Searching for empty string inside nonEmpty()";
+
+impl<'b> Builder<'b> {
+    /// The words of a text as a field's index has them: a phrase where there are several, or all grams.
+    pub(super) fn indexed(
+        &mut self,
+        (field, index): (&Searched, usize),
+        text: &str,
+    ) -> Result<Tree, SearchError> {
+        let mode = self.index_mode(field)?;
+        let analysis = self.analysis(index, mode == Some("prefix"))?;
+        let terms = self.terms(&analysis, text);
+        if let (Unit::Gram(_), None) = (analysis.unit, mode) {
+            let grams =
+                terms.into_iter().map(|gram| self.pattern(field, index, Pattern::Term(gram)));
+            return grams.collect::<Result<_, _>>().map(all);
+        }
+        let pattern = match (<[String; 1]>::try_from(terms), mode) {
+            (Ok([term]), Some(_)) => Pattern::Prefix(term),
+            (Ok([term]), None) => Pattern::Term(term),
+            (Err(terms), None) if !terms.is_empty() => {
+                Pattern::Near(Near { terms, order: Order::Phrase })
+            }
+            (Err(terms), Some(_)) if !terms.is_empty() => {
+                return fail(format_args!("expected one word to begin with, got {text:.40?}"));
+            }
+            (Err(_), _) if self.is_non_empty => return fail(EMPTY),
+            // Nothing to look for is found nowhere.
+            (Err(_), _) => return Ok(Tree::None),
+        };
+        self.pattern(field, index, pattern)
+    }
+
+    /// Words that stand one behind the other, or near each other, in the texts of one of some fields.
+    pub(super) fn near(
+        &mut self,
+        field: &str,
+        name: &str,
+        list: &'b [Node],
+    ) -> Result<Tree, SearchError> {
+        let mut any = Vec::new();
+        for field in &self.searches.find(field)? {
+            let Some(index) = field.index else {
+                return fail(format_args!(
+                    "Field '{}' has no index of text, which {name} needs",
+                    field.name
+                ));
+            };
+            any.push(self.near_in((field, index), name, list)?);
+        }
+        Ok(Tree::any(any))
+    }
+
+    fn near_in(
+        &mut self,
+        (field, index): (&Searched, usize),
+        name: &str,
+        list: &'b [Node],
+    ) -> Result<Tree, SearchError> {
+        let mut terms = Vec::new();
+        for word in list {
+            if let Expr::Not(_) = word.expr {
+                return fail(format_args!("words that {name} excludes are not supported"));
+            }
+            let words = self.annotated(word, |builder| {
+                let (analysis, text) = (builder.analysis(index, false)?, builder.text(word)?);
+                Ok(builder.terms(&analysis, &text))
+            })?;
+            if words.is_empty() {
+                return Ok(Tree::None);
+            }
+            terms.extend(words);
+        }
+        let distance = match self.integer_annotation("distance")? {
+            None => DISTANCE,
+            Some(distance) => u32::try_from(distance).or_else(|_| {
+                fail(format_args!("expected a distance from 0 of {name}, got {distance}"))
+            })?,
+        };
+        let order = match name {
+            "phrase" => Order::Phrase,
+            "onear" => Order::Within(distance),
+            _ => Order::Around(distance),
+        };
+        if terms.is_empty() {
+            return Ok(Tree::None);
+        }
+        if order == Order::Phrase {
+            return self.pattern(field, index, Pattern::Near(Near { terms, order }));
+        }
+        // Ranking knows the words, not that they are near (Vespa, `searchcore/proton/matching`).
+        let mut parts = Vec::new();
+        for term in &terms {
+            parts.push(self.pattern(field, index, Pattern::Term(term.clone()))?);
+        }
+        let near = self.pattern(field, index, Pattern::Near(Near { terms, order }))?;
+        if let Some(term) = self.tree.terms.last_mut() {
+            term.style.is_ranked = false;
+        }
+        parts.push(near);
+        Ok(Tree::all(parts))
+    }
+
+    /// `alternatives({"word": 1.0, ...})`: any of some words, which are taken as they are.
+    pub(super) fn alternatives(
+        &mut self,
+        field: &str,
+        list: &'b [Node],
+    ) -> Result<Tree, SearchError> {
+        let [Node { expr: Expr::Map(words), .. }] = list else {
+            return fail("Expected 1 argument, a map of words with how exact they are.");
+        };
+        let mut any = Vec::new();
+        for field in &self.searches.find(field)? {
+            for (word, exactness) in words {
+                if !matches!(exactness.expr, Expr::Number(_) | Expr::Integer(_)) {
+                    return fail(format_args!("expected a number behind {word:.40?}"));
+                }
+                any.push(match field.index {
+                    Some(index) => {
+                        let term = stead_text::compared(word, field.is_cased).into_owned();
+                        self.pattern(field, index, Pattern::Term(term))?
+                    }
+                    None => self.plain(field, word)?,
+                });
+            }
+        }
+        Ok(Tree::any(any))
+    }
+
+    /// A test of an index.
+    pub(super) fn pattern(
+        &mut self,
+        field: &Searched,
+        index: usize,
+        pattern: Pattern,
+    ) -> Result<Tree, SearchError> {
+        self.term(&field.name, Test::Indexed(Indexed { index, pattern }))
+    }
+
+    /// How the words of a query become those of an index, by what its annotations say.
+    fn analysis(&self, index: usize, is_prefix: bool) -> Result<Analysis, SearchError> {
+        let found = self.searches.documents.texts().get(index);
+        let mut analysis = found.map(|of| of.analysis).unwrap_or_default();
+        // What a word begins with has no stem.
+        analysis.is_stemmed &= !is_prefix && self.bool_annotation("stem")?.unwrap_or(true);
+        analysis.drops_accents &= self.bool_annotation("accentDrop")?.unwrap_or(true);
+        analysis.is_cased |= !self.bool_annotation("normalizeCase")?.unwrap_or(true);
+        Ok(analysis)
+    }
+
+    fn terms(&self, analysis: &Analysis, text: &str) -> Vec<String> {
+        analysis.terms(text, self.language).map(|term| term.text.into_owned()).collect()
+    }
+
+    /// Whether a word is only the beginning of those that are meant.
+    fn index_mode(&self, field: &Searched) -> Result<Option<&'static str>, SearchError> {
+        match self.text_mode(field)? {
+            None => Ok(None),
+            Some("prefix") => Ok(Some("prefix")),
+            Some(mode) => fail(format_args!(
+                "Field '{}' has an index of text, which is not searched by {mode}; streaming search is",
+                field.name
+            )),
+        }
+    }
+}
+
+/// The language of a query's words, by its tag; English where nothing is said.
+pub(super) fn language(tag: Option<String>) -> Language {
+    tag.filter(|tag| !tag.trim().is_empty())
+        .map_or_else(Language::english, |tag| Language::of_tag(tag.trim()))
+}
+
+fn all(list: Vec<Tree>) -> Tree {
+    if list.is_empty() { Tree::None } else { Tree::all(list) }
+}

@@ -1,0 +1,144 @@
+//! Words in texts, from the request to the result: what is found and how it is ranked.
+#![allow(clippy::unwrap_used)]
+
+mod asked;
+
+use asked::Asked;
+use serde_json::{Value as Json, json};
+
+const SCHEMA: &str = "schema page {
+  document page {
+    field title type string {
+      indexing: index | summary
+      index: enable-bm25
+    }
+    field body type string {
+      indexing: index | summary
+      index: enable-bm25
+    }
+  }
+  fieldset default { fields: title, body }
+  rank-profile words {
+    first-phase { expression: bm25(title) + 10 * bm25(body) }
+    match-features: bm25(title) bm25(body) matches(title) matches(body)
+  }
+  rank-profile flat inherits words {
+    rank-properties {
+      bm25(body).k1: 2
+      bm25(body).b: 0
+      bm25(body).averageFieldLength: 3
+    }
+  }
+}";
+
+fn pages() -> Vec<Json> {
+    vec![
+        json!({"title": "The sea", "body": "Blue waves, blue sky; the sea"}),
+        json!({"title": "Mountains", "body": "the sky is blue"}),
+        json!({"title": "Sky dogs", "body": "dogs running by the sea, dogs running home"}),
+        json!({"title": "Nothing"}),
+    ]
+}
+
+/// The part of a term in the score of a text (Vespa, documentation, `reference/ranking/rank-features.html`).
+fn part(
+    documents: f64,
+    with: f64,
+    count: f64,
+    length: f64,
+    average: f64,
+    (k1, b): (f64, f64),
+) -> f64 {
+    let idf = (1.0 + (documents - with + 0.5) / (with + 0.5)).ln();
+    idf * count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * length / average))
+}
+
+#[test]
+fn words_are_found_and_scored() {
+    let asked = Asked::new(&[("page", false, SCHEMA)]);
+    let pages = asked.documents("page", &pages());
+    // Titles have 2, 1, 2 and 1 words, bodies 6, 4 and 8.
+    let usual = (1.2, 0.75);
+    let title = |with: f64, length: f64| part(4.0, with, 1.0, length, 1.5, usual);
+    let body = |with: f64, count: f64, length: f64| part(3.0, with, count, length, 6.0, usual);
+    for (filter, profile, expected) in [
+        ("title contains 'dog'", "words", vec![(2, title(1.0, 2.0), 0.0)]),
+        (
+            "body contains 'blue'",
+            "words",
+            vec![(0, 0.0, body(2.0, 2.0, 6.0)), (1, 0.0, body(2.0, 1.0, 4.0))],
+        ),
+        (
+            "default contains 'sea'",
+            "words",
+            vec![(0, title(1.0, 2.0), body(2.0, 1.0, 6.0)), (2, 0.0, body(2.0, 1.0, 8.0))],
+        ),
+        (
+            "body contains 'running' and body contains ({significance: 0.5}'dogs')",
+            "words",
+            vec![(
+                2,
+                0.0,
+                body(1.0, 2.0, 8.0) + {
+                    let count = 2.0;
+                    0.5 * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * 8.0 / 6.0))
+                },
+            )],
+        ),
+        ("body contains 'dogs running'", "words", vec![(2, 0.0, body(1.0, 2.0, 8.0))]),
+        (
+            "body contains 'waves' and body contains ({ranked: false}'sky')",
+            "words",
+            vec![(0, 0.0, body(1.0, 1.0, 6.0))],
+        ),
+        (
+            "rank(title contains 'the', body contains 'sky')",
+            "words",
+            vec![(0, title(1.0, 2.0), body(2.0, 1.0, 6.0))],
+        ),
+        (
+            "body contains 'waves'",
+            "flat",
+            vec![(0, 0.0, part(3.0, 1.0, 1.0, 6.0, 3.0, (2.0, 0.0)))],
+        ),
+        ("title contains 'blue'", "words", vec![]),
+    ] {
+        let yql = format!("select * from page where {filter}");
+        let body = json!({"yql": yql, "ranking": profile});
+        let (status, result) = asked.search(&[pages.view()], &body);
+        assert_eq!(status, 200, "{filter}: {result}");
+        let hits = result["root"]["children"].as_array().cloned().unwrap_or_default();
+        assert_eq!(hits.len(), expected.len(), "{filter}: {result}");
+        for (hit, (number, of_title, of_body)) in hits.iter().zip(expected) {
+            assert_eq!(hit["id"], format!("id:m:page::{number}"), "{filter}");
+            let close = |found: &Json, expected: f64, what: &str| {
+                let found = found.as_f64().unwrap();
+                assert!((found - expected).abs() < 1e-6, "{filter}: {what} {found} {expected}");
+            };
+            let features = &hit["fields"]["matchfeatures"];
+            close(&features["bm25(title)"], of_title, "title");
+            close(&features["bm25(body)"], of_body, "body");
+            close(&features["matches(title)"], f64::from(of_title > 0.0), "matches(title)");
+            close(&hit["relevance"], of_title + 10.0 * of_body, "relevance");
+        }
+    }
+}
+
+#[test]
+fn words_are_those_of_the_query_language() {
+    let asked = Asked::new(&[("page", false, SCHEMA)]);
+    let pages = asked.documents("page", &[json!({"body": "Katzen"}), json!({"body": "Katz"})]);
+    for (language, expected) in [("", 1), ("en", 1), ("de", 1), ("de-AT", 1)] {
+        let word = if language.starts_with("de") { "Katz" } else { "Katzen" };
+        let body = json!({
+            "yql": format!("select * from page where body contains '{word}'"),
+            "model.language": language,
+        });
+        let (_, result) = asked.search(&[pages.view()], &body);
+        assert_eq!(result["root"]["fields"]["totalCount"], expected, "{language}: {result}");
+    }
+    // Stemmed as German, the word is the stem that the second document has.
+    let body = json!({"yql": "select * from page where body contains 'Katzen'", "language": "de"});
+    let (_, result) = asked.search(&[pages.view()], &body);
+    assert_eq!(result["root"]["children"][0]["id"], "id:m:page::1");
+}
