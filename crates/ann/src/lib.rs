@@ -25,6 +25,7 @@ mod metric;
 mod options;
 mod pool;
 mod search;
+mod stored;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,6 @@
 
 mod changes;
 mod filters;
-mod model;
+pub(crate) mod model;
 mod readers;
 mod recall;
