@@ -60,20 +60,23 @@ impl<'w, V: Vectors> Walk<'w, V> {
         Candidate { order: order[0] as f32, node }
     }
 
-    /// Adds a node to a batch, if its vector is there; where the batch is full it is compared.
+    /// Adds a node to a batch; where the batch is full it is compared. One whose vector is not there is found at once, nowhere near.
     #[inline(always)]
     pub(super) fn push(
         &self,
         batch: &mut Batch<'w, V::Cell>,
         node: u32,
-        found: impl FnMut(Candidate),
+        mut found: impl FnMut(Candidate),
     ) {
-        if let Some(row) = self.row(node) {
-            (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
-            batch.count += 1;
-            if batch.count == BATCH {
-                self.compare(batch, found);
-            }
+        let Some(row) = self.row(node) else {
+            // Others may be reached by it alone.
+            found(Candidate { order: f32::INFINITY, node });
+            return;
+        };
+        (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
+        batch.count += 1;
+        if batch.count == BATCH {
+            self.compare(batch, found);
         }
     }
 
@@ -88,7 +91,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
         }
     }
 
-    /// How far each of some nodes is, in their order; those whose vector is not there are left out.
+    /// How far each of some nodes is, in no order.
     pub(crate) fn each(&self, nodes: impl Iterator<Item = u32>, mut found: impl FnMut(Candidate)) {
         let mut batch = Batch::new();
         nodes.for_each(|node| self.push(&mut batch, node, &mut found));
@@ -138,7 +141,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 prefetch(self.graph.links(next.node, level));
             }
             let mut found = |candidate: Candidate| {
-                if is_hit(candidate.node) {
+                if candidate.order < f32::INFINITY && is_hit(candidate.node) {
                     pool.add(candidate, || self.graph.place(candidate.node).0);
                 } else {
                     pool.put_aside(candidate);
@@ -192,8 +195,11 @@ impl<'w, V: Vectors> Walk<'w, V> {
             if stop.is_time() {
                 return false;
             }
-            let mut found =
-                |candidate: Candidate| pool.add(candidate, || self.graph.place(candidate.node).0);
+            let mut found = |candidate: Candidate| {
+                if candidate.order < f32::INFINITY {
+                    pool.add(candidate, || self.graph.place(candidate.node).0);
+                }
+            };
             hop.clear();
             hop.push(node);
             let mut passing = 0;

@@ -1,7 +1,9 @@
 //! Graphs after many changes.
 
-use super::model::{Chance, Documents, check, recall};
-use crate::{Metric, Options, Request, Writer};
+use stead_tensor::Bits;
+
+use super::model::{Chance, Documents, check, check_links, good, recall};
+use crate::{Metric, Options, Query, Request, Scratch, Writer, alone};
 
 /// Ten thousand random changes of a thousand documents that each have up to `most` vectors.
 fn change(seed: u64, most: u64) {
@@ -28,6 +30,16 @@ fn change(seed: u64, most: u64) {
             let request = Request { explore: 40, ..Request::new(10) };
             let found = recall(&graph, &documents, &queries, &request);
             assert!(found >= 0.97, "seed {seed}, {most} vectors, {round} changes: {found}");
+            for percent in [50, 10, 1] {
+                let mut filter = Bits::default();
+                (0..1000).filter(|_| chance.below(100) < percent).for_each(|id| {
+                    filter.insert(id);
+                });
+                let request = Request { filter: Some(&filter), ..request };
+                let found = recall(&graph, &documents, &queries, &request);
+                let label = format!("seed {seed}, {most} vectors, {round} changes");
+                assert!(found >= 0.97, "{label}, {percent} % pass: {found}");
+            }
             // One that goes on with what was published.
             writer = Writer::of(graph);
         }
@@ -48,4 +60,57 @@ fn changes_of_single_vectors_do_not_make_it_worse() {
 #[test]
 fn changes_of_several_vectors_do_not_make_it_worse() {
     change(2, 3);
+}
+
+/// Small graphs of every shape: few links, few numbers that are often the same, vectors put together and one by one.
+#[test]
+fn small_graphs_are_whole_after_every_change() {
+    for seed in 1..=150 {
+        let mut chance = Chance(seed);
+        let options = Options {
+            max_links: 2 + chance.below(6) as usize,
+            explore: 8 + chance.below(20) as usize,
+            has_many: chance.below(2) == 0,
+            ..Options::new(Metric::Euclidean)
+        };
+        let (size, most) = (1 + chance.below(4) as usize, 1 + chance.below(40));
+        let mut writer = Writer::new(options);
+        let mut documents = Documents::<i8>::default();
+        let (mut scratch, mut hits) = (Scratch::default(), Vec::new());
+        for step in 0..60 {
+            let label = || format!("seed {seed}, step {step}, {options:?}");
+            let ids: Vec<u32> = (0..=chance.below(6)).map(|_| chance.below(most) as u32).collect();
+            // All at once, or one after the other as they change.
+            let is_together = chance.below(2) == 0;
+            for id in &ids {
+                let count = if options.has_many { chance.below(4) } else { 1 };
+                let mut cell = || chance.below(7) as i8;
+                let vectors = (0..count).map(|_| (0..size).map(|_| cell()).collect()).collect();
+                documents.0.insert(*id, vectors);
+                if !is_together {
+                    writer.put(&documents, *id).unwrap();
+                }
+            }
+            if is_together {
+                writer.put_all(&documents, &ids, &alone).unwrap();
+            }
+            if chance.below(2) == 0 {
+                documents.0.remove(&ids[0]);
+                writer.remove(&documents, ids[0]);
+            }
+            let graph = writer.publish();
+            check_links(&graph, &documents);
+            let query = vec![3.0; size];
+            let request = Request { explore: 200, ..Request::new(3) };
+            let of = Query::new(Metric::Euclidean, &query);
+            graph.search(&documents, &of, &request, &mut scratch, &mut hits);
+            let with =
+                Documents(documents.0.clone().into_iter().filter(|x| !x.1.is_empty()).collect());
+            // Where a node has two links, not all may be found; what is found is checked.
+            if options.max_links >= 4 {
+                let found = good(Metric::Euclidean, &with, &query, &hits, 3, |_| true);
+                assert_eq!(found, hits.len(), "{}", label());
+            }
+        }
+    }
 }

@@ -144,14 +144,28 @@ pub(crate) fn recall<T: Cell>(
     found as f64 / wanted as f64
 }
 
-/// Checks what holds of every graph: links lead both ways and to nodes of their level, searches begin at the highest and come everywhere on the lowest.
+/// Checks what holds of graphs of the usual number of links: as [`check_links`], and searches come everywhere on the lowest level.
 pub(crate) fn check<T: Cell>(graph: &Graph, documents: &Documents<T>) {
-    let mut vectors = 0;
-    let (mut highest, mut levels) = (0, Vec::new());
+    check_links(graph, documents);
+    let Some((entry, highest)) = graph.entry else { return };
+    for level in 0..=highest {
+        let (mut seen, mut next) = (BTreeSet::from([entry]), vec![entry]);
+        while let Some(node) = next.pop() {
+            next.extend(nodes(graph.links(node, level)).filter(|other| seen.insert(*other)));
+        }
+        let expected = (0..graph.bound).filter(|node| graph.node(*node).levels > level).count();
+        // Levels above the lowest only lead near: a search misses nothing where one of their nodes is not found.
+        let least = if level == 0 { expected } else { expected * 9 / 10 };
+        assert!(seen.len() >= least, "{} of {expected} on level {level}", seen.len());
+    }
+}
+
+/// Checks what holds of every graph: links lead both ways and to nodes of their level, and searches begin at the highest.
+pub(crate) fn check_links<T: Cell>(graph: &Graph, documents: &Documents<T>) {
+    let (mut vectors, mut highest) = (0, 0);
     for node in 0..graph.bound {
         let about = graph.node(node);
         highest = highest.max(about.levels);
-        levels.push(about.levels);
         vectors += usize::from(about.levels > 0);
         if about.levels > 0 {
             let (document, at) = graph.place(node);
@@ -159,6 +173,7 @@ pub(crate) fn check<T: Cell>(graph: &Graph, documents: &Documents<T>) {
         }
         for level in 0..about.levels {
             let links = graph.links(node, level);
+            assert!(level > 0 || graph.len == 1 || count(links) > 0, "{node} is alone");
             assert!(count(links) <= graph.options.links(level));
             for other in nodes(links) {
                 let back = nodes(graph.links(other, level)).filter(|back| *back == node).count();
@@ -171,16 +186,6 @@ pub(crate) fn check<T: Cell>(graph: &Graph, documents: &Documents<T>) {
     assert_eq!(graph.documents, documents.0.values().filter(|x| !x.is_empty()).count());
     let Some((entry, level)) = graph.entry else { return assert_eq!(vectors, 0) };
     assert_eq!((level + 1, graph.node(entry).levels), (highest, highest));
-    for level in 0..highest {
-        let (mut seen, mut next) = (BTreeSet::from([entry]), vec![entry]);
-        while let Some(node) = next.pop() {
-            next.extend(nodes(graph.links(node, level)).filter(|other| seen.insert(*other)));
-        }
-        let expected = levels.iter().filter(|levels| **levels > level).count();
-        // Levels above the lowest only lead near: a search misses nothing where one of their nodes is not found.
-        let least = if level == 0 { expected } else { expected * 9 / 10 };
-        assert!(seen.len() >= least, "{} of {expected} on level {level}", seen.len());
-    }
 }
 
 /// The links of all nodes.

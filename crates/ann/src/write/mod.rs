@@ -92,7 +92,8 @@ impl Writer {
     }
 
     /// Puts the vectors of a document in the place of those that it has in the graph, if it has some. One with a number that is none, or
-    /// whose length is none, is left out: it has no neighbours.
+    /// whose length is none, is left out: it has no neighbours. Those of all other documents in the graph are what they were when they
+    /// were put; where several have changed, [`Writer::put_all`] takes them together.
     ///
     /// # Errors
     /// [`AnnError::Full`]: then the document has no vectors in the graph.
@@ -111,12 +112,13 @@ impl Writer {
         documents: &[u32],
         lent: Lent<'_>,
     ) -> Result<(), AnnError> {
+        // All of them first: what the graph knows of them is no longer true.
+        documents.iter().for_each(|document| self.remove(vectors, *document));
         let mut rest = documents;
         while !rest.is_empty() {
             let together = (self.graph.len / PART).clamp(1, TOGETHER);
             let (now, later) = rest.split_at(together.min(rest.len()));
             rest = later;
-            now.iter().for_each(|document| self.remove(vectors, *document));
             let mut newcomers = Vec::new();
             let mut result = Ok(());
             for document in now {

@@ -27,17 +27,9 @@ pub(super) fn prepare<V: Vectors>(
     let Some(row) = vectors.vector(document, at) else { return links };
     let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
     let walk = Walk { graph, vectors, comparer: &comparer };
-    let mut mates: Vec<(Newcomer, Candidate)> = mates
-        .iter()
-        .map(|mate| (*mate, Candidate { order: f32::INFINITY, node: mate.node }))
-        .collect();
-    let nodes: Vec<u32> = mates.iter().map(|(mate, _)| mate.node).collect();
-    let mut orders = mates.iter_mut().map(|(_, candidate)| candidate);
-    walk.each(nodes.into_iter(), |candidate| {
-        // They come in the order in which they were asked for, without those that have no vector.
-        if let Some(mate) = orders.find(|mate| mate.node == candidate.node) {
-            *mate = candidate;
-        }
+    let mut near_mates: Vec<(u32, Candidate)> = Vec::with_capacity(mates.len());
+    walk.each(mates.iter().map(|mate| mate.node), |candidate| {
+        near_mates.push((graph.node(candidate.node).levels, candidate));
     });
     let highest = graph.entry.map(|(_, level)| level);
     let mut from: Vec<Candidate> = walk.descend(newcomer.levels - 1).into_iter().collect();
@@ -46,10 +38,15 @@ pub(super) fn prepare<V: Vectors>(
             around(&walk, level, &mut from, steps);
         }
         let own = if highest.is_some_and(|highest| level <= highest) { &from[..] } else { &[] };
-        let of_mates = mates.iter().filter(|(mate, _)| level < mate.levels).map(|(_, x)| *x);
+        let of_mates = near_mates.iter().filter(|(levels, _)| level < *levels).map(|(_, x)| *x);
         let mut candidates: Vec<Candidate> = own.iter().copied().chain(of_mates).collect();
         sort(&mut candidates);
-        links[level as usize] = select(&walk, &candidates, graph.options.links(1));
+        let mut chosen = select(&walk, &candidates, graph.options.links(1));
+        if chosen.is_empty() {
+            // Better one that is about to go than none.
+            chosen.extend(candidates.first());
+        }
+        links[level as usize] = chosen;
     }
     links
 }

@@ -45,26 +45,47 @@ impl Writer {
             .or_else(|| highest(&mut (0..self.graph.bound)))
     }
 
-    /// Links the neighbours of a node that is gone, on a level.
+    /// Links the neighbours of a node that is gone, on a level: the nearest pairs that no others join yet, and then the nearest. Without the
+    /// first, vectors that are much alike would use up the room of each other, and lose what led elsewhere.
     fn mend<V: Vectors>(&mut self, vectors: &V, level: u32, neighbours: &[u32]) {
         let graph = &self.graph;
         let most = graph.options.links(level);
-        let mut pairs: Vec<(Candidate, u32)> = Vec::new();
+        let mut pairs: Vec<(f32, usize, usize)> = Vec::new();
+        let mut joined = Joined::new(neighbours.len());
         for (at, node) in neighbours.iter().enumerate() {
-            let (document, label) = graph.place(*node);
-            let Some(row) = vectors.vector(document, label) else { continue };
-            let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
-            let walk = Walk { graph, vectors, comparer: &comparer };
             let links = graph.links(*node, level);
-            let others = neighbours[at + 1..].iter().copied().filter(|x| !contains(links, *x));
-            walk.each(others, |other| pairs.push((other, *node)));
-        }
-        pairs.sort_unstable();
-        for (Candidate { node: a, .. }, b) in pairs {
-            let has_room = |node| count(self.graph.links(node, level)) < most;
-            if has_room(a) && has_room(b) {
-                self.connect(level, a, b);
+            for (other, number) in neighbours.iter().enumerate().skip(at + 1) {
+                if contains(links, *number) {
+                    joined.join(at, other);
+                }
             }
+            let others = neighbours[at + 1..].iter().copied().filter(|x| !contains(links, *x));
+            let found = |Candidate { order, node }| {
+                let other = neighbours.iter().position(|other| *other == node);
+                pairs.extend(other.map(|other| (order, at, other)));
+            };
+            let (document, label) = graph.place(*node);
+            if let Some(row) = vectors.vector(document, label) {
+                let (metric, longest) = (graph.options.metric, graph.longest);
+                let comparer = Comparer::of_vector(metric, graph.isa, row, longest);
+                Walk { graph, vectors, comparer: &comparer }.each(others, found);
+            } else {
+                // It is about to go too: until then what it leads to is held together by it.
+                others.map(|node| Candidate { order: f32::INFINITY, node }).for_each(found);
+            }
+        }
+        pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        for is_first in [true, false] {
+            pairs.retain(|(order, a, b)| {
+                let (one, other) = (neighbours[*a], neighbours[*b]);
+                let has_room = |node| count(self.graph.links(node, level)) < most;
+                let is_linked =
+                    has_room(one) && has_room(other) && (!is_first || joined.join(*a, *b));
+                if is_linked {
+                    self.connect(level, one, other);
+                }
+                !is_linked
+            });
         }
         for node in neighbours {
             if count(self.graph.links(*node, level)) == 0 {
@@ -97,5 +118,21 @@ impl Writer {
         if let (true, Some(nearest)) = (chosen.is_empty(), nearest) {
             self.rescue(level, node, nearest.node);
         }
+    }
+}
+
+/// Which of some nodes lead to each other.
+struct Joined(Vec<usize>);
+
+impl Joined {
+    fn new(count: usize) -> Joined {
+        Joined((0..count).collect())
+    }
+
+    /// Notes that two do; whether they did not.
+    fn join(&mut self, a: usize, b: usize) -> bool {
+        let (from, to) = (self.0[a], self.0[b]);
+        self.0.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+        from != to
     }
 }
