@@ -142,3 +142,51 @@ fn words_are_those_of_the_query_language() {
     let (_, result) = asked.search(&[pages.view()], &body);
     assert_eq!(result["root"]["children"][0]["id"], "id:m:page::1");
 }
+
+#[test]
+fn people_type_words() {
+    let asked = Asked::new(&[("page", false, SCHEMA)]);
+    let pages = asked.documents("page", &pages());
+    for (body, expected) in [
+        (json!({"query": "dogs sea"}), vec![2, 0]),
+        (json!({"query": "dogs sea", "type": "all"}), vec![2]),
+        (json!({"query": "+sea mountains", "type": "any"}), vec![0, 2]),
+        (json!({"query": "sky -dogs"}), vec![0, 1]),
+        (json!({"query": "title:sky"}), vec![2]),
+        (json!({"query": "sky", "default-index": "title"}), vec![2]),
+        (json!({"query": "\"running home\""}), vec![2]),
+        (json!({"query": "mount*"}), vec![1]),
+        (json!({"query": "sea", "filter": "+blue -dogs"}), vec![0]),
+        (json!({"query": "sea OR mountains", "type": "web"}), vec![0, 1, 2]),
+        (
+            json!({"yql": "select * from page where title contains 'the' and userQuery()", "query": "dogs sea"}),
+            vec![0],
+        ),
+        (
+            json!({"yql": "select * from page where {targetHits: 1}userInput(@words)", "words": "blue dogs sea"}),
+            vec![2],
+        ),
+        (
+            json!({"yql": "select * from page where !(body contains 'dogs') and ({targetHits: 1}userInput(@words))", "words": "blue dogs sea"}),
+            vec![0],
+        ),
+        (
+            json!({"yql": "select * from page where ({targetHits: 1, defaultIndex: 'body'}userInput('blue sky'))"}),
+            vec![0],
+        ),
+        (json!({"query": "nowhere"}), vec![]),
+    ] {
+        let mut body = body;
+        body["ranking"] = json!("words");
+        let (status, result) = asked.search(&[pages.view()], &body);
+        assert_eq!(status, 200, "{body}: {result}");
+        let hits = result["root"]["children"].as_array().cloned().unwrap_or_default();
+        let mut found: Vec<String> =
+            hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect();
+        let mut expected: Vec<String> =
+            expected.iter().map(|at| format!("id:m:page::{at}")).collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{body}: {result}");
+    }
+}

@@ -12,9 +12,10 @@ use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
 use super::same_element::{any, has_element};
 use super::segment::{Segment, Tested, Work};
-use super::texts::Texts;
+use super::texts::{Texts, rows_of_block};
 use super::told::{Indexes, Told};
 use super::value::passes;
+use super::weak::weak;
 use crate::metric::Metric;
 use crate::query::{QueryTree, SearchError, Term, Test, Tree};
 use crate::rank::Means;
@@ -30,6 +31,8 @@ pub struct Matcher<'m> {
     indexes: Indexes<'m>,
     pub(super) texts: Arc<Texts<'m>>,
     winners: Arc<Vec<Winners>>,
+    /// The documents of each `weakAnd`.
+    weak: Arc<Vec<Bits>>,
     /// The blocks whose vectors were not compared because it was late.
     skipped: Vec<usize>,
     /// Where somebody wants to know what becomes of the parts of the query.
@@ -94,21 +97,27 @@ impl<'m> Matcher<'m> {
             indexes: Indexes::new(tree, view),
             texts: Arc::new(Texts::new(tree, view)),
             winners: Arc::default(),
+            weak: Arc::default(),
             skipped: Vec::new(),
             probe: None,
         };
-        let (winners, skipped) = winners(&matcher, view, threads, means)?;
+        // What compares vectors may take the words beside it into account.
+        let (weak, mut late) = weak(&matcher, view, means)?;
+        matcher.weak = Arc::new(weak);
+        let (winners, mut skipped) = winners(&matcher, view, threads, means)?;
+        skipped.append(&mut late);
         (matcher.winners, matcher.skipped) = (Arc::new(winners), skipped);
         Ok(matcher)
     }
 
     /// The same query with the same documents, watched.
     pub(super) fn watched(&self) -> Matcher<'m> {
-        let (segments, winners) = (self.segments.clone(), Arc::clone(&self.winners));
+        let (segments, weak) = (self.segments.clone(), Arc::clone(&self.weak));
+        let winners = Arc::clone(&self.winners);
         let (attributes, skipped) = (self.attributes.clone(), self.skipped.clone());
         let (probe, indexes) = (Some(Probe::default()), self.indexes.again(self.tree));
         let (tree, rows, texts) = (self.tree, self.rows, Arc::clone(&self.texts));
-        Matcher { tree, segments, rows, attributes, indexes, texts, winners, skipped, probe }
+        Matcher { tree, segments, rows, attributes, indexes, texts, winners, weak, skipped, probe }
     }
 
     /// The blocks whose vectors were not compared because it was late: none of their documents is among the nearest.
@@ -167,7 +176,11 @@ impl<'m> Matcher<'m> {
             Tree::And(parts) => any(parts.iter(), is_ruled_out),
             Tree::Or(parts) => Ok(!any(parts.iter(), |part| Ok(!is_ruled_out(part)?))?),
             Tree::Rank(first, _) => is_ruled_out(first),
-            Tree::All | Tree::Not(_) | Tree::Neighbor(_) | Tree::SameElement(_) => Ok(false),
+            Tree::All
+            | Tree::Not(_)
+            | Tree::Neighbor(_)
+            | Tree::WeakAnd(_)
+            | Tree::SameElement(_) => Ok(false),
         }
     }
 
@@ -268,6 +281,15 @@ impl<'m> Matcher<'m> {
                     found
                 }
                 // The nearest are looked for among all that the rest of the tree leaves.
+                None => among.clone(),
+            },
+            Tree::WeakAnd(number) => match self.weak.get(*number) {
+                Some(found) => {
+                    let mut found = rows_of_block(found, work.number(), among.rows(), self.rows);
+                    found.and(among);
+                    found
+                }
+                // The best are looked for among all that the rest of the tree leaves.
                 None => among.clone(),
             },
             Tree::SameElement(same) => {

@@ -91,6 +91,12 @@ impl Matcher<'_> {
                 );
                 (text, Vec::new())
             }
+            Tree::WeakAnd(number) => {
+                let of = &self.tree.weak_ands[*number];
+                let text =
+                    format!("weakAnd of {} parts, targetHits {}", of.parts.len(), of.target_hits);
+                (text, Vec::new())
+            }
             Tree::SameElement(same) => (format!("sameElement of {}", same.field), Vec::new()),
         };
         let seen = probe.of(tree);

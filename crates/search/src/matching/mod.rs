@@ -7,6 +7,7 @@
 //! are not looked at. What ranking wants to know of a match, which terms it has and
 //! with what scores, is found when it is asked for, of few documents.
 
+mod beside;
 mod column;
 mod evaluate;
 mod explain;
@@ -19,6 +20,7 @@ mod segment;
 mod texts;
 mod told;
 mod value;
+mod weak;
 
 pub use evaluate::{Matcher, Matches};
 pub use rows::RowSet;

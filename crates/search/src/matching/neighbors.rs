@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use stead_store::View;
 
+use super::beside::{Best, beside};
 use super::evaluate::Matcher;
 use super::rows::RowSet;
 use crate::metric::Metric;
@@ -59,6 +60,22 @@ impl PartialOrd for Candidate {
     }
 }
 
+/// The operator.
+struct Nearest;
+
+impl Best for Nearest {
+    fn number(tree: &Tree) -> Option<usize> {
+        match tree {
+            Tree::Neighbor(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn is_later(tree: &Tree) -> bool {
+        matches!(tree, Tree::Neighbor(_))
+    }
+}
+
 /// The blocks that a thread compares at a time: some hundred microseconds of short vectors.
 const BLOCKS: usize = 4;
 
@@ -69,8 +86,7 @@ pub(super) fn winners(
     threads: usize,
     means: Means<'_>,
 ) -> Result<(Vec<Winners>, Vec<usize>), SearchError> {
-    let mut filters: Vec<Vec<&Tree>> = vec![Vec::new(); matcher.tree.neighbors.len()];
-    collect(&matcher.tree.root, &mut Vec::new(), &mut filters);
+    let filters = beside::<Nearest>(&matcher.tree.root, matcher.tree.neighbors.len());
     let (mut found, mut late) = (Vec::new(), Vec::new());
     for (neighbor, filters) in matcher.tree.neighbors.iter().zip(filters) {
         let metric = Metric::of_name(neighbor.metric.as_deref())
@@ -81,7 +97,7 @@ pub(super) fn winners(
         let attribute = view.kind().attribute_number(&neighbor.attribute);
         let comparison =
             Comparison { matcher, neighbor, attribute, filters, metric, vector: &vector };
-        let done: Mutex<Vec<Result<Best, SearchError>>> = Mutex::default();
+        let done: Mutex<Vec<Result<Candidates, SearchError>>> = Mutex::default();
         means.share(threads, (matcher.segments.len(), BLOCKS), &|taken| {
             let best = comparison.best(taken, means);
             done.lock().unwrap_or_else(PoisonError::into_inner).push(best);
@@ -123,7 +139,7 @@ struct Comparison<'c> {
 
 /// What a thread has found.
 #[derive(Default)]
-struct Best {
+struct Candidates {
     heap: BinaryHeap<Candidate>,
     /// Blocks that were left out because it was late.
     late: Vec<usize>,
@@ -131,8 +147,8 @@ struct Best {
 
 impl Comparison<'_> {
     /// The nearest of some blocks, as many as are wanted.
-    fn best(&self, taken: Ranges<'_>, means: Means<'_>) -> Result<Best, SearchError> {
-        let (mut best, mut distances) = (Best::default(), Vec::new());
+    fn best(&self, taken: Ranges<'_>, means: Means<'_>) -> Result<Candidates, SearchError> {
+        let (mut best, mut distances) = (Candidates::default(), Vec::new());
         for number in taken.flatten() {
             match (means.is_late)() {
                 true => best.late.push(number),
@@ -186,39 +202,5 @@ impl Comparison<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// What documents must pass beside each comparison: parts of the same `and` that compare no vectors themselves.
-fn collect<'t>(tree: &'t Tree, outer: &mut Vec<&'t Tree>, found: &mut [Vec<&'t Tree>]) {
-    match tree {
-        Tree::Neighbor(neighbor) => found[*neighbor].clone_from(outer),
-        Tree::And(parts) => {
-            for (at, part) in parts.iter().enumerate().filter(|(_, part)| compares(part)) {
-                let beside = parts.iter().enumerate();
-                let beside = beside.filter(|(other, tree)| *other != at && !compares(tree));
-                let before = outer.len();
-                outer.extend(beside.map(|(_, tree)| tree));
-                collect(part, outer, found);
-                outer.truncate(before);
-            }
-        }
-        Tree::Or(parts) => parts.iter().for_each(|part| collect(part, outer, found)),
-        Tree::Not(inner) => collect(inner, outer, found),
-        Tree::Rank(first, rest) => {
-            collect(first, outer, found);
-            rest.iter().for_each(|part| collect(part, &mut Vec::new(), found));
-        }
-        Tree::All | Tree::None | Tree::Term(_) | Tree::SameElement(_) => {}
-    }
-}
-
-fn compares(tree: &Tree) -> bool {
-    match tree {
-        Tree::Neighbor(_) => true,
-        Tree::And(parts) | Tree::Or(parts) => parts.iter().any(compares),
-        Tree::Not(inner) => compares(inner),
-        Tree::Rank(first, rest) => compares(first) || rest.iter().any(compares),
-        Tree::All | Tree::None | Tree::Term(_) | Tree::SameElement(_) => false,
     }
 }

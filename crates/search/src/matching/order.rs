@@ -66,7 +66,7 @@ impl Matcher<'_> {
                     _ => (cost(&term.test, of.is_number), most),
                 }
             }
-            Tree::Neighbor(_) => (Cost::Vectors, rows),
+            Tree::WeakAnd(_) | Tree::Neighbor(_) => (Cost::Vectors, rows),
             Tree::SameElement(_) => (Cost::Heavy, rows),
         })
     }

@@ -53,7 +53,9 @@ fn elements(
             }
             Ok(())
         }
-        Tree::All | Tree::None | Tree::Neighbor(_) | Tree::SameElement(_) => Ok(()),
+        Tree::All | Tree::None | Tree::Neighbor(_) | Tree::WeakAnd(_) | Tree::SameElement(_) => {
+            Ok(())
+        }
     }
 }
 
@@ -67,7 +69,7 @@ fn passes(
     let passes = |part: &Tree| passes(matcher, part, work, row, element);
     match part {
         Tree::All => Ok(true),
-        Tree::None | Tree::Neighbor(_) | Tree::SameElement(_) => Ok(false),
+        Tree::None | Tree::Neighbor(_) | Tree::WeakAnd(_) | Tree::SameElement(_) => Ok(false),
         Tree::And(parts) => Ok(!any(parts.iter(), |part| Ok(!passes(part)?))?),
         Tree::Or(parts) => any(parts.iter(), passes),
         Tree::Not(inner) => Ok(!passes(inner)?),

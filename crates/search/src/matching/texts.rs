@@ -41,28 +41,32 @@ impl<'m> Texts<'m> {
 
     /// The rows among some of a block that have a term.
     pub(super) fn rows(&self, term: usize, block: usize, among: &RowSet) -> Option<RowSet> {
-        let part = self.part(term, block)?;
-        let mut found = RowSet::from_words(part, among.rows());
+        let mut found = rows_of_block(self.of(term)?, block, among.rows(), self.view.block_rows());
         found.and(among);
         Some(found)
     }
 
     /// Whether no row of a block has a term.
     pub(super) fn has_none(&self, term: usize, block: usize) -> bool {
-        self.part(term, block).is_some_and(|part| part.iter().all(|word| *word == 0))
+        let part = self.of(term).map(|found| part(found, block, self.view.block_rows()));
+        part.is_some_and(|part| part.iter().all(|word| *word == 0))
     }
 
     /// Whether a row of a block has a term.
     pub(super) fn has(&self, term: usize, block: usize, row: usize) -> Option<bool> {
         self.of(term).map(|found| found.contains(block * self.view.block_rows() + row))
     }
+}
 
-    /// The bits of the rows of a block; those that are missing are zero.
-    fn part(&self, term: usize, block: usize) -> Option<&[u64]> {
-        let words = self.of(term)?.words();
-        // Blocks have a multiple of 64 rows.
-        let of_block = self.view.block_rows() / 64;
-        let from = (block * of_block).min(words.len());
-        Some(&words[from..(from + of_block).min(words.len())])
-    }
+/// The bits of the rows of a block among those of all documents, where blocks have `size` rows, a multiple of 64; those that are missing are
+/// zero.
+fn part(all: &Bits, block: usize, size: usize) -> &[u64] {
+    let (words, of_block) = (all.words(), size / 64);
+    let from = (block * of_block).min(words.len());
+    &words[from..(from + of_block).min(words.len())]
+}
+
+/// The first rows of a block of `size` of them that are among some documents.
+pub(super) fn rows_of_block(all: &Bits, block: usize, rows: usize, size: usize) -> RowSet {
+    RowSet::from_words(part(all, block, size), rows)
 }

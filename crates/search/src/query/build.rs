@@ -5,6 +5,7 @@ mod indexed;
 mod neighbor;
 mod places;
 mod same_element;
+mod user;
 mod values;
 mod weighted;
 mod words;
@@ -20,19 +21,14 @@ use crate::yql::{Expr, Node, Statement};
 pub type Parameters<'p> = dyn Fn(&str) -> Option<String> + 'p;
 
 /// Operators that want what is still to come, with what that is.
-const TO_COME: [(&str, &str); 8] = [
-    ("userQuery", "an index of text"),
-    ("userInput", "an index of text"),
-    ("weakAnd", "an index of text"),
+const TO_COME: [(&str, &str); 3] = [
     ("predicate", "an index of predicates"),
-    ("uri", "an index of text"),
-    ("text", "an index of text"),
+    ("uri", "an index of the parts of addresses"),
     ("labeled", "labels with scores"),
-    ("default", "an index of text"),
 ];
 
 /// Operators that are called.
-const CALLS: [&str; 9] = [
+const CALLS: [&str; 12] = [
     "range",
     "wand",
     "weightedSet",
@@ -42,6 +38,9 @@ const CALLS: [&str; 9] = [
     "nearestNeighbor",
     "rank",
     "nonEmpty",
+    "weakAnd",
+    "userQuery",
+    "userInput",
 ];
 
 /// The tree of a query.
@@ -157,6 +156,9 @@ impl<'b> Builder<'b> {
                     None => fail("Expected 1 or more arguments, got 0."),
                 }
             }
+            "weakAnd" => self.weak_and(list),
+            "userQuery" => self.user_query(list),
+            "userInput" => self.user_input(list),
             "nonEmpty" => {
                 let [inner] = arguments(list)?;
                 let before = self.tree.terms.len();

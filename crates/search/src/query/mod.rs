@@ -10,6 +10,7 @@ mod geo;
 mod numbers;
 mod order;
 mod show;
+mod simple;
 mod texts;
 mod tree;
 
@@ -22,5 +23,5 @@ pub use order::{OrderBy, SortFunction, sort_order};
 pub use texts::{Fuzzy, TextTest};
 pub use tree::{
     Indexed, NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens, Tree,
-    WeightedTokens,
+    WeakAnd, WeightedTokens,
 };

@@ -18,6 +18,8 @@ pub struct QueryTree {
     pub terms: Vec<Term>,
     /// The comparisons of vectors in it, likewise.
     pub neighbors: Vec<NearestNeighbor>,
+    /// The `weakAnd`s in it, likewise.
+    pub weak_ands: Vec<WeakAnd>,
     /// What whoever asks should know.
     pub warnings: Vec<String>,
 }
@@ -42,6 +44,8 @@ pub enum Tree {
     Term(usize),
     /// Is among the nearest.
     Neighbor(usize),
+    /// Has most of some words.
+    WeakAnd(usize),
     /// Has an element that passes several tests.
     SameElement(SameElement),
 }
@@ -165,6 +169,15 @@ pub struct NearestNeighbor {
     pub label: Option<String>,
     /// The vector, when it is known.
     pub vector: Option<Value>,
+}
+
+/// The documents that have most of some parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeakAnd {
+    /// The parts: words, mostly.
+    pub parts: Vec<Tree>,
+    /// How many documents.
+    pub target_hits: usize,
 }
 
 /// Tests that one element must pass together.

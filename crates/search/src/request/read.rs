@@ -14,6 +14,9 @@ use super::values::Values;
 use crate::query::SearchError;
 use crate::rank::{LimitOverride, PhaseOverride, RankQuery};
 
+/// What words alone ask.
+const USER_QUERY: &str = "select * from sources * where userQuery()";
+
 /// The longest that a search may take.
 const MAX_TIME: Duration = Duration::from_secs(1_000_000);
 
@@ -133,7 +136,9 @@ impl SearchRequest {
         }
         let presentation = Presentation::of(&values)?;
         let read = Read::new(&values);
-        let Some(yql) = read.text("yql") else {
+        let typed = read.text("model.queryString").filter(|text| !text.trim().is_empty());
+        let yql = read.text("yql").or_else(|| typed.map(|_| USER_QUERY.to_owned()));
+        let Some(yql) = yql else {
             return Err(SearchError {
                 code: crate::query::SearchCode::NullQuery,
                 message: "No query".to_owned(),

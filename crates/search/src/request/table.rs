@@ -51,7 +51,6 @@ use Kind::{Bool, Choice, Count, Number, Text, Time};
 const LATER: &str = "it is not supported yet";
 const EXACT: &str = "all neighbors are compared";
 const ONE: &str = "there is one node";
-const WORDS: &str = "there is no index of text yet";
 
 const fn row(
     name: &'static str,
@@ -80,13 +79,13 @@ pub const PARAMETERS: &[Parameter] = &[
     row("hitcountestimate", &[], Bool, "false", Ignored("counts are exact"), "the number of hits may be estimated"),
     row("user", &[], Text, "", Ignored("nobody asks for it"), "who asks"),
     row("timezone", &[], Text, "utc", Ignored("groupings are not supported yet"), "the time zone of groupings"),
-    row("model.queryString", &["query"], Text, "", Refused(WORDS), "words"),
-    row("model.type", &["type"], Text, "weakAnd", Ignored("it is about words"), "how words are read"),
-    row("model.type.", &[], Text, "", Ignored("it is about words"), "how words are read"),
-    row("model.filter", &["filter"], Text, "", Refused(WORDS), "words that filter"),
-    row("model.defaultIndex", &["default-index"], Text, "default", Ignored("it is about words"), "where words are looked for"),
-    row("model.language", &["language", "lang"], Text, "", Read, "the language of texts, for tokenizers with a file for it"),
-    row("model.locale", &["locale"], Text, "", Ignored("it is about words"), "the language of words"),
+    row("model.queryString", &["query"], Text, "", Read, "words, as people type them: what `userQuery()` asks, and all that is asked without `yql`"),
+    row("model.type", &["type"], Text, "weakAnd", Read, "how they are read: `weakAnd`, `all`, `any`, `web`, `phrase`, `tokenize`, `raw`"),
+    row("model.type.", &[], Text, "", Ignored("`model.type` says all of it"), "how words are read"),
+    row("model.filter", &["filter"], Text, "", Read, "words that must be there, or must not behind `-`, without being ranked"),
+    row("model.defaultIndex", &["default-index"], Text, "default", Read, "the field or set of fields where words are looked for"),
+    row("model.language", &["language", "lang"], Text, "", Read, "the language of words, and of texts for tokenizers with a file for it"),
+    row("model.locale", &["locale"], Text, "", Read, "the language of words where `model.language` says none"),
     row("model.encoding", &["encoding"], Text, "utf-8", Ignored("texts are UTF-8"), "the encoding of words"),
     row("model.restrict", &["restrict"], Text, "", Read, "the types of documents that are searched"),
     row("model.sources", &["sources", "search"], Text, "", Read, "the clusters that are searched"),

@@ -6,7 +6,10 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 22] = [
+const READ: [&str; 25] = [
+    "allowEmpty",
+    "defaultIndex",
+    "grammar",
     "accentDrop",
     "stem",
     "normalizeCase",
@@ -32,7 +35,7 @@ const READ: [&str; 22] = [
 ];
 
 /// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and all answers are exact.
-const WITHOUT_EFFECT: [&str; 25] = [
+const WITHOUT_EFFECT: [&str; 24] = [
     "andSegmenting",
     "annotations",
     "ascending",
@@ -41,7 +44,6 @@ const WITHOUT_EFFECT: [&str; 25] = [
     "documentFrequency",
     "endAnchor",
     "exclusionDistance",
-    "grammar",
     "hitLimit",
     "hnsw.approximateThreshold",
     "hnsw.explorationSlack",
@@ -123,6 +125,15 @@ impl<'b> Builder<'b> {
             }
             Some(other) => wrong(name, "a number", other),
         }
+    }
+
+    /// How many documents an operator is to find.
+    pub(super) fn target_hits(&self) -> Result<Option<i64>, SearchError> {
+        let mut target = None;
+        for annotation in ["targetHits", "targetNumHits", "totalTargetHits"] {
+            target = target.or(self.integer_annotation(annotation)?);
+        }
+        Ok(target)
     }
 
     /// The elements of `elementFilter`: one, or a list, in their order.

@@ -20,22 +20,23 @@ impl<'b> Builder<'b> {
         &mut self,
         (field, index): (&Searched, usize),
         text: &str,
+        is_prefix: bool,
     ) -> Result<Tree, SearchError> {
-        let mode = self.index_mode(field)?;
-        let analysis = self.analysis(index, mode == Some("prefix"))?;
+        let is_prefix = is_prefix || self.is_prefix(field)?;
+        let analysis = self.analysis(index, is_prefix)?;
         let terms = self.terms(&analysis, text);
-        if let (Unit::Gram(_), None) = (analysis.unit, mode) {
+        if let (Unit::Gram(_), false) = (analysis.unit, is_prefix) {
             let grams =
                 terms.into_iter().map(|gram| self.pattern(field, index, Pattern::Term(gram)));
             return grams.collect::<Result<_, _>>().map(all);
         }
-        let pattern = match (<[String; 1]>::try_from(terms), mode) {
-            (Ok([term]), Some(_)) => Pattern::Prefix(term),
-            (Ok([term]), None) => Pattern::Term(term),
-            (Err(terms), None) if !terms.is_empty() => {
+        let pattern = match (<[String; 1]>::try_from(terms), is_prefix) {
+            (Ok([term]), true) => Pattern::Prefix(term),
+            (Ok([term]), false) => Pattern::Term(term),
+            (Err(terms), false) if !terms.is_empty() => {
                 Pattern::Near(Near { terms, order: Order::Phrase })
             }
-            (Err(terms), Some(_)) if !terms.is_empty() => {
+            (Err(terms), true) if !terms.is_empty() => {
                 return fail(format_args!("expected one word to begin with, got {text:.40?}"));
             }
             (Err(_), _) if self.is_non_empty => return fail(EMPTY),
@@ -168,12 +169,12 @@ impl<'b> Builder<'b> {
     }
 
     /// Whether a word is only the beginning of those that are meant.
-    fn index_mode(&self, field: &Searched) -> Result<Option<&'static str>, SearchError> {
+    fn is_prefix(&self, field: &Searched) -> Result<bool, SearchError> {
         match self.text_mode(field)? {
-            None => Ok(None),
-            Some("prefix") => Ok(Some("prefix")),
+            None => Ok(false),
+            Some("prefix") => Ok(true),
             Some(mode) => fail(format_args!(
-                "Field '{}' has an index of text, which is not searched by {mode}; streaming search is",
+                "Field '{}' has an index of text, which is not searched by {mode}",
                 field.name
             )),
         }

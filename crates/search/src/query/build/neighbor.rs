@@ -35,11 +35,8 @@ impl<'b> Builder<'b> {
                 field.name
             ));
         }
-        let mut target = None;
-        for annotation in ["targetHits", "targetNumHits", "totalTargetHits"] {
-            target = target.or(self.integer_annotation(annotation)?);
-        }
-        let target = target.and_then(|target| usize::try_from(target).ok()).filter(|t| *t > 0);
+        let target =
+            self.target_hits()?.and_then(|target| usize::try_from(target).ok()).filter(|t| *t > 0);
         let Some(target_hits) = target else {
             return fail(format_args!("{name} needs targetHits from 1: {{targetHits: 10}}{name}"));
         };

@@ -57,6 +57,7 @@ const SCHEMA: &str = "schema d {
   fieldset texts { fields: t, c }
   fieldset mixed { fields: t, n }
   fieldset words { fields: body, title }
+  fieldset default { fields: body, title }
 }";
 
 fn with<T>(run: impl FnOnce(Searches<'_>) -> T) -> T {
@@ -74,6 +75,8 @@ fn built(filter: &str) -> Result<QueryTree, SearchError> {
         "texts" => Some("a, 'b c' ,\"D\"".to_owned()),
         "weights" => Some("{'a': 1, b: 2}".to_owned()),
         "seven" => Some("7".to_owned()),
+        "typed" | "model.queryString" => Some("big +title:Dogs -\"the sea\" n:>5".to_owned()),
+        "empty" => Some(String::new()),
         _ => None,
     };
     with(|searches| build(&statement, searches, &parameters))
@@ -94,6 +97,10 @@ fn show(tree: &Tree, of: &QueryTree) -> String {
                 "near({} {} {} {:?} {:?})",
                 n.attribute, n.input, n.target_hits, n.distance_threshold, n.label
             )
+        }
+        Tree::WeakAnd(at) => {
+            let weak = &of.weak_ands[*at];
+            format!("(weak {} {})", weak.target_hits, list(&weak.parts))
         }
         Tree::SameElement(same) => {
             format!("same({} {:?} {})", same.field, same.elements, show(&same.tree, of))
@@ -239,6 +246,48 @@ fn queries_are_trees() {
         ("title matches 'x'", "title:/x/"),
         ("title in ('Dogs')", "title:[\"dogs\"]"),
         ("body in ('Dogs', 'b')", "(or body:Term(\"dogs\") body:Term(\"b\"))"),
+        ("weakAnd(body contains 'a', n = 1)", "(weak 100 body:Term(\"a\") n:1..1)"),
+        ("({targetHits: 7}weakAnd(body contains 'a'))", "(weak 7 body:Term(\"a\"))"),
+        (
+            "userInput('dogs sea')",
+            "(weak 100 (or body:Term(\"dog\") title:Term(\"dogs\")) (or body:Term(\"sea\") title:Term(\"sea\")))",
+        ),
+        (
+            "({defaultIndex: 'body', targetHits: 5}userInput('a b'))",
+            "(weak 5 body:Term(\"a\") body:Term(\"b\"))",
+        ),
+        ("({defaultIndex: 'body'}userInput('dogs'))", "body:Term(\"dog\")"),
+        (
+            "{defaultIndex: 'body'}userInput(@typed)",
+            "(and (rank title:Term(\"dogs\") body:Term(\"big\") n:6..) (not body:Phrase[\"the\", \"sea\"]))",
+        ),
+        (
+            "{defaultIndex: 'body', grammar: 'all'}userInput(@typed)",
+            "(and (and title:Term(\"dogs\") body:Term(\"big\") n:6..) (not body:Phrase[\"the\", \"sea\"]))",
+        ),
+        (
+            "userQuery()",
+            "(and (rank title:Term(\"dogs\") (or body:Term(\"big\") title:Term(\"big\")) n:6..) (not (or body:Phrase[\"the\", \"sea\"] title:Phrase[\"the\", \"sea\"])))",
+        ),
+        (
+            "{defaultIndex: 'body', grammar: 'any'}userInput('a do*')",
+            "(or body:Term(\"a\") body:Prefix(\"do\"))",
+        ),
+        (
+            "{defaultIndex: 'body', grammar: 'web'}userInput('a OR b c')",
+            "(and (or body:Term(\"a\") body:Term(\"b\")) body:Term(\"c\"))",
+        ),
+        ("{defaultIndex: 'body', grammar: 'phrase'}userInput('a -b')", "body:Phrase[\"a\", \"b\"]"),
+        ("{defaultIndex: 'body', grammar: 'raw'}userInput('dogs')", "body:Term(\"dog\")"),
+        (
+            "{grammar: 'all', defaultIndex: 'body'}userInput('(a b) c')",
+            "(and (or body:Term(\"a\") body:Term(\"b\")) body:Term(\"c\"))",
+        ),
+        ("userInput(@empty)", "none"),
+        ("({allowEmpty: true}userInput(@empty))", "all"),
+        ("userInput('-a')", "(and none (not (or body:Term(\"a\") title:Term(\"a\"))))"),
+        ("body contains text('a -b')", "(weak 100 body:Term(\"a\") body:Term(\"b\"))"),
+        ("body contains ({grammar: 'all'}text('a b'))", "(and body:Term(\"a\") body:Term(\"b\"))"),
         ("weightedSet(body, {'Dogs': 2})", "body:Term(\"dogs\")"),
     ] {
         let tree = built(filter).unwrap_or_else(|error| panic!("{filter}: {error}"));

@@ -19,6 +19,8 @@ const MAX_EDITS: i64 = 16;
 #[derive(Clone, Copy)]
 enum Word<'w> {
     Plain(&'w str),
+    /// Only its beginning.
+    Prefix(&'w str),
     Regex(&'w str),
     Fuzzy(&'w str),
 }
@@ -97,6 +99,7 @@ impl<'b> Builder<'b> {
                 }
                 Ok(Tree::any(any))
             }
+            "text" if self.element.is_none() => self.text_words(field, list),
             "phrase" | "near" | "onear" if self.element.is_none() => self.near(field, name, list),
             "alternatives" if self.element.is_none() => self.alternatives(field, list),
             // The field goes first: who names one that there is not should hear of that.
@@ -116,21 +119,37 @@ impl<'b> Builder<'b> {
         }
     }
 
+    /// What people type of a field or set of fields.
+    pub(super) fn typed_text(&mut self, field: &str, text: &str) -> Result<Tree, SearchError> {
+        self.word(field, Word::Plain(text))
+    }
+
+    /// The same of a beginning.
+    pub(super) fn typed_prefix(&mut self, field: &str, text: &str) -> Result<Tree, SearchError> {
+        self.word(field, Word::Prefix(text))
+    }
+
     /// A test for each field that a name means.
     fn word(&mut self, field: &str, word: Word<'_>) -> Result<Tree, SearchError> {
         let fields = self.searches.find(field)?;
         let is_alone = fields.len() == 1;
         let mut any = Vec::new();
         for field in &fields {
-            if let (Some(index), Word::Plain(text), None) = (field.index, word, &self.element) {
-                any.push(self.indexed((field, index), text)?);
+            if let (Some(index), Word::Plain(text) | Word::Prefix(text), None) =
+                (field.index, word, &self.element)
+            {
+                let is_prefix = matches!(word, Word::Prefix(_));
+                any.push(self.indexed((field, index), text, is_prefix)?);
                 continue;
             }
             match self.test_of(field, word)? {
                 Some(test) => any.push(self.term(&field.name, test)?),
                 // Among several fields each takes what it can.
                 None if is_alone => {
-                    let (Word::Plain(text) | Word::Regex(text) | Word::Fuzzy(text)) = word;
+                    let (Word::Plain(text)
+                    | Word::Prefix(text)
+                    | Word::Regex(text)
+                    | Word::Fuzzy(text)) = word;
                     return fail(format_args!(
                         "Field '{}' is a {} and has no {text:?}",
                         field.name, field.kind
@@ -162,6 +181,10 @@ impl<'b> Builder<'b> {
                     Some(_) => TextTest::Suffix(text),
                 };
                 Ok(Some(Test::Text { test, is_cased: field.is_cased }))
+            }
+            (DataType::Text, Word::Prefix(text)) => {
+                let text = if field.is_cased { text.to_owned() } else { fold(text) };
+                Ok(Some(Test::Text { test: TextTest::Prefix(text), is_cased: field.is_cased }))
             }
             (DataType::Text, Word::Regex(pattern)) => {
                 let test = TextTest::regex(pattern, field.is_cased).map_err(SearchError::yql)?;

@@ -141,11 +141,7 @@ fn what_is_wrong_is_named() {
             4,
             "Could not set 'presentation.format' to 'xml': expected one of default, json, cbor",
         ),
-        (
-            vec![("query", "blur")],
-            4,
-            "model.queryString is not supported: there is no index of text yet",
-        ),
+        (vec![("recall", "+blur")], 4, "recall is not supported: it is not supported yet"),
         (
             vec![("rankfeatures", "true")],
             4,
@@ -174,13 +170,9 @@ fn what_is_wrong_is_named() {
     let error = SearchRequest::new(Vec::new(), &Default::default()).unwrap_err();
     assert_eq!(error.code.number(), 1);
     let found =
-        request(&[("noCache", "true"), ("model.locale", "en"), ("rankfeatures", "false")], false)
-            .unwrap();
+        request(&[("noCache", "true"), ("user", "me"), ("rankfeatures", "false")], false).unwrap();
     assert_eq!(
         found.warnings,
-        [
-            "model.locale has no effect: it is about words",
-            "noCache has no effect: there is no cache"
-        ]
+        ["noCache has no effect: there is no cache", "user has no effect: nobody asks for it"]
     );
 }

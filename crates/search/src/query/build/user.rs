@@ -1,0 +1,237 @@
+//! `userQuery`, `userInput` and `text`: what people typed, and `weakAnd`.
+
+use super::super::error::SearchError;
+use super::super::simple::{Item, Sign, Syntax, What, parse};
+use super::super::tree::{Tree, WeakAnd};
+use super::{Builder, arguments, fail};
+use crate::yql::Node;
+
+/// The documents that `weakAnd` finds where nothing is said (Vespa, documentation, `reference/querying/yql.html`).
+const TARGET_HITS: i64 = 100;
+
+/// How the parts of a text belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Composite {
+    And,
+    Or,
+    WeakAnd,
+    /// One behind the other.
+    Phrase,
+}
+
+/// A way to read a text.
+struct Grammar {
+    name: &'static str,
+    composite: Composite,
+    /// Nothing where signs mean nothing.
+    syntax: Option<Syntax>,
+}
+
+/// The ways that there are (Vespa, documentation, `reference/api/query.html#model.type`).
+const GRAMMARS: [Grammar; 8] = [
+    Grammar { name: "weakAnd", composite: Composite::WeakAnd, syntax: Some(Syntax::Simple) },
+    Grammar { name: "all", composite: Composite::And, syntax: Some(Syntax::Simple) },
+    Grammar { name: "any", composite: Composite::Or, syntax: Some(Syntax::Simple) },
+    Grammar { name: "web", composite: Composite::And, syntax: Some(Syntax::Web) },
+    Grammar { name: "phrase", composite: Composite::Phrase, syntax: None },
+    Grammar { name: "segment", composite: Composite::Phrase, syntax: None },
+    Grammar { name: "tokenize", composite: Composite::WeakAnd, syntax: None },
+    Grammar { name: "linguistics", composite: Composite::WeakAnd, syntax: None },
+];
+
+impl<'b> Builder<'b> {
+    /// `userQuery()`: the parameter `query`, read as `type` says.
+    pub(super) fn user_query(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
+        let [] = arguments(list)?;
+        let text = (self.parameters)("model.queryString").unwrap_or_default();
+        let grammar = (self.parameters)("model.type");
+        let found = self.typed(&text, grammar.as_deref(), None)?;
+        self.filtered(found)
+    }
+
+    /// What `filter` adds to a query: what must be there, without being ranked for it, and what must not.
+    fn filtered(&mut self, tree: Tree) -> Result<Tree, SearchError> {
+        let Some(filter) = (self.parameters)("model.filter").filter(|f| !f.trim().is_empty())
+        else {
+            return Ok(tree);
+        };
+        let before = self.tree.terms.len();
+        let items = self.items(&filter, Syntax::Simple)?;
+        let mut parts = vec![tree];
+        for item in &items {
+            let part = self.item(item, "default")?;
+            parts.push(match item.sign {
+                Some(Sign::Not) => Tree::Not(Box::new(part)),
+                _ => part,
+            });
+        }
+        for term in self.tree.terms.iter_mut().skip(before) {
+            (term.style.is_ranked, term.style.is_filter) = (false, true);
+        }
+        Ok(Tree::all(parts))
+    }
+
+    /// `userInput(@text)`
+    pub(super) fn user_input(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
+        let [text] = arguments(list)?;
+        self.annotated(text, |builder| {
+            let text = builder.text(text)?;
+            let grammar = builder.text_annotation("grammar")?;
+            let index = builder.text_annotation("defaultIndex")?;
+            if text.trim().is_empty() && builder.bool_annotation("allowEmpty")? == Some(true) {
+                return Ok(Tree::All);
+            }
+            builder.typed(&text, grammar.as_deref(), index)
+        })
+    }
+
+    /// `field contains text("...")`: words, as people type them, without signs that mean something.
+    pub(super) fn text_words(
+        &mut self,
+        field: &str,
+        list: &'b [Node],
+    ) -> Result<Tree, SearchError> {
+        let [text] = arguments(list)?;
+        self.annotated(text, |builder| {
+            let text = builder.text(text)?;
+            let grammar = builder.text_annotation("grammar")?;
+            let grammar = grammar.as_deref().unwrap_or("linguistics");
+            builder.typed(&text, Some(grammar), Some(field.to_owned()))
+        })
+    }
+
+    /// `weakAnd(...)`
+    pub(super) fn weak_and(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
+        if list.is_empty() {
+            return fail("Expected 1 or more arguments, got 0.");
+        }
+        let target_hits = self.weak_hits()?;
+        let (neighbors, weak) = (self.tree.neighbors.len(), self.tree.weak_ands.len());
+        let parts = self.list(list)?;
+        if self.tree.neighbors.len() > neighbors || self.tree.weak_ands.len() > weak {
+            return fail("weakAnd and nearestNeighbor are not supported within weakAnd");
+        }
+        Ok(self.add_weak_and(parts, target_hits))
+    }
+
+    fn add_weak_and(&mut self, parts: Vec<Tree>, target_hits: usize) -> Tree {
+        self.tree.weak_ands.push(WeakAnd { parts, target_hits });
+        Tree::WeakAnd(self.tree.weak_ands.len() - 1)
+    }
+
+    fn weak_hits(&self) -> Result<usize, SearchError> {
+        let hits = self.target_hits()?.unwrap_or(TARGET_HITS);
+        match usize::try_from(hits) {
+            Ok(hits @ 1..) => Ok(hits),
+            _ => fail(format_args!("expected targetHits from 1 of weakAnd, got {hits}")),
+        }
+    }
+
+    /// What was typed, for a field or set of fields.
+    fn typed(
+        &mut self,
+        text: &str,
+        grammar: Option<&str>,
+        index: Option<String>,
+    ) -> Result<Tree, SearchError> {
+        let name = grammar.unwrap_or("weakAnd");
+        // Words as they are: one, whatever it has in it.
+        if matches!(name, "raw") {
+            let index = self.default_index(index);
+            return self.typed_text(&index, text);
+        }
+        let known = GRAMMARS.iter().find(|grammar| grammar.name.eq_ignore_ascii_case(name));
+        let Some(grammar) = known else {
+            let names: Vec<&str> = GRAMMARS.iter().map(|grammar| grammar.name).collect();
+            return fail(format_args!(
+                "expected one of raw, {} as the grammar, got {name:.40}",
+                names.join(", ")
+            ));
+        };
+        let index = self.default_index(index);
+        if grammar.composite == Composite::Phrase {
+            return self.typed_text(&index, text);
+        }
+        let items = match grammar.syntax {
+            Some(syntax) => self.items(text, syntax)?,
+            None => text.split_whitespace().map(Item::word).collect(),
+        };
+        let (mut must, mut may, mut not) = (Vec::new(), Vec::new(), Vec::new());
+        for item in &items {
+            let part = self.item(item, &index)?;
+            match item.sign {
+                Some(Sign::Must) => must.push(part),
+                Some(Sign::Not) => not.push(Tree::Not(Box::new(part))),
+                None => may.push(part),
+            }
+        }
+        if self.is_non_empty && must.is_empty() && may.is_empty() {
+            return fail(super::indexed::EMPTY);
+        }
+        let (any, target_hits) = (!may.is_empty(), self.weak_hits()?);
+        let found = match (grammar.composite, must.is_empty()) {
+            (Composite::And, _) => {
+                must.append(&mut may);
+                Tree::all(must)
+            }
+            // Words beside those that must be there are for ranking.
+            (_, false) if any => Tree::Rank(Box::new(Tree::all(must)), may),
+            (_, false) => Tree::all(must),
+            (_, true) if may.len() == 1 => Tree::all(may),
+            (Composite::WeakAnd, true) if any => self.add_weak_and(may, target_hits),
+            (_, true) => Tree::any(may),
+        };
+        // Of words that must not be there alone, nothing is found.
+        let found = match items.iter().any(|item| item.sign != Some(Sign::Not)) {
+            true => found,
+            false => Tree::None,
+        };
+        Ok(match not.is_empty() {
+            true => found,
+            false => {
+                not.insert(0, found);
+                Tree::And(not)
+            }
+        })
+    }
+
+    fn default_index(&self, index: Option<String>) -> String {
+        let of_request = || (self.parameters)("model.defaultIndex").filter(|name| !name.is_empty());
+        index.or_else(of_request).unwrap_or_else(|| "default".to_owned())
+    }
+
+    fn items(&self, text: &str, syntax: Syntax) -> Result<Vec<Item>, SearchError> {
+        let is_field = |name: &str| self.searches.find(name).is_ok();
+        parse(text, syntax, &is_field).map_err(SearchError::yql)
+    }
+
+    fn item(&mut self, item: &Item, index: &str) -> Result<Tree, SearchError> {
+        let field = item.field.as_deref().unwrap_or(index);
+        let before = self.tree.terms.len();
+        let tree = match &item.what {
+            What::Word(text) | What::Phrase(text) => self.typed_text(field, text)?,
+            What::Prefix(text) => self.typed_prefix(field, text)?,
+            What::Any(items) => {
+                let parts = items.iter().map(|item| {
+                    let part = self.item(item, field)?;
+                    Ok(match item.sign {
+                        Some(Sign::Not) => Tree::Not(Box::new(part)),
+                        _ => part,
+                    })
+                });
+                Tree::any(parts.collect::<Result<_, SearchError>>()?)
+            }
+        };
+        if let Some(weight) = item.weight {
+            self.tree.terms.iter_mut().skip(before).for_each(|term| term.style.weight = weight);
+        }
+        Ok(tree)
+    }
+}
+
+impl Item {
+    fn word(text: &str) -> Item {
+        let what = What::Word(text.to_owned());
+        Item { sign: None, field: None, weight: None, what }
+    }
+}
