@@ -79,8 +79,10 @@ impl Writer {
             pairs.retain(|(order, a, b)| {
                 let (one, other) = (neighbours[*a], neighbours[*b]);
                 let has_room = |node| count(self.graph.links(node, level)) < most;
-                let is_linked =
-                    has_room(one) && has_room(other) && (!is_first || joined.join(*a, *b));
+                let is_wanted = |joined: &mut Joined| {
+                    if is_first { joined.join(*a, *b) } else { *order < f32::INFINITY }
+                };
+                let is_linked = has_room(one) && has_room(other) && is_wanted(&mut joined);
                 if is_linked {
                     self.connect(level, one, other);
                 }
