@@ -7,6 +7,7 @@
 
 mod columns;
 pub mod features;
+pub mod grouping;
 pub mod matching;
 mod metric;
 pub mod models;

@@ -23,14 +23,14 @@ impl std::error::Error for YqlError {}
 
 /// An error with the byte where it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fault {
-    pub(super) at: usize,
-    pub(super) text: String,
+pub(crate) struct Fault {
+    pub(crate) at: usize,
+    pub(crate) text: String,
 }
 
 impl Fault {
     /// With line and column in the text.
-    pub(super) fn within(self, whole: &str) -> YqlError {
+    pub(crate) fn within(self, whole: &str) -> YqlError {
         let (line, column) = place(whole, self.at);
         YqlError { line, column, text: self.text }
     }

@@ -165,7 +165,9 @@ impl<'t> Lexer<'t> {
         } else if begins_number {
             self.number(rest)?
         } else if first == '"' || first == '\'' {
-            self.quoted(rest, first)?
+            let (text, taken) = quoted(rest, self.at)?;
+            self.behind += taken;
+            Token::Text(text)
         } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
             self.behind += sign.len();
             Token::Sign(sign)
@@ -226,47 +228,47 @@ impl<'t> Lexer<'t> {
             self.fault(format!("expected a whole number of at most 64 bits, found {number:.40}"))
         })
     }
+}
 
-    fn quoted(&mut self, rest: &str, quote: char) -> Result<Token<'t>, Fault> {
-        let begin = self.at;
-        let fail = |at: usize, text: &str| Fault { at: begin + at, text: text.to_owned() };
-        let mut text = String::new();
-        let mut characters = rest.char_indices().skip(1);
-        while let Some((at, character)) = characters.next() {
-            if character == quote {
-                self.behind += at + 1;
-                return Ok(Token::Text(text));
-            }
-            if character != '\\' {
-                text.push(character);
-                continue;
-            }
-            let Some((_, escaped)) = characters.next() else { break };
-            text.push(match escaped {
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                '"' | '\'' | '\\' | '/' => escaped,
-                'u' => {
-                    let (unit, taken) = unicode(&rest[at..])
-                        .ok_or_else(|| fail(at, "expected \\u with four digits of hex"))?;
-                    // One character of the iterator is `u`, the others of the escape are taken here.
-                    for _ in 0..taken - 2 {
-                        characters.next();
-                    }
-                    unit
-                }
-                other => {
-                    let text =
-                        format!("expected one of b t n f r u \" ' \\ / behind \\, found {other}");
-                    return Err(Fault { at: begin + at, text });
-                }
-            });
+/// The text between the quote that `rest` begins with and the next one, and the bytes that this takes; `begin` is where it stands.
+pub(crate) fn quoted(rest: &str, begin: usize) -> Result<(String, usize), Fault> {
+    let fail = |at: usize, text: &str| Fault { at: begin + at, text: text.to_owned() };
+    let mut text = String::new();
+    let mut characters = rest.char_indices();
+    let quote = characters.next().map(|(_, quote)| quote);
+    while let Some((at, character)) = characters.next() {
+        if Some(character) == quote {
+            return Ok((text, at + 1));
         }
-        Err(fail(0, "expected a quote that ends this text, found the end"))
+        if character != '\\' {
+            text.push(character);
+            continue;
+        }
+        let Some((_, escaped)) = characters.next() else { break };
+        text.push(match escaped {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            '"' | '\'' | '\\' | '/' => escaped,
+            'u' => {
+                let (unit, taken) = unicode(&rest[at..])
+                    .ok_or_else(|| fail(at, "expected \\u with four digits of hex"))?;
+                // One character of the iterator is `u`, the others of the escape are taken here.
+                for _ in 0..taken - 2 {
+                    characters.next();
+                }
+                unit
+            }
+            other => {
+                let text =
+                    format!("expected one of b t n f r u \" ' \\ / behind \\, found {other}");
+                return Err(Fault { at: begin + at, text });
+            }
+        });
     }
+    Err(fail(0, "expected a quote that ends this text, found the end"))
 }
 
 /// The character of `\uXXXX`, or of two of them that are one character together, and how many bytes that takes.

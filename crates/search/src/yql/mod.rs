@@ -23,7 +23,9 @@ mod neighbors;
 mod statement;
 mod tree;
 
+pub(crate) use error::Fault;
 pub use error::YqlError;
+pub(crate) use lexer::quoted;
 pub use neighbors::Neighbor;
 pub use statement::parse;
 pub use tree::{Amount, Comparison, Expr, Grouping, Node, Order, Statement};
