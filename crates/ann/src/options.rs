@@ -35,7 +35,8 @@ impl Options {
 /// How a search proceeds, by the part of the documents that pass its filter; the names are those of rank profiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tuning {
-    /// Where fewer documents pass, all of these are compared (`approximate-threshold`).
+    /// Where fewer documents pass, all of these are compared (`approximate-threshold`); unless it is 0, also where they are so few that it
+    /// is quicker.
     pub approximate_threshold: f64,
     /// Where fewer pass, only vectors of those that do are compared, and links of others lead on to them
     /// (`filter-first-threshold`).

@@ -28,13 +28,15 @@ fn the_nearest_that_pass_are_found_however_few_pass() {
     let graph = writer.publish();
     let queries: Vec<Vec<f64>> = (0..60).map(|_| chance.vector(16)).collect();
     let (mut scratch, mut hits) = (Scratch::default(), Vec::new());
-    let post = Tuning { post_filter_threshold: 0.4, ..Tuning::default() };
+    let graph_only = Tuning { approximate_threshold: 0.0, ..Tuning::default() };
+    let post = Tuning { post_filter_threshold: 0.4, ..graph_only };
     for (percent, tuning, expected) in [
-        (90, Tuning::default(), Strategy::Filtered),
-        (50, Tuning::default(), Strategy::Filtered),
+        (90, graph_only, Strategy::Filtered),
+        (50, graph_only, Strategy::Filtered),
         (50, post, Strategy::PostFilter),
-        (10, Tuning::default(), Strategy::FilterFirst),
-        (3, Tuning::default(), Strategy::FilterFirst),
+        (10, graph_only, Strategy::FilterFirst),
+        (3, graph_only, Strategy::FilterFirst),
+        (50, Tuning::default(), Strategy::Exact),
         (1, Tuning::default(), Strategy::Exact),
     ] {
         let by_chance = bits((0..4000).filter(|_| chance.below(100) < percent));
