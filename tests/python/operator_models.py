@@ -26,19 +26,44 @@ def reference(model, feeds, options=None):
     return dict(zip(names, session.run(None, feeds)))
 
 
+def as_arrays(feeds):
+    """Inputs as arrays of a file: texts as numpy's own type, a dict as its keys and values."""
+    arrays = {}
+    for name, value in feeds.items():
+        if isinstance(value, dict):
+            arrays[f"{name}/keys"] = np.array(list(value))
+            arrays[f"{name}/values"] = np.array(list(value.values()), np.float32)
+        else:
+            arrays[name] = value.astype(str) if value.dtype == object else value
+    return arrays
+
+
+def with_maps(arrays):
+    """Outputs of a file as ONNX Runtime gives them: texts as objects, keys and a table of values as a list of dicts."""
+    outputs = {}
+    for name, value in arrays.items():
+        name, _, part = name.partition("/")
+        if not part:
+            outputs[name] = value.astype(object) if value.dtype.kind == "U" else value
+        elif part == "keys":
+            values = arrays[f"{name}/values"].tolist()
+            outputs[name] = [dict(zip(value.tolist(), row, strict=True)) for row in values]
+    return outputs
+
+
 def stead(model, feeds):
     """The outputs of stead by name, and what it says if it refuses the model."""
     with tempfile.TemporaryDirectory() as folder:
         path, inputs, outputs = (os.path.join(folder, name) for name in ["m.onnx", "i.npz", "o.npz"])
         with open(path, "wb") as file:
             file.write(model if isinstance(model, bytes) else model.SerializeToString())
-        np.savez(inputs, **feeds)
+        np.savez(inputs, **as_arrays(feeds))
         command = [os.environ["STEAD_ENGINE_OUTPUTS"], path, inputs, outputs]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise AssertionError(done.stderr.strip())
         with np.load(outputs) as found:
-            return dict(found)
+            return with_maps(dict(found))
 
 
 def same(test, label, expected, actual, tolerance):
@@ -47,11 +72,16 @@ def same(test, label, expected, actual, tolerance):
     test.assertEqual(sorted(expected), sorted(actual), label)
     for name, value in expected.items():
         found = actual[name]
+        if isinstance(value, list):
+            test.assertEqual([sorted(row) for row in value], [sorted(row) for row in found], f"{label}: {name}")
+            rows = [[list(row[key] for key in sorted(row)) for row in rows] for rows in (found, value)]
+            np.testing.assert_allclose(*rows, tolerance, tolerance, err_msg=f"{label}: {name}")
+            continue
         test.assertEqual((value.dtype, value.shape), (found.dtype, found.shape), f"{label}: {name}")
         if tolerance >= 1:
             off = np.abs(value.astype(np.float64) - found.astype(np.float64))
             test.assertLessEqual(off.max(initial=0), tolerance, f"{label}: {name}")
-        elif value.dtype.kind in "iub":
+        elif value.dtype.kind in "iubO":
             np.testing.assert_array_equal(found, value, f"{label}: {name}")
         else:
             np.testing.assert_allclose(found, value, tolerance, tolerance, err_msg=f"{label}: {name}")
@@ -63,7 +93,8 @@ def node(op, inputs, outputs=("y",), *, constants=(), domain="com.microsoft", ve
     names = ["" if value is None else f"i{at}" for at, value in enumerate(inputs)]
     given = {f"i{at}": np.asarray(value) for at, value in enumerate(inputs) if value is not None}
     weights = {f"i{at}" for at in constants}
-    kind = lambda value: onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
+    texts = onnx.TensorProto.STRING
+    kind = lambda value: texts if value.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
     made = onnx.helper.make_node(op, names, [name or "" for name in outputs], domain=domain, **attributes)
     graph = onnx.helper.make_graph(
         [made],

@@ -61,6 +61,17 @@ pub enum LoadError {
         /// Its type.
         actual: String,
     },
+    /// An output is a sequence of maps where only tensors can be carried.
+    #[error(
+        "output {name}: type {actual} is not supported: export with zipmap=False \
+         (options={{id(model): {{\"zipmap\": False}}}} of skl2onnx)"
+    )]
+    Maps {
+        /// Its name.
+        name: String,
+        /// Its type.
+        actual: String,
+    },
     /// `STEAD_ISA` or the options name an instruction set that this machine lacks.
     #[error("instruction set {0} is not available on this machine")]
     Isa(String),

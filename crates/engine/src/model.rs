@@ -24,7 +24,7 @@ pub struct LoadOptions {
     pub passes: PassChoice,
     /// Makes inputs and outputs of the states inside the model; see [`Model::lifted`].
     pub lift: Option<Lift>,
-    /// Takes models whose inputs or outputs are sequences or optionals, which [`Session::run_values`](crate::Session::run_values)
+    /// Takes models whose inputs or outputs are sequences, optionals or maps, which [`Session::run_values`](crate::Session::run_values)
     /// runs. They are refused otherwise: no protocol carries such values.
     pub lists: bool,
 }
@@ -306,6 +306,12 @@ impl Model {
         let forms =
             |ids: &[ValueId]| Forms::up_to_the_last_list(ids.iter().map(|&id| ir.value(id).form));
         let forms = Forms { inputs: forms(&ir.body.inputs), outputs: forms(&ir.body.outputs) };
+        // Nothing in the standard reads a sequence of maps.
+        let mut given = input_infos.iter().zip(&ir.body.inputs);
+        if let Some((info, &id)) = given.find(|(_, id)| ir.value(**id).form.is_maps()) {
+            let (name, actual) = (info.name.clone(), ir.typed(id).to_string());
+            return Err(LoadError::Io { direction: "input", name, actual });
+        }
         if !options.lists {
             let named = [
                 ("input", input_infos, &ir.body.inputs),
@@ -315,6 +321,9 @@ impl Model {
                 let mut io = infos.iter().zip(ids);
                 if let Some((info, &id)) = io.find(|(_, id)| ir.value(**id).form != Form::Tensor) {
                     let (name, actual) = (info.name.clone(), ir.typed(id).to_string());
+                    if direction == "output" && ir.value(id).form.is_maps() {
+                        return Err(LoadError::Maps { name, actual });
+                    }
                     return Err(LoadError::Io { direction, name, actual });
                 }
             }

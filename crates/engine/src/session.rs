@@ -303,9 +303,10 @@ impl Session {
                     let value = match &branch.source {
                         PlaceSource::Arena(span) => scratch.blocks.bytes(*span),
                         PlaceSource::Outside(source) => read_source(source, inputs, growing).ok(),
-                        PlaceSource::Grown(_) | PlaceSource::Sequence(_) | PlaceSource::Nothing => {
-                            None
-                        }
+                        PlaceSource::Grown(_)
+                        | PlaceSource::Sequence(_)
+                        | PlaceSource::Map(_)
+                        | PlaceSource::Nothing => None,
                     };
                     let value = value.ok_or(RunError::Internal("a branch reads outside"))?;
                     Some(self.child(branch, value)?)

@@ -251,7 +251,6 @@ fn what_is_not_supported_is_refused_by_name() {
     let linear = [("coefficients", floats(&[1.0, 2.0])), ("intercepts", floats(&[0.5]))];
     let [coefficients, intercepts] = linear.clone();
     let cases: &[(&str, &[Attribute], &str)] = &[
-        ("ZipMap", &[], "export with zipmap=False"),
         ("LinearClassifier", std::slice::from_ref(&labels), "coefficients"),
         (
             "LinearClassifier",

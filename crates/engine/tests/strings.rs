@@ -105,6 +105,67 @@ fn names_and_numbers_are_mapped_either_way() {
     assert!(error.contains("2 names for 1 numbers"), "{error}");
 }
 
+/// In the order of their bytes, or in that in which they come; along an axis whole rows are compared.
+#[test]
+fn different_strings_are_found() {
+    let int = AttributeValue::Int;
+    let ints = |list: &[i64]| Tensor::from_slice(list, &[list.len()]).unwrap();
+    let model = |attributes: Vec<(&str, AttributeValue)>| {
+        let node = ModelBuilder::new(20)
+            .input_of("x", stead_onnx::ValueType::tensor(DType::String, None))
+            .node("Unique", &["x"], &["y", "first", "inverse", "counts"]);
+        let node = attributes.into_iter().fold(node, |node, (name, value)| node.attr(name, value));
+        node.output("y", DType::String)
+            .output("first", DType::I64)
+            .output("inverse", DType::I64)
+            .output("counts", DType::I64)
+    };
+    let pairs = strings(&["b", "a", "a", "c", "b", "a", "a", "b"], &[4, 2]);
+    let cases = [
+        (
+            "sorted",
+            vec![],
+            strings(&["b", "", "ab", "b", "\u{e9}", ""], &[6]),
+            [
+                strings(&["", "ab", "b", "\u{e9}"], &[4]),
+                ints(&[1, 2, 0, 4]),
+                ints(&[2, 0, 1, 2, 3, 0]),
+                ints(&[2, 1, 2, 1]),
+            ],
+        ),
+        (
+            "as they come",
+            vec![("sorted", int(0))],
+            strings(&["b", "a", "b", "c"], &[2, 2]),
+            [
+                strings(&["b", "a", "c"], &[3]),
+                ints(&[0, 1, 3]),
+                ints(&[0, 1, 0, 2]),
+                ints(&[2, 1, 1]),
+            ],
+        ),
+        (
+            "rows",
+            vec![("axis", int(0))],
+            pairs,
+            [
+                strings(&["a", "b", "a", "c", "b", "a"], &[3, 2]),
+                ints(&[3, 1, 0]),
+                ints(&[2, 1, 2, 0]),
+                ints(&[1, 1, 2]),
+            ],
+        ),
+        ("none", vec![], strings(&[], &[0]), [strings(&[], &[0]), ints(&[]), ints(&[]), ints(&[])]),
+    ];
+    for (label, attributes, x, expected) in cases {
+        let session = load(model(attributes)).unwrap();
+        // Twice, so that plans are found again.
+        for _ in 0..2 {
+            assert_eq!(run(&session, &x).unwrap(), expected, "{label}");
+        }
+    }
+}
+
 #[test]
 fn strings_are_moved_like_numbers() {
     let ints = |list: &[i64], dims: &[usize]| Tensor::from_slice(list, dims).unwrap();

@@ -56,7 +56,8 @@ pub(crate) fn load(py: Python<'_>, error: &LoadError) -> PyErr {
         LoadError::Onnx(_) | LoadError::Node { .. } => Kind::InvalidGraph,
         LoadError::UnsupportedOp { .. }
         | LoadError::UnsupportedType { .. }
-        | LoadError::Io { .. } => Kind::NotImplemented,
+        | LoadError::Io { .. }
+        | LoadError::Maps { .. } => Kind::NotImplemented,
         LoadError::Joined(_)
         | LoadError::Isa(_)
         | LoadError::Precision { .. }

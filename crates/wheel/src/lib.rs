@@ -14,6 +14,8 @@ mod errors;
 #[cfg(feature = "extension")]
 mod feeds;
 #[cfg(feature = "extension")]
+mod maps;
+#[cfg(feature = "extension")]
 mod session;
 #[cfg(feature = "extension")]
 mod threads;

@@ -15,7 +15,7 @@ use stead_engine::{
 
 use crate::errors::{self, Kind};
 use crate::threads::{self, Lent};
-use crate::{arrays, feeds, types};
+use crate::{arrays, feeds, maps, types};
 
 /// Ends runs that look at it.
 #[pyclass(frozen, module = "stead._engine")]
@@ -45,7 +45,7 @@ pub(crate) struct Session {
     /// Positions by name.
     inputs: HashMap<String, usize>,
     outputs: HashMap<String, usize>,
-    /// Whether some input or output is a sequence or an optional.
+    /// Whether some input or output is a sequence, an optional or a map.
     lists: bool,
     /// The most threads of a run.
     threads: usize,
@@ -156,6 +156,14 @@ impl Session {
                     }
                     results.append(list)?;
                 }
+                Value::Map { keys, values } => {
+                    let (keys, values) = (handed_over(py, keys)?, handed_over(py, values)?);
+                    results.append(maps::dict(&keys, &values)?)?;
+                }
+                Value::Maps { keys, values } => {
+                    let (keys, values) = (handed_over(py, keys)?, handed_over(py, values)?);
+                    results.append(maps::list_of_dicts(&keys, &values)?)?;
+                }
             }
         }
         Ok(results)
@@ -196,7 +204,8 @@ impl Session {
         }))
     }
 
-    /// Runs a model with sequences, which Python has as lists, and optionals, for which None says that there is nothing.
+    /// Runs a model with sequences, which Python has as lists, optionals, for which None says that there is nothing, and maps,
+    /// which Python has as dicts.
     fn run_values<'py>(
         &self,
         py: Python<'py>,
@@ -208,18 +217,28 @@ impl Session {
         let mut held: Vec<Value<feeds::Held<'py>>> = Vec::with_capacity(model.inputs().len());
         for (at, spec) in model.inputs().iter().enumerate() {
             let value = feeds.get_item(&spec.name)?.filter(|value| !value.is_none());
-            let is_sequence = model.input_form(at).present() == Form::Sequence;
+            let form = model.input_form(at);
+            let is_sequence = form.present() == Form::Sequence;
             held.push(match value {
                 None => Value::Nothing,
                 Some(value) if is_sequence => {
                     let elements = value.try_iter()?.map(|element| feeds::hold(&element?, spec));
                     Value::Sequence(elements.collect::<PyResult<_>>()?)
                 }
-                Some(value) => Value::Tensor(feeds::hold(&value, spec)?),
+                Some(value) => match form.key() {
+                    Some(key) => maps::hold(&value, spec, key)?,
+                    None => Value::Tensor(feeds::hold(&value, spec)?),
+                },
             });
         }
-        let views = held.iter().zip(model.inputs());
-        let views = views.map(|(held, spec)| held.map(|held| held).try_map(|h| h.view(spec, py)));
+        let views = held.iter().zip(model.inputs()).enumerate();
+        let views = views.map(|(at, (held, spec))| match (held, model.input_form(at).key()) {
+            (Value::Map { keys, values }, Some(key)) => {
+                let keys = keys.view(&maps::keys_of(spec, key), py)?;
+                Ok(Value::Map { keys, values: values.view(spec, py)? })
+            }
+            (held, _) => held.map(|held| held).try_map(|held| held.view(spec, py)),
+        });
         let views = views.collect::<PyResult<Vec<_>>>()?;
         Ok(self.detached(py, stop, |cx| self.session.run_values(&views, cx, wanted)))
     }
@@ -309,6 +328,10 @@ fn described(
             Form::Sequence => format!("seq(tensor({name}))"),
             Form::OptionalTensor => format!("optional(tensor({name}))"),
             Form::OptionalSequence => format!("optional(seq(tensor({name})))"),
+            Form::MapByInt => format!("map(int64,tensor({name}))"),
+            Form::MapByString => format!("map(string,tensor({name}))"),
+            Form::MapsByInt => format!("seq(map(int64,tensor({name})))"),
+            Form::MapsByString => format!("seq(map(string,tensor({name})))"),
         };
         list.append((&spec.name, kind, dims, spec.optional))?;
     }

@@ -9,12 +9,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import lightgbm
 import numpy as np
+import onnx
 import onnxmltools
 import operator_models as models
 import skl2onnx
 import xgboost
 from onnxmltools.convert.common.data_types import FloatTensorType as ToolsFloat
-from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
+from skl2onnx.common.data_types import (
+    DictionaryType,
+    DoubleTensorType,
+    FloatTensorType,
+    Int64TensorType,
+    StringTensorType,
+)
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -25,13 +32,15 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer, MinMaxScaler, Normalizer, OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 warnings.filterwarnings("ignore")
@@ -39,6 +48,17 @@ FEATURES = 6
 ROWS = 400
 # Floats are sums of f32 in another order.
 TOLERANCE = 1e-5
+TEXTS = [
+    "The cat sat on the mat.",
+    "A dog barked at the cat, all night",
+    "cats and dogs: never on one mat",
+    "Birds fly high",
+    "a bird in the hand is worth two in the bush",
+    "the early bird gets the worm",
+    "dogs chase cats; cats chase mice",
+    "worms and mice, birds and bushes",
+]
+LABELS = [0, 1, 1, 2, 2, 2, 1, 0]
 
 
 def rows(seed, count=ROWS):
@@ -198,8 +218,79 @@ class Pipelines(unittest.TestCase):
             with self.subTest(label):
                 self.check(label, exported, holes(self.more, 4))
 
-    def test_maps_are_refused(self):
-        model = LogisticRegression().fit(self.x, classes(self.x, 3))
-        exported = skl2onnx.convert_sklearn(model, initial_types=[("x", FloatTensorType([None, FEATURES]))], target_opset=18)
-        with self.assertRaisesRegex(AssertionError, "zipmap=False"):
-            models.stead(exported, {"x": self.more})
+    def test_maps_of_classes(self):
+        """As they are exported unless somebody says otherwise."""
+        y = classes(self.x, 3)
+        names = np.array(["low", "middle", "high"])[(y - 2) // 3]
+        trees = RandomForestClassifier(10, max_depth=5, random_state=0)
+        for label, model in {
+            "numbers": LogisticRegression().fit(self.x, y),
+            "names": make_pipeline(StandardScaler(), LogisticRegression()).fit(self.x, names),
+            "forest": trees.fit(self.x, names),
+        }.items():
+            with self.subTest(label):
+                exported = skl2onnx.convert_sklearn(
+                    model, initial_types=[("x", FloatTensorType([None, FEATURES]))], target_opset={"": 18, "ai.onnx.ml": 3}
+                )
+                self.assertIn("ZipMap", [node.op_type for node in exported.graph.node])
+                for x in (self.more, self.more[:1], self.more[:0]):
+                    self.check(label, exported, x)
+        small = {"n_estimators": 5, "num_leaves": 6, "verbose": -1, "n_jobs": 1}
+        boosted = lightgbm.LGBMClassifier(**small).fit(self.x, y)
+        exported = onnxmltools.convert_lightgbm(boosted, initial_types=[("x", ToolsFloat([None, FEATURES]))], target_opset=15)
+        self.check("lightgbm", exported, self.more)
+
+    def test_dicts_of_features(self):
+        rng = np.random.default_rng(7)
+        names = [f"f{at}" for at in range(9)]
+        rows = [
+            {name: float(value) for name, value in zip(names, rng.normal(size=9)) if rng.random() < 0.6} or {"f0": 1.0}
+            for _ in range(200)
+        ]
+        y = [row.get("f1", 0) > row.get("f2", 0.1) for row in rows]
+        kind = DictionaryType(StringTensorType([1]), FloatTensorType([1]))
+        for label, last in {
+            "tree": DecisionTreeClassifier(max_depth=5, random_state=0),
+            "logistic": LogisticRegression(),
+        }.items():
+            model = make_pipeline(DictVectorizer(sparse=False), last).fit(rows, np.array(y, np.int64))
+            exported = skl2onnx.convert_sklearn(
+                model, initial_types=[("x", kind)], target_opset={"": 18, "ai.onnx.ml": 3}
+            )
+            self.assertIn("DictVectorizer", [node.op_type for node in exported.graph.node])
+            for row in [*rows[:30], {"f3": 0.5, "nobody knows": 2.0}]:
+                with self.subTest(label):
+                    self.check(label, exported, row)
+
+    def texts(self, label, model, options):
+        exported = skl2onnx.convert_sklearn(
+            model.fit(TEXTS, LABELS),
+            initial_types=[("x", StringTensorType([None, 1]))],
+            options=options,
+            target_opset={"": 18, "ai.onnx.ml": 3},
+        )
+        operators = [node.op_type for node in exported.graph.node]
+        self.assertTrue({"Tokenizer", "TfIdfVectorizer"} <= set(operators), operators)
+        for node in exported.graph.node:
+            if node.op_type == "StringNormalizer":
+                # That of every machine: ONNX Runtime asks the system for en_US, which few containers have.
+                node.attribute.append(onnx.helper.make_attribute("locale", "C"))
+        x = np.array([*TEXTS, "", "nothing that anybody knows", "THE CAT, the dog; a_b 12"], dtype=object).reshape(-1, 1)
+        with self.subTest(label):
+            self.check(label, exported, x)
+
+    def test_texts(self):
+        logistic, support = LogisticRegression, LinearSVC
+        cases = {
+            "counts": (CountVectorizer(), logistic()),
+            "counts, words of a pattern": (CountVectorizer(token_pattern="[a-zA-Z]+", binary=True), logistic()),
+            "counts without stop words": (CountVectorizer(token_pattern="[a-z]+", stop_words=["the", "a"]), logistic()),
+            "counts of characters": (CountVectorizer(analyzer="char", ngram_range=(1, 3)), logistic()),
+            "tf-idf": (TfidfVectorizer(), support()),
+            "tf-idf of pairs": (TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=False), support()),
+            "tf-idf of capitals": (TfidfVectorizer(lowercase=False, norm="l1"), support()),
+            "tf-idf of characters": (TfidfVectorizer(analyzer="char", ngram_range=(2, 2), use_idf=False), support()),
+        }
+        for label, (vectorizer, last) in cases.items():
+            model = make_pipeline(vectorizer, last)
+            self.texts(label, model, {type(last): {"raw_scores": True}} if isinstance(last, LinearSVC) else None)

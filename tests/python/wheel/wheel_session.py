@@ -140,6 +140,48 @@ class Answers(unittest.TestCase):
         for wrong in (rows[0], [row.astype(np.int64) for row in rows], None):
             self.assertNotIsInstance(outcome(lambda: ours.run(None, {"list": wrong, "at": np.array(0), "maybe": None})), list)
 
+    def test_maps(self):
+        ml = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+        scalar = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+        for key, labels, vocabulary in [
+            (TensorProto.STRING, {"classlabels_strings": ["b", "a"]}, {"string_vocabulary": ["x", "y", "z"]}),
+            (TensorProto.INT64, {"classlabels_int64s": [5, 3]}, {"int64_vocabulary": [1, 2, 3]}),
+        ]:
+            graph = helper.make_graph(
+                [
+                    helper.make_node("DictVectorizer", ["given"], ["row"], domain="ai.onnx.ml", **vocabulary),
+                    helper.make_node("ZipMap", ["table"], ["maps"], domain="ai.onnx.ml", **labels),
+                ],
+                "maps",
+                [
+                    helper.make_value_info("given", helper.make_map_type_proto(key, scalar)),
+                    helper.make_tensor_value_info("table", TensorProto.FLOAT, [None, 2]),
+                ],
+                [
+                    helper.make_tensor_value_info("row", TensorProto.FLOAT, None),
+                    helper.make_value_info("maps", helper.make_sequence_type_proto(helper.make_map_type_proto(key, scalar))),
+                ],
+            )
+            ours, theirs = sessions(helper.make_model(graph, opset_imports=ml, ir_version=8).SerializeToString())
+            of = "string" if key == TensorProto.STRING else "int64"
+            self.assertEqual([i.type for i in ours.get_inputs()], [f"map({of},tensor(float))", "tensor(float)"])
+            self.assertEqual(ours.get_outputs()[1].type, f"seq(map({of},tensor(float)))")
+            names = ["z", "x", "unknown"] if key == TensorProto.STRING else [3, 1, 7]
+            feeds = {"given": dict(zip(names, [0.5, 2, 9.0])), "table": np.array([[1, 2], [3, 4.5]], np.float32)}
+            row, maps = ours.run(None, feeds)
+            self.assertEqual((row.dtype, row.tolist()), (np.float32, [[2, 0, 0.5]]))
+            (first, second) = next(iter(labels.values()))
+            self.assertEqual(maps, [{first: 1.0, second: 2.0}, {first: 3.0, second: 4.5}])
+            self.assertEqual({type(value) for value in maps[0].values()}, {float})
+            if theirs:
+                self.assertEqual(theirs.run(["maps"], feeds)[0], maps)
+                self.assertEqual([i.type for i in theirs.get_inputs()], [i.type for i in ours.get_inputs()])
+                self.assertEqual([o.type for o in theirs.get_outputs()], [o.type for o in ours.get_outputs()])
+            self.assertEqual(ours.run(["row"], {**feeds, "given": {}})[0].tolist(), [[0, 0, 0]])
+            other = {1: 2.0} if key == TensorProto.STRING else {"x": 2.0}
+            for wrong in ([1.0], np.zeros(3, np.float32), {names[0]: "text"}, None, *([other] if of == "int64" else [])):
+                self.assertNotIsInstance(outcome(lambda: ours.run(None, {**feeds, "given": wrong})), list, wrong)
+
     def test_arrays_of_any_order_and_byte_order_and_lists(self):
         session, _ = sessions(perceptron())
         x = np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32)

@@ -1,7 +1,7 @@
 //! What a build function sees of a node.
 
 use crate::error::BuildError;
-use crate::ir::{Ir, Node, ValueId};
+use crate::ir::{Form, Ir, Node, ValueId};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -87,6 +87,11 @@ impl<'a> NodeSpec<'a> {
     /// The element type of an input; `None` when it is absent.
     pub fn input_type(&self, index: usize) -> Option<DType> {
         Some(self.ir.value(self.node.input(index)?).dtype)
+    }
+
+    /// What an input is besides its element type; `None` when it is absent.
+    pub fn input_form(&self, index: usize) -> Option<Form> {
+        Some(self.ir.value(self.node.input(index)?).form)
     }
 
     /// The element type of the first input, which the table guarantees to be there for most operators.

@@ -448,6 +448,9 @@ pub(super) fn whole_place(fact: &Fact) -> Result<Source, PlanError> {
         Place::Sequence(_) => {
             return Err(PlanError::Evaluation("a sequence is read as a tensor".into()));
         }
+        Place::Map(_) => {
+            return Err(PlanError::Evaluation("a map is read as a tensor".into()));
+        }
         Place::Nothing => return Err(PlanError::shape("an optional holds nothing")),
         Place::Input(index, bytes) => Source::Input(*index, 0..*bytes),
         Place::Buffer(buffer) => Source::Buffer(*buffer, 0..buffer.bytes),

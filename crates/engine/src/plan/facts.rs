@@ -19,8 +19,20 @@ pub(crate) enum Place {
     Grown(usize, usize),
     /// Each element where it lies. The dtype is theirs, the shape means nothing.
     Sequence(Arc<[Fact]>),
+    /// Keys and values of a map, or of a sequence of maps with the same keys, where they lie. The dtype is that of the
+    /// values, the shape means nothing.
+    Map(Arc<Pairs>),
     /// Nowhere: an optional in which there is nothing. Type and shape mean nothing.
     Nothing,
+}
+
+/// What a map is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Pairs {
+    /// `[keys]`
+    pub keys: Fact,
+    /// `[keys]`, of a sequence of maps `[maps, keys]`
+    pub values: Fact,
 }
 
 /// A state that the caller lets grow where it lies.

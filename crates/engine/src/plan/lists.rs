@@ -1,11 +1,15 @@
-//! Sequences and optionals while a plan is made.
+//! Sequences, optionals and maps while a plan is made.
 //!
 //! They are no objects of a run: a plan knows how long each sequence is and where each of its elements lies, and
 //! whether there is something in an optional. What is taken out of a sequence is the element itself. Where
 //! a position is known at run time only, its value selects the plan that continues, as that of a shape does.
+//!
+//! A map is a vector of its keys and one of its values. A sequence of maps, which the standard makes in no other way than by
+//! ZipMap, is the keys that they all have and a table of values with a row for each: no map of it is planned by itself.
 
-use super::cx::{Operand, PlanCx, Strided, view_of, whole_place};
-use super::facts::{BufferRef, Fact, Place};
+use super::cx::{Operand, PlanCx, Strided, contiguous_fact, view_of, whole_place};
+use super::facts::{BufferRef, Fact, Pairs, Place};
+use super::segment::SegmentBuilder;
 use crate::error::PlanError;
 use std::sync::Arc;
 use stead_tensor::{DType, Shape};
@@ -20,6 +24,8 @@ pub(crate) enum Arranged {
     One,
     /// A sequence of the next tensors.
     Many(usize),
+    /// A map of keys of this type, the next tensor, and values, the one after that.
+    Map(DType),
     /// An optional in which there is nothing.
     Nothing,
 }
@@ -45,6 +51,13 @@ impl Fact {
         Fact { dtype, shape: Shape::SCALAR, place: Place::Nothing, view: None }
     }
 
+    /// A map, or a sequence of maps where the values are a table.
+    pub fn map(keys: Fact, values: Fact) -> Fact {
+        let dtype = values.dtype;
+        let place = Place::Map(Arc::new(Pairs { keys, values }));
+        Fact { dtype, shape: Shape::SCALAR, place, view: None }
+    }
+
     /// The elements of a sequence.
     ///
     /// # Errors
@@ -59,11 +72,12 @@ impl Fact {
 
     /// The buffers that it lies in.
     pub fn buffers(&self) -> impl Iterator<Item = BufferRef> {
-        let lying = match &self.place {
-            Place::Sequence(elements) => elements,
-            _ => std::slice::from_ref(self),
+        let (lying, more) = match &self.place {
+            Place::Sequence(elements) => (&**elements, None),
+            Place::Map(pairs) => (std::slice::from_ref(&pairs.keys), Some(&pairs.values)),
+            _ => (std::slice::from_ref(self), None),
         };
-        lying.iter().filter_map(|fact| match fact.place {
+        lying.iter().chain(more).filter_map(|fact| match fact.place {
             Place::Buffer(buffer) => Some(buffer),
             _ => None,
         })
@@ -77,6 +91,22 @@ impl Fact {
         let view = view_of(self);
         let operand = Operand { source: whole_place(self)?, ty: (self.dtype, self.shape) };
         Ok(Strided { operand, offset: view.offset, strides: view.strides })
+    }
+}
+
+impl Pairs {
+    /// Keys and values as contiguous bytes.
+    ///
+    /// # Errors
+    /// [`PlanError`] for what is no tensor.
+    pub fn operands(
+        &self,
+        label: &Arc<str>,
+        segment: &mut SegmentBuilder,
+    ) -> Result<[Operand; 2], PlanError> {
+        let (mut keys, mut values) = (self.keys.clone(), self.values.clone());
+        let keys = contiguous_fact(&mut keys, label, segment)?;
+        Ok([keys, contiguous_fact(&mut values, label, segment)?])
     }
 }
 
@@ -95,6 +125,17 @@ impl PlanCx<'_> {
     /// [`PlanError::Shape`] when it is absent.
     pub(crate) fn elements(&self, index: usize) -> Result<Arc<[Fact]>, PlanError> {
         self.fact(index)?.elements().cloned()
+    }
+
+    /// Keys and values of an input that is a map, as contiguous bytes.
+    ///
+    /// # Errors
+    /// [`PlanError::Shape`] when it is absent.
+    pub(crate) fn pairs(&mut self, index: usize) -> Result<[Operand; 2], PlanError> {
+        let Place::Map(pairs) = self.held(index)?.place else {
+            return Err(PlanError::Evaluation("a tensor stands where a map should".into()));
+        };
+        pairs.operands(&self.node.label, self.segment)
     }
 
     /// Whether an input is written in the node and there is something in it.

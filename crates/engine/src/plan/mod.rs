@@ -1,7 +1,7 @@
 //! Plans: flat programs for concrete shapes.
 //!
 //! `facts` is what the planner knows of each value, `cx` is what an operator sees while it plans itself,
-//! `lists` what it knows of sequences, `bounds` what a plan may cost, `segment` collects steps and places their buffers, `branches` finds those that may run at the same time, `planner` walks
+//! `lists` what it knows of sequences and maps, `bounds` what a plan may cost, `segment` collects steps and places their buffers, `branches` finds those that may run at the same time, `planner` walks
 //! the graph, `run` executes.
 
 mod bounds;

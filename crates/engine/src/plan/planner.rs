@@ -57,6 +57,8 @@ pub(crate) enum PlaceSource {
     Grown(usize),
     /// A sequence: each element for itself.
     Sequence(Vec<OutputPlace>),
+    /// Keys and values of a map, or of a sequence of maps.
+    Map(Box<[OutputPlace; 2]>),
     /// An optional in which there is nothing.
     Nothing,
 }
@@ -128,19 +130,23 @@ pub(crate) fn start_plan(
     let mut given = shapes.iter().enumerate();
     for (index, &id) in program.body.inputs.iter().enumerate() {
         let dtype = program.dtypes[id.index()];
-        let mut next = || {
+        let mut next = |dtype: DType| {
             let (index, shape) = given.next()?;
             let shape = (*shape)?;
             let place = Place::Input(index, shape.byte_len(dtype));
             Some(Fact { dtype, shape, place, view: None })
         };
         let fact = match lists.get(index).copied().unwrap_or(Arranged::One) {
-            Arranged::One => next(),
+            Arranged::One => next(dtype),
             Arranged::Many(count) => {
-                let elements = (0..count).map_while(|_| next()).collect();
+                let elements = (0..count).map_while(|_| next(dtype)).collect();
                 let at_input =
                     |reason| RunError::Plan { node: "the graph's inputs".into(), reason };
                 Some(Fact::sequence(dtype, elements).map_err(at_input)?)
+            }
+            Arranged::Map(key) => {
+                let keys = next(key);
+                keys.zip(next(dtype)).map(|(keys, values)| Fact::map(keys, values))
             }
             Arranged::Nothing => Some(Fact::nothing(dtype)),
         };
@@ -325,6 +331,11 @@ fn finish(
                 let operands = elements.iter_mut().map(lay).collect::<Result<_, _>>();
                 OutputEnd::Sequence(operands.map_err(at_end)?, dtype)
             }
+            (None, Place::Map(pairs)) => {
+                let pairs = pairs.clone();
+                let operands = pairs.operands(&marker.label, &mut builder).map_err(at_end)?;
+                OutputEnd::Map(Box::new(operands), dtype)
+            }
             (None, _) => OutputEnd::Tensor(
                 contiguous(id, &marker, &mut state.facts, &mut builder).map_err(at_end)?,
             ),
@@ -352,6 +363,11 @@ fn finish(
                 let places = operands.into_iter().map(&place).collect::<Result<_, RunError>>()?;
                 (PlaceSource::Sequence(places), dtype, Shape::SCALAR)
             }
+            OutputEnd::Map(operands, dtype) => {
+                let [keys, values] = *operands;
+                let places = Box::new([place(keys)?, place(values)?]);
+                (PlaceSource::Map(places), dtype, Shape::SCALAR)
+            }
             OutputEnd::Nothing(dtype) => (PlaceSource::Nothing, dtype, Shape::SCALAR),
         };
         Ok(OutputPlace { source, dtype, shape })
@@ -365,6 +381,7 @@ enum OutputEnd {
     Tensor(Operand),
     Grown(usize, DType, Shape),
     Sequence(Vec<Operand>, DType),
+    Map(Box<[Operand; 2]>, DType),
     Nothing(DType),
 }
 
@@ -374,6 +391,7 @@ impl OutputEnd {
         match self {
             OutputEnd::Tensor(operand) => std::slice::from_ref(operand),
             OutputEnd::Sequence(operands, _) => operands,
+            OutputEnd::Map(operands, _) => &**operands,
             OutputEnd::Grown(..) | OutputEnd::Nothing(_) => &[],
         }
     }

@@ -64,6 +64,15 @@ impl<'a> Outputs<'a> {
                 let views = places.iter().map(|place| self.view(place));
                 Ok(Value::Sequence(views.collect::<Result<_, _>>()?))
             }
+            Some(PlaceSource::Map(places)) => {
+                let [keys, values] = &**places;
+                let is_one = values.shape.rank() == 1;
+                let (keys, values) = (self.view(keys)?, self.view(values)?);
+                Ok(match is_one {
+                    true => Value::Map { keys, values },
+                    false => Value::Maps { keys, values },
+                })
+            }
             Some(PlaceSource::Nothing) => Ok(Value::Nothing),
             _ => self.get(index).map(Value::Tensor),
         }
@@ -85,6 +94,7 @@ impl<'a> Outputs<'a> {
             PlaceSource::Outside(source) => read_source(source, self.inputs, self.growing)?,
             PlaceSource::Grown(_) => return Err(RunError::value("a growing state")),
             PlaceSource::Sequence(_) => return Err(RunError::value("a sequence, no tensor")),
+            PlaceSource::Map(_) => return Err(RunError::value("a map, no tensor")),
             PlaceSource::Nothing => return Err(RunError::value("an optional that holds nothing")),
         };
         Ok(TensorView::from_bytes(place.dtype, place.shape, bytes)?)

@@ -1,4 +1,4 @@
-//! Runs of models whose inputs or outputs may be sequences and optionals.
+//! Runs of models whose inputs or outputs may be sequences, optionals and maps.
 
 use super::inputs::{check, check_type};
 use super::{OwnedOutput, RunContext, Session};
@@ -16,6 +16,21 @@ pub enum Value<T> {
     Tensor(T),
     /// A sequence of tensors of one element type.
     Sequence(Vec<T>),
+    /// A map: its keys (`i64` or strings) and its values, vectors of one length. Of a key that stands there twice, the last
+    /// value holds.
+    Map {
+        /// `[keys]`
+        keys: T,
+        /// `[keys]`
+        values: T,
+    },
+    /// A sequence of maps that all have these keys.
+    Maps {
+        /// `[keys]`
+        keys: T,
+        /// `[maps, keys]`
+        values: T,
+    },
     /// An optional in which there is nothing.
     Nothing,
 }
@@ -32,6 +47,8 @@ impl<T> Value<T> {
             Value::Sequence(list) => {
                 Value::Sequence(list.into_iter().map(f).collect::<Result<_, _>>()?)
             }
+            Value::Map { keys, values } => Value::Map { keys: f(keys)?, values: f(values)? },
+            Value::Maps { keys, values } => Value::Maps { keys: f(keys)?, values: f(values)? },
             Value::Nothing => Value::Nothing,
         })
     }
@@ -41,6 +58,8 @@ impl<T> Value<T> {
         match self {
             Value::Tensor(tensor) => Value::Tensor(f(tensor)),
             Value::Sequence(list) => Value::Sequence(list.iter().map(f).collect()),
+            Value::Map { keys, values } => Value::Map { keys: f(keys), values: f(values) },
+            Value::Maps { keys, values } => Value::Maps { keys: f(keys), values: f(values) },
             Value::Nothing => Value::Nothing,
         }
     }
@@ -49,7 +68,7 @@ impl<T> Value<T> {
     pub fn tensor(&self) -> Option<&T> {
         match self {
             Value::Tensor(tensor) => Some(tensor),
-            Value::Sequence(_) | Value::Nothing => None,
+            _ => None,
         }
     }
 
@@ -58,6 +77,8 @@ impl<T> Value<T> {
         match self {
             Value::Tensor(_) => "a tensor",
             Value::Sequence(_) => "a sequence",
+            Value::Map { .. } => "a map",
+            Value::Maps { .. } => "a sequence of maps",
             Value::Nothing => "nothing",
         }
     }
@@ -114,9 +135,6 @@ fn arrange<'a>(
             tensors.push(None);
             Ok(Arranged::One)
         }
-        (Form::Tensor | Form::Sequence, Value::Nothing) => {
-            Err(RunError::MissingInput(spec.name.clone()))
-        }
         (Form::OptionalTensor, Value::Tensor(view)) => {
             check_type(spec, view.dtype())?;
             tensors.push(aligned(view)?);
@@ -130,6 +148,21 @@ fn arrange<'a>(
             Ok(Arranged::Many(views.len()))
         }
         (Form::OptionalTensor | Form::OptionalSequence, Value::Nothing) => Ok(Arranged::Nothing),
+        (_, Value::Nothing) => Err(RunError::MissingInput(spec.name.clone())),
+        (Form::MapByInt | Form::MapByString, Value::Map { keys, values }) => {
+            let (key, wanted) = (keys.dtype(), form.key());
+            if Some(key) != wanted {
+                return Err(wrong_form(spec, form, &format!("keys of {key}")));
+            }
+            check_type(spec, values.dtype())?;
+            if keys.shape().rank() != 1 || keys.shape() != values.shape() {
+                let (keys, values) = (keys.shape(), values.shape());
+                return Err(wrong_form(spec, form, &format!("keys {keys} and values {values}")));
+            }
+            tensors.push(aligned(keys)?);
+            tensors.push(aligned(values)?);
+            Ok(Arranged::Map(key))
+        }
         (_, value) => Err(wrong_form(spec, form, value.noun())),
     }
 }

@@ -128,6 +128,7 @@ fn check_types(session: &Session, results: &Results) {
         let found = match result {
             Value::Tensor(tensor) => Some(tensor.dtype),
             Value::Sequence(list) => list.first().map(|tensor| tensor.dtype),
+            Value::Map { values, .. } | Value::Maps { values, .. } => Some(values.dtype),
             Value::Nothing => None,
         };
         assert!(found.is_none_or(|found| found == spec.dtype), "{}: {found:?}", spec.name);

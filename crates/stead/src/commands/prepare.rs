@@ -93,9 +93,18 @@ pub fn read(path: &Path, options: &LoadOptions) -> Result<Model, Failure> {
     Model::from_onnx(model, options).map_err(Failure::failed)
 }
 
-/// Loads a model file.
+/// Loads a model file all of whose inputs and outputs are tensors.
 pub fn load(path: &Path, precision: Precision) -> Result<Session, Failure> {
-    let model = read(path, &LoadOptions::default())?;
+    load_with(path, precision, &LoadOptions::default())
+}
+
+/// Loads a model file.
+pub fn load_with(
+    path: &Path,
+    precision: Precision,
+    options: &LoadOptions,
+) -> Result<Session, Failure> {
+    let model = read(path, options)?;
     let options = SessionOptions { precision, ..SessionOptions::default() };
     Session::new(model, &options).map_err(Failure::failed)
 }

@@ -92,6 +92,6 @@ fn value_of(value: &pb::Value) -> Result<Value<Tensor>, &'static str> {
             };
             Ok(Value::Sequence(elements.iter().map(element).collect::<Result<_, _>>()?))
         }
-        pb::Value::Map { .. } => Err("maps cannot be computed"),
+        pb::Value::Map { .. } => Err("maps of test data are not read"),
     }
 }

@@ -85,12 +85,42 @@ impl Key for f64 {
 }
 
 /// The position of each key; of one that is given twice the last.
-enum Positions {
+pub(super) enum Positions {
     Numbers(HashMap<u64, usize>),
     Texts(HashMap<Vec<u8>, usize>),
 }
 
-fn positions(keys: &Tensor) -> Result<Positions, BuildError> {
+impl Positions {
+    /// The number of different keys.
+    pub fn len(&self) -> usize {
+        match self {
+            Positions::Numbers(known) => known.len(),
+            Positions::Texts(known) => known.len(),
+        }
+    }
+
+    /// The position of each element of a step's first operand among the keys.
+    ///
+    /// # Errors
+    /// [`RunError::Internal`]: elements of another type than the keys.
+    pub fn places(&self, a: &Args<'_>, dtype: DType) -> Result<Vec<Option<usize>>, RunError> {
+        let numbers = match self {
+            Positions::Texts(known) => {
+                return Ok(a.strings(0)?.iter().map(|key| known.get(key).copied()).collect());
+            }
+            Positions::Numbers(known) => known,
+        };
+        for_type!(dtype, [I64, I32, I16, F32, F64], K => {
+            Ok(a.read::<K>(0)?.iter().map(|key| numbers.get(&key.bits()).copied()).collect())
+        }, _ => Err(RunError::Internal("keys of another type")))
+    }
+}
+
+/// The positions of these keys.
+///
+/// # Errors
+/// [`BuildError`]: keys of a type that is neither a number here nor a string.
+pub(super) fn positions(keys: &Tensor) -> Result<Positions, BuildError> {
     if keys.dtype() == DType::String {
         let texts = keys.view().strings().iter().cloned();
         return Ok(Positions::Texts(texts.zip(0..).collect()));
@@ -144,7 +174,7 @@ fn label(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let (x, slot) = (cx.input(0)?, cx.output(0, shape)?);
         let table = table.clone();
         cx.step("label encoder", &[x], &[slot], move |a| {
-            let places = table.places(a, dtype)?;
+            let places = table.positions.places(a, dtype)?;
             table.look_up(&places, a)
         });
         Ok(())
@@ -158,19 +188,6 @@ struct Table {
 }
 
 impl Table {
-    /// The position of each element among the keys.
-    fn places(&self, a: &Args<'_>, dtype: DType) -> Result<Vec<Option<usize>>, RunError> {
-        let numbers = match &self.positions {
-            Positions::Texts(known) => {
-                return Ok(a.strings(0)?.iter().map(|key| known.get(key).copied()).collect());
-            }
-            Positions::Numbers(known) => known,
-        };
-        for_type!(dtype, [I64, I32, I16, F32, F64], K => {
-            Ok(a.read::<K>(0)?.iter().map(|key| numbers.get(&key.bits()).copied()).collect())
-        }, _ => Err(RunError::Internal("keys of another type")))
-    }
-
     fn look_up(&self, places: &[Option<usize>], a: &mut Args<'_>) -> Result<(), RunError> {
         if self.values.dtype() == DType::String {
             let (values, default) = (self.values.view().strings(), self.default.view().strings());

@@ -7,12 +7,12 @@ mod categories;
 mod encode;
 mod labels;
 mod linear;
+mod maps;
 mod post;
 mod rescale;
 mod select;
 mod svm;
 mod trees;
-mod zip_map;
 
 use super::cast::cast_step;
 use super::{OpDef, Operand, PlanCx, TypeSet};
@@ -30,12 +30,12 @@ pub const TABLES: [&[OpDef]; 9] = [
     categories::OPS,
     encode::OPS,
     linear::OPS,
+    maps::OPS,
     post::OPS,
     rescale::OPS,
     select::OPS,
     svm::OPS,
     trees::OPS,
-    zip_map::OPS,
 ];
 
 /// An input as contiguous `f32`, as which nearly all operators of the domain compute.

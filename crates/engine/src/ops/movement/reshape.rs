@@ -14,7 +14,7 @@ const RATIO: Param = Param::optional(0, types::FLOAT);
 
 /// Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
 pub const OPS: &[OpDef] = &[
-    OpDef::new("Identity", &[VIEWED.in_form(FormSet::ANY)], &[Out::Like(0)], identity),
+    OpDef::new("Identity", &[VIEWED.in_form(FormSet::ALL)], &[Out::Like(0)], identity),
     OpDef::new("Reshape", &[VIEWED, AXES], &[Out::Like(0)], reshape),
     OpDef::new("Flatten", &[VIEWED], &[Out::Like(0)], flatten),
     OpDef::new("Squeeze", &[VIEWED], &[Out::Like(0)], squeeze).until(12),

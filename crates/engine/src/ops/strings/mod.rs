@@ -13,16 +13,27 @@ mod pick;
 mod re2;
 mod split;
 mod tf_idf;
+mod tokenizer;
 
 /// The tables of this folder.
-pub(super) const TABLES: [&[OpDef]; 6] =
-    [concat::OPS, matching::OPS, normalize::OPS, pick::OPS, split::OPS, tf_idf::OPS];
+pub(super) const TABLES: [&[OpDef]; 7] = [
+    concat::OPS,
+    matching::OPS,
+    normalize::OPS,
+    pick::OPS,
+    split::OPS,
+    tf_idf::OPS,
+    tokenizer::OPS,
+];
 
 /// The most memory that the strings of one result may take: broadcasting and padding multiply what a request holds.
 const MAX_BYTES: usize = 1 << 30;
 
 /// Whether strings of so many bytes in all may be made.
-fn fits(count: usize, bytes: usize) -> Result<(), RunError> {
+///
+/// # Errors
+/// [`RunError::Value`]: they would take too much.
+pub fn fits(count: usize, bytes: usize) -> Result<(), RunError> {
     let total = count.saturating_mul(size_of::<Vec<u8>>()).saturating_add(bytes);
     if total <= MAX_BYTES {
         return Ok(());

@@ -43,7 +43,7 @@ pub fn convert(
             cx.step("cast", reads, writes, |a| {
                 let strings = a.strings(0)?;
                 for (to, text) in a.write::<B>()?.iter_mut().zip(strings) {
-                    *to = B::read(text).ok_or_else(|| wrong(text, "a number of this type"))?;
+                    *to = number(text)?;
                 }
                 Ok(())
             });
@@ -83,9 +83,20 @@ fn truth(text: &[u8]) -> Option<bool> {
     }
 }
 
+/// The number that a text is.
+///
+/// # Errors
+/// [`RunError::Value`]: it is none of this type.
+pub fn number<T: Number>(text: &[u8]) -> Result<T, RunError> {
+    T::read(text).ok_or_else(|| wrong(text, "a number of this type"))
+}
+
 /// A type of numbers.
-trait Number: Sized {
+pub trait Number: Sized {
+    /// The number as text.
     fn written(&self) -> String;
+
+    /// The number that a text is, if it is one.
     fn read(text: &[u8]) -> Option<Self>;
 }
 
