@@ -22,10 +22,13 @@ impl Graph {
         out.put(&VERSION.to_le_bytes())?;
         out.put(&[metric as u8, u8::from(options.has_many), 0, 0])?;
         out.put(&(options.links(1) as u32).to_le_bytes())?;
-        out.put(&self.bound.to_le_bytes())?;
+        // Places behind the last node are no part of it.
+        let bound = (0..self.bound).rev().find(|node| self.node(*node).levels > 0);
+        let bound = bound.map_or(0, |last| last + 1);
+        out.put(&bound.to_le_bytes())?;
         out.put(&self.entry.map_or(0, |(node, _)| node + 1).to_le_bytes())?;
         out.put(&self.longest.to_le_bytes())?;
-        for number in 0..self.bound {
+        for number in 0..bound {
             let node = self.node(number);
             out.put(&[node.levels as u8])?;
             if options.has_many && node.levels > 0 {

@@ -188,9 +188,12 @@ pub(crate) fn check_links<T: Cell>(graph: &Graph, documents: &Documents<T>) {
     assert_eq!((level + 1, graph.node(entry).levels), (highest, highest));
 }
 
-/// The links of all nodes.
+/// The links of all nodes, to the last one that is in the graph.
 pub(crate) fn links(graph: &Graph) -> Vec<Vec<Vec<u32>>> {
     let of = |node| (0..graph.node(node).levels).map(move |level| (node, level));
     let lists = |(node, level)| nodes(graph.links(node, level)).collect();
-    (0..graph.bound).map(|node| of(node).map(lists).collect()).collect()
+    let mut all: Vec<Vec<Vec<u32>>> =
+        (0..graph.bound).map(|node| of(node).map(lists).collect()).collect();
+    while all.pop_if(|last| last.is_empty()).is_some() {}
+    all
 }

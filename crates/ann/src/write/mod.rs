@@ -5,7 +5,8 @@ mod prepare;
 mod remove;
 mod select;
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::compare::square;
@@ -38,7 +39,9 @@ pub struct Writer {
     graph: Graph,
     /// The nodes of each document, where it may have several.
     owned: HashMap<u32, Vec<u32>>,
-    free: Vec<u32>,
+    /// Numbers of nodes that nobody has, of graphs whose documents may have several. The least is taken first, so that who reads a graph goes on
+    /// as the one who wrote it.
+    free: BinaryHeap<Reverse<u32>>,
     /// The first of lists of the levels above the lowest that nobody has, by how many follow each other, less one.
     free_units: [Vec<u32>; MAX_LEVEL as usize],
     /// The first list of those levels that nobody ever had.
@@ -58,7 +61,7 @@ impl Writer {
     pub fn of(graph: Graph) -> Writer {
         let mut writer = Writer {
             owned: HashMap::new(),
-            free: Vec::new(),
+            free: BinaryHeap::new(),
             free_units: Default::default(),
             next_unit: 0,
             steps: Mutex::default(),
@@ -73,7 +76,7 @@ impl Writer {
             if writer.graph.options.has_many && node.levels > 0 {
                 writer.owned.entry(node.place.0).or_default().push(number);
             } else if writer.graph.options.has_many {
-                writer.free.push(number);
+                writer.free.push(Reverse(number));
             }
         }
         // Lists that lie between those in use are one list each.
@@ -142,11 +145,13 @@ impl Writer {
 
     /// Takes the vectors of a document out, if it has some.
     pub fn remove<V: Vectors>(&mut self, vectors: &V, document: u32) {
-        let nodes = if self.graph.options.has_many {
+        let mut nodes = if self.graph.options.has_many {
             self.owned.remove(&document).unwrap_or_default()
         } else {
             Vec::from_iter((self.graph.node(document).levels > 0).then_some(document))
         };
+        // Whoever made them, in the same order.
+        nodes.sort_unstable();
         self.graph.documents -= usize::from(!nodes.is_empty());
         nodes.into_iter().for_each(|node| self.remove_node(vectors, node));
     }
@@ -181,7 +186,7 @@ impl Writer {
             }
             let number = match (has_many, self.free.pop()) {
                 (false, _) => document,
-                (true, Some(free)) => free,
+                (true, Some(Reverse(free))) => free,
                 (true, None) => self.graph.bound,
             };
             if number >= MAX_NODES {
@@ -254,7 +259,7 @@ impl Writer {
             self.free_units[class as usize].push(node.unit);
         }
         if self.graph.options.has_many {
-            self.free.push(number);
+            self.free.push(Reverse(number));
         }
     }
 }
