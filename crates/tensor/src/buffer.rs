@@ -83,6 +83,46 @@ impl AlignedBuf {
         Ok(AlignedBuf { ptr, len, chunk: None })
     }
 
+    /// A buffer of `len` bytes that `fill` writes piece by piece, from the first byte to the last: for what is read from a
+    /// file. On huge pages where it is large. A piece is zeroed just before it is filled, while a cache holds it; zeros in all
+    /// of a large buffer would go to memory and back.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] when the allocator refuses; inside, the first error of `fill`.
+    pub fn filled<E>(
+        len: usize,
+        mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Result<AlignedBuf, E>, TensorError> {
+        /// Half of a small second-level cache.
+        const PIECE: usize = 128 << 10;
+        if len == 0 {
+            return AlignedBuf::empty().map(Ok);
+        }
+        let (ptr, chunk) = match huge::alone(len) {
+            Some(alone) => alone.map(|(ptr, chunk)| (ptr, Some(chunk)))?,
+            None => {
+                // SAFETY: the layout has a non-zero size.
+                let ptr = NonNull::new(unsafe { alloc(layout(len)?) });
+                (ptr.ok_or(TensorError::OutOfMemory(len))?, None)
+            }
+        };
+        // Nothing reads the buffer before all of it is written; where `fill` fails it is only dropped.
+        let buf = AlignedBuf { ptr, len, chunk };
+        for at in (0..len).step_by(PIECE) {
+            let size = PIECE.min(len - at);
+            // SAFETY: `at + size <= len`, all of it in the new buffer, which nothing else points into; zeros make it initialised.
+            let piece = unsafe {
+                let start = buf.ptr.as_ptr().add(at);
+                start.write_bytes(0, size);
+                std::slice::from_raw_parts_mut(start, size)
+            };
+            if let Err(e) = fill(piece) {
+                return Ok(Err(e));
+            }
+        }
+        Ok(Ok(buf))
+    }
+
     /// A buffer with a copy of `bytes`.
     ///
     /// # Errors
@@ -201,6 +241,48 @@ mod tests {
             assert_eq!(buf.len(), len);
             assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
             assert!(buf.iter().all(|&b| b == 0));
+        }
+    }
+
+    #[test]
+    fn a_buffer_is_filled_from_the_first_byte_to_the_last() {
+        for len in [0, 1, 65, 128 << 10, (128 << 10) + 1, (4 << 20) - 1, (4 << 20) + 3] {
+            let mut at = 0usize;
+            let filled = AlignedBuf::filled(len, |piece| -> Result<(), ()> {
+                assert!(piece.iter().all(|&b| b == 0));
+                // The second half of each piece is left as it is.
+                let half = piece.len() / 2;
+                piece[..half].iter_mut().enumerate().for_each(|(i, b)| *b = (at + i) as u8 | 1);
+                at += piece.len();
+                Ok(())
+            });
+            let buf = filled.unwrap().unwrap();
+            assert_eq!((buf.len(), at), (len, len));
+            assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
+            let mut start = 0;
+            for piece in buf.chunks(128 << 10) {
+                let half = piece.len() / 2;
+                let is_right = |(i, &b): (usize, &u8)| b == (start + i) as u8 | 1;
+                assert!(piece[..half].iter().enumerate().all(is_right), "{len} at {start}");
+                assert!(piece[half..].iter().all(|&b| b == 0), "{len} at {start}");
+                start += piece.len();
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_filled_says_why() {
+        for len in [1, 1 << 20, 5 << 20] {
+            let mut left = len / 2;
+            let filled = AlignedBuf::filled(len, |piece| {
+                left = left.checked_sub(piece.len()).ok_or("the end")?;
+                Ok(())
+            });
+            assert_eq!(filled.unwrap().err(), Some("the end"), "{len}");
+        }
+        for len in [usize::MAX, usize::MAX / 2] {
+            let err = AlignedBuf::filled(len, |_| Ok::<(), ()>(())).unwrap_err();
+            assert_eq!(err, TensorError::OutOfMemory(len));
         }
     }
 

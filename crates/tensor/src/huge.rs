@@ -88,6 +88,15 @@ pub(crate) fn part(len: usize) -> Result<(NonNull<u8>, Arc<Chunk>), TensorError>
     Ok((ptr, chunk))
 }
 
+/// `len` bytes at a huge page, not zeroed, in a chunk of their own; `None` where they would share one.
+///
+/// # Errors
+/// [`TensorError::OutOfMemory`] when the allocator refuses.
+pub(crate) fn alone(len: usize) -> Option<Result<(NonNull<u8>, Arc<Chunk>), TensorError>> {
+    let whole = |chunk: Chunk| (chunk.ptr, Arc::new(chunk));
+    (len >= ALONE).then(|| Chunk::new(len).map(whole))
+}
+
 /// The next `len < ALONE` bytes of the thread's chunk, or the first of a new one.
 fn shared(len: usize) -> Result<(Arc<Chunk>, usize), TensorError> {
     LAST.with_borrow_mut(|(last, next)| {

@@ -1,12 +1,16 @@
 //! Data of tensors that lies in files beside the model.
 
-use super::{Source, tensor::allocate, weights::each_tensor};
-use crate::{OnnxError, error::quote, proto};
+use super::{Source, weights::each_tensor};
+use crate::{
+    OnnxError,
+    error::{self, quote},
+    proto,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
-use stead_tensor::AlignedBuf;
+use stead_tensor::{AlignedBuf, TensorError};
 
 /// Finds the bytes of a file by its location, a relative path without `..` from the folder of the model.
 pub type FindFile<'f> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'f;
@@ -55,18 +59,25 @@ impl Open {
         }
     }
 
-    /// Fills the buffer from an offset. The file has as many bytes.
-    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+    /// The `len` bytes from an offset. The file has as many.
+    fn read(
+        &mut self,
+        offset: u64,
+        len: usize,
+    ) -> Result<std::io::Result<AlignedBuf>, TensorError> {
         match self {
             Open::Disk(file, _) => {
-                file.seek(SeekFrom::Start(offset))?;
-                file.read_exact(buffer)
+                if let Err(e) = file.seek(SeekFrom::Start(offset)) {
+                    return Ok(Err(e));
+                }
+                AlignedBuf::filled(len, |piece| file.read_exact(piece))
             }
             Open::Memory(bytes) => {
                 let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
-                let from = from.and_then(|rest| rest.get(..buffer.len()));
-                buffer.copy_from_slice(from.ok_or(std::io::ErrorKind::UnexpectedEof)?);
-                Ok(())
+                match from.and_then(|rest| rest.get(..len)) {
+                    Some(bytes) => AlignedBuf::copy_of(bytes).map(Ok),
+                    None => Ok(Err(std::io::ErrorKind::UnexpectedEof.into())),
+                }
             }
         }
     }
@@ -110,10 +121,9 @@ pub(super) fn read(
             "ends beyond {shown}: {expected} bytes at offset {offset} of {len}"
         )));
     }
-    let mut buffer = allocate(tensor, expected)?;
-    file.read(place.offset, &mut buffer)
-        .map_err(|e| bad(format!("in {shown} cannot be read: {}", e.kind())))?;
-    Ok(buffer)
+    let read = file.read(place.offset, expected);
+    let read = read.map_err(error::memory(&format!("tensor {tensor}")))?;
+    read.map_err(|e| bad(format!("in {shown} cannot be read: {}", e.kind())))
 }
 
 /// The locations of the files that the tensors of a model lie in, in order, each once.

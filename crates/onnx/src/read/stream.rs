@@ -86,13 +86,12 @@ impl<R: Read> Stream<R> {
 
     /// Reads `len` bytes into a buffer of their own.
     fn weight(&mut self, len: usize) -> Option<()> {
-        let buffer = AlignedBuf::zeroed(len).map_err(error::memory(MODEL_FILE));
-        let mut buffer = match buffer {
-            Ok(buffer) => buffer,
+        let reader = &mut self.reader;
+        let read = AlignedBuf::filled(len, |piece| reader.read_exact(piece));
+        let buffer = match read.map_err(error::memory(MODEL_FILE)) {
+            Ok(read) => self.io(read)?,
             Err(failure) => return self.fail(failure),
         };
-        let read = self.reader.read_exact(&mut buffer);
-        self.io(read)?;
         self.position += len;
         self.weights.push((self.main.len(), buffer));
         Some(())
