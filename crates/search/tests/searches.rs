@@ -225,10 +225,10 @@ fn what_fails_is_an_error_of_the_result() {
             "schema music has no rank-profile none; it has default, early, matched, taste, unranked",
         ),
         (
-            json!({"yql": "select * from music where true | all(group(year))"}),
+            json!({"yql": "select * from music where true | all(group(nothing))"}),
             400,
             4,
-            "Could not create query from YQL: grouping is not supported yet: all(group(year))",
+            "Grouping request references attribute 'nothing' which is not available in cluster 'c'.",
         ),
         (
             json!({"yql": "select * from music where ({targetHits: 1}nearestNeighbor(taste, user))"}),

@@ -11,6 +11,7 @@ use stead_expr::codec::json::Form;
 use super::profiles::apply;
 use super::table::{Effect, Kind, find};
 use super::values::Values;
+use crate::grouping::GroupingRequest;
 use crate::query::SearchError;
 use crate::rank::{LimitOverride, PhaseOverride, RankQuery};
 
@@ -19,6 +20,9 @@ const USER_QUERY: &str = "select * from sources * where userQuery()";
 
 /// The longest that a search may take.
 const MAX_TIME: Duration = Duration::from_secs(1_000_000);
+
+/// A parameter that only query profiles may say.
+const GLOBAL: &str = "grouping.globalMaxGroups";
 
 /// The format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,6 +106,8 @@ pub struct SearchRequest {
     pub explains: bool,
     /// Whether the result tells how long it took.
     pub timing: bool,
+    /// What groupings read.
+    pub grouping: GroupingRequest,
     /// What ranking reads.
     pub rank: RankQuery,
     /// All values: those that `@name` of the query means too.
@@ -165,6 +171,7 @@ impl SearchRequest {
             timing: presentation.timing,
             trace: presentation.trace,
             explains: read.count("trace.explainLevel")?.unwrap_or(0) > 0,
+            grouping: GroupingRequest::of(&values)?,
             rank: read.rank()?,
             warnings,
             values: Values::default(),
@@ -270,6 +277,12 @@ impl Values {
     ) -> Result<(Values, Vec<String>), SearchError> {
         let (mut values, mut warnings) = (Values::default(), Vec::new());
         for (name, value) in pairs {
+            // Vespa's text (`GroupingQueryParser.java`).
+            if name.eq_ignore_ascii_case(GLOBAL) {
+                return Err(SearchError::parameter(format!(
+                    "{GLOBAL} must be specified in a query profile."
+                )));
+            }
             values.set(&name, value);
         }
         apply(&mut values, profiles, &mut warnings)?;

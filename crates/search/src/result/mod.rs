@@ -15,6 +15,7 @@ pub use item::Item;
 pub use partial::{
     Coverage, Degraded, FeatureValue, HitKind, Partial, PartialHit, SortValue, compare, merge,
 };
+pub(crate) use render::hit_item;
 pub use render::{Hit, SearchResult, Timing, render};
 pub use summary::{Summary, SummaryColumn};
 pub use values::item_of;

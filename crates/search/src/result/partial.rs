@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
+use crate::grouping::PartialGroup;
 use crate::query::SearchError;
 
 /// What one node found for a query, or several together.
@@ -19,6 +20,8 @@ pub struct Partial {
     pub descending: Vec<bool>,
     /// The best hits.
     pub hits: Vec<PartialHit>,
+    /// For each grouping what each node and type found.
+    pub groups: Vec<Vec<PartialGroup>>,
     /// What went wrong.
     pub errors: Vec<SearchError>,
 }
@@ -198,6 +201,22 @@ pub fn merge(partials: Vec<Partial>, count: usize) -> Partial {
             let known = merged.kinds.iter().position(|known| Some(known) == kind);
             hit.kind = known.unwrap_or(merged.kinds.len()) as u32;
             merged.kinds.extend(kind.filter(|_| known.is_none()).cloned());
+        }
+        if !partial.groups.is_empty() {
+            let number = |kind: &HitKind| {
+                let known = merged.kinds.iter().position(|known| known == kind);
+                if known.is_none() {
+                    merged.kinds.push(kind.clone());
+                }
+                known.unwrap_or(merged.kinds.len() - 1) as u32
+            };
+            let numbers: Vec<u32> = partial.kinds.iter().map(number).collect();
+            let renumbered = |kind: u32| numbers.get(kind as usize).copied().unwrap_or(u32::MAX);
+            merged.groups.resize(merged.groups.len().max(partial.groups.len()), Vec::new());
+            for (all, mut found) in merged.groups.iter_mut().zip(partial.groups) {
+                found.iter_mut().for_each(|group| group.renumber(&renumbered));
+                all.append(&mut found);
+            }
         }
         // The directions are those of the query.
         merged.descending = partial.descending;

@@ -14,6 +14,8 @@ pub struct SearchResult {
     pub total: u64,
     /// How many documents were looked at; nothing if the query never ran.
     pub coverage: Option<Coverage>,
+    /// What groupings found, which stands before the hits.
+    pub groups: Vec<Item>,
     /// The hits that were asked for.
     pub hits: Vec<Hit>,
     /// What went wrong.
@@ -75,7 +77,7 @@ impl SearchResult {
     /// The status of HTTP: an error has its own where there are no hits.
     #[must_use]
     pub fn status(&self) -> u16 {
-        match (self.hits.is_empty(), self.errors.first()) {
+        match (self.hits.is_empty() && self.groups.is_empty(), self.errors.first()) {
             (true, Some(error)) => error.code.status(),
             _ => 200,
         }
@@ -100,9 +102,9 @@ impl SearchResult {
             });
             root.push(("errors".to_owned(), Item::List(errors.collect())));
         }
-        if !self.hits.is_empty() {
-            let hits = self.hits.iter().map(hit_item).collect();
-            root.push(("children".to_owned(), Item::List(hits)));
+        if !self.hits.is_empty() || !self.groups.is_empty() {
+            let children = self.groups.iter().cloned().chain(self.hits.iter().map(hit_item));
+            root.push(("children".to_owned(), Item::List(children.collect())));
         }
         let mut whole = Vec::new();
         if !self.trace.is_empty() {
@@ -150,7 +152,7 @@ fn coverage_item(coverage: &Coverage) -> Item {
     Item::Map(members)
 }
 
-fn hit_item(hit: &Hit) -> Item {
+pub(crate) fn hit_item(hit: &Hit) -> Item {
     let mut members = vec![
         ("id".to_owned(), Item::text(&hit.id)),
         ("relevance".to_owned(), Item::Number(hit.relevance)),

@@ -11,7 +11,7 @@ use super::{Prepared, Searcher};
 use crate::matching::Matcher;
 use crate::query::{SearchCode, SearchError};
 use crate::rank::{Lists, RankOptions};
-use crate::result::{FeatureValue, Hit, Item, PartialHit, SummaryColumn, item_of};
+use crate::result::{FeatureValue, Hit, Item, PartialHit, Summary, SummaryColumn, item_of};
 
 const SUMMARY: Lists = Lists { of_match: false, of_summary: true };
 
@@ -26,10 +26,21 @@ pub fn fill(
     hits: &[&PartialHit],
     options: RankOptions,
 ) -> Result<(Vec<Hit>, Option<SearchError>), SearchError> {
+    fill_with(searcher, (prepared, &prepared.summary), matcher, hits, options)
+}
+
+/// The same with the fields of another summary.
+pub(super) fn fill_with(
+    searcher: Searcher<'_>,
+    (prepared, summary): (&Prepared, &Summary),
+    matcher: &Matcher<'_>,
+    hits: &[&PartialHit],
+    options: RankOptions,
+) -> Result<(Vec<Hit>, Option<SearchError>), SearchError> {
     let names = prepared.plan.summary_features();
     let match_features = prepared.plan.match_features();
     let mut features = Vec::new();
-    if !names.is_empty() && !prepared.summary.omits_features {
+    if !names.is_empty() && !summary.omits_features {
         let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
         let computed = prepared.plan.features(
             &prepared.rank,
@@ -49,12 +60,12 @@ pub fn fill(
     let mut filled = Vec::with_capacity(hits.len());
     let mut unread: Option<(usize, StoreError)> = None;
     for hit in hits {
-        let values = Values::read(searcher.view, &prepared.summary.columns, hit.lid);
+        let values = Values::read(searcher.view, &summary.columns, hit.lid);
         let values = values.unwrap_or_else(|error| {
             unread = Some((unread.as_ref().map_or(1, |(count, _)| count + 1), error));
             Values::default()
         });
-        let mut hit = one(searcher, prepared, &match_features, (hit, &values));
+        let mut hit = one(searcher, (prepared, summary), &match_features, (hit, &values));
         hit.fields.extend(features.next().map(|item| ("summaryfeatures".to_owned(), item)));
         filled.push(hit);
     }
@@ -100,11 +111,11 @@ impl Values {
 
 fn one(
     searcher: Searcher<'_>,
-    prepared: &Prepared,
+    (prepared, summary): (&Prepared, &Summary),
     names: &[&str],
     (hit, values): (&PartialHit, &Values),
 ) -> Hit {
-    let (summary, view) = (&prepared.summary, searcher.view);
+    let view = searcher.view;
     let document = view.id(hit.lid).unwrap_or_default();
     let mut fields = Vec::new();
     if summary.has_type {
@@ -120,7 +131,8 @@ fn one(
         let item = value.and_then(|value| item_of(value, of, kind, prepared.tensors));
         fields.extend(item.map(|item| (column.name.clone(), item)));
     }
-    if !names.is_empty() {
+    // Hits of groups come without them.
+    if !names.is_empty() && !hit.features.is_empty() {
         let pair = |(name, value): (&&str, &FeatureValue)| {
             let item = match value {
                 FeatureValue::Number(number) => Item::Number(*number),

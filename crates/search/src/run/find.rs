@@ -76,6 +76,8 @@ pub fn find(
         chosen = Some((matches, total, kept.transpose()?.unwrap_or(total)));
     }
     let (mut is_cut, mut explained) = (false, None);
+    // The matches that are grouped, with their scores.
+    let (is_grouped, mut grouped) = (!prepared.groupings.is_empty(), Vec::new());
     let (hits, total) = match &chosen {
         Some((matches, total, _)) if !by_score => {
             let mut hits = first(view, matches, &prepared.order, count)?;
@@ -87,11 +89,18 @@ pub fn find(
                     hit.features = computed.match_features.iter().map(feature).collect();
                 }
             }
+            if is_grouped {
+                let segments = matches.segments.iter().enumerate();
+                let lids =
+                    segments.flat_map(|(at, rows)| rows.iter().map(move |row| view.lid(at, row)));
+                grouped.extend(lids.map(|lid| (lid, 0.0)));
+            }
             (hits, *total)
         }
         _ => {
             // Ordered by other things too, every hit may be among the first.
-            let hits = if prepared.order.is_empty() { count } else { usize::MAX };
+            let best = if prepared.order.is_empty() { count } else { usize::MAX };
+            let hits = if is_grouped { usize::MAX } else { best };
             let wanted = Wanted { hits, explains: prepared.explains };
             let among = (matcher, chosen.as_ref().map(|(matches, ..)| matches));
             let ranked = plan.rank_matches(&prepared.rank, view, among, options, (wanted, means));
@@ -99,6 +108,10 @@ pub fn find(
             explained = told;
             skipped.append(&mut ranked.skipped);
             is_cut = ranked.is_cut;
+            if is_grouped {
+                grouped.extend(ranked.hits.iter().map(|hit| (hit.document, hit.relevance)));
+                ranked.hits.truncate(best);
+            }
             let mut sorting = Sorting::new(view, &prepared.order);
             let hit = |hit: &RankedHit| {
                 Ok(PartialHit {
@@ -115,6 +128,8 @@ pub fn find(
             (ranked.hits.iter().map(hit).collect::<Result<_, SearchError>>()?, total)
         }
     };
+    let (groups, is_late) = prepared.groupings.collect(view, &grouped, (prepared, begin))?;
+    is_cut |= is_late;
     let mut coverage = covered(view, &mut skipped);
     coverage.degraded.timeout |= is_cut;
     if coverage.degraded.timeout && prepared.soft.is_none() {
@@ -129,7 +144,8 @@ pub fn find(
     }
     let descending = prepared.order.iter().map(|by| by.descending).collect();
     let total = total as u64;
-    let partial = Partial { total, coverage, kinds, descending, hits, errors: Vec::new() };
+    let errors = Vec::new();
+    let partial = Partial { total, coverage, kinds, descending, hits, groups, errors };
     Ok((partial, explained))
 }
 

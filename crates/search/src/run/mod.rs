@@ -5,6 +5,7 @@
 
 mod fill;
 mod find;
+mod groups;
 mod prepare;
 mod sort;
 mod sources;
@@ -21,6 +22,7 @@ use stead_store::{StoreError, View};
 
 pub use fill::{fill, hidden_id};
 pub use find::{find, matcher};
+pub use groups::Groupings;
 pub use prepare::{Prepared, prepare};
 pub use stored::field_value;
 
@@ -87,7 +89,7 @@ fn run(
     let (mut asked, mut errors) = (Vec::new(), Vec::new());
     for (at, searcher) in chosen.iter().enumerate() {
         let others = [&names[..at], &names[at + 1..]].concat();
-        match prepare(**searcher, request, &statement, &others) {
+        match prepare(**searcher, request, &statement, &others, options.now) {
             Ok(prepared) => asked.push((**searcher, prepared)),
             Err(error) => errors.push(error),
         }
@@ -115,6 +117,7 @@ fn run(
     let query = begin.elapsed();
     partial.hits.drain(..offset.min(partial.hits.len()));
     let hits = filled(&parts, &partial, options, &mut errors)?;
+    let groups = groups::rendered(&parts, &mut partial, options, &mut errors);
     let all = begin.elapsed();
     let timing = Timing {
         query: query.as_secs_f64(),
@@ -125,6 +128,7 @@ fn run(
     Ok(SearchResult {
         total: partial.total,
         coverage: Some(partial.coverage),
+        groups,
         hits,
         errors: partial.errors,
         timing: request.timing.then_some(timing),
@@ -178,6 +182,10 @@ fn filled(
         let Some(part) = parts.iter().find(is_it) else { continue };
         let own = partial.hits.iter().enumerate().filter(|(_, hit)| hit.kind as usize == kind);
         let (places, hits): (Vec<usize>, Vec<&PartialHit>) = own.unzip();
+        // Groups may be of types that no hit is of.
+        if hits.is_empty() {
+            continue;
+        }
         let (hits, unread) = fill(part.searcher, part.prepared, &part.matcher, &hits, options)?;
         errors.extend(unread);
         filled.extend(places.into_iter().zip(hits));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use stead_expr::codec::json::Form;
 
 use super::Searcher;
+use super::groups::Groupings;
 use super::stored::resolve;
 use crate::query::{OrderBy, QueryTree, SearchCode, SearchError, Searches, build, sort_order};
 use crate::rank::{RankError, RankPlan, RankQuery};
@@ -35,11 +36,13 @@ pub struct Prepared {
     pub summary: Summary,
     /// The form of tensors in them.
     pub tensors: Form,
+    /// How matches are grouped.
+    pub groupings: Groupings,
     /// Whether the result tells what was computed.
     pub explains: bool,
 }
 
-/// What a request asks of some documents; `statement` is its query, and `others` what else it searches.
+/// What a request asks of some documents; `statement` is its query, `others` what else it searches, and `now` seconds since 1970.
 ///
 /// # Errors
 /// When it cannot be answered.
@@ -48,13 +51,8 @@ pub fn prepare(
     request: &SearchRequest,
     statement: &Statement,
     others: &[Searches<'_>],
+    now: f64,
 ) -> Result<Prepared, SearchError> {
-    if let Some(grouping) = statement.groupings.first() {
-        return Err(SearchError::yql(format_args!(
-            "grouping is not supported yet: {:.60}",
-            grouping.text
-        )));
-    }
     let searches = Searches { others, ..Searches::new(searcher.schema, searcher.view.kind()) };
     let parameters = |name: &str| request.values.get(name).map(str::to_owned);
     let mut tree = build(statement, searches, &parameters)?;
@@ -82,6 +80,8 @@ pub fn prepare(
         Some(milliseconds) => Duration::from_millis(milliseconds as u64),
         None => request.timeout,
     };
+    let asked = request.grouping.asked(statement, &request.values)?;
+    let groupings = Groupings::new(searcher, request, &asked, (searches, now))?;
     let (tensors, soft) = (request.tensors, request.soft_timeout);
     Ok(Prepared {
         tree,
@@ -94,6 +94,7 @@ pub fn prepare(
         soft,
         summary,
         tensors,
+        groupings,
         explains: request.explains,
     })
 }

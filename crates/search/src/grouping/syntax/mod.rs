@@ -25,6 +25,8 @@ mod show;
 mod tree;
 
 pub use function::{Function, MathFunction, TimePart};
+pub(super) use level::described;
+pub(super) use show::double as shown_double;
 pub use tree::{
     Aggregate, Bucket, Constant, Expr, Filter, MapKey, Max, Number, Operation, Output, Where,
 };

@@ -1,0 +1,161 @@
+//! What a request says of groupings.
+
+use super::plan::Limits;
+use super::syntax::{Operation, parse};
+use crate::query::SearchError;
+use crate::request::Values;
+use crate::yql::{Expr, Statement};
+
+/// What parameters say of groupings.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GroupingRequest {
+    /// `select`: groupings with `;` between them.
+    pub select: Option<String>,
+    /// `continue`: continuations of these.
+    pub continuations: Vec<String>,
+    /// `timezone`: how many seconds its clocks are ahead.
+    pub zone: i64,
+    /// How many groups and hits there are.
+    pub limits: Limits,
+}
+
+/// A grouping that a request asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// What is done.
+    pub operation: Operation,
+    /// The pages of its lists.
+    pub continuations: Vec<String>,
+}
+
+impl GroupingRequest {
+    /// What values say.
+    ///
+    /// # Errors
+    /// When one of them is not what it should be.
+    pub fn of(values: &Values) -> Result<GroupingRequest, SearchError> {
+        let plain = Limits::default();
+        let count = |name: &str, plain: Option<u64>| -> Result<Option<u64>, SearchError> {
+            let Some(text) = values.get(name) else { return Ok(plain) };
+            match text.trim().parse::<i64>() {
+                Ok(-1) => Ok(None),
+                Ok(count @ 0..) if count <= i64::from(i32::MAX) => Ok(Some(count as u64)),
+                _ => Err(SearchError::parameter(format!(
+                    "Could not set '{name}' to '{text:.60}': expected a whole number from 0, or -1 for any number"
+                ))),
+            }
+        };
+        let few = |name: &str, plain: Option<u32>| -> Result<Option<u32>, SearchError> {
+            Ok(count(name, plain.map(u64::from))?.map(|count| count as u32))
+        };
+        let limits = Limits {
+            groups: few("grouping.defaultMaxGroups", plain.groups)?,
+            hits: few("grouping.defaultMaxHits", plain.hits)?,
+            all: count("grouping.globalMaxGroups", plain.all)?,
+            precision: values
+                .get("grouping.defaultPrecisionFactor")
+                .and_then(|text| text.trim().parse().ok())
+                .unwrap_or(plain.precision),
+        };
+        let zone = values.get("timezone").unwrap_or("utc");
+        let continuations = values.get("continue").unwrap_or_default();
+        Ok(GroupingRequest {
+            select: values.get("select").filter(|text| !text.trim().is_empty()).map(str::to_owned),
+            continuations: continuations.split_whitespace().map(str::to_owned).collect(),
+            zone: offset(zone).ok_or_else(|| {
+                SearchError::parameter(format!(
+                    "Could not set 'timezone' to '{zone:.60}': expected utc or a difference from it such as GMT+01:00; names of \
+                     regions are not known"
+                ))
+            })?,
+            limits,
+        })
+    }
+
+    /// The groupings that the request asks for: those of `select`, and those of the query.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub fn asked(&self, statement: &Statement, values: &Values) -> Result<Vec<Asked>, SearchError> {
+        let mut asked = Vec::new();
+        if let Some(select) = &self.select {
+            let found = parse(select).map_err(|error| {
+                SearchError::parameter(format!("Could not set 'select': {error}"))
+            })?;
+            asked.extend(found.into_iter().map(|operation| {
+                let continuations = self.continuations.clone();
+                Asked { operation, continuations }
+            }));
+        }
+        for grouping in &statement.groupings {
+            let found = parse(&grouping.text).map_err(SearchError::yql)?;
+            let mut continuations = Vec::new();
+            for (name, value) in &grouping.annotations {
+                let (true, Expr::Array(list)) = (name == "continuations", &value.expr) else {
+                    return Err(SearchError::yql(format_args!(
+                        "a grouping has no annotation {name:.60} but continuations, a list of texts"
+                    )));
+                };
+                for one in list {
+                    let text = match &one.expr {
+                        Expr::Text(text) => Some(text.clone()),
+                        Expr::Parameter(name) => values.get(name).map(str::to_owned),
+                        _ => None,
+                    };
+                    continuations.push(text.ok_or_else(|| {
+                        SearchError::yql("expected a text or a parameter in continuations")
+                    })?);
+                }
+            }
+            for operation in found {
+                asked.push(Asked { operation, continuations: continuations.clone() });
+            }
+        }
+        Ok(asked)
+    }
+}
+
+/// How many seconds the clocks of a time zone are ahead, by the names of Java's `TimeZone` that need no table of regions.
+fn offset(zone: &str) -> Option<i64> {
+    let upper = zone.trim().to_ascii_uppercase();
+    let rest = upper.strip_prefix("GMT").or_else(|| upper.strip_prefix("UTC"))?;
+    let (sign, rest) = match rest.as_bytes().first() {
+        None => return Some(0),
+        Some(b'+') => (1, &rest[1..]),
+        Some(b'-') => (-1, &rest[1..]),
+        Some(_) => return None,
+    };
+    let (hours, minutes) = match rest.split_once(':') {
+        Some(parts) => parts,
+        None if rest.len() > 2 => rest.split_at_checked(rest.len() - 2)?,
+        None => (rest, "0"),
+    };
+    let number = |text: &str, below: i64| {
+        let number = text.parse().ok().filter(|number| (0..below).contains(number));
+        number.filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    Some(sign * (number(hours, 24)? * 3600 + number(minutes, 60)? * 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offset;
+
+    #[test]
+    fn zones_are_differences() {
+        for (zone, expected) in [
+            ("utc", Some(0)),
+            ("GMT", Some(0)),
+            ("GMT-1", Some(-3600)),
+            ("gmt+05:30", Some(19_800)),
+            ("UTC+0530", Some(19_800)),
+            ("GMT+24", None),
+            ("GMT+1:60", None),
+            ("GMT++1", None),
+            ("Europe/Oslo", None),
+            ("", None),
+        ] {
+            assert_eq!(offset(zone), expected, "{zone}");
+        }
+    }
+}
