@@ -237,15 +237,16 @@ fn random_groupings_are_those_of_counting() {
         let mut request = GroupingRequest::default();
         request.limits.all = None;
         let half = chance.below(all.len() + 1);
-        for parts in [vec![0..all.len()], vec![0..half, half..all.len()]] {
+        let (whole, halves) = ([(0, all.len())], [(0, half), (half, all.len())]);
+        for parts in [&whole[..], &halves[..]] {
             let view = stored.view();
             let of = Of { view, cluster: "c", now: 0 };
             let plan = plan(&asked_for, of, &request, 0).unwrap();
             let matches: Vec<(u32, f64)> =
                 view.lids().zip(&all).map(|(lid, d)| (lid, d.b as f64)).collect();
             // Each part sends all of its groups where precision is as large.
-            let found = parts.into_iter().map(|part| {
-                let grouped = Grouped { matches: &matches[part], is_late: &|| false };
+            let found = parts.iter().map(|(from, to)| {
+                let grouped = Grouped { matches: &matches[*from..*to], is_late: &|| false };
                 collect(&plan, view, &grouped).unwrap().0
             });
             let found: Vec<_> = found.collect();

@@ -176,7 +176,7 @@ impl Collector<'_, '_> {
                 continue;
             }
             aggregate(&mut self.evaluator, &mut state, &plan.aggregate, row)?;
-            if number % BATCH == 0 {
+            if number.is_multiple_of(BATCH) {
                 let memory = state.memory();
                 self.take(memory.saturating_sub(counted))?;
                 counted = memory.max(counted);
@@ -187,7 +187,7 @@ impl Collector<'_, '_> {
 
     /// Whether it is late, from time to time.
     fn is_over(&mut self, number: usize) -> bool {
-        if number % BATCH == 0 && !self.is_cut {
+        if number.is_multiple_of(BATCH) && !self.is_cut {
             self.is_cut = (self.is_late)();
         }
         self.is_cut

@@ -116,7 +116,7 @@ impl<'v> Evaluator<'v> {
             }
             FilterCode::IsTrue(value) => {
                 let value = self.value(value, row)?;
-                value.elements().iter().any(|value| *value == Value::Bool(true))
+                value.elements().contains(&Value::Bool(true))
             }
             FilterCode::Range { ends: (low, high), within, value } => {
                 let value = self.value(value, row)?;
