@@ -1,4 +1,4 @@
-//! Bytes as a PNG or JPEG, and as text: what is read has no more pixels than are allowed, and becomes as many numbers as a model wants.
+//! Bytes as an image of any format, and as text: what is read has no more pixels than are allowed, and becomes as many numbers as a model wants.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

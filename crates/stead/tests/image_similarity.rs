@@ -82,8 +82,8 @@ fn images_that_are_none_are_refused_by_name() {
     let half = whole[..data + (whole.len() - data) / 8 * 4].to_owned();
     for (image, expected) in [
         ("a red disc!", "expected base64 or a data: URI"),
-        ("R0lGODlhAQABAAAAACw=", "the image is neither PNG nor JPEG"),
-        ("data:image/webp;base64,AAAA", "image/webp is not read; image/png and image/jpeg are"),
+        ("R0lGODlhAQABAAAAACw=", "the image is none of BMP, JPEG, JPEG 2000, PNG, PNM, TIFF, WebP"),
+        ("data:image/gif;base64,AAAA", "image/gif is not read; types of BMP, JPEG, "),
         (half.as_str(), "the image cannot be read: "),
     ] {
         let (status, answer) = put(&server, "wrong", image);

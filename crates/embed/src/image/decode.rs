@@ -1,23 +1,11 @@
-//! Images as bytes and as texts: PNG and JPEG to pixels, within limits that are checked before anything is allocated for them.
-
-use std::io::Cursor;
+//! Images as bytes and as texts.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+use stead_images::Format;
 
 use super::{ImageError, Pixels};
-
-/// The most bytes of memory for each pixel while an image is decoded: four cells of two bytes, as they are stored and as they are
-/// handed over.
-const BYTES_OF_PIXEL: u64 = 16;
-
-/// Memory of a decoder that does not depend on the pixels.
-const OVERHEAD: u64 = 1 << 20;
-
-/// The kinds of data that a `data:` URI may say.
-const MEDIA_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/jpg", "application/octet-stream"];
 
 /// The bytes of an image that is written as text: base64, or a `data:` URI with it. Line ends are left out.
 ///
@@ -36,8 +24,9 @@ pub fn bytes_of_text(text: &str) -> Result<Vec<u8>, ImageError> {
             return wrong("the data: URI is not in base64".to_owned());
         };
         let media = media.split(';').next().unwrap_or_default();
-        if !media.is_empty() && !MEDIA_TYPES.contains(&media) {
-            return wrong(format!("{media:.60} is not read; image/png and image/jpeg are"));
+        let is_plain = media.is_empty() || media == "application/octet-stream";
+        if !is_plain && Format::of_media_type(media).is_none() {
+            return wrong(format!("{media:.60} is not read; types of {} are", Format::names()));
         }
         text = data;
     }
@@ -51,32 +40,12 @@ pub fn bytes_of_text(text: &str) -> Result<Vec<u8>, ImageError> {
     found.map_err(|e| ImageError::Text(format!("expected base64 or a data: URI: {e}")))
 }
 
-/// The pixels of a PNG or JPEG: grey ones as three equal cells, without transparency, and turned as they are stored.
+/// The pixels of a [file](stead_images): grey ones as three equal cells, without transparency, and turned as they are stored.
 ///
 /// # Errors
 /// [`ImageError`]
 pub fn decode(bytes: &[u8], max_pixels: u64) -> Result<Pixels, ImageError> {
-    let wrong = |e: image::ImageError| ImageError::Damaged(e.to_string());
-    let mut reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|e| ImageError::Damaged(e.to_string()))?;
-    if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
-        return Err(ImageError::Format);
-    }
-    let mut limits = Limits::no_limits();
-    limits.max_alloc = Some(max_pixels.saturating_mul(BYTES_OF_PIXEL).saturating_add(OVERHEAD));
-    reader.limits(limits.clone());
-    let mut decoder = reader.into_decoder().map_err(wrong)?;
-    let (width, height) = decoder.dimensions();
-    let pixels = u64::from(width) * u64::from(height);
-    if pixels > max_pixels {
-        return Err(ImageError::Size { width, height, most: max_pixels });
-    }
-    if pixels == 0 {
-        return Err(ImageError::Damaged("it has no pixels".to_owned()));
-    }
-    decoder.set_limits(limits).map_err(wrong)?;
-    let image = DynamicImage::from_decoder(decoder).map_err(wrong)?.into_rgb8();
-    Pixels::new(width as usize, height as usize, image.into_raw())
-        .ok_or_else(|| ImageError::Damaged("it has fewer pixels than it says".to_owned()))
+    let image = stead_images::decode(bytes, max_pixels)?;
+    let short = || stead_images::ImageError::Damaged("it has fewer pixels than it says".to_owned());
+    Ok(Pixels::new(image.width, image.height, image.rgb).ok_or_else(short)?)
 }

@@ -13,22 +13,9 @@ pub enum ImageError {
     /// The text is no image.
     #[error("{0}")]
     Text(String),
-    /// The bytes are something else.
-    #[error("the image is neither PNG nor JPEG")]
-    Format,
-    /// It is too large.
-    #[error("the image has {width} x {height} pixels, and at most {most} are read")]
-    Size {
-        /// Its columns.
-        width: u32,
-        /// Its rows.
-        height: u32,
-        /// The most pixels.
-        most: u64,
-    },
-    /// It cannot be decoded.
-    #[error("the image cannot be read: {0}")]
-    Damaged(String),
+    /// The file is not read.
+    #[error(transparent)]
+    File(#[from] stead_images::ImageError),
     /// It would be too large.
     #[error("the image of {width} x {height} pixels would be resized to more than {most}")]
     Shape {

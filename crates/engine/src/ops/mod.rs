@@ -35,6 +35,7 @@ mod einsum;
 mod elementwise;
 mod functions;
 mod heads;
+mod images;
 mod lists;
 mod matmul;
 mod ml;
@@ -66,6 +67,7 @@ const FAMILIES: &[&[OpDef]] = &[
     determinant::OPS,
     einsum::OPS,
     heads::OPS,
+    images::OPS,
     matmul::OPS,
     pooled::OPS,
     quantize::OPS,

@@ -188,7 +188,10 @@ fn markdown() -> String {
         text += &format!("| {name} | {opsets} | {how} | {inputs} |\n");
     }
     let missing: Vec<String> = missing().iter().map(|(d, n)| qualified(d, n)).collect();
-    text += &format!("\nMissing of the standard: {}.\n", missing.join(", "));
+    text += &match missing.as_slice() {
+        [] => "\nNothing of the standard is missing.\n".to_owned(),
+        some => format!("\nMissing of the standard: {}.\n", some.join(", ")),
+    };
     text
 }
 

@@ -1,0 +1,90 @@
+//! Rows of components that have fewer samples than the image, as libjpeg makes them as long as its rows ("fancy upsampling"): by linear
+//! interpolation where there are half as many, with halves rounded down and up in turns, which ONNX's `ImageDecoder` asks for; by
+//! repetition where there are fewer.
+
+/// Samples of one component, row by row, in rows that may be longer than what is seen of them.
+pub struct Plane {
+    /// All of them.
+    pub samples: Vec<u8>,
+    /// Samples from one row to the next.
+    pub stride: usize,
+    /// Columns that are seen.
+    pub width: usize,
+    /// Rows that are seen.
+    pub height: usize,
+    /// How many columns of the image a sample stands for.
+    pub across: usize,
+    /// How many rows.
+    pub down: usize,
+}
+
+impl Plane {
+    fn row(&self, y: usize) -> &[u8] {
+        let from = y.min(self.height.saturating_sub(1)) * self.stride;
+        self.samples.get(from..from + self.width).unwrap_or_default()
+    }
+
+    /// Writes a row of the image.
+    pub fn upsample(&self, y: usize, out: &mut [u8]) {
+        let is_fancy = self.width > 2;
+        match (self.across, self.down) {
+            (1, 1) => copy(self.row(y), out),
+            (2, 1) if is_fancy => {
+                let row = self.row(y);
+                let at = |x: usize| u32::from(row[x]);
+                halves(row.len(), out, at, |this, beside, odd| match odd {
+                    false => (3 * this + beside + 1) >> 2,
+                    true => (3 * this + beside + 2) >> 2,
+                });
+            }
+            (1, 2) => {
+                let (near, far) = self.rows(y);
+                let bias = 1 + (y as u32 & 1);
+                for ((near, far), out) in near.iter().zip(far).zip(out) {
+                    *out = ((3 * u32::from(*near) + u32::from(*far) + bias) >> 2) as u8;
+                }
+            }
+            (2, 2) if is_fancy => {
+                let (near, far) = self.rows(y);
+                let at = |x: usize| 3 * u32::from(near[x]) + u32::from(far[x]);
+                halves(near.len().min(far.len()), out, at, |this, beside, odd| match odd {
+                    false => (3 * this + beside + 8) >> 4,
+                    true => (3 * this + beside + 7) >> 4,
+                });
+            }
+            (across, down) => {
+                let row = self.row(y / down.max(1));
+                for (sample, out) in row.iter().zip(out.chunks_mut(across.max(1))) {
+                    out.fill(*sample);
+                }
+            }
+        }
+    }
+
+    /// The row of samples that a row of the image lies in, and the one that it is next to.
+    fn rows(&self, y: usize) -> (&[u8], &[u8]) {
+        let near = y / 2;
+        let far = if y & 1 == 0 { near.saturating_sub(1) } else { near + 1 };
+        (self.row(near), self.row(far))
+    }
+}
+
+fn copy(from: &[u8], to: &mut [u8]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+}
+
+/// Two samples of each one, each nearer to one neighbour; those at the ends have themselves for a neighbour.
+fn halves(
+    count: usize,
+    out: &mut [u8],
+    at: impl Fn(usize) -> u32,
+    mix: impl Fn(u32, u32, bool) -> u32,
+) {
+    for (x, out) in (0..count).zip(out.chunks_mut(2)) {
+        let this = at(x);
+        let besides = [at(x.saturating_sub(1)), at((x + 1).min(count - 1))];
+        for ((out, beside), odd) in out.iter_mut().zip(besides).zip([false, true]) {
+            *out = mix(this, beside, odd) as u8;
+        }
+    }
+}
