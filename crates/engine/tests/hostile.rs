@@ -61,6 +61,57 @@ fn pads_have_an_end() {
     assert_eq!(run(pad(), &ints(&[1, 0])).unwrap()[0].as_slice(), Ok(&[1.0f32, 1.0, 2.0][..]));
 }
 
+#[test]
+fn windows_have_an_end() {
+    let col2im = ModelBuilder::new(18)
+        .input("x", DType::I64, &["3"])
+        .init("columns", Tensor::from_slice(&[1.0f32; 5], &[1, 1, 5]).unwrap())
+        .init("image", ints(&[1 << 40, 1 << 40, 1 << 40]))
+        .node("Col2Im", &["columns", "image", "x"], &["y"])
+        .output("y", DType::F32);
+    refused("Col2Im", col2im, &ints(&[1 << 40, 1 << 40, 1 << 40]), "a window of");
+}
+
+#[test]
+fn regions_without_an_end_are_soon_done() {
+    let align = |sampling: i64| {
+        ModelBuilder::new(16)
+            .input("x", DType::F32, &["1", "4"])
+            .init("map", Tensor::from_slice(&[1.0f32; 16], &[1, 1, 4, 4]).unwrap())
+            .init("of", ints(&[0]))
+            .node("RoiAlign", &["map", "x", "of"], &["y"])
+            .attr("output_height", 30i64)
+            .attr("output_width", 30i64)
+            .attr("sampling_ratio", sampling)
+            .output("y", DType::F32)
+    };
+    let region = Tensor::from_slice(&[-1e9f32, -1e9, 1e9, 1e9], &[1, 4]).unwrap();
+    let y = run(align(0), &region).unwrap();
+    assert_eq!(y[0].as_slice::<f32>().unwrap().len(), 900);
+    let model = Model::from_onnx(align(1 << 33).build().unwrap(), &LoadOptions::default());
+    let error = Session::new(model.unwrap(), &SessionOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("sampling_ratio of 8589934592; supported: up to 64"));
+}
+
+#[test]
+fn transforms_have_an_end() {
+    let dft = ModelBuilder::new(20)
+        .input("x", DType::I64, &[])
+        .init("signal", Tensor::from_slice(&[1.0f32; 4], &[1, 4, 1]).unwrap())
+        .node("DFT", &["signal", "x"], &["y"])
+        .output("y", DType::F32);
+    refused("DFT", dft, &int(1 << 32), "a table of 4294967296 times 2 entries");
+    let mel = ModelBuilder::new(17)
+        .input("x", DType::I64, &[])
+        .init("length", int(1 << 20))
+        .init("rate", int(16_000))
+        .init("low", Tensor::scalar(0.0f32).unwrap())
+        .init("high", Tensor::scalar(8000.0f32).unwrap())
+        .node("MelWeightMatrix", &["x", "length", "rate", "low", "high"], &["y"])
+        .output("y", DType::F32);
+    refused("MelWeightMatrix", mel, &int(500), "524289 frequencies of 500 bands are too many");
+}
+
 /// A body that counts nothing and goes on, with `nodes` that carry the value `c`.
 fn body(nodes: impl FnOnce(ModelBuilder) -> ModelBuilder) -> Graph {
     let body = ModelBuilder::new(17)

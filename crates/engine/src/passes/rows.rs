@@ -63,7 +63,8 @@ fn sliced(m: &Matcher<'_>, ranks: &Ranks, node: &Node) -> Option<Row> {
     };
     let step = if node.input(4).is_some() { single(&list("steps", 4)?)? } else { 1 };
     // From the last one on there is one, however large the end is.
-    let is_one = step == 1 && (end == start + 1 && end != 0 || start == -1 && end == i64::MAX);
+    let is_one = step == 1
+        && (start.checked_add(1) == Some(end) && end != 0 || start == -1 && end == i64::MAX);
     let axis = from_front(axis, ranks.of(m.ir, Some(source)))?;
     is_one.then_some(Row { source, axis, index: start })
 }

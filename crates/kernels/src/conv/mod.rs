@@ -61,7 +61,7 @@ impl ConvShape {
 
     /// Multiply-adds for one output plane.
     fn plane_work(&self) -> usize {
-        self.depth() * self.window.output_len()
+        self.depth().saturating_mul(self.window.output_len())
     }
 }
 

@@ -1,5 +1,7 @@
 //! RoiAlign: regions of a feature map, each as a grid of the same size (He et al., "Mask R-CNN", 2017).
 
+use core::ops::Range;
+
 use crate::Parallel;
 use crate::par::{Output, for_ranges};
 
@@ -31,9 +33,12 @@ pub struct RoiAlign {
     pub mode: RoiMode,
 }
 
-/// Points that a cell has in one direction at most when their number follows from the region: a region that is made up
-/// cannot keep the machine busy for long.
+/// Points that a cell has in one direction at most when their number follows from the region. Of a region that is made up they
+/// lie far apart, so that few of them are inside of the map, and the others are not visited.
 const MOST_POINTS: f32 = 4096.0;
+
+/// From so many points of a cell on it is worth to look which are inside of the map.
+const MANY_POINTS: usize = 64;
 
 /// Writes `[regions, channels, cells]`. `regions` are x1, y1, x2, y2 each, `maps` says which map each is of.
 ///
@@ -89,25 +94,54 @@ fn align(r: &RoiAlign, x: &[f32], region: &[f32], out: &mut [f32]) {
         n => n,
     };
     let (down, across) = (points(cell_height), points(cell_width));
-    let count = (down * across).max(1) as f32;
+    let all = down.saturating_mul(across);
+    let count = all.max(1) as f32;
     for (i, slot) in out.iter_mut().enumerate() {
         let (row, column) = (i / columns, i % columns);
         let (mut sum, mut largest) = (0.0f32, f32::NEG_INFINITY);
-        for point in 0..down * across {
-            let (a, b) = (point / across, point % across);
-            let y = top + cell_height * (row as f32 + (a as f32 + 0.5) / down as f32);
-            let z = left + cell_width * (column as f32 + (b as f32 + 0.5) / across as f32);
-            for term in terms(x, r.map[1], r.map[2], y, z) {
-                sum += term;
-                largest = largest.max(term);
+        let y = |a: usize| top + cell_height * (row as f32 + (a as f32 + 0.5) / down as f32);
+        let z = |b: usize| left + cell_width * (column as f32 + (b as f32 + 0.5) / across as f32);
+        let (mut visited_down, mut visited_across) = (0..down, 0..across);
+        if all > MANY_POINTS {
+            visited_down = inside(down, r.map[1], y);
+            visited_across = inside(across, r.map[2], z);
+            if visited_down.len() < down || visited_across.len() < across {
+                // What the points outside give.
+                largest = 0.0;
+            }
+        }
+        for a in visited_down {
+            for b in visited_across.clone() {
+                for term in terms(x, r.map[1], r.map[2], y(a), z(b)) {
+                    sum += term;
+                    largest = largest.max(term);
+                }
             }
         }
         *slot = match r.mode {
             RoiMode::Mean => sum / count,
-            RoiMode::Max if down * across == 0 => 0.0,
+            RoiMode::Max if all == 0 => 0.0,
             RoiMode::Max => largest,
         };
     }
+}
+
+/// Which of `count` points that lie further and further to the end are inside of an axis of `size` elements, or at most one
+/// element outside.
+fn inside(count: usize, size: usize, at: impl Fn(usize) -> f32) -> Range<usize> {
+    // The first point for which something does not hold that holds for all before it.
+    let first_not = |holds: &dyn Fn(f32) -> bool| {
+        let (mut from, mut to) = (0, count);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match holds(at(middle)) {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        from
+    };
+    first_not(&|at| at < -1.0)..first_not(&|at| at <= size as f32)
 }
 
 /// The four elements around a point, weighted; zeros for a point more than one element outside.
@@ -158,6 +192,13 @@ mod tests {
         assert_eq!(run(&r, [0.0, 0.0, 2.0, 2.0]), Ok([0.5, 1.5]));
         assert_eq!(run(&RoiAlign { sampling: 0, ..r }, [0.0, 0.0, 2.0, 2.0]), Ok([0.5, 1.5]));
         assert_eq!(run(&r, [40.0, 40.0, 42.0, 42.0]), Ok([0.0, 0.0]), "outside");
+        // Many points, 8 rows of 16 for a cell, of which 5 of 5 are inside: 0, 1, 2, 3 and once more 3 in each row.
+        let adaptive = RoiAlign { sampling: 0, ..r };
+        let [first, second] = run(&adaptive, [-0.5, -0.5, 31.5, 7.5]).unwrap();
+        assert_eq!((first, second), (5.0 * 9.0 / 128.0, 0.0), "partly outside");
+        let max = RoiAlign { mode: RoiMode::Max, ..adaptive };
+        assert_eq!(run(&max, [-0.5, -0.5, 31.5, 7.5]), Ok([3.0, 0.0]));
+        assert_eq!(run(&adaptive, [f32::NAN, 0.0, 1e30, 1e30]), Ok([0.0; 2]));
         let half = RoiAlign { half_pixel: true, ..r };
         assert_eq!(run(&half, [0.5, 0.5, 2.5, 2.5]), Ok([0.5, 1.5]));
         assert_eq!(roi_align(&r, &Serial, &x, &[0.0; 4], &[1], &mut out), Err(1));

@@ -18,6 +18,9 @@ pub const OPS: &[OpDef] = &[
     OpDef::new("RoiAlign", INPUTS, &[Out::Like(0)], |spec| build(spec, "half_pixel")).since(16),
 ];
 
+/// The most points of a cell in one direction; networks have 1 to 4. Each cell has the square of it.
+const MAX_SAMPLING: usize = 64;
+
 fn build(spec: &NodeSpec<'_>, default: &str) -> Result<OpPlan, BuildError> {
     let attributes = spec.attributes();
     let size = |name: &str, default: i64, least: i64| {
@@ -25,6 +28,12 @@ fn build(spec: &NodeSpec<'_>, default: &str) -> Result<OpPlan, BuildError> {
         let checked = usize::try_from(value).ok().filter(|_| value >= least);
         checked.ok_or_else(|| BuildError::unsupported(format!("{name} of {value}")))
     };
+    let sampling = size("sampling_ratio", 0, 0)?;
+    if sampling > MAX_SAMPLING {
+        return Err(BuildError::unsupported(format!(
+            "sampling_ratio of {sampling}; supported: up to {MAX_SAMPLING}"
+        )));
+    }
     let half_pixel = match attributes.string_or("coordinate_transformation_mode", default)? {
         "half_pixel" => true,
         "output_half_pixel" => false,
@@ -48,7 +57,7 @@ fn build(spec: &NodeSpec<'_>, default: &str) -> Result<OpPlan, BuildError> {
         map: [0; 3],
         batches: 0,
         cells: [size("output_height", 1, 1)?, size("output_width", 1, 1)?],
-        sampling: size("sampling_ratio", 0, 0)?,
+        sampling,
         scale: attributes.float_or("spatial_scale", 1.0)?,
         half_pixel,
         mode,

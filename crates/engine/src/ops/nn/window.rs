@@ -131,7 +131,7 @@ impl WindowAttributes {
     /// The window over an input of these spatial dimensions, and the padding at the ends.
     ///
     /// # Errors
-    /// As [`WindowAttributes::axes`], and when the window is larger than the padded input.
+    /// As [`WindowAttributes::axes`], when the window is larger than the padded input, and when sizes overflow.
     pub(super) fn resolve(
         &self,
         input: &[usize],
@@ -152,6 +152,12 @@ impl WindowAttributes {
             window.output[i] = output;
             window.pads[i] = begin;
             ends[i] = end;
+        }
+        // What `Window` multiplies without a look.
+        for sizes in [window.kernel, window.output] {
+            if sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).is_none() {
+                return Err(PlanError::shape(format!("a window of {kernel:?} over {input:?}")));
+            }
         }
         Ok((window, ends))
     }

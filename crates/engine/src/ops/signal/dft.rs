@@ -138,6 +138,8 @@ fn plan(cx: &mut PlanCx<'_>, options: Options, axis: i64) -> Result<(), PlanErro
     };
     let out = cx.output(0, result)?;
     let slot = if dtype == single { out } else { cx.temp(result.byte_len(single)) };
+    // Tables are up to four times as long as the signal, whose numbers take 16 bytes there.
+    cx.table(length, 2)?;
     let fourier = Fourier::new(length);
     let room = cx.temp_of::<f64>(fourier.room());
     let inner = inner / parts;

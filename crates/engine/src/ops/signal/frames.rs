@@ -80,6 +80,8 @@ fn plan(cx: &mut PlanCx<'_>, onesided: bool) -> Result<(), PlanError> {
         reads.push(cx.input(WINDOW)?);
     }
     let out = cx.output(0, shape)?;
+    // Without batches a signal may be called as long as no memory.
+    cx.table(length, 2)?;
     let fourier = Fourier::new(length);
     let room = cx.temp_of::<f64>(fourier.room());
     let job = Job { fourier, batches, positions, parts, step, frames, bins, windowed };
