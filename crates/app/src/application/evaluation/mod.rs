@@ -12,7 +12,7 @@ use stead_trees::{Categories, Feature};
 use super::Application;
 use crate::application::rank::{
     ExpressionModel, ModelInput, ModelKind, ModelOptions, ModelOutput, ModelTypes, ProfileModel,
-    Source, TreeLibrary, read_any_trees,
+    Source, TreeLibrary, of_other_format, read_any_trees,
 };
 use crate::package::{PackageFiles, Place, Report};
 
@@ -76,12 +76,15 @@ pub fn evaluation_models(
                 }
                 None => continue,
             },
-            "pb" if stem.ends_with("saved_model") => {
-                let text = "models of TensorFlow are not read; convert it to ONNX (tf2onnx) and put the .onnx in its place";
-                report.warning(&Place::file(path), text.to_owned());
+            // Other files have these endings too.
+            "pb" if !stem.ends_with("saved_model") => continue,
+            "xml" if !files.has(&format!("models/{stem}.bin")) => continue,
+            _ => {
+                if let Some(text) = of_other_format(path) {
+                    report.warning(&Place::file(path), text.to_owned());
+                }
                 continue;
             }
-            _ => continue,
         };
         let model = EvaluationModel {
             name: name.clone(),
@@ -370,11 +373,16 @@ mod tests {
             (
                 "models/mnist/saved/saved_model.pb",
                 "",
-                "models of TensorFlow are not read; convert it to ONNX (tf2onnx) and put the .onnx in its place",
+                "models of TensorFlow are not read in packages; convert it to ONNX (tf2onnx) and put the .onnx in its place",
             ),
         ] {
             let (_, told) = read("<model-evaluation/>", &[(file, text)]);
             assert!(told.len() == 1 && told[0].contains(expected), "{file}: {told:?}");
         }
+        // Only with its constants beside it a file is OpenVINO IR.
+        let other = ("models/ir/net.xml", "<net/>");
+        assert!(read("<model-evaluation/>", &[other]).1.is_empty());
+        let (_, told) = read("<model-evaluation/>", &[other, ("models/ir/net.bin", "")]);
+        assert!(told.len() == 1 && told[0].contains("OpenVINO IR is not read"), "{told:?}");
     }
 }

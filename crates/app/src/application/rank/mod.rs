@@ -14,6 +14,7 @@ mod uses;
 
 pub use compile::{CompiledProfile, ModelTypes, NoModels, TreeFacts, Typed, Why, compile_profile};
 pub use feature::{Count, FeatureName, Parameter, RankFeature, Takes};
+pub(crate) use models::of_other_format;
 pub use models::{
     ExpressionModel, ModelBytes, ModelProbe, PackageModels, cell_type, read_any_trees, read_trees,
     tree_facts,

@@ -24,6 +24,20 @@ use onnx::{Sizes, output_type, plain, probed_type, shape};
 /// The largest model file that is read for its types: a file of protobuf has at most 2 GiB.
 const MAX_MODEL: u64 = 1 << 31;
 
+/// What to do with a file of another format than ONNX, by its name; packages hold none.
+pub(crate) fn of_other_format(path: &str) -> Option<&'static str> {
+    let (_, ending) = path.rsplit_once('.')?;
+    match ending.to_ascii_lowercase().as_str() {
+        "pb" => Some(
+            "models of TensorFlow are not read in packages; convert it to ONNX (tf2onnx) and put the .onnx in its place",
+        ),
+        "xml" => Some(
+            "OpenVINO IR is not read in packages; export the model to ONNX where it was trained and put the .onnx in its place",
+        ),
+        _ => None,
+    }
+}
+
 /// The file of a model, and how the files beside it are found.
 #[derive(Clone, Copy)]
 pub struct ModelBytes<'f> {
@@ -123,6 +137,9 @@ impl<'f> PackageModels<'f> {
             return known.clone();
         }
         let read = || {
+            if let Some(text) = of_other_format(path).filter(|_| self.files.has(path)) {
+                return Err(format!("{path}: {text}"));
+            }
             let bytes = self.files.read(path, MAX_MODEL).map_err(|e| e.to_string())?;
             let beside = self.beside(path);
             let model = Model::from_files(&bytes, &beside, &Limits::default())
@@ -243,5 +260,30 @@ impl ModelTypes for PackageModels<'_> {
 
     fn files(&self) -> Option<&PackageFiles> {
         Some(self.files)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_other_formats_are_named_with_what_to_do() {
+        let list =
+            [("models/net.xml", "<net/>"), ("models/saved_model.pb", ""), ("models/a.onnx", "")];
+        let files = PackageFiles::from_texts(list).unwrap();
+        let models = PackageModels::new(&files);
+        for (path, expected) in [
+            (
+                "models/net.xml",
+                "models/net.xml: OpenVINO IR is not read in packages; export the model",
+            ),
+            ("models/saved_model.pb", "convert it to ONNX (tf2onnx)"),
+            ("models/a.onnx", "models/a.onnx: "),
+        ] {
+            let Err(Why::Wrong(text)) = models.signature(path) else { panic!("{path}") };
+            assert!(text.contains(expected), "{path}: {text}");
+        }
+        assert!(matches!(models.signature("models/none.xml"), Err(Why::Unknown(_))));
     }
 }
