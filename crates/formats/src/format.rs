@@ -53,8 +53,11 @@ impl Format {
     }
 }
 
-/// The files that make a model: its own, and those with its constants beside it.
+/// The files that make a model: its own, and those with its constants beside it. Of the folder of a SavedModel those that are read
+/// of it.
 pub fn files(path: &Path) -> Vec<PathBuf> {
+    let inside = path.join(tensorflow::SAVED_MODEL);
+    let path = if inside.is_file() { inside.as_path() } else { path };
     let mut files = vec![path.to_owned()];
     match Format::of(path) {
         Some(Format::OpenVino) => files.push(path.with_extension("bin")),
@@ -84,6 +87,19 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Model, FormatError> {
         Some(Format::Onnx) => Ok(Model::read(path, limits)?),
         None if is_kaldi(path)? => Err(KALDI),
         None => Ok(Model::read(path, limits)?),
+    }
+}
+
+/// The bytes of the ONNX model that a file of another format becomes, for runtimes that read ONNX only; `None` for ONNX itself, which
+/// they find in the file.
+///
+/// # Errors
+/// As [`read`].
+pub fn as_onnx(path: &Path, limits: &Limits) -> Result<Option<Vec<u8>>, FormatError> {
+    match Format::of(path) {
+        Some(Format::Onnx) => Ok(None),
+        None if path.is_file() => Ok(None),
+        _ => Ok(Some(read(path, limits)?.to_bytes())),
     }
 }
 
@@ -125,6 +141,39 @@ mod tests {
         ];
         for (name, format) in cases {
             assert_eq!(Format::of(Path::new(name)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_files_of_a_model_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in [
+            "ir/model.xml",
+            "ir/model.bin",
+            "tf/saved_model.pb",
+            "tf/variables/variables.index",
+            "tf/variables/variables.data-00000-of-00001",
+            "tf/assets/vocabulary.txt",
+            "one.onnx",
+        ] {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, b"").unwrap();
+        }
+        let variables = ["variables.data-00000-of-00001", "variables.index"];
+        let variables = variables.map(|name| format!("tf/variables/{name}"));
+        let saved = ["tf/saved_model.pb", &variables[0], &variables[1]];
+        let cases: [(&str, &[&str]); 5] = [
+            ("ir/model.xml", &["ir/model.xml", "ir/model.bin"]),
+            ("tf/saved_model.pb", &saved),
+            ("tf", &saved),
+            ("one.onnx", &["one.onnx"]),
+            ("none.onnx", &["none.onnx"]),
+        ];
+        for (name, expected) in cases {
+            let expected: Vec<PathBuf> = expected.iter().map(|name| root.join(name)).collect();
+            assert_eq!(files(&root.join(name)), expected, "{name}");
         }
     }
 

@@ -38,4 +38,4 @@ pub mod openvino;
 pub mod tensorflow;
 
 pub use error::FormatError;
-pub use format::{FORMATS, FileKind, Format, files, read};
+pub use format::{FORMATS, FileKind, Format, as_onnx, files, read};

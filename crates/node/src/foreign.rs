@@ -9,6 +9,7 @@ use stead_app::{BackendKind, ModelSettings};
 use stead_engine::{
     Backend, BackendError, BackendModel, BackendOptions, IoSpec, ModelSource, PlanStats, Provider,
 };
+use stead_onnx::Limits;
 use stead_tensor::{Precision, TensorView};
 
 /// A model of another runtime behind the seam of the node.
@@ -68,7 +69,10 @@ fn load(
     let Some(backend) = backends.iter().find(|backend| backend.name() == name) else {
         return Err(format!("backend {name}: this server was started without it"));
     };
-    let model = backend.load(ModelSource::File(file), options).map_err(|error| {
+    let made = stead_formats::as_onnx(file, &Limits::default())
+        .map_err(|error| format!("backend {name}: {error}"))?;
+    let source = made.as_deref().map_or(ModelSource::File(file), ModelSource::Bytes);
+    let model = backend.load(source, options).map_err(|error| {
         tracing::error!(file = %file.display(), "backend {name}: {error}");
         match error {
             BackendError::Library(text) => format!("backend {name}: {}", without_paths(&text)),

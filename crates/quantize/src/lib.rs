@@ -9,6 +9,8 @@
 //! Each takes the model as its file says it, changes the main graph and tells which nodes it has changed and which it has
 //! left alone, with the reasons. [`compare`] tells how far the results are off.
 //!
+//! [`fold_weights`] makes constants of weights that a file casts or turns before it multiplies by them.
+//!
 //! The numbers of weights are those of ONNX Runtime's tools: symmetric, `scale = 2 max|w| / 254`, rounded to even.
 
 #![forbid(unsafe_code)]
@@ -19,6 +21,7 @@ mod compare;
 mod dynamic;
 mod error;
 mod fixed;
+mod fold;
 mod graph;
 mod ranges;
 mod weight_only;
@@ -30,6 +33,7 @@ pub use compare::{Difference, compare};
 pub use dynamic::dynamic;
 pub use error::QuantizeError;
 pub use fixed::fixed;
+pub use fold::fold_weights;
 pub use ranges::Ranges;
 pub use weight_only::weight_only;
 

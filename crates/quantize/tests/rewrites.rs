@@ -4,7 +4,7 @@
 use stead_engine::{LoadOptions, Model as Loaded, RunContext, Session, SessionOptions};
 use stead_onnx::{Model, ModelBuilder, Node};
 use stead_quantize::{
-    Bits, QuantizeError, Ranges, Run, calibrate, compare, dynamic, fixed, weight_only,
+    Bits, QuantizeError, Ranges, Run, calibrate, compare, dynamic, fixed, fold_weights, weight_only,
 };
 use stead_tensor::{DType, Tensor};
 
@@ -241,4 +241,45 @@ fn what_cannot_be_quantised_is_refused_by_name() {
             assert!(error.clone().unwrap_err().to_string().contains(why), "{error:?} {why}");
         }
     }
+}
+
+#[test]
+fn weights_that_are_cast_and_turned_become_constants() {
+    let half = |tensor: Tensor| {
+        let values: Vec<half::f16> =
+            tensor.as_slice::<f32>().unwrap().iter().map(|v| half::f16::from_f32(*v)).collect();
+        Tensor::from_slice(&values, tensor.shape().dims()).unwrap()
+    };
+    let model = ModelBuilder::new(17)
+        .input("x", DType::F32, &["n", "16"])
+        .init("w", half(numbers(1, &[24, 16])))
+        .init("b", half(numbers(2, &[24])))
+        .init("given", numbers(3, &[24, 16]))
+        .input("given", DType::F32, &["24", "16"])
+        .node("Cast", &["w"], &["wide"])
+        .attr("to", 1)
+        .node("Transpose", &["wide"], &["turned"])
+        .node("MatMul", &["x", "turned"], &["s"])
+        .node("Cast", &["b"], &["bias"])
+        .attr("to", 1)
+        .node("Add", &["s", "bias"], &["y"])
+        .node("Transpose", &["given"], &["not"])
+        .node("MatMul", &["x", "not"], &["z"])
+        .output("y", DType::F32)
+        .output("z", DType::F32)
+        .build()
+        .unwrap();
+    let mut folded = model.clone();
+    fold_weights(&mut folded);
+    let ops: Vec<&str> = folded.graph.nodes.iter().map(|n| n.op_type.as_str()).collect();
+    // A bias is no weight, and what a caller may replace no constant.
+    assert_eq!(ops, ["MatMul", "Cast", "Add", "Transpose", "MatMul"]);
+    let names: Vec<&str> = folded.graph.initializers.iter().map(|(n, _)| n.as_str()).collect();
+    assert_eq!(names, ["b", "given", "turned"]);
+    let input = vec![Some(numbers(5, &[3, 16])), None];
+    let found =
+        compare(&session(model), &session(folded.clone()), &[input], &RunContext::default(), || ());
+    assert!(found.unwrap().iter().all(|d| d.max_abs == 0.0));
+    let report = dynamic(&mut folded, false).unwrap();
+    assert_eq!((report.quantized.len(), report.left.len()), (1, 1));
 }

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use stead_engine::{LoadError, PlanError, RunError};
+use stead_formats::FormatError;
 
 /// A class of `stead.inference.errors`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,18 @@ impl Kind {
             Err(error) => error,
         }
     }
+}
+
+/// Why the file of a model was not read.
+pub(crate) fn read(py: Python<'_>, error: FormatError) -> PyErr {
+    let kind = match error {
+        FormatError::Onnx(error) => return load(py, &error.into()),
+        FormatError::Io { .. } | FormatError::Tensor { .. } => Kind::Fail,
+        FormatError::Malformed { .. } => Kind::InvalidProtobuf,
+        FormatError::Limit { .. } => Kind::InvalidGraph,
+        FormatError::Operation { .. } | FormatError::Format { .. } => Kind::NotImplemented,
+    };
+    kind.error(py, error)
 }
 
 /// Why a model was not loaded.

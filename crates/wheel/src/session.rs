@@ -53,7 +53,7 @@ pub(crate) struct Session {
 
 #[pymethods]
 impl Session {
-    /// Loads the model of a file, or of bytes with external data in `folder`. `level` is 0 for the graph of the file, 1 for
+    /// Loads the model of a file of any format, or of bytes of ONNX with external data in `folder`. `level` is 0 for the graph of the file, 1 for
     /// passes that only leave out work and 2 for all; `threads` the most that a run uses, 0 for all cores.
     #[new]
     #[pyo3(signature = (path, bytes, folder, level, threads))]
@@ -72,12 +72,12 @@ impl Session {
         };
         let load = LoadOptions { passes, lists: true, ..LoadOptions::default() };
         let options = SessionOptions { outputs_apart: true, ..SessionOptions::default() };
+        let read = py.detach(|| path.as_ref().map(|path| stead_formats::read(path, &load.limits)));
+        let read = read.transpose().map_err(|e| errors::read(py, e))?;
         let made = py.detach(|| {
-            let model = match (&path, bytes) {
-                (Some(path), _) => Model::load(path, &load),
-                (None, bytes) => {
-                    Model::from_bytes(bytes.unwrap_or_default(), folder.as_deref(), &load)
-                }
+            let model = match read {
+                Some(model) => Model::from_onnx(model, &load),
+                None => Model::from_bytes(bytes.unwrap_or_default(), folder.as_deref(), &load),
             };
             stead_engine::Session::new(model?, &options)
         });

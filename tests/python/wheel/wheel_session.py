@@ -1,5 +1,6 @@
 """The wheel beside ONNX Runtime: the same calls give the same answers, and fail in the same way."""
 
+import json
 import os
 import subprocess
 import sys
@@ -217,6 +218,45 @@ class Answers(unittest.TestCase):
             options = stead.SessionOptions()
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
             np.testing.assert_array_equal(stead.InferenceSession(alone, options).run(None, {"x": x})[0], expected)
+
+
+class Formats(unittest.TestCase):
+    DATA = os.path.join(os.path.dirname(__file__), "../../../crates/formats/tests/data")
+
+    def test_models_of_other_formats_give_what_was_recorded(self):
+        cases = (
+            ("tensorflow/mlp", "tensorflow/mlp.json", 1e-5),
+            ("tensorflow/mlp/saved_model.pb", "tensorflow/mlp.json", 1e-5),
+            ("openvino/mlp_fp16.xml", "openvino/mlp_fp16.json", 1e-3),
+        )
+        for path, record, tolerance in cases:
+            session = stead.InferenceSession(os.path.join(self.DATA, path))
+            with open(os.path.join(self.DATA, record)) as file:
+                runs = json.load(file)
+            for run in runs:
+                inputs, outputs = (
+                    {name: np.array(a["data"], a["type"]).reshape(a["shape"]) for name, a in run[side].items()}
+                    for side in ("inputs", "outputs")
+                )
+                names = list(outputs)
+                for name, found in zip(names, session.run(names, inputs)):
+                    np.testing.assert_allclose(found, outputs[name], rtol=tolerance, atol=tolerance, err_msg=f"{path} {name}")
+
+    def test_what_cannot_be_read_is_refused_by_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cases = (
+                ("net.xml", b"<net", "InvalidProtobuf", "not OpenVINO IR"),
+                ("net.nnet", b"<Nnet>", "NotImplemented", "mo --framework kaldi"),
+                ("graph.pb", b"\xff\xff", "InvalidProtobuf", ""),
+            )
+            for name, data, kind, text in cases:
+                path = os.path.join(folder, name)
+                with open(path, "wb") as file:
+                    file.write(data)
+                with self.assertRaises(Exception) as caught:
+                    stead.InferenceSession(path)
+                self.assertEqual(type(caught.exception).__name__, kind, f"{name}: {caught.exception}")
+                self.assertIn(text, str(caught.exception))
 
 
 class Refusals(unittest.TestCase):

@@ -2,7 +2,8 @@
 
 use crate::error::{FormatError, check_limit};
 use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::{BytesRef, BytesStart, Event};
 use stead_onnx::Limits;
 
 /// An element.
@@ -80,10 +81,13 @@ pub(super) fn parse(text: &str, limits: &Limits) -> Result<Element, FormatError>
                 }
             }
             Event::Text(part) if skipped == 0 => {
-                let part = part.decode().map_err(malformed)?;
-                if let Some(element) = open.last_mut() {
-                    element.text.push_str(part.trim());
-                }
+                add(&mut open, &part.decode().map_err(malformed)?);
+            }
+            Event::CData(part) if skipped == 0 => {
+                add(&mut open, &part.decode().map_err(malformed)?);
+            }
+            Event::GeneralRef(reference) if skipped == 0 => {
+                add(&mut open, &referred(&reference)?);
             }
             Event::DocType(_) => return Err(malformed("it has a document type")),
             Event::Eof if open.is_empty() && skipped == 0 => {
@@ -95,7 +99,26 @@ pub(super) fn parse(text: &str, limits: &Limits) -> Result<Element, FormatError>
     }
 }
 
-fn close(element: Element, open: &mut [Element], root: &mut Option<Element>) {
+/// Adds text to the innermost element.
+fn add(open: &mut [Element], text: &str) {
+    if let Some(element) = open.last_mut() {
+        element.text.push_str(text);
+    }
+}
+
+/// What a reference such as `&amp;` or `&#65;` stands for.
+fn referred(reference: &BytesRef<'_>) -> Result<String, FormatError> {
+    if let Some(letter) = reference.resolve_char_ref().map_err(malformed)? {
+        return Ok(letter.to_string());
+    }
+    let name = reference.decode().map_err(malformed)?;
+    let known = resolve_xml_entity(&name);
+    known.map(str::to_owned).ok_or_else(|| malformed(format!("&{name}; is not known")))
+}
+
+fn close(mut element: Element, open: &mut [Element], root: &mut Option<Element>) {
+    // Spaces around a text are layout.
+    element.text = element.text.trim().to_owned();
     match open.last_mut() {
         Some(parent) => parent.children.push(element),
         None => *root = Some(element),
@@ -117,5 +140,34 @@ impl Element {
     fn bytes(&self) -> usize {
         let texts = |(name, value): &(String, String)| name.len() + value.len() + OVERHEAD;
         self.attributes.iter().map(texts).sum::<usize>() + self.name.len() + OVERHEAD
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_what_stands_in_an_element() {
+        let cases = [
+            ("plain", "<a> 3 </a>", Ok("3")),
+            ("references", "<a>x &amp; y &lt;&#49;&#x32;</a>", Ok("x & y <12")),
+            ("marked", "<a><![CDATA[1 < 2 &amp;]]></a>", Ok("1 < 2 &amp;")),
+            ("in parts", "<a>4<b/>2<!-- no text --></a>", Ok("42")),
+            ("skipped", "<a>1<rt_info>&unknown;<![CDATA[2]]></rt_info></a>", Ok("1")),
+            ("unknown", "<a>&unknown;</a>", Err("&unknown; is not known")),
+            ("no letter", "<a>&#xd800;</a>", Err("not well-formed")),
+        ];
+        for (label, text, expected) in cases {
+            let parsed = parse(text, &Limits::default());
+            match (parsed, expected) {
+                (Ok(element), Ok(expected)) => assert_eq!(element.text, expected, "{label}"),
+                (Err(error), Err(part)) => {
+                    let known = part == "not well-formed" || error.to_string().contains(part);
+                    assert!(known, "{label}: {error}");
+                }
+                (parsed, _) => panic!("{label}: {parsed:?}"),
+            }
+        }
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn versions(base: &Path) -> Result<BTreeMap<u64, Found>, String> {
         let found = Found {
             file: Ok(base.to_owned()),
             folder: None,
-            stamp: stamp(std::iter::once(base.to_owned())),
+            stamp: stamp(stead_formats::files(base).into_iter()),
         };
         return Ok(BTreeMap::from([(1, found)]));
     }

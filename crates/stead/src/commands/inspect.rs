@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use stead_engine::{IoSpec, LoadOptions, Model, Session, SessionOptions};
+use stead_engine::{Form, IoSpec, LoadOptions, Model, Session, SessionOptions};
 use stead_onnx::{Limits, Node};
 
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub struct InspectArgs {
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<(), Failure> {
-    let options = LoadOptions::default();
+    let options = LoadOptions { lists: true, ..LoadOptions::default() };
     let file = stead_formats::read(&args.model, &options.limits).map_err(Failure::failed)?;
     let model = Model::from_onnx(file, &options)
         .map_err(|e| Failure::failed(with_unsupported(&args.model, e.to_string())))?;
@@ -60,15 +60,20 @@ fn show(model: &Model, passes: bool) {
         info.opsets.iter().map(|(d, v)| format!("{} {v}", named(d))).collect();
     println!("opsets: {}", opsets.join(", "));
     println!("parameters: {} ({})", info.parameters, human_bytes(info.parameter_bytes as u64));
-    let side = |title: &str, specs: &[IoSpec]| {
+    let side = |title: &str, specs: &[IoSpec], form: &dyn Fn(usize) -> Form| {
         println!("{title}:");
-        for spec in specs {
+        for (at, spec) in specs.iter().enumerate() {
             let optional = if spec.optional { " (optional)" } else { "" };
-            println!("  {} {}{}{optional}", spec.name, spec.dtype, spec.dims_text());
+            let IoSpec { name, dtype, .. } = spec;
+            match form(at) {
+                Form::Tensor => println!("  {name} {dtype}{}{optional}", spec.dims_text()),
+                // The elements of a sequence have shapes of their own.
+                form => println!("  {name} {} of {dtype}{optional}", form.name()),
+            }
         }
     };
-    side("inputs", model.inputs());
-    side("outputs", model.outputs());
+    side("inputs", model.inputs(), &|at| model.input_form(at));
+    side("outputs", model.outputs(), &|at| model.output_form(at));
     let ops: Vec<String> = info.op_counts.iter().map(|(op, n)| format!("{op} {n}")).collect();
     println!("operators: {}", ops.join(", "));
     println!("unsupported: none");
@@ -82,16 +87,17 @@ fn show(model: &Model, passes: bool) {
 
 fn report(model: &Model) -> serde_json::Value {
     let info = model.info();
-    let side = |specs: &[IoSpec]| -> Vec<serde_json::Value> {
+    let side = |specs: &[IoSpec], form: &dyn Fn(usize) -> Form| -> Vec<serde_json::Value> {
         let dims = |spec: &IoSpec| -> Option<Vec<String>> {
             spec.dims.as_ref().map(|dims| dims.iter().map(ToString::to_string).collect())
         };
-        specs
-            .iter()
-            .map(|s| {
-                json!({"name": s.name, "datatype": s.dtype.name(), "shape": dims(s), "optional": s.optional})
+        let row = |(at, s): (usize, &IoSpec)| {
+            json!({
+                "name": s.name, "form": form(at).name(), "datatype": s.dtype.name(), "shape": dims(s),
+                "optional": s.optional,
             })
-            .collect()
+        };
+        specs.iter().enumerate().map(row).collect()
     };
     let passes: Vec<serde_json::Value> = model
         .pass_reports()
@@ -104,8 +110,8 @@ fn report(model: &Model) -> serde_json::Value {
         "opsets": info.opsets.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "parameters": info.parameters,
         "parameter_bytes": info.parameter_bytes,
-        "inputs": side(model.inputs()),
-        "outputs": side(model.outputs()),
+        "inputs": side(model.inputs(), &|at| model.input_form(at)),
+        "outputs": side(model.outputs(), &|at| model.output_form(at)),
         "operators": info.op_counts.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "passes": passes,
     })

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use stead_engine::{LoadOptions, Model, Parallel, Precision, Serial, Session, SessionOptions};
+use stead_engine::{
+    LoadError, LoadOptions, Model, Parallel, Precision, Serial, Session, SessionOptions,
+};
 use stead_pool::{Pool, PoolOptions};
 use stead_tensor::{Tensor, TensorView};
 
@@ -90,7 +92,13 @@ impl Inputs {
 /// Reads a model file of any format.
 pub fn read(path: &Path, options: &LoadOptions) -> Result<Model, Failure> {
     let model = stead_formats::read(path, &options.limits).map_err(Failure::failed)?;
-    Model::from_onnx(model, options).map_err(Failure::failed)
+    Model::from_onnx(model, options).map_err(|error| match error {
+        // Values that commands have no text or file for.
+        LoadError::Io { .. } => Failure::failed(format!(
+            "{error} here; `import stead` in Python runs models of sequences and optionals"
+        )),
+        error => Failure::failed(error),
+    })
 }
 
 /// Loads a model file all of whose inputs and outputs are tensors.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use stead_engine::{LoadOptions, Model as Loaded, RunContext, Session, SessionOptions};
 use stead_onnx::{Limits, Model, Weights};
-use stead_quantize::{Bits, Report, calibrate, compare, dynamic, fixed, weight_only};
+use stead_quantize::{Bits, Report, calibrate, compare, dynamic, fixed, fold_weights, weight_only};
 
 use super::prepare::Threads;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ use report::Outcome;
     stead quantize model.onnx --mode weight-only --bits 8 --dim seq=128 -o small.onnx --json\n\n\
     Files of every mode are standard ones that ONNX Runtime loads too.")]
 pub struct QuantizeArgs {
-    /// The model file.
+    /// The model file, of any format. What is written is ONNX.
     model: PathBuf,
     /// dynamic: bytes, inputs quantised by what they are in each run. static: bytes, inputs quantised by the ranges that
     /// --calibrate shows. weight-only: weights of 4 or 8 bits, inputs as they are.
@@ -73,7 +73,9 @@ enum Mode {
 pub fn run(args: &QuantizeArgs) -> Result<(), Failure> {
     check(args)?;
     let (bits, block_size) = blocks(args)?;
-    let mut model = Model::read(&args.model, &Limits::default()).map_err(Failure::failed)?;
+    let read = stead_formats::read(&args.model, &Limits::default());
+    let mut model = read.map_err(Failure::failed)?;
+    fold_weights(&mut model);
     let original = session(model.clone())?;
     let runs = runs::of(&original, args)?;
     let threads = Threads::new(usize::from(args.threads))?;
@@ -147,7 +149,10 @@ fn blocks(args: &QuantizeArgs) -> Result<(Bits, usize), Failure> {
 /// The bytes of a model on disk: its file, and the weights that lie beside it.
 fn size_of(path: &Path, session: &Session) -> Result<u64, Failure> {
     let named = |e: std::io::Error| Failure::failed(format!("{}: {e}", path.display()));
-    let file = std::fs::metadata(path).map_err(named)?.len();
+    let mut file = 0;
+    for path in stead_formats::files(path) {
+        file += std::fs::metadata(path).map_err(named)?.len();
+    }
     let weights = session.model().info().parameter_bytes as u64;
     // A file smaller than its weights has them elsewhere.
     Ok(if file < weights { file + weights } else { file })

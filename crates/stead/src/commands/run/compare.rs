@@ -7,6 +7,7 @@ use stead_engine::{
     Backend, BackendOptions, IoSpec, LoadOptions, Model, ModelSource, PassChoice, RunContext,
     Session, SessionOptions,
 };
+use stead_onnx::Limits;
 use stead_tensor::{Tensor, TensorView};
 
 use super::all_outputs;
@@ -91,8 +92,9 @@ impl CompareArgs {
         let runtime = demand.open().map_err(Failure::failed)?;
         let specs = given.session.model().inputs();
         let outputs = given.session.model().outputs();
-        let theirs =
-            run_other(&*runtime, ModelSource::File(path), true, (specs, given.inputs), outputs)?;
+        let made = stead_formats::as_onnx(path, &Limits::default()).map_err(Failure::failed)?;
+        let source = made.as_deref().map_or(ModelSource::File(path), ModelSource::Bytes);
+        let theirs = run_other(&*runtime, source, true, (specs, given.inputs), outputs)?;
         let rows = rows(outputs, given.outputs, &theirs, tolerance);
         let layers = match self.layers {
             true => layers(path, &*runtime, (specs, given.inputs), cx, tolerance)?,

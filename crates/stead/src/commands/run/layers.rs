@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stead_onnx::{Limits, Model, ValueInfo, ValueType};
+use stead_onnx::{Limits, ValueInfo, ValueType};
 
 use crate::failure::Failure;
 
@@ -23,7 +23,7 @@ pub struct Layer {
 /// # Errors
 /// A file that is no model.
 pub fn laid_open(path: &Path) -> Result<(Vec<Layer>, Vec<u8>), Failure> {
-    let mut model = Model::read(path, &Limits::default()).map_err(Failure::failed)?;
+    let mut model = stead_formats::read(path, &Limits::default()).map_err(Failure::failed)?;
     let graph = &mut model.graph;
     let mut layers = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
@@ -43,7 +43,7 @@ pub fn laid_open(path: &Path) -> Result<(Vec<Layer>, Vec<u8>), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use stead_onnx::ModelBuilder;
+    use stead_onnx::{Model, ModelBuilder};
     use stead_tensor::DType;
 
     use super::*;
