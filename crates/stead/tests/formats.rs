@@ -186,7 +186,7 @@ fn sequences_are_shown_and_named_where_they_do_not_run() {
     fs::write(&path, model.bytes()).unwrap();
     let path = path.to_str().unwrap();
     let shown = String::from_utf8(stead(&["inspect", path]).stdout).unwrap();
-    for part in ["  list sequence of f32\n", "  x f32[n]\n", "  longer sequence of f32\n"] {
+    for part in ["  list seq(f32)\n", "  x f32[n]\n", "  longer seq(f32)\n"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let parsed: Value =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use stead_engine::{Form, IoSpec, LoadOptions, Model, Session, SessionOptions};
+use stead_engine::{Form, IoSpec, LoadOptions, Model, Session, SessionOptions, Typed};
 use stead_onnx::{Limits, Node};
 
 use crate::failure::Failure;
@@ -68,7 +68,7 @@ fn show(model: &Model, passes: bool) {
             match form(at) {
                 Form::Tensor => println!("  {name} {dtype}{}{optional}", spec.dims_text()),
                 // The elements of a sequence have shapes of their own.
-                form => println!("  {name} {} of {dtype}{optional}", form.name()),
+                form => println!("  {name} {}{optional}", Typed { dtype: *dtype, form }),
             }
         }
     };

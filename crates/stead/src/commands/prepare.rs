@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stead_engine::{
-    LoadError, LoadOptions, Model, Parallel, Precision, Serial, Session, SessionOptions,
+    Form, LoadError, LoadOptions, Model, Parallel, Precision, Serial, Session, SessionOptions,
 };
 use stead_pool::{Pool, PoolOptions};
 use stead_tensor::{Tensor, TensorView};
@@ -67,6 +67,16 @@ impl InputArgs {
     /// Tensors for the inputs of `session`.
     pub fn tensors(&self, session: &Session, specs: &[Spec]) -> Result<Inputs, Failure> {
         let declared = session.model().inputs();
+        for (at, input) in declared.iter().enumerate() {
+            let form = session.model().input_form(at);
+            if !form.holds(Form::Tensor) {
+                return Err(Failure::failed(format!(
+                    "input {} is a {}, for which there is no --input; {IN_PYTHON}",
+                    input.name,
+                    form.name()
+                )));
+            }
+        }
         let named = inputs::gather(declared, specs, &[], &self.dims()?, self.seed)?;
         let position = |name: &str| declared.iter().position(|input| input.name == name);
         let mut tensors = vec![None; declared.len()];
@@ -78,6 +88,9 @@ impl InputArgs {
         Ok(Inputs(tensors))
     }
 }
+
+/// Where models run whose values commands have no text for.
+const IN_PYTHON: &str = "`import stead` in Python runs models of sequences, optionals and maps";
 
 /// A tensor for each input by position; `None` for an optional one that is left out.
 pub struct Inputs(Vec<Option<Tensor>>);
@@ -94,9 +107,7 @@ pub fn read(path: &Path, options: &LoadOptions) -> Result<Model, Failure> {
     let model = stead_formats::read(path, &options.limits).map_err(Failure::failed)?;
     Model::from_onnx(model, options).map_err(|error| match error {
         // Values that commands have no text or file for.
-        LoadError::Io { .. } => Failure::failed(format!(
-            "{error} here; `import stead` in Python runs models of sequences and optionals"
-        )),
+        LoadError::Io { .. } => Failure::failed(format!("{error} here; {IN_PYTHON}")),
         error => Failure::failed(error),
     })
 }
