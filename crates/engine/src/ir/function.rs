@@ -227,6 +227,33 @@ impl<'a> FunctionBody<'a> {
         emit(self.ir, self.nodes, call)
     }
 
+    /// The nodes of the graph so far: those in front of the call, and those that it has become.
+    pub fn nodes(&self) -> &[Node] {
+        self.nodes
+    }
+
+    /// The results of a node of the graph, without bodies, of other inputs.
+    ///
+    /// # Errors
+    /// As [`FunctionBody::call`].
+    pub fn copied(
+        &mut self,
+        node: &Node,
+        inputs: Vec<Option<ValueId>>,
+    ) -> Result<Vec<Option<ValueId>>, LoadError> {
+        let call = Call {
+            label: self.call.label,
+            domain: node.domain.clone(),
+            op_type: node.op_type.clone(),
+            opset: node.opset,
+            inputs,
+            attributes: node.attributes.clone(),
+            bodies: Vec::new(),
+            wanted: node.outputs.iter().map(Option::is_some).collect(),
+        };
+        emit(self.ir, self.nodes, call)
+    }
+
     fn emit(
         &mut self,
         domain: &str,

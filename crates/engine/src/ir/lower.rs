@@ -3,7 +3,7 @@
 use super::function::FunctionBody;
 use super::{Body, Form, Ir, Node, Typed, ValueId};
 use crate::error::{BuildError, LoadError};
-use crate::ops::{self, Build, OpDef, Out, WriteFn, moved, types};
+use crate::ops::{self, Build, OpDef, Out, WriteFn, gradient, moved, types};
 use std::collections::HashMap;
 use stead_onnx::{AttributeValue, Attributes, Graph, Model, ValueInfo, ValueType};
 use stead_tensor::DType;
@@ -116,6 +116,9 @@ fn lower_node(
         }
         inputs.push(id);
     }
+    if gradient::is_gradient(&node.domain, &node.op_type) {
+        inputs.extend(named(scopes, &label, &node.attributes)?);
+    }
     let def = definition(&label, &node.domain, &node.op_type, node.opset)?;
     let input_types: Vec<_> = inputs.iter().map(|id| id.map(|id| ir.typed(id))).collect();
     let given: Vec<Option<Typed>> = match def.build {
@@ -162,6 +165,27 @@ fn lower_node(
         }
     }
     Ok(())
+}
+
+/// The values that a Gradient names. They become inputs behind its own, so that they are there when it is written out.
+fn named(
+    scopes: &Scopes,
+    label: &str,
+    attributes: &Attributes,
+) -> Result<Vec<Option<ValueId>>, LoadError> {
+    let refuse = |text: String| {
+        let reason = BuildError::unsupported(text);
+        LoadError::Node { node: label.to_owned(), reason }
+    };
+    // What lies between may be around the body, where it is not looked for.
+    if scopes.len() > 1 {
+        return Err(refuse("Gradient in a body of another node is not supported".into()));
+    }
+    let find = |name: String| match resolve(scopes, &name) {
+        Some(id) => Ok(Some(id)),
+        None => Err(refuse(format!("value \"{name}\" is not made before this node"))),
+    };
+    gradient::named(attributes)?.into_iter().map(find).collect()
 }
 
 /// The use of an operator, before its outputs are values.

@@ -54,6 +54,7 @@ mod state;
 mod strings;
 mod unique;
 
+pub(crate) use functions::gradient;
 pub use strings::moved;
 
 /// Families of one table.

@@ -6,7 +6,9 @@
 
 mod earlier;
 mod flex_attention;
+pub(crate) mod gradient;
 mod losses;
+mod maths;
 mod random;
 mod swiglu;
 mod training;
@@ -15,9 +17,10 @@ mod windows;
 use super::OpDef;
 
 /// The tables of this family.
-pub const TABLES: [&[OpDef]; 7] = [
+pub const TABLES: [&[OpDef]; 8] = [
     earlier::OPS,
     flex_attention::OPS,
+    gradient::OPS,
     losses::OPS,
     random::OPS,
     swiglu::OPS,

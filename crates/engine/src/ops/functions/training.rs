@@ -1,11 +1,13 @@
 //! Adagrad, Adam and Momentum: one step of a training run, which models that learn while they serve hold.
 
+use super::maths::Maths;
 use crate::error::LoadError;
 use crate::ir::{FunctionBody, ValueId};
 use crate::ops::{OpDef, Out, Param, types};
 use stead_tensor::DType::{F32, F64, I64};
 
-const DOMAIN: &str = "ai.onnx.preview.training";
+/// The domain of what training needs.
+pub(in crate::ops) const DOMAIN: &str = "ai.onnx.preview.training";
 const REAL: crate::ops::TypeSet = crate::ops::TypeSet::of(&[F32, F64]);
 
 /// The rate, the number of steps so far, then the tensors, their gradients and what is accumulated of these, group by
@@ -25,47 +27,7 @@ pub const OPS: &[OpDef] = &[
         .domain(DOMAIN),
 ];
 
-/// Arithmetic as the formulas below write it.
-struct Maths<'f, 'b>(&'f mut FunctionBody<'b>);
-
 impl Maths<'_, '_> {
-    fn add(&mut self, a: ValueId, b: ValueId) -> Result<ValueId, LoadError> {
-        self.0.call("Add", &[a, b], &[])
-    }
-
-    fn sub(&mut self, a: ValueId, b: ValueId) -> Result<ValueId, LoadError> {
-        self.0.call("Sub", &[a, b], &[])
-    }
-
-    fn mul(&mut self, a: ValueId, b: ValueId) -> Result<ValueId, LoadError> {
-        self.0.call("Mul", &[a, b], &[])
-    }
-
-    fn div(&mut self, a: ValueId, b: ValueId) -> Result<ValueId, LoadError> {
-        self.0.call("Div", &[a, b], &[])
-    }
-
-    fn sqrt(&mut self, a: ValueId) -> Result<ValueId, LoadError> {
-        self.0.call("Sqrt", &[a], &[])
-    }
-
-    /// `a` times a number, of `a`'s type.
-    fn scaled(&mut self, a: ValueId, factor: f32) -> Result<ValueId, LoadError> {
-        let factor = self.0.number(factor.into(), a)?;
-        self.mul(a, factor)
-    }
-
-    /// `a` plus a number, of `a`'s type.
-    fn plus(&mut self, a: ValueId, term: f32) -> Result<ValueId, LoadError> {
-        let term = self.0.number(term.into(), a)?;
-        self.add(a, term)
-    }
-
-    /// A scalar in the type of the tensors.
-    fn like(&mut self, scalar: ValueId, tensor: ValueId) -> Result<ValueId, LoadError> {
-        self.0.call("CastLike", &[scalar, tensor], &[])
-    }
-
     /// `yes` from the first step on, before it `no`.
     fn after_first(&mut self, yes: ValueId, no: ValueId) -> Result<ValueId, LoadError> {
         let steps = self.0.input(1)?;
@@ -152,8 +114,7 @@ fn adam(f: &mut FunctionBody<'_>) -> Result<(), LoadError> {
         let rest = |m: &mut Maths<'_, '_>, base: f32| {
             let base = m.0.number(base.into(), x)?;
             let power = m.0.call("Pow", &[base, steps], &[])?;
-            let one = m.0.number(1.0, x)?;
-            m.sub(one, power)
+            m.rest_of_one(power)
         };
         let (first, second) = (rest(&mut m, alpha)?, rest(&mut m, beta)?);
         let second = m.sqrt(second)?;
