@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{
-    Outcome, documents, engine, interpreters, kernels, models, paths, process, python, ranking,
-    sequences, stateless,
+    Outcome, documents, engine, interpreters, kernels, load, models, paths, process, python,
+    ranking, sequences, stateless,
 };
 
 /// Help text.
@@ -14,6 +14,7 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 Usage: cargo xtask bench [--quick] [server]
        cargo xtask bench engine [--quick] [models|bf16|cores|overhead ...] [MODEL ...]
        cargo xtask bench kernels [--quick] [elementwise|products|peaks ...]
+       cargo xtask bench load [--quick] [time|memory]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network|sizes ...]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
@@ -38,6 +39,10 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     elementwise Sigmoid, Tanh, Softmax and LayerNorm
     products    GEMM and GEMV with a constant matrix
     peaks       GEMM on AVX-512 and AVX2, as part of the multiply-adds of a core
+
+  load      models of 440 MB, and only if it is named; a part replaces its own table only:
+    time        to open them, over reading their bytes
+    memory      of the process at its peak, over weights and arena
 
   sequences what sequences cost, and only if it is named; a part replaces its own table only:
     streams     the most real-time sequences by protocol
@@ -85,8 +90,9 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
 /// A task with tables of its own: its name, its parts and what measures some of them, or all.
 type Tables = (&'static str, &'static [&'static str], fn(&[&str], bool) -> Outcome);
 
-const TABLES: [Tables; 6] = [
+const TABLES: [Tables; 7] = [
     ("kernels", &kernels::PARTS, kernels::run),
+    ("load", &load::PARTS, load::run),
     ("sequences", &sequences::PARTS, sequences::run),
     ("ranking", &ranking::PARTS, ranking::run),
     ("documents", &documents::PARTS, documents::run),

@@ -17,6 +17,7 @@ mod documents;
 mod engine;
 mod interpreters;
 mod kernels;
+mod load;
 mod mlserver;
 mod models;
 mod paths;

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::results::{Section, Table, each_part, line};
 use crate::{Outcome, bench, paths, process, python};
 use cases::{CASES, Case, HALVED, ON_ALL_CORES, OVERHEAD};
+pub use fill::graph;
 use flops::Work;
 pub use rows::{holds, ratio, times};
 
