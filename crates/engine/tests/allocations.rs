@@ -159,12 +159,82 @@ fn branching() -> ModelBuilder {
         .output("y", DType::F32)
 }
 
+/// A step of a selective scan, as in Mamba: `h = exp(delta * A) * h + delta * B * x` and `y = h C`.
+fn selective_step(step: ModelBuilder) -> ModelBuilder {
+    step.node("Mul", &["delta", "a"], &["scaled"])
+        .node("Exp", &["scaled"], &["decay"])
+        .node("Mul", &["decay", "h"], &["kept"])
+        .node("Mul", &["delta", "b"], &["weighted"])
+        .node("Mul", &["weighted", "x"], &["added"])
+        .node("Add", &["kept", "added"], &["state"])
+        .node("MatMul", &["state", "c"], &["out"])
+        .output("state", DType::F32)
+        .output("out", DType::F32)
+}
+
+/// What the steps read, with the step as the first axis.
+const SCANNED: [(&str, [&str; 3]); 4] = [
+    ("delta", ["steps", "4", "1"]),
+    ("b", ["steps", "1", "3"]),
+    ("x", ["steps", "4", "1"]),
+    ("c", ["steps", "3", "1"]),
+];
+
+fn selective_scan() -> ModelBuilder {
+    let mut step = ModelBuilder::new(17).input("h", DType::F32, &["1", "4", "3"]);
+    let mut model =
+        ModelBuilder::new(17).init("a", weights(&[4, 3])).init("h0", weights(&[1, 4, 3]));
+    for (name, dims) in SCANNED {
+        step = step.input(name, DType::F32, &dims[1..]);
+        model = model.input(&format!("{name}s"), DType::F32, &dims);
+    }
+    model
+        .node("Scan", &["h0", "deltas", "bs", "xs", "cs"], &["last", "y"])
+        .attr("body", selective_step(step).graph())
+        .attr("num_scan_inputs", 4i64)
+        .output("last", DType::F32)
+        .output("y", DType::F32)
+}
+
+fn selective_loop() -> ModelBuilder {
+    let mut step = ModelBuilder::new(17)
+        .input("i", DType::I64, &[])
+        .input("goes_on", DType::Bool, &[])
+        .input("h", DType::F32, &["1", "4", "3"])
+        .node("Identity", &["goes_on"], &["goes_on_still"])
+        .output("goes_on_still", DType::Bool);
+    let mut model =
+        ModelBuilder::new(17).init("a", weights(&[4, 3])).init("h0", weights(&[1, 4, 3]));
+    for (name, dims) in SCANNED {
+        let all = format!("{name}s");
+        step = step.node("Gather", &[&all, "i"], &[name]);
+        model = model.input(&all, DType::F32, &dims);
+    }
+    model
+        .init("axis", Tensor::from_slice(&[0i64], &[1]).unwrap())
+        .node("Shape", &["deltas"], &["dims"])
+        .attr("end", 1i64)
+        .node("Squeeze", &["dims", "axis"], &["count"])
+        .node("Loop", &["count", "", "h0"], &["last", "y"])
+        .attr("body", selective_step(step).graph())
+        .output("last", DType::F32)
+        .output("y", DType::F32)
+}
+
 #[test]
 fn the_steady_state_allocates_nothing() {
     built("an encoder layer", encoder());
     built("a recurrent network", recurrent());
     built("a convolutional network", convolutional());
     built("a branch by value", branching());
+    // Nothing for a node of an iteration, whatever their number.
+    for steps in [1, 64] {
+        for (label, builder) in [("Scan", selective_scan()), ("Loop", selective_loop())] {
+            let bytes = builder.bytes();
+            let model = Model::from_bytes(&bytes, None, &LoadOptions::default()).expect(label);
+            check(&format!("{label} of {steps} steps"), model, &[steps; SCANNED.len()]);
+        }
+    }
     let Some(data) = std::env::var_os("STEAD_TEST_DATA") else { return };
     let models: [(&str, &[usize]); 4] = [
         ("minilm/model.onnx", &[2, 16, 2, 16, 2, 16]),
