@@ -4,14 +4,17 @@
 mod attribute;
 mod bm25;
 mod default;
+mod distance;
 mod dot_product;
 mod labels;
 mod matched;
+mod native;
 mod neighbor;
 mod rand48;
 mod random;
 mod registry;
 mod structs;
+mod terms;
 mod text;
 mod time;
 mod tokens;
@@ -42,6 +45,26 @@ pub struct Call<'c> {
     pub properties: &'c HashMap<String, String>,
     /// The documents that it will be computed for.
     pub documents: &'c DocumentType,
+    /// How the profile ranks fields, by their names.
+    pub fields: &'c HashMap<String, FieldRanking>,
+}
+
+/// How a profile ranks a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldRanking {
+    /// `weight`
+    pub weight: i64,
+    /// `rank: filter`
+    pub is_filter: bool,
+    /// `rank-type`
+    pub rank_type: Option<String>,
+}
+
+impl Default for FieldRanking {
+    /// What is said of no field (`weight: 100`).
+    fn default() -> FieldRanking {
+        FieldRanking { weight: 100, is_filter: false, rank_type: None }
+    }
 }
 
 /// A feature that can be computed.
@@ -147,6 +170,11 @@ impl Call<'_> {
             true => self.name.name.to_owned(),
             false => format!("{}({})", self.name.name, self.name.arguments.join(",")),
         }
+    }
+
+    /// How a field is ranked.
+    fn field(&self, name: &str) -> FieldRanking {
+        self.fields.get(name).cloned().unwrap_or_default()
     }
 
     fn argument(&self, at: usize) -> &str {

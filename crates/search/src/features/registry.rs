@@ -3,8 +3,8 @@
 use stead_expr::Value;
 
 use super::{
-    Call, Feature, attribute, bm25, default, dot_product, labels, matched, neighbor, random,
-    structs, time, tokens,
+    Call, Feature, attribute, bm25, default, dot_product, labels, matched, native, neighbor,
+    random, structs, time, tokens,
 };
 
 /// Makes a feature from its name.
@@ -45,10 +45,10 @@ const FEATURES: &[(&str, How)] = &[
     ("bm25", How::Computed(bm25::build)),
     ("bm25_for_labels", How::Default),
     ("elementwise", How::Default),
-    ("nativeRank", How::Default),
-    ("nativeFieldMatch", How::Default),
-    ("nativeProximity", How::Default),
-    ("nativeAttributeMatch", How::Default),
+    ("nativeRank", How::Computed(native::build)),
+    ("nativeFieldMatch", How::Computed(native::field_match)),
+    ("nativeProximity", How::Computed(native::proximity)),
+    ("nativeAttributeMatch", How::Computed(native::attribute_match)),
     ("nativeDotProduct", How::Default),
     ("fieldMatch", How::Default),
     ("textSimilarity", How::Default),

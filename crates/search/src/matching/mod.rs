@@ -26,3 +26,4 @@ pub use evaluate::{Matcher, Matches};
 pub use rows::RowSet;
 pub use segment::Segment;
 pub(crate) use segment::alive;
+pub(crate) use value::element_passes;

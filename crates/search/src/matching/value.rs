@@ -20,7 +20,7 @@ pub(super) fn passes(test: &Test, column: &Column, row: usize) -> Option<f64> {
 }
 
 /// Whether an element passes.
-pub(super) fn element_passes(test: &Test, elements: &Elements, at: usize) -> bool {
+pub(crate) fn element_passes(test: &Test, elements: &Elements, at: usize) -> bool {
     match (test, elements) {
         (Test::Weighted(weighted), _) => token_weight(&weighted.tokens, elements, at).is_some(),
         (_, Elements::Numbers(list)) => number_passes(test, list, at),

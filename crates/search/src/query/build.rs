@@ -62,6 +62,8 @@ pub fn build(
         scopes: Vec::new(),
         tree,
         element: None,
+        items: 0,
+        item: None,
         is_non_empty: false,
     };
     builder.tree.root = builder.convert(&statement.filter)?;
@@ -79,6 +81,10 @@ struct Builder<'b> {
     tree: QueryTree,
     /// The field whose elements are being tested.
     element: Option<String>,
+    /// How many items there are.
+    items: usize,
+    /// The item that all terms are of; nothing where each is one.
+    item: Option<usize>,
     /// Whether texts must not be empty.
     is_non_empty: bool,
 }
@@ -125,7 +131,7 @@ impl<'b> Builder<'b> {
             Expr::Compare(comparison, left, right) => self.compare(*comparison, left, right),
             Expr::Contains(field, value) => self.contains(field, value),
             Expr::Matches(field, value) => self.matches(field, value),
-            Expr::In(field, values) => self.within(field, values),
+            Expr::In(field, values) => self.one_item(|builder| builder.within(field, values)),
             Expr::Call(name, arguments) => self.call(name, arguments),
             Expr::Text(_) if self.element.is_some() => self.element_word(node),
             _ => fail("expected an operator such as =, contains or and, found a value alone"),
@@ -145,7 +151,9 @@ impl<'b> Builder<'b> {
         }
         match name {
             "range" => self.range(list),
-            "weightedSet" | "dotProduct" | "wand" => self.weighted(name, list),
+            "weightedSet" | "dotProduct" | "wand" => {
+                self.one_item(|builder| builder.weighted(name, list))
+            }
             "geoLocation" => self.circle(list),
             "geoBoundingBox" => self.bounding_box(list),
             "nearestNeighbor" => self.neighbor(list),
@@ -193,6 +201,18 @@ impl<'b> Builder<'b> {
         })
     }
 
+    /// Does something whose terms are one item of the query.
+    fn one_item<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.item;
+        if outer.is_none() {
+            self.item = Some(self.items);
+            self.items += 1;
+        }
+        let found = run(self);
+        self.item = outer;
+        found
+    }
+
     /// Adds a test.
     fn term(&mut self, attribute: &str, test: Test) -> Result<Tree, SearchError> {
         let style = TermStyle {
@@ -202,7 +222,11 @@ impl<'b> Builder<'b> {
             is_filter: self.bool_annotation("filter")?.unwrap_or(false),
             significance: self.number_annotation("significance")?,
         };
-        self.tree.terms.push(Term { attribute: attribute.to_owned(), test, style });
+        let item = self.item.unwrap_or(self.items);
+        if self.item.is_none() {
+            self.items += 1;
+        }
+        self.tree.terms.push(Term { attribute: attribute.to_owned(), test, style, item });
         Ok(Tree::Term(self.tree.terms.len() - 1))
     }
 }

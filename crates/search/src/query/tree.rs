@@ -59,6 +59,8 @@ pub struct Term {
     pub test: Test,
     /// What ranking knows of it.
     pub style: TermStyle,
+    /// The number of the item of the query that it is of: a word that is asked of several fields is one.
+    pub item: usize,
 }
 
 /// What ranking knows of a term.

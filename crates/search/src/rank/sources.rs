@@ -1,5 +1,7 @@
 //! Where the values come from that expressions name.
 
+use std::collections::HashMap;
+
 use stead_app::application::InputType;
 use stead_app::application::rank::{FeatureName, ProfileModel, SourceType};
 use stead_expr::{Rate, TensorType};
@@ -10,7 +12,7 @@ use super::error::RankError;
 use super::models::{ModelPlan, Taken};
 use super::normalize::Normalizer;
 use super::plan::{InputPlan, Source};
-use crate::features::{self, Call};
+use crate::features::{self, Call, FieldRanking};
 
 impl Builder<'_> {
     /// Where a value comes from, by its name.
@@ -143,7 +145,14 @@ impl Builder<'_> {
         kind: &TensorType,
     ) -> Result<Source, RankError> {
         let (properties, documents) = (self.properties.clone(), self.documents.clone());
-        let call = Call { name: parsed, kind, properties: &properties, documents: &documents };
+        let fields = self.field_rankings();
+        let call = Call {
+            name: parsed,
+            kind,
+            properties: &properties,
+            documents: &documents,
+            fields: &fields,
+        };
         if call.name.name == "attribute"
             && let Some(column) = features::in_place(&call)
         {
@@ -157,6 +166,29 @@ impl Builder<'_> {
         let arguments = feature.arguments.iter().map(|text| self.expression(text));
         let arguments = arguments.collect::<Result<_, _>>()?;
         Ok(Source::Feature(feature, arguments))
+    }
+
+    /// How the profile ranks fields: what it says itself goes before what the schema says.
+    fn field_rankings(&self) -> HashMap<String, FieldRanking> {
+        let usual = FieldRanking::default();
+        let of_schema = self.schema.all_fields().map(|field| {
+            let ranking = FieldRanking {
+                weight: field.weight.unwrap_or(usual.weight),
+                is_filter: field.is_filter,
+                rank_type: field.rank_type.clone(),
+            };
+            (field.name.value.clone(), ranking)
+        });
+        let mut all: HashMap<String, FieldRanking> = of_schema.collect();
+        for rank in &self.profile.fields {
+            let ranking = all.entry(rank.field.value.clone()).or_default();
+            ranking.weight = rank.weight.unwrap_or(ranking.weight);
+            ranking.is_filter |= rank.is_filter;
+            if rank.rank_type.is_some() {
+                ranking.rank_type.clone_from(&rank.rank_type);
+            }
+        }
+        all
     }
 
     /// Makes the value of a query known that an expression names, declared or not.

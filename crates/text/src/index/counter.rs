@@ -1,6 +1,6 @@
 //! What documents have of what is looked for, one document after the other.
 
-use super::pattern::{Pattern, read};
+use super::pattern::{Order, Pattern, is_phrase, read};
 use super::postings::Postings;
 use super::view::{FieldIndex, Part};
 use super::write::Occurrence;
@@ -86,6 +86,42 @@ impl Counter<'_> {
                 near.count(&self.places[..lists.len()])
             }
             Pattern::Near(_) => 0,
+        }
+    }
+
+    /// Where the document has a pattern by its number, behind what is in a list already: of terms near each other where a phrase begins, else
+    /// where the first of them stands.
+    pub fn occurrences(&mut self, pattern: usize, into: &mut Vec<Occurrence>) {
+        let Some((part, doc)) = self.current else { return };
+        let lists = self.parts.get_mut(part).and_then(|part| part.lists.get_mut(pattern));
+        let (Some(lists), Some(pattern)) = (lists, self.patterns.get(pattern)) else { return };
+        let here = |list: &mut Postings<'_>| list.seek(doc) == doc;
+        match pattern {
+            Pattern::Term(_) | Pattern::Prefix(_) => {
+                let before = into.len();
+                for list in lists.iter_mut() {
+                    if here(list) {
+                        list.occurrences(into);
+                    }
+                }
+                if let Some(new) = into.get_mut(before..).filter(|_| lists.len() > 1) {
+                    new.sort_unstable();
+                }
+            }
+            Pattern::Near(near) if !lists.is_empty() && lists.iter_mut().all(here) => {
+                self.places.resize_with(lists.len().max(self.places.len()), Vec::new);
+                read(lists, &mut self.places);
+                let places = &self.places[..lists.len()];
+                let Some((first, rest)) = places.split_first() else { return };
+                match near.order {
+                    Order::Phrase => {
+                        into.extend(first.iter().filter(|begin| is_phrase(begin, rest)));
+                    }
+                    _ if near.count(places) > 0 => into.extend(first),
+                    _ => {}
+                }
+            }
+            Pattern::Near(_) => {}
         }
     }
 

@@ -43,15 +43,7 @@ impl Near {
     pub(super) fn count(&self, places: &[Vec<Occurrence>]) -> u32 {
         let Some((first, rest)) = places.split_first() else { return 0 };
         match self.order {
-            Order::Phrase => {
-                let stands = |begin: &&Occurrence| {
-                    rest.iter().zip(1..).all(|(places, behind)| {
-                        let position = begin.position.saturating_add(behind);
-                        places.binary_search(&Occurrence { position, ..**begin }).is_ok()
-                    })
-                };
-                first.iter().filter(stands).count() as u32
-            }
+            Order::Phrase => first.iter().filter(|begin| is_phrase(begin, rest)).count() as u32,
             Order::Within(distance) => {
                 let stands = |begin: &Occurrence| {
                     // The nearest of each behind the one before is the best.
@@ -66,6 +58,14 @@ impl Near {
             Order::Around(distance) => u32::from(around(places, distance)),
         }
     }
+}
+
+/// Whether terms that stand where `rest` has for each follow one that begins at a place.
+pub(super) fn is_phrase(begin: &Occurrence, rest: &[Vec<Occurrence>]) -> bool {
+    rest.iter().zip(1..).all(|(places, behind)| {
+        let position = begin.position.saturating_add(behind);
+        places.binary_search(&Occurrence { position, ..*begin }).is_ok()
+    })
 }
 
 /// Whether there is a place of each term such that all are in one element, and near enough.

@@ -141,6 +141,17 @@ fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
         for (number, pattern) in patterns.iter().enumerate() {
             let expected = count(model, pattern, lid);
             assert_eq!(counter.count(number) as usize, expected, "{pattern:?} {lid}");
+            let mut places = Vec::new();
+            counter.occurrences(number, &mut places);
+            assert!(places.is_sorted() && places.is_empty() == (expected == 0), "{pattern:?}");
+            match pattern {
+                Pattern::Term(term) => assert_eq!(places, model.places(term, lid)),
+                Pattern::Near(near) if near.order != Order::Phrase => {
+                    let first = model.places(&near.terms[0], lid);
+                    assert!(expected == 0 || places == first);
+                }
+                _ => assert_eq!(places.len(), expected),
+            }
         }
     }
     for pattern in &patterns {

@@ -178,7 +178,10 @@ pub fn compile_profile(
         let name = function.name.value.clone();
         compiled.functions.extend(compiler.typed(name, &function.body));
     }
-    compiled.first_phase = compiler.phase("first-phase", profile.first_phase.expression.as_ref());
+    // What Vespa scores by where a profile does not say.
+    let native = Expression::new("nativeRank".to_owned(), profile.name.place.clone());
+    let first = profile.first_phase.expression.as_ref().unwrap_or(&native);
+    compiled.first_phase = compiler.phase("first-phase", Some(first));
     compiled.second_phase =
         compiler.phase("second-phase", profile.second_phase.expression.as_ref());
     compiled.global_phase =

@@ -91,17 +91,19 @@ impl<'b> Builder<'b> {
             "equiv" if list.len() < 2 => {
                 fail(format_args!("Expected 2 or more arguments, got {}.", list.len()))
             }
-            "equiv" => {
+            "equiv" => self.one_item(|builder| {
                 let mut any = Vec::new();
                 for word in list {
-                    let text = self.text(word)?;
-                    any.push(self.word(field, Word::Plain(&text))?);
+                    let text = builder.text(word)?;
+                    any.push(builder.word(field, Word::Plain(&text))?);
                 }
                 Ok(Tree::any(any))
-            }
+            }),
             "text" if self.element.is_none() => self.text_words(field, list),
             "phrase" | "near" | "onear" if self.element.is_none() => self.near(field, name, list),
-            "alternatives" if self.element.is_none() => self.alternatives(field, list),
+            "alternatives" if self.element.is_none() => {
+                self.one_item(|builder| builder.alternatives(field, list))
+            }
             // The field goes first: who names one that there is not should hear of that.
             _ => self.searches.find(field).and_then(|_| self.unknown_call(name)),
         }
@@ -129,8 +131,12 @@ impl<'b> Builder<'b> {
         self.word(field, Word::Prefix(text))
     }
 
-    /// A test for each field that a name means.
+    /// A test for each field that a name means: one item.
     fn word(&mut self, field: &str, word: Word<'_>) -> Result<Tree, SearchError> {
+        self.one_item(|builder| builder.word_of(field, word))
+    }
+
+    fn word_of(&mut self, field: &str, word: Word<'_>) -> Result<Tree, SearchError> {
         let fields = self.searches.find(field)?;
         let is_alone = fields.len() == 1;
         let mut any = Vec::new();

@@ -1,0 +1,123 @@
+//! `nativeProximity` (Vespa, `searchlib/src/vespa/searchlib/features/nativeproximityfeature.cpp`): how near the words of a query stand in a
+//! text. Elements have nothing to do with each other.
+
+use super::super::distance::distance;
+use super::super::terms::{FieldTerms, QueryTerm, query_terms};
+use super::super::{Call, DocumentContext, Feature};
+use super::table::Table;
+use super::{fields, is_normalized, note, number, number_of, table};
+use crate::columns::Computed;
+
+/// How a field is looked at.
+struct Proximity {
+    /// The number of its index.
+    index: usize,
+    weight: f64,
+    forward: Table,
+    reverse: Table,
+    /// The part of words in their order, from 0 to 1.
+    importance: f64,
+    /// What is 1.
+    whole: f64,
+}
+
+/// Two terms that ask the same field, by their places among these.
+struct Pair {
+    first: usize,
+    second: usize,
+    weight: f64,
+}
+
+/// How much words have to do with the one before where nothing is said.
+const CONNECTEDNESS: f64 = 0.1;
+
+/// So many terms that follow each other are compared.
+const WINDOW: f64 = 4.0;
+
+pub(in crate::features) fn build(call: &Call<'_>) -> Result<Feature, String> {
+    const NAME: &str = "nativeProximity";
+    let mut list = Vec::new();
+    for name in fields(call, call.documents.texts().iter().map(|index| index.name.as_str())) {
+        let (index, of) =
+            (call.documents.texts().iter().position(|i| i.name == name), call.field(name));
+        let Some(index) = index.filter(|_| of.weight > 0 && !of.is_filter) else { continue };
+        let forward = table(call, NAME, "proximityTable", name)?;
+        let reverse = table(call, NAME, "reverseProximityTable", name)?;
+        let importance = number_of(call, NAME, "proximityImportance", name).unwrap_or(0.5);
+        let sum = forward.max * importance + reverse.max * (1.0 - importance);
+        list.push(Proximity {
+            index,
+            weight: of.weight as f64,
+            forward,
+            reverse,
+            importance,
+            whole: if is_normalized(call) && sum > 0.0 { sum } else { 1.0 },
+        });
+    }
+    let window = number(call, NAME, "slidingWindowSize").unwrap_or(WINDOW).max(0.0) as usize;
+    let feature = Feature::documents(move |cx| scores(cx, &list, window));
+    Ok(Feature { note: note(call)?, ..feature })
+}
+
+/// The pairs of terms that ask a field, with what all their weights are together.
+fn pairs(asked: &FieldTerms<'_>, terms: &[QueryTerm], window: usize) -> (Vec<Pair>, f64) {
+    let weight = |at: usize| {
+        let term = &terms[asked.terms[at]];
+        term.significance * term.weight
+    };
+    let (mut pairs, mut total) = (Vec::new(), 0.0);
+    for first in 0..asked.terms.len() {
+        for second in (first + 1..asked.terms.len()).take(window.saturating_sub(1)) {
+            let connectedness = CONNECTEDNESS / (second - first) as f64;
+            let weight = (weight(first) + weight(second)) * connectedness;
+            if weight > 0.0 {
+                pairs.push(Pair { first, second, weight });
+                total += weight;
+            }
+        }
+    }
+    (pairs, total)
+}
+
+fn scores(cx: &DocumentContext<'_>, list: &[Proximity], window: usize) -> Result<Computed, String> {
+    let terms = query_terms(cx);
+    let lengths: Vec<u32> = terms.iter().map(|term| term.words(cx)).collect();
+    let mut found = Vec::new();
+    for of in list {
+        let Some(asked) = FieldTerms::new(cx, of.index, &terms) else { continue };
+        let (pairs, total) = pairs(&asked, &terms, window);
+        if !pairs.is_empty() {
+            found.push((of, asked, pairs, total));
+        }
+    }
+    let all: f64 = found.iter().map(|(of, ..)| of.weight).sum();
+    let mut places = Vec::new();
+    cx.try_numbers(|lid| {
+        let mut score = 0.0;
+        for (of, asked, pairs, total) in &mut found {
+            if !asked.go(lid) {
+                continue;
+            }
+            places.resize_with(asked.terms.len().max(places.len()), Vec::new);
+            for at in 0..asked.terms.len() {
+                places[at].clear();
+                places[at].extend_from_slice(asked.places(at));
+            }
+            let near = |a: usize, b: usize, table: &Table| {
+                let found = distance(&places[a], &places[b], lengths[asked.terms[a]]);
+                // Words that are not both there are as far as can be.
+                found.map_or_else(
+                    || table.get(usize::MAX),
+                    |(d, _)| table.get(d.saturating_sub(1) as usize),
+                )
+            };
+            let sum = pairs.iter().map(|pair| {
+                let forward = near(pair.first, pair.second, &of.forward) * of.importance;
+                let reverse = near(pair.second, pair.first, &of.reverse) * (1.0 - of.importance);
+                (forward + reverse) * pair.weight / of.whole
+            });
+            score += sum.sum::<f64>() * of.weight / *total;
+        }
+        Ok(if all > 0.0 { score / all } else { score })
+    })
+}
