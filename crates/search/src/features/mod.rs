@@ -2,6 +2,7 @@
 //! [`RANK_FEATURES`](stead_app::application::rank::RANK_FEATURES).
 
 mod attribute;
+mod attribute_match;
 mod bm25;
 mod default;
 mod distance;
@@ -10,12 +11,14 @@ mod labels;
 mod matched;
 mod native;
 mod neighbor;
+mod query_terms;
 mod rand48;
 mod random;
 mod registry;
 mod structs;
 mod terms;
 mod text;
+mod text_similarity;
 mod time;
 mod tokens;
 

@@ -3,8 +3,8 @@
 use stead_expr::Value;
 
 use super::{
-    Call, Feature, attribute, bm25, default, dot_product, labels, matched, native, neighbor,
-    random, structs, time, tokens,
+    Call, Feature, attribute, attribute_match, bm25, default, dot_product, labels, matched, native,
+    neighbor, query_terms, random, structs, text_similarity, time, tokens,
 };
 
 /// Makes a feature from its name.
@@ -51,24 +51,21 @@ const FEATURES: &[(&str, How)] = &[
     ("nativeAttributeMatch", How::Computed(native::attribute_match)),
     ("nativeDotProduct", How::Default),
     ("fieldMatch", How::Default),
-    ("textSimilarity", How::Default),
+    ("textSimilarity", How::Computed(text_similarity::build)),
     ("elementSimilarity", How::Default),
     ("elementCompleteness", How::Default),
-    ("fieldTermMatch", How::Default),
-    ("matchCount", How::Default),
+    ("fieldTermMatch", How::Computed(query_terms::build)),
+    ("matchCount", How::Computed(query_terms::build)),
     ("matches", How::Computed(matched::build)),
-    ("termDistance", How::Default),
-    ("fieldLength", How::Default),
-    (
-        "averageFieldLength",
-        How::Refused("the lengths of index fields are known where there is an index"),
-    ),
+    ("termDistance", How::Computed(query_terms::build)),
+    ("fieldLength", How::Computed(query_terms::build)),
+    ("averageFieldLength", How::Computed(average_field_length)),
     ("fieldInfo", How::Refused("what it tells is known where there is an index")),
     ("subqueries", How::Default),
-    ("queryTermCount", How::Default),
+    ("queryTermCount", How::Computed(query_terms::build)),
     ("queryTermDocumentFrequency", How::Default),
-    ("term", How::Default),
-    ("attributeMatch", How::Default),
+    ("term", How::Computed(query_terms::build)),
+    ("attributeMatch", How::Computed(attribute_match::build)),
     ("closeness", How::Computed(neighbor::build)),
     ("distance", How::Computed(neighbor::build)),
     ("distanceToPath", How::Default),
@@ -114,6 +111,14 @@ pub(crate) fn build(call: &Call<'_>) -> Result<Feature, String> {
         Some(How::Default) => default::build(call),
         Some(How::Refused(reason)) => Err(format!("is not supported: {reason}")),
         Some(How::Plan) | None => Err("is not supported".to_owned()),
+    }
+}
+
+fn average_field_length(call: &Call<'_>) -> Result<Feature, String> {
+    let name = call.argument(0);
+    match call.documents.texts().iter().any(|index| index.name == name) {
+        true => query_terms::build(call),
+        false => Err(format!("is not supported: field {name} has no index of text")),
     }
 }
 

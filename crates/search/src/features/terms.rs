@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use stead_text::{Counter, Occurrence, Pattern};
 
-use super::DocumentContext;
-use crate::matching::Matcher;
+use super::{DocumentContext, QueryContext};
+use crate::matching::{Matcher, element_passes};
 use crate::query::{Indexed, Test};
 
 /// A term of a query: what one item of it asks of one or more fields.
@@ -41,7 +41,12 @@ fn significance(part: f64) -> f64 {
 
 /// The terms of a query that are ranked, in their order.
 pub(super) fn query_terms(cx: &DocumentContext<'_>) -> Vec<QueryTerm> {
-    let Some(matcher) = cx.query.matcher else { return Vec::new() };
+    terms_of(&cx.query)
+}
+
+/// The same for who knows no documents.
+pub(super) fn terms_of(query: &QueryContext<'_>) -> Vec<QueryTerm> {
+    let Some(matcher) = query.matcher else { return Vec::new() };
     let tree = matcher.tree();
     let mut items: Vec<(usize, Vec<usize>)> = Vec::new();
     for (number, term) in tree.terms.iter().enumerate().filter(|(_, t)| t.style.is_ranked) {
@@ -50,11 +55,14 @@ pub(super) fn query_terms(cx: &DocumentContext<'_>) -> Vec<QueryTerm> {
             None => items.push((term.item, vec![number])),
         }
     }
-    let documents = cx.query.documents.len().max(1) as f64;
+    let documents = query.documents.len().max(1) as f64;
     let term = |(_, numbers): (usize, Vec<usize>)| {
         let style = numbers.first().map(|number| &tree.terms[*number].style);
         let rarity = || {
-            let part = |number: &usize| matcher.of_index(*number).map_or(0, |b| b.count()) as f64;
+            // How many have a value of an attribute is not known before it is looked at.
+            let part = |number: &usize| {
+                matcher.of_index(*number).map_or(documents, |found| found.count() as f64)
+            };
             significance(numbers.iter().map(part).fold(0.0, f64::max) / documents)
         };
         QueryTerm {
@@ -110,6 +118,12 @@ impl<'c> FieldTerms<'c> {
         self.counter.go(lid)
     }
 
+    /// How many words a document has in the field, if it has any of the terms.
+    pub(super) fn matched_length(&mut self, lid: u32) -> Option<u32> {
+        let has_any = self.go(lid) && (0..self.terms.len()).any(|at| !self.places(at).is_empty());
+        has_any.then(|| self.length())
+    }
+
     /// How many words the document has in the field.
     pub(super) fn length(&self) -> u32 {
         self.counter.length()
@@ -129,6 +143,19 @@ impl<'c> FieldTerms<'c> {
         }
         &self.places
     }
+}
+
+/// The weight of the last element of a weighted set that passes a test.
+pub(super) fn matched_weight(
+    cx: &DocumentContext<'_>,
+    name: &str,
+    test: &Test,
+    lid: u32,
+) -> Result<i64, String> {
+    let mut elements = cx.elements(name)?;
+    let Some((many, places)) = elements.at(lid)? else { return Ok(0) };
+    let passing = places.filter(|at| element_passes(test, many.elements(), *at));
+    Ok(passing.last().map_or(0, |at| i64::from(many.weight(at))))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use stead_store::DataType;
 
-use super::super::terms::query_terms;
+use super::super::terms::{matched_weight, query_terms};
 use super::super::{Call, DocumentContext, Feature};
 use super::table::Table;
 use super::{fields, is_normalized, note, table};
@@ -70,19 +70,11 @@ fn scores(cx: &DocumentContext<'_>, list: &[AttributeMatch]) -> Result<Computed,
                 continue;
             }
             let times = match of.is_weighted {
-                true => weight_of(cx, &of.name, &tree.terms[*number].test, lid)?,
+                true => matched_weight(cx, &of.name, &tree.terms[*number].test, lid)?,
                 false => 1,
             };
             score += of.table.symmetric(times) * weight / of.whole;
         }
         Ok(score / total)
     })
-}
-
-/// The weight of the last element of a weighted set that passes a test.
-fn weight_of(cx: &DocumentContext<'_>, name: &str, test: &Test, lid: u32) -> Result<i64, String> {
-    let mut elements = cx.elements(name)?;
-    let Some((many, places)) = elements.at(lid)? else { return Ok(0) };
-    let passing = places.filter(|at| crate::matching::element_passes(test, many.elements(), *at));
-    Ok(passing.last().map_or(0, |at| i64::from(many.weight(at))))
 }

@@ -1,0 +1,147 @@
+//! What a query's terms are and where documents have them, number by number: `term`, `queryTermCount`, `matchCount`, `fieldTermMatch`,
+//! `termDistance`, `fieldLength` and `averageFieldLength` (Vespa, documentation, `reference/ranking/rank-features.html`).
+
+use stead_expr::Value;
+
+use super::distance::distance;
+use super::terms::{FieldTerms, QueryTerm, query_terms, terms_of};
+use super::{Call, DocumentContext, Feature, Note, default};
+use crate::columns::Computed;
+
+/// Where neither a term nor a word of a field is known.
+const NOWHERE: f64 = 1_000_000.0;
+
+/// How much a term has to do with the one before it where nothing is said.
+const CONNECTEDNESS: f64 = 0.1;
+
+pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
+    let usual = default::build(call)?;
+    let (field, output) = (call.argument(0).to_owned(), call.name.output.to_owned());
+    let index = call.documents.texts().iter().position(|index| index.name == field);
+    let number = |at: usize| {
+        let text = call.argument(at);
+        text.parse::<usize>().map_err(|_| format!("expected the number of a term, found {text:?}"))
+    };
+    let feature = match (call.name.name, index) {
+        ("queryTermCount", _) => Feature::query(|cx| Ok(Value::double(terms_of(cx).len() as f64))),
+        ("term", _) => {
+            let number = number(0)?;
+            Feature::query(move |cx| {
+                let terms = terms_of(cx);
+                let found = terms.get(number);
+                Ok(Value::double(found.map_or(0.0, |term| match output.as_str() {
+                    "significance" => term.significance,
+                    "weight" => term.weight,
+                    _ => CONNECTEDNESS,
+                })))
+            })
+        }
+        ("matchCount", _) => Feature::documents(move |cx| match_count(cx, &field)),
+        ("averageFieldLength", Some(index)) => {
+            let said = call.property("averageFieldLength");
+            Feature::query(move |cx| {
+                let of = || cx.documents.text(index).map_or(0.0, |of| of.average_length());
+                Ok(Value::double(said.unwrap_or_else(of)))
+            })
+        }
+        ("fieldLength", Some(index)) => Feature::documents(move |cx| {
+            // Known where the query asks the field.
+            let mut asked = FieldTerms::new(cx, index, &query_terms(cx));
+            cx.try_numbers(|lid| {
+                let length = asked.as_mut().and_then(|asked| asked.matched_length(lid));
+                Ok(length.map_or(NOWHERE, f64::from))
+            })
+        }),
+        ("fieldTermMatch", Some(index)) => {
+            let number = number(1)?;
+            Feature::documents(move |cx| field_term_match(cx, index, number, &output))
+        }
+        ("termDistance", Some(index)) => {
+            let (first, second) = (number(1)?, number(2)?);
+            Feature::documents(move |cx| term_distance(cx, index, (first, second), &output))
+        }
+        _ => return Ok(usual),
+    };
+    let note = usual.note.map(|note| Note { text: note.text, without_neighbors: false });
+    Ok(Feature { note, ..feature })
+}
+
+/// How many terms of the query a document has in a field.
+fn match_count(cx: &DocumentContext<'_>, field: &str) -> Result<Computed, String> {
+    let Some(matcher) = cx.query.matcher else { return Ok(cx.numbers(|_| 0.0)) };
+    let tree = matcher.tree();
+    let asks = |number: &usize| tree.terms[*number].attribute == field;
+    let terms: Vec<Vec<usize>> = query_terms(cx)
+        .into_iter()
+        .map(|term| term.numbers.into_iter().filter(asks).collect::<Vec<_>>())
+        .filter(|numbers| !numbers.is_empty())
+        .collect();
+    cx.try_numbers(|lid| {
+        let (segment, row) = matcher.split(lid);
+        let mut count = 0.0;
+        for numbers in &terms {
+            for number in numbers {
+                let found = matcher.term(*number, segment, row).map_err(|e| e.to_string())?;
+                if found.is_some() {
+                    count += 1.0;
+                    break;
+                }
+            }
+        }
+        Ok(count)
+    })
+}
+
+/// Where and how often a document has a term.
+fn field_term_match(
+    cx: &DocumentContext<'_>,
+    index: usize,
+    number: usize,
+    output: &str,
+) -> Result<Computed, String> {
+    let nothing = if output.ends_with("Position") { NOWHERE } else { 0.0 };
+    let mut asked = FieldTerms::new(cx, index, &query_terms(cx));
+    let place = asked.as_ref().and_then(|asked| asked.terms.iter().position(|at| *at == number));
+    cx.try_numbers(|lid| {
+        let Some((asked, place)) = asked.as_mut().zip(place) else { return Ok(nothing) };
+        if !asked.go(lid) {
+            return Ok(nothing);
+        }
+        let places = asked.places(place);
+        let positions = places.iter().map(|place| place.position);
+        Ok(match output {
+            _ if places.is_empty() => nothing,
+            "firstPosition" => positions.min().map_or(nothing, f64::from),
+            "lastPosition" => positions.max().map_or(nothing, f64::from),
+            "exactness" => 1.0,
+            // An occurrence of a text that is no weighted set weighs 1.
+            _ => places.len() as f64,
+        })
+    })
+}
+
+/// How far a document has one term behind another.
+fn term_distance(
+    cx: &DocumentContext<'_>,
+    index: usize,
+    (first, second): (usize, usize),
+    output: &str,
+) -> Result<Computed, String> {
+    let terms = query_terms(cx);
+    let words = |number: usize| terms.get(number).map_or(1, |term: &QueryTerm| term.words(cx));
+    let (from, to) = if output.starts_with("reverse") { (second, first) } else { (first, second) };
+    let mut asked = FieldTerms::new(cx, index, &terms);
+    let place = |number: usize| asked.as_ref()?.terms.iter().position(|at| *at == number);
+    let pair = place(from).zip(place(to));
+    cx.try_numbers(|lid| {
+        let Some((asked, (a, b))) = asked.as_mut().zip(pair) else { return Ok(NOWHERE) };
+        if !asked.go(lid) {
+            return Ok(NOWHERE);
+        }
+        let begin = asked.places(a).to_vec();
+        let found = distance(&begin, asked.places(b), words(from));
+        Ok(found.map_or(NOWHERE, |(between, position)| {
+            f64::from(if output.ends_with("Position") { position } else { between })
+        }))
+    })
+}

@@ -1,0 +1,148 @@
+//! Features of the words of a query, against values that follow from their definitions by hand.
+#![allow(clippy::unwrap_used)]
+
+mod asked;
+
+use asked::Asked;
+use serde_json::json;
+
+const SCHEMA: &str = "schema page {
+  document page {
+    field title type string { indexing: index | summary }
+    field body type string { indexing: index | summary }
+    field tags type weightedset<string> { indexing: attribute }
+    field names type array<string> { indexing: attribute }
+    field year type int { indexing: attribute }
+  }
+  rank-profile words {
+    first-phase { expression: 0 }
+    rank-properties { attributeMatch(tags).maxWeight: 10 }
+    match-features {
+      queryTermCount matchCount(title) matchCount(body) matchCount(tags)
+      term(0).significance term(0).weight term(1).weight term(0).connectedness term(9).weight
+      fieldLength(body) fieldLength(title) averageFieldLength(body)
+      fieldTermMatch(body,0).firstPosition fieldTermMatch(body,0).occurrences fieldTermMatch(body,1).firstPosition
+      termDistance(body,0,1).forward termDistance(body,0,1).forwardTermPosition
+      termDistance(body,0,1).reverse termDistance(body,0,1).reverseTermPosition
+      textSimilarity(body) textSimilarity(body).proximity textSimilarity(body).order
+      textSimilarity(body).queryCoverage textSimilarity(body).fieldCoverage
+      attributeMatch(tags) attributeMatch(tags).queryCompleteness attributeMatch(tags).fieldCompleteness
+      attributeMatch(tags).normalizedWeight attributeMatch(tags).normalizedWeightedWeight attributeMatch(tags).weight
+      attributeMatch(tags).significance attributeMatch(tags).importance attributeMatch(tags).matches
+      attributeMatch(tags).totalWeight attributeMatch(tags).averageWeight attributeMatch(tags).maxWeight
+      attributeMatch(names).fieldCompleteness attributeMatch(names)
+    }
+  }
+}";
+
+const NOWHERE: f64 = 1_000_000.0;
+
+#[test]
+fn features_are_those_of_their_definitions() {
+    let asked = Asked::new(&[("page", false, SCHEMA)]);
+    let pages = asked.documents(
+        "page",
+        &[
+            json!({
+                "title": "Dogs", "body": "dogs running by the sea, dogs running home",
+                "tags": {"a": 3, "b": 5, "c": 2}, "names": ["x", "y", "z", "x"], "year": 1971,
+            }),
+            json!({"title": "Other", "body": "sea and sky"}),
+            json!({"title": "Third"}),
+        ],
+    );
+    // The body has 8 words; bodies have 5.5 on average.
+    let significance = |part: f64| 0.5 + 0.5 * part.ln() / 1e-6_f64.ln();
+    let near = |distance: f64| 1.0 - ((distance - 1.0) / 8.0_f64).powi(2);
+    let cases: &[(&str, &[(&str, f64)])] = &[
+        (
+            "body contains 'sea' and body contains ({weight: 50}'running') and title contains 'dogs'",
+            &[
+                ("queryTermCount", 3.0),
+                ("matchCount(body)", 2.0),
+                ("matchCount(title)", 1.0),
+                ("matchCount(tags)", 0.0),
+                ("term(0).significance", significance(2.0 / 3.0)),
+                ("term(0).weight", 100.0),
+                ("term(1).weight", 50.0),
+                ("term(0).connectedness", 0.1),
+                ("term(9).weight", 0.0),
+                ("fieldLength(body)", 8.0),
+                ("fieldLength(title)", 1.0),
+                ("averageFieldLength(body)", 5.5),
+                ("fieldTermMatch(body,0).firstPosition", 4.0),
+                ("fieldTermMatch(body,0).occurrences", 1.0),
+                ("fieldTermMatch(body,1).firstPosition", 1.0),
+                // sea is at 4, running at 1 and 6.
+                ("termDistance(body,0,1).forward", 2.0),
+                ("termDistance(body,0,1).forwardTermPosition", 4.0),
+                ("termDistance(body,0,1).reverse", 3.0),
+                ("termDistance(body,0,1).reverseTermPosition", 1.0),
+                // running at 1, then sea at 4.
+                ("textSimilarity(body).proximity", near(3.0)),
+                ("textSimilarity(body).order", 0.0),
+                ("textSimilarity(body).queryCoverage", 1.0),
+                ("textSimilarity(body).fieldCoverage", 0.25),
+                ("textSimilarity(body)", 0.35 * near(3.0) + 0.3 + 0.05),
+            ],
+        ),
+        (
+            "body contains 'home' or title contains 'nothing'",
+            &[
+                ("queryTermCount", 2.0),
+                ("matchCount(body)", 1.0),
+                ("fieldLength(title)", NOWHERE),
+                ("fieldTermMatch(body,1).firstPosition", NOWHERE),
+                ("termDistance(body,0,1).forward", NOWHERE),
+                ("textSimilarity(body).order", 1.0),
+                ("textSimilarity(body).proximity", near(8.0)),
+            ],
+        ),
+        (
+            "tags contains 'a' and tags contains ({weight: 300}'b') and names contains 'x' and body contains 'sea'",
+            &[
+                ("queryTermCount", 4.0),
+                ("matchCount(tags)", 2.0),
+                ("attributeMatch(tags).matches", 2.0),
+                ("attributeMatch(tags).totalWeight", 8.0),
+                ("attributeMatch(tags).averageWeight", 4.0),
+                ("attributeMatch(tags).maxWeight", 5.0),
+                ("attributeMatch(tags).queryCompleteness", 2.0 / 3.0),
+                ("attributeMatch(tags).fieldCompleteness", 0.8),
+                ("attributeMatch(tags)", 2.0 / 3.0 * (0.95 + 0.05 * 0.8)),
+                ("attributeMatch(tags).normalizedWeight", 8.0 / 30.0),
+                ("attributeMatch(tags).normalizedWeightedWeight", (300.0 + 1500.0) / 5000.0),
+                ("attributeMatch(tags).weight", 400.0 / 600.0),
+                // Terms of attributes are as in all documents.
+                ("attributeMatch(tags).significance", 1.0 / (1.5 + significance(2.0 / 3.0))),
+                (
+                    "attributeMatch(tags).importance",
+                    f64::midpoint(400.0 / 600.0, 1.0 / (1.5 + significance(2.0 / 3.0))),
+                ),
+                ("attributeMatch(names).fieldCompleteness", 0.25),
+                ("attributeMatch(names)", 1.0 / 3.0 * (0.95 + 0.05 * 0.25)),
+            ],
+        ),
+        (
+            "year = 1971",
+            &[
+                ("attributeMatch(tags)", 0.0),
+                ("attributeMatch(tags).maxWeight", 0.0),
+                ("textSimilarity(body)", 0.0),
+                ("fieldLength(body)", NOWHERE),
+                ("queryTermCount", 1.0),
+            ],
+        ),
+    ];
+    for (filter, expected) in cases {
+        let yql = format!("select * from page where {filter}");
+        let (status, result) =
+            asked.search(&[pages.view()], &json!({"yql": yql, "ranking": "words"}));
+        assert_eq!(status, 200, "{filter}: {result}");
+        let features = &result["root"]["children"][0]["fields"]["matchfeatures"];
+        for (feature, expected) in *expected {
+            let found = features[feature].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-9, "{filter}: {feature} {found} {expected}");
+        }
+    }
+}
