@@ -297,8 +297,8 @@ fn what_cannot_be_computed_is_refused_by_name() {
             "relevanceScore: is known in the global-phase only",
         ),
         (
-            "first-phase { expression: averageFieldLength(title) }",
-            "averageFieldLength(title): is not supported: the lengths of index fields are known where there is an index",
+            "first-phase { expression: averageFieldLength(list) }",
+            "averageFieldLength(list): is not supported: field list has no index of text",
         ),
         (
             "first-phase { expression: attribute(picture) }",

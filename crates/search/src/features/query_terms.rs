@@ -5,7 +5,7 @@ use stead_expr::Value;
 
 use super::distance::distance;
 use super::terms::{FieldTerms, QueryTerm, query_terms, terms_of};
-use super::{Call, DocumentContext, Feature, Note, default};
+use super::{Call, DocumentContext, Feature, Note, Run, default};
 use crate::columns::Computed;
 
 /// Where neither a term nor a word of a field is known.
@@ -26,7 +26,14 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         ("queryTermCount", _) => Feature::query(|cx| Ok(Value::double(terms_of(cx).len() as f64))),
         ("term", _) => {
             let number = number(0)?;
+            let without = match &usual.run {
+                Run::Always(value) => value.clone(),
+                _ => Value::double(0.0),
+            };
             Feature::query(move |cx| {
+                if cx.matcher.is_none() {
+                    return Ok(without.clone());
+                }
                 let terms = terms_of(cx);
                 let found = terms.get(number);
                 Ok(Value::double(found.map_or(0.0, |term| match output.as_str() {

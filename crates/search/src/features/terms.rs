@@ -154,8 +154,8 @@ pub(super) fn matched_weight(
 ) -> Result<i64, String> {
     let mut elements = cx.elements(name)?;
     let Some((many, places)) = elements.at(lid)? else { return Ok(0) };
-    let passing = places.filter(|at| element_passes(test, many.elements(), *at));
-    Ok(passing.last().map_or(0, |at| i64::from(many.weight(at))))
+    let mut passing = places.filter(|at| element_passes(test, many.elements(), *at));
+    Ok(passing.next_back().map_or(0, |at| i64::from(many.weight(at))))
 }
 
 #[cfg(test)]

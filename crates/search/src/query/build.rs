@@ -64,6 +64,7 @@ pub fn build(
         element: None,
         items: 0,
         item: None,
+        is_negated: false,
         is_non_empty: false,
     };
     builder.tree.root = builder.convert(&statement.filter)?;
@@ -85,6 +86,8 @@ struct Builder<'b> {
     items: usize,
     /// The item that all terms are of; nothing where each is one.
     item: Option<usize>,
+    /// Whether documents must not be what is asked for: ranking knows nothing of it.
+    is_negated: bool,
     /// Whether texts must not be empty.
     is_non_empty: bool,
 }
@@ -127,7 +130,7 @@ impl<'b> Builder<'b> {
             Expr::Bool(false) => Ok(Tree::None),
             Expr::And(list) => Ok(Tree::all(self.list(list)?)),
             Expr::Or(list) => Ok(Tree::any(self.list(list)?)),
-            Expr::Not(inner) => Ok(Tree::Not(Box::new(self.convert(inner)?))),
+            Expr::Not(inner) => self.negated(|builder| builder.convert(inner)),
             Expr::Compare(comparison, left, right) => self.compare(*comparison, left, right),
             Expr::Contains(field, value) => self.contains(field, value),
             Expr::Matches(field, value) => self.matches(field, value),
@@ -201,6 +204,17 @@ impl<'b> Builder<'b> {
         })
     }
 
+    /// What documents must not be.
+    fn negated(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<Tree, SearchError>,
+    ) -> Result<Tree, SearchError> {
+        let outer = std::mem::replace(&mut self.is_negated, true);
+        let found = run(self);
+        self.is_negated = outer;
+        Ok(Tree::Not(Box::new(found?)))
+    }
+
     /// Does something whose terms are one item of the query.
     fn one_item<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.item;
@@ -218,7 +232,7 @@ impl<'b> Builder<'b> {
         let style = TermStyle {
             label: self.text_annotation("label")?,
             weight: self.integer_annotation("weight")?.unwrap_or(100),
-            is_ranked: self.bool_annotation("ranked")?.unwrap_or(true),
+            is_ranked: !self.is_negated && self.bool_annotation("ranked")?.unwrap_or(true),
             is_filter: self.bool_annotation("filter")?.unwrap_or(false),
             significance: self.number_annotation("significance")?,
         };

@@ -17,7 +17,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let is_index = |name: &&str| call.documents.texts().iter().any(|index| index.name == **name);
     let names: Vec<&str> = call.name.arguments.to_vec();
     let (indexes, attributes): (Vec<&str>, Vec<&str>) =
-        names.iter().copied().partition(|name| is_index(&name));
+        names.iter().copied().partition(|name| is_index(name));
     let feature = |name: &str, fields: &[&str]| match (names.is_empty(), fields.is_empty()) {
         (true, _) => name.to_owned(),
         (false, true) => "0".to_owned(),

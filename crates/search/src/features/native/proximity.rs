@@ -99,9 +99,10 @@ fn scores(cx: &DocumentContext<'_>, list: &[Proximity], window: usize) -> Result
                 continue;
             }
             places.resize_with(asked.terms.len().max(places.len()), Vec::new);
-            for at in 0..asked.terms.len() {
-                places[at].clear();
-                places[at].extend_from_slice(asked.places(at));
+            let count = asked.terms.len();
+            for (at, places) in places.iter_mut().enumerate().take(count) {
+                places.clear();
+                places.extend_from_slice(asked.places(at));
             }
             let near = |a: usize, b: usize, table: &Table| {
                 let found = distance(&places[a], &places[b], lengths[asked.terms[a]]);

@@ -59,11 +59,7 @@ impl<'b> Builder<'b> {
         let items = self.items(&filter, Syntax::Simple)?;
         let mut parts = vec![tree];
         for item in &items {
-            let part = self.item(item, "default")?;
-            parts.push(match item.sign {
-                Some(Sign::Not) => Tree::Not(Box::new(part)),
-                _ => part,
-            });
+            parts.push(self.signed(item, "default")?);
         }
         for term in self.tree.terms.iter_mut().skip(before) {
             (term.style.is_ranked, term.style.is_filter) = (false, true);
@@ -158,10 +154,10 @@ impl<'b> Builder<'b> {
         };
         let (mut must, mut may, mut not) = (Vec::new(), Vec::new(), Vec::new());
         for item in &items {
-            let part = self.item(item, &index)?;
+            let part = self.signed(item, &index)?;
             match item.sign {
                 Some(Sign::Must) => must.push(part),
-                Some(Sign::Not) => not.push(Tree::Not(Box::new(part))),
+                Some(Sign::Not) => not.push(part),
                 None => may.push(part),
             }
         }
@@ -205,6 +201,14 @@ impl<'b> Builder<'b> {
         parse(text, syntax, &is_field).map_err(SearchError::yql)
     }
 
+    /// A part, negated where `-` stands before it.
+    fn signed(&mut self, item: &Item, index: &str) -> Result<Tree, SearchError> {
+        match item.sign {
+            Some(Sign::Not) => self.negated(|builder| builder.item(item, index)),
+            _ => self.item(item, index),
+        }
+    }
+
     fn item(&mut self, item: &Item, index: &str) -> Result<Tree, SearchError> {
         let field = item.field.as_deref().unwrap_or(index);
         let before = self.tree.terms.len();
@@ -212,13 +216,7 @@ impl<'b> Builder<'b> {
             What::Word(text) | What::Phrase(text) => self.typed_text(field, text)?,
             What::Prefix(text) => self.typed_prefix(field, text)?,
             What::Any(items) => {
-                let parts = items.iter().map(|item| {
-                    let part = self.item(item, field)?;
-                    Ok(match item.sign {
-                        Some(Sign::Not) => Tree::Not(Box::new(part)),
-                        _ => part,
-                    })
-                });
+                let parts = items.iter().map(|item| self.signed(item, field));
                 Tree::any(parts.collect::<Result<_, SearchError>>()?)
             }
         };
