@@ -136,6 +136,35 @@ fn hostile_files_are_errors() {
     }
 }
 
+/// `b"\x30\x01"` is the type DT_FLOAT; a shape is field 7 with field 2 for each dimension, of which field 1 is the size.
+#[test]
+fn shapes_that_no_tensor_has_are_refused() {
+    let placeholder = |sizes: &[&[u8]]| {
+        let field = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
+        let dims: Vec<u8> =
+            sizes.iter().flat_map(|size| field(0x12, &[&[0x08], *size].concat())).collect();
+        let attribute = |name: &[u8], value: &[u8]| {
+            field(0x2a, &[field(0x0a, name), field(0x12, value)].concat())
+        };
+        let node = [
+            field(0x0a, b"x"),
+            field(0x12, b"Placeholder"),
+            attribute(b"dtype", b"\x30\x01"),
+            attribute(b"shape", &field(0x3a, &dims)),
+        ];
+        let reader = [field(0x0a, b"y"), field(0x12, b"Relu"), field(0x1a, b"x")];
+        let bytes = [field(0x0a, &node.concat()), field(0x0a, &reader.concat())].concat();
+        tensorflow::frozen(&bytes, &Limits::default())
+    };
+    // `i64::MAX` as a varint.
+    let largest: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+    assert!(placeholder(&[&[3], &[2]]).is_ok());
+    let overflowing = placeholder(&[largest, &[2]]);
+    assert!(matches!(overflowing, Err(FormatError::Malformed { .. })), "{overflowing:?}");
+    let deep = placeholder(&[&[1][..]; 9]);
+    assert!(matches!(deep, Err(FormatError::Malformed { .. })), "{deep:?}");
+}
+
 /// A GraphDef of nodes without attributes: name, operation and inputs.
 fn graph(nodes: &[(&str, &str, &[&str])]) -> Vec<u8> {
     let field =

@@ -128,7 +128,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                     quote(name)
                 )));
             }
-            self.make.input(name, ValueType::tensor(ty, dims(info.tensor_shape.as_ref())));
+            self.make.input(name, ValueType::tensor(ty, dims(info.tensor_shape.as_ref())?));
             given.insert(reference(&info.name).node.to_owned(), Value::Tensor(name.clone()));
         }
         let wanted: Vec<String> = signature.outputs.values().map(|o| o.name.clone()).collect();
@@ -141,7 +141,7 @@ impl<'a, 'b> Reader<'a, 'b> {
             let ty = dtype(info.dtype);
             let ty = ty.ok_or_else(|| malformed(format!("the type of output {}", quote(name))))?;
             self.make.push("Identity", &[&value], vec![name.clone()], &[]);
-            self.make.output(name, ValueType::tensor(ty, dims(info.tensor_shape.as_ref())));
+            self.make.output(name, ValueType::tensor(ty, dims(info.tensor_shape.as_ref())?));
         }
         Ok(self.make.end())
     }
@@ -170,7 +170,7 @@ impl<'a, 'b> Reader<'a, 'b> {
             };
             let ty = ty.ok_or_else(|| operation(node, "its element type is not read"))?;
             let shape = match node.attr.get("shape").and_then(|a| a.value.as_ref()) {
-                Some(Attr::Shape(shape)) => dims(Some(shape)),
+                Some(Attr::Shape(shape)) => dims(Some(shape))?,
                 _ => None,
             };
             self.make.input(&node.name, ValueType::tensor(ty, shape));

@@ -30,10 +30,16 @@ pub(super) fn dtype(number: i32) -> Option<DType> {
 }
 
 /// The dimensions of a shape, `None` where not even their number is known.
-pub(super) fn dims(shape: Option<&TensorShapeProto>) -> Option<Vec<Dim>> {
-    let shape = shape.filter(|s| !s.unknown_rank)?;
+///
+/// # Errors
+/// [`FormatError::Malformed`] for a shape that no tensor can have.
+pub(super) fn dims(shape: Option<&TensorShapeProto>) -> Result<Option<Vec<Dim>>, FormatError> {
+    let Some(shape) = shape.filter(|s| !s.unknown_rank) else { return Ok(None) };
     let dim = |size: i64| usize::try_from(size).map_or(Dim::Unknown, Dim::Known);
-    Some(shape.dim.iter().map(|d| dim(d.size)).collect())
+    let dims: Vec<Dim> = shape.dim.iter().map(|d| dim(d.size)).collect();
+    let known: Vec<usize> = dims.iter().map(|dim| dim.known().unwrap_or(1)).collect();
+    Shape::new(&known).map_err(malformed)?;
+    Ok(Some(dims))
 }
 
 pub(super) fn malformed(reason: impl ToString) -> FormatError {
