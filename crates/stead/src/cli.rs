@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::commands::{
-    bench, check, conformance, deploy, encode, feed, get, inspect, ops, package, python, quantize,
-    query, rank, run, sequence, store, tensor, test, visit,
+    bench, check, conformance, deploy, encode, evaluate, feed, get, inspect, ops, package, python,
+    quantize, query, rank, run, sequence, store, tensor, test, visit,
 };
 use crate::demo;
 use crate::failure::{EXIT_USAGE, Failure};
@@ -32,6 +32,7 @@ pub fn command() -> Command {
         .subcommand(conformance::ConformanceArgs::augment_args(Command::new("conformance")))
         .subcommand(deploy::DeployArgs::augment_args(Command::new("deploy")))
         .subcommand(encode::EncodeArgs::augment_args(Command::new("encode")))
+        .subcommand(evaluate::EvaluateArgs::augment_args(Command::new("evaluate")))
         .subcommand(feed::FeedArgs::augment_args(Command::new("feed")))
         .subcommand(get::GetArgs::augment_args(Command::new("get")))
         .subcommand(inspect::InspectArgs::augment_args(Command::new("inspect")))
@@ -92,6 +93,7 @@ fn dispatch(matches: &clap::ArgMatches) -> Result<bool, Failure> {
         "conformance" => conformance::run(&parsed(args)?),
         "deploy" => deploy::run(&parsed(args)?).map(|()| true),
         "encode" => encode::run(&parsed(args)?).map(|()| true),
+        "evaluate" => evaluate::run(&parsed(args)?).map(|()| true),
         "feed" => feed::run(&parsed(args)?),
         "get" => get::run(&parsed(args)?),
         "inspect" => inspect::run(&parsed(args)?).map(|()| true),

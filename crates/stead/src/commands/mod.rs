@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod deploy;
 mod embedder;
 pub mod encode;
+pub mod evaluate;
 mod explain;
 pub mod feed;
 pub mod get;
