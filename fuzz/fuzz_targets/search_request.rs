@@ -1,6 +1,7 @@
 //! Bytes as the body of a search: parameters, the query in it, and the search of a few documents.
 #![no_main]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +11,8 @@ use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_search::Serial;
 use stead_search::RankPlan;
-use stead_search::rank::RankOptions;
+use stead_search::models::Loaded;
+use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{Format, SearchRequest, flatten};
 use stead_search::result::render;
 use stead_search::run::{Searcher, field_value, search};
@@ -30,8 +32,16 @@ fuzz_target!(|data: &[u8]| {
     let Ok(request) = SearchRequest::new(pairs, &application.query_profiles) else { return };
     let documents = Documents::read(DocumentType::new(schema), DOCUMENTS.as_bytes(), &mut |_| {});
     let documents = documents.expect("documents of the schema");
-    let plans = |_: &str, name: &str| {
-        RankPlan::new(&application, schema, name, &compiled["d"], &stead_search::models::Loaded::new(&files), &models).map(Arc::new)
+    let loaded = Loaded::new(&files);
+    let plan = |name: &str| RankPlan::new(&application, schema, name, &compiled["d"], &loaded, &models);
+    let known: BTreeMap<&str, Arc<RankPlan>> =
+        compiled["d"].iter().filter_map(|p| Some((p.name.as_str(), Arc::new(plan(&p.name).ok()?)))).collect();
+    let plans = |schema: &str, name: &str| {
+        known.get(name).cloned().ok_or_else(|| RankError::Profile {
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            known: known.keys().copied().collect::<Vec<_>>().join(", "),
+        })
     };
     let stored = |id: &str, field: &str| field_value(documents.view(), id, field);
     let searcher = Searcher { schema, view: documents.view(), cluster: "c", stored: &stored, plans: &plans };
