@@ -308,6 +308,11 @@ fn annotations_reach_all_that_they_stand_before() {
         .map(|t| (t.style.is_ranked, t.style.weight, t.style.label.as_deref()))
         .collect();
     assert_eq!(styles, [(false, 100, None), (true, 7, None), (true, 100, Some("x"))]);
+    let tree = built("userQuery('a')").unwrap();
+    assert_eq!(
+        tree.warnings,
+        ["userQuery takes no arguments: what it asks is the parameter query"]
+    );
     let tree = built("{targetHit: 7, stem: false}(n = 1)").unwrap();
     assert_eq!(tree.warnings, ["annotation targetHit is not known and has no effect"]);
 }

@@ -40,9 +40,12 @@ const GRAMMARS: [Grammar; 8] = [
 ];
 
 impl<'b> Builder<'b> {
-    /// `userQuery()`: the parameter `query`, read as `type` says.
+    /// `userQuery()`: the parameter `query`, read as `type` says. Vespa reads no arguments of it, but clients write some.
     pub(super) fn user_query(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
-        let [] = arguments(list)?;
+        if !list.is_empty() {
+            let text = "userQuery takes no arguments: what it asks is the parameter query";
+            self.tree.warnings.push(text.to_owned());
+        }
         let text = (self.parameters)("model.queryString").unwrap_or_default();
         let grammar = (self.parameters)("model.type");
         let found = self.typed(&text, grammar.as_deref(), None)?;

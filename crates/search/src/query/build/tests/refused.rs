@@ -35,7 +35,6 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ),
         ("nonEmpty(body contains '.')", "Searching for empty string inside nonEmpty()"),
         ("body < 3", "Field 'body' is a string; write body contains \"...\""),
-        ("userQuery('a')", "Expected 0 arguments, got 1."),
         ("weakAnd()", "Expected 1 or more arguments, got 0."),
         ("({targetHits: 0}weakAnd(n = 1))", "expected targetHits from 1 of weakAnd, got 0"),
         (
