@@ -4,7 +4,7 @@
 use stead_store::DataType;
 
 use super::terms::{matched_weight, query_terms};
-use super::{Call, DocumentContext, Feature, Note, default};
+use super::{Call, DocumentContext, Feature, default};
 use crate::columns::Computed;
 use crate::query::Test;
 
@@ -44,8 +44,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     };
     let output = call.name.output.to_owned();
     let feature = Feature::documents(move |cx| scores(cx, &name, settings, &output));
-    let note = usual.note.map(|note| Note { text: note.text, without_neighbors: false });
-    Ok(Feature { note, ..feature })
+    Ok(Feature { note: usual.note, ..feature })
 }
 
 fn scores(

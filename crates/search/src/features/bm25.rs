@@ -2,7 +2,7 @@
 
 use stead_text::{Bm25, FieldIndex, Pattern};
 
-use super::{Call, DocumentContext, Feature, Note, default};
+use super::{Call, DocumentContext, Feature, default};
 use crate::columns::Computed;
 use crate::query::Test;
 
@@ -31,8 +31,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         Some(of) => scores(cx, index, of, settings),
         None => Ok(cx.numbers(|_| 0.0)),
     });
-    let note = usual.note.map(|note| Note { text: note.text, without_neighbors: false });
-    Ok(Feature { note, ..feature })
+    Ok(Feature { note: usual.note, ..feature })
 }
 
 fn scores(

@@ -3,7 +3,7 @@
 
 use stead_store::StoreError;
 
-use super::{Call, Feature, Note, default};
+use super::{Call, Feature, default};
 use crate::matching::Matcher;
 use crate::query::{Sum, Test};
 
@@ -34,8 +34,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
             found.map_err(|error| error.to_string())
         })
     });
-    let note = usual.note.map(|note| Note { text: note.text, without_neighbors: false });
-    Ok(Feature { note, ..feature })
+    Ok(Feature { note: usual.note, ..feature })
 }
 
 impl About {

@@ -5,7 +5,7 @@ use stead_expr::Value;
 
 use super::distance::distance;
 use super::terms::{FieldTerms, QueryTerm, query_terms, terms_of};
-use super::{Call, DocumentContext, Feature, Note, Run, default};
+use super::{Call, DocumentContext, Feature, Run, default};
 use crate::columns::Computed;
 
 /// Where neither a term nor a word of a field is known.
@@ -69,8 +69,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         }
         _ => return Ok(usual),
     };
-    let note = usual.note.map(|note| Note { text: note.text, without_neighbors: false });
-    Ok(Feature { note, ..feature })
+    Ok(Feature { note: usual.note, ..feature })
 }
 
 /// How many terms of the query a document has in a field.

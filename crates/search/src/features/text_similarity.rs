@@ -2,7 +2,7 @@
 //! completely a text of one element has the words of a query.
 
 use super::terms::{FieldTerms, query_terms};
-use super::{Call, DocumentContext, Feature, Note, default};
+use super::{Call, DocumentContext, Feature, default};
 use crate::columns::Computed;
 
 /// Words farther apart have nothing to do with each other.
@@ -28,8 +28,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         _ => None,
     };
     let feature = Feature::documents(move |cx| scores(cx, index, wanted));
-    let note = usual.note.map(|note| Note { text: note.text, without_neighbors: false });
-    Ok(Feature { note, ..feature })
+    Ok(Feature { note: usual.note, ..feature })
 }
 
 fn scores(

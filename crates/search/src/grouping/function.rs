@@ -1,6 +1,8 @@
 //! Functions of values
 //! (Vespa, `searchlib/src/vespa/searchlib/expression/functionnodes.cpp`, `mathfunctionnode.cpp`, `timestamp.cpp`).
 
+use stead_store::Position;
+
 use super::code::{Typed, converted};
 use super::md5;
 use super::syntax::{Function, MathFunction, Number, TimePart};
@@ -91,8 +93,12 @@ pub(super) fn apply(
         F::ToDouble | F::ToLong | F::ToString | F::ToRaw => {
             each(one(), &|value| converted(value, kind))
         }
-        F::ZCurveX => each(one(), &|value| Value::Long(i64::from(every_second(value.long())))),
-        F::ZCurveY => each(one(), &|value| Value::Long(i64::from(every_second(value.long() >> 1)))),
+        F::ZCurveX => each(one(), &|value| {
+            Value::Long(i64::from(Position::from_curve(value.long()).longitude))
+        }),
+        F::ZCurveY => each(one(), &|value| {
+            Value::Long(i64::from(Position::from_curve(value.long()).latitude))
+        }),
         F::Time(part) => each(one(), &|value| time(part, value.long())),
         F::Math(function) => {
             let first = one();
@@ -211,21 +217,6 @@ fn subject(text: &str) -> &str {
     } else {
         text
     }
-}
-
-/// The bits 0, 2, 4 and so on.
-fn every_second(curve: i64) -> i32 {
-    let mut bits = curve as u64 & 0x5555_5555_5555_5555;
-    for (shift, mask) in [
-        (1, 0x3333_3333_3333_3333),
-        (2, 0x0f0f_0f0f_0f0f_0f0f),
-        (4, 0x00ff_00ff_00ff_00ff),
-        (8, 0x0000_ffff_0000_ffff),
-        (16, 0x0000_0000_ffff_ffff),
-    ] {
-        bits = (bits | (bits >> shift)) & mask;
-    }
-    bits as u32 as i32
 }
 
 /// A part of a moment in seconds since 1970; years are those of the Gregorian calendar, before it was too.
@@ -357,6 +348,7 @@ pub(super) fn interpolated(sorted: &[Value], number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grouping::code::Code;
 
     #[test]
     fn moments_have_parts() {
@@ -409,8 +401,14 @@ mod tests {
         assert_eq!(interpolated(&sorted, 5.0), 3.25);
         assert_eq!(interpolated(&sorted, -1.0), 0.0);
         assert_eq!(interpolated(&sorted, 9.0), 4.0);
-        let place = stead_store::Position { latitude: -63_418_417, longitude: 10_433_033 };
-        assert_eq!(every_second(place.curve()), place.longitude);
-        assert_eq!(every_second(place.curve() >> 1), place.latitude);
+        let place = Position { latitude: -63_418_417, longitude: 10_433_033 };
+        for (function, expected) in
+            [(Function::ZCurveX, place.longitude), (Function::ZCurveY, place.latitude)]
+        {
+            let code = Code::Constant(Value::Null);
+            let typed = Typed { code, kind: Kind::Long, is_list: false, width: 8 };
+            let found = apply(function, &typed, &[], vec![Value::Long(place.curve())]);
+            assert_eq!(found, Value::Long(i64::from(expected)));
+        }
     }
 }

@@ -179,40 +179,14 @@ impl<'t> Lexer<'t> {
 
     /// Spaces and comments: `//` and `#` to the end of the line, `/*` to `*/`.
     fn skip(&mut self) -> Result<(), Fault> {
-        loop {
-            let rest = self.text.get(self.behind..).unwrap_or_default();
-            let trimmed = rest.trim_ascii_start();
-            self.behind += rest.len() - trimmed.len();
-            if trimmed.starts_with("//") || trimmed.starts_with('#') {
-                self.behind += trimmed.find(['\n', '\r']).unwrap_or(trimmed.len());
-            } else if let Some(comment) = trimmed.strip_prefix("/*") {
-                let Some(end) = comment.find("*/") else {
-                    self.at = self.behind;
-                    return Err(self.fault("expected */ behind this, found the end"));
-                };
-                self.behind += end + 4;
-            } else {
-                return Ok(());
-            }
-        }
+        self.behind = behind_blank(self.text, self.behind)?;
+        Ok(())
     }
 
     /// `7`, `-7L`, `.5`, `1e-3`
     fn number(&mut self, rest: &str) -> Result<Token<'t>, Fault> {
         let bytes = rest.as_bytes();
-        let digits =
-            |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
-        let mut end = digits(usize::from(bytes[0] == b'-'));
-        let mut is_whole = true;
-        if bytes.get(end) == Some(&b'.') {
-            (end, is_whole) = (digits(end + 1), false);
-        }
-        if let Some(b'e' | b'E') = bytes.get(end) {
-            let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-            if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
-                (end, is_whole) = (digits(end + 1 + sign), false);
-            }
-        }
+        let (end, is_whole) = number_end(bytes, usize::from(bytes[0] == b'-'));
         let number = &rest[..end];
         self.behind += end;
         if !is_whole {
@@ -228,6 +202,44 @@ impl<'t> Lexer<'t> {
             self.fault(format!("expected a whole number of at most 64 bits, found {number:.40}"))
         })
     }
+}
+
+/// The byte behind the spaces and comments from one on: `//` and `#` go to the end of the line, `/*` to `*/`.
+pub(crate) fn behind_blank(text: &str, from: usize) -> Result<usize, Fault> {
+    let mut behind = from;
+    loop {
+        let rest = text.get(behind..).unwrap_or_default();
+        let trimmed = rest.trim_ascii_start();
+        behind += rest.len() - trimmed.len();
+        if trimmed.starts_with("//") || trimmed.starts_with('#') {
+            behind += trimmed.find(['\n', '\r']).unwrap_or(trimmed.len());
+        } else if let Some(comment) = trimmed.strip_prefix("/*") {
+            let Some(end) = comment.find("*/") else {
+                let text = "expected */ behind this, found the end".to_owned();
+                return Err(Fault { at: behind, text });
+            };
+            behind += end + 4;
+        } else {
+            return Ok(behind);
+        }
+    }
+}
+
+/// Where a number ends whose digits begin at a byte, and whether it is whole: a fraction and an exponent are part of it.
+pub(crate) fn number_end(bytes: &[u8], begin: usize) -> (usize, bool) {
+    let digits =
+        |from: usize| from + bytes.iter().skip(from).take_while(|b| b.is_ascii_digit()).count();
+    let (mut end, mut is_whole) = (digits(begin), true);
+    if bytes.get(end) == Some(&b'.') {
+        (end, is_whole) = (digits(end + 1), false);
+    }
+    if let Some(b'e' | b'E') = bytes.get(end) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
+            (end, is_whole) = (digits(end + 1 + sign), false);
+        }
+    }
+    (end, is_whole)
 }
 
 /// The text between the quote that `rest` begins with and the next one, and the bytes that this takes; `begin` is where it stands.

@@ -25,7 +25,7 @@ mod tree;
 
 pub(crate) use error::Fault;
 pub use error::YqlError;
-pub(crate) use lexer::quoted;
+pub(crate) use lexer::{behind_blank, number_end, quoted};
 pub use neighbors::Neighbor;
 pub use statement::parse;
 pub use tree::{Amount, Comparison, Expr, Grouping, Node, Order, Statement};

@@ -4,7 +4,7 @@
 use super::super::terms::{FieldTerms, QueryTerm, query_terms};
 use super::super::{Call, DocumentContext, Feature};
 use super::table::Table;
-use super::{fields, is_normalized, note, number, number_of, table};
+use super::{indexes, is_normalized, note, number, number_of, table};
 use crate::columns::Computed;
 
 /// How a field is looked at.
@@ -28,10 +28,7 @@ const SHORTEST: f64 = 6.0;
 pub(in crate::features) fn build(call: &Call<'_>) -> Result<Feature, String> {
     const NAME: &str = "nativeFieldMatch";
     let mut list = Vec::new();
-    for name in fields(call, call.documents.texts().iter().map(|index| index.name.as_str())) {
-        let (index, of) =
-            (call.documents.texts().iter().position(|i| i.name == name), call.field(name));
-        let Some(index) = index.filter(|_| of.weight > 0 && !of.is_filter) else { continue };
+    for (index, name, of) in indexes(call) {
         let first = table(call, NAME, "firstOccurrenceTable", name)?;
         let count = table(call, NAME, "occurrenceCountTable", name)?;
         let importance = number_of(call, NAME, "firstOccurrenceImportance", name).unwrap_or(0.5);

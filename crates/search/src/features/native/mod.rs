@@ -5,7 +5,7 @@ mod field_match;
 mod proximity;
 mod table;
 
-use super::{Argument, Call, Feature, Note, default};
+use super::{Argument, Call, Feature, FieldRanking, Note, default};
 use table::Table;
 
 pub(super) use attribute_match::build as attribute_match;
@@ -56,8 +56,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
 
 /// What is told where documents are ranked without a query.
 fn note(call: &Call<'_>) -> Result<Option<Note>, String> {
-    let usual = default::build(call)?;
-    Ok(usual.note.map(|note| Note { text: note.text, without_neighbors: false }))
+    default::build(call).map(|usual| usual.note)
 }
 
 /// Whether values of tables are parts of their greatest.
@@ -112,6 +111,18 @@ fn table(call: &Call<'_>, feature: &str, name: &str, field: &str) -> Result<Tabl
     let of_field = call.properties.get(&format!("{feature}.{name}.{field}")).map(String::as_str);
     let of_all = call.properties.get(&format!("{feature}.{name}")).map(String::as_str);
     Table::parse(of_field.or(by_type).or(of_all).unwrap_or(usual[0]))
+}
+
+/// The fields with an index that a feature looks at, by the numbers of these, with how they are ranked: those without a weight and filters
+/// have no part in it.
+fn indexes<'c>(call: &Call<'c>) -> Vec<(usize, &'c str, FieldRanking)> {
+    let documents = call.documents;
+    let all = documents.texts().iter().map(|index| index.name.as_str()).enumerate();
+    let wanted = fields(call, documents.texts().iter().map(|index| index.name.as_str()));
+    all.filter(|(_, name)| wanted.contains(name))
+        .map(|(index, name)| (index, name, call.field(name)))
+        .filter(|(.., ranking)| ranking.weight > 0 && !ranking.is_filter)
+        .collect()
 }
 
 /// The names of the fields of a feature among some: those of its arguments, or all.

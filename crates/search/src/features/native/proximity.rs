@@ -5,7 +5,7 @@ use super::super::distance::distance;
 use super::super::terms::{FieldTerms, QueryTerm, query_terms};
 use super::super::{Call, DocumentContext, Feature};
 use super::table::Table;
-use super::{fields, is_normalized, note, number, number_of, table};
+use super::{indexes, is_normalized, note, number, number_of, table};
 use crate::columns::Computed;
 
 /// How a field is looked at.
@@ -37,10 +37,7 @@ const WINDOW: f64 = 4.0;
 pub(in crate::features) fn build(call: &Call<'_>) -> Result<Feature, String> {
     const NAME: &str = "nativeProximity";
     let mut list = Vec::new();
-    for name in fields(call, call.documents.texts().iter().map(|index| index.name.as_str())) {
-        let (index, of) =
-            (call.documents.texts().iter().position(|i| i.name == name), call.field(name));
-        let Some(index) = index.filter(|_| of.weight > 0 && !of.is_filter) else { continue };
+    for (index, name, of) in indexes(call) {
         let forward = table(call, NAME, "proximityTable", name)?;
         let reverse = table(call, NAME, "reverseProximityTable", name)?;
         let importance = number_of(call, NAME, "proximityImportance", name).unwrap_or(0.5);

@@ -1,7 +1,7 @@
 //! The text of a grouping as words, numbers, texts and signs.
 
 use super::MAX_TEXT;
-use crate::yql::{Fault, quoted};
+use crate::yql::{Fault, behind_blank, number_end, quoted};
 
 /// The next thing in a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,41 +147,16 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// Spaces and comments: `//` and `#` to the end of the line, `/*` to `*/`.
+    /// Spaces and comments, as YQL has them.
     fn skip(&mut self) -> Result<(), Fault> {
-        loop {
-            let rest = self.text.get(self.behind..).unwrap_or_default();
-            let trimmed = rest.trim_ascii_start();
-            self.behind += rest.len() - trimmed.len();
-            if trimmed.starts_with("//") || trimmed.starts_with('#') {
-                self.behind += trimmed.find(['\n', '\r']).unwrap_or(trimmed.len());
-            } else if let Some(comment) = trimmed.strip_prefix("/*") {
-                let Some(end) = comment.find("*/") else {
-                    self.at = self.behind;
-                    return Err(self.fault("expected */ behind this, found the end"));
-                };
-                self.behind += end + 4;
-            } else {
-                return Ok(());
-            }
-        }
+        self.behind = behind_blank(self.text, self.behind)?;
+        Ok(())
     }
 
     /// `7`, `7L`, `7.`, `.5` is none, `1.5e-3`
     fn number(&mut self, rest: &str) -> Result<Token<'t>, Fault> {
         let bytes = rest.as_bytes();
-        let digits =
-            |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
-        let (mut end, mut is_whole) = (digits(0), true);
-        if bytes.get(end) == Some(&b'.') {
-            (end, is_whole) = (digits(end + 1), false);
-        }
-        if let Some(b'e' | b'E') = bytes.get(end) {
-            let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-            if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
-                (end, is_whole) = (digits(end + 1 + sign), false);
-            }
-        }
+        let (end, is_whole) = number_end(bytes, 0);
         let number = &rest[..end];
         self.behind += end;
         let is_long = matches!(bytes.get(end), Some(b'l' | b'L'));
