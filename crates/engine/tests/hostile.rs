@@ -112,6 +112,22 @@ fn transforms_have_an_end() {
     refused("MelWeightMatrix", mel, &int(500), "524289 frequencies of 500 bands are too many");
 }
 
+/// Taps of a window times groups of offsets are counted from the model alone.
+#[test]
+fn groups_of_offsets_have_an_end() {
+    for groups in [3, 1 << 62, i64::MAX] {
+        let model = ModelBuilder::new(19)
+            .input("x", DType::F32, &["1", "1", "3", "3"])
+            .init("w", Tensor::from_slice(&[1.0f32; 4], &[1, 1, 2, 2]).unwrap())
+            .init("offsets", Tensor::from_slice(&[0.0f32; 32], &[1, 8, 2, 2]).unwrap())
+            .node("DeformConv", &["x", "w", "offsets"], &["y"])
+            .attr("offset_group", groups)
+            .output("y", DType::F32);
+        let x = Tensor::from_slice(&[1.0f32; 9], &[1, 1, 3, 3]).unwrap();
+        refused("DeformConv", model, &x, &format!("do not fit [1,1,2,2] in {groups} groups"));
+    }
+}
+
 /// A body that counts nothing and goes on, with `nodes` that carry the value `c`.
 fn body(nodes: impl FnOnce(ModelBuilder) -> ModelBuilder) -> Graph {
     let body = ModelBuilder::new(17)

@@ -20,7 +20,7 @@ pub fn run(seconds: u64) -> Outcome {
         if !passed {
             let last = paths::target().join("tmp/node_models.seed");
             println!(
-                "nodes: the last case was {}",
+                "nodes: unless a seed above failed, the process ended in the case of {}",
                 std::fs::read_to_string(last).unwrap_or_default()
             );
         }

@@ -50,12 +50,16 @@ fn plan(
     let window = conv.window;
     let channels = conv.groups * conv.in_channels;
     let (taps, positions) = (window.taps(), window.output_len());
-    let moved = [conv.batch, offset_groups * taps, window.output[1], window.output[2]];
-    let offsets = [moved[0], 2 * moved[1], moved[2], moved[3]];
+    // Groups are whatever the model says: as many as there are offsets for.
+    let moved = offset_groups.checked_mul(taps).and_then(|one| Some((one, one.checked_mul(2)?)));
+    let shape_of = |count: usize| [conv.batch, count, window.output[1], window.output[2]];
     let masked = cx.has_input(MASK);
+    let (offsets, mask_shape) = (cx.shape(OFFSETS)?, masked.then(|| cx.shape(MASK)).transpose()?);
     let fits = channels.is_multiple_of(offset_groups)
-        && cx.shape(OFFSETS)?.dims() == offsets
-        && (!masked || cx.shape(MASK)?.dims() == moved);
+        && moved.is_some_and(|(one, two)| {
+            let fits_mask = mask_shape.as_ref().is_none_or(|mask| mask.dims() == shape_of(one));
+            offsets.dims() == shape_of(two) && fits_mask
+        });
     if !fits {
         return Err(PlanError::shape(format!(
             "offsets of {} or a mask do not fit {result} in {offset_groups} groups",
