@@ -20,6 +20,7 @@
 
 mod admin;
 mod builder;
+mod console;
 pub mod embeddings;
 mod fault;
 mod grpc;

@@ -35,6 +35,8 @@ pub struct ServerOptions {
     pub body_timeout: Duration,
     /// The metrics page.
     pub metrics: MetricsOptions,
+    /// Whether the page for people is served at `/console/`.
+    pub console: bool,
     /// Whether clients on other machines, and web pages, may look after sequences (list, end, export, ...).
     pub sequence_admin: bool,
     /// What browsers on other origins may do.
@@ -60,6 +62,7 @@ impl Default for ServerOptions {
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             metrics: MetricsOptions::default(),
+            console: false,
             sequence_admin: false,
             cors: CorsOptions::default(),
             name: "stead".to_owned(),

@@ -30,6 +30,8 @@ pub const BUILT_IN_ROUTES: &[BuiltInRoute] = &[
     route("/application/v2/*", "deployments"),
     route("/stead/v1/*", "administration"),
     route("/openapi.json", "the OpenAPI document"),
+    route("/console", "the console"),
+    route("/console/*", "the console"),
     route("/metrics", "metrics"),
     route("/metrics/v2", "metrics"),
     route("/metrics/v2/*", "metrics"),

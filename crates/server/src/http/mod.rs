@@ -24,7 +24,7 @@ use crate::linger::Unread;
 use crate::options::ServerOptions;
 use crate::panics::CatchPanic;
 use crate::security::{Caller, Guard};
-use crate::{embeddings, handlers, kserve, metrics, openapi, tfserving, vespa};
+use crate::{console, embeddings, handlers, kserve, metrics, openapi, tfserving, vespa};
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Request, Response, Uri};
@@ -287,6 +287,7 @@ async fn dispatch(
             vespa::evaluation::answer(shared, &method, &rest, uri, body).await
         }
         Route::Embeddings => embeddings::openai::answer(shared, body).await,
+        Route::Console(call) => console::answer(shared, call),
         Route::Metrics => metrics::answer(shared, body.accept()),
         Route::OpenApi => openapi::answer(shared, Port::Query),
         Route::Values(call) => vespa::metrics::answer(shared, call),

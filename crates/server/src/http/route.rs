@@ -1,6 +1,7 @@
 //! Paths. Routed by hand: a dozen patterns, two of them (`:predict`, digits only) that routers cannot say.
 
 use crate::admin::{SequenceCall, sequence_route};
+use crate::console::ConsoleCall;
 use crate::openapi;
 use crate::vespa::evaluation;
 use crate::vespa::metrics::MetricsCall;
@@ -26,6 +27,8 @@ pub enum Route {
     Evaluation(Method, String),
     /// `POST /v1/embeddings`
     Embeddings,
+    /// `/console` and what is below it.
+    Console(ConsoleCall),
     /// `GET /metrics`
     Metrics,
     /// `GET /openapi.json`
@@ -162,6 +165,12 @@ pub fn route(method: &Method, path: &str) -> Route {
     if let Some(call) = StatusCall::of(path) {
         return match *method {
             Method::GET | Method::HEAD => Route::Application(call),
+            _ => Route::WrongMethod,
+        };
+    }
+    if let Some(call) = ConsoleCall::of(path) {
+        return match *method {
+            Method::GET | Method::HEAD => Route::Console(call),
             _ => Route::WrongMethod,
         };
     }
@@ -326,6 +335,10 @@ mod tests {
             "/model-evaluation/v1/m/f/eval",
             "/metrics",
             "/openapi.json",
+            "/console",
+            "/console/",
+            "/console/main.js",
+            "/console/api/application",
             "/metrics/v2",
             "/metrics/v2/",
             "/metrics/v2/values",

@@ -30,6 +30,8 @@ pub enum Tag {
     Embedders,
     /// Metrics and state.
     State,
+    /// The page for people.
+    Console,
     /// Deployments of applications.
     Deployments,
     /// Snapshots and backups.
@@ -49,6 +51,7 @@ impl Tag {
             Tag::Evaluation => "Model evaluation",
             Tag::Embedders => "Embedders",
             Tag::State => "State and metrics",
+            Tag::Console => "Console",
             Tag::Deployments => "Deployments",
             Tag::Store => "Store",
         }
@@ -92,8 +95,8 @@ pub struct Endpoint {
 use Port::{Deploy, Query};
 use Role::{Admin, Anyone, Read, Write};
 use Tag::{
-    Deployments, Documents, Embedders, Evaluation, Kserve, Repository, Searches, Sequences, State,
-    Store, TensorFlow,
+    Console, Deployments, Documents, Embedders, Evaluation, Kserve, Repository, Searches,
+    Sequences, State, Store, TensorFlow,
 };
 use Takes::{Json, Nothing, Octets, Package};
 
@@ -199,6 +202,9 @@ pub const ENDPOINTS: &[Endpoint] = &[
     row(Query, "GET", "/state/v1/version", Read, State, Nothing, &[], "The version of the server"),
     row(Query, "GET", "/state/v1/config", Read, State, Nothing, &[], "The generation of the application"),
     row(Query, "GET", "/status.html", Anyone, State, Nothing, &[], "Whether a load balancer should send requests here"),
+    row(Query, "GET", "/console", Anyone, Console, Nothing, &[], "The page for people, if it is served"),
+    row(Query, "GET", "/console/{file}", Anyone, Console, Nothing, &[], "A file of the page, which is the same for everybody"),
+    row(Query, "GET", "/console/api/application", Read, Console, Nothing, &[], "The application that is served: schemas, fields, rank profiles, numbers of documents"),
     row(Deploy, "GET", "/openapi.json", Read, State, Nothing, &[], "This document"),
     row(Deploy, "GET", "/state/v1/health", Anyone, State, Nothing, &[], "Whether the server runs"),
     row(Deploy, "GET", "/status.html", Anyone, State, Nothing, &[], "Whether the server runs"),

@@ -1,5 +1,6 @@
 //! The one table of metric families.
 
+use super::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use stead_node::{
@@ -479,6 +480,12 @@ pub const FAMILIES: &[Family] = &[
         true,
         "Tasks of the CPU pool that ran in a pause of less urgent ones.",
         Kind::ProcessCounter(|s| s.pool_nested),
+    ),
+    family(
+        "process_resident_memory_bytes",
+        true,
+        "Bytes of memory that the process holds; 0 where the system does not tell.",
+        Kind::Process(|_| process::resident()),
     ),
     family(
         "stead_requests_refused",

@@ -1,6 +1,7 @@
 //! The metrics page: OpenVINO Model Server's families by their exact names, and stead's own.
 
 mod family;
+mod process;
 mod text;
 
 pub use family::{FAMILIES, Family, unix_seconds};

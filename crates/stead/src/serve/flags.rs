@@ -93,6 +93,7 @@ pub const FLAGS: &[Flag] = &[
     flag("cpu_pinning", "CPUS", "none", Own, "where each of them stays: none (where the system puts it), cores (a physical core of its own) or a list such as 0,2-3 (one CPU of it, and so many threads)"),
     flag("max_body_bytes", "BYTES", "67108864", Own, "largest request body, after decompression"),
     flag("sequence_admin_enable", "", "", Own, "let other machines look after sequences (list, end, export, ...); without it only this one may"),
+    flag("console_enable", "", "", Own, "serve the page for people at /console/ on every address (without it: on loopback only; with =false nowhere); needs --rest_port; see docs/console.md"),
     flag("drain_seconds", "SECONDS", "30", Own, "how long SIGTERM waits for requests in flight"),
     flag("state_path", "DIR", "", Own, "folder for sequences that survive a restart or do not fit the memory; one process at a time"),
     flag("backend", "NAME", "stead", Own, "what evaluates models that do not say: stead or onnxruntime"),

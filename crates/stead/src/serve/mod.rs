@@ -114,17 +114,22 @@ fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
         reload_poll: options.poll,
         max_body_bytes: options.max_body_bytes,
         metrics: metrics(options)?,
+        console: options.console_enable.unwrap_or_else(|| is_loopback(options)),
         sequence_admin: options.sequence_admin,
         cors: options.cors.clone(),
         ..ServerOptions::default()
     })
 }
 
+/// Whether only this machine reaches the HTTP port. What is for people is on there without being asked for.
+fn is_loopback(options: &ServeOptions) -> bool {
+    options.rest.iter().all(|address| address.ip().is_loopback())
+}
+
 /// Metrics are on where only this machine can read them, and where somebody asked for them.
 fn metrics(options: &ServeOptions) -> Result<MetricsOptions, Failure> {
-    let loopback = options.rest.iter().all(|address| address.ip().is_loopback());
     let mut metrics = MetricsOptions {
-        enabled: options.metrics_enable || loopback,
+        enabled: options.metrics_enable || is_loopback(options),
         list: options.metrics_list.clone(),
     };
     if let (Source::ConfigFile(path), false) = (&options.source, options.metrics_enable)

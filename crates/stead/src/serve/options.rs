@@ -62,6 +62,8 @@ pub struct ServeOptions {
     pub max_body_bytes: usize,
     /// `--metrics_enable` was given.
     pub metrics_enable: bool,
+    /// `--console_enable`, if it was given.
+    pub console_enable: Option<bool>,
     /// `--metrics_list`.
     pub metrics_list: Vec<String>,
     /// Whether other machines may look after sequences.
@@ -143,6 +145,13 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
     if metrics_enable && rest_port.is_none() {
         return Err(Failure::usage("--metrics_enable needs --rest_port"));
     }
+    let console_enable = match given("console_enable") {
+        Some(_) => Some(switch(matches, "console_enable")?),
+        None => None,
+    };
+    if console_enable == Some(true) && rest_port.is_none() {
+        return Err(Failure::usage("--console_enable needs --rest_port"));
+    }
     let listed = given("metrics_list").unwrap_or_default().split(',').map(str::trim);
     let metrics_list: Vec<String> =
         listed.filter(|name| !name.is_empty()).map(str::to_owned).collect();
@@ -180,6 +189,7 @@ pub fn resolve(matches: &ArgMatches) -> Result<ServeOptions, Failure> {
         pinning: pinning(given("cpu_pinning"), &Cores::of_this_process(), threads)?,
         max_body_bytes,
         metrics_enable,
+        console_enable,
         metrics_list,
         sequence_admin: switch(matches, "sequence_admin_enable")?,
         cors: security::cors(matches)?,
@@ -241,6 +251,7 @@ pub(super) mod tests {
             ("m --port 9000 --rest_workers 2", "--rest_workers needs --rest_port"),
             ("m --rest_port 80 --rest_workers 1", "--rest_workers: 1 is below 2"),
             ("m --port 9000 --metrics_enable", "--metrics_enable needs --rest_port"),
+            ("m --port 9000 --console_enable", "--console_enable needs --rest_port"),
             ("m --metrics_list a", "--metrics_list needs --metrics_enable"),
             (
                 "m --rest_bind_address ,",
@@ -309,6 +320,9 @@ pub(super) mod tests {
         let made = options("m --cache_dir /tmp --metrics_enable=false").unwrap();
         assert_eq!(made.notes, ["--cache_dir is ignored: loading is quick without a cache"]);
         assert!(!made.metrics_enable);
+        assert_eq!(made.console_enable, None);
+        assert_eq!(options("m --console_enable").unwrap().console_enable, Some(true));
+        assert_eq!(options("m --console_enable=false").unwrap().console_enable, Some(false));
         assert_eq!(made.poll, Some(Duration::from_secs(1)));
         assert_eq!(options("m --file_system_poll_wait_seconds 0").unwrap().poll, None);
     }
