@@ -31,5 +31,9 @@ pub const FILES: &[PageFile] = &[
     file("format.js", SCRIPT, include_str!("page/format.js")),
     file("overview.js", SCRIPT, include_str!("page/overview.js")),
     file("models.js", SCRIPT, include_str!("page/models.js")),
+    file("query.js", SCRIPT, include_str!("page/query.js")),
+    file("hits.js", SCRIPT, include_str!("page/hits.js")),
+    file("timing.js", SCRIPT, include_str!("page/timing.js")),
+    file("explain.js", SCRIPT, include_str!("page/explain.js")),
     file("sequences.js", SCRIPT, include_str!("page/sequences.js")),
 ];

@@ -61,11 +61,11 @@ export function bars(rows, most) {
     const part = top > 0 && Number.isFinite(row.value) ? Math.min(Math.abs(row.value) / top, 1) : 0;
     bar.style.width = `${(part * 100).toFixed(2)}%`;
     if (part === 0) bar.hidden = true;
-    return [
+    return el("div", { class: "line" },
       el("div", { class: "name" }, row.name),
       el("div", { class: "track", "aria-hidden": "true" }, bar),
       el("div", { class: "value" }, row.text),
-    ];
+    );
   });
   return el("div", { class: "bars" }, cells);
 }

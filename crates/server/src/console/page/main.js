@@ -4,11 +4,13 @@ import { CallError, application, hasToken, onToken, setToken } from "./api.js";
 import { el, failure } from "./dom.js";
 import { models } from "./models.js";
 import { overview } from "./overview.js";
+import { query } from "./query.js";
 import { sequences } from "./sequences.js";
 
 /** Pages: a name for the address, a title, and what fills it. It may give a function that ends what it began. */
 const PAGES = [
   ["overview", "Applications", overview],
+  ["query", "Search", query],
   ["models", "Models", models],
   ["sequences", "Sequences", sequences],
 ];
