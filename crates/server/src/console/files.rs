@@ -35,5 +35,8 @@ pub const FILES: &[PageFile] = &[
     file("hits.js", SCRIPT, include_str!("page/hits.js")),
     file("timing.js", SCRIPT, include_str!("page/timing.js")),
     file("explain.js", SCRIPT, include_str!("page/explain.js")),
+    file("charts.js", SCRIPT, include_str!("page/charts.js")),
+    file("chart.js", SCRIPT, include_str!("page/chart.js")),
+    file("metrics.js", SCRIPT, include_str!("page/metrics.js")),
     file("sequences.js", SCRIPT, include_str!("page/sequences.js")),
 ];

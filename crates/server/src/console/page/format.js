@@ -23,10 +23,11 @@ export function bytes(value) {
 /** A time in seconds, in the unit that fits. */
 export function seconds(value) {
   if (!Number.isFinite(value)) return "-";
+  if (value === 0) return "0";
   for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["us", 1e-6]]) {
     if (value >= size || unit === "us") return `${Number((value / size).toPrecision(3))} ${unit}`;
   }
-  return "0";
+  return "-";
 }
 
 /** How long ago, in seconds, in words. */

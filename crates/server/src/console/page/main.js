@@ -1,6 +1,7 @@
 // The frame of the page: which part is shown, the token, light and dark.
 
 import { CallError, application, hasToken, onToken, setToken } from "./api.js";
+import { charts } from "./charts.js";
 import { el, failure } from "./dom.js";
 import { models } from "./models.js";
 import { overview } from "./overview.js";
@@ -13,6 +14,7 @@ const PAGES = [
   ["query", "Search", query],
   ["models", "Models", models],
   ["sequences", "Sequences", sequences],
+  ["charts", "Charts", charts],
 ];
 
 const main = document.getElementById("main");

@@ -26,7 +26,7 @@ export async function overview(place) {
     of.embedders.length > 0 && [el("h3", {}, "Embedders"), tags(of.embedders)],
     of.models.length > 0 && [
       el("h3", {}, "Files of models"),
-      table([["file", (m) => el("code", {}, m.path)], ["size", (m) => bytes(m.bytes), "number"]], of.models, "Files of models"),
+      table([["size", (m) => bytes(m.bytes), "number"], ["file", (m) => el("code", {}, m.path)]], of.models, "Files of models"),
     ]),
     ...of.schemas.map(card),
   );

@@ -67,7 +67,7 @@ class List {
     const rows = page.sequences;
     refill(this.body,
       rows.length === 0 ? el("p", { class: "quiet" }, "No sequence lives now.") : table([
-        ["id", (s) => el("button", { type: "button", class: "mono", onclick: () => this.show(s.id) }, idText(s.id))],
+        ["id", (s) => el("button", { type: "button", class: "mono", onclick: () => this.show(s.id) }, idText(s.id)), "fixed"],
         ["steps", (s) => number(s.step), "number"],
         ["status", (s) => s.status],
         ["waiting", (s) => number(s.waiting), "number"],
@@ -93,8 +93,8 @@ class List {
         told.state.length === 0 ? el("p", { class: "quiet" }, "none yet") : table([
           ["tensor", (t) => el("code", {}, t.name)],
           ["type", (t) => el("code", {}, t.datatype)],
-          ["shape", (t) => el("code", {}, `[${t.shape.join(", ")}]`)],
           ["size", (t) => bytes(t.bytes), "number"],
+          ["shape", (t) => el("code", {}, `[${t.shape.join(", ")}]`), "fixed"],
         ], told.state, "State"),
       );
     } catch (error) {
