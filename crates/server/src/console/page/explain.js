@@ -15,7 +15,7 @@ export function explained(detail) {
       ["looked at", ({ part }) => number(part.among), "number"],
       ["found", ({ part }) => number(part.found), "number"],
       ["time", ({ part }) => seconds(part.nanoseconds / 1e9), "number"],
-      ["how", ({ part }) => how(part)],
+      ["how", ({ part }) => how(part), "fixed"],
     ], parts, "Matching"),
     el("h3", {}, `Ranking by ${detail.profile}`),
     detail.ranking === null && el("p", { class: "quiet" }, "Hits are ordered by attributes: nothing was ranked."),

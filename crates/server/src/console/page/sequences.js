@@ -2,7 +2,7 @@
 
 import { json, modelPath, plain } from "./api.js";
 import { el, refill, table } from "./dom.js";
-import { age, bytes, number } from "./format.js";
+import { age, bytes, count, number } from "./format.js";
 import { repository } from "./models.js";
 
 /** How often the lists are read again, in milliseconds. */
@@ -89,7 +89,7 @@ class List {
     try {
       const told = await read(`${this.path}/${encodeURIComponent(idText(id))}`);
       refill(this.shown,
-        el("h3", {}, `State of ${idText(id)} after ${number(told.step)} steps`),
+        el("h3", {}, `State of ${idText(id)} after ${count(told.step, "step", "steps")}`),
         told.state.length === 0 ? el("p", { class: "quiet" }, "none yet") : table([
           ["tensor", (t) => el("code", {}, t.name)],
           ["type", (t) => el("code", {}, t.datatype)],
