@@ -39,6 +39,7 @@ mod columns;
 mod documents;
 mod durable;
 mod error;
+mod id;
 mod indexing;
 mod json;
 mod kind;
@@ -70,8 +71,8 @@ pub use indexing::{
 pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType, TextIndex};
 pub use live::{
-    AttributeView, Block, Collection, Cursor, FieldReader, Imports, Index, Reader, TextMerge,
-    TextMerged, View,
+    AttributeView, Block, Collection, Cursor, FieldReader, Imports, Index, Location, Reader,
+    Streamed, TextMerge, TextMerged, View,
 };
 pub use operation::{Action, Operation};
 pub use paged::{Columns, Held, PageStats};

@@ -8,6 +8,7 @@ use super::package::Application;
 use super::profile::ConstantValue;
 use crate::package::{Located, PackageFiles, Place, Report};
 use crate::schema::FieldType;
+use crate::services::{ContentDocument, IndexMode};
 
 pub(super) fn check(application: &Application, files: &PackageFiles, report: &mut Report) {
     documents(application, report);
@@ -29,7 +30,17 @@ fn documents(application: &Application, report: &mut Report) {
         }
     }
     for schema in &application.schemas {
+        let is_streamed = |d: &&ContentDocument| {
+            d.kind.value == schema.name.value && d.mode == IndexMode::Streaming
+        };
         for import in &schema.imports {
+            if let Some(document) = held().find(is_streamed) {
+                let text = format!(
+                    "documents of {} are streamed, which import no fields of others",
+                    document.kind.value
+                );
+                report.error(&import.place, text);
+            }
             let Some(field) = schema.field(&import.reference) else { continue };
             let FieldType::Reference(parent) = &*field.kind else { continue };
             if held().any(|d| d.kind.value == *parent && !d.is_global) {

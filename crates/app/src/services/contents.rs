@@ -174,18 +174,11 @@ fn documents(element: &XmlElement, found: &mut ContentCluster, report: &mut Repo
         };
         let mode = match document.attribute("mode") {
             Some("index") => IndexMode::Index,
-            Some("streaming") => {
-                let text = format!(
-                    "mode streaming of document {} is not supported; use index",
-                    kind.value
-                );
-                report.error(&document.place, text);
-                IndexMode::Streaming
-            }
+            Some("streaming") => IndexMode::Streaming,
             Some("store-only") => IndexMode::StoreOnly,
             other => {
                 let text = format!(
-                    "expected mode index or store-only for document {}, found {:?}",
+                    "expected mode index, streaming or store-only for document {}, found {:?}",
                     kind.value,
                     other.unwrap_or_default()
                 );
@@ -193,10 +186,15 @@ fn documents(element: &XmlElement, found: &mut ContentCluster, report: &mut Repo
                 IndexMode::Index
             }
         };
+        let is_global = document.attribute("global") == Some("true");
+        if is_global && mode == IndexMode::Streaming {
+            let text = format!("document {} cannot be global and streaming", kind.value);
+            report.error(&document.place, text);
+        }
         found.documents.push(ContentDocument {
             kind: kind.clone(),
             mode,
-            is_global: document.attribute("global") == Some("true"),
+            is_global,
             selection: document.located("selection").cloned(),
         });
     }

@@ -1,6 +1,6 @@
 //! An application that is ready to be served.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
 use stead_app::components::{BuiltInChain, ChainKind};
 use stead_app::package::{PackageFiles, Report, Severity};
-use stead_app::services::{Nodes, ServicesOptions};
+use stead_app::services::{IndexMode, Nodes, ServicesOptions};
 use stead_expr::Value;
 use stead_search::Parallel;
 use stead_search::RankPlan;
@@ -23,7 +23,7 @@ use stead_search::result::SearchResult;
 use stead_search::run::{Searcher, field_value, search};
 use stead_store::{DocumentType, Imports, Reader, Selection, View};
 
-use super::documents::{Readers, check_scripts, clusters};
+use super::documents::{Readers, check_scripts, clusters, modes};
 use super::options::Python;
 use super::session::{SessionId, millis};
 use crate::components::{Components, Query, Searching, ServerHost, collapsed_if_asked};
@@ -54,6 +54,8 @@ pub struct Deployed {
     pub(super) kept: Arc<KeptValues>,
     /// The content clusters of document types.
     clusters: BTreeMap<String, String>,
+    /// The document types that are stored, but not searched.
+    unsearched: BTreeSet<String>,
     /// What documents import from their parents, by type.
     imports: BTreeMap<String, Imports>,
     /// Set when it is activated.
@@ -169,6 +171,11 @@ impl Deployed {
         check_names(in_python, &evaluated)?;
         let checksum = checksum(files)?;
         let clusters = clusters(&application);
+        let unsearched = modes(&application)
+            .into_iter()
+            .filter(|(_, mode)| *mode == IndexMode::StoreOnly)
+            .map(|(kind, _)| kind.to_owned())
+            .collect();
         let imports = application
             .schemas
             .iter()
@@ -184,6 +191,7 @@ impl Deployed {
             plans,
             kept,
             clusters,
+            unsearched,
             imports,
             readers,
             components,
@@ -299,7 +307,8 @@ impl Deployed {
             view.map_or(Ok(None), |view| field_value(&view, id, field))
         };
         let plans = |schema: &str, profile: &str| self.rank_plan(schema, profile);
-        let kinds = self.kinds().filter_map(|(kind, cluster)| {
+        let searched = self.kinds().filter(|(kind, _)| !self.unsearched.contains(*kind));
+        let kinds = searched.filter_map(|(kind, cluster)| {
             Some((self.application.schema(kind)?, self.view(kind)?, cluster))
         });
         let kinds: Vec<(&Schema, View, &str)> = kinds.collect();

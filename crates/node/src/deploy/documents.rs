@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLock, TryLockError};
 
 use stead_app::application::Application;
 use stead_app::package::Report;
+use stead_app::services::IndexMode;
 use stead_expr::TensorType;
 use stead_log::{Clock, DiskIo, LogError, SystemClock, SystemRng};
 use stead_store::{
@@ -77,11 +78,23 @@ pub(super) fn clusters(application: &Application) -> BTreeMap<String, String> {
     types.collect()
 }
 
+/// How the documents of each type are held.
+pub(super) fn modes(application: &Application) -> BTreeMap<&str, IndexMode> {
+    let documents = application.services.contents.iter().flat_map(|cluster| &cluster.documents);
+    documents.map(|document| (document.kind.value.as_str(), document.mode)).collect()
+}
+
 /// The types of documents that an application stores, with their scripts.
 fn types(application: &Application) -> Vec<Scripts> {
-    let names = clusters(application).into_keys();
-    let schemas = names.filter_map(|name| application.schema(&name));
-    schemas.map(|schema| Scripts::new(schema, &DocumentType::stored(schema))).collect()
+    let kinds = modes(application).into_iter().filter_map(|(name, mode)| {
+        let schema = application.schema(name)?;
+        let kind = match mode {
+            IndexMode::Streaming => DocumentType::streamed(schema),
+            IndexMode::Index | IndexMode::StoreOnly => DocumentType::stored(schema),
+        };
+        Some(Scripts::new(schema, &kind))
+    });
+    kinds.collect()
 }
 
 /// Which documents of an application are kept. What is wrong with selections was told when it was prepared.
@@ -224,7 +237,9 @@ impl Documents {
         // No code under the lock panics.
         let mut store = self.store.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         let is_same = |before: &Application| {
-            before.schemas == application.schemas && clusters(before) == clusters(application)
+            before.schemas == application.schemas
+                && clusters(before) == clusters(application)
+                && modes(before) == modes(application)
         };
         let names = EmbedderNames::new(embedders);
         if let Some(opened) = store.as_mut().filter(|_| before.is_some_and(is_same)) {

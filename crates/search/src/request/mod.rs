@@ -8,11 +8,13 @@ mod embed;
 mod offline;
 mod profiles;
 mod read;
+mod streaming;
 mod table;
 mod values;
 
 pub use body::{MAX_BODY, flatten};
 pub use embed::{EmbedCall, is_embed, read_embed};
 pub use read::{Format, Presentation, SearchRequest};
+pub use streaming::StreamingRequest;
 pub use table::{Effect, Kind, PARAMETERS, Parameter, find};
 pub use values::{Values, substitute};

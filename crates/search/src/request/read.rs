@@ -9,6 +9,7 @@ use stead_app::profiles::QueryProfiles;
 use stead_expr::codec::json::Form;
 
 use super::profiles::apply;
+use super::streaming::StreamingRequest;
 use super::table::{Effect, Kind, find};
 use super::values::Values;
 use crate::grouping::GroupingRequest;
@@ -110,6 +111,8 @@ pub struct SearchRequest {
     pub grouping: GroupingRequest,
     /// What ranking reads.
     pub rank: RankQuery,
+    /// Which documents are searched of types that are streamed.
+    pub streaming: StreamingRequest,
     /// All values: those that `@name` of the query means too.
     pub values: Values,
     /// What whoever asks should know.
@@ -173,6 +176,7 @@ impl SearchRequest {
             explains: read.count("trace.explainLevel")?.unwrap_or(0) > 0,
             grouping: GroupingRequest::of(&values)?,
             rank: read.rank()?,
+            streaming: StreamingRequest::of(&read)?,
             warnings,
             values: Values::default(),
         };
@@ -327,7 +331,7 @@ impl<'r> Read<'r> {
         self.values.get(name)
     }
 
-    fn text(&self, name: &'static str) -> Option<String> {
+    pub(super) fn text(&self, name: &'static str) -> Option<String> {
         self.get(name).map(str::to_owned)
     }
 

@@ -10,6 +10,7 @@ mod prepare;
 mod sort;
 mod sources;
 mod stored;
+mod streamed;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ pub use prepare::{Prepared, prepare};
 pub use stored::field_value;
 
 use sources::chosen;
+use streamed::streamed;
 
 use crate::matching::Matcher;
 use crate::query::{SearchCode, SearchError, Searches};
@@ -82,15 +84,28 @@ fn run(
 ) -> Result<SearchResult, SearchError> {
     let begin = Instant::now();
     let statement = yql::parse(&request.yql).map_err(SearchError::yql)?;
-    let chosen = chosen(searchers, request, &statement)?;
-    let names: Vec<Searches<'_>> =
-        chosen.iter().map(|s| Searches::new(s.schema, s.view.kind())).collect();
     // What one type cannot answer does not keep the others from it.
     let (mut asked, mut errors) = (Vec::new(), Vec::new());
+    let mut views = Vec::new();
+    for searcher in chosen(searchers, request, &statement)? {
+        match streamed(searcher, request, (begin, options.now)) {
+            Ok(view) => views.push((*searcher, view)),
+            Err(error) => errors.push(error),
+        }
+    }
+    let chosen: Vec<Searcher<'_>> = views
+        .iter()
+        .map(|(searcher, view)| Searcher {
+            view: view.as_ref().unwrap_or(searcher.view),
+            ..*searcher
+        })
+        .collect();
+    let names: Vec<Searches<'_>> =
+        chosen.iter().map(|s| Searches::new(s.schema, s.view.kind())).collect();
     for (at, searcher) in chosen.iter().enumerate() {
         let others = [&names[..at], &names[at + 1..]].concat();
-        match prepare(**searcher, request, &statement, &others, options.now) {
-            Ok(prepared) => asked.push((**searcher, prepared)),
+        match prepare(*searcher, request, &statement, &others, options.now) {
+            Ok(prepared) => asked.push((*searcher, prepared)),
             Err(error) => errors.push(error),
         }
     }

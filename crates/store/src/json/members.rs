@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::update::read_changes;
 use super::value::{Reader, shown};
 use crate::error::FeedError;
+use crate::id::IdParts;
 use crate::kind::DocumentType;
 use crate::operation::{Action, Operation};
 use crate::selection::Selection;
@@ -220,12 +221,12 @@ impl<'a> Members<'a> {
 
 /// An id, if it is one for documents of the type. One of any other form than `id:...` is taken as it is.
 pub(crate) fn check_id(kind: &DocumentType, line: usize, id: String) -> Result<String, FeedError> {
-    let Some(rest) = id.strip_prefix("id:") else { return Ok(id) };
-    let mut parts = rest.splitn(4, ':');
-    let (_, of, _, user) = (parts.next(), parts.next(), parts.next(), parts.next());
-    match (of, user) {
-        (Some(of), Some(_)) if of == kind.name() => Ok(id),
-        (Some(of), Some(_)) => {
+    if !id.starts_with("id:") {
+        return Ok(id);
+    }
+    match IdParts::of(&id).map(|parts| parts.kind) {
+        Some(of) if of == kind.name() => Ok(id),
+        Some(of) => {
             let text =
                 format!("expected a document of type {}, found one of type {of}", kind.name());
             Err(FeedError { line, document: Some(id.clone()), field: None, text })

@@ -39,7 +39,7 @@ pub struct DocumentType {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     name: String,
     fields: Vec<(String, DataType)>,
@@ -56,6 +56,8 @@ struct Inner {
     columns: Vec<Option<usize>>,
     /// Whether imported attributes are looked up where they are; else documents have values of their own.
     imports: bool,
+    /// Where documents are [streamed](DocumentType::streamed), the same with attributes and indexes.
+    searched: Option<DocumentType>,
 }
 
 impl DocumentType {
@@ -70,6 +72,38 @@ impl DocumentType {
     #[must_use]
     pub fn stored(schema: &Schema) -> DocumentType {
         DocumentType::with_imports(schema, true)
+    }
+
+    /// The documents of a schema in `mode="streaming"`: stored without columns and indexes, which those that are
+    /// [searched](crate::View::stream) get for the time of the search. The words of texts are not stemmed (Vespa, documentation,
+    /// `performance/streaming-search.html`).
+    #[must_use]
+    pub fn streamed(schema: &Schema) -> DocumentType {
+        let mut searched = Inner::clone(&DocumentType::stored(schema).inner);
+        for index in &mut searched.texts {
+            index.analysis.is_stemmed = false;
+        }
+        let searched = DocumentType { inner: Arc::new(searched) };
+        let stored = Inner {
+            attributes: Vec::new(),
+            texts: Vec::new(),
+            columns: vec![None; searched.inner.fields.len()],
+            searched: Some(searched.clone()),
+            ..Inner::clone(&searched.inner)
+        };
+        DocumentType { inner: Arc::new(stored) }
+    }
+
+    /// Whether its documents are [streamed](DocumentType::streamed).
+    #[must_use]
+    pub fn is_streamed(&self) -> bool {
+        self.inner.searched.is_some()
+    }
+
+    /// The type that its documents are searched as.
+    #[must_use]
+    pub fn searched(&self) -> &DocumentType {
+        self.inner.searched.as_ref().unwrap_or(self)
     }
 
     fn with_imports(schema: &Schema, imports: bool) -> DocumentType {
@@ -133,6 +167,7 @@ impl DocumentType {
             language,
             columns,
             imports,
+            searched: None,
         };
         DocumentType { inner: Arc::new(inner) }
     }

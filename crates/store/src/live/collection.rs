@@ -11,6 +11,7 @@ use super::block::Block;
 use super::chunked::Chunked;
 use super::directory::Directory;
 use super::group::Group;
+use super::locations::Locations;
 use super::texts::{self, TextMerge, TextMerged, Texts};
 use super::view::{State, View};
 use crate::body;
@@ -77,12 +78,14 @@ impl Collection {
     pub fn new(kind: DocumentType) -> Collection {
         let shift = Block::rows_of(&kind).trailing_zeros();
         let mut texts = Texts::new(&kind);
+        let locations = kind.is_streamed().then(Locations::new);
         let state = State {
             kind,
             shift,
             blocks: Chunked::new(),
             spans: Chunked::new(),
             directory: Directory::new(),
+            locations,
             len: 0,
             pagers: Arc::default(),
             texts: texts.publish(),
@@ -121,6 +124,13 @@ impl Collection {
             state.push(block);
         }
         collection.free = free.into();
+        if let Some(mut locations) = state.locations.take() {
+            let view = View { state: Arc::new(state.clone()), joins: None };
+            for lid in view.lids() {
+                view.id(lid).into_iter().for_each(|id| locations.insert(id, lid));
+            }
+            collection.state.locations = Some(locations);
+        }
         collection.publish();
         collection
     }
@@ -244,6 +254,9 @@ impl Collection {
         self.texts.put(&self.state.kind, lid, fields);
         if known.is_none() {
             self.state.directory.insert(hash, lid);
+            if let Some(locations) = &mut self.state.locations {
+                locations.insert(id, lid);
+            }
             self.state.len += 1;
             if self.free.peek() == Some(&Reverse(lid)) {
                 self.free.pop();
@@ -300,6 +313,9 @@ impl Collection {
         self.state.change((number, row), 0..self.state.kind.attributes().len());
         self.texts.remove(lid);
         self.state.directory.remove(hash, lid);
+        if let Some(locations) = &mut self.state.locations {
+            locations.remove(id, lid);
+        }
         self.state.len -= 1;
         self.free.push(Reverse(lid));
         true

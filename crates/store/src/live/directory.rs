@@ -59,10 +59,15 @@ impl Directory {
 
     /// The number with this hash that is the right one.
     pub(crate) fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        let shard = self.shards.get(self.shard(hash))?;
+        self.numbers(hash).find(|lid| is_it(*lid))
+    }
+
+    /// The numbers with this hash, in ascending order.
+    pub(crate) fn numbers(&self, hash: u32) -> impl Iterator<Item = u32> {
+        let shard = self.shards.get(self.shard(hash)).map_or(&[][..], |shard| shard.as_slice());
         let first = shard.partition_point(|(of, _)| *of < hash);
-        let same = shard.iter().skip(first).take_while(|(of, _)| *of == hash);
-        same.map(|(_, lid)| *lid).find(|lid| is_it(*lid))
+        let same = shard.iter().skip(first).take_while(move |(of, _)| *of == hash);
+        same.map(|(_, lid)| *lid)
     }
 
     pub(crate) fn insert(&mut self, hash: u32, lid: u32) {

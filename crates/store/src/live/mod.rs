@@ -20,6 +20,8 @@ mod fetched;
 mod group;
 mod imports;
 mod index;
+mod locations;
+mod streamed;
 mod texts;
 mod view;
 
@@ -34,5 +36,7 @@ pub use fetched::FieldReader;
 pub(crate) use group::{Changes, GROUP, Group};
 pub use imports::Imports;
 pub use index::Index;
+pub use locations::Location;
+pub use streamed::Streamed;
 pub use texts::{TextMerge, TextMerged};
 pub use view::{AttributeView, View};

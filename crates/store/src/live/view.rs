@@ -11,6 +11,7 @@ use super::directory::Directory;
 use super::fetched::Fetched;
 use super::imports::Joins;
 use super::index::{self, Index, Span};
+use super::locations::Locations;
 use crate::body;
 use crate::columns::{Column, Postings};
 use crate::error::StoreError;
@@ -36,6 +37,8 @@ pub(super) struct State {
     /// The indexes of blocks, of so many of them each; none where documents have none.
     pub(super) spans: Chunked<Span>,
     pub(super) directory: Directory,
+    /// Who documents belong to, where searches ask for those of one.
+    pub(super) locations: Option<Locations>,
     pub(super) len: usize,
     /// Who reads columns that lie on disk, by the number of the attribute; none where all lie in memory.
     pub(super) pagers: Arc<[Option<Arc<Pager>>]>,
@@ -276,7 +279,8 @@ impl View {
         let blocks = self.blocks().map(Block::memory).sum::<usize>();
         let indexes = self.state.spans.iter().map(|span| span.memory()).sum::<usize>();
         let texts = self.state.texts.iter().map(FieldIndex::memory).sum::<usize>();
-        blocks + indexes + texts + self.state.directory.memory()
+        let locations = self.state.locations.as_ref().map_or(0, Locations::memory);
+        blocks + indexes + texts + locations + self.state.directory.memory()
     }
 }
 

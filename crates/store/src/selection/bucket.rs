@@ -1,6 +1,8 @@
 //! Hashes as Vespa's selections have them: `hash()` and the buckets that documents lie in
 //! (facts: Vespa, `document/src/vespa/document/{select/valuenodes,bucket/bucketidfactory,base/documentid}.cpp`).
 
+use crate::id::IdParts;
+
 /// The bits of a bucket's number that say how many of the others count.
 const COUNT_BITS: u32 = 6;
 
@@ -14,13 +16,11 @@ pub(super) fn hash(bytes: &[u8]) -> i64 {
 
 /// The bucket of a document with this id, with all bits that it can have; nothing if the text is no id.
 pub(super) fn of_document(id: &str) -> Option<u64> {
-    let mut parts = id.strip_prefix("id:")?.splitn(4, ':');
-    let (_, _, keys, specific) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let key = |name: &str| keys.split(',').find_map(|pair| pair.strip_prefix(name));
-    let location = match (key("n="), key("g=")) {
+    let parts = IdParts::of(id)?;
+    let location = match (parts.user(), parts.group()) {
         (Some(number), _) => number.parse().ok()?,
         (None, Some(group)) => hash(group.as_bytes()) as u64,
-        (None, None) => hash(specific.as_bytes()) as u64,
+        (None, None) => hash(parts.specific.as_bytes()) as u64,
     };
     let own = md5(id.as_bytes());
     let own =

@@ -3,6 +3,7 @@
 use super::bucket;
 use super::compare::{Value, compare, fits, number};
 use super::{Function, IdPart, Node, Way};
+use crate::id::IdParts;
 use crate::kind::DocumentType;
 use crate::value::FieldValue;
 
@@ -112,17 +113,14 @@ fn id(part: IdPart, id: &str) -> Option<Value> {
     if part == IdPart::Bucket {
         return bucket::of_document(id).map(Value::Bucket);
     }
-    let mut parts = id.strip_prefix("id:")?.splitn(4, ':');
-    let (namespace, kind, keys, specific) =
-        (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let key = |name: &str| keys.split(',').find_map(|pair| pair.strip_prefix(name));
+    let parts = IdParts::of(id)?;
     match part {
         IdPart::Whole | IdPart::Bucket => None,
-        IdPart::Namespace => text(namespace),
-        IdPart::Type => text(kind),
-        IdPart::Specific => text(specific),
-        IdPart::Group => text(key("g=")?),
-        IdPart::User => key("n=")?.parse().ok().map(Value::Integer),
+        IdPart::Namespace => text(parts.namespace),
+        IdPart::Type => text(parts.kind),
+        IdPart::Specific => text(parts.specific),
+        IdPart::Group => text(parts.group()?),
+        IdPart::User => parts.user()?.parse().ok().map(Value::Integer),
     }
 }
 

@@ -1,0 +1,112 @@
+//! Documents that are searched without indexes that last: those of one user or group are read when somebody searches them.
+
+use super::collection::Collection;
+use super::locations::Location;
+use super::view::View;
+use crate::error::StoreError;
+use crate::selection::{Selected, Selection};
+
+/// Which documents of a streamed type are searched.
+#[derive(Debug, Clone, Copy)]
+pub enum Streamed<'s> {
+    /// Those of a user or group.
+    Of(Location<'s>),
+    /// Those that a selection selects, at this time in seconds since 1970. All are looked at.
+    By(&'s Selection, i64),
+}
+
+/// Documents that are read before somebody looks whether there is time for more.
+const TOGETHER: usize = 64;
+
+impl View {
+    /// Some documents of a [streamed](crate::DocumentType::streamed) type, in the order of their numbers here, as documents with all
+    /// attributes and indexes of their schema. Nothing if it gets too late meanwhile.
+    ///
+    /// # Errors
+    /// When what is on disk of them cannot be read.
+    pub fn stream(
+        &self,
+        which: Streamed<'_>,
+        is_late: &dyn Fn() -> bool,
+    ) -> Result<Option<View>, StoreError> {
+        let kind = self.kind();
+        let mut found = Collection::new(kind.searched().clone());
+        let lids: Box<dyn Iterator<Item = u32>> = match which {
+            Streamed::Of(location) => match &self.state.locations {
+                Some(locations) => Box::new(locations.lids(location).into_iter()),
+                None => Box::new(self.lids()),
+            },
+            Streamed::By(..) => Box::new(self.lids()),
+        };
+        let mut reader = self.fields_reader();
+        for (at, lid) in lids.enumerate() {
+            if at.is_multiple_of(TOGETHER) && is_late() {
+                return Ok(None);
+            }
+            let Some(id) = self.id(lid) else { continue };
+            let is_rejected = match which {
+                Streamed::Of(location) => Location::of(id) != Some(location),
+                Streamed::By(selection, now) => selection.rejects_id(kind, id, now),
+            };
+            if is_rejected {
+                continue;
+            }
+            let Some(fields) = reader.read(lid, |_| true)? else { continue };
+            if let Streamed::By(selection, now) = which
+                && !selection.selects(&Selected { kind, id, fields: &fields, now })
+            {
+                continue;
+            }
+            found.put(id, &fields)?;
+        }
+        found.publish();
+        Ok(Some(found.view()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stead_app::application::Application;
+    use stead_app::package::PackageFiles;
+    use stead_app::services::ServicesOptions;
+
+    use super::Streamed;
+    use crate::live::{Collection, Location};
+    use crate::{DocumentType, FieldValue, Selection};
+
+    #[test]
+    fn some_documents_get_the_columns_and_indexes_that_all_are_without() {
+        let schema = "schema d { document d { field n type int { indexing: attribute }
+            field t type string { indexing: index } } }";
+        let files = PackageFiles::from_texts([("schemas/d.sd", schema)]).unwrap();
+        let (application, _) = Application::read(&files, ServicesOptions::default());
+        let kind = DocumentType::streamed(application.schema("d").unwrap());
+        let mut all = Collection::new(kind);
+        for lid in 0..200 {
+            let fields =
+                [(0, FieldValue::Integer(lid)), (1, FieldValue::Text(format!("word {lid}")))];
+            all.put(&format!("id:ns:d:g={}:{lid}", lid % 10), &fields).unwrap();
+        }
+        all.publish();
+        let view = all.view();
+        assert!(view.attribute("n").is_none() && view.text(0).is_none());
+        let selection = Selection::parse("d.n < 7 and id.group != \"3\"").unwrap();
+        for (which, expected) in [
+            (Streamed::Of(Location::Group("3")), (3..200).step_by(10).collect::<Vec<i64>>()),
+            (Streamed::Of(Location::User(3)), vec![]),
+            (Streamed::By(&selection, 0), vec![0, 1, 2, 4, 5, 6]),
+        ] {
+            let some = view.stream(which, &|| false).unwrap().unwrap();
+            let numbers: Vec<i64> = some
+                .lids()
+                .map(|lid| match &some.fields(lid).unwrap()[0] {
+                    (0, FieldValue::Integer(number)) => *number,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(numbers, expected, "{which:?}");
+            assert!(some.attribute("n").is_some() && some.text(0).is_some());
+        }
+        assert!(view.stream(Streamed::Of(Location::Group("3")), &|| true).unwrap().is_none());
+    }
+}
