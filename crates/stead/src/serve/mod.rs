@@ -114,7 +114,7 @@ fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
         reload_poll: options.poll,
         max_body_bytes: options.max_body_bytes,
         metrics: metrics(options)?,
-        console: options.console_enable.unwrap_or_else(|| is_loopback(options)),
+        console: is_console_on(options),
         sequence_admin: options.sequence_admin,
         cors: options.cors.clone(),
         ..ServerOptions::default()
@@ -124,6 +124,11 @@ fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
 /// Whether only this machine reaches the HTTP port. What is for people is on there without being asked for.
 fn is_loopback(options: &ServeOptions) -> bool {
     options.rest.iter().all(|address| address.ip().is_loopback())
+}
+
+/// Whether the page for people is served.
+fn is_console_on(options: &ServeOptions) -> bool {
+    options.console_enable.unwrap_or_else(|| is_loopback(options))
 }
 
 /// Metrics are on where only this machine can read them, and where somebody asked for them.
@@ -176,6 +181,10 @@ fn announce(options: &ServeOptions, server: &ServerHandle) {
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     for address in server.http_addresses() {
         tracing::info!("HTTP on {scheme}://{address}");
+    }
+    let page = server.http_addresses().first().filter(|_| is_console_on(options));
+    if let Some(address) = page {
+        tracing::info!("console on {scheme}://{address}/console/");
     }
     for address in server.grpc_addresses() {
         tracing::info!("gRPC on {address}");

@@ -32,14 +32,14 @@ export function refill(node, ...children) {
   return filled(node, {}, children);
 }
 
-/** A table. Columns are `[title, cell of a row, class]`. */
-export function table(columns, rows, caption) {
+/** A table. Columns are `[title, cell of a row, class]`; the last one takes the room that is left, unless the class of all says otherwise. */
+export function table(columns, rows, caption, kind) {
   const head = columns.map(([title, , kind]) => el("th", { scope: "col", class: kind }, title));
   const body = rows.map((row) =>
     el("tr", {}, columns.map(([, cell, kind]) => el("td", { class: kind }, cell(row)))),
   );
   const label = caption ? { "aria-label": caption } : {};
-  const whole = el("table", label, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
+  const whole = el("table", { ...label, class: kind }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
   return el("div", { class: "scroll", tabindex: "0", role: "region", ...label }, whole);
 }
 

@@ -17,8 +17,8 @@ export function hits(list) {
       ["#", ({ index }) => number(index + 1), "number"],
       ["relevance", ({ hit }) => number(hit.relevance), "number"],
       ...columns.map((name) => [name, ({ hit }) => cell(hit.fields?.[name])]),
-      ["id", ({ hit }) => el("code", {}, hit.id)],
-    ], rows, "Hits"),
+      ["id", ({ hit }) => el("code", {}, hit.id), "fixed"],
+    ], rows, "Hits", "even"),
     el("h3", {}, "Each hit"),
     rows.map(({ hit, index }) => single(hit, index)),
   );

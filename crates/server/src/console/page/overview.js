@@ -41,7 +41,7 @@ function card(schema) {
     el("h3", {}, "Fields"),
     schema.fields.length === 0 ? el("p", { class: "quiet" }, "none") : table([
       ["name", (f) => el("code", {}, f.name)],
-      ["type", (f) => el("code", {}, f.type)],
+      ["type", (f) => el("code", {}, f.type), "fixed"],
       ["used as", (f) => tags(f.uses)],
       ...(schema.fields.some((f) => f.details.length > 0) ? [["with", (f) => tags(f.details)]] : []),
     ], schema.fields, `Fields of ${schema.name}`),
