@@ -18,6 +18,7 @@
 
 mod cell;
 mod compare;
+mod distances;
 mod error;
 mod graph;
 mod links;
@@ -34,6 +35,7 @@ mod visited;
 mod write;
 
 pub use cell::{Cell, Number};
+pub use distances::distances;
 pub use error::AnnError;
 pub use graph::Graph;
 pub use metric::Metric;

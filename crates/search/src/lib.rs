@@ -9,7 +9,6 @@ mod columns;
 pub mod features;
 pub mod grouping;
 pub mod matching;
-mod metric;
 pub mod models;
 pub mod query;
 pub mod rank;

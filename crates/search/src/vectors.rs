@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use stead_ann::{Cell, Metric, distances};
 use stead_expr::{Attribute, Cells, map_cells};
-use stead_kernels::Isa;
-use stead_kernels::vector::{Measure, Widen, rows};
+use stead_kernels::vector::Widen;
 use stead_store::Column;
 use stead_tensor::Bits;
-
-use crate::metric::Metric;
 
 /// The vectors of a column and that of a query.
 pub(crate) struct Vectors<'v> {
@@ -20,7 +18,6 @@ pub(crate) struct Vectors<'v> {
     offsets: Option<Cow<'v, [u32]>>,
     /// Documents without a vector, where documents have one.
     absent: Option<&'v Bits>,
-    isa: Isa,
 }
 
 impl<'v> Vectors<'v> {
@@ -35,7 +32,7 @@ impl<'v> Vectors<'v> {
             Column::Tensors(tensors) => Some(tensors.absent()).filter(|absent| absent.count() > 0),
             _ => None,
         };
-        Some(Vectors { metric, query, cells, offsets, absent, isa: Isa::detect() })
+        Some(Vectors { metric, query, cells, offsets, absent })
     }
 
     /// Adds the distance of each of some documents that lie behind each other: of its nearest vector, NaN if it has none.
@@ -59,7 +56,7 @@ impl<'v> Vectors<'v> {
         for document in documents {
             let place = |at: usize| offsets.get(at).map_or(0, |place| (*place - first) as usize);
             let own = all.get(place(document)..place(document + 1)).unwrap_or_default();
-            out.push(own.iter().copied().min_by(f64::total_cmp).unwrap_or(f64::NAN));
+            out.push(nearest(own).map_or(f64::NAN, |(_, distance)| distance));
         }
     }
 
@@ -67,63 +64,61 @@ impl<'v> Vectors<'v> {
     fn compare(&self, vectors: Range<usize>, out: &mut Vec<f64>) {
         let from = out.len();
         out.resize(from + vectors.len(), f64::NAN);
-        let out = &mut out[from..];
-        let measure = match self.metric {
-            Metric::Euclidean => Some(Measure::SquaredDistance),
-            Metric::DotProduct | Metric::PrenormalizedAngular => Some(Measure::Dot),
-            Metric::Angular | Metric::Geo | Metric::Hamming => None,
-        };
-        if measure.is_some_and(|measure| self.measure(measure, &vectors, out)) {
-            out.iter_mut()
-                .for_each(|distance| *distance = self.metric.of_measure(self.query, *distance));
-            return;
-        }
-        let size = self.query.len();
-        let part = vectors.start * size..vectors.end * size;
-        let cells: Option<Cells<'_>> =
-            (|| Some(map_cells!(&self.cells, cells => cells.get(part)?)))();
-        let Some(cells) = cells else { return };
-        let doubles = cells.doubles();
-        for (distance, vector) in out.iter_mut().zip(doubles.chunks_exact(size.max(1))) {
-            *distance = self.metric.distance(self.query, vector);
+        compare(self.metric, self.query, &self.cells, vectors.start, &mut out[from..]);
+    }
+}
+
+/// Writes the distances of vectors that lie behind each other in some cells, from one on. What there is no vector for stays as it was.
+pub(crate) fn compare(
+    metric: Metric,
+    query: &[f64],
+    cells: &Cells<'_>,
+    first: usize,
+    out: &mut [f64],
+) {
+    fn run<T: Cell + Widen<f64>>(
+        metric: Metric,
+        query: &[f64],
+        cells: &[T],
+        part: Range<usize>,
+        out: &mut [f64],
+    ) {
+        if let Some(vectors) = cells.get(part) {
+            distances(metric, query, vectors, out);
         }
     }
-
-    /// A measure between the query and vectors, by vector instructions; false if there are none for such cells.
-    fn measure(&self, measure: Measure, vectors: &Range<usize>, out: &mut [f64]) -> bool {
-        fn run<T: Widen<f64>>(
-            of: &Vectors<'_>,
-            measure: Measure,
-            cells: &[T],
-            vectors: &Range<usize>,
-            out: &mut [f64],
-        ) -> bool {
-            let size = of.query.len();
-            let Some(list) = cells.get(vectors.start * size..vectors.end * size) else {
-                return false;
-            };
-            rows(of.isa, measure, of.query, list, out);
-            true
-        }
-        match &self.cells {
-            Cells::Double(cells) => run(self, measure, cells, vectors, out),
-            Cells::Float(cells) => run(self, measure, cells, vectors, out),
-            Cells::BFloat16(cells) => run(self, measure, cells, vectors, out),
-            Cells::Int8(cells) => run(self, measure, cells, vectors, out),
-            _ => false,
+    let part = first * query.len()..(first + out.len()) * query.len();
+    match cells {
+        Cells::Double(cells) => run(metric, query, cells, part, out),
+        Cells::Float(cells) => run(metric, query, cells, part, out),
+        Cells::BFloat16(cells) => run(metric, query, cells, part, out),
+        Cells::Int8(cells) => run(metric, query, cells, part, out),
+        // Only results of models have such cells.
+        cells => {
+            let vectors: Option<Cells<'_>> =
+                (|| Some(map_cells!(cells, cells => cells.get(part)?)))();
+            if let Some(vectors) = vectors {
+                distances(metric, query, &vectors.doubles(), out);
+            }
         }
     }
 }
 
+/// The least of some distances and its place, if one of them is a number.
+pub(crate) fn nearest(distances: &[f64]) -> Option<(usize, f64)> {
+    let numbers = distances.iter().copied().enumerate().filter(|(_, x)| !x.is_nan());
+    numbers.min_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
 #[cfg(test)]
 mod tests {
+    use stead_ann::{Metric, distances};
     use stead_app::application::Application;
     use stead_app::package::PackageFiles;
     use stead_app::services::ServicesOptions;
     use stead_store::{DocumentType, Documents};
 
-    use super::Vectors;
-    use crate::metric::Metric;
+    use super::{Vectors, nearest};
 
     const SCHEMA: &str = "schema d { document d {
       field v type tensor<float>(x[3]) { indexing: attribute }
@@ -157,9 +152,19 @@ mod tests {
                 Vectors::new(&column, metric, &query).unwrap().distances(0..3, &mut found);
                 assert_eq!(found.remove(0), 7.0);
                 for (found, vectors) in found.iter().zip(expected) {
-                    let distances = vectors.iter().map(|v| metric.distance(&query, v));
-                    match distances.min_by(f64::total_cmp) {
-                        Some(wanted) => assert!(
+                    let alone = |vector: &&[f64]| {
+                        let mut out = [f64::NAN];
+                        match *field {
+                            "b" => {
+                                let bytes: Vec<i8> = vector.iter().map(|x| *x as i8).collect();
+                                distances(metric, &query, &bytes, &mut out);
+                            }
+                            _ => distances(metric, &query, vector, &mut out),
+                        }
+                        out[0]
+                    };
+                    match nearest(&vectors.iter().map(alone).collect::<Vec<f64>>()) {
+                        Some((_, wanted)) => assert!(
                             (found - wanted).abs() < 1e-12,
                             "{name} {field} {found} {wanted}"
                         ),

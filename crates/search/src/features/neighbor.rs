@@ -1,13 +1,13 @@
 //! `closeness`, `distance` and `closest` of vectors, for queries with `nearestNeighbor(field, name)`
 //! (Vespa, documentation, `reference/schemas/schemas.html#distance-metric`). Every document is compared, none approximately.
 
+use stead_ann::Metric;
 use stead_expr::{Attribute, Cells, Labels, TensorType, Value, parse_type};
 use stead_store::{AttributeColumn, AttributeView, Column, DataType};
 
 use super::{Call, DocumentContext, Feature, Note, default};
 use crate::columns::{Computed, value};
-use crate::metric::Metric;
-use crate::vectors::Vectors;
+use crate::vectors::{self, Vectors};
 
 /// What is asked of the nearest vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,9 +150,10 @@ fn best(
     metric: Metric,
 ) -> Option<(f64, Labels)> {
     let value = value(attribute, kind, row)?;
-    let (cells, size, width) = (value.cells().doubles(), kind.block_size(), kind.mapped_count());
-    let distances = cells.chunks_exact(size).map(|vector| metric.distance(query, vector));
-    let (at, distance) = distances.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let (size, width) = (kind.block_size(), kind.mapped_count());
+    let mut distances = vec![f64::NAN; value.cells().len().checked_div(size)?];
+    vectors::compare(metric, query, value.cells(), 0, &mut distances);
+    let (at, distance) = vectors::nearest(&distances)?;
     let labels = value.labels().get(at * width..(at + 1) * width)?.to_vec();
     Some((distance, Labels::hold(labels)))
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use stead_ann::Metric;
 use stead_store::{AttributeColumn, Column, DataType, StoreError, View};
 use stead_tensor::Bits;
 
@@ -16,7 +17,6 @@ use super::texts::{Texts, rows_of_block};
 use super::told::{Indexes, Told};
 use super::value::passes;
 use super::weak::weak;
-use crate::metric::Metric;
 use crate::query::{QueryTree, SearchError, Term, Test, Tree};
 use crate::rank::Means;
 

@@ -7,12 +7,12 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
+use stead_ann::Metric;
 use stead_store::View;
 
 use super::beside::{Best, beside};
 use super::evaluate::Matcher;
 use super::rows::RowSet;
-use crate::metric::Metric;
 use crate::query::{NearestNeighbor, SearchError, Tree};
 use crate::rank::{Means, Ranges};
 use crate::vectors::Vectors;
