@@ -277,6 +277,25 @@ fn features_without_an_index_are_what_vespa_gives_where_nothing_matches() {
     }
 }
 
+/// What a search tells of features: those that it computes have no note.
+#[test]
+fn a_search_names_the_features_that_are_not_computed() {
+    for (name, is_told) in [
+        ("nativeRank", false),
+        ("queryTermCount", false),
+        ("closeness(field,vector)", false),
+        ("attribute(number)", false),
+        ("fieldMatch(title).completeness", true),
+        ("bm25_for_labels(title)", true),
+    ] {
+        let profile = format!("first-phase {{ expression: 0 }}\n match-features {{\n {name}\n }}");
+        let notes = plan(&profile).unwrap().notes_of_search(&RankQuery::default());
+        let text = "is not computed: it has the value that Vespa gives where a query has no terms";
+        let expected = if is_told { vec![format!("{name} {text}")] } else { Vec::new() };
+        assert_eq!(notes, expected, "{name}");
+    }
+}
+
 #[test]
 fn what_cannot_be_computed_is_refused_by_name() {
     for (body, expected) in [

@@ -44,7 +44,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     };
     let output = call.name.output.to_owned();
     let feature = Feature::documents(move |cx| scores(cx, &name, settings, &output));
-    Ok(Feature { note: usual.note, ..feature })
+    Ok(feature.noted(usual))
 }
 
 fn scores(

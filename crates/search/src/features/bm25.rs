@@ -31,7 +31,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         Some(of) => scores(cx, index, of, settings),
         None => Ok(cx.numbers(|_| 0.0)),
     });
-    Ok(Feature { note: usual.note, ..feature })
+    Ok(feature.noted(usual))
 }
 
 fn scores(

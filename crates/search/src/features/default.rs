@@ -25,7 +25,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let text = format!(
         "is {shown} for every document: there is no index and there are no terms of a query where documents are ranked from a file"
     );
-    let note = Note { text, without_neighbors: false };
+    let note = Note { text, without_neighbors: false, in_searches: true };
     Ok(Feature { note: Some(note), ..Feature::always(value) })
 }
 

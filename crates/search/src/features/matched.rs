@@ -34,7 +34,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
             found.map_err(|error| error.to_string())
         })
     });
-    Ok(Feature { note: usual.note, ..feature })
+    Ok(feature.noted(usual))
 }
 
 impl About {

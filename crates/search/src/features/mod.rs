@@ -87,6 +87,8 @@ pub struct Note {
     pub text: String,
     /// Whether that is so only for queries that do not ask for neighbors.
     pub without_neighbors: bool,
+    /// Whether that is so in searches too, which have terms of a query and indexes.
+    pub in_searches: bool,
 }
 
 /// How a feature is computed.
@@ -156,6 +158,11 @@ impl Feature {
 
     fn always(value: Value) -> Feature {
         Feature { arguments: Vec::new(), run: Run::Always(value), note: None }
+    }
+
+    /// This feature, with the note of what it is where documents are ranked without a query.
+    fn noted(self, usual: Feature) -> Feature {
+        Feature { note: usual.note.map(|note| Note { in_searches: false, ..note }), ..self }
     }
 }
 

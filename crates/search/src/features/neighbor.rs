@@ -60,6 +60,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let note = usual.note.map(|note| Note {
         text: format!("{}; yql with nearestNeighbor(field, name) gives it a value", note.text),
         without_neighbors: true,
+        in_searches: false,
     });
     Ok(Feature { note, ..feature })
 }

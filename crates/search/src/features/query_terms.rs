@@ -69,7 +69,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         }
         _ => return Ok(usual),
     };
-    Ok(Feature { note: usual.note, ..feature })
+    Ok(feature.noted(usual))
 }
 
 /// How many terms of the query a document has in a field.

@@ -28,7 +28,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         _ => None,
     };
     let feature = Feature::documents(move |cx| scores(cx, index, wanted));
-    Ok(Feature { note: usual.note, ..feature })
+    Ok(feature.noted(usual))
 }
 
 fn scores(

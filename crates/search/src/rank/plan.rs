@@ -152,8 +152,20 @@ impl RankPlan {
     pub fn notes(&self, query: &RankQuery) -> Vec<String> {
         let concerns = |note: &Note| query.neighbors.is_empty() || !note.without_neighbors;
         let notes = self.notes.iter().filter(|(_, note)| concerns(note));
-        let mut notes: Vec<String> =
-            notes.map(|(name, note)| format!("{name} {}", note.text)).collect();
+        let notes = notes.map(|(name, note)| format!("{name} {}", note.text)).collect();
+        self.with_options(notes, query)
+    }
+
+    /// The same for a search, in which most of these features are computed.
+    #[must_use]
+    pub fn notes_of_search(&self, query: &RankQuery) -> Vec<String> {
+        let notes = self.notes.iter().filter(|(_, note)| note.in_searches);
+        let text = "is not computed: it has the value that Vespa gives where a query has no terms";
+        self.with_options(notes.map(|(name, _)| format!("{name} {text}")).collect(), query)
+    }
+
+    /// Notes, and what there is to say of options of the profile and of the query.
+    fn with_options(&self, mut notes: Vec<String>, query: &RankQuery) -> Vec<String> {
         if !self.without_effect.is_empty() {
             let names = self.without_effect.join(", ");
             notes.push(format!("without effect here, where every document is ranked: {names}"));

@@ -4,9 +4,9 @@
 use stead_store::DataType;
 
 use super::super::terms::{matched_weight, query_terms};
-use super::super::{Call, DocumentContext, Feature};
+use super::super::{Call, DocumentContext, Feature, default};
 use super::table::Table;
-use super::{fields, is_normalized, note, table};
+use super::{fields, is_normalized, table};
 use crate::columns::Computed;
 use crate::query::Test;
 
@@ -39,7 +39,7 @@ pub(in crate::features) fn build(call: &Call<'_>) -> Result<Feature, String> {
         });
     }
     let feature = Feature::documents(move |cx| scores(cx, &list));
-    Ok(Feature { note: note(call)?, ..feature })
+    Ok(feature.noted(default::build(call)?))
 }
 
 fn scores(cx: &DocumentContext<'_>, list: &[AttributeMatch]) -> Result<Computed, String> {

@@ -2,9 +2,9 @@
 //! words of a query. Of several elements the length is that of all of them.
 
 use super::super::terms::{FieldTerms, QueryTerm, query_terms};
-use super::super::{Call, DocumentContext, Feature};
+use super::super::{Call, DocumentContext, Feature, default};
 use super::table::Table;
-use super::{indexes, is_normalized, note, number, number_of, table};
+use super::{indexes, is_normalized, number, number_of, table};
 use crate::columns::Computed;
 
 /// How a field is looked at.
@@ -46,7 +46,7 @@ pub(in crate::features) fn build(call: &Call<'_>) -> Result<Feature, String> {
     }
     let shortest = number(call, NAME, "minFieldLength").unwrap_or(SHORTEST).max(2.0) as u32;
     let feature = Feature::documents(move |cx| scores(cx, &list, shortest));
-    Ok(Feature { note: note(call)?, ..feature })
+    Ok(feature.noted(default::build(call)?))
 }
 
 fn scores(

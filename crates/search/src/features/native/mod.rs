@@ -5,7 +5,7 @@ mod field_match;
 mod proximity;
 mod table;
 
-use super::{Argument, Call, Feature, FieldRanking, Note, default};
+use super::{Argument, Call, Feature, FieldRanking, default};
 use table::Table;
 
 pub(super) use attribute_match::build as attribute_match;
@@ -51,12 +51,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         };
         Ok(crate::columns::Computed::Numbers((0..cx.rows.len()).map(score).collect()))
     });
-    Ok(Feature { arguments, note: note(call)?, ..run })
-}
-
-/// What is told where documents are ranked without a query.
-fn note(call: &Call<'_>) -> Result<Option<Note>, String> {
-    default::build(call).map(|usual| usual.note)
+    Ok(Feature { arguments, ..run }.noted(default::build(call)?))
 }
 
 /// Whether values of tables are parts of their greatest.

@@ -3,9 +3,9 @@
 
 use super::super::distance::distance;
 use super::super::terms::{FieldTerms, QueryTerm, query_terms};
-use super::super::{Call, DocumentContext, Feature};
+use super::super::{Call, DocumentContext, Feature, default};
 use super::table::Table;
-use super::{indexes, is_normalized, note, number, number_of, table};
+use super::{indexes, is_normalized, number, number_of, table};
 use crate::columns::Computed;
 
 /// How a field is looked at.
@@ -53,7 +53,7 @@ pub(in crate::features) fn build(call: &Call<'_>) -> Result<Feature, String> {
     }
     let window = number(call, NAME, "slidingWindowSize").unwrap_or(WINDOW).max(0.0) as usize;
     let feature = Feature::documents(move |cx| scores(cx, &list, window));
-    Ok(Feature { note: note(call)?, ..feature })
+    Ok(feature.noted(default::build(call)?))
 }
 
 /// The pairs of terms that ask a field, with what all their weights are together.
