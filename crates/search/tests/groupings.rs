@@ -27,6 +27,7 @@ const SCHEMA: &str = "schema purchase {
   }
   document-summary short { summary item {} }
   rank-profile default { first-phase { expression: attribute(price) } }
+  rank-profile shown inherits default { match-features: attribute(whole) }
 }";
 
 /// Day of September 2006, hour, price, item, customer.
@@ -394,4 +395,36 @@ fn matches_are_grouped_and_hits_stay() {
     let list = &result["root"]["children"][0]["children"][0]["children"];
     assert_eq!(shown(list), "Brown 6, Jones 7, Smith 7");
     assert_eq!(list[0]["relevance"], 0.0);
+}
+
+#[test]
+fn features_are_computed_for_hits_and_not_for_all_that_is_grouped() {
+    let shop = Shop::new();
+    // Hits, offset, and how many have features: those that are left out before the offset have them too.
+    for (hits, offset, expected) in [(1, 0, 1), (2, 3, 5), (50, 0, 20)] {
+        let body = json!({
+            "yql": "select item from purchase where true | all(group(customer) each(output(count())))",
+            "hits": hits, "offset": offset, "ranking": "shown", "trace.explainLevel": 1, "traceLevel": 1,
+        });
+        let (_, result) = shop.asked.search(&[shop.documents.view()], &body);
+        let children = result["root"]["children"].as_array().unwrap();
+        let groups = &children[0]["children"][0]["children"];
+        // By the best of their scores.
+        assert_eq!(shown(groups), "Jones 7, Brown 6, Smith 7", "{hits} {offset}");
+        let features: Vec<f64> = children[1..]
+            .iter()
+            .map(|hit| hit["fields"]["matchfeatures"]["attribute(whole)"].as_f64().unwrap())
+            .collect();
+        let mut prices: Vec<f64> = PURCHASES.iter().map(|of| f64::from(of.2)).collect();
+        prices.sort_by(|a, b| b.total_cmp(a));
+        prices.drain(..offset);
+        prices.truncate(hits);
+        assert_eq!(features, prices, "{hits} {offset}");
+        let trace = result["trace"]["children"].as_array().unwrap();
+        let stages = trace.iter().find_map(|told| told["message"]["ranking"]["stages"].as_array());
+        let stages = stages.unwrap_or_else(|| panic!("{trace:?}")).iter();
+        let of_features = stages.filter(|stage| stage["name"] == "match-features");
+        let counts: Vec<_> = of_features.map(|stage| stage["documents"].as_u64()).collect();
+        assert_eq!(counts, [Some(expected)], "{hits} {offset}");
+    }
 }

@@ -189,7 +189,8 @@ fn scores_on(
 ) -> Vec<(u32, u64, String)> {
     let tree = QueryTree { root: Tree::All, ..QueryTree::default() };
     let matcher = Matcher::new(&tree, view).unwrap();
-    let asked = (Wanted { hits: usize::MAX, explains: false }, Means { is_late: &|| false, cores });
+    let wanted = Wanted { hits: usize::MAX, features: usize::MAX, explains: false };
+    let asked = (wanted, Means { is_late: &|| false, cores });
     let options = RankOptions { now: 0.0, seed: 1 };
     bits(&plan.rank_matches(query, view, (&matcher, None), options, asked).unwrap().0)
 }

@@ -175,7 +175,7 @@ fn what_there_is_no_time_for_is_left_out() {
             left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err()
         };
         let means = Means { is_late: &is_late, cores: &Serial };
-        let wanted = Wanted { hits: usize::MAX, explains: false };
+        let wanted = Wanted { hits: usize::MAX, features: usize::MAX, explains: false };
         let options = RankOptions { now: 0.0, seed: 1 };
         let query = RankQuery::default();
         plan.rank_matches(&query, &view, (&matcher, None), options, (wanted, means)).unwrap().0

@@ -84,7 +84,7 @@ impl RankPlan {
     ) -> Result<(Ranked, Explained), RankError> {
         let ranking = Ranking::new(self, query, documents, options);
         ranking.records.replace(Some(Vec::new()));
-        let ranked = ranking.rank(Lists::ALL, count, Means::UNBOUNDED)?;
+        let ranked = ranking.rank(Lists::ALL, (count, count), Means::UNBOUNDED)?;
         Ok((ranked, ranking.explained()?))
     }
 }

@@ -39,10 +39,15 @@ impl RankPlan {
         options: RankOptions,
         count: usize,
     ) -> Result<Ranked, RankError> {
-        Ranking::new(self, query, documents, options).rank(Lists::ALL, count, Means::UNBOUNDED)
+        Ranking::new(self, query, documents, options).rank(
+            Lists::ALL,
+            (count, count),
+            Means::UNBOUNDED,
+        )
     }
 
-    /// Ranks the matches of a query, or those that were chosen among them; the best of them come with their match features.
+    /// Ranks the matches of a query, or those that were chosen among them; as many of the best as are wanted with their match features
+    /// come with these.
     ///
     /// # Errors
     /// As for [`RankPlan::rank`].
@@ -59,7 +64,7 @@ impl RankPlan {
         (ranking.matcher, ranking.matches) = (Some(matcher), matches);
         ranking.cores = means.cores;
         ranking.records.replace(wanted.explains.then(Vec::new));
-        let ranked = ranking.rank(lists, wanted.hits, means)?;
+        let ranked = ranking.rank(lists, (wanted.hits, wanted.features), means)?;
         let explained = wanted.explains.then(|| ranking.explained()).transpose()?;
         Ok((ranked, explained))
     }
@@ -87,7 +92,7 @@ impl RankPlan {
             score: first,
         };
         let hits: Vec<Hit> = lids.iter().zip(first).map(hit).collect();
-        ranking.with_features(&hits, lists)
+        ranking.with_features(&hits, lists, hits.len())
     }
 }
 
@@ -96,6 +101,8 @@ impl RankPlan {
 pub struct Wanted {
     /// How many of the best hits.
     pub hits: usize,
+    /// How many of these, the best first, come with match features; the others have none.
+    pub features: usize,
     /// Whether to tell what was computed.
     pub explains: bool,
 }
@@ -115,11 +122,11 @@ impl Lists {
 }
 
 impl Ranking<'_> {
-    /// All documents, or the matches among them.
+    /// The best of all documents, or of the matches among them, and as many of these with features as are wanted.
     pub(super) fn rank(
         &self,
         lists: Lists,
-        count: usize,
+        (count, with_features): (usize, usize),
         means: Means<'_>,
     ) -> Result<Ranked, RankError> {
         let (mut hits, skipped) = self.first_phase(count, means)?;
@@ -137,7 +144,8 @@ impl Ranking<'_> {
         }
         let total = hits.total();
         hits.kept.truncate(count);
-        Ok(Ranked { hits: self.with_features(&hits.kept, lists)?, total, skipped, is_cut })
+        let hits = self.with_features(&hits.kept, lists, with_features)?;
+        Ok(Ranked { hits, total, skipped, is_cut })
     }
 
     /// The documents of hits; from now on values that are computed may name their scores.
@@ -288,8 +296,14 @@ impl Ranking<'_> {
         }
     }
 
-    fn with_features(&self, hits: &[Hit], lists: Lists) -> Result<Vec<RankedHit>, RankError> {
-        let places = self.places(hits);
+    /// Hits, the first `count` of them with features: who groups all matches shows few of them.
+    fn with_features(
+        &self,
+        hits: &[Hit],
+        lists: Lists,
+        count: usize,
+    ) -> Result<Vec<RankedHit>, RankError> {
+        let places = self.places(&hits[..hits.len().min(count)]);
         let frame = Frame::new(Rows::List(&places));
         let mut ranked: Vec<RankedHit> = hits
             .iter()

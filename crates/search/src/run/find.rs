@@ -101,7 +101,7 @@ pub fn find(
             // Ordered by other things too, every hit may be among the first.
             let best = if prepared.order.is_empty() { count } else { usize::MAX };
             let hits = if is_grouped { usize::MAX } else { best };
-            let wanted = Wanted { hits, explains: prepared.explains };
+            let wanted = Wanted { hits, features: best, explains: prepared.explains };
             let among = (matcher, chosen.as_ref().map(|(matches, ..)| matches));
             let ranked = plan.rank_matches(&prepared.rank, view, among, options, (wanted, means));
             let (mut ranked, told) = ranked.map_err(ranking_error)?;

@@ -117,7 +117,7 @@ impl Package {
         let tree = QueryTree { root: Tree::All, ..QueryTree::default() };
         let matcher = Matcher::new(&tree, documents.view()).unwrap();
         let means = Means { is_late: &|| false, cores };
-        let wanted = Wanted { hits: usize::MAX, explains: false };
+        let wanted = Wanted { hits: usize::MAX, features: usize::MAX, explains: false };
         let (query, options) = (RankQuery::default(), RankOptions { now: 0.0, seed: 1 });
         let view = documents.view();
         plan.rank_matches(&query, view, (&matcher, None), options, (wanted, means)).unwrap().0
