@@ -124,3 +124,55 @@ fn what_trained_is_refused() {
         assert!(error.contains(text), "{label}: {error}");
     }
 }
+
+/// Runs a Scan of opset 8 over two sequences of `s = (s + x) * w`, which collects `s` too.
+fn scan(directions: &[i64], lengths: Option<[i64; 2]>) -> Vec<Vec<f32>> {
+    let element = ["1"];
+    let body = ModelBuilder::new(8)
+        .input("s", DType::F32, &element)
+        .input("x", DType::F32, &element)
+        .input("w", DType::F32, &element)
+        .node("Add", &["s", "x"], &["t"])
+        .node("Mul", &["t", "w"], &["u"])
+        .node("Identity", &["u"], &["o"])
+        .output("u", DType::F32)
+        .output("o", DType::F32);
+    let floats = |values: &[f32], dims: &[usize]| Tensor::from_slice(values, dims).unwrap();
+    let mut model = ModelBuilder::new(8)
+        .init("s0", floats(&[1.0, 2.0], &[2, 1]))
+        .init("ws", floats(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[2, 3, 1]))
+        .input("xs", DType::F32, &["2", "3", "1"]);
+    let mut first = "";
+    if let Some(lengths) = lengths {
+        model = model.init("lens", Tensor::from_slice(&lengths, &[2]).unwrap());
+        first = "lens";
+    }
+    let model = model
+        .node("Scan", &[first, "s0", "xs", "ws"], &["end", "all"])
+        .attr("num_scan_inputs", int(2))
+        .attr("directions", AttributeValue::Ints(directions.to_vec()))
+        .attr("body", AttributeValue::Graph(body.build().unwrap().graph))
+        .output("end", DType::F32)
+        .output("all", DType::F32);
+    let session = Session::new(load(model).unwrap(), &SessionOptions::default()).unwrap();
+    let xs = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3, 1]);
+    let found = session.run(&[("xs", xs.view())], &[]).unwrap();
+    assert_eq!(found[1].shape().dims(), [2, 3, 1]);
+    found.iter().map(|tensor| tensor.as_slice::<f32>().unwrap().to_vec()).collect()
+}
+
+/// The values are those of ONNX Runtime.
+#[test]
+fn scans_had_batches_and_lengths() {
+    for (directions, lengths, end, all) in [
+        (&[][..], None, [11.0, 46.0], [2.0, 8.0, 11.0, 12.0, 17.0, 46.0]),
+        (&[], Some([3, 2]), [11.0, 17.0], [2.0, 8.0, 11.0, 12.0, 17.0, 0.0]),
+        (&[0, 0], Some([1, 3]), [2.0, 46.0], [2.0, 0.0, 0.0, 12.0, 17.0, 46.0]),
+        (&[1, 0], None, [13.0, 50.0], [4.0, 12.0, 13.0, 16.0, 21.0, 50.0]),
+        (&[1, 0], Some([3, 2]), [13.0, 18.0], [4.0, 12.0, 13.0, 14.0, 18.0, 0.0]),
+        (&[0, 1], Some([3, 2]), [11.0, 22.0], [2.0, 8.0, 11.0, 6.0, 22.0, 0.0]),
+    ] {
+        let found = scan(directions, lengths);
+        assert_eq!(found, [end.to_vec(), all.to_vec()], "{directions:?} {lengths:?}");
+    }
+}

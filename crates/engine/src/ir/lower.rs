@@ -1,7 +1,7 @@
 //! From the reader's graph of names to the engine's graph of numbered, typed values.
 
 use super::function::FunctionBody;
-use super::{Body, Form, Ir, Node, Typed, ValueId};
+use super::{Body, Form, Ir, Node, Typed, ValueId, scan};
 use crate::error::{BuildError, LoadError};
 use crate::ops::{self, Build, OpDef, Out, WriteFn, gradient, moved, types};
 use std::collections::HashMap;
@@ -106,6 +106,10 @@ fn lower_node(
     node: stead_onnx::Node,
     nodes: &mut Vec<Node>,
 ) -> Result<(), LoadError> {
+    let node = match scan::has_batches(&node) {
+        true => scan::over_batches(node)?,
+        false => node,
+    };
     let label = node.label();
     let mut inputs = Vec::with_capacity(node.inputs.len());
     for name in &node.inputs {

@@ -7,6 +7,7 @@ mod form;
 mod function;
 mod lower;
 mod make;
+mod scan;
 
 pub use form::{Form, FormSet, Typed};
 pub use function::FunctionBody;

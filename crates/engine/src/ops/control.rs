@@ -31,11 +31,11 @@ pub const OPS: &[OpDef] = &[
         )
         .variadic_outputs()
     },
-    // Opset 8 has another form, with a batch dimension and lengths.
+    // That of opset 8 has a batch dimension and lengths, and is written as two of these (`ir/scan.rs`).
     OpDef {
         build: Build::Scan,
         ..OpDef::new("Scan", &[Param::any_number(types::ANY)], &[Out::Body(0)], never_built)
-            .since(9)
+            .since(8)
             .variadic_outputs()
     },
     OpDef {
