@@ -19,6 +19,7 @@ const SCHEMA: &str = "schema page {
     rank-properties { attributeMatch(tags).maxWeight: 10 }
     match-features {
       queryTermCount matchCount(title) matchCount(body) matchCount(tags)
+      matches(body) matches(body,0) matches(body,1) matches(body,2) matches(title,0) matches(title,2) matches(tags,0) matches(tags,1) matches(body,9)
       term(0).significance term(0).weight term(1).weight term(0).connectedness term(9).weight
       fieldLength(body) fieldLength(title) averageFieldLength(body)
       fieldTermMatch(body,0).firstPosition fieldTermMatch(body,0).occurrences fieldTermMatch(body,1).firstPosition
@@ -62,6 +63,13 @@ fn features_are_those_of_their_definitions() {
                 ("matchCount(body)", 2.0),
                 ("matchCount(title)", 1.0),
                 ("matchCount(tags)", 0.0),
+                ("matches(body)", 1.0),
+                ("matches(body,0)", 1.0),
+                ("matches(body,1)", 1.0),
+                ("matches(body,2)", 0.0),
+                ("matches(title,0)", 0.0),
+                ("matches(title,2)", 1.0),
+                ("matches(body,9)", 0.0),
                 ("term(0).significance", significance(2.0 / 3.0)),
                 ("term(0).weight", 100.0),
                 ("term(1).weight", 50.0),
@@ -91,6 +99,8 @@ fn features_are_those_of_their_definitions() {
             &[
                 ("queryTermCount", 2.0),
                 ("matchCount(body)", 1.0),
+                ("matches(body,0)", 1.0),
+                ("matches(body,1)", 0.0),
                 ("fieldLength(title)", NOWHERE),
                 ("fieldTermMatch(body,1).firstPosition", NOWHERE),
                 ("termDistance(body,0,1).forward", NOWHERE),
@@ -103,6 +113,9 @@ fn features_are_those_of_their_definitions() {
             &[
                 ("queryTermCount", 4.0),
                 ("matchCount(tags)", 2.0),
+                ("matches(tags,0)", 1.0),
+                ("matches(tags,1)", 1.0),
+                ("matches(body,2)", 0.0),
                 ("attributeMatch(tags).matches", 2.0),
                 ("attributeMatch(tags).totalWeight", 8.0),
                 ("attributeMatch(tags).averageWeight", 4.0),

@@ -3,6 +3,7 @@
 
 use stead_store::StoreError;
 
+use super::terms::terms_of;
 use super::{Call, Feature, default};
 use crate::matching::Matcher;
 use crate::query::{Sum, Test};
@@ -12,23 +13,41 @@ use crate::query::{Sum, Test};
 struct About {
     field: Option<String>,
     label: Option<String>,
+    /// The number of a term, as `term` counts them.
+    term: Option<usize>,
 }
 
 pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let usual = default::build(call)?;
     let first = call.argument(0).to_owned();
     let about = match call.name.name {
-        "itemRawScore" => About { field: None, label: Some(first) },
-        _ => About { field: Some(first), label: call.name.argument(1).map(str::to_owned) },
+        "itemRawScore" => About { field: None, label: Some(first), term: None },
+        "matches" => {
+            let number = |text: &str| {
+                let number = text.parse::<usize>();
+                number.map_err(|_| format!("expected the number of a term, found {text:?}"))
+            };
+            let term = call.name.argument(1).map(number).transpose()?;
+            About { field: Some(first), label: None, term }
+        }
+        _ => {
+            let label = call.name.argument(1).map(str::to_owned);
+            About { field: Some(first), label, term: None }
+        }
     };
     let is_score = call.name.name != "matches";
     let feature = Feature::documents(move |cx| {
+        // What one term of the query stands for; none of a number that it does not have.
+        let only = about.term.map(|number| {
+            let term = terms_of(&cx.query).into_iter().nth(number);
+            term.map_or_else(Vec::new, |term| term.numbers)
+        });
         cx.try_numbers(|document| {
             let found = match cx.query.matcher {
                 Some(matcher) if is_score => about.score(matcher, document),
-                Some(matcher) => {
-                    about.is_matched(matcher, document).map(|is| f64::from(u8::from(is)))
-                }
+                Some(matcher) => about
+                    .is_matched(matcher, only.as_deref(), document)
+                    .map(|is| f64::from(u8::from(is))),
                 None => Ok(0.0),
             };
             found.map_err(|error| error.to_string())
@@ -43,7 +62,13 @@ impl About {
             && (self.label.is_none() || self.label.as_deref() == label)
     }
 
-    fn is_matched(&self, matcher: &Matcher<'_>, document: u32) -> Result<bool, StoreError> {
+    /// Whether a document has one of the terms, or of some of them, in the field.
+    fn is_matched(
+        &self,
+        matcher: &Matcher<'_>,
+        only: Option<&[usize]>,
+        document: u32,
+    ) -> Result<bool, StoreError> {
         let tree = matcher.tree();
         let (segment, row) = matcher.split(document);
         let terms = tree.terms.iter().enumerate();
@@ -51,12 +76,12 @@ impl About {
         let neighbors = tree.neighbors.iter().enumerate();
         let mut neighbors =
             neighbors.filter(|(_, n)| self.concerns(&n.attribute, n.label.as_deref()));
-        for (at, _) in terms {
+        for (at, _) in terms.filter(|(at, _)| only.is_none_or(|only| only.contains(at))) {
             if matcher.term(at, segment, row)?.is_some() {
                 return Ok(true);
             }
         }
-        Ok(neighbors.any(|(at, _)| matcher.distance(at, segment, row).is_some()))
+        Ok(only.is_none() && neighbors.any(|(at, _)| matcher.distance(at, segment, row).is_some()))
     }
 
     /// The sum of the scores that operators give: sums of products, and how close vectors are.
