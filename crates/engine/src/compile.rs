@@ -1,7 +1,7 @@
 //! From the graph after the passes to nodes that can plan themselves.
 
 use crate::error::{BuildError, LoadError};
-use crate::ir::{Body, Form, Ir, Node, ValueId};
+use crate::ir::{Body, Form, Ir, Node, Typed, ValueId, output_type};
 use crate::ops::{self, Build, NodeSpec, OpPlan, PackCache};
 use crate::plan::{Fact, Place};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct CompiledNode {
     pub inputs: Vec<Option<ValueId>>,
     pub outputs: Vec<Option<ValueId>>,
     pub output_types: Vec<Option<DType>>,
+    /// The types of the outputs that nobody wants: kernels write them all the same.
+    pub unwanted_types: Vec<Option<DType>>,
     /// Whether it may be computed once for all runs where its inputs are known: all outputs are tensors, and none is drawn.
     pub may_fold: bool,
     pub aux: ValueId,
@@ -73,6 +75,7 @@ impl CompiledNode {
             inputs: Vec::new(),
             outputs: Vec::new(),
             output_types: Vec::new(),
+            unwanted_types: Vec::new(),
             may_fold: true,
             aux: ValueId(u32::MAX),
             kind: Kind::Op(Box::new(|_| Ok(()))),
@@ -138,6 +141,13 @@ pub(crate) fn compile_node(
             supported,
         }
     })?;
+    let inputs: Vec<Option<Typed>> = node.inputs.iter().map(|i| i.map(|id| ir.typed(id))).collect();
+    let unwanted = |output: usize| {
+        let is_wanted = node.outputs.get(output).is_some_and(Option::is_some);
+        let typed = || output_type(ir, def, &node.label, &node.attributes, &inputs, &[], output);
+        if is_wanted { None } else { typed().ok().map(|typed| typed.dtype) }
+    };
+    let unwanted_types = (0..def.outputs.len().max(node.outputs.len())).map(unwanted).collect();
     let kind = match def.build {
         Build::Op(build) => Kind::Op(build(&spec).map_err(at_node)?),
         Build::Function(_) => {
@@ -166,6 +176,7 @@ pub(crate) fn compile_node(
         outputs: node.outputs.clone(),
         may_fold: node.outputs.iter().flatten().all(is_tensor) && !node.is_drawn(),
         output_types: node.outputs.iter().map(|o| o.map(|id| ir.value(id).dtype)).collect(),
+        unwanted_types,
         aux: node.aux,
         kind,
     })

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // a panic is the report
 
 use stead_engine::{LoadOptions, Model, RunError, Session, SessionOptions};
-use stead_onnx::{Graph, ModelBuilder};
+use stead_onnx::{AttributeValue, Graph, ModelBuilder};
 use stead_tensor::{Bool, DType, Tensor};
 
 fn ints(values: &[i64]) -> Tensor {
@@ -126,6 +126,39 @@ fn groups_of_offsets_have_an_end() {
         let x = Tensor::from_slice(&[1.0f32; 9], &[1, 1, 3, 3]).unwrap();
         refused("DeformConv", model, &x, &format!("do not fit [1,1,2,2] in {groups} groups"));
     }
+}
+
+/// Of a window that is far wider than the input only the taps over the input cost time.
+#[test]
+fn wide_windows_are_soon_done() {
+    for (op, expected) in [("MaxPool", [4.0_f32; 5]), ("AveragePool", [2.5; 5])] {
+        let model = ModelBuilder::new(19)
+            .input("x", DType::F32, &["1", "1", "4"])
+            .node(op, &["x"], &["y"])
+            .attr("kernel_shape", AttributeValue::Ints(vec![1 << 40]))
+            .attr("pads", AttributeValue::Ints(vec![1 << 39; 2]))
+            .output("y", DType::F32);
+        let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[1, 1, 4]).unwrap();
+        let found = run(model, &x).unwrap();
+        assert_eq!(found[0].as_slice::<f32>().unwrap(), expected, "{op}");
+    }
+}
+
+/// Kernels write outputs that nobody wants too, in room of the right size.
+#[test]
+fn outputs_may_be_left_out() {
+    let model = |outputs: &[&str]| {
+        let model = ModelBuilder::new(27)
+            .input("x", DType::F32, &["1", "1", "6"])
+            .init("w", Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[1, 1, 4]).unwrap())
+            .node("CausalConvWithState", &["x", "w"], outputs)
+            .node("Abs", &["x"], &[]);
+        outputs.iter().fold(model, |model, name| model.output(name, DType::F32))
+    };
+    let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[1, 1, 6]).unwrap();
+    let [both, one] = [&["y", "present"][..], &["y"]].map(|names| run(model(names), &x).unwrap());
+    assert_eq!(both[0].as_slice::<f32>().unwrap(), [4.0, 11.0, 20.0, 30.0, 40.0, 50.0]);
+    assert_eq!(one[0].as_slice::<f32>(), both[0].as_slice::<f32>());
 }
 
 /// A body that counts nothing and goes on, with `nodes` that carry the value `c`.

@@ -293,7 +293,11 @@ fn carried(def: &OpDef, attributes: &Attributes, inputs: usize) -> usize {
     }
 }
 
-fn output_type(
+/// The type of an output of a node, with these inputs.
+///
+/// # Errors
+/// [`LoadError`] where the operator has no such output, or not for these inputs.
+pub(crate) fn output_type(
     ir: &Ir,
     def: &OpDef,
     label: &str,

@@ -11,6 +11,7 @@ mod scan;
 
 pub use form::{Form, FormSet, Typed};
 pub use function::FunctionBody;
+pub(crate) use lower::output_type;
 pub use lower::{lower, type_of};
 pub use make::NodeMaker;
 

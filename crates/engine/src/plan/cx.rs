@@ -173,7 +173,7 @@ impl PlanCx<'_> {
     pub fn output(&mut self, index: usize, shape: Shape) -> Result<Slot, PlanError> {
         let Some(id) = self.output_id(index) else {
             // Nobody wants it: the kernel writes into room that is free again after the step.
-            let dtype = self.node.output_types.get(index).copied().flatten();
+            let dtype = self.node.unwanted_types.get(index).copied().flatten();
             return Ok(self.temp(shape.byte_len(dtype.unwrap_or(DType::F64))));
         };
         let dtype = self.output_type(index)?;

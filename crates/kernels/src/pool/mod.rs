@@ -80,6 +80,8 @@ impl<T: Ordered> SimdOp for MaxPlane<'_, T> {
 /// over the input `i` strides behind the first.
 #[inline(always)]
 fn each_run(win: &Window, mut f: impl FnMut(usize, core::ops::Range<usize>)) {
+    // A window may be far wider than what is under it: most of its taps have no output.
+    let is_wide = win.kernel[2] > win.input[2].saturating_add(win.output[2]);
     for od in 0..win.output[0] {
         for oh in 0..win.output[1] {
             let row = (od * win.output[1] + oh) * win.output[2];
@@ -87,6 +89,15 @@ fn each_run(win: &Window, mut f: impl FnMut(usize, core::ops::Range<usize>)) {
             for td in d.0..d.1 {
                 for th in h.0..h.1 {
                     let line = win.at(0, od, td) * win.input[1] + win.at(1, oh, th);
+                    if is_wide {
+                        for ow in 0..win.output[2] {
+                            let (first, end) = win.taps_at(2, ow);
+                            for tw in first..end {
+                                f(line * win.input[2] + win.at(2, ow, tw), row + ow..row + ow + 1);
+                            }
+                        }
+                        continue;
+                    }
                     for tw in 0..win.kernel[2] {
                         let (first, end) = win.outputs(2, tw);
                         if first < end {
