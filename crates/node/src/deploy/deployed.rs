@@ -140,11 +140,13 @@ impl Deployed {
             for profile in &schema.profiles {
                 let name = &profile.name.value;
                 let plan = RankPlan::new(&application, schema, name, &compiled, &loaded, &models);
-                if let Err(error) = &plan {
-                    let message = format!(
-                        "{}: rank-profile {name} of schema {} cannot run: {error}",
-                        profile.name.place, schema.name.value
-                    );
+                let told = match &plan {
+                    Ok(plan) => plan.not_computed().map(|text| format!(": {text}")).collect(),
+                    Err(error) => vec![format!(" cannot run: {error}")],
+                };
+                for text in told {
+                    let (place, schema) = (&profile.name.place, &schema.name.value);
+                    let message = format!("{place}: rank-profile {name} of schema {schema}{text}");
                     log.push(LogLine { time: prepared, level: "WARNING", message });
                 }
                 of_schema.insert(name.clone(), plan.map(Arc::new));

@@ -159,9 +159,14 @@ impl RankPlan {
     /// The same for a search, in which most of these features are computed.
     #[must_use]
     pub fn notes_of_search(&self, query: &RankQuery) -> Vec<String> {
+        self.with_options(self.not_computed().collect(), query)
+    }
+
+    /// What there is to say of each feature that searches do not compute, whatever they search.
+    pub fn not_computed(&self) -> impl Iterator<Item = String> {
         let notes = self.notes.iter().filter(|(_, note)| note.in_searches);
         let text = "is not computed: it has the value that Vespa gives where a query has no terms";
-        self.with_options(notes.map(|(name, _)| format!("{name} {text}")).collect(), query)
+        notes.map(move |(name, _)| format!("{name} {text}"))
     }
 
     /// Notes, and what there is to say of options of the profile and of the query.

@@ -74,7 +74,7 @@ fn fill(field: &mut Field, element: &Element, report: &mut Report) {
             report.error(&set.place, text);
         }
     }
-    field.is_bold = one(body, "bolding", report).is_some_and(Element::bool);
+    field.is_bold = is_bold(body, report);
     let words = |e: &Element| e.body.iter().map(|w| w.keyword().to_owned()).collect::<Vec<_>>();
     field.dictionary = all(body, "dictionary").flat_map(words).collect();
     field.aliases.extend(texts(body, "alias"));
@@ -211,11 +211,18 @@ fn linguistics(body: &[Element], report: &mut Report) -> Option<(String, String)
     Some((index, search))
 }
 
+/// What summaries say that is read only.
+const SHOWN_WHOLE: [&str; 4] = ["dynamic", "tokens", "matched-elements-only", "select-elements-by"];
+
 /// A field of a result; without a name of its own it has that of the field around it.
 pub(super) fn summary_field(element: &Element, around: &Name, report: &mut Report) -> SummaryField {
     let body = &element.body;
     let (mut transform, mut select) = (None, None);
     for item in body {
+        if SHOWN_WHOLE.contains(&item.keyword()) {
+            let text = format!("{} has no effect yet: all of the value is shown", item.keyword());
+            report.warning(&item.place, text);
+        }
         match item.keyword() {
             word @ ("dynamic" | "tokens" | "matched-elements-only") => transform = Some(word),
             "full" | "static" => transform = None,
@@ -229,6 +236,15 @@ pub(super) fn summary_field(element: &Element, around: &Name, report: &mut Repor
         sources: all(body, "source").flat_map(Element::names).cloned().collect(),
         transform,
         select_elements_by: select,
-        is_bold: one(body, "bolding", report).is_some_and(Element::bool),
+        is_bold: is_bold(body, report),
     }
+}
+
+/// Whether words that were found are to be marked.
+fn is_bold(body: &[Element], report: &mut Report) -> bool {
+    let Some(bolding) = one(body, "bolding", report).filter(|element| element.bool()) else {
+        return false;
+    };
+    report.warning(&bolding.place, "bolding has no effect yet: words are not marked");
+    true
 }
