@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::{
     Outcome, documents, engine, interpreters, kernels, load, models, paths, process, python,
-    ranking, sequences, stateless,
+    ranking, search, sequences, stateless,
 };
 
 /// Help text.
@@ -20,6 +20,7 @@ Usage: cargo xtask bench [--quick] [server]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
        cargo xtask bench python [--quick] [scaling|calls|pauses|http|memory|models ...]
        cargo xtask bench stateless [--quick] [embedding|run-size|beside-feed|serving|burst|peers ...]
+       cargo xtask bench search [--quick] [text|vectors|many ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -85,12 +86,19 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     beside-feed searches that embed their text while documents are embedded
     serving     networks of the structure of BERT-base and XtremeDistil with 1 to 64 clients, drawn in bench/stateless-*.svg
     burst       a thousand requests at once
-    peers       beside MLServer and Triton's Python backend, installed below target/py";
+    peers       beside MLServer and Triton's Python backend, installed below target/py
+
+  search    what indexes cost, and only if it is named; a part replaces its own table only:
+    text        queries of 1 to 5 words and feeds beside tantivy, of a million texts that are made up and of the manual pages of
+                Debian's packages, fetched with apt-get the first time
+    vectors     recall, queries and insertions beside hnswlib, and with filters beside usearch: 100,000 of 128 numbers; hnswlib is
+                installed below target/py
+    many        the same of a million of 128 and 200,000 of 384: an hour, 4 GB of memory";
 
 /// A task with tables of its own: its name, its parts and what measures some of them, or all.
 type Tables = (&'static str, &'static [&'static str], fn(&[&str], bool) -> Outcome);
 
-const TABLES: [Tables; 7] = [
+const TABLES: [Tables; 8] = [
     ("kernels", &kernels::PARTS, kernels::run),
     ("load", &load::PARTS, load::run),
     ("sequences", &sequences::PARTS, sequences::run),
@@ -98,6 +106,7 @@ const TABLES: [Tables; 7] = [
     ("documents", &documents::PARTS, documents::run),
     ("python", &interpreters::PARTS, interpreters::run),
     ("stateless", &stateless::PARTS, stateless::run),
+    ("search", &search::PARTS, search::run),
 ];
 
 /// Runs the task.

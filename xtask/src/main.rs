@@ -25,6 +25,7 @@ mod process;
 mod python;
 mod ranking;
 mod results;
+mod search;
 mod sequences;
 mod server;
 mod soak;

@@ -46,6 +46,13 @@ pub fn minilm_int8() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The folder with `model.onnx`, a graph of `bench/graphs` of images with weights and values of 8 bits.
+pub fn quantized(name: &str, graph: &Path) -> Result<PathBuf, String> {
+    let folder = paths::models().join(format!("{name}-int8"));
+    made_by("quantized_graph.py", &folder, |command| command.arg(graph).arg(&folder))?;
+    Ok(folder)
+}
+
 /// The folder with a package of embedders of every kind, and `reference.json` with what texts become by them.
 pub fn embedders() -> Result<PathBuf, String> {
     let (wheel, minilm) = (paths::models().join("minilm-wheel"), minilm()?);

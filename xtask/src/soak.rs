@@ -11,10 +11,10 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, graphs, nodes, fuzz, differential, python, openapi
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, queries, graphs, neighbors, nodes, fuzz, differential, python, openapi
 
-Usage: cargo xtask soak [kills|interleavings|sequences|documents|graphs|nodes|fuzz|differential|python|openapi]
-                        [--seconds N] [--kills N] [--orders N] [--reloads N] [--seed N]
+Usage: cargo xtask soak [kills|interleavings|sequences|documents|queries|graphs|neighbors|nodes|fuzz|differential|python|openapi]
+                        [--seconds N] [--kills N] [--orders N] [--changes N] [--reloads N] [--seed N]
 
   kills          kill -9 of a server under load, N times: with state_durability every_step no answered
                  step is lost or runs twice (default 200); while documents are fed over HTTP and
@@ -25,8 +25,12 @@ Usage: cargo xtask soak [kills|interleavings|sequences|documents|graphs|nodes|fu
   sequences      random operations on sequences against a reference for N seconds, a new seed each round
   documents      random operations on documents, conditions, snapshots, queries and losses of power on a
                  simulated disk against a map for N seconds, new seeds each round
+  queries        random queries of every operator over random documents against a look at each document, with all kinds
+                 of attributes, for N seconds, new seeds each round; a failure prints the line that repeats it
   graphs         random graphs with and without the passes of the engine, quantised in every way, and changed, for N
                  seconds, new seeds each round; a failure prints its seed
+  neighbors      N random updates and removes (default 1,000,000) of the vectors of a graph: recall may not get worse;
+                 with one vector for each document, and with several
   nodes          node models in which something was changed at random, loaded and run for N seconds, new seeds each
                  round: none may panic, end the process, hang or take memory without end; a failure prints its seed
   fuzz           every target of fuzz/ for N seconds each (default 60), starting from its corpus;
@@ -53,6 +57,9 @@ const KILLS_OF_DOCUMENTS: u64 = 500;
 /// How often a package is replaced.
 const RELOADS: u64 = 1000;
 
+/// Changes of a graph of vectors.
+const CHANGES: u64 = 1_000_000;
+
 /// Orders of threads that each test tries.
 const ORDERS: u64 = 20_000;
 
@@ -76,7 +83,11 @@ pub fn run(args: &[String]) -> Outcome {
                 passed &= interleavings(number(args, "--orders")?.unwrap_or(ORDERS))?;
             }
             "sequences" => passed &= sequences(seconds)?,
+            "queries" => passed &= queries(seconds)?,
             "graphs" => passed &= graphs(seconds)?,
+            "neighbors" => {
+                passed &= neighbors(number(args, "--changes")?.unwrap_or(CHANGES))?;
+            }
             "nodes" => passed &= nodes::run(seconds)?,
             "python" => {
                 let (reloads, seed) = (number(args, "--reloads")?, number(args, "--seed")?);
@@ -97,7 +108,9 @@ const LOOPS: &[&str] = &[
     "interleavings",
     "sequences",
     "documents",
+    "queries",
     "graphs",
+    "neighbors",
     "nodes",
     "fuzz",
     "differential",
@@ -162,6 +175,35 @@ fn documents(seconds: u64) -> Outcome {
     })?;
     let Some(seeds) = seeds else { return Ok(false) };
     println!("documents: {seeds} seeds");
+    Ok(true)
+}
+
+/// The test of changed graphs of vectors, with many more changes.
+fn neighbors(changes: u64) -> Outcome {
+    let mut test = process::cargo();
+    test.args(["test", "--quiet", "--release", "--package", "stead-ann", "do_not_make_it_worse"])
+        .env("STEAD_CHANGES", changes.to_string());
+    let started = Instant::now();
+    let passed = process::stream(&mut test, "the test of changed graphs of vectors", |_| {})?;
+    println!("neighbors: {changes} changes of each graph in {} s", started.elapsed().as_secs());
+    Ok(passed)
+}
+
+/// Seeds of a round of random queries: of each some 200 queries.
+const QUERIES: u64 = 100;
+
+/// Random queries against a look at each document, new seeds each round.
+fn queries(seconds: u64) -> Outcome {
+    let seeds = rounds(seconds, QUERIES, |seed| {
+        let mut test = process::cargo();
+        test.args(["test", "--quiet", "--package", "stead-search", "--test", "matching"])
+            .env("STEAD_SEED", seed.to_string())
+            .env("STEAD_SEEDS", QUERIES.to_string());
+        // The test prints the seed that fails.
+        process::stream(&mut test, "the test of random queries", |_| {})
+    })?;
+    let Some(seeds) = seeds else { return Ok(false) };
+    println!("queries: {seeds} seeds of each test");
     Ok(true)
 }
 

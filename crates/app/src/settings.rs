@@ -54,9 +54,10 @@ pub enum BatchSize {
 pub type InputShape = Vec<Option<(usize, usize)>>;
 
 /// What evaluates a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum BackendKind {
     /// stead's engine.
+    #[default]
     Stead,
     /// ONNX Runtime.
     OnnxRuntime,
@@ -75,6 +76,17 @@ impl BackendKind {
     /// Its name.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, kind)| *kind == self).map_or("", |&(name, _)| name)
+    }
+
+    /// Whether it computes in a precision: others than the engine compute what the file says.
+    ///
+    /// # Errors
+    /// A text that names both.
+    pub fn takes(self, precision: Precision) -> Result<(), String> {
+        match self == BackendKind::Stead || precision == Precision::F32 {
+            true => Ok(()),
+            false => Err(format!("precision {precision}: not with backend {}", self.name())),
+        }
     }
 }
 

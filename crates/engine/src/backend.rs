@@ -77,6 +77,14 @@ pub trait Backend: Debug + Send + Sync {
     /// What it is called where people choose it.
     fn name(&self) -> &'static str;
 
+    /// Whether it can load models at all.
+    ///
+    /// # Errors
+    /// [`BackendError::Library`] that says what is missing.
+    fn ready(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     /// Loads a model.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! What can go wrong, from the bytes of a model to the end of a run.
 
+use crate::backend::BackendError;
 use crate::ir::ValueId;
 use stead_onnx::OnnxError;
 use stead_tensor::{DType, Precision, Shape, TensorError};
@@ -212,6 +213,9 @@ pub enum RunError {
     /// A run that must be quick is not known to be.
     #[error("the run is not known to be quick")]
     NotQuick,
+    /// Another runtime, which computes the model, says this.
+    #[error("{0}")]
+    Backend(BackendError),
     /// Memory is short.
     #[error(transparent)]
     Tensor(#[from] TensorError),

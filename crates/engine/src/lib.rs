@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+mod backends;
 mod compile;
 mod error;
 mod hoist;
@@ -29,10 +30,12 @@ pub mod ops;
 mod passes;
 mod plan;
 mod precision;
+mod runnable;
 mod session;
 mod untie;
 
 pub use backend::{Backend, BackendError, BackendModel, BackendOptions, ModelSource, Provider};
+pub use backends::Backends;
 pub use error::{BuildError, LoadError, PlanError, RunError};
 pub use hoist::{Hoist, JoinedInput};
 pub use ir::{Form, Typed};
@@ -40,6 +43,7 @@ pub use lift::{Lift, LiftedState, StateInit, Unlifted};
 pub use model::{Dim, IoSpec, LoadOptions, Model, ModelInfo, Parts};
 pub use passes::{PassChoice, PassReport};
 pub use plan::{Growing, PlanView, Profile, ProfileRow, StepRun, StepView, Work};
+pub use runnable::{OtherModel, Runnable};
 pub use session::{
     Elements, FREED, FreeError, OutputBuf, Outputs, OwnedOutput, PlanStats, RunContext, Session,
     SessionOptions, Value,

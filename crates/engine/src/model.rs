@@ -346,9 +346,10 @@ impl Model {
         Ok(self)
     }
 
-    /// Lays images out in blocks of channels, unless the model was loaded without that pass.
+    /// Lays images out in blocks of channels, those of bytes with channels together, unless the model was loaded without that pass.
     pub(crate) fn lay_out(&mut self, isa: Isa) -> Result<(), LoadError> {
         if self.lays_out {
+            passes::last::run(&mut self.ir, isa)?;
             passes::blocks::run(&mut self.ir, isa)?;
         }
         Ok(())

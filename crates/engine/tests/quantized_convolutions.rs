@@ -48,12 +48,14 @@ struct Case {
     by_filter: bool,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 8] = [
     Case { groups: 1, channels: [5, 20], size: 9, kernel: 3, stride: 1, pad: 1, by_filter: true },
     Case { groups: 1, channels: [8, 33], size: 7, kernel: 1, stride: 1, pad: 0, by_filter: false },
     Case { groups: 2, channels: [6, 4], size: 11, kernel: 3, stride: 2, pad: 0, by_filter: true },
     Case { groups: 1, channels: [3, 16], size: 23, kernel: 7, stride: 2, pad: 3, by_filter: true },
     Case { groups: 6, channels: [1, 1], size: 8, kernel: 3, stride: 1, pad: 1, by_filter: true },
+    Case { groups: 40, channels: [1, 1], size: 9, kernel: 5, stride: 2, pad: 2, by_filter: false },
+    Case { groups: 4, channels: [1, 2], size: 8, kernel: 3, stride: 1, pad: 1, by_filter: true },
     Case { groups: 1, channels: [16, 7], size: 8, kernel: 1, stride: 2, pad: 0, by_filter: false },
 ];
 
@@ -214,6 +216,34 @@ fn between(case: Case, activation: &str, to_bytes: bool) -> ModelBuilder {
     model.node("QuantizeLinear", &[name, "y_scale", "y_zero"], &["y"]).output("y", DType::I8)
 }
 
+/// Numbers beside a tie may fall on either side of it, as the file rounds more often.
+fn check_bytes(label: &str, got: &Tensor, want: &Tensor) {
+    let (got, want) = (got.as_slice::<i8>().unwrap(), want.as_slice::<i8>().unwrap());
+    let off = got.iter().zip(want).filter(|(a, b)| a != b).count();
+    assert!(off * 500 <= got.len(), "{label}: {off} of {} differ", got.len());
+    let most = got.iter().zip(want).map(|(a, b)| a.abs_diff(*b)).max();
+    assert!(most <= Some(1), "{label}");
+    assert!(got.iter().any(|y| *y != got[0]), "{label}: all the same");
+}
+
+#[test]
+fn lone_channels_between_bytes_agree_with_the_floats_of_the_file() {
+    for case in CASES.into_iter().filter(|case| case.channels[0] == 1) {
+        let x = tensor(1, &case.x_dims(), |x| ((x + 1.0) * 127.9) as u8);
+        let model = between(case, "", true).bytes();
+        let (want, _) = run(&model, PassChoice::None, std::slice::from_ref(&x));
+        for (passes, kernel) in [
+            (PassChoice::All, "conv integer of lone"),
+            (PassChoice::AllBut("blocks of channels"), "conv integer depthwise"),
+        ] {
+            let (got, kernels) = run(&model, passes, std::slice::from_ref(&x));
+            let kernel = if case.channels[1] == 1 { kernel } else { "conv depthwise" };
+            assert!(kernels.iter().any(|k| k.starts_with(kernel)), "{case:?}: {kernels:?}");
+            check_bytes(&format!("{case:?} {passes:?}"), &got, &want);
+        }
+    }
+}
+
 #[test]
 fn convolutions_between_bytes_agree_with_the_floats_of_the_file() {
     for case in CASES.into_iter().filter(|case| case.channels[0] > 1) {
@@ -223,14 +253,9 @@ fn convolutions_between_bytes_agree_with_the_floats_of_the_file() {
             let model = between(case, activation, true).bytes();
             let (want, _) = run(&model, PassChoice::None, std::slice::from_ref(&x));
             let (got, kernels) = run(&model, PassChoice::All, std::slice::from_ref(&x));
-            assert_eq!(kernels, ["conv integer to bytes"], "{label}");
-            let (got, want) = (got.as_slice::<i8>().unwrap(), want.as_slice::<i8>().unwrap());
-            // Numbers beside a tie may fall on either side of it, as the file rounds more often.
-            let off = got.iter().zip(want).filter(|(a, b)| a != b).count();
-            assert!(off * 500 <= got.len(), "{label}: {off} of {} differ", got.len());
-            let most = got.iter().zip(want).map(|(a, b)| a.abs_diff(*b)).max();
-            assert!(most <= Some(1), "{label}");
-            assert!(got.iter().any(|y| *y != got[0]), "{label}: all the same");
+            let kernel = if case.groups > 1 { "to bytes" } else { "of last" };
+            assert!(kernels.contains(&&*format!("conv integer {kernel}")), "{label}: {kernels:?}");
+            check_bytes(&label, &got, &want);
 
             let model = between(case, activation, false).bytes();
             let (want, _) = run(&model, PassChoice::None, std::slice::from_ref(&x));

@@ -1,6 +1,6 @@
 //! Which instruction sets this machine has, and which one to use.
 
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 
 /// An instruction set level that the kernels are compiled for.
 ///
@@ -27,13 +27,16 @@ pub enum Isa {
 const ALL: [Isa; 5] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Amx];
 
 /// Bit for [`Isa::has_dot4`], which is no level of its own: few kernels gain by it.
-const DOT4: u8 = 1 << 5;
+const DOT4: u16 = 1 << 5;
 
 /// Bit set by the first detection, so that "only scalar" differs from "not asked yet".
-const KNOWN: u8 = 1 << 7;
+const KNOWN: u16 = 1 << 7;
+
+/// Bit set where the processor has AVX512-VBMI beside [`Isa::Avx512`].
+const PERMUTES: u16 = 1 << 8;
 
 /// Bit set where the processor has AVX512-BF16 beside [`Isa::Avx512`].
-const BF16: u8 = 1 << 6;
+const BF16: u16 = 1 << 6;
 
 impl Isa {
     /// The fastest level of this machine.
@@ -84,6 +87,12 @@ impl Isa {
         self.vectors() == Isa::Avx512 && self.is_available() && available_bits() & DOT4 != 0
     }
 
+    /// Whether kernels of this level may use instructions that permute all bytes of a vector (AVX512-VBMI).
+    #[inline]
+    pub(crate) fn permutes_bytes(self) -> bool {
+        self.vectors() == Isa::Avx512 && self.is_available() && available_bits() & PERMUTES != 0
+    }
+
     /// All levels of this machine, slowest first; always holds [`Isa::Scalar`].
     pub fn available() -> impl Iterator<Item = Isa> + Clone {
         ALL.into_iter().filter(|isa| isa.is_available())
@@ -108,8 +117,8 @@ impl Isa {
 
 /// One bit per level that is available; asked once, since `cpuid` traps under a hypervisor.
 #[inline]
-fn available_bits() -> u8 {
-    static BITS: AtomicU8 = AtomicU8::new(0);
+fn available_bits() -> u16 {
+    static BITS: AtomicU16 = AtomicU16::new(0);
     let bits = BITS.load(Ordering::Relaxed);
     if bits & KNOWN != 0 {
         return bits;
@@ -120,19 +129,19 @@ fn available_bits() -> u8 {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn machine_bits() -> u8 {
+fn machine_bits() -> u16 {
     // Advanced SIMD is part of the AArch64 baseline.
     1 << Isa::Neon as u8
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn machine_bits() -> u8 {
+fn machine_bits() -> u16 {
     0
 }
 
 /// Intel SDM volume 2, `CPUID` leaves 1 and 7, and `XGETBV` for the registers the system saves.
 #[cfg(target_arch = "x86_64")]
-fn machine_bits() -> u8 {
+fn machine_bits() -> u16 {
     use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 
     const OSXSAVE: u32 = 1 << 27;
@@ -141,6 +150,7 @@ fn machine_bits() -> u8 {
     const AVX: u32 = 1 << 28;
     const F16C: u32 = 1 << 29;
     const AVX2: u32 = 1 << 5;
+    const AVX512_VBMI: u32 = 1 << 1;
     const AVX512_VNNI: u32 = 1 << 11;
     const AVX512F_DQ_BW_VL: u32 = (1 << 16) | (1 << 17) | (1 << 30) | (1 << 31);
     const AVX512_BF16: u32 = 1 << 5;
@@ -174,6 +184,9 @@ fn machine_bits() -> u8 {
         }
         if has(leaf7.ecx, AVX512_VNNI) {
             bits |= DOT4;
+        }
+        if has(leaf7.ecx, AVX512_VBMI) {
+            bits |= PERMUTES;
         }
         let tiles = crate::amx::is_usable(leaf7.edx, saved);
         // Tests run on an emulation where the processor has no tiles.

@@ -7,15 +7,18 @@ use std::path::Path;
 use std::sync::Arc;
 use stead_app::{BackendKind, ModelSettings};
 use stead_engine::{
-    Backend, BackendError, BackendModel, BackendOptions, IoSpec, ModelSource, PlanStats, Provider,
+    Backend, BackendError, BackendModel, BackendOptions, IoSpec, ModelSource, OtherModel,
+    PlanStats, Provider,
 };
 use stead_onnx::Limits;
-use stead_tensor::{Precision, TensorView};
+use stead_tensor::TensorView;
 
 /// A model of another runtime behind the seam of the node.
-struct Foreign {
-    model: Box<dyn BackendModel>,
-    backend: &'static str,
+struct Foreign(OtherModel);
+
+/// A model of another runtime that an application has loaded.
+pub(crate) fn evaluate_other(model: OtherModel) -> Arc<dyn Evaluate> {
+    Arc::new(Foreign(model))
 }
 
 /// A model file in what its settings name: the engine, or another runtime.
@@ -35,9 +38,7 @@ pub(crate) fn evaluator(
         }
         None | Some(BackendKind::Stead) => (machine.loader)(file, lift, precision),
         Some(kind) => {
-            if precision != Precision::F32 {
-                return Err(format!("precision {precision}: not with backend {}", kind.name()));
-            }
+            kind.takes(precision)?;
             if lift.is_some_and(|lift| lift.recurrences) {
                 return Err(format!(
                     "low_latency_transformation: not with backend {}",
@@ -79,7 +80,46 @@ fn load(
             error => format!("backend {name}: {}", without_folder(&error.to_string(), file)),
         }
     })?;
-    Ok(Arc::new(Foreign { model, backend: backend.name() }))
+    Ok(evaluate_other(OtherModel::new(backend.name(), model)))
+}
+
+/// Runtimes whose errors name no path of this server; the log does.
+pub(crate) fn discreet(backends: &[Arc<dyn Backend>]) -> Vec<Arc<dyn Backend>> {
+    let wrapped = |of: &Arc<dyn Backend>| Arc::new(Discreet(Arc::clone(of))) as Arc<dyn Backend>;
+    backends.iter().map(wrapped).collect()
+}
+
+#[derive(Debug)]
+struct Discreet(Arc<dyn Backend>);
+
+impl Discreet {
+    fn told(&self, error: BackendError) -> BackendError {
+        match error {
+            BackendError::Library(text) => {
+                tracing::error!("backend {}: {text}", self.0.name());
+                BackendError::Library(without_paths(&text))
+            }
+            other => other,
+        }
+    }
+}
+
+impl Backend for Discreet {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn ready(&self) -> Result<(), BackendError> {
+        self.0.ready().map_err(|error| self.told(error))
+    }
+
+    fn load(
+        &self,
+        source: ModelSource<'_>,
+        options: BackendOptions<'_>,
+    ) -> Result<Box<dyn BackendModel>, BackendError> {
+        self.0.load(source, options).map_err(|error| self.told(error))
+    }
 }
 
 /// A text about the file without the folder in which it lies.
@@ -101,20 +141,20 @@ fn without_paths(text: &str) -> String {
 
 impl Evaluate for Foreign {
     fn inputs(&self) -> &[IoSpec] {
-        self.model.inputs()
+        self.0.model().inputs()
     }
 
     fn outputs(&self) -> &[IoSpec] {
-        self.model.outputs()
+        self.0.model().outputs()
     }
 
     fn format(&self) -> Format {
         // What Triton calls models of this back end.
-        Format { platform: "onnxruntime_onnx", backend: self.backend }
+        Format { platform: "onnxruntime_onnx", backend: self.0.backend() }
     }
 
     fn free_batch(&mut self, _: &[(usize, usize)]) -> Result<(), String> {
-        Err(format!("backend {} leaves the file as it is", self.backend))
+        Err(format!("backend {} leaves the file as it is", self.0.backend()))
     }
 
     fn run(
@@ -129,7 +169,7 @@ impl Evaluate for Foreign {
             return Err(EvaluateError::NotQuick);
         }
         let mut taken = Ok(());
-        let ran = self.model.run(inputs, wanted, run.cancelled, &mut |place, view| {
+        let ran = self.0.model().run(inputs, wanted, run.cancelled, &mut |place, view| {
             if taken.is_ok() {
                 taken = sink(place, view);
             }
@@ -165,6 +205,10 @@ mod tests {
             "other"
         }
 
+        fn ready(&self) -> Result<(), BackendError> {
+            Err(self.0.clone())
+        }
+
         fn load(
             &self,
             _: ModelSource<'_>,
@@ -193,6 +237,11 @@ mod tests {
             let backends: [Arc<dyn Backend>; 1] = [Arc::new(Refusing(error))];
             let got = load(&backends, "other", file, options).map(|_| ()).unwrap_err();
             assert_eq!(got, expected);
+            if let [discreet] = discreet(&backends).as_slice()
+                && let BackendError::Library(text) = discreet.ready().unwrap_err()
+            {
+                assert_eq!(format!("backend other: {text}"), expected);
+            }
         }
         let none = load(&[], "other", file, options).map(|_| ()).unwrap_err();
         assert_eq!(none, "backend other: this server was started without it");

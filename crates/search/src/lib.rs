@@ -10,11 +10,14 @@ pub mod features;
 pub mod grouping;
 pub mod matching;
 pub mod models;
+mod ordered;
 pub mod query;
 pub mod rank;
 pub mod request;
 pub mod result;
 pub mod run;
+pub mod select;
+pub mod summary;
 mod vectors;
 pub mod yql;
 

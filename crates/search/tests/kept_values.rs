@@ -158,7 +158,7 @@ struct Deployed {
 fn deployed(package: &Package) -> (Deployed, DocumentType) {
     let files = package.files();
     let (application, mut report) = Application::read(&files, ServicesOptions::default());
-    let models = PackageModels::new(&files).with_probe(&Probe);
+    let models = PackageModels::new(&files).with_probe(&Probe::PLAIN);
     let compiled = application.compile(&models, &mut report);
     assert!(!report.has_errors(), "{:?}", report.diagnostics());
     let (loaded, schema) = (Loaded::new(&files), application.schema("doc").unwrap());

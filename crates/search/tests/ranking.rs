@@ -285,8 +285,10 @@ fn a_search_names_the_features_that_are_not_computed() {
         ("queryTermCount", false),
         ("closeness(field,vector)", false),
         ("attribute(number)", false),
-        ("fieldMatch(title).completeness", true),
-        ("bm25_for_labels(title)", true),
+        ("fieldMatch(title).completeness", false),
+        ("subqueries(title).lsb", false),
+        ("bm25_for_labels(title)", false),
+        ("bm25(number)", true),
     ] {
         let profile = format!("first-phase {{ expression: 0 }}\n match-features {{\n {name}\n }}");
         let notes = plan(&profile).unwrap().notes_of_search(&RankQuery::default());
@@ -318,6 +320,14 @@ fn what_cannot_be_computed_is_refused_by_name() {
         (
             "first-phase { expression: averageFieldLength(list) }",
             "averageFieldLength(list): is not supported: field list has no index of text",
+        ),
+        (
+            "first-phase { expression: fieldMatch(title) }\n rank-properties {\n fieldMatch(title).proximityLimit: 2\n }",
+            "fieldMatch(title): proximityTable has 21 numbers, a proximityLimit of 2 wants 5",
+        ),
+        (
+            "first-phase { expression: fieldMatch(title) }\n rank-properties {\n fieldMatch(title).proximityLimit: x\n }",
+            "fieldMatch(title): expected a whole number as proximityLimit, found x",
         ),
         (
             "first-phase { expression: attribute(picture) }",

@@ -324,3 +324,68 @@ fn documents_of_many_blocks_are_found_and_removed_ones_are_not() {
         );
     }
 }
+
+#[test]
+fn queries_may_be_json() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    let ask = |body: Json| music.search(documents.view(), &body);
+    let (status, result) = ask(json!({"select": {
+        "where": {"or": [{"contains": ["title", "BLUE"]}, {"range": ["year", {">": 1971}]}]},
+        "fields": ["title"],
+        "grouping": [{"all": {"label": "years", "group": "year", "order": "max(year)", "each": {"output": "count()"}}}]
+    }, "sorting": "-year"}));
+    assert_eq!(status, 200, "{result}");
+    let children = result["root"]["children"].as_array().unwrap();
+    let list = &children[0]["children"][0];
+    assert_eq!(list["id"], "grouplist:years", "{list}");
+    let groups: Vec<&str> =
+        list["children"].as_array().unwrap().iter().filter_map(|g| g["value"].as_str()).collect();
+    assert_eq!(groups, ["1971", "1976"]);
+    let fields: Vec<&Json> = children[1..].iter().map(|hit| &hit["fields"]).collect();
+    assert_eq!(fields, [&json!({"title": "Hejira"}), &json!({"title": "Blue"})]);
+
+    let (_, result) = ask(json!({"select.where": "{'equals': ['year', 1959]}"}));
+    assert_eq!(titles(&result), ["kind"]);
+    // What YQL says is what is asked; groupings of both are made.
+    let (_, result) = ask(
+        json!({"yql": "select * from music where year = 1959 | all(group(title) each(output(count())))",
+        "select": {"where": {"title": "blue"}, "grouping": [{"all": {"group": "year", "each": {"output": "count()"}}}]},
+        "trace.level": 1}),
+    );
+    let children = result["root"]["children"].as_array().unwrap();
+    let labels: Vec<&Json> = children[..2].iter().map(|g| &g["children"][0]["label"]).collect();
+    assert_eq!(labels, ["year", "title"], "{result}");
+    assert_eq!(children[2]["fields"]["title"], "kind");
+    assert!(result["trace"].to_string().contains("select.where has no effect"), "{result}");
+    let (_, result) = ask(json!({"select": {"where": {"title": "blue"}}, "query": "year:1959"}));
+    assert_eq!(titles(&result), ["Blue"]);
+}
+
+#[test]
+fn json_that_is_no_query_is_refused() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    for (body, code, expected) in [
+        (
+            json!({"select": {"where": {"and": [{"contains": ["title"]}]}}}),
+            3,
+            "Illegal JSON query: select.where: and[0].contains: expected 2 children, found 1",
+        ),
+        (
+            json!({"select": {"where": true, "grouping": [{"all": {"max": null}}]}}),
+            4,
+            "Could not set 'select.grouping': [0].all.max: expected a value, found null",
+        ),
+        (
+            json!({"select": {"where": true, "grouping": [{"all": {"group": "a b"}}]}}),
+            4,
+            "Could not set 'select.grouping': 1:13: expected ), found b in all(group(a b))",
+        ),
+    ] {
+        let (_, result) = music.search(documents.view(), &body);
+        let error = &result["root"]["errors"][0];
+        assert_eq!(error["code"], code, "{result}");
+        assert_eq!(error["message"], expected, "{result}");
+    }
+}

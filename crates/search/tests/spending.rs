@@ -9,7 +9,7 @@ use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_search::matching::Matcher;
-use stead_search::query::{NearestNeighbor, QueryTree, Tree};
+use stead_search::query::{NearestNeighbor, QueryTree, Tree, TuningChoice};
 use stead_search::rank::{Means, RankOptions, Wanted};
 use stead_search::{Parallel, RankQuery, Serial};
 use stead_store::{Collection, FieldValue, View};
@@ -210,6 +210,9 @@ fn vectors_that_there_is_no_time_for_are_not_compared() {
         input: "v".to_owned(),
         target_hits: 200,
         distance_threshold: None,
+        is_approximate: true,
+        explore: 0,
+        tuning: TuningChoice::default(),
         label: None,
         vector: Some(vector.unwrap()),
     };

@@ -13,10 +13,20 @@ const SCHEMA: &str = "schema page {
     field tags type weightedset<string> { indexing: attribute }
     field names type array<string> { indexing: attribute }
     field year type int { indexing: attribute }
+    field marks type string {
+      indexing: index
+      rank: filter
+    }
   }
   rank-profile words {
     first-phase { expression: 0 }
-    rank-properties { attributeMatch(tags).maxWeight: 10 }
+    rank-properties {
+      attributeMatch(tags).maxWeight: 10
+      fieldMatch(title).proximityLimit: 1
+      fieldMatch(title).proximityTable: 0.25
+      fieldMatch(title).proximityTable: 1
+      fieldMatch(title).proximityTable: 0.5
+    }
     match-features {
       queryTermCount matchCount(title) matchCount(body) matchCount(tags)
       matches(body) matches(body,0) matches(body,1) matches(body,2) matches(title,0) matches(title,2) matches(tags,0) matches(tags,1) matches(body,9)
@@ -32,6 +42,12 @@ const SCHEMA: &str = "schema page {
       attributeMatch(tags).significance attributeMatch(tags).importance attributeMatch(tags).matches
       attributeMatch(tags).totalWeight attributeMatch(tags).averageWeight attributeMatch(tags).maxWeight
       attributeMatch(names).fieldCompleteness attributeMatch(names)
+      fieldMatch(body) fieldMatch(body).matches fieldMatch(body).weight fieldMatch(body).queryCompleteness
+      fieldMatch(body).fieldCompleteness fieldMatch(body).absoluteProximity fieldMatch(body).head fieldMatch(body).tail
+      fieldMatch(body).segments fieldMatch(body).significance fieldMatch(body).importance fieldMatch(body).occurrence
+      fieldMatch(body).longestSequence fieldMatch(title).matches fieldMatch(title).unweightedProximity
+      fieldMatch(title).segments fieldMatch(marks) fieldMatch(marks).matches
+      fieldMatch(marks).degradedMatches fieldMatch(marks).weight fieldMatch(marks).completeness
     }
   }
 }";
@@ -47,6 +63,7 @@ fn features_are_those_of_their_definitions() {
             json!({
                 "title": "Dogs", "body": "dogs running by the sea, dogs running home",
                 "tags": {"a": 3, "b": 5, "c": 2}, "names": ["x", "y", "z", "x"], "year": 1971,
+                "marks": "old good",
             }),
             json!({"title": "Other", "body": "sea and sky"}),
             json!({"title": "Third"}),
@@ -137,6 +154,41 @@ fn features_are_those_of_their_definitions() {
             ],
         ),
         (
+            // A phrase is its words here, of which nobody counts how frequent they are.
+            "body contains phrase('dogs', 'running') and body contains ({weight: 50}'home') and title contains 'dogs'",
+            &[
+                ("fieldMatch(body).matches", 3.0),
+                ("fieldMatch(body).queryCompleteness", 1.0),
+                ("fieldMatch(body).fieldCompleteness", 0.375),
+                ("fieldMatch(body).weight", 250.0 / 350.0),
+                ("fieldMatch(body).absoluteProximity", 0.1),
+                ("fieldMatch(body).segments", 1.0),
+                ("fieldMatch(body).longestSequence", 3.0),
+                ("fieldMatch(body).head", 5.0),
+                ("fieldMatch(body).tail", 0.0),
+                // The phrase is there twice, home once: of the 8 words 5.
+                ("fieldMatch(body).occurrence", 0.625),
+                // The title and the last word are in one of two and of three documents.
+                (
+                    "fieldMatch(body).significance",
+                    (2.0 + significance(1.0 / 3.0)) / (2.0 + 2.0 * significance(1.0 / 3.0)),
+                ),
+                ("fieldMatch(title).matches", 1.0),
+            ],
+        ),
+        (
+            "marks contains 'old' and marks contains ({weight: 200}'good') and title contains 'dogs'",
+            &[
+                ("fieldMatch(marks)", 0.0),
+                ("fieldMatch(marks).matches", 2.0),
+                ("fieldMatch(marks).degradedMatches", 2.0),
+                ("fieldMatch(marks).weight", 0.75),
+                ("fieldMatch(marks).completeness", 0.95),
+                ("fieldMatch(body).segments", 0.0),
+                ("fieldMatch(body)", 0.0),
+            ],
+        ),
+        (
             "year = 1971",
             &[
                 ("attributeMatch(tags)", 0.0),
@@ -155,7 +207,19 @@ fn features_are_those_of_their_definitions() {
         let features = &result["root"]["children"][0]["fields"]["matchfeatures"];
         for (feature, expected) in *expected {
             let found = features[feature].as_f64().unwrap();
-            assert!((found - expected).abs() < 1e-9, "{filter}: {feature} {found} {expected}");
+            assert!((found - expected).abs() < 1e-7, "{filter}: {feature} {found} {expected}");
         }
     }
+}
+
+/// What a proximity table is, and that its numbers are a line each.
+#[test]
+fn proximity_is_by_the_table_of_the_profile() {
+    let asked = Asked::new(&[("page", false, SCHEMA)]);
+    let pages = asked.documents("page", &[json!({"title": "red x green blue"})]);
+    // With a limit of 1 each term is a segment.
+    let yql = "select * from page where title contains 'green' and title contains 'blue'";
+    let (_, result) = asked.search(&[pages.view()], &json!({"yql": yql, "ranking": "words"}));
+    let features = &result["root"]["children"][0]["fields"]["matchfeatures"];
+    assert_eq!(features["fieldMatch(title).segments"], json!(2.0), "{features}");
 }

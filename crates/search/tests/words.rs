@@ -35,7 +35,7 @@ fn pages() -> Vec<Json> {
     vec![
         json!({"title": "The sea", "body": "Blue waves, blue sky; the sea"}),
         json!({"title": "Mountains", "body": "the sky is blue"}),
-        json!({"title": "Sky dogs", "body": "dogs running by the sea, dogs running home"}),
+        json!({"title": "Sky cats", "body": "cats running by the sea, cats running home"}),
         json!({"title": "Nothing"}),
     ]
 }
@@ -62,7 +62,7 @@ fn words_are_found_and_scored() {
     let title = |with: f64, length: f64| part(4.0, with, 1.0, length, 1.5, usual);
     let body = |with: f64, count: f64, length: f64| part(3.0, with, count, length, 6.0, usual);
     for (filter, profile, expected) in [
-        ("title contains 'dog'", "words", vec![(2, title(1.0, 2.0), 0.0)]),
+        ("title contains 'cat'", "words", vec![(2, title(1.0, 2.0), 0.0)]),
         (
             "body contains 'blue'",
             "words",
@@ -74,7 +74,7 @@ fn words_are_found_and_scored() {
             vec![(0, title(1.0, 2.0), body(2.0, 1.0, 6.0)), (2, 0.0, body(2.0, 1.0, 8.0))],
         ),
         (
-            "body contains 'running' and body contains ({significance: 0.5}'dogs')",
+            "body contains 'running' and body contains ({significance: 0.5}'cats')",
             "words",
             vec![(
                 2,
@@ -85,7 +85,7 @@ fn words_are_found_and_scored() {
                 },
             )],
         ),
-        ("body contains 'dogs running'", "words", vec![(2, 0.0, body(1.0, 2.0, 8.0))]),
+        ("body contains 'cats running'", "words", vec![(2, 0.0, body(1.0, 2.0, 8.0))]),
         (
             "body contains 'waves' and body contains ({ranked: false}'sky')",
             "words",
@@ -148,26 +148,37 @@ fn people_type_words() {
     let asked = Asked::new(&[("page", false, SCHEMA)]);
     let pages = asked.documents("page", &pages());
     for (body, expected) in [
-        (json!({"query": "dogs sea"}), vec![2, 0]),
-        (json!({"query": "dogs sea", "type": "all"}), vec![2]),
+        (json!({"query": "cats sea"}), vec![2, 0]),
+        (json!({"query": "cats sea", "type": "all"}), vec![2]),
         (json!({"query": "+sea mountains", "type": "any"}), vec![0, 2]),
-        (json!({"query": "sky -dogs"}), vec![0, 1]),
+        (json!({"query": "sky -cats"}), vec![0, 1]),
         (json!({"query": "title:sky"}), vec![2]),
         (json!({"query": "sky", "default-index": "title"}), vec![2]),
         (json!({"query": "\"running home\""}), vec![2]),
         (json!({"query": "mount*"}), vec![1]),
-        (json!({"query": "sea", "filter": "+blue -dogs"}), vec![0]),
+        (json!({"query": "sea", "filter": "+blue -cats"}), vec![0]),
+        (json!({"query": "sea", "filter": "mountains"}), vec![0, 2]),
+        (json!({"filter": "sea mountains"}), vec![0, 1, 2]),
+        (json!({"filter": "+sea mountains -cats"}), vec![0]),
+        (json!({"query": "sea", "recall": "+cats"}), vec![2]),
+        (json!({"query": "sea home", "ranking.matching.weakand.stopwordLimit": 0.3}), vec![2]),
+        (json!({"query": "sea blue", "ranking.matching.weakand.stopwordLimit": 0.1}), vec![0, 1]),
+        (
+            json!({"query": "sea blue", "ranking.matching.weakand.stopwordLimit": 0.1, "ranking.matching.weakand.allowDropAll": true}),
+            vec![],
+        ),
+        (json!({"query": "sea mountains", "type": "any", "recall": "-cats +title:the"}), vec![0]),
         (json!({"query": "sea OR mountains", "type": "web"}), vec![0, 1, 2]),
         (
-            json!({"yql": "select * from page where title contains 'the' and userQuery()", "query": "dogs sea"}),
+            json!({"yql": "select * from page where title contains 'the' and userQuery()", "query": "cats sea"}),
             vec![0],
         ),
         (
-            json!({"yql": "select * from page where {targetHits: 1}userInput(@words)", "words": "blue dogs sea"}),
+            json!({"yql": "select * from page where {targetHits: 1}userInput(@words)", "words": "blue cats sea"}),
             vec![2],
         ),
         (
-            json!({"yql": "select * from page where !(body contains 'dogs') and ({targetHits: 1}userInput(@words))", "words": "blue dogs sea"}),
+            json!({"yql": "select * from page where !(body contains 'cats') and ({targetHits: 1}userInput(@words))", "words": "blue cats sea"}),
             vec![0],
         ),
         (

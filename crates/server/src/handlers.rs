@@ -10,6 +10,7 @@ use stead_node::{Code, ComponentError, Handler, HandlerAnswer, HandlerRequest, H
 use crate::embeddings;
 use crate::fault::Fault;
 use crate::http::{Body, Dialect, Reply, Shared, percent_decode, unknown_url};
+use crate::vespa::bindings;
 use crate::vespa::parameters::pairs;
 
 /// Headers that belong to the connection, which is the server's.
@@ -46,6 +47,7 @@ pub async fn answer(shared: &Shared, asked: Asked<'_>, body: Body) -> Result<Rep
             (&Method::POST, embeddings::plain::PATH) => {
                 embeddings::plain::answer(shared, body).await
             }
+            (&Method::GET, bindings::PATH) => bindings::answer(shared),
             _ => Err(unknown_url()),
         };
     };

@@ -52,3 +52,4 @@ pub use security::{AuthError, AuthOptions, Credentials, LimitOptions, Role};
 pub use serve::{ServeError, ServerHandle, resolve, serve};
 pub use tls::{TlsError, TlsOptions};
 pub use vespa::evaluation::{Parameters as EvaluationParameters, Target as EvaluationTarget};
+pub use vespa::logs::{LogEvent, RecentLog};

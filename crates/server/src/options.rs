@@ -2,6 +2,7 @@
 
 use crate::security::{AuthOptions, LimitOptions};
 use crate::tls::TlsOptions;
+use crate::vespa::logs::RecentLog;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ pub struct ServerOptions {
     pub header_timeout: Duration,
     /// How long a client may pause while it sends a body or takes an answer.
     pub body_timeout: Duration,
+    /// The last lines of the log, for whoever asks on the deploy port; `None` where nobody keeps them.
+    pub log: Option<RecentLog>,
     /// The metrics page.
     pub metrics: MetricsOptions,
     /// Whether the page for people is served at `/console/`.
@@ -61,6 +64,7 @@ impl Default for ServerOptions {
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
+            log: None,
             metrics: MetricsOptions::default(),
             console: false,
             sequence_admin: false,

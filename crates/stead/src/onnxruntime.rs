@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stead_engine::{Backend, BackendError, BackendModel, BackendOptions, ModelSource};
+use stead_engine::{Backend, BackendError, BackendModel, BackendOptions, Backends, ModelSource};
 
 /// The library when no flag names one, as in other programs.
 pub const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
@@ -18,6 +18,11 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
+    /// What models of a package may name, where a command reads it: the library of the environment, for runs on these threads.
+    pub fn of_package(threads: usize) -> Backends {
+        Backends::new(vec![Arc::new(OnDemand::default())], threads)
+    }
+
     /// Opens the library.
     ///
     /// # Errors
@@ -51,6 +56,10 @@ fn opened(_: Option<PathBuf>, _: Option<usize>) -> Result<Arc<dyn Backend>, Stri
 impl Backend for OnDemand {
     fn name(&self) -> &'static str {
         "onnxruntime"
+    }
+
+    fn ready(&self) -> Result<(), BackendError> {
+        self.open().map(drop).map_err(BackendError::Library)
     }
 
     fn load(

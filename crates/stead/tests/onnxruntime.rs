@@ -99,23 +99,8 @@ fn comparisons_are_checked_before_anything_is_loaded() {
 #[cfg(feature = "onnxruntime")]
 mod with_library {
     use super::*;
+    use server::library::onnxruntime as library;
     use std::path::PathBuf;
-
-    fn library() -> Option<String> {
-        let Some(data) = std::env::var_os("STEAD_TEST_DATA") else {
-            eprintln!("skipped: STEAD_TEST_DATA is not set (cargo xtask test sets it)");
-            return None;
-        };
-        let pythons = std::fs::read_dir(PathBuf::from(data).join("py/onnx/lib")).ok()?;
-        let folders = pythons.flatten().map(|p| p.path().join("site-packages/onnxruntime/capi"));
-        let files = folders.filter_map(|f| std::fs::read_dir(f).ok()).flatten().flatten();
-        let mut names = files.map(|f| f.path().to_str().unwrap().to_owned());
-        let found = names.find(|n| n.contains("/libonnxruntime.so"));
-        if found.is_none() {
-            eprintln!("skipped: no onnxruntime wheel in target/py/onnx");
-        }
-        found
-    }
 
     fn compare(library: &str, model: &Path, more: &[&str]) -> (Option<i32>, Value) {
         let model = model.to_str().unwrap();

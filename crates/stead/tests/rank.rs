@@ -112,7 +112,7 @@ fn three_phases_rank_the_best_of_the_one_before() {
     assert_eq!(hits[0]["matchfeatures"]["best_part"], 4.0);
     assert_eq!(hits[0]["matchfeatures"]["tags"], 5.0);
     assert_eq!(
-        hits[0]["summaryfeatures"]["tensorFromWeightedSet(attribute(tags), tag)"],
+        hits[0]["summaryfeatures"]["tensorFromWeightedSet(attribute(tags),tag)"],
         json!({"type": "tensor(tag{})", "cells": {"folk": 1.0, "jazz": 2.0}})
     );
     assert_eq!(hits[4]["relevance"], "-Infinity");

@@ -112,6 +112,48 @@ fn a_search_reads_the_documents_of_one_user_or_group() {
 }
 
 #[test]
+fn words_may_be_parts_of_those_that_are_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let mut app = app("streaming");
+    app.schema = app.schema.replace(
+        "field year",
+        "field place type string { indexing: summary | index\n match: substring }\n field year",
+    );
+    app.deploy(&server);
+    for (id, subject, place) in [
+        ("1", "Motorboats and oars", "North Harbour"),
+        ("2", "A boat", "Harbourside"),
+        ("3", "Houseboat", "the inner harbour, north"),
+    ] {
+        let body = json!({"fields": {"subject": subject, "place": place, "year": 1}});
+        let path = format!("/document/v1/m/mail/group/ann/{id}");
+        assert_eq!(server.request("POST", &path, &body.to_string()).0, 200);
+    }
+    for (asked, expected) in [
+        ("subject contains 'boat'", &["2"][..]),
+        ("subject contains ({substring: true}'BOAT')", &["1", "2", "3"]),
+        ("subject contains ({suffix: true}'boat')", &["2", "3"]),
+        ("subject contains ({prefix: true}'boat')", &["2"]),
+        // What the schema says holds for words that say nothing.
+        ("place contains 'arbo'", &["1", "2", "3"]),
+        ("place contains ({suffix: true}'arbour')", &["1", "3"]),
+        ("place contains ({prefix: true}'nor')", &["1", "3"]),
+        // Several words are a phrase.
+        ("place contains 'inner harbour'", &["3"]),
+        ("place contains 'harbour inner'", &[]),
+    ] {
+        let yql = asked.replace(' ', "+").replace('{', "%7B").replace('}', "%7D");
+        let asked =
+            format!("yql=select+*+from+mail+where+{yql}+order+by+year&streaming.groupname=ann");
+        let mut found = found(&server, &asked);
+        found.sort();
+        let expected: Vec<String> = expected.iter().map(|id| format!("g=ann:{id}")).collect();
+        assert_eq!(found, expected, "{asked}");
+    }
+}
+
+#[test]
 fn what_does_not_say_whose_documents_it_means_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());

@@ -48,6 +48,15 @@ fn package(folder: &Path, title: &str) {
 }
 
 #[test]
+fn the_example_of_searches_passes_its_tests() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/search/app");
+    let passed = stead(&["test", example.to_str().unwrap()]);
+    assert!(passed.status.success(), "{passed:?}");
+    let told = String::from_utf8_lossy(&passed.stdout);
+    assert!(told.contains("1 of 1 tests passed"), "{told}");
+}
+
+#[test]
 fn the_tests_of_a_package_run_against_a_server_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     package(folder.path(), "Blue");

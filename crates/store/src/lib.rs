@@ -49,6 +49,7 @@ mod packs;
 mod paged;
 mod parallel;
 mod position;
+pub mod predicate;
 mod selection;
 mod value;
 
@@ -72,7 +73,7 @@ pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType, TextIndex};
 pub use live::{
     AttributeView, Block, Collection, Cursor, FieldReader, Imports, Index, Location, Reader,
-    Streamed, TextMerge, TextMerged, View,
+    Streamed, TextMerge, TextMerged, View, language,
 };
 pub use operation::{Action, Operation};
 pub use paged::{Columns, Held, PageStats};

@@ -5,9 +5,12 @@ mod harness;
 
 use std::sync::Arc;
 
-use harness::{all, kind_of};
-use stead_log::{SeededRng, SimIo};
-use stead_store::{Action, Change, Collection, Edit, FieldValue, Operation, Store, StoreOptions};
+use harness::{Chance, all, kind, kind_of, seeds};
+use stead_log::{Io, SeededRng, SimIo};
+use stead_store::{
+    Action, Change, Collection, DocumentType, Edit, FieldValue, Operation, Store, StoreOptions,
+    View, verify,
+};
 
 const LANGUAGES: &str = "schema shop {
   document shop {
@@ -75,7 +78,157 @@ fn segments_become_few() {
     assert!(index.segments() <= 4 * 7 + 8, "{}", index.segments());
     assert_eq!((index.documents(), index.frequency("no")), (1500, 1500));
     drop(store);
-    let view = open().reader("shop").unwrap().view();
-    assert_eq!(all(&view), before);
-    assert_eq!(view.text(0).unwrap().segments(), 1);
+    let after = open().reader("shop").unwrap().view();
+    assert_eq!(all(&after), before);
+    assert!(after.text(0).unwrap().segments() <= 4 * 7 + 8);
+}
+
+fn open(io: &SimIo, kind: &DocumentType) -> Store {
+    let (io, rng) = (Arc::new(io.clone()), Arc::new(SeededRng::new(1)));
+    Store::open(io, rng, vec![kind.clone()], StoreOptions::default()).unwrap()
+}
+
+fn view(store: &Store) -> View {
+    store.reader("shop").unwrap().view()
+}
+
+/// Puts and removes documents one after the other, each of which gets a segment of its own.
+fn feed(store: &Store, chance: &Chance, count: u64) {
+    for _ in 0..count {
+        let document = format!("id:n:shop::{}", chance.below(150));
+        let action = match chance.below(4) {
+            0 => Action::Remove,
+            _ => Action::Put { fields: chance.fields(&kind()), create: false },
+        };
+        let operation = Operation { operation: 0, document, condition: None, action };
+        store.submit_wait("shop", operation).unwrap();
+    }
+}
+
+/// The segments of all indexes as bytes, and which of their documents are gone.
+fn segments(view: &View) -> Vec<(Vec<u8>, Vec<usize>)> {
+    let parts = view.texts().flat_map(|index| index.parts());
+    let parts = parts.map(|(segment, gone)| {
+        let mut bytes = Vec::new();
+        segment.write(&mut bytes);
+        (bytes, gone.iter().collect())
+    });
+    parts.collect()
+}
+
+#[test]
+fn what_a_snapshot_has_is_not_indexed_again() {
+    seeds("texts", 3, |seed| {
+        let (io, chance) = (SimIo::new(seed), Chance::new(seed));
+        let store = open(&io, &kind());
+        feed(&store, &chance, 400);
+        store.snapshot().unwrap();
+        let (before, documents) = (segments(&view(&store)), all(&view(&store)));
+        drop(store);
+        let store = open(&io, &kind());
+        assert_eq!(all(&view(&store)), documents);
+        // Who indexes them again has one segment, of which nothing is gone.
+        assert!(before.len() > 1 && before.iter().any(|(_, gone)| !gone.is_empty()));
+        assert!(segments(&view(&store)) == before);
+        // What the log has comes to the segments of the snapshot.
+        feed(&store, &chance, 6);
+        let documents = all(&view(&store));
+        let copy = SimIo::new(seed);
+        for name in io.list().unwrap() {
+            copy.set_contents(&name, &io.contents(&name).unwrap());
+        }
+        drop(store);
+        let store = open(&copy, &kind());
+        assert!(store.recovery().records > 0);
+        assert_eq!(all(&view(&store)), documents);
+        // Segments are written once, and found where they were written first.
+        feed(&store, &chance, 50);
+        store.snapshot().unwrap();
+        let (before, documents) = (segments(&view(&store)), all(&view(&store)));
+        drop(store);
+        let store = open(&copy, &kind());
+        assert!(segments(&view(&store)) == before);
+        assert_eq!(all(&view(&store)), documents);
+    });
+}
+
+#[test]
+fn segments_that_are_damaged_are_made_again() {
+    let (io, chance) = (SimIo::new(5), Chance::new(5));
+    let store = open(&io, &kind());
+    feed(&store, &chance, 300);
+    store.snapshot().unwrap();
+    let (before, documents) = (segments(&view(&store)), all(&view(&store)));
+    drop(store);
+    let packs: Vec<String> =
+        io.list().unwrap().into_iter().filter(|name| name.ends_with(".pack")).collect();
+    let mut damaged = 0;
+    for name in packs {
+        let mut bytes = io.contents(&name).unwrap();
+        let found = bytes.windows(8).enumerate().filter(|(_, part)| *part == b"steadtxt");
+        let places: Vec<usize> = found.map(|(at, _)| at).collect();
+        // One of them is enough.
+        if let Some(at) = places.last().filter(|_| damaged == 0) {
+            bytes[at + 30] ^= 4;
+            damaged += 1;
+        }
+        io.set_contents(&name, &bytes);
+    }
+    assert_eq!(damaged, 1);
+    assert_eq!(verify(&io, &mut |_| {}).unwrap().problems().count(), 1);
+    let store = open(&io, &kind());
+    assert_eq!(store.damaged(), []);
+    assert_eq!(all(&view(&store)), documents);
+    let again = segments(&view(&store));
+    assert!(before.len() > 1 && again.len() == 1 && again[0].1.is_empty());
+    // The next snapshot has them.
+    feed(&store, &chance, 20);
+    store.snapshot().unwrap();
+    let (before, documents) = (segments(&view(&store)), all(&view(&store)));
+    drop(store);
+    let store = open(&io, &kind());
+    assert_eq!(all(&view(&store)), documents);
+    assert!(segments(&view(&store)) == before);
+}
+
+/// Segments of a snapshot are taken while the terms of the texts are the same, whatever else of the schema has changed.
+#[test]
+fn terms_that_are_others_now_are_made_again() {
+    let schema = |settings: &str, others: &str| {
+        kind_of(&format!(
+            "schema shop {{ document shop {{ {others}
+                field text type string {{ indexing: index | summary
+                    {settings} }} }} }}"
+        ))
+    };
+    let (other, language) = (
+        "field n type int { indexing: attribute }",
+        "field language type string { indexing: set_language | summary }",
+    );
+    for (label, now, is_taken, expected) in [
+        ("the same", schema("", ""), true, [0, 0, 200]),
+        ("another field", schema("", other), true, [0, 0, 200]),
+        ("stems", schema("stemming: none", ""), false, [0, 200, 0]),
+        ("the language", schema("", language), false, [0, 0, 200]),
+        ("grams", schema("match: gram", ""), false, [200, 0, 0]),
+    ] {
+        let io = SimIo::new(1);
+        let store = open(&io, &schema("", ""));
+        for at in 0..300 {
+            let (document, value) = (format!("id:n:shop::{}", at % 200), text("The CATS"));
+            let action = Action::Put { fields: vec![(0, value)], create: false };
+            let operation = Operation { operation: 0, document, condition: None, action };
+            store.submit_wait("shop", operation).unwrap();
+        }
+        store.snapshot().unwrap();
+        let before = segments(&view(&store));
+        assert!(before.len() > 1, "{label}");
+        drop(store);
+        let store = open(&io, &now);
+        let view = view(&store);
+        assert_eq!(segments(&view) == before, is_taken, "{label}");
+        let found = ["at", "cats", "cat"].map(|term| view.text(0).unwrap().frequency(term));
+        assert_eq!(found, expected, "{label}");
+        all(&view);
+    }
 }

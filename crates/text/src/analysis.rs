@@ -11,6 +11,10 @@ use crate::language::Language;
 use crate::letters::{compared, without_accents};
 use crate::words::Words;
 
+/// The version of what texts become. Who makes other terms of any text than before (words, stems, letters, grams) raises it, so that indexes that
+/// are stored are made again.
+const VERSION: u32 = 2;
+
 /// What a term is: `match` of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -60,6 +64,21 @@ pub struct Term<'t> {
 }
 
 impl Analysis {
+    /// What the terms of a text in a language depend on, as a text: a stored index of other rules is not that of its texts any more.
+    #[must_use]
+    pub fn rules(&self) -> String {
+        let Analysis { unit, is_stemmed, drops_accents, is_cased, longest } = self;
+        let unit = match unit {
+            Unit::Word => "word".to_owned(),
+            Unit::Whole => "whole".to_owned(),
+            Unit::Gram(size) => format!("gram {size}"),
+        };
+        let said = [(is_stemmed, "stemmed"), (drops_accents, "no accents"), (is_cased, "cased")];
+        let said = said.into_iter().filter(|(is_said, _)| **is_said).map(|(_, name)| name);
+        let said: Vec<&str> = said.collect();
+        format!("{VERSION}: {unit}; {}; {longest}", said.join(", "))
+    }
+
     /// The terms of a text in their order: the n-th has position n.
     ///
     /// A word is normalised (NFKC), loses capitals, then accents, then what its stemmer takes off: Vespa's `SimpleTokenizer`.
@@ -116,11 +135,12 @@ impl Analysis {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::num::NonZeroUsize;
 
     use proptest::prelude::{any, proptest};
 
-    use super::{Analysis, Unit};
+    use super::{Analysis, Unit, VERSION};
     use crate::language::Language;
 
     fn terms(analysis: &Analysis, text: &str) -> Vec<String> {
@@ -139,21 +159,66 @@ mod tests {
         for (label, analysis, text, expected) in [
             ("nothing", &words, "", &[][..]),
             ("no word", &words, "...", &[]),
-            ("stems", &words, "The RUNNING dogs", &["the", "run", "dog"]),
-            ("no stems", &plain, "The RUNNING dogs", &["the", "running", "dogs"]),
+            ("stems", &words, "The JUMPING cats", &["the", "jump", "cat"]),
+            ("no stems", &plain, "The JUMPING cats", &["the", "jumping", "cats"]),
             ("accents", &plain, "Caf\u{e9} \u{c5}", &["cafe", "a"]),
             ("accents kept", &accents, "Caf\u{e9}", &["caf\u{e9}"]),
             ("composed", &accents, "Cafe\u{301}", &["caf\u{e9}"]),
             ("wide letters", &plain, "\u{ff21}\u{ff22}", &["ab"]),
             ("ligature", &plain, "\u{fb01}ne", &["fine"]),
-            ("capitals", &cased, "The DOG", &["The", "DOG"]),
+            ("capitals", &cased, "The CAT", &["The", "CAT"]),
             ("too long", &short, "one three \u{e9}\u{e9}\u{e9}", &["one", "eee"]),
-            ("whole", &whole, "The Running-Dogs ", &["the running-dogs "]),
+            ("whole", &whole, "The Jumping-Cats ", &["the jumping-cats "]),
             ("nothing whole", &whole, "", &[]),
-            ("grams", &grams, "Running up", &["run", "unn", "nni", "nin", "ing", "up"]),
+            ("grams", &grams, "Jumping up", &["jum", "ump", "mpi", "pin", "ing", "up"]),
         ] {
             assert_eq!(terms(analysis, text), expected, "{label}");
         }
+    }
+
+    #[test]
+    fn rules_are_those_of_all_settings() {
+        let usual = Analysis::default();
+        let gram = |size| Unit::Gram(NonZeroUsize::new(size).unwrap());
+        let all = [
+            usual,
+            Analysis { unit: Unit::Whole, ..usual },
+            Analysis { unit: gram(2), ..usual },
+            Analysis { unit: gram(3), ..usual },
+            Analysis { is_stemmed: false, ..usual },
+            Analysis { drops_accents: false, ..usual },
+            Analysis { is_cased: true, ..usual },
+            Analysis { longest: 7, ..usual },
+        ];
+        let rules: BTreeSet<String> = all.iter().map(Analysis::rules).collect();
+        assert_eq!(rules.len(), all.len(), "{rules:?}");
+        assert_eq!(usual.rules(), format!("{VERSION}: word; stemmed, no accents; 1000"));
+    }
+
+    /// What stands in stored indexes. Where this fails because terms are to be others, `VERSION` becomes greater, and the sum that of the new ones.
+    #[test]
+    fn terms_of_a_version_stay_what_they_are() {
+        const TEXT: &str = "The organisations' generalised Bibliotheken, continuellement; abbandonata chicharrones \
+            havnedistriktene jaktkarlarne k\u{f6}nnten stra\u{df}e Caf\u{e9}s \u{c5}ngstr\u{f6}m \u{fb01}nes \u{ff21}\u{ff22}c \
+            \u{432}\u{430}\u{433}\u{43e}\u{43d}\u{430}\u{43c} \u{3bb}\u{3cc}\u{3b3}\u{3bf}\u{3c5}\u{3c2} \u{6771}\u{4eac}\u{90fd} \
+            \u{643}\u{62a}\u{627}\u{628}\u{647}\u{627} I\u{307}stanbul'un evlerinden x86_64 3.14 a-b o'neill \u{1f600}";
+        let usual = Analysis::default();
+        let mut sum = 0;
+        for tag in "ar ca da de el en es fi fr ga hu id it nb nl nn no pt ro ru sv tr ja".split(' ')
+        {
+            for analysis in [
+                usual,
+                Analysis { is_stemmed: false, drops_accents: false, is_cased: true, ..usual },
+                Analysis { unit: Unit::Whole, ..usual },
+                Analysis { unit: Unit::Gram(NonZeroUsize::new(3).unwrap()), ..usual },
+            ] {
+                for term in analysis.terms(TEXT, Language::of_tag(tag)) {
+                    sum = crc32c::crc32c_append(sum, term.text.as_bytes());
+                    sum = crc32c::crc32c_append(sum, &[0xff]);
+                }
+            }
+        }
+        assert_eq!((VERSION, sum), (2, 3_620_752_397));
     }
 
     #[test]

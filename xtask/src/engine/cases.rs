@@ -16,6 +16,8 @@ pub enum Source {
     MiniLm,
     /// The same with weights of 8 bits, quantised by ONNX Runtime's tool.
     MiniLmInt8,
+    /// A graph of images of `bench/graphs` with seeded weights, whose weights and values ONNX Runtime's tool has quantised to 8 bits (QDQ).
+    Quantized(&'static str),
     /// The perceptron.
     Mlp,
     /// A model of silero-vad.
@@ -80,6 +82,8 @@ pub const CASES: &[Case] = &[
     case("EfficientNet-B0", Source::Graph("efficientnet_b0"), &IMAGE, 1.0),
     case("DenseNet-121", Source::Graph("densenet121"), &IMAGE, 1.0),
     case("ShuffleNetV2", Source::Graph("shufflenet_v2"), &IMAGE, 1.0),
+    case("ResNet-50 int8, QDQ", Source::Quantized("resnet50"), &IMAGE, 1.0),
+    case("MobileNetV3-L int8, QDQ", Source::Quantized("mobilenet_v3_large"), &IMAGE, 1.0),
     case("LSTM 2x512, 100 steps", Source::Graph("lstm"), &["input:f32:100x1x512:-1:1"], 1.0),
     case("LSTM 2x512, one step", Source::Graph("lstm"), &["input:f32:1x1x512:-1:1"], 1.0),
     case("GRU 256 both ways, 50 steps", Source::Graph("bigru"), &["input:f32:50x1x256:-1:1"], 1.0),
@@ -151,7 +155,7 @@ impl Source {
     /// The part of the largest output by which right answers may differ: a sum that rounds the other way moves a number
     /// of 8 bits by a whole step.
     fn agree(self) -> f64 {
-        if matches!(self, Source::MiniLmInt8) { 0.05 } else { 1e-3 }
+        if matches!(self, Source::MiniLmInt8 | Source::Quantized(_)) { 0.05 } else { 1e-3 }
     }
 
     /// The file, made if it is not there.
@@ -160,6 +164,9 @@ impl Source {
             Source::Graph(name) => fill::graph(name),
             Source::MiniLm => Ok(models::minilm()?.join("model.onnx")),
             Source::MiniLmInt8 => Ok(models::minilm_int8()?.join("model.onnx")),
+            Source::Quantized(name) => {
+                Ok(models::quantized(name, &fill::graph(name)?)?.join("model.onnx"))
+            }
             Source::Mlp => Ok(models::mlp()?.join("model.onnx")),
             Source::Silero(file) => Ok(models::silero()?.join(file)),
         }

@@ -178,7 +178,8 @@ mod tests {
         let titles = |words: &[&str]| -> Result<Vec<&str>, String> {
             Ok(chosen(words)?.iter().map(|case| case.title).collect())
         };
-        assert_eq!(titles(&["resnet", "BERT-base"])?, ["BERT-base 1x128", "ResNet-50"]);
+        let both = ["BERT-base 1x128", "ResNet-50", "ResNet-50 int8, QDQ"];
+        assert_eq!(titles(&["resnet", "BERT-base"])?, both);
         assert_eq!(titles(&[])?.len(), CASES.len());
         let refused = chosen(&["resnet", "nothing"]).err().unwrap_or_default();
         assert!(refused.contains("`nothing`") && refused.contains("ResNet-50"), "{refused}");

@@ -149,15 +149,26 @@ pub(crate) fn check<T: Cell>(graph: &Graph, documents: &Documents<T>) {
     check_links(graph, documents);
     let Some((entry, highest)) = graph.entry else { return };
     for level in 0..=highest {
-        let (mut seen, mut next) = (BTreeSet::from([entry]), vec![entry]);
-        while let Some(node) = next.pop() {
-            next.extend(nodes(graph.links(node, level)).filter(|other| seen.insert(*other)));
-        }
+        let seen = led(graph, entry, level);
         let expected = (0..graph.bound).filter(|node| graph.node(*node).levels > level).count();
         // Levels above the lowest only lead near: a search misses nothing where one of their nodes is not found.
         let least = if level == 0 { expected } else { expected * 9 / 10 };
         assert!(seen.len() >= least, "{} of {expected} on level {level}", seen.len());
     }
+}
+
+/// The nodes that the entry leads to on the lowest level.
+pub(crate) fn reached(graph: &Graph) -> BTreeSet<u32> {
+    graph.entry.map(|(entry, _)| led(graph, entry, 0)).unwrap_or_default()
+}
+
+/// The nodes of a level that one leads to.
+fn led(graph: &Graph, from: u32, level: u32) -> BTreeSet<u32> {
+    let (mut seen, mut next) = (BTreeSet::from([from]), vec![from]);
+    while let Some(node) = next.pop() {
+        next.extend(nodes(graph.links(node, level)).filter(|other| seen.insert(*other)));
+    }
+    seen
 }
 
 /// Checks what holds of every graph: links lead both ways and to nodes of their level, and searches begin at the highest.

@@ -1,5 +1,6 @@
 //! The one who changes a graph.
 
+mod islands;
 mod link;
 mod prepare;
 mod remove;
@@ -116,7 +117,7 @@ impl Writer {
         lent: Lent<'_>,
     ) -> Result<(), AnnError> {
         // All of them first: what the graph knows of them is no longer true.
-        documents.iter().for_each(|document| self.remove(vectors, *document));
+        documents.iter().for_each(|document| self.take_out(vectors, *document));
         let mut rest = documents;
         while !rest.is_empty() {
             let together = (self.graph.len / PART).clamp(1, TOGETHER);
@@ -140,11 +141,17 @@ impl Writer {
             }
             result?;
         }
+        self.join_islands(vectors);
         Ok(())
     }
 
     /// Takes the vectors of a document out, if it has some.
     pub fn remove<V: Vectors>(&mut self, vectors: &V, document: u32) {
+        self.take_out(vectors, document);
+        self.join_islands(vectors);
+    }
+
+    fn take_out<V: Vectors>(&mut self, vectors: &V, document: u32) {
         let mut nodes = if self.graph.options.has_many {
             self.owned.remove(&document).unwrap_or_default()
         } else {

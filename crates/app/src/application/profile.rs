@@ -3,6 +3,7 @@
 use stead_expr::{TensorType, Value};
 use stead_tensor::Precision;
 
+use crate::BackendKind;
 use crate::package::{Located, Place};
 use crate::schema::{Expression, Name};
 
@@ -198,6 +199,8 @@ pub struct OnnxModel {
     /// How products by its weights are computed, if it says so; a model of
     /// [`ModelKind::Onnx`](super::rank::ModelKind::Onnx) has that of the profile where it does not.
     pub precision: Option<Precision>,
+    /// What evaluates it.
+    pub backend: BackendKind,
 }
 
 impl OnnxModel {

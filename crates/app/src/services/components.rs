@@ -150,7 +150,8 @@ const TYPES: [(&str, ComponentKind, &[&str]); 6] = [
 ];
 
 /// Parameters of everything that runs an ONNX model.
-const ONNX: [&str; 9] = [
+const ONNX: [&str; 10] = [
+    "onnx-backend",
     "onnx-execution-mode",
     "onnx-interop-threads",
     "onnx-intraop-threads",

@@ -2,6 +2,7 @@
 
 use super::components::{Component, ComponentKind, Parameter};
 use super::tokenizers::TokenizerSettings;
+use crate::BackendKind;
 use crate::package::{Located, PackageFiles, Report};
 use stead_tensor::Precision;
 
@@ -85,6 +86,8 @@ pub struct EmbedderModel {
     pub threads: Option<i32>,
     /// As `onnx-precision` says.
     pub precision: Precision,
+    /// As `onnx-backend` says.
+    pub backend: BackendKind,
 }
 
 /// How the vectors of tokens become one.
@@ -195,7 +198,8 @@ impl Component {
             text.unwrap_or(default).to_owned()
         };
         let types = name("transformer-token-type-ids", "token_type_ids");
-        let (threads, precision) = (self.threads(report)?, self.precision(report)?);
+        let threads = self.threads(report)?;
+        let (precision, backend) = self.precision(report)?;
         Some(EmbedderModel {
             file,
             input_ids: name("transformer-input-ids", "input_ids"),
@@ -205,6 +209,7 @@ impl Component {
             output: name("transformer-output", output),
             threads,
             precision,
+            backend,
         })
     }
 
@@ -218,14 +223,32 @@ impl Component {
         found.map(Some)
     }
 
-    /// `onnx-precision`, f32 where it is not said.
-    pub(super) fn precision(&self, report: &mut Report) -> Option<Precision> {
-        let Some(given) = self.parameter("onnx-precision") else { return Some(Precision::F32) };
-        let found = given.text.trim().parse().ok();
-        if found.is_none() {
-            self.expected("f32, bf16, f64 or int8", given, report);
+    /// `onnx-precision`, f32 where it is not said, and `onnx-backend`, which must compute in it.
+    pub(super) fn precision(&self, report: &mut Report) -> Option<(Precision, BackendKind)> {
+        let mut precision = Precision::F32;
+        if let Some(given) = self.parameter("onnx-precision") {
+            match given.text.trim().parse() {
+                Ok(found) => precision = found,
+                Err(_) => {
+                    self.expected("f32, bf16, f64 or int8", given, report);
+                    return None;
+                }
+            }
         }
-        found
+        let Some(given) = self.parameter("onnx-backend") else {
+            return Some((precision, BackendKind::Stead));
+        };
+        let Some(backend) = BackendKind::from_name(given.text.trim()) else {
+            self.expected("stead or onnxruntime", given, report);
+            return None;
+        };
+        match backend.takes(precision) {
+            Ok(()) => Some((precision, backend)),
+            Err(text) => {
+                report.error(&given.place, format!("component {}: {text}", self.id));
+                None
+            }
+        }
     }
 
     fn pooling(&self, has_none: bool, report: &mut Report) -> Option<PoolingStrategy> {
@@ -282,12 +305,14 @@ impl Component {
 
     /// Tells which settings of other machines and engines change nothing.
     pub(super) fn ineffective(&self, report: &mut Report) {
+        let is_other = self.parameter("onnx-backend").is_some_and(|p| p.text.trim() != "stead");
         for given in &self.parameters {
             let why = match given.name.as_str() {
                 "onnx-gpu-device" if given.text.trim() != "-1" => "models run on the CPU",
                 "onnx-execution-mode" if given.text.trim() == "parallel" => {
                     "steps run one after the other, each on all threads"
                 }
+                "onnx-intraop-threads" if is_other => "other back ends compute a run on one thread",
                 "batching" => "texts that wait at the same time are always embedded together",
                 "concurrency" => "one run at a time uses all threads",
                 "model-config-override" | "onnx-optimize-model" => {

@@ -7,6 +7,7 @@ use stead_embed::image::{Preprocess, Resample, Resize};
 
 use super::components::{Component, Parameter};
 use super::embedders::PoolingStrategy;
+use crate::BackendKind;
 use crate::package::{Located, PackageFiles, Report};
 use stead_tensor::Precision;
 
@@ -33,6 +34,8 @@ pub struct ImageSettings {
     pub threads: Option<i32>,
     /// As `onnx-precision` says.
     pub precision: Precision,
+    /// As `onnx-backend` says.
+    pub backend: BackendKind,
     /// What the model is given of an image.
     pub prepare: Preprocess,
     /// Columns and rows of it.
@@ -88,7 +91,8 @@ impl Component {
         let mut pooling = PoolingStrategy::None;
         of.change("pooling-strategy", "none, mean or cls", pooled, &mut pooling)?;
         let normalize = self.flag("normalize", false, report)?;
-        let (threads, precision) = (self.threads(report)?, self.precision(report)?);
+        let threads = self.threads(report)?;
+        let (precision, backend) = self.precision(report)?;
         let max_pixels = self.number("max-pixels", MAX_PIXELS, report)?;
         let Some(size) = prepare
             .size()
@@ -114,6 +118,7 @@ impl Component {
             normalize,
             threads,
             precision,
+            backend,
             prepare,
             size,
             max_pixels: u64::from(max_pixels),

@@ -16,6 +16,7 @@ mod gelu;
 mod identity;
 mod integers;
 mod interleaved;
+pub(crate) mod last;
 mod layer_norm;
 mod pattern;
 mod pooling;
@@ -25,6 +26,7 @@ mod ranks;
 mod recurrence;
 mod rows;
 mod shared;
+mod tables;
 mod transpositions;
 mod weights;
 
@@ -50,6 +52,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("quantized operands", false, dequantized::run),
     ("quantized convolutions", false, quantized_convolutions::run),
     ("quantized weights", false, weights::run),
+    ("tables of bytes", false, tables::run),
     ("operators between bytes", false, between::run),
     ("constant folding", true, constants::run),
     ("identity removal", true, identity::run),
@@ -73,7 +76,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
 /// Passes that run once when the others have settled: what they make no other pass looks for.
 const LAST: &[(&str, PassFn)] = &[("products of one operand", shared::run)];
 
-/// The layout of images, which is no node of ONNX and comes last of all, when a session is made.
+/// The layout of images, [of floats](blocks) and [of bytes](last), which comes last of all, when a session is made.
 const LAYOUT: &str = "blocks of channels";
 
 /// The passes that a model is loaded with.
@@ -97,7 +100,7 @@ impl PassChoice {
         PASSES.iter().map(|&(name, ..)| name).chain(last).chain([LAYOUT])
     }
 
-    /// Whether a session lays images out in [blocks].
+    /// Whether a session lays images out, in [blocks] or with channels [last].
     pub(crate) fn lays_out(self) -> bool {
         self.has(LAYOUT, false)
     }

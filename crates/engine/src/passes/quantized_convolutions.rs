@@ -1,8 +1,8 @@
 //! Lets convolutions of operands that were quantised, and are floats again only for the convolution, run on the bytes.
 
-use super::PassCx;
 use super::dequantized::{Dequantized, dequantized, is_one};
 use super::pattern::{Matcher, Replacement, activation_of, copied_attributes, rewrite};
+use super::{PassCx, last};
 use crate::error::LoadError;
 use crate::ir::{Ir, Node, ValueId};
 use crate::ops::activation;
@@ -12,7 +12,8 @@ use stead_tensor::{DType, Tensor};
 /// each: with QuantizeLinear behind it, or behind a Relu or Clip, one QLinearConv, else one node that gives floats. Sums are
 /// exact then and rounded once, in the place of a rounding at each step.
 ///
-/// Channels that stand alone stay floats, for which their kernel is faster. It must come before constants are folded.
+/// Of channels that stand alone bytes become bytes where the kernel for [channels together](super::last) computes that; else
+/// they stay floats, for which their kernel is faster. It must come before constants are folded.
 pub(super) fn run(ir: &mut Ir, _: &mut PassCx) -> Result<usize, LoadError> {
     Ok(rewrite(ir, &|m, at, node| to_bytes(m, at, node).or_else(|| to_floats(m, at, node))))
 }
@@ -23,6 +24,7 @@ struct Convolution<'a> {
     x: Dequantized,
     w: Dequantized,
     filters: usize,
+    alone: bool,
 }
 
 fn convolution<'a>(m: &Matcher<'_>, node: &'a Node) -> Option<Convolution<'a>> {
@@ -42,8 +44,19 @@ fn convolution<'a>(m: &Matcher<'_>, node: &'a Node) -> Option<Convolution<'a>> {
         elements == 1 || (elements == count && along)
     };
     let one = x.scale.is_some() && is_one(m, x.scale) && is_one(m, x.zero);
-    let right = one && rank > 2 && !alone && [w.scale, w.zero].into_iter().flatten().all(fits);
-    right.then_some(Convolution { node, x, w, filters: count })
+    let right = one && rank > 2 && [w.scale, w.zero].into_iter().flatten().all(fits);
+    right.then_some(Convolution { node, x, w, filters: count, alone })
+}
+
+/// Whether a convolution of lone channels is computed with channels together.
+fn stands_alone(m: &Matcher<'_>, conv: &Convolution<'_>) -> bool {
+    let Some(w) = m.constant(conv.w.bytes) else { return false };
+    let &[filters, 1, height, width] = w.shape().dims() else { return false };
+    let none = no_zero(w.dtype());
+    let zero = m.constant(conv.w.zero).or(none.as_ref());
+    let groups = conv.node.attributes.int_or("group", 1);
+    groups.is_ok_and(|groups| i64::try_from(filters) == Ok(groups))
+        && zero.is_some_and(|zero| last::stands_alone(w, zero, height * width))
 }
 
 /// The integers behind a bias whose scale is that of the sums, as quantisation writes it.
@@ -94,6 +107,9 @@ fn to_bytes(m: &Matcher<'_>, at: usize, node: &Node) -> Option<Replacement> {
         None => inner,
     };
     let conv = convolution(m, inner)?;
+    if conv.alone && (function.is_some() || !stands_alone(m, &conv)) {
+        return None;
+    }
     let bias = match conv.node.input(2) {
         None => None,
         Some(_) => Some(whole_bias(m, &conv)?),
@@ -125,7 +141,7 @@ fn to_bytes(m: &Matcher<'_>, at: usize, node: &Node) -> Option<Replacement> {
 }
 
 fn to_floats(m: &Matcher<'_>, at: usize, node: &Node) -> Option<Replacement> {
-    let conv = convolution(m, node)?;
+    let conv = convolution(m, node).filter(|conv| !conv.alone)?;
     let Convolution { x, w, .. } = &conv;
     Some(Replacement {
         at,
@@ -196,7 +212,12 @@ mod tests {
         let wrong = quantized(conv(4, 1, 1.0), "c", "y_scale");
         check("scales of inputs", pass, wrong, &then(&none, "QuantizeLinear"));
         let alone = quantized(conv(1, 0, 1.0), "c", "y_scale");
-        check("lone channels", pass, alone, &then(&none, "QuantizeLinear"));
+        check("lone channels", pass, alone, &bytes);
+        let alone = conv(1, 0, 1.0).node("Relu", &["c"], &["r"]);
+        let want = then(&then(&none, "Relu"), "QuantizeLinear");
+        check("lone channels and an activation", pass, quantized(alone, "r", "y_scale"), &want);
+        let floats = conv(1, 0, 1.0).output("c", DType::F32);
+        check("lone channels to floats", pass, floats, &none);
         let both = quantized(conv(4, 0, 1.0), "c", "y_scale").output("c", DType::F32);
         check("read twice", pass, both, &then(&float, "QuantizeLinear"));
     }

@@ -3,11 +3,23 @@
 use crate::error::RunError;
 use crate::plan::{Growing, OutputPlace, PlaceSource, Texts, read_source, read_strings};
 use crate::session::Value;
-use stead_tensor::{Blocks, DType, Shape, TensorView};
+use stead_tensor::{Blocks, DType, Shape, Tensor, TensorView};
 
 /// The outputs of a finished run, borrowed from its working memory.
 #[derive(Clone, Copy)]
-pub struct Outputs<'a> {
+pub struct Outputs<'a>(Held<'a>);
+
+/// What has them.
+#[derive(Clone, Copy)]
+enum Held<'a> {
+    /// A run of a plan.
+    Run(OfRun<'a>),
+    /// A run of another runtime, which gave tensors.
+    Tensors(&'a [Tensor]),
+}
+
+#[derive(Clone, Copy)]
+struct OfRun<'a> {
     places: &'a [OutputPlace],
     blocks: &'a Blocks,
     texts: &'a Texts,
@@ -22,13 +34,18 @@ impl<'a> Outputs<'a> {
         inputs: &'a [Option<TensorView<'a>>],
         growing: &'a [Growing],
     ) -> Outputs<'a> {
-        Outputs { places, blocks, texts, inputs, growing }
+        Outputs(Held::Run(OfRun { places, blocks, texts, inputs, growing }))
+    }
+
+    pub(crate) fn of_tensors(tensors: &'a [Tensor]) -> Outputs<'a> {
+        Outputs(Held::Tensors(tensors))
     }
 
     /// The number of the growing state that this output is, longer now. It is taken from
     /// [`Growing::growth`] and cannot be read here, where it may lie in another order.
     pub fn grown(&self, index: usize) -> Option<usize> {
-        match self.places.get(index)?.source {
+        let Held::Run(run) = &self.0 else { return None };
+        match run.places.get(index)?.source {
             PlaceSource::Grown(state) => Some(state),
             _ => None,
         }
@@ -36,12 +53,15 @@ impl<'a> Outputs<'a> {
 
     /// The number of outputs.
     pub fn len(&self) -> usize {
-        self.places.len()
+        match &self.0 {
+            Held::Run(run) => run.places.len(),
+            Held::Tensors(tensors) => tensors.len(),
+        }
     }
 
     /// Whether there is no output.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.len() == 0
     }
 
     /// The output at this position in `model().outputs()`.
@@ -50,8 +70,12 @@ impl<'a> Outputs<'a> {
     /// [`RunError::UnknownOutput`] when there is none, and [`RunError::Value`] for what is no tensor.
     pub fn get(&self, index: usize) -> Result<TensorView<'a>, RunError> {
         let unknown = || RunError::UnknownOutput(index.to_string());
-        self.view(self.places.get(index).ok_or_else(unknown)?)
-            .map_err(|e| e.at(&format!("output {index}")))
+        match self.0 {
+            Held::Run(run) => run
+                .view(run.places.get(index).ok_or_else(unknown)?)
+                .map_err(|e| e.at(&format!("output {index}"))),
+            Held::Tensors(tensors) => Ok(tensors.get(index).ok_or_else(unknown)?.view()),
+        }
     }
 
     /// The output at this position, whatever it is.
@@ -59,15 +83,16 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// As [`Outputs::get`].
     pub fn value(&self, index: usize) -> Result<Value<TensorView<'a>>, RunError> {
-        match &self.places.get(index).map(|place| &place.source) {
+        let Held::Run(run) = self.0 else { return self.get(index).map(Value::Tensor) };
+        match &run.places.get(index).map(|place| &place.source) {
             Some(PlaceSource::Sequence(places)) => {
-                let views = places.iter().map(|place| self.view(place));
+                let views = places.iter().map(|place| run.view(place));
                 Ok(Value::Sequence(views.collect::<Result<_, _>>()?))
             }
             Some(PlaceSource::Map(places)) => {
                 let [keys, values] = &**places;
                 let is_one = values.shape.rank() == 1;
-                let (keys, values) = (self.view(keys)?, self.view(values)?);
+                let (keys, values) = (run.view(keys)?, run.view(values)?);
                 Ok(match is_one {
                     true => Value::Map { keys, values },
                     false => Value::Maps { keys, values },
@@ -77,7 +102,9 @@ impl<'a> Outputs<'a> {
             _ => self.get(index).map(Value::Tensor),
         }
     }
+}
 
+impl<'a> OfRun<'a> {
     fn view(&self, place: &'a OutputPlace) -> Result<TensorView<'a>, RunError> {
         if place.dtype == DType::String {
             let PlaceSource::Outside(source) = &place.source else {

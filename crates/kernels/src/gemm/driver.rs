@@ -184,7 +184,7 @@ impl Job<'_> {
 
 /// Lets a pointer into the closures that run on other threads.
 #[derive(Clone, Copy)]
-pub(super) struct Shared<T>(pub T);
+pub(crate) struct Shared<T>(pub T);
 
 // SAFETY: every task writes elements that no other task reads or writes; see the uses.
 unsafe impl<T> Sync for Shared<T> {}

@@ -43,6 +43,7 @@ pub(crate) use activation::ActivateRows;
 pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
 pub(crate) use dot::dots;
+pub(crate) use driver::Shared;
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
 pub use half::{half_len, pack_half, pays_in_half};

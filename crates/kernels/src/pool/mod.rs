@@ -1,8 +1,10 @@
 //! Pools: the largest element, the mean or the norm under a sliding window. Those of whole planes are
 //! reductions.
 
+mod last;
 mod sums;
 
+pub use last::max_last;
 pub use sums::{Addend, AverageCount, average, lp};
 
 use crate::chunks::{split, split_chunks, tasks};

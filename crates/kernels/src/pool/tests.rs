@@ -27,6 +27,36 @@ fn largest_with_and_without_positions() {
 }
 
 #[test]
+fn largest_of_channels_that_lie_together() {
+    for (channels, kernel, strides, pads) in [
+        (1, [1, 3, 3], [1, 2, 2], [0, 1, 1]),
+        (70, [2, 1, 2], [1, 1, 3], [0, 0, 1]),
+        (3, [1; 3], [1; 3], [0; 3]),
+    ] {
+        let input = [2, 5, 6];
+        let output =
+            core::array::from_fn(|a| (input[a] + 2 * pads[a] - kernel[a]) / strides[a] + 1);
+        let win = Window { strides, pads, ..window(input, output, kernel) };
+        let (from, to) = (win.input_len(), win.output_len());
+        let planes: Vec<u8> = (0..2 * channels * from).map(|i| (i * 7919 % 251) as u8).collect();
+        let mut want = vec![0; 2 * channels * to];
+        max(Isa::Scalar, &Serial, &win, 2 * channels, &planes, &mut want);
+        let at = |i: usize, places: usize| {
+            let image = channels * places;
+            i / image * image + i % channels * places + i % image / channels
+        };
+        let x: Vec<u8> = (0..planes.len()).map(|i| planes[at(i, from)]).collect();
+        for isa in Isa::available() {
+            let mut y = vec![77; want.len()];
+            max_last(isa, &Serial, &win, [2, channels], &x, &mut y);
+            for (i, y) in y.into_iter().enumerate() {
+                assert_eq!(y, want[at(i, to)], "{isa:?} {channels} channels: [{i}]");
+            }
+        }
+    }
+}
+
+#[test]
 fn positions_count_through_all_planes() {
     let x = [1.0f32, 2.0, 4.0, 3.0];
     let (mut y, mut at) = ([0.0; 2], [0; 2]);

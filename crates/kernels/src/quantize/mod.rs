@@ -7,12 +7,14 @@ mod bytes;
 mod dynamic;
 mod linear;
 mod sum;
+mod table;
 mod whole;
 
 pub use bytes::{dequantize_bytes, quantize_bytes};
 pub use dynamic::dynamic_scale;
 pub use linear::{dequantize, quantize};
 pub use sum::{Addend, add_bytes};
+pub use table::look_up;
 pub use whole::{FromWhole, limit};
 
 /// Which scale belongs to which element: `x` is `(outer, axis, inner)`, and a scale serves `block` elements

@@ -132,3 +132,19 @@ fn numbers_of_bytes_and_their_sums_are_those_of_the_steps_one_by_one() {
         }
     }
 }
+
+#[test]
+fn bytes_are_looked_up() {
+    let table: [u8; 256] = core::array::from_fn(|i| (i * 7919 + 13) as u8);
+    for len in [0, 1, 63, 64, 65, 300] {
+        let x: [u8; 300] = core::array::from_fn(|i| (i * 149 + len) as u8);
+        for isa in Isa::available() {
+            let mut y = [0; 300];
+            look_up(isa, &Serial, &table, &x[..len], &mut y[..len]);
+            for i in 0..len {
+                assert_eq!(y[i], table[usize::from(x[i])], "{isa:?} {len}: [{i}]");
+            }
+            assert!(y[len..].iter().all(|y| *y == 0), "{isa:?} {len} wrote behind");
+        }
+    }
+}

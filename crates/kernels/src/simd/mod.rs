@@ -226,6 +226,21 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// `sums` and, in each lane, the four products of the unsigned bytes of `a` by the signed bytes of `b`; wrapping, and
     /// nothing saturates on the way.
     fn dot4(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Reads a byte for each lane, which it is the lowest one of; the others are 0.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` bytes.
+    #[inline(always)]
+    unsafe fn load_low_bytes(self, p: *const u8) -> Self::I32 {
+        let mut lanes = [0i32; 16];
+        // SAFETY: no vector has more than 16 lanes; the caller promises as many readable bytes.
+        unsafe {
+            for (i, lane) in lanes.iter_mut().enumerate().take(Self::LANES) {
+                *lane = i32::from(*p.add(i));
+            }
+            self.load_i32_ptr(lanes.as_ptr())
+        }
+    }
     /// Writes the lowest byte of each lane.
     ///
     /// # Safety

@@ -118,6 +118,14 @@ pub(super) enum HandlerUnit {
 }
 
 impl HandlerUnit {
+    /// The id of the component.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            HandlerUnit::Python(unit) => &unit.component.id,
+            HandlerUnit::Native(unit) => unit.id(),
+        }
+    }
+
     fn failing(&self) -> Failing<'_> {
         match self {
             HandlerUnit::Python(unit) => unit.failing(),
@@ -169,10 +177,7 @@ impl Handler {
     /// The id of the component.
     #[must_use]
     pub fn id(&self) -> &str {
-        match &self.unit {
-            HandlerUnit::Python(unit) => &unit.component.id,
-            HandlerUnit::Native(unit) => unit.id(),
-        }
+        self.unit.id()
     }
 
     /// What the wildcards of the binding stand for, percent-encoded, with the names of those that have one.

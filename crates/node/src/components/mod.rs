@@ -161,6 +161,15 @@ impl Components {
         })
     }
 
+    /// The bindings of each handler, by its id.
+    pub(crate) fn bindings(&self) -> BTreeMap<String, Vec<String>> {
+        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (binding, unit) in &self.handlers {
+            all.entry(unit.id().to_owned()).or_default().push(binding.to_string());
+        }
+        all
+    }
+
     /// A chain of searchers.
     pub(crate) fn searching(&self, chain: &str) -> Option<&Arc<Searching>> {
         self.searching.get(chain)

@@ -15,7 +15,7 @@ use stead_app::services::{IndexMode, Nodes, ServicesOptions};
 use stead_expr::Value;
 use stead_search::Parallel;
 use stead_search::RankPlan;
-use stead_search::models::{KeptValues, Loaded, Probe, notes};
+use stead_search::models::{KeptValues, Loaded, Probe, notes, unready};
 use stead_search::query::{SearchCode, SearchError};
 use stead_search::rank::{RankError, RankOptions};
 use stead_search::request::{SearchRequest, Values};
@@ -115,20 +115,24 @@ impl Deployed {
         now: SystemTime,
         python: &Python,
     ) -> Result<Deployed, Error> {
-        let models = PackageModels::new(files).with_probe(&Probe);
+        let backends = &python.backends;
+        let probe = Probe { backends };
+        let models = PackageModels::new(files).with_probe(&probe);
+        unready(&application, backends, &mut report);
         let mut compiled = application.compile(&models, &mut report);
         // Read for what is wrong with them; they are read again where documents are opened.
         let _ = Selection::of_application(&application, &mut report);
-        let evaluated = Arc::new(Models::load(&application, files, &models, &mut report));
+        let of_files = (files, backends);
+        let evaluated = Arc::new(Models::load(&application, of_files, &models, &mut report));
         let (compute, meters) = (&python.compute, &python.embedder_meters);
-        let embedders = Embedders::load(&application, files, compute, meters, &mut report);
+        let embedders = Embedders::load(&application, of_files, compute, meters, &mut report);
         report.sort();
         if report.has_errors() {
             return Err(Error::new(Code::InvalidPackage, errors(&report)));
         }
         let prepared = millis(now);
         let mut log = lines(&application, &report, prepared);
-        let loaded = Loaded::new(files);
+        let loaded = Loaded::new(files).with_backends(backends);
         let mut plans = BTreeMap::new();
         for schema in &application.schemas {
             let compiled = compiled.remove(&schema.name.value).unwrap_or_default();
@@ -233,6 +237,19 @@ impl Deployed {
     /// The types of documents that are stored, with their content clusters.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
         self.clusters.iter().map(|(kind, cluster)| (kind.as_str(), cluster.as_str()))
+    }
+
+    /// The bindings of the application's own handlers, by their ids.
+    #[must_use]
+    pub fn handlers(&self) -> BTreeMap<String, Vec<String>> {
+        self.components.as_ref().map(Components::bindings).unwrap_or_default()
+    }
+
+    /// Whether documents of a type are `global`: each node of Vespa has all of them.
+    #[must_use]
+    pub fn is_global(&self, kind: &str) -> bool {
+        let clusters = self.application.services.contents.iter();
+        clusters.flat_map(|c| &c.documents).any(|d| d.kind.value == kind && d.is_global)
     }
 
     /// The documents of a type as they are now.

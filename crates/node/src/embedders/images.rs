@@ -4,14 +4,13 @@ use stead_app::package::PackageFiles;
 use stead_app::services::{ImageSettings, PoolingStrategy};
 use stead_embed::image::{Pixels, bytes_of_text, decode};
 use stead_embed::mean;
-use stead_engine::{IoSpec, Parallel, RunContext, Session};
+use stead_engine::{Backends, IoSpec, Parallel, RunContext, Runnable};
 use stead_tensor::{DType, Tensor, TensorView};
 
 use super::embedding::{Embedding, Shape, Vectors};
 use super::network::{floats, load_model, named};
 use super::{Role, Source};
 use crate::Code;
-use crate::evaluate::session_options;
 
 /// The most images of a run.
 const MAX_IMAGES: usize = 8;
@@ -25,7 +24,7 @@ type Failed = (Code, String);
 /// A model of images.
 pub(super) struct Images {
     settings: ImageSettings,
-    session: Session,
+    session: Runnable,
     input: usize,
     output: usize,
     /// Whether it takes several images.
@@ -55,10 +54,12 @@ impl Images {
     pub(super) fn load(
         settings: ImageSettings,
         files: &PackageFiles,
+        backends: &Backends,
         cores: &dyn Parallel,
     ) -> Result<Images, String> {
         let path = settings.file.value.clone();
-        let model = load_model(&path, files)?;
+        let of = (settings.backend, backends);
+        let mut model = load_model(&path, files, of, settings.precision)?;
         let needed: Vec<&IoSpec> = model.inputs().iter().filter(|spec| !spec.optional).collect();
         let input = match (&settings.input, needed.as_slice()) {
             (Some(name), _) => named(model.inputs(), name, "input")?,
@@ -88,10 +89,8 @@ impl Images {
         }
         let spec = model.inputs().get(input).ok_or("the model has no input")?;
         let is_one = fits(spec, &path, settings.size)?;
-        let mut session = Session::new(model, &session_options(settings.precision))
-            .map_err(|e| format!("{path}: {e}"))?;
-        let is_batched = !is_one || session.free_batch(&[(input, 0)]).is_ok();
-        let given = Given::One;
+        let is_batched = !is_one || model.free_batch(&[(input, 0)]);
+        let (session, given) = (model, Given::One);
         let mut found = Images { settings, session, input, output, is_batched, given, width: 0 };
         found.probe(&path, cores)?;
         Ok(found)
@@ -122,8 +121,7 @@ impl Images {
                     Mean => ("mean", "[batch, patches, size] or [batch, size, height, width]"),
                     Cls => ("cls", "[batch, patches, size]"),
                 };
-                let name =
-                    self.session.model().outputs().get(self.output).map(|spec| spec.name.as_str());
+                let name = self.session.outputs().get(self.output).map(|spec| spec.name.as_str());
                 let name = name.unwrap_or_default();
                 return Err(format!(
                     "pooling-strategy {pooling} needs an output of {expected}: {name} of {path} has the shape {shape:?}"
@@ -235,8 +233,7 @@ impl Images {
         let (width, height) = self.settings.size;
         let tensor = Tensor::from_slice(numbers, &[count, 3, height, width]);
         let tensor = tensor.map_err(|e| e.to_string())?;
-        let mut views: Vec<Option<TensorView<'_>>> =
-            vec![None; self.session.model().inputs().len()];
+        let mut views: Vec<Option<TensorView<'_>>> = vec![None; self.session.inputs().len()];
         if let Some(slot) = views.get_mut(self.input) {
             *slot = Some(tensor.view());
         }

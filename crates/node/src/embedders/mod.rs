@@ -19,7 +19,7 @@ use std::time::Instant;
 use stead_app::application::Application;
 use stead_app::package::{PackageFiles, Report};
 use stead_app::services::{Component, ComponentKind, EmbedderSettings, ImageSettings};
-use stead_engine::{Parallel, Serial};
+use stead_engine::{Backends, Parallel, Serial};
 use stead_expr::{TensorType, Value};
 
 use crate::components::Embedders as PythonEmbedders;
@@ -82,10 +82,19 @@ impl Settings {
         }
     }
 
-    fn load(self, files: &PackageFiles, cores: &dyn Parallel) -> Result<Kind, String> {
+    fn load(
+        self,
+        files: &PackageFiles,
+        backends: &Backends,
+        cores: &dyn Parallel,
+    ) -> Result<Kind, String> {
         Ok(match self {
-            Settings::Texts(of) => Kind::Native(Box::new(Native::load(of, files, cores)?)),
-            Settings::Images(of) => Kind::Images(Box::new(Images::load(of, files, cores)?)),
+            Settings::Texts(of) => {
+                Kind::Native(Box::new(Native::load(of, files, backends, cores)?))
+            }
+            Settings::Images(of) => {
+                Kind::Images(Box::new(Images::load(of, files, backends, cores)?))
+            }
         })
     }
 }
@@ -98,7 +107,7 @@ impl Embedders {
     /// Loads those that need no Python; `report` learns what is wrong with them.
     pub(crate) fn load(
         application: &Application,
-        files: &PackageFiles,
+        (files, backends): (&PackageFiles, &Backends),
         compute: &Arc<Compute>,
         meters: &EmbedderMeters,
         report: &mut Report,
@@ -113,8 +122,8 @@ impl Embedders {
                 continue;
             }
             let loaded = match compute.team(None) {
-                Some(team) => of.load(files, &Lent(team)),
-                None => of.load(files, &Serial),
+                Some(team) => of.load(files, backends, &Lent(team)),
+                None => of.load(files, backends, &Serial),
             };
             match loaded {
                 Ok(of) => list.push(Queue::new(&component.id, of, compute, meters)),

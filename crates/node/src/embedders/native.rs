@@ -4,7 +4,7 @@ use stead_app::package::PackageFiles;
 use stead_app::services::{EmbedderForm, EmbedderSettings, PoolingStrategy};
 use stead_embed::colbert::{Marks, PUNCTUATION, document, query};
 use stead_embed::{Tokenizer, Tokens, mean, term_weights};
-use stead_engine::{Parallel, RunContext};
+use stead_engine::{Backends, Parallel, RunContext};
 
 use super::embedding::{Embedding, Shape, Vectors};
 use super::network::Network;
@@ -35,10 +35,12 @@ impl Native {
     pub(super) fn load(
         settings: EmbedderSettings,
         files: &PackageFiles,
+        backends: &Backends,
         cores: &dyn Parallel,
     ) -> Result<Native, String> {
         let tokenizer = read_tokenizer(&settings.tokenizer, files)?;
-        let network = settings.form.model().map(|of| Network::load(of, files)).transpose()?;
+        let network = settings.form.model().map(|of| Network::load(of, files, backends));
+        let network = network.transpose()?;
         let most = tokenizer.limit().unwrap_or(usize::MAX);
         let by_language = settings.by_language.iter().map(|(tag, of)| {
             let tokenizer = read_tokenizer(of, files)?;

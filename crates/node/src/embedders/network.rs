@@ -4,10 +4,13 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use stead_app::BackendKind;
 use stead_app::package::PackageFiles;
 use stead_app::services::EmbedderModel;
 use stead_embed::{Batch, BatchLimits, Tokens, batches};
-use stead_engine::{IoSpec, LoadOptions, Model, Parallel, RunContext, Session};
+use stead_engine::{
+    Backends, IoSpec, LoadOptions, Model, Parallel, Precision, RunContext, Runnable, Session,
+};
 use stead_search::models::converted;
 use stead_tensor::{DType, Tensor, TensorView};
 
@@ -34,7 +37,7 @@ pub(super) type Each<'a> = dyn FnMut(usize, Result<&[f32], String>) + Send + 'a;
 
 /// A model with its inputs by position.
 pub(super) struct Network {
-    session: Session,
+    session: Runnable,
     ids: usize,
     mask: Option<usize>,
     types: Option<usize>,
@@ -54,9 +57,13 @@ impl Network {
     ///
     /// # Errors
     /// In words for who deploys it.
-    pub(super) fn load(of: &EmbedderModel, files: &PackageFiles) -> Result<Network, String> {
+    pub(super) fn load(
+        of: &EmbedderModel,
+        files: &PackageFiles,
+        backends: &Backends,
+    ) -> Result<Network, String> {
         let path = &of.file.value;
-        let model = load_model(path, files)?;
+        let mut model = load_model(path, files, (of.backend, backends), of.precision)?;
         let needed = model.inputs().iter().filter(|spec| !spec.optional).count();
         let input = |name: &str| named(model.inputs(), name, "input");
         let ids = input(&of.input_ids)?;
@@ -94,13 +101,11 @@ impl Network {
         let dims: Vec<Option<usize>> =
             model.inputs()[ids].dims.iter().flatten().map(|d| d.known()).collect();
         let (is_one, length) = (dims.first() == Some(&Some(1)), dims.get(1).copied().flatten());
-        let mut session = Session::new(model, &session_options(of.precision))
-            .map_err(|e| format!("{path}: {e}"))?;
         let axes: Vec<(usize, usize)> = given.iter().flatten().map(|at| (*at, 0)).collect();
         // A model that is tied to one row is run for each text.
-        let is_batched = !is_one || session.free_batch(&axes).is_ok();
+        let is_batched = !is_one || model.free_batch(&axes);
         Ok(Network {
-            session,
+            session: model,
             ids,
             mask,
             types,
@@ -231,7 +236,7 @@ impl Network {
         cx: &RunContext<'_>,
         sink: &mut dyn FnMut(TensorView<'_>) -> Result<(), String>,
     ) -> Result<(), String> {
-        let specs = self.session.model().inputs();
+        let specs = self.session.inputs();
         let mut tensors: Vec<Option<Tensor>> = vec![None; specs.len()];
         let fill = |at: Option<usize>,
                     tensors: &mut Vec<Option<Tensor>>,
@@ -266,17 +271,29 @@ impl Network {
     }
 }
 
-/// Reads a model and the files beside it.
+/// Reads a model and the files beside it, in what the package names: the engine, in a precision, or another runtime.
 ///
 /// # Errors
 /// In words for who deploys it.
-pub(super) fn load_model(path: &str, files: &PackageFiles) -> Result<Model, String> {
+pub(super) fn load_model(
+    path: &str,
+    files: &PackageFiles,
+    (backend, backends): (BackendKind, &Backends),
+    precision: Precision,
+) -> Result<Runnable, String> {
     let bytes = files.read(path, MAX_FILE).map_err(|e| e.to_string())?;
     let beside =
         |location: &str| files.read_beside(path, location, MAX_FILE).map_err(|e| e.to_string());
+    if backend != BackendKind::Stead {
+        let name = backend.name();
+        let other = backends.load(name, &bytes, &beside);
+        return other.map(Runnable::Other).map_err(|e| format!("{path}: backend {name}: {e}"));
+    }
     let options = LoadOptions::default();
     let parts = Model::parts_from_files(&bytes, &beside, &options, &stead_engine::Hoist::default());
-    Ok(parts.map_err(|e| format!("{path}: {e}"))?.rest)
+    let model = parts.map_err(|e| format!("{path}: {e}"))?.rest;
+    let session = Session::new(model, &session_options(precision));
+    session.map(Runnable::from).map_err(|e| format!("{path}: {e}"))
 }
 
 /// The place of an input or output.

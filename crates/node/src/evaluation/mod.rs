@@ -32,6 +32,7 @@ use stead_app::ModelSettings;
 use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, evaluation_models};
 use stead_app::package::{PackageFiles, Report};
+use stead_engine::Backends;
 
 use crate::repository::Provided;
 use crate::{Code, Error};
@@ -48,13 +49,13 @@ impl Models {
     /// Loads the models of an application; `report` learns what is wrong with them.
     pub(crate) fn load(
         application: &Application,
-        files: &PackageFiles,
+        (files, backends): (&PackageFiles, &Backends),
         types: &PackageModels<'_>,
         report: &mut Report,
     ) -> Models {
         let mut by_name = BTreeMap::new();
         for found in evaluation_models(application, files, types, report) {
-            match Model::load(&found, files) {
+            match Model::load(&found, files, backends) {
                 Ok(model) => _ = by_name.insert(found.name, Arc::new(model)),
                 Err(text) => {
                     let place = stead_app::package::Place::file(&found.path);

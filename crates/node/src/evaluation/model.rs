@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use stead_app::BackendKind;
 use stead_app::application::{EvaluationKind, EvaluationModel};
 use stead_app::package::PackageFiles;
+use stead_engine::Backends;
 use stead_expr::Value;
 use stead_search::models::ModelFunction;
 use stead_tensor::{Precision, Tensor};
@@ -67,7 +69,11 @@ impl Model {
     ///
     /// # Errors
     /// In words for who deploys it.
-    pub(super) fn load(found: &EvaluationModel, files: &PackageFiles) -> Result<Model, String> {
+    pub(super) fn load(
+        found: &EvaluationModel,
+        files: &PackageFiles,
+        backends: &Backends,
+    ) -> Result<Model, String> {
         let name = found.name.clone();
         match &found.kind {
             EvaluationKind::Onnx => {
@@ -76,8 +82,11 @@ impl Model {
                 let beside = |location: &str| {
                     files.read_beside(path, location, MAX_FILE).map_err(|e| e.to_string())
                 };
-                let settings = (found.threads, found.precision);
-                Model::of_network(name, &bytes, &beside, settings)
+                let network = match found.backend {
+                    BackendKind::Stead => Network::load(&bytes, &beside, found.precision),
+                    other => Network::load_other(&bytes, &beside, (other, backends)),
+                };
+                Ok(Model::of_loaded(name, network?, found.threads))
             }
             EvaluationKind::Functions(list) => {
                 let mut functions = Vec::with_capacity(list.len());
@@ -110,11 +119,14 @@ impl Model {
         beside: &dyn Fn(&str) -> Result<Vec<u8>, String>,
         (threads, precision): (Option<i32>, Precision),
     ) -> Result<Model, String> {
-        let network = Network::load(bytes, beside, precision)?;
+        Ok(Model::of_loaded(name, Network::load(bytes, beside, precision)?, threads))
+    }
+
+    fn of_loaded(name: String, network: Network, threads: Option<i32>) -> Model {
         let (inputs, outputs) = (network.inputs(), network.outputs());
         let functions = network.functions(&name);
         let kind = Kind::Network(Box::new(network));
-        Ok(Model { name, kind, threads, inputs, outputs, functions })
+        Model { name, kind, threads, inputs, outputs, functions }
     }
 
     /// Its name.

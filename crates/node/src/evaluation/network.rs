@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use stead_engine::{Hoist, IoSpec, LoadOptions, Model, Precision, Session};
+use stead_app::BackendKind;
+use stead_engine::{Backends, Hoist, IoSpec, LoadOptions, Model, Precision, Session};
 use stead_expr::Dimension;
 use stead_search::models::converted;
 use stead_tensor::{Tensor, TensorView};
@@ -14,11 +15,12 @@ use super::signature::{EvaluationArgument, EvaluationFunction, EvaluationType, p
 use crate::Code;
 use crate::components::plain::array::dense;
 use crate::evaluate::{Evaluate, EvaluateError, Run, session_options};
+use crate::foreign::evaluate_other;
 
 /// A network.
 pub(super) struct Network {
     /// Shared with the repository that serves it too.
-    session: Arc<Session>,
+    session: Arc<dyn Evaluate>,
 }
 
 impl Network {
@@ -35,18 +37,29 @@ impl Network {
         Ok(Network { session: Arc::new(session) })
     }
 
+    /// The same in another runtime.
+    pub(super) fn load_other(
+        bytes: &[u8],
+        beside: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+        (backend, backends): (BackendKind, &Backends),
+    ) -> Result<Network, String> {
+        let other = backends.load(backend.name(), bytes, beside);
+        let other = other.map_err(|e| format!("backend {}: {e}", backend.name()))?;
+        Ok(Network { session: evaluate_other(other) })
+    }
+
     pub(super) fn inputs(&self) -> Vec<Port> {
-        let needed = self.session.model().inputs().iter().filter(|spec| !spec.optional);
+        let needed = self.session.inputs().iter().filter(|spec| !spec.optional);
         needed.map(Port::of_spec).collect()
     }
 
     pub(super) fn outputs(&self) -> Vec<Port> {
-        self.session.model().outputs().iter().map(Port::of_spec).collect()
+        self.session.outputs().iter().map(Port::of_spec).collect()
     }
 
     /// Its functions as Vespa has them: one for each output, of all inputs.
     pub(super) fn functions(&self, model: &str) -> Vec<Served> {
-        let specs = self.session.model().inputs().iter().filter(|spec| !spec.optional);
+        let specs = self.session.inputs().iter().filter(|spec| !spec.optional);
         let argument = |spec: &IoSpec| EvaluationArgument {
             name: plain_name(&spec.name),
             kind: EvaluationType::of_spec(spec),
@@ -54,7 +67,7 @@ impl Network {
         let mut arguments: Vec<_> = specs.map(|spec| (argument(spec), spec.name.clone())).collect();
         arguments.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         let (arguments, inputs): (Vec<_>, Vec<_>) = arguments.into_iter().unzip();
-        let outputs = self.session.model().outputs().iter();
+        let outputs = self.session.outputs().iter();
         let served = |spec: &IoSpec| {
             let name = plain_name(&spec.name);
             let result = EvaluationArgument {
@@ -79,7 +92,7 @@ impl Network {
 
     /// Whether there is an input of this name, an optional one too.
     pub(super) fn takes(&self, name: &str) -> bool {
-        self.session.model().inputs().iter().any(|spec| spec.name == name)
+        self.session.inputs().iter().any(|spec| spec.name == name)
     }
 
     /// Runs on inputs that are all known.
@@ -93,7 +106,7 @@ impl Network {
         threads: Option<i32>,
         running: &Running<'_>,
     ) -> Result<Vec<(String, Datum)>, (Code, String)> {
-        let model = self.session.model();
+        let model = &*self.session;
         let mut given: HashMap<String, Datum> = inputs.into_iter().collect();
         let mut tensors: Vec<Option<Tensor>> = Vec::with_capacity(model.inputs().len());
         for spec in model.inputs() {
@@ -128,7 +141,7 @@ impl Network {
         let run =
             Run { team, cancelled: running.cancelled, within: None, deadline: None, profile: None };
         let mut found = Vec::with_capacity(wanted.len());
-        let ran = Evaluate::run(&*self.session, &views, &wanted, &run, &mut |at, view| {
+        let ran = model.run(&views, &wanted, &run, &mut |at, view| {
             let name = wanted.get(at).and_then(|at| names.get(*at)).copied().unwrap_or_default();
             let tensor = view.to_tensor().map_err(|e| EvaluateError::Memory(e.to_string()))?;
             found.push((name.to_owned(), Datum::Array(tensor)));

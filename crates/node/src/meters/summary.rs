@@ -1,5 +1,7 @@
 //! What some values come to.
 
+use crate::Histogram;
+
 /// Buckets for each doubling of a value: percentiles are right to a fifth.
 const PARTS: f64 = 4.0;
 
@@ -80,6 +82,28 @@ impl Summary {
         if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
     }
 
+    /// The values, milliseconds, as a histogram of microseconds: a bucket for each doubling, from what is below 16 us to what is above a
+    /// minute.
+    #[must_use]
+    pub fn microseconds(&self) -> Histogram {
+        /// The first and last bounds in milliseconds as powers of two: 15.625 us and 65.536 s.
+        const ENDS: [i32; 2] = [-6, 16];
+        let bounds = (ENDS[0]..=ENDS[1]).map(|power| f64::from(power).exp2() * 1000.0);
+        let mut histogram = Histogram {
+            bounds: bounds.collect(),
+            counts: vec![0; (ENDS[1] - ENDS[0]) as usize + 2],
+            sum: self.sum * 1000.0,
+        };
+        let last = histogram.counts.len() - 1;
+        for (at, count) in self.buckets.iter().enumerate() {
+            // A bucket ends at a power of two or before it.
+            let power = LEAST + at as i32 / PARTS as i32 + 1;
+            let bucket = usize::try_from(power - ENDS[0]).unwrap_or(0).min(last);
+            histogram.counts[bucket] += u64::from(*count);
+        }
+        histogram
+    }
+
     /// The value that a part of all values does not exceed, to a fifth; 0 if there are none.
     #[must_use]
     pub fn percentile(&self, part: f64) -> f64 {
@@ -100,6 +124,27 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::Summary;
+
+    #[test]
+    fn times_are_counted_by_doublings() {
+        let mut times = Summary::default();
+        let empty = times.microseconds();
+        assert_eq!((empty.bounds.len(), empty.counts.iter().sum::<u64>()), (23, 0));
+        assert_eq!((empty.bounds[0], empty.bounds[22]), (15.625, 65_536_000.0));
+        for ms in [0.0, 0.001, 0.0155, 0.016, 0.9, 1.1, 1.9, 65_000.0, 70_000.0, 1e9] {
+            times.add(ms);
+        }
+        let found = times.microseconds();
+        let counted = |bound: f64| {
+            let at = found.bounds.iter().position(|b| *b == bound).unwrap();
+            found.counts[at]
+        };
+        let expected = [(15.625, 3), (31.25, 1), (1000.0, 1), (2000.0, 2), (65_536_000.0, 1)];
+        for (bound, count) in expected {
+            assert_eq!(counted(bound), count, "{bound}");
+        }
+        assert_eq!((found.counts[23], found.counts.iter().sum::<u64>()), (2, 10));
+    }
 
     #[test]
     fn values_are_summed_up() {

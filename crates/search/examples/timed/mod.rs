@@ -36,7 +36,7 @@ impl Timed {
         profiles: &[&str],
     ) -> Result<Timed, Box<dyn Error>> {
         let (application, mut report) = Application::read(files, ServicesOptions::default());
-        let models = PackageModels::new(files).with_probe(&Probe);
+        let models = PackageModels::new(files).with_probe(&Probe::PLAIN);
         let compiled = application.compile(&models, &mut report);
         if let Some(error) = report.errors().next() {
             return Err(error.to_string().into());

@@ -6,16 +6,26 @@ mod attribute_match;
 mod bm25;
 mod default;
 mod distance;
+mod document_frequency;
 mod dot_product;
+mod element_completeness;
+mod element_similarity;
+mod elements;
+mod field_match;
+mod foreach;
 mod labels;
 mod matched;
 mod native;
+mod native_dot_product;
 mod neighbor;
+mod path;
+mod place;
 mod query_terms;
 mod rand48;
 mod random;
 mod registry;
 mod structs;
+mod subqueries;
 mod terms;
 mod text;
 mod text_similarity;
@@ -169,9 +179,12 @@ impl Feature {
 impl Call<'_> {
     /// A number of `rank-properties`: `feature(argument).name`.
     fn property(&self, name: &str) -> Option<f64> {
-        self.properties
-            .get(&format!("{}.{name}", self.base()))
-            .and_then(|text| text.trim().parse().ok())
+        self.property_text(name).and_then(|text| text.parse().ok())
+    }
+
+    /// The same as a text.
+    fn property_text(&self, name: &str) -> Option<&str> {
+        self.properties.get(&format!("{}.{name}", self.base())).map(|text| text.trim())
     }
 
     /// The name without its output.

@@ -5,7 +5,7 @@ use stead_ann::Metric;
 use stead_expr::{Attribute, Cells, Labels, TensorType, Value, parse_type};
 use stead_store::{AttributeColumn, AttributeView, Column, DataType};
 
-use super::{Call, DocumentContext, Feature, Note, default};
+use super::{Call, DocumentContext, Feature, Note, default, place};
 use crate::columns::{Computed, value};
 use crate::vectors::{self, Vectors};
 
@@ -30,8 +30,16 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         (Wanted::Label, _, label) => (Some(first), label),
         (_, "field", Some(name)) => (Some(name), None),
         (_, "label", Some(name)) => (None, Some(name)),
+        // closeness(name), distance(name)
+        (_, _, None) => (Some(first), None),
         _ => return Ok(usual),
     };
+    if let Some(name) = field.as_deref().filter(|name| place::is_position(call, name)) {
+        return match wanted {
+            Wanted::Label => Ok(usual),
+            _ => place::build(call, name),
+        };
+    }
     let is_vector = |a: &&AttributeColumn| matches!(a.kind, DataType::Tensor(_));
     let columns = call.documents.attributes().iter().filter(is_vector);
     let columns: Vec<AttributeColumn> =

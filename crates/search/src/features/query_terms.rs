@@ -120,7 +120,18 @@ fn field_term_match(
             "firstPosition" => positions.min().map_or(nothing, f64::from),
             "lastPosition" => positions.max().map_or(nothing, f64::from),
             "exactness" => 1.0,
-            // An occurrence of a text that is no weighted set weighs 1.
+            "weight" => {
+                let elements: Vec<u32> = places.iter().map(|place| place.element).collect();
+                // An occurrence weighs what its element does, 1 where that is of no weighted set.
+                asked
+                    .elements()
+                    .map(|element| {
+                        let count =
+                            elements.iter().filter(|number| **number == element.number).count();
+                        count as f64 * f64::from(element.weight)
+                    })
+                    .sum()
+            }
             _ => places.len() as f64,
         })
     })

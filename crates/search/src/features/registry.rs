@@ -3,8 +3,10 @@
 use stead_expr::Value;
 
 use super::{
-    Call, Feature, attribute, attribute_match, bm25, default, dot_product, labels, matched, native,
-    neighbor, query_terms, random, structs, text_similarity, time, tokens,
+    Call, Feature, attribute, attribute_match, bm25, document_frequency, dot_product,
+    element_completeness, element_similarity, field_match, foreach, labels, matched, native,
+    native_dot_product, neighbor, path, query_terms, random, structs, subqueries, text_similarity,
+    time, tokens,
 };
 
 /// Makes a feature from its name.
@@ -17,9 +19,6 @@ pub enum How {
     Plan,
     /// It is computed.
     Computed(Build),
-    /// It needs terms of a query or an index: where documents are ranked from a file it is what Vespa gives without any, and
-    /// that is told.
-    Default,
     /// It is refused, with this reason.
     Refused(&'static str),
 }
@@ -43,17 +42,17 @@ const FEATURES: &[(&str, How)] = &[
     ("reciprocal_rank", How::Plan),
     ("reciprocal_rank_fusion", How::Plan),
     ("bm25", How::Computed(bm25::build)),
-    ("bm25_for_labels", How::Default),
-    ("elementwise", How::Default),
+    ("bm25_for_labels", How::Computed(bm25::for_labels)),
+    ("elementwise", How::Computed(bm25::elementwise)),
     ("nativeRank", How::Computed(native::build)),
     ("nativeFieldMatch", How::Computed(native::field_match)),
     ("nativeProximity", How::Computed(native::proximity)),
     ("nativeAttributeMatch", How::Computed(native::attribute_match)),
-    ("nativeDotProduct", How::Default),
-    ("fieldMatch", How::Default),
+    ("nativeDotProduct", How::Computed(native_dot_product::build)),
+    ("fieldMatch", How::Computed(field_match::build)),
     ("textSimilarity", How::Computed(text_similarity::build)),
-    ("elementSimilarity", How::Default),
-    ("elementCompleteness", How::Default),
+    ("elementSimilarity", How::Computed(element_similarity::build)),
+    ("elementCompleteness", How::Computed(element_completeness::build)),
     ("fieldTermMatch", How::Computed(query_terms::build)),
     ("matchCount", How::Computed(query_terms::build)),
     ("matches", How::Computed(matched::build)),
@@ -61,14 +60,14 @@ const FEATURES: &[(&str, How)] = &[
     ("fieldLength", How::Computed(query_terms::build)),
     ("averageFieldLength", How::Computed(average_field_length)),
     ("fieldInfo", How::Refused("what it tells is known where there is an index")),
-    ("subqueries", How::Default),
+    ("subqueries", How::Computed(subqueries::build)),
     ("queryTermCount", How::Computed(query_terms::build)),
-    ("queryTermDocumentFrequency", How::Default),
+    ("queryTermDocumentFrequency", How::Computed(document_frequency::build)),
     ("term", How::Computed(query_terms::build)),
     ("attributeMatch", How::Computed(attribute_match::build)),
     ("closeness", How::Computed(neighbor::build)),
     ("distance", How::Computed(neighbor::build)),
-    ("distanceToPath", How::Default),
+    ("distanceToPath", How::Computed(path::build)),
     ("closest", How::Computed(neighbor::build)),
     ("rawScore", How::Computed(matched::build)),
     ("itemRawScore", How::Computed(matched::build)),
@@ -76,12 +75,7 @@ const FEATURES: &[(&str, How)] = &[
     ("age", How::Computed(time::age)),
     ("now", How::Computed(time::now)),
     ("dotProduct", How::Computed(dot_product::build)),
-    (
-        "foreach",
-        How::Refused(
-            "loops over terms, fields or attributes are not computed; write the features out",
-        ),
-    ),
+    ("foreach", How::Computed(foreach::build)),
     ("tensorFromWeightedSet", How::Computed(labels::build)),
     ("tensorFromLabels", How::Computed(labels::build)),
     ("tensorFromLabelsWithOffset", How::Computed(labels::build)),
@@ -108,7 +102,6 @@ pub fn find(name: &str) -> Option<How> {
 pub(crate) fn build(call: &Call<'_>) -> Result<Feature, String> {
     match find(call.name.name) {
         Some(How::Computed(build)) => build(call),
-        Some(How::Default) => default::build(call),
         Some(How::Refused(reason)) => Err(format!("is not supported: {reason}")),
         Some(How::Plan) | None => Err("is not supported".to_owned()),
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use stead_text::{Counter, Occurrence, Pattern};
+use stead_text::{Counter, Element, Occurrence, Pattern};
 
 use super::{DocumentContext, QueryContext};
 use crate::matching::{Matcher, element_passes};
@@ -127,6 +127,11 @@ impl<'c> FieldTerms<'c> {
     /// How many words the document has in the field.
     pub(super) fn length(&self) -> u32 {
         self.counter.length()
+    }
+
+    /// The elements of the document that have words, in their order.
+    pub(super) fn elements(&self) -> impl Iterator<Item = Element> {
+        self.counter.elements()
     }
 
     /// Where the document has the term at a place among [those](FieldTerms::terms) that ask the field.

@@ -66,7 +66,7 @@ fn nearness(distance: u32) -> f64 {
 
 /// Proximity, order, and the parts of the query and of a text of `length` words that are matched, of terms by where they stand; nothing
 /// if none does. Each term is matched once, behind those before it.
-fn similarity(places: &[Vec<u32>], weights: &[f64], length: u32) -> Option<[f64; 4]> {
+pub(super) fn similarity(places: &[Vec<u32>], weights: &[f64], length: u32) -> Option<[f64; 4]> {
     let mut at: Vec<std::slice::Iter<'_, u32>> = places.iter().map(|list| list.iter()).collect();
     let next = |at: &[std::slice::Iter<'_, u32>]| {
         let open = at.iter().enumerate();

@@ -78,10 +78,19 @@ pub(super) fn freshness(call: &Call<'_>) -> Result<Feature, String> {
     }))
 }
 
-/// From 1 at 0 over one half at `half` to 0 at `most`, straight over the logarithm: with `s = half^2 / (most - 2 half)`,
-/// `(ln(most + s) - ln(x + s)) / (ln(most + s) - ln(s))` (Vespa, `searchlib/src/vespa/searchlib/features/logarithmcalculator.h`).
-pub(super) fn logscale(x: f64, most: f64, half: f64) -> f64 {
-    let s = half * half / (most - 2.0 * half);
+/// From 1 at 0 over one half at `half` to 0 at `most`, straight over the logarithm.
+fn logscale(x: f64, most: f64, half: f64) -> f64 {
+    logarithmic(x, most, scale(half, most))
+}
+
+/// The scale with which [`logarithmic`] is one half at `half`.
+pub(super) fn scale(half: f64, most: f64) -> f64 {
+    half * half / (most - 2.0 * half)
+}
+
+/// From 1 at 0 to 0 at `most`: `(ln(most + s) - ln(x + s)) / (ln(most + s) - ln(s))`
+/// (Vespa, `searchlib/src/vespa/searchlib/features/logarithmcalculator.h`).
+pub(super) fn logarithmic(x: f64, most: f64, s: f64) -> f64 {
     let (top, bottom) = ((most + s).ln(), s.ln());
     (top - (x.clamp(0.0, most) + s).ln()) / (top - bottom)
 }

@@ -1,9 +1,12 @@
 //! What a request says of groupings.
 
+use std::fmt::Display;
+
 use super::plan::Limits;
 use super::syntax::{Operation, parse};
 use crate::query::SearchError;
 use crate::request::Values;
+use crate::select::groupings;
 use crate::yql::{Expr, Statement};
 
 /// What parameters say of groupings.
@@ -11,6 +14,8 @@ use crate::yql::{Expr, Statement};
 pub struct GroupingRequest {
     /// `select`: groupings with `;` between them.
     pub select: Option<String>,
+    /// `select.grouping`: groupings as JSON.
+    pub json: Option<String>,
     /// `continue`: continuations of these.
     pub continuations: Vec<String>,
     /// `timezone`: how many seconds its clocks are ahead.
@@ -57,10 +62,13 @@ impl GroupingRequest {
                 .and_then(|text| text.trim().parse().ok())
                 .unwrap_or(plain.precision),
         };
+        let said =
+            |name| values.get(name).filter(|text| !text.trim().is_empty()).map(str::to_owned);
         let zone = values.get("timezone").unwrap_or("utc");
         let continuations = values.get("continue").unwrap_or_default();
         Ok(GroupingRequest {
-            select: values.get("select").filter(|text| !text.trim().is_empty()).map(str::to_owned),
+            select: said("select"),
+            json: said("select.grouping"),
             continuations: continuations.split_whitespace().map(str::to_owned).collect(),
             zone: offset(zone).ok_or_else(|| {
                 SearchError::parameter(format!(
@@ -72,12 +80,24 @@ impl GroupingRequest {
         })
     }
 
-    /// The groupings that the request asks for: those of `select`, and those of the query.
+    /// The groupings that the request asks for: those of `select.grouping`, of `select`, and of the query.
     ///
     /// # Errors
     /// When one of them cannot be read.
     pub fn asked(&self, statement: &Statement, values: &Values) -> Result<Vec<Asked>, SearchError> {
         let mut asked = Vec::new();
+        if let Some(json) = &self.json {
+            let wrong = |error: &dyn Display| {
+                SearchError::parameter(format!("Could not set 'select.grouping': {error}"))
+            };
+            for text in groupings(json).map_err(|error| wrong(&error))? {
+                for operation in
+                    parse(&text).map_err(|error| wrong(&format!("{error} in {text:.60}")))?
+                {
+                    asked.push(Asked { operation, continuations: Vec::new() });
+                }
+            }
+        }
         if let Some(select) = &self.select {
             let found = parse(select).map_err(|error| {
                 SearchError::parameter(format!("Could not set 'select': {error}"))

@@ -41,7 +41,8 @@ pub(super) fn cost(test: &Test, is_number: bool) -> Cost {
     use crate::query::TextTest;
     match (test, is_number) {
         (Test::Range(_) | Test::Numbers(_), true) => Cost::Numbers,
-        (Test::Text { test: TextTest::Regex(_) | TextTest::Fuzzy(_), .. }, _) => Cost::Heavy,
+        (Test::Text { test: TextTest::Regex(_) | TextTest::Fuzzy(_), .. }, _)
+        | (Test::Predicate(_), _) => Cost::Heavy,
         _ => Cost::Rows,
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use stead_ann::Metric;
+use stead_ann::{Metric, Strategy};
 use stead_store::{AttributeColumn, Column, DataType, StoreError, View};
 use stead_tensor::Bits;
 
@@ -11,9 +11,9 @@ use super::column::rows;
 use super::explain::Probe;
 use super::neighbors::{Winners, winners};
 use super::rows::RowSet;
-use super::same_element::{any, has_element};
+use super::same_element::{ElementTest, any};
 use super::segment::{Segment, Tested, Work};
-use super::texts::{Texts, rows_of_block};
+use super::texts::{Texts, none_of_block, rows_of_block};
 use super::told::{Indexes, Told};
 use super::value::passes;
 use super::weak::weak;
@@ -35,6 +35,8 @@ pub struct Matcher<'m> {
     weak: Arc<Vec<Bits>>,
     /// The blocks whose vectors were not compared because it was late.
     skipped: Vec<usize>,
+    /// Whether a search of a graph ended early because it was late.
+    is_cut: bool,
     /// Where somebody wants to know what becomes of the parts of the query.
     pub(super) probe: Option<Probe>,
 }
@@ -99,14 +101,16 @@ impl<'m> Matcher<'m> {
             winners: Arc::default(),
             weak: Arc::default(),
             skipped: Vec::new(),
+            is_cut: false,
             probe: None,
         };
         // What compares vectors may take the words beside it into account.
         let (weak, mut late) = weak(&matcher, view, means)?;
         matcher.weak = Arc::new(weak);
-        let (winners, mut skipped) = winners(&matcher, view, threads, means)?;
-        skipped.append(&mut late);
-        (matcher.winners, matcher.skipped) = (Arc::new(winners), skipped);
+        let mut winners = winners(&matcher, view, threads, means)?;
+        winners.late.append(&mut late);
+        (matcher.winners, matcher.skipped) = (Arc::new(winners.list), winners.late);
+        matcher.is_cut = winners.is_cut;
         Ok(matcher)
     }
 
@@ -117,13 +121,37 @@ impl<'m> Matcher<'m> {
         let (attributes, skipped) = (self.attributes.clone(), self.skipped.clone());
         let (probe, indexes) = (Some(Probe::default()), self.indexes.again(self.tree));
         let (tree, rows, texts) = (self.tree, self.rows, Arc::clone(&self.texts));
-        Matcher { tree, segments, rows, attributes, indexes, texts, winners, weak, skipped, probe }
+        let is_cut = self.is_cut;
+        Matcher {
+            tree,
+            segments,
+            rows,
+            attributes,
+            indexes,
+            texts,
+            winners,
+            weak,
+            skipped,
+            is_cut,
+            probe,
+        }
     }
 
     /// The blocks whose vectors were not compared because it was late: none of their documents is among the nearest.
     #[must_use]
     pub fn skipped(&self) -> &[usize] {
         &self.skipped
+    }
+
+    /// Whether there was no time for all of a search of a graph: nearer documents may be missing.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// How the nearest documents of a comparison were found.
+    pub(super) fn strategy(&self, neighbor: usize) -> Option<Strategy> {
+        self.winners.get(neighbor)?.strategy
     }
 
     /// The query.
@@ -176,12 +204,26 @@ impl<'m> Matcher<'m> {
             Tree::And(parts) => any(parts.iter(), is_ruled_out),
             Tree::Or(parts) => Ok(!any(parts.iter(), |part| Ok(!is_ruled_out(part)?))?),
             Tree::Rank(first, _) => is_ruled_out(first),
-            Tree::All
-            | Tree::Not(_)
-            | Tree::Neighbor(_)
-            | Tree::WeakAnd(_)
-            | Tree::SameElement(_) => Ok(false),
+            // What is not known yet rules nothing out.
+            Tree::Neighbor(at) => Ok(self.near(*at, number) == Some(0)),
+            Tree::WeakAnd(at) => {
+                let found = self.weak.get(*at);
+                Ok(found.is_some_and(|found| none_of_block(found, number, self.rows)))
+            }
+            // An element that passes has what its document has.
+            Tree::SameElement(same) => is_ruled_out(&same.tree),
+            Tree::All | Tree::Not(_) => Ok(false),
         }
+    }
+
+    /// How many of the nearest documents of a comparison lie in a block, once they are known.
+    pub(super) fn near(&self, neighbor: usize, block: usize) -> Option<usize> {
+        self.winners.get(neighbor).map(|winners| winners.count(block))
+    }
+
+    /// Whether the documents of a `weakAnd` are known.
+    pub(super) fn knows_weak(&self, number: usize) -> bool {
+        self.weak.get(number).is_some()
     }
 
     /// A block to work on.
@@ -295,7 +337,8 @@ impl<'m> Matcher<'m> {
             Tree::SameElement(same) => {
                 let mut among = among.clone();
                 self.narrow(&same.tree, work, &mut among)?;
-                among.try_filter(|row| has_element(self, same, work, row))?
+                let mut test = ElementTest::new(self, same, work);
+                among.try_filter(|row| test.has(row))?
             }
         })
     }
@@ -340,6 +383,10 @@ impl<'m> Matcher<'m> {
         match tree {
             Tree::And(parts) => parts.iter().try_for_each(|part| self.narrow(part, work, among)),
             Tree::Term(number) => {
+                if let Some(found) = self.texts.rows(*number, work.number(), among) {
+                    *among = found;
+                    return Ok(());
+                }
                 let told = self.told(*number, work.number())?.zip(self.own(*number, work));
                 if let Some((told, of)) = told
                     && told.is_cheaper(false, among.count())

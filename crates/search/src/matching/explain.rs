@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
+use stead_ann::Strategy;
 use stead_store::StoreError;
 
 use super::evaluate::Matcher;
@@ -85,8 +86,16 @@ impl Matcher<'_> {
             }
             Tree::Neighbor(neighbor) => {
                 let of = &self.tree.neighbors[*neighbor];
+                let how = match self.strategy(*neighbor) {
+                    None => "",
+                    Some(Strategy::Exact) => ", all compared",
+                    Some(Strategy::Graph) => ", by the graph",
+                    Some(Strategy::Filtered) => ", by the graph, filtered",
+                    Some(Strategy::FilterFirst) => ", by the graph, filter first",
+                    Some(Strategy::PostFilter) => ", by the graph, filtered afterwards",
+                };
                 let text = format!(
-                    "nearestNeighbor({}, {}) targetHits {}",
+                    "nearestNeighbor({}, {}) targetHits {}{how}",
                     of.attribute, of.input, of.target_hits
                 );
                 (text, Vec::new())

@@ -77,6 +77,7 @@ fn keys(test: &Test, index: &Index) -> Option<Vec<Range<usize>>> {
         Test::Text { .. }
         | Test::Texts { .. }
         | Test::Circle(_)
+        | Test::Predicate(_)
         | Test::Box(_)
         | Test::Indexed(_) => return None,
     })

@@ -11,6 +11,7 @@ mod beside;
 mod column;
 mod evaluate;
 mod explain;
+mod graph;
 mod index;
 mod neighbors;
 mod order;

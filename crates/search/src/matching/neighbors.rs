@@ -1,17 +1,19 @@
 //! The documents whose vectors are nearest.
 //!
 //! They are looked for among the documents that pass everything else that stands beside the operator in an `and`, so that as many
-//! are found as were asked for. All vectors are compared, block by block, by as many threads as there are for it, while there is time.
+//! are found as were asked for: by the [graph](super::graph) of the field, or, where there is none or the query wants it so, by a look at all
+//! vectors, block by block, by as many threads as there are for it, while there is time.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
-use stead_ann::Metric;
-use stead_store::View;
+use stead_ann::{Metric, Strategy};
+use stead_store::{Column, View};
 
 use super::beside::{Best, beside};
 use super::evaluate::Matcher;
+use super::graph;
 use super::rows::RowSet;
 use crate::query::{NearestNeighbor, SearchError, Tree};
 use crate::rank::{Means, Ranges};
@@ -22,6 +24,8 @@ use crate::vectors::Vectors;
 pub(super) struct Winners {
     /// Rows in their order with their distances, by block.
     segments: Vec<Vec<(usize, f64)>>,
+    /// How they were found.
+    pub(super) strategy: Option<Strategy>,
 }
 
 impl Winners {
@@ -29,6 +33,11 @@ impl Winners {
         let mut found = RowSet::none(rows);
         self.segments.get(segment).into_iter().flatten().for_each(|(row, _)| found.insert(*row));
         found
+    }
+
+    /// How many there are of a block.
+    pub(super) fn count(&self, segment: usize) -> usize {
+        self.segments.get(segment).map_or(0, Vec::len)
     }
 
     pub(super) fn distance(&self, segment: usize, row: usize) -> Option<f64> {
@@ -39,7 +48,7 @@ impl Winners {
 
 /// A document with its distance; the farthest is the greatest, and of the same distance the last.
 #[derive(Debug, PartialEq)]
-struct Candidate {
+pub(super) struct Candidate {
     distance: f64,
     segment: usize,
     row: usize,
@@ -79,15 +88,25 @@ impl Best for Nearest {
 /// The blocks that a thread compares at a time: some hundred microseconds of short vectors.
 const BLOCKS: usize = 4;
 
-/// The nearest documents of each comparison of a query, and the blocks that were left out because it was late.
+/// The nearest documents of all comparisons of a query.
+#[derive(Debug, Default)]
+pub(super) struct AllWinners {
+    pub(super) list: Vec<Winners>,
+    /// The blocks that were left out because it was late.
+    pub(super) late: Vec<usize>,
+    /// Whether a search of a graph ended early for that reason.
+    pub(super) is_cut: bool,
+}
+
+/// The nearest documents of each comparison of a query.
 pub(super) fn winners(
     matcher: &Matcher<'_>,
     view: &View,
     threads: usize,
     means: Means<'_>,
-) -> Result<(Vec<Winners>, Vec<usize>), SearchError> {
+) -> Result<AllWinners, SearchError> {
     let filters = beside::<Nearest>(&matcher.tree.root, matcher.tree.neighbors.len());
-    let (mut found, mut late) = (Vec::new(), Vec::new());
+    let mut winners = AllWinners::default();
     for (neighbor, filters) in matcher.tree.neighbors.iter().zip(filters) {
         let metric = Metric::of_name(neighbor.metric.as_deref())
             .ok_or_else(|| fail(neighbor, "the distance-metric of the field is not known"))?;
@@ -97,28 +116,27 @@ pub(super) fn winners(
         let attribute = view.kind().attribute_number(&neighbor.attribute);
         let comparison =
             Comparison { matcher, neighbor, attribute, filters, metric, vector: &vector };
-        let done: Mutex<Vec<Result<Candidates, SearchError>>> = Mutex::default();
-        means.share(threads, (matcher.segments.len(), BLOCKS), &|taken| {
-            let best = comparison.best(taken, means);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push(best);
-        });
-        let mut all = Vec::new();
-        for best in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let mut best = best?;
-            all.extend(best.heap);
-            late.append(&mut best.late);
-        }
+        let mut late = Vec::new();
+        let (mut all, strategy) = match graph::nearest(&comparison, view, threads, means)? {
+            Some(mut found) => {
+                late.append(&mut found.late);
+                winners.is_cut |= found.is_cut;
+                (found.candidates, found.strategy)
+            }
+            None => (comparison.all(threads, means, &mut late)?, Strategy::Exact),
+        };
         all.sort_unstable();
         let mut segments = vec![Vec::new(); matcher.segments.len()];
         for candidate in all.into_iter().take(neighbor.target_hits) {
             segments[candidate.segment].push((candidate.row, candidate.distance));
         }
         segments.iter_mut().for_each(|list| list.sort_by_key(|(row, _)| *row));
-        found.push(Winners { segments });
+        winners.list.push(Winners { segments, strategy: Some(strategy) });
+        winners.late.append(&mut late);
     }
-    late.sort_unstable();
-    late.dedup();
-    Ok((found, late))
+    winners.late.sort_unstable();
+    winners.late.dedup();
+    Ok(winners)
 }
 
 fn fail(neighbor: &NearestNeighbor, text: &str) -> SearchError {
@@ -127,14 +145,14 @@ fn fail(neighbor: &NearestNeighbor, text: &str) -> SearchError {
 }
 
 /// The vectors of documents against one of a query.
-struct Comparison<'c> {
-    matcher: &'c Matcher<'c>,
-    neighbor: &'c NearestNeighbor,
+pub(super) struct Comparison<'c> {
+    pub(super) matcher: &'c Matcher<'c>,
+    pub(super) neighbor: &'c NearestNeighbor,
     /// The number of its attribute.
-    attribute: Option<usize>,
-    filters: Vec<&'c Tree>,
-    metric: Metric,
-    vector: &'c [f64],
+    pub(super) attribute: Option<usize>,
+    pub(super) filters: Vec<&'c Tree>,
+    pub(super) metric: Metric,
+    pub(super) vector: &'c [f64],
 }
 
 /// What a thread has found.
@@ -145,7 +163,28 @@ struct Candidates {
     late: Vec<usize>,
 }
 
-impl Comparison<'_> {
+impl<'c> Comparison<'c> {
+    /// The nearest by a look at all, and others; `late` gets the blocks that there was no time for.
+    fn all(
+        &self,
+        threads: usize,
+        means: Means<'_>,
+        late: &mut Vec<usize>,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let done: Mutex<Vec<Result<Candidates, SearchError>>> = Mutex::default();
+        means.share(threads, (self.matcher.segments.len(), BLOCKS), &|taken| {
+            let best = self.best(taken, means);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push(best);
+        });
+        let mut all = Vec::new();
+        for best in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let mut best = best?;
+            all.extend(best.heap);
+            late.append(&mut best.late);
+        }
+        Ok(all)
+    }
+
     /// The nearest of some blocks, as many as are wanted.
     fn best(&self, taken: Ranges<'_>, means: Means<'_>) -> Result<Candidates, SearchError> {
         let (mut best, mut distances) = (Candidates::default(), Vec::new());
@@ -158,42 +197,55 @@ impl Comparison<'_> {
         Ok(best)
     }
 
+    /// The rows of a block that pass what stands beside the operator.
+    pub(super) fn among(&self, number: usize) -> Result<RowSet, SearchError> {
+        for filter in &self.filters {
+            if self.matcher.is_ruled_out(filter, number)? {
+                return Ok(RowSet::none(0));
+            }
+        }
+        let Some(work) = self.matcher.work(number) else { return Ok(RowSet::none(0)) };
+        let mut among = work.segment().alive();
+        for filter in &self.filters {
+            among = self.matcher.evaluate(filter, &work, &among)?;
+        }
+        Ok(among)
+    }
+
+    /// The vectors of a column, and that of the query.
+    pub(super) fn vectors<'v>(&'v self, column: &'v Column) -> Result<Vectors<'v>, SearchError> {
+        let vectors = Vectors::new(column, self.metric, self.vector);
+        vectors.ok_or_else(|| fail(self.neighbor, "the field has no vectors"))
+    }
+
+    /// A document at a distance, if it has one that is not too far.
+    pub(super) fn candidate(&self, distance: f64, segment: usize, row: usize) -> Option<Candidate> {
+        let most = self.neighbor.distance_threshold.unwrap_or(f64::INFINITY);
+        // Documents without a vector have no distance.
+        (distance <= most).then_some(Candidate { distance, segment, row })
+    }
+
     fn block(
         &self,
         number: usize,
         distances: &mut Vec<f64>,
         heap: &mut BinaryHeap<Candidate>,
     ) -> Result<(), SearchError> {
-        let neighbor = self.neighbor;
-        for filter in &self.filters {
-            if self.matcher.is_ruled_out(filter, number)? {
-                return Ok(());
-            }
-        }
-        let Some(work) = self.matcher.work(number) else { return Ok(()) };
         let Some(attribute) = self.attribute else { return Ok(()) };
-        let mut among = work.segment().alive();
-        for filter in &self.filters {
-            among = self.matcher.evaluate(filter, &work, &among)?;
-        }
+        let among = self.among(number)?;
         // What is not compared is not read.
         if among.is_empty() {
             return Ok(());
         }
+        let Some(work) = self.matcher.work(number) else { return Ok(()) };
         let Some(column) = work.column(attribute)? else { return Ok(()) };
-        let vectors = Vectors::new(column, self.metric, self.vector)
-            .ok_or_else(|| fail(neighbor, "the field has no vectors"))?;
-        let most = neighbor.distance_threshold.unwrap_or(f64::INFINITY);
+        let vectors = self.vectors(column)?;
         for run in among.runs() {
             distances.clear();
             vectors.distances(run.clone(), distances);
             for (row, distance) in run.zip(distances.iter().copied()) {
-                // Documents without a vector have no distance.
-                if distance.is_nan() || distance > most {
-                    continue;
-                }
-                let candidate = Candidate { distance, segment: number, row };
-                if heap.len() < neighbor.target_hits {
+                let Some(candidate) = self.candidate(distance, number, row) else { continue };
+                if heap.len() < self.neighbor.target_hits {
                     heap.push(candidate);
                 } else if heap.peek().is_some_and(|worst| candidate < *worst) {
                     heap.pop();

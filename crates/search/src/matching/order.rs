@@ -66,7 +66,13 @@ impl Matcher<'_> {
                     _ => (cost(&term.test, of.is_number), most),
                 }
             }
-            Tree::WeakAnd(_) | Tree::Neighbor(_) => (Cost::Vectors, rows),
+            // Once they are known they are as good as an index.
+            Tree::Neighbor(number) => {
+                let near = work.and_then(|work| self.near(*number, work.number()));
+                near.map_or((Cost::Vectors, rows), |near| (Cost::Index, near.min(rows)))
+            }
+            Tree::WeakAnd(number) if self.knows_weak(*number) => (Cost::Index, rows),
+            Tree::WeakAnd(_) => (Cost::Heavy, rows),
             Tree::SameElement(_) => (Cost::Heavy, rows),
         })
     }

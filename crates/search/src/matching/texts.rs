@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use stead_store::View;
 use stead_tensor::Bits;
+use stead_text::Counter;
 
 use super::rows::RowSet;
 use crate::query::{Indexed, QueryTree, Test};
@@ -33,6 +34,17 @@ impl<'m> Texts<'m> {
         Some(found.get_or_init(|| index.map(|i| i.matches(&indexed.pattern)).unwrap_or_default()))
     }
 
+    /// What tells where a document has a term; nothing if it asks no index of text.
+    pub(super) fn counter(&self, term: usize) -> Option<Counter<'m>> {
+        let (indexed, _) = self.found.get(term)?.as_ref()?;
+        Some(self.view.text(indexed.index)?.counter(vec![&indexed.pattern]))
+    }
+
+    /// The number of the document of a row of a block.
+    pub(super) fn lid(&self, block: usize, row: usize) -> u32 {
+        self.view.lid(block, row)
+    }
+
     /// How many rows a block has on average that have a term.
     pub(super) fn most(&self, term: usize) -> Option<usize> {
         let blocks = self.view.len().div_ceil(self.view.block_rows()).max(1);
@@ -48,8 +60,7 @@ impl<'m> Texts<'m> {
 
     /// Whether no row of a block has a term.
     pub(super) fn has_none(&self, term: usize, block: usize) -> bool {
-        let part = self.of(term).map(|found| part(found, block, self.view.block_rows()));
-        part.is_some_and(|part| part.iter().all(|word| *word == 0))
+        self.of(term).is_some_and(|found| none_of_block(found, block, self.view.block_rows()))
     }
 
     /// Whether a row of a block has a term.
@@ -64,6 +75,11 @@ fn part(all: &Bits, block: usize, size: usize) -> &[u64] {
     let (words, of_block) = (all.words(), size / 64);
     let from = (block * of_block).min(words.len());
     &words[from..(from + of_block).min(words.len())]
+}
+
+/// Whether no document of a block of `size` rows is among some.
+pub(super) fn none_of_block(all: &Bits, block: usize, size: usize) -> bool {
+    part(all, block, size).iter().all(|word| *word == 0)
 }
 
 /// The first rows of a block of `size` of them that are among some documents.

@@ -70,6 +70,7 @@ fn text_passes(test: &Test, text: &str) -> bool {
     match test {
         Test::Text { test, is_cased } => test.has(text, *is_cased),
         Test::Texts { any, is_cased } => any.contains_key(&*compared(text, *is_cased)),
+        Test::Predicate(query) => query.matching(text) != 0,
         _ => false,
     }
 }

@@ -6,8 +6,10 @@ pub use bound::{BoundModel, Scratch};
 
 use std::sync::Arc;
 
+use stead_app::BackendKind;
 use stead_app::application::rank::{KeptOption, ModelKind, ModelOutput, ProfileModel, SourceType};
 use stead_app::package::PackageFiles;
+use stead_engine::Backends;
 use stead_expr::Rate;
 use stead_kernels::{Parallel, Serial};
 
@@ -63,10 +65,10 @@ impl ModelFunction {
     /// # Errors
     /// When the file cannot be read or is no model that runs.
     pub fn load(model: &ProfileModel, files: &PackageFiles) -> Result<ModelFunction, ModelError> {
-        ModelFunction::load_with(model, files, &Arc::default())
+        ModelFunction::load_with(model, files, &Arc::default(), Backends::NONE)
     }
 
-    /// The same where models share what they keep of documents.
+    /// The same where models share what they keep of documents, and some may be computed by other runtimes.
     ///
     /// # Errors
     /// As for [`ModelFunction::load`].
@@ -74,6 +76,7 @@ impl ModelFunction {
         model: &ProfileModel,
         files: &PackageFiles,
         kept: &Arc<KeptValues>,
+        backends: &Backends,
     ) -> Result<ModelFunction, ModelError> {
         let mut inputs = model.inputs.clone();
         let (name, kind) = match &model.kind {
@@ -94,20 +97,24 @@ impl ModelFunction {
                 let failed = |text| ModelError::Load { model: name.clone(), text };
                 let path = &onnx.file.value;
                 let bytes = files.read(path, MAX_MODEL).map_err(|e| failed(e.to_string()))?;
-                if let KeptOption::Megabytes(most) = model.options.kept {
-                    kept.allow((most as usize) << 20);
-                }
-                let (parts, joined) = onnx::parts(&inputs);
-                inputs = parts;
                 let beside = |location: &str| {
                     let found = files.read_beside(path, location, MAX_MODEL);
                     found.map_err(|e| e.to_string())
                 };
                 let file = onnx::ModelBytes { bytes: &bytes, beside: &beside };
-                let takes = (&inputs[..], &joined[..]);
-                let named = (&name[..], onnx);
-                let network =
-                    Network::load(named, file, takes, &model.outputs, model.options, kept);
+                let (named, outputs, options) = ((&name[..], onnx), &model.outputs, model.options);
+                let network = match onnx.backend {
+                    BackendKind::Stead => {
+                        if let KeptOption::Megabytes(most) = options.kept {
+                            kept.allow((most as usize) << 20);
+                        }
+                        let (parts, joined) = onnx::parts(&inputs);
+                        inputs = parts;
+                        let takes = (&inputs[..], &joined[..]);
+                        Network::load(named, file, takes, outputs, options, kept)
+                    }
+                    _ => Network::load_other(named, file, &inputs, outputs, options, backends),
+                };
                 let network = network.map_err(|text| failed(format!("{path}: {text}")))?;
                 (name, Kind::Onnx(Box::new(network)))
             }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use stead_app::application::rank::ProfileModel;
 use stead_app::package::PackageFiles;
+use stead_engine::Backends;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::error::ModelError;
@@ -19,13 +20,22 @@ pub struct Loaded<'f> {
     /// By a hash of all that is known of the model.
     functions: RefCell<HashMap<u128, ModelFunction>>,
     kept: Arc<KeptValues>,
+    /// What computes the models that name a runtime of their own.
+    backends: Backends,
 }
 
 impl<'f> Loaded<'f> {
     /// None so far.
     #[must_use]
     pub fn new(files: &'f PackageFiles) -> Loaded<'f> {
-        Loaded { files, functions: RefCell::default(), kept: Arc::default() }
+        let (functions, kept, backends) = Default::default();
+        Loaded { files, functions, kept, backends }
+    }
+
+    /// The same, where models may name these runtimes.
+    #[must_use]
+    pub fn with_backends(self, backends: &Backends) -> Loaded<'f> {
+        Loaded { backends: backends.clone(), ..self }
     }
 
     /// The package.
@@ -49,7 +59,7 @@ impl<'f> Loaded<'f> {
         if let Some(known) = self.functions.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let loaded = ModelFunction::load_with(model, self.files, &self.kept)?;
+        let loaded = ModelFunction::load_with(model, self.files, &self.kept, &self.backends)?;
         self.functions.borrow_mut().insert(key, loaded.clone());
         Ok(loaded)
     }

@@ -16,6 +16,7 @@ mod notes;
 mod onnx;
 mod probe;
 mod trees;
+mod unready;
 
 pub use columns::{Column, Documents, Given, Texts};
 pub use error::ModelError;
@@ -25,3 +26,4 @@ pub use loaded::Loaded;
 pub use notes::notes;
 pub use onnx::{Known, converted};
 pub use probe::Probe;
+pub use unready::unready;

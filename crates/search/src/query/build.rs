@@ -1,9 +1,11 @@
 //! From the tree of a text to the tree of a query.
 
 mod annotations;
+mod filters;
 mod indexed;
 mod neighbor;
 mod places;
+mod predicate;
 mod same_element;
 mod user;
 mod values;
@@ -21,14 +23,11 @@ use crate::yql::{Expr, Node, Statement};
 pub type Parameters<'p> = dyn Fn(&str) -> Option<String> + 'p;
 
 /// Operators that want what is still to come, with what that is.
-const TO_COME: [(&str, &str); 3] = [
-    ("predicate", "an index of predicates"),
-    ("uri", "an index of the parts of addresses"),
-    ("labeled", "labels with scores"),
-];
+const TO_COME: [(&str, &str); 2] =
+    [("uri", "an index of the parts of addresses"), ("labeled", "labels with scores")];
 
 /// Operators that are called.
-const CALLS: [&str; 12] = [
+const CALLS: [&str; 13] = [
     "range",
     "wand",
     "weightedSet",
@@ -41,6 +40,7 @@ const CALLS: [&str; 12] = [
     "weakAnd",
     "userQuery",
     "userInput",
+    "predicate",
 ];
 
 /// The tree of a query.
@@ -67,7 +67,8 @@ pub fn build(
         is_negated: false,
         is_non_empty: false,
     };
-    builder.tree.root = builder.convert(&statement.filter)?;
+    let root = builder.convert(&statement.filter)?;
+    builder.tree.root = builder.recalled(root)?;
     Ok(builder.tree)
 }
 
@@ -148,7 +149,9 @@ impl<'b> Builder<'b> {
     fn call(&mut self, name: &'b str, list: &'b [Node]) -> Result<Tree, SearchError> {
         if self.element.is_some() && !matches!(name, "range" | "rank" | "weightedSet") {
             return match name {
-                "equiv" | "fuzzy" => self.element_call(name, list),
+                "equiv" | "fuzzy" | "phrase" | "near" | "onear" | "alternatives" => {
+                    self.element_call(name, list)
+                }
                 _ => fail(format_args!("{name} is not supported within sameElement")),
             };
         }
@@ -160,6 +163,7 @@ impl<'b> Builder<'b> {
             "geoLocation" => self.circle(list),
             "geoBoundingBox" => self.bounding_box(list),
             "nearestNeighbor" => self.neighbor(list),
+            "predicate" => self.predicate(list),
             "rank" => {
                 let mut parts = self.list(list)?.into_iter();
                 match parts.next() {

@@ -141,7 +141,7 @@ impl<'s> Searches<'s> {
         Some(field)
     }
 
-    /// Whether a field has parts that are attributes, or several values.
+    /// Whether a field has parts that are attributes, or several values that are searched.
     #[must_use]
     pub fn has_elements(&self, name: &str) -> bool {
         let within = |a: &stead_store::AttributeColumn| {
@@ -149,7 +149,9 @@ impl<'s> Searches<'s> {
                 || (a.name == name
                     && matches!(a.kind, DataType::Array(_) | DataType::WeightedSet(_)))
         };
+        let has_texts = |index: &stead_store::TextIndex| index.name == name && index.is_many;
         self.documents.attributes().iter().any(within)
+            || self.documents.texts().iter().any(has_texts)
     }
 
     fn unknown(&self, name: &str) -> SearchError {

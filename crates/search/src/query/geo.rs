@@ -39,6 +39,12 @@ impl Circle {
         Circle { center, radius, aspect }
     }
 
+    /// Its middle.
+    #[must_use]
+    pub fn center(&self) -> Position {
+        self.center
+    }
+
     /// Whether a place is in it.
     #[must_use]
     pub fn has(&self, place: Position) -> bool {

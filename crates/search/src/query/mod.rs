@@ -9,10 +9,13 @@ mod fields;
 mod geo;
 mod numbers;
 mod order;
+mod predicate;
 mod show;
 mod simple;
+mod stop_words;
 mod texts;
 mod tree;
+mod tuning;
 
 pub use build::{Parameters, build};
 pub use error::{SearchCode, SearchError};
@@ -20,8 +23,11 @@ pub use fields::{Searched, Searches};
 pub use geo::{Box2, Circle};
 pub use numbers::NumberRange;
 pub use order::{OrderBy, SortFunction, sort_order};
+pub use predicate::PredicateQuery;
+pub use stop_words::StopWords;
 pub use texts::{Fuzzy, TextTest};
 pub use tree::{
     Indexed, NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens, Tree,
     WeakAnd, WeightedTokens,
 };
+pub use tuning::TuningChoice;

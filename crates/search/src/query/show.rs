@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_text::{Order, Pattern};
+use stead_text::{Affix, Order, Pattern};
 
 use super::texts::TextTest;
 use super::tree::{Sum, Test, Tokens};
@@ -31,10 +31,16 @@ impl fmt::Display for Test {
             }
             Test::Circle(_) => f.write_str("in a circle"),
             Test::Box(_) => f.write_str("in a box"),
+            Test::Predicate(query) => write!(f, "is true of {} attributes", query.count()),
             Test::Indexed(of) => match &of.pattern {
                 Pattern::Term(term) => write!(f, "has the word {term:.MAX_SHOWN$?}"),
-                Pattern::Prefix(prefix) => {
-                    write!(f, "has a word that begins with {prefix:.MAX_SHOWN$?}")
+                Pattern::Part(affix, text) => {
+                    let how = match affix {
+                        Affix::Prefix => "begins with",
+                        Affix::Infix => "has",
+                        Affix::Suffix => "ends with",
+                    };
+                    write!(f, "has a word that {how} {text:.MAX_SHOWN$?}")
                 }
                 Pattern::Near(near) => {
                     let words = near.terms.join(" ");

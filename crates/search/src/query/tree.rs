@@ -7,7 +7,9 @@ use stead_text::Pattern;
 
 use super::geo::{Box2, Circle};
 use super::numbers::NumberRange;
+use super::predicate::PredicateQuery;
 use super::texts::TextTest;
+use super::tuning::TuningChoice;
 
 /// A query.
 #[derive(Debug, Clone, Default)]
@@ -107,6 +109,8 @@ pub enum Test {
     Box(Box2),
     /// Words, as an index of text has them.
     Indexed(Indexed),
+    /// A predicate that is true for one of some queries.
+    Predicate(PredicateQuery),
 }
 
 /// What an index of text is asked.
@@ -167,6 +171,12 @@ pub struct NearestNeighbor {
     pub target_hits: usize,
     /// The greatest distance.
     pub distance_threshold: Option<f64>,
+    /// Whether the graph of the attribute may be used, if it has one (`approximate`).
+    pub is_approximate: bool,
+    /// How many more documents are kept while a graph is searched (`hnsw.exploreAdditionalHits`).
+    pub explore: usize,
+    /// How a graph is searched.
+    pub tuning: TuningChoice,
     /// What features know it by.
     pub label: Option<String>,
     /// The vector, when it is known.

@@ -16,6 +16,7 @@ use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
 use crate::features::Note;
 use crate::models::Loaded;
+use crate::query::{StopWords, TuningChoice};
 
 /// The hits of the first phase that keep their scores (Vespa, `keep-rank-count`).
 const KEEP: usize = 10_000;
@@ -97,6 +98,8 @@ fn without_effect(profile: &RankProfile) -> Vec<&'static str> {
     let names = profile.settings.iter().map(|(name, _)| *name);
     let names: Vec<&'static str> = names
         .filter(|name| !["num-threads-per-search", "min-hits-per-thread"].contains(name))
+        .filter(|name| !TuningChoice::is_keyword(name))
+        .filter(|name| ![StopWords::LIMIT, StopWords::ALLOW_DROP_ALL].contains(name))
         .collect();
     names
 }
@@ -116,6 +119,21 @@ fn match_limit(profile: &RankProfile) -> Option<MatchLimit> {
         max_hits: usize::try_from(most).ok()?,
         diversity,
     })
+}
+
+/// What a profile says of words that too many documents have.
+fn stop_words(profile: &RankProfile) -> StopWords {
+    let number = |setting| match setting {
+        Setting::Number(number) => Some(number),
+        Setting::Bool(_) => None,
+    };
+    StopWords {
+        limit: profile.setting(StopWords::LIMIT).and_then(number),
+        allow_drop_all: match profile.setting(StopWords::ALLOW_DROP_ALL) {
+            Some(Setting::Bool(may)) => Some(may),
+            _ => None,
+        },
+    }
 }
 
 /// A number of a profile that is no less than 1.
@@ -171,6 +189,11 @@ impl Builder<'_> {
             match_limit: match_limit(profile),
             threads: setting(profile, "num-threads-per-search"),
             min_hits_per_thread: setting(profile, "min-hits-per-thread"),
+            stop_words: stop_words(profile),
+            tuning: TuningChoice::of_profile(|keyword| match profile.setting(keyword)? {
+                Setting::Number(number) => Some(number),
+                Setting::Bool(_) => None,
+            }),
             second_cost: AtomicU64::new(0),
             without_effect: without_effect(profile),
             inputs: std::mem::take(&mut self.inputs),

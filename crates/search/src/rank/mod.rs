@@ -34,5 +34,5 @@ pub(crate) use means::Ranges;
 pub use phases::{Lists, Wanted};
 pub use plan::RankPlan;
 pub(crate) use query::parameter_text;
-pub use query::{PhaseOverride, RankQuery};
+pub use query::{Freshness, PhaseOverride, RankQuery};
 pub use ranking::{RankOptions, Ranked};

@@ -17,6 +17,7 @@ use super::normalize::Normalizer;
 use super::query::RankQuery;
 use crate::features::{Feature, Note};
 use crate::models::Loaded;
+use crate::query::{StopWords, TuningChoice};
 
 /// A rank profile that is ready to run.
 pub struct RankPlan {
@@ -40,6 +41,10 @@ pub struct RankPlan {
     pub(super) threads: Option<usize>,
     /// `min-hits-per-thread`
     pub(super) min_hits_per_thread: Option<usize>,
+    /// How graphs of vectors are searched.
+    pub(crate) tuning: TuningChoice,
+    /// What `weakAnd` leaves out.
+    pub(crate) stop_words: StopWords,
     /// What a document of the second phase took last, in nanoseconds; 0 if that is not known.
     pub(super) second_cost: AtomicU64,
     /// Options of the profile that have no effect here.

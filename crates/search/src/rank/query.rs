@@ -8,6 +8,7 @@ use stead_expr::{Reason, TensorType, Value, compile, text_number};
 
 use super::error::RankError;
 use super::limit::LimitOverride;
+use crate::query::{StopWords, TuningChoice};
 use crate::yql::Neighbor;
 
 /// The parameters of a query that ranking reads.
@@ -27,6 +28,12 @@ pub struct RankQuery {
     pub threads: Option<usize>,
     /// `ranking.matching.minHitsPerThread`
     pub min_hits_per_thread: Option<usize>,
+    /// How graphs of vectors are searched.
+    pub tuning: TuningChoice,
+    /// What `weakAnd` leaves out.
+    pub stop_words: StopWords,
+    /// `ranking.freshness`: the time that is taken for now.
+    pub freshness: Option<Freshness>,
     /// `ranking.rankScoreDropLimit`
     pub drop_limit: Option<f64>,
     /// `ranking.listFeatures`: hits come with the rank features of the profile.
@@ -45,6 +52,38 @@ pub struct RankQuery {
     pub neighbors: Vec<Neighbor>,
     /// Parameters that ranking does not read.
     pub unread: Vec<String>,
+}
+
+/// A time, in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Freshness {
+    /// This.
+    At(f64),
+    /// So long before now.
+    Before(f64),
+}
+
+impl Freshness {
+    /// A whole number of seconds since 1970, `now`, or `now-` and a whole number of seconds (Vespa, documentation,
+    /// `reference/api/query.html#ranking.freshness`).
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Freshness> {
+        let seconds = |text: &str| text.parse::<u64>().ok().map(|seconds| seconds as f64);
+        match text.trim().strip_prefix("now") {
+            None => seconds(text.trim()).map(Freshness::At),
+            Some("") => Some(Freshness::Before(0.0)),
+            Some(rest) => rest.strip_prefix('-').and_then(seconds).map(Freshness::Before),
+        }
+    }
+
+    /// The time, when it is `now`.
+    #[must_use]
+    pub fn time(self, now: f64) -> f64 {
+        match self {
+            Freshness::At(time) => time,
+            Freshness::Before(seconds) => now - seconds,
+        }
+    }
 }
 
 /// What a query says of a phase in the place of its profile.

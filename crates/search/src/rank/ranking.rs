@@ -180,6 +180,7 @@ impl<'r> Ranking<'r> {
 
     pub(super) fn context(&self) -> QueryContext<'_> {
         let RankOptions { now, seed } = self.options;
+        let now = self.query.freshness.map_or(now, |freshness| freshness.time(now));
         let (documents, matcher) = (self.view, self.matcher);
         QueryContext { query: self.query, now, seed, documents, matcher }
     }

@@ -1,8 +1,7 @@
 //! Bodies of requests: an object, flattened to names with dots
 //! (Vespa, `container-search/src/main/java/com/yahoo/search/handler/Json2SingleLevelMap.java`).
 
-use serde_json::{Map, Value as Json};
-
+use crate::ordered::Ordered;
 use crate::query::SearchError;
 
 /// The largest body, in bytes: a query of the greatest length and some vectors.
@@ -14,7 +13,8 @@ const MAX_DEPTH: usize = 8;
 /// Objects that stay as they are written.
 const WHOLE: [&str; 2] = ["select.where", "select.grouping"];
 
-/// The parameters of a body with their values as texts. Lists and objects that are values stay JSON.
+/// The parameters of a body with their values as texts. Lists and objects that are values stay JSON, with their members in their
+/// order.
 ///
 /// # Errors
 /// When it is no object.
@@ -25,8 +25,8 @@ pub fn flatten(body: &[u8]) -> Result<Vec<(String, String)>, SearchError> {
     }
     let text = std::str::from_utf8(body);
     let text = text.map_err(|_| SearchError::illegal("expected a body of UTF-8"))?;
-    let parsed = serde_json::from_str(&strict(text));
-    let Json::Object(members) =
+    let parsed = Ordered::read(text);
+    let Ordered::Object(members) =
         parsed.map_err(|error| SearchError::illegal(format!("Json parse error. {error}")))?
     else {
         return Err(SearchError::illegal("Expected start of object"));
@@ -38,7 +38,7 @@ pub fn flatten(body: &[u8]) -> Result<Vec<(String, String)>, SearchError> {
 
 fn object(
     prefix: &str,
-    members: Map<String, Json>,
+    members: Vec<(String, Ordered)>,
     depth: usize,
     found: &mut Vec<(String, String)>,
 ) -> Result<(), SearchError> {
@@ -48,10 +48,10 @@ fn object(
     for (name, value) in members {
         let name = format!("{prefix}{name}");
         match value {
-            Json::Object(members) if !is_whole(&name) => {
+            Ordered::Object(members) if !is_whole(&name) => {
                 object(&format!("{name}."), members, depth + 1, found)?;
             }
-            Json::String(text) => found.push((name, text)),
+            Ordered::Text(text) => found.push((name, text)),
             value => found.push((name, value.to_string())),
         }
     }
@@ -62,37 +62,6 @@ fn object(
 fn is_whole(name: &str) -> bool {
     let groups = ["input.", "ranking.features.", "rankfeature."];
     WHOLE.contains(&name) || groups.iter().any(|group| name.starts_with(group))
-}
-
-/// The same JSON without what only lenient readers take: texts in single quotes, and control characters within texts.
-fn strict(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
-    let (mut quote, mut is_escaped) = (None, false);
-    for letter in text.chars() {
-        match (quote, letter) {
-            (None, '\'' | '"') => {
-                quote = Some(letter);
-                found.push('"');
-            }
-            (None, _) => found.push(letter),
-            (Some(_), '\'') if is_escaped => {
-                // No escape in strict JSON.
-                found.pop();
-                found.push('\'');
-            }
-            (Some(open), _) if !is_escaped && letter == open => {
-                quote = None;
-                found.push('"');
-            }
-            (Some('\''), '"') if !is_escaped => found.push_str("\\\""),
-            (Some(_), _) if letter.is_control() && (letter as u32) < 0x20 => {
-                found.push_str(&format!("\\u{:04x}", letter as u32));
-            }
-            (Some(_), _) => found.push(letter),
-        }
-        is_escaped = quote.is_some() && letter == '\\' && !is_escaped;
-    }
-    found
 }
 
 #[cfg(test)]
@@ -117,10 +86,14 @@ mod tests {
                 r#"{"ranking": {"features.query(q)": {"a": 1}}}"#,
                 vec![("ranking.features.query(q)", r#"{"a":1}"#)],
             ),
-            (r#"{"select": {"where": {"a": 1}}}"#, vec![("select.where", r#"{"a":1}"#)]),
+            (
+                r#"{"select": {"where": {"b": 2, "a": 1}, "grouping": [{"all": {}}]}}"#,
+                vec![("select.where", r#"{"b":2,"a":1}"#), ("select.grouping", r#"[{"all":{}}]"#)],
+            ),
+            (r#"{"select": {"where": true}}"#, vec![("select.where", "true")]),
             (
                 r#"{'yql': 'select "a"', "b": "it\'s"}"#,
-                vec![("b", "it's"), ("yql", "select \"a\"")],
+                vec![("yql", "select \"a\""), ("b", "it's")],
             ),
             ("{\"yql\": \"a\n\tb\"}", vec![("yql", "a\n\tb")]),
             (r#"{"a": "\u00e9\"\\"}"#, vec![("a", "\u{e9}\"\\")]),

@@ -7,6 +7,7 @@ mod body;
 mod embed;
 mod offline;
 mod profiles;
+mod query;
 mod read;
 mod streaming;
 mod table;
@@ -14,6 +15,7 @@ mod values;
 
 pub use body::{MAX_BODY, flatten};
 pub use embed::{EmbedCall, is_embed, read_embed};
+pub use query::QueryText;
 pub use read::{Format, Presentation, SearchRequest};
 pub use streaming::StreamingRequest;
 pub use table::{Effect, Kind, PARAMETERS, Parameter, find};

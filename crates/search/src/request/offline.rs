@@ -36,7 +36,6 @@ impl RankQuery {
 #[derive(Default)]
 struct Said {
     id: Option<String>,
-    list_features: bool,
     inputs: BTreeMap<String, Json>,
     properties: BTreeMap<String, Json>,
     neighbors: Vec<Neighbor>,
@@ -94,7 +93,6 @@ impl Said {
         }
         match canonical {
             "id" => self.id = Some(text),
-            "ranking.listFeatures" => self.list_features = text == "true" || text == "1",
             "yql" => {
                 let statement = yql::parse(&text);
                 let statement = statement.map_err(|e| RankError::Query(format!("yql {e}")))?;
@@ -120,7 +118,6 @@ impl Said {
         Ok(RankQuery {
             id: self.id,
             hits,
-            list_features: self.list_features,
             inputs: self.inputs,
             properties: self.properties,
             neighbors: self.neighbors,

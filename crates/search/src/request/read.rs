@@ -9,15 +9,14 @@ use stead_app::profiles::QueryProfiles;
 use stead_expr::codec::json::Form;
 
 use super::profiles::apply;
+use super::query::QueryText;
 use super::streaming::StreamingRequest;
 use super::table::{Effect, Kind, find};
 use super::values::Values;
 use crate::grouping::GroupingRequest;
-use crate::query::SearchError;
-use crate::rank::{LimitOverride, PhaseOverride, RankQuery};
-
-/// What words alone ask.
-const USER_QUERY: &str = "select * from sources * where userQuery()";
+use crate::query::{SearchError, StopWords, TuningChoice};
+use crate::rank::{Freshness, LimitOverride, PhaseOverride, RankQuery};
+use crate::select;
 
 /// The longest that a search may take.
 const MAX_TIME: Duration = Duration::from_secs(1_000_000);
@@ -74,9 +73,11 @@ impl Presentation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchRequest {
     /// The query.
-    pub yql: String,
+    pub query: QueryText,
     /// The hits that it wants.
     pub hits: usize,
+    /// Whether words that were found are marked in summaries (`presentation.bolding`).
+    pub has_marks: bool,
     /// The hits that it leaves out at the beginning.
     pub offset: usize,
     /// The most hits that it may want.
@@ -145,16 +146,16 @@ impl SearchRequest {
         }
         let presentation = Presentation::of(&values)?;
         let read = Read::new(&values);
-        let typed = read.text("model.queryString").filter(|text| !text.trim().is_empty());
-        let yql = read.text("yql").or_else(|| typed.map(|_| USER_QUERY.to_owned()));
-        let Some(yql) = yql else {
-            return Err(SearchError {
-                code: crate::query::SearchCode::NullQuery,
-                message: "No query".to_owned(),
-            });
-        };
+        let query = QueryText::of(&values, &mut warnings)?;
+        let mut summary_fields = read.list("presentation.summaryFields");
+        if let Some(fields) = read.text("select.fields") {
+            let fields = select::fields(&fields);
+            summary_fields.extend(fields.map_err(|error| {
+                SearchError::parameter(format!("Could not set 'select.fields': {error}"))
+            })?);
+        }
         let request = SearchRequest {
-            yql,
+            query,
             hits: read.count("hits")?.unwrap_or(10),
             offset: read.count("offset")?.unwrap_or(0),
             max_hits: read.count("maxHits")?.unwrap_or(400),
@@ -168,7 +169,10 @@ impl SearchRequest {
             sources: read.list("model.sources"),
             restrict: read.list("model.restrict"),
             summary: read.text("presentation.summary"),
-            summary_fields: read.list("presentation.summaryFields"),
+            has_marks: read
+                .text("presentation.bolding")
+                .is_none_or(|text| text == "true" || text == "1"),
+            summary_fields,
             format: presentation.format,
             tensors: presentation.tensors,
             timing: presentation.timing,
@@ -351,6 +355,15 @@ impl<'r> Read<'r> {
         text.trim().parse().map(Some).map_err(|_| wrong(name, text, "a number"))
     }
 
+    /// A number from 0 to 1.
+    fn part(&self, name: &'static str) -> Result<Option<f64>, SearchError> {
+        let number = self.number(name)?;
+        match number.filter(|number| !(0.0..=1.0).contains(number)) {
+            Some(number) => Err(wrong(name, &number.to_string(), "a number from 0 to 1")),
+            None => Ok(number),
+        }
+    }
+
     fn time(&self, name: &'static str) -> Result<Duration, SearchError> {
         Ok(self.values.time(name)?.unwrap_or(Duration::from_millis(500)))
     }
@@ -386,7 +399,23 @@ impl<'r> Read<'r> {
             },
             threads: self.count("ranking.matching.numThreadsPerSearch")?,
             min_hits_per_thread: self.count("ranking.matching.minHitsPerThread")?,
+            tuning: TuningChoice::of_parameters(|name| self.number(name))?,
+            stop_words: StopWords {
+                limit: self.part("ranking.matching.weakand.stopwordLimit")?,
+                allow_drop_all: self
+                    .text("ranking.matching.weakand.allowDropAll")
+                    .map(|text| text == "true" || text == "1"),
+            },
+            freshness: match self.get("ranking.freshness") {
+                None => None,
+                Some(text) => Some(Freshness::parse(text).ok_or_else(|| {
+                    wrong("ranking.freshness", text, "seconds since 1970, now, or now-SECONDS")
+                })?),
+            },
             drop_limit: self.number("ranking.rankScoreDropLimit")?,
+            list_features: self
+                .text("ranking.listFeatures")
+                .is_some_and(|text| text == "true" || text == "1"),
             second_phase: PhaseOverride {
                 rerank_count: second.or(self.count("ranking.rerankCount")?),
                 drop_limit: self.number("ranking.secondPhase.rankScoreDropLimit")?,

@@ -8,7 +8,6 @@ mod item;
 mod json;
 mod partial;
 mod render;
-mod summary;
 mod values;
 
 pub use item::Item;
@@ -17,5 +16,4 @@ pub use partial::{
 };
 pub(crate) use render::hit_item;
 pub use render::{Hit, SearchResult, Timing, render};
-pub use summary::{Summary, SummaryColumn};
 pub use values::item_of;

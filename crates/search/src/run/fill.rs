@@ -11,7 +11,8 @@ use super::{Prepared, Searcher};
 use crate::matching::Matcher;
 use crate::query::{SearchCode, SearchError};
 use crate::rank::{Lists, RankOptions};
-use crate::result::{FeatureValue, Hit, Item, PartialHit, Summary, SummaryColumn, item_of};
+use crate::result::{FeatureValue, Hit, Item, PartialHit, item_of};
+use crate::summary::{Asked, Shown, Summary, SummaryColumn, kept, labels, shown, tokens};
 
 const SUMMARY: Lists = Lists { of_match: false, of_summary: true };
 
@@ -37,10 +38,19 @@ pub(super) fn fill_with(
     hits: &[&PartialHit],
     options: RankOptions,
 ) -> Result<(Vec<Hit>, Option<SearchError>), SearchError> {
-    let names = prepared.plan.summary_features();
+    let names = match summary.omits_features {
+        true => Vec::new(),
+        false => prepared.plan.summary_features(),
+    };
+    let selects = summary.columns.iter().any(|c| matches!(c.shown, Shown::Selected(_)));
+    let listed = match prepared.rank.list_features {
+        true => prepared.plan.rank_features(),
+        false => Vec::new(),
+    };
     let match_features = prepared.plan.match_features();
     let mut features = Vec::new();
-    if !names.is_empty() && !summary.omits_features {
+    let mut selected: Vec<Vec<(String, Vec<usize>)>> = Vec::new();
+    if !names.is_empty() || !listed.is_empty() || selects {
         let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
         let computed = prepared.plan.features(
             &prepared.rank,
@@ -49,14 +59,29 @@ pub(super) fn fill_with(
             options,
             SUMMARY,
         );
-        for hit in computed.map_err(ranking_error)? {
+        let map = |names: &[&str], values: &[Value]| {
             let pair = |(name, value): (&&str, &Value)| {
                 ((*name).to_owned(), feature_item(value, prepared.tensors))
             };
-            features.push(Item::Map(names.iter().zip(&hit.summary_features).map(pair).collect()));
+            Item::Map(names.iter().zip(values).map(pair).collect())
+        };
+        for hit in computed.map_err(ranking_error)? {
+            let lists = [
+                ("summaryfeatures", map(&names, &hit.summary_features)),
+                ("rankfeatures", map(&listed, &hit.rank_features)),
+            ];
+            if selects {
+                let names = prepared.plan.summary_features();
+                let of = |(name, value): (&str, &Value)| (name.to_owned(), labels(value));
+                selected.push(names.into_iter().zip(&hit.summary_features).map(of).collect());
+            }
+            let wanted = lists.into_iter().zip([&names, &listed]);
+            let wanted = wanted.filter(|(_, names)| !names.is_empty());
+            features.push(wanted.map(|((name, item), _)| (name.to_owned(), item)));
         }
     }
-    let mut features = features.into_iter();
+    let asked = Asked::of(matcher.tree(), searcher.view);
+    let (mut features, mut selected) = (features.into_iter(), selected.into_iter());
     let mut filled = Vec::with_capacity(hits.len());
     let mut unread: Option<(usize, StoreError)> = None;
     for hit in hits {
@@ -65,8 +90,10 @@ pub(super) fn fill_with(
             unread = Some((unread.as_ref().map_or(1, |(count, _)| count + 1), error));
             Values::default()
         });
-        let mut hit = one(searcher, (prepared, summary), &match_features, (hit, &values));
-        hit.fields.extend(features.next().map(|item| ("summaryfeatures".to_owned(), item)));
+        let source = Source { searcher, prepared, summary, matcher, asked: &asked };
+        let selected = selected.next().unwrap_or_default();
+        let mut hit = one(&source, &match_features, (hit, &values), &selected);
+        hit.fields.extend(features.next().into_iter().flatten());
         filled.push(hit);
     }
     Ok((filled, unread.map(|(count, error)| missing(count, &error))))
@@ -90,7 +117,10 @@ struct Values {
 impl Values {
     fn read(view: &View, columns: &[SummaryColumn], lid: u32) -> Result<Values, StoreError> {
         let number = |column: &SummaryColumn| view.kind().field(&column.source).map(|(at, _)| at);
-        let numbers: Vec<usize> = columns.iter().filter_map(number).collect();
+        let mut numbers: Vec<usize> = columns.iter().filter_map(number).collect();
+        if columns.iter().any(|column| column.shown != Shown::Whole) {
+            numbers.extend(view.kind().language_field());
+        }
         let own = view.read(lid, |field| numbers.contains(&field))?.unwrap_or_default();
         let mut imported = Vec::new();
         for (place, column) in columns.iter().enumerate() {
@@ -102,6 +132,11 @@ impl Values {
         Ok(Values { own, imported })
     }
 
+    /// The value of a field of the document itself, by its number.
+    fn own(&self, field: usize) -> Option<&FieldValue> {
+        self.own.iter().find(|(at, _)| *at == field).map(|(_, value)| value)
+    }
+
     fn get(&self, field: usize, place: usize) -> Option<&FieldValue> {
         let own = self.own.iter().find(|(at, _)| *at == field);
         let found = own.or_else(|| self.imported.iter().find(|(at, _)| *at == place));
@@ -109,12 +144,63 @@ impl Values {
     }
 }
 
+/// What the fields of hits are made from.
+struct Source<'s> {
+    searcher: Searcher<'s>,
+    prepared: &'s Prepared,
+    summary: &'s Summary,
+    matcher: &'s Matcher<'s>,
+    asked: &'s Asked<'s>,
+}
+
+impl Source<'_> {
+    /// A field of a hit; `selected` has the elements that summary features select, by their names.
+    fn item(
+        &self,
+        (place, column): (usize, &SummaryColumn),
+        (lid, values): (u32, &Values),
+        selected: &[(String, Vec<usize>)],
+    ) -> Option<Item> {
+        let kind = self.searcher.view.kind();
+        let (at, of) = kind.field(&column.source)?;
+        let value = values.get(at, place)?;
+        let whole = |value: &FieldValue| item_of(value, of, kind, self.prepared.tensors);
+        let language =
+            || stead_store::language(kind.language_field().and_then(|at| values.own(at)));
+        match &column.shown {
+            Shown::Whole => whole(value),
+            Shown::Marked | Shown::Snippet => {
+                let index = self.asked.index(at, &column.source);
+                let how = (language(), self.prepared.has_marks);
+                let shown = index.and_then(|i| shown(value, &column.shown, self.asked, i, how));
+                shown.or_else(|| whole(value))
+            }
+            Shown::Tokens => {
+                let index = self.asked.index(at, &column.source).map(|(_, index)| index);
+                let field = self.searcher.schema.field(&column.source);
+                let is_cased = field.is_some_and(|field| field.matching.cased);
+                tokens(value, index, is_cased, language())
+            }
+            Shown::Matched => {
+                let (block, row) = self.matcher.split(lid);
+                let numbers = self.matcher.elements(&column.source, block, row).ok()?;
+                whole(&kept(value, &numbers))
+            }
+            Shown::Selected(feature) => {
+                let known = selected.iter().find(|(name, _)| name == feature);
+                whole(&kept(value, known.map_or(&[], |(_, numbers)| numbers)))
+            }
+        }
+    }
+}
+
 fn one(
-    searcher: Searcher<'_>,
-    (prepared, summary): (&Prepared, &Summary),
+    source: &Source<'_>,
     names: &[&str],
     (hit, values): (&PartialHit, &Values),
+    selected: &[(String, Vec<usize>)],
 ) -> Hit {
+    let Source { searcher, prepared, summary, .. } = source;
     let view = searcher.view;
     let document = view.id(hit.lid).unwrap_or_default();
     let mut fields = Vec::new();
@@ -124,11 +210,8 @@ fn one(
     if summary.has_id {
         fields.push(("documentid".to_owned(), Item::text(document)));
     }
-    let kind = view.kind();
     for (place, column) in summary.columns.iter().enumerate() {
-        let Some((at, of)) = kind.field(&column.source) else { continue };
-        let value = values.get(at, place);
-        let item = value.and_then(|value| item_of(value, of, kind, prepared.tensors));
+        let item = source.item((place, column), (hit.lid, values), selected);
         fields.extend(item.map(|item| (column.name.clone(), item)));
     }
     // Hits of groups come without them.

@@ -75,7 +75,7 @@ pub fn find(
         let kept = limit.map(|limit| limit.choose(view, &mut matches).map_err(ranking_error));
         chosen = Some((matches, total, kept.transpose()?.unwrap_or(total)));
     }
-    let (mut is_cut, mut explained) = (false, None);
+    let (mut is_cut, mut explained) = (matcher.is_cut(), None);
     // The matches that are grouped, with their scores.
     let (is_grouped, mut grouped) = (!prepared.groupings.is_empty(), Vec::new());
     let (hits, total) = match &chosen {
@@ -107,7 +107,7 @@ pub fn find(
             let (mut ranked, told) = ranked.map_err(ranking_error)?;
             explained = told;
             skipped.append(&mut ranked.skipped);
-            is_cut = ranked.is_cut;
+            is_cut |= ranked.is_cut;
             if is_grouped {
                 grouped.extend(ranked.hits.iter().map(|hit| (hit.document, hit.relevance)));
                 ranked.hits.truncate(best);

@@ -13,7 +13,8 @@ use crate::grouping::{
 use crate::query::{SearchError, Searches};
 use crate::rank::RankOptions;
 use crate::request::SearchRequest;
-use crate::result::{HitKind, Item, Partial, PartialHit, Summary, hit_item};
+use crate::result::{HitKind, Item, Partial, PartialHit, hit_item};
+use crate::summary::Summary;
 
 /// The groupings that a request asks for, of documents of one type.
 pub struct Groupings {

@@ -35,7 +35,6 @@ use crate::query::{SearchCode, SearchError, Searches};
 use crate::rank::{Explained, RankError, RankOptions, RankPlan};
 use crate::request::SearchRequest;
 use crate::result::{Hit, Item, Partial, PartialHit, SearchResult, Timing, merge};
-use crate::yql;
 
 /// Documents that can be searched.
 #[derive(Clone, Copy)]
@@ -83,7 +82,7 @@ fn run(
     cores: &dyn Parallel,
 ) -> Result<SearchResult, SearchError> {
     let begin = Instant::now();
-    let statement = yql::parse(&request.yql).map_err(SearchError::yql)?;
+    let statement = request.query.statement()?;
     // What one type cannot answer does not keep the others from it.
     let (mut asked, mut errors) = (Vec::new(), Vec::new());
     let mut views = Vec::new();

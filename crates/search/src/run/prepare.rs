@@ -11,7 +11,7 @@ use super::stored::resolve;
 use crate::query::{OrderBy, QueryTree, SearchCode, SearchError, Searches, build, sort_order};
 use crate::rank::{RankError, RankPlan, RankQuery};
 use crate::request::SearchRequest;
-use crate::result::Summary;
+use crate::summary::Summary;
 use crate::yql::{Amount, Statement};
 
 /// What a request asks.
@@ -34,6 +34,8 @@ pub struct Prepared {
     pub soft: Option<f64>,
     /// The fields of hits.
     pub summary: Summary,
+    /// Whether words that were found are marked in them.
+    pub has_marks: bool,
     /// The form of tensors in them.
     pub tensors: Form,
     /// How matches are grouped.
@@ -71,6 +73,13 @@ pub fn prepare(
     let order = sort_order(&statement.order, request.sorting.as_deref(), searches)?;
     let profile = request.rank.profile.as_deref().unwrap_or("default");
     let plan = (searcher.plans)(&searcher.schema.name.value, profile).map_err(ranking_error)?;
+    for neighbor in &mut tree.neighbors {
+        neighbor.tuning = neighbor.tuning.or(request.rank.tuning).or(plan.tuning);
+    }
+    let stop_words = request.rank.stop_words.or(plan.stop_words);
+    stop_words.drop_from(&mut tree, searcher.view.len(), |index, word| {
+        searcher.view.text(index).map_or(0, |of| of.frequency(word))
+    });
     let (hits, offset) = amounts(request, statement)?;
     let mut summary = Summary::new(searcher.schema, request.summary.as_deref())?;
     let mut fields = statement.fields.clone();
@@ -94,6 +103,7 @@ pub fn prepare(
         soft,
         summary,
         tensors,
+        has_marks: request.has_marks,
         groupings,
         explains: request.explains,
     })

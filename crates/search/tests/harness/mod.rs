@@ -65,7 +65,7 @@ impl Package {
         let files = self.files();
         let (application, mut report) = Application::read(&files, ServicesOptions::default());
         let compiled =
-            application.compile(&PackageModels::new(&files).with_probe(&Probe), &mut report);
+            application.compile(&PackageModels::new(&files).with_probe(&Probe::PLAIN), &mut report);
         let wrong = report.diagnostics().iter().map(ToString::to_string).collect();
         let profile = compiled["doc"].iter().find(|p| p.name == "p").unwrap();
         (wrong, profile.models.clone())

@@ -32,6 +32,75 @@ pub enum Ask {
     /// As many of the nearest.
     Nearest(usize),
     Near(f64, f64, f64),
+    /// South, west, north, east.
+    Box([i64; 4]),
+    /// How (`equiv`, `alternatives`), and any of some words or texts.
+    Any(&'static str, &'static str, Vec<String>),
+    NonEmpty(Box<Ask>),
+    /// Any of some tokens with weights that may be anything.
+    Product(&'static str, Vec<String>),
+    /// The same of numbers, by `weightedSet` or `dotProduct`.
+    Numbers(&'static str, &'static str, Vec<i64>),
+    /// One of these, of more documents than there are.
+    Weak(Vec<Ask>),
+    /// A text, how many edits, how many letters that are the same, and whether the text may go on.
+    Fuzzy(&'static str, String, usize, usize, bool),
+    /// Letters, `.` for any, `*` behind what may stand often or not at all, `^` and `$` for the ends.
+    Regex(&'static str, String),
+    /// What one of some persons is.
+    Somebody(Part),
+    /// What one of some texts has, and what it has not: words of `notes` each.
+    Element(Vec<Ask>, Vec<Ask>),
+}
+
+/// What one person is.
+#[derive(Debug, Clone)]
+pub enum Part {
+    Name(String),
+    Age(&'static str, i64),
+    And(Vec<Part>),
+    Or(Vec<Part>),
+    Not(Box<Part>),
+}
+
+impl Part {
+    fn yql(&self) -> String {
+        let list = |list: &[Part], word: &str| {
+            let parts: Vec<String> = list.iter().map(|part| format!("({})", part.yql())).collect();
+            parts.join(&format!(" {word} "))
+        };
+        match self {
+            Part::Name(name) => format!("name contains '{name}'"),
+            Part::Age(sign, number) => format!("age {sign} {number}"),
+            Part::And(parts) => list(parts, "and"),
+            Part::Or(parts) => list(parts, "or"),
+            Part::Not(part) => format!("!({})", part.yql()),
+        }
+    }
+
+    fn holds(&self, person: &Json) -> bool {
+        match self {
+            Part::Name(name) => {
+                person["name"].as_str().unwrap_or("").to_lowercase() == name.to_lowercase()
+            }
+            Part::Age(sign, number) => {
+                person["age"].as_i64().is_some_and(|age| compare(sign, age as f64, *number as f64))
+            }
+            Part::And(parts) => parts.iter().all(|part| part.holds(person)),
+            Part::Or(parts) => parts.iter().any(|part| part.holds(person)),
+            Part::Not(part) => !part.holds(person),
+        }
+    }
+}
+
+fn compare(sign: &str, a: f64, b: f64) -> bool {
+    match sign {
+        "<" => a < b,
+        "<=" => a <= b,
+        ">" => a > b,
+        ">=" => a >= b,
+        _ => a == b,
+    }
 }
 
 impl Ask {
@@ -104,7 +173,47 @@ impl Ask {
             Ask::Near(north, east, degrees) => {
                 format!("geoLocation(p, {north:?}, {east:?}, '{degrees} deg')")
             }
+            Ask::Box([south, west, north, east]) => {
+                format!("geoBoundingBox(p, {south}, {west}, {north}, {east})")
+            }
+            Ask::Any(field, "alternatives", words) => {
+                let words: Vec<String> =
+                    words.iter().map(|word| format!("'{word}': 0.5")).collect();
+                format!("{field} contains alternatives({{{}}})", words.join(", "))
+            }
+            Ask::Any(field, how, words) => format!("{field} contains {how}({})", quoted(words)),
+            Ask::NonEmpty(inner) => format!("nonEmpty({})", inner.yql()),
+            Ask::Product(field, tokens) => {
+                let tokens: Vec<String> = tokens.iter().map(|t| format!("'{t}': -3")).collect();
+                format!("dotProduct({field}, {{{}}})", tokens.join(", "))
+            }
+            Ask::Numbers(how, field, numbers) => {
+                let pairs: Vec<String> = numbers.iter().map(|n| format!("[{n}, 2]")).collect();
+                format!("{how}({field}, [{}])", pairs.join(", "))
+            }
+            Ask::Weak(parts) => {
+                let parts: Vec<String> = parts.iter().map(Ask::yql).collect();
+                format!("({{targetHits: 1000}}weakAnd({}))", parts.join(", "))
+            }
+            Ask::Fuzzy(field, text, edits, same, is_prefix) => format!(
+                "{field} contains ({{maxEditDistance: {edits}, prefixLength: {same}, prefix: {is_prefix}}}fuzzy('{text}'))"
+            ),
+            Ask::Regex(field, pattern) => format!("{field} matches '{pattern}'"),
+            Ask::Somebody(part) => format!("people contains sameElement({})", part.yql()),
+            Ask::Element(with, without) => {
+                let with = with.iter().map(Ask::words_alone);
+                let without = without.iter().map(|ask| format!("!({})", ask.words_alone()));
+                let parts: Vec<String> = with.chain(without).collect();
+                format!("notes contains sameElement({})", parts.join(", "))
+            }
         }
+    }
+
+    /// What is asked of words, without the name of the field.
+    fn words_alone(&self) -> String {
+        let yql = self.yql();
+        let (_, words) = yql.split_once(" contains ").unwrap();
+        words.to_owned()
     }
 
     /// Whether a document is an answer. `nearest` are the documents nearest to a vector.
@@ -130,13 +239,7 @@ impl Ask {
             Ask::Compare(field, sign, number, first) => numbers(field).into_iter().any(|n| {
                 let (a, b) = (n, *number as f64);
                 let (a, b) = if *first { (b, a) } else { (a, b) };
-                match *sign {
-                    "<" => a < b,
-                    "<=" => a <= b,
-                    ">" => a > b,
-                    ">=" => a >= b,
-                    _ => a == b,
-                }
+                compare(sign, a, b)
             }),
             Ask::Flag(value) => document["b"].as_bool().unwrap_or(false) == *value,
             Ask::OneOfNumbers(field, list) => {
@@ -205,6 +308,59 @@ impl Ask {
                 })
             }
             Ask::Nearest(..) => nearest.contains(&number),
+            Ask::Box([south, west, north, east]) => {
+                let p = &document["p"];
+                let (Some(lat), Some(lng)) = (p["lat"].as_f64(), p["lng"].as_f64()) else {
+                    return false;
+                };
+                let within = |low: i64, n: f64, high: i64| low as f64 <= n && n <= high as f64;
+                within(*south, lat, *north) && within(*west, lng, *east)
+            }
+            Ask::Any(field, _, any) if ["body", "notes"].contains(field) => {
+                let wanted: Vec<String> = any.iter().flat_map(|word| split(word)).collect();
+                words(document, field).iter().flatten().any(|word| wanted.contains(word))
+            }
+            Ask::Any(field, _, list) | Ask::Product(field, list) => texts(document, field)
+                .iter()
+                .any(|t| list.iter().any(|u| shape(field, t) == shape(field, u))),
+            Ask::NonEmpty(inner) => holds(inner),
+            Ask::Numbers(_, field, list) => {
+                numbers(field).into_iter().any(|n| list.iter().any(|m| *m as f64 == n))
+            }
+            Ask::Weak(parts) => parts.iter().any(holds),
+            Ask::Fuzzy(field, wanted, most, same, is_prefix) => {
+                let wanted = shape(field, wanted);
+                let (begin, end): (String, String) =
+                    (wanted.chars().take(*same).collect(), wanted.chars().skip(*same).collect());
+                texts(document, field).iter().map(|text| shape(field, text)).any(|text| {
+                    let Some(rest) = text.strip_prefix(&begin) else { return false };
+                    let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+                    let mut prefixes = ends.map(|end| &rest[..end]);
+                    match is_prefix {
+                        true => prefixes.any(|prefix| edits(prefix, &end) <= *most),
+                        false => edits(rest, &end) <= *most,
+                    }
+                })
+            }
+            Ask::Regex(field, pattern) => {
+                let pattern: Vec<char> = shape(field, pattern).chars().collect();
+                texts(document, field).iter().any(|text| {
+                    let text: Vec<char> = shape(field, text).chars().collect();
+                    match pattern.first() {
+                        Some('^') => begins(&pattern[1..], &text),
+                        _ => (0..=text.len()).any(|at| begins(&pattern, &text[at..])),
+                    }
+                })
+            }
+            Ask::Somebody(part) => {
+                let people = document["people"].as_array().cloned().unwrap_or_default();
+                people.iter().any(|person| part.holds(person))
+            }
+            Ask::Element(with, without) => texts(document, "notes").into_iter().any(|text| {
+                let alone = serde_json::json!({ "notes": [text] });
+                let has = |ask: &Ask| ask.holds(&alone, number, nearest);
+                with.iter().all(has) && !without.iter().any(has)
+            }),
             Ask::Near(north, east, degrees) => {
                 let p = &document["p"];
                 let (Some(lat), Some(lng)) = (p["lat"].as_f64(), p["lng"].as_f64()) else {
@@ -251,6 +407,19 @@ fn ways(lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 fn shape(field: &str, text: &str) -> String {
     if field == "c" { text.to_owned() } else { text.to_lowercase() }
+}
+
+/// Whether a text begins with what a pattern says.
+fn begins(pattern: &[char], text: &[char]) -> bool {
+    let is_it = |letter: char| text.first().is_some_and(|c| letter == '.' || letter == *c);
+    match pattern {
+        [] => true,
+        ['$'] => text.is_empty(),
+        [letter, '*', rest @ ..] => {
+            begins(rest, text) || (is_it(*letter) && begins(pattern, &text[1..]))
+        }
+        [letter, rest @ ..] => is_it(*letter) && begins(rest, &text[1..]),
+    }
 }
 
 /// How many letters must be changed, added or taken away.

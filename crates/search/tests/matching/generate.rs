@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::brute::Ask;
+use crate::brute::{Ask, Part};
 
 /// A xorshift generator (Marsaglia, 2003).
 pub struct Chance(pub u64);
@@ -36,6 +36,11 @@ impl Chance {
 
     fn list<T>(&mut self, most: usize, mut one: impl FnMut(&mut Chance) -> T) -> Vec<T> {
         (0..self.below(most + 1)).map(|_| one(self)).collect()
+    }
+
+    /// Chance that begins at a seed.
+    pub fn of_seed(seed: u64) -> Chance {
+        Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1))
     }
 
     /// A document; every field is missing now and then.
@@ -109,6 +114,30 @@ impl Chance {
         (fed, whole)
     }
 
+    /// What somebody is, with so many levels at most.
+    fn part(&mut self, depth: usize) -> Part {
+        let parts = |chance: &mut Chance| vec![chance.part(depth - 1), chance.part(depth - 1)];
+        match self.below(if depth > 0 { 5 } else { 2 }) {
+            0 => Part::Name(self.word()),
+            1 => Part::Age(self.of(&SIGNS), self.number()),
+            2 => Part::And(parts(self)),
+            3 => Part::Or(parts(self)),
+            _ => Part::Not(Box::new(self.part(depth - 1))),
+        }
+    }
+
+    /// What the words of a field with an index are asked.
+    fn words_of(&mut self, field: &'static str) -> Ask {
+        if self.below(2) == 0 {
+            let how = self.of(&["is", "prefix", "all"]);
+            let words = if how == "all" { self.words(4) } else { self.word() };
+            return Ask::Word(field, how, words);
+        }
+        let how = self.of(&["phrase", "near", "onear"]);
+        let words = (0..1 + self.below(3)).map(|_| self.word()).collect();
+        Ask::Words(field, how, words, self.below(5))
+    }
+
     /// A question with so many levels at most.
     pub fn ask(&mut self, depth: usize) -> Ask {
         if depth > 0 && self.below(2) == 0 {
@@ -122,7 +151,7 @@ impl Chance {
             };
         }
         const NUMBERS: [&str; 8] = ["n", "y", "l", "x", "f", "nums", "pn", "pnums"];
-        match self.below(16) {
+        match self.below(23) {
             0 => self.of(&[Ask::All, Ask::Nothing].each_ref()).clone(),
             1 => Ask::Rank(Box::new(self.ask(0)), Box::new(self.ask(0))),
             2 | 3 => {
@@ -165,16 +194,57 @@ impl Chance {
                     vec![("a".to_owned(), self.number()), ("ba".to_owned(), self.number())];
                 Ask::Wand(tokens, self.number())
             }
-            13 => {
-                let how = self.of(&["is", "prefix", "all"]);
-                let words = if how == "all" { self.words(4) } else { self.word() };
-                Ask::Word(self.of(&["body", "notes"]), how, words)
+            13 | 14 => {
+                let field = self.of(&["body", "notes"]);
+                self.words_of(field)
             }
-            14 => {
-                let how = self.of(&["phrase", "near", "onear"]);
-                let words = (0..1 + self.below(3)).map(|_| self.word()).collect();
-                Ask::Words(self.of(&["body", "notes"]), how, words, self.below(5))
+            15 => {
+                // Words of alternatives are taken as they are, accents and all.
+                let how = self.of(&["equiv", "alternatives"]);
+                let field = self.of(&["t", "c", "tags", "w", "pt", "body", "notes"]);
+                let words = (0..2 + self.below(2)).map(|_| self.of(&["a", "ab", "abba", "B"]));
+                Ask::Any(field, how, words.map(str::to_owned).collect())
             }
+            16 => {
+                let text = self.word();
+                let edits = self.of(&[0, 1, 2]);
+                let same = self.below(text.chars().count() + 1);
+                Ask::Fuzzy(self.of(&["t", "c", "tags", "w"]), text, edits, same, self.below(2) == 0)
+            }
+            17 => {
+                let mut pattern = String::from(self.of(&["", "^"]));
+                for _ in 0..self.below(4) {
+                    pattern += self.of(&["a", "b", "B", "."]);
+                    pattern += self.of(&["", "", "*"]);
+                }
+                pattern += self.of(&["", "$"]);
+                Ask::Regex(self.of(&["t", "c", "tags", "w", "pt"]), pattern)
+            }
+            18 if self.below(2) == 0 => Ask::Somebody(self.part(2)),
+            18 => {
+                let with = (0..1 + self.below(2)).map(|_| self.words_of("notes")).collect();
+                Ask::Element(with, self.list(1, |chance| chance.words_of("notes")))
+            }
+            19 => match self.below(3) {
+                0 => Ask::Product(self.of(&["w", "tags"]), vec![self.word(), self.word()]),
+                _ => {
+                    let how = self.of(&["weightedSet", "dotProduct"]);
+                    let numbers = (0..1 + self.below(4)).map(|_| self.number()).collect();
+                    Ask::Numbers(how, self.of(&["n", "y", "l", "nums", "pn", "pnums"]), numbers)
+                }
+            },
+            20 => {
+                let parts = (0..1 + self.below(3)).map(|_| match self.below(3) {
+                    0 => Ask::Compare("n", "=", self.number(), false),
+                    1 => Ask::Text("t", "is", self.word()),
+                    _ => Ask::Word(self.of(&["body", "notes"]), "is", self.word()),
+                });
+                Ask::Weak(parts.collect())
+            }
+            21 => match self.below(2) {
+                0 => Ask::Box([self.number(), self.number(), self.number(), self.number()]),
+                _ => Ask::NonEmpty(Box::new(Ask::Word("body", "is", self.word()))),
+            },
             _ => match self.below(2) {
                 0 => {
                     let place = self.of(&[None, Some(0), Some(2)]);

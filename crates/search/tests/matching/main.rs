@@ -1,4 +1,7 @@
 //! Random questions about random documents have the answers that looking at each document gives.
+//!
+//! A failure prints the line that repeats it. `STEAD_SEEDS` runs so many seeds from `STEAD_SEED` on (`cargo xtask soak queries`), `STEAD_SEED` alone
+//! one.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../asked/mod.rs"]
@@ -31,33 +34,73 @@ fn nearest(list: &[Json], among: &[usize], vector: [f64; 2], count: usize) -> Ve
     sorted
 }
 
+/// The seeds to run, and whether they are as many as usual.
+fn seeds(usual: u64) -> (std::ops::Range<u64>, bool) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("STEAD_SEED");
+    let count = number("STEAD_SEEDS").unwrap_or(if first.is_some() { 1 } else { usual });
+    let first = first.unwrap_or(1);
+    (first..first.saturating_add(count), count >= usual)
+}
+
+/// Says how the test of a name fails again.
+struct Repro(u64, &'static str);
+
+impl Drop for Repro {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Repro(seed, name) = self;
+            eprintln!("STEAD_SEED={seed} cargo test -p stead-search --test matching {name}");
+        }
+    }
+}
+
 #[test]
 fn every_question_has_the_answer_of_looking_at_each_document() {
-    assert_eq!(every_question(&World::new(false, false)), 0);
+    let world = World::new(false, false);
+    every_question("every_question_has_the_answer", SETS, |_| &world);
+    assert_eq!(world.indexed.get(), 0);
 }
 
 #[test]
 fn every_question_has_the_same_answer_with_indexes() {
-    let indexed = every_question(&World::new(true, false));
-    assert!(indexed > SETS * QUESTIONS as u64 / 4, "indexes answered {indexed} times");
+    let world = World::new(true, false);
+    let asked = every_question("every_question_has_the_same_answer_with", SETS, |_| &world);
+    assert!(world.indexed.get() > asked / 5, "indexes answered {} times", world.indexed.get());
 }
 
 #[test]
 fn every_question_has_the_same_answer_from_disk() {
-    assert_eq!(every_question(&World::new(false, true)), 0);
+    let world = World::new(false, true);
+    every_question("every_question_has_the_same_answer_from", SETS, |_| &world);
+    assert_eq!(world.indexed.get(), 0);
 }
 
 #[test]
 fn every_question_has_the_same_answer_from_disk_with_indexes() {
-    let indexed = every_question(&World::new(true, true));
-    assert!(indexed > SETS * QUESTIONS as u64 / 4, "indexes answered {indexed} times");
+    let world = World::new(true, true);
+    let asked = every_question("every_question_has_the_same_answer_from", SETS, |_| &world);
+    assert!(world.indexed.get() > asked / 5, "indexes answered {} times", world.indexed.get());
 }
 
-/// Returns how often an index answered.
-fn every_question(world: &World) -> u64 {
+#[test]
+fn every_question_has_the_same_answer_whatever_each_field_is() {
+    every_question("every_question_has_the_same_answer_whatever", SETS / 2, World::mixed);
+}
+
+/// Returns how many were asked.
+fn every_question<W: std::borrow::Borrow<World>>(
+    name: &'static str,
+    usual: u64,
+    mut of: impl FnMut(&mut Chance) -> W,
+) -> u64 {
     let (mut some, mut all) = (0, 0);
-    for seed in 1..=SETS {
-        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let (seeds, is_usual) = seeds(usual);
+    for seed in seeds {
+        let _repro = Repro(seed, name);
+        let mut chance = Chance::of_seed(seed);
+        let world = of(&mut chance);
+        let world = world.borrow();
         let count = 1 + chance.below(150);
         let parents: Vec<Json> = (0..chance.below(20)).map(|_| chance.parent()).collect();
         let (fed, list): (Vec<Json>, Vec<Json>) =
@@ -75,8 +118,72 @@ fn every_question(world: &World) -> u64 {
         }
     }
     // Questions that everything or nothing answers would show little.
-    assert!(some * 2 > all, "{some} of {all}");
-    world.indexed.get()
+    assert!(!is_usual || some * 2 > all, "{some} of {all}");
+    all as u64
+}
+
+/// The words of each document's body.
+fn bodies(list: &[Json]) -> Vec<Vec<String>> {
+    let words = |document: &Json| {
+        let body = document["body"].as_str().unwrap_or("").to_lowercase().replace('\u{e9}', "e");
+        body.split([' ', ',']).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+    };
+    list.iter().map(words).collect()
+}
+
+/// The sum of BM25 of some words for each document that has one of them.
+fn scores(bodies: &[Vec<String>], wanted: &[&str]) -> Vec<Option<f64>> {
+    let count = bodies.iter().filter(|body| !body.is_empty()).count() as f64;
+    let average = bodies.iter().map(Vec::len).sum::<usize>() as f64 / count.max(1.0);
+    let times = |body: &Vec<String>, word: &str| body.iter().filter(|w| *w == word).count() as f64;
+    let of = |body: &Vec<String>| {
+        let parts = wanted.iter().filter(|word| times(body, word) > 0.0).map(|word| {
+            let having = bodies.iter().filter(|body| times(body, word) > 0.0).count() as f64;
+            let idf = (1.0 + (count - having + 0.5) / (having + 0.5)).ln();
+            let length = 0.25 + 0.75 * body.len() as f64 / average;
+            idf * times(body, word) * 2.2 / (times(body, word) + 1.2 * length)
+        });
+        parts.reduce(|a, b| a + b)
+    };
+    bodies.iter().map(of).collect()
+}
+
+#[test]
+fn the_best_by_their_words_are_found_among_those_that_pass_the_rest() {
+    let world = World::new(true, false);
+    for seed in seeds(100).0 {
+        let _repro = Repro(seed, "the_best_by_their_words");
+        let mut chance = Chance::of_seed(seed);
+        let count = 1 + chance.below(150);
+        let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();
+        let view = world.view(&list, &[]);
+        let wanted: Vec<&str> = ["a", "ab", "abba", "b"][..1 + chance.below(4)].to_vec();
+        let (hits, mut filter) = (1 + chance.below(20), chance.ask(1));
+        // Each of several such operators has documents of its own.
+        while filter.yql().contains("weakAnd") {
+            filter = chance.ask(1);
+        }
+        let scores = scores(&bodies(&list), &wanted);
+        let words: Vec<String> = wanted.iter().map(|w| format!("body contains '{w}'")).collect();
+        let weak = format!("({{targetHits: {hits}}}weakAnd({}))", words.join(", "));
+        let is_filtered = chance.below(2) == 0;
+        let yql = match is_filtered {
+            true => format!("({}) and {weak}", filter.yql()),
+            false => weak,
+        };
+        let found = world.found(&view, &yql, [0.0; 2]);
+        let passes = |at: &usize| !is_filtered || filter.holds(&list[*at], *at, &[]);
+        let open: Vec<usize> =
+            (0..count).filter(passes).filter(|at| scores[*at].is_some()).collect();
+        assert_eq!(found.len(), hits.min(open.len()), "{yql}");
+        let score = |at: &usize| scores[*at].unwrap();
+        assert!(found.iter().all(|at| open.contains(at)), "{yql}: {found:?}");
+        let least = found.iter().map(score).fold(f64::MAX, f64::min);
+        for at in open.iter().filter(|at| !found.contains(at)) {
+            // Documents that are as good may be either.
+            assert!(score(at) <= least + 1e-9, "{yql}: {at} has {}, not {least}", score(at));
+        }
+    }
 }
 
 #[test]
@@ -100,8 +207,10 @@ fn the_test_that_leaves_the_fewest_rows_goes_first() {
 fn the_nearest_are_found_among_those_that_pass_the_rest() {
     let worlds = [(false, false), (true, false), (true, true)];
     let worlds = worlds.map(|(is_fast, is_paged)| World::new(is_fast, is_paged));
-    for (world, seed) in worlds.iter().flat_map(|world| (1..=100_u64).map(move |s| (world, s))) {
-        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let seeds = seeds(100).0;
+    for (world, seed) in worlds.iter().flat_map(|world| seeds.clone().map(move |s| (world, s))) {
+        let _repro = Repro(seed, "the_nearest_are_found");
+        let mut chance = Chance::of_seed(seed);
         let count = 1 + chance.below(150);
         let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();
         let view = world.view(&list, &[]);

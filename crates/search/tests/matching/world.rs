@@ -12,6 +12,7 @@ use stead_search::yql::parse;
 use stead_store::{Imports, Operation, Store, StoreOptions, View};
 
 use crate::application::Asked;
+use crate::generate::Chance;
 
 const SCHEMA: &str = "schema d {
   document d {
@@ -70,7 +71,22 @@ pub struct World {
 impl World {
     /// With `fast-search` for all attributes that can have it, or for none; all of them on disk, or none.
     pub fn new(is_fast: bool, is_paged: bool) -> World {
-        let set = |line: &str| {
+        let world = World::with(|| (is_fast, is_paged));
+        let kind = world.asked.kind("d");
+        assert_eq!(kind.attributes().iter().any(|a| a.index.is_some()), is_fast);
+        assert_eq!(kind.attributes().iter().any(|a| a.is_paged), is_paged);
+        world
+    }
+
+    /// With attributes that are each one of these by chance.
+    pub fn mixed(chance: &mut Chance) -> World {
+        World::with(|| (chance.below(2) == 0, chance.below(3) == 0))
+    }
+
+    /// Asks for each attribute whether it has `fast-search`, and whether it is on disk.
+    fn with(mut of: impl FnMut() -> (bool, bool)) -> World {
+        let mut set = |line: &str| {
+            let (is_fast, is_paged) = of();
             let is_fast = is_fast && !line.contains("tensor");
             let words = [("fast-search", is_fast), ("paged", is_paged)];
             let words: Vec<&str> =
@@ -82,11 +98,10 @@ impl World {
             }
         };
         let [schema, parents] =
-            [SCHEMA, PARENTS].map(|text| text.lines().map(set).collect::<Vec<_>>().join("\n"));
+            [SCHEMA, PARENTS].map(|text| text.lines().map(&mut set).collect::<Vec<_>>().join("\n"));
         let asked = Asked::new(&[("g", true, &parents), ("d", false, &schema)]);
-        let kind = asked.kind("d");
-        assert_eq!(kind.attributes().iter().any(|a| a.index.is_some()), is_fast);
-        assert_eq!(kind.attributes().iter().any(|a| a.is_paged), is_paged);
+        let kinds = [asked.kind("d"), asked.kind("g")];
+        let is_paged = kinds.iter().any(|kind| kind.attributes().iter().any(|a| a.is_paged));
         World { asked, indexed: Cell::new(0), is_paged }
     }
 

@@ -195,6 +195,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     row(Query, "GET", "/metrics", Read, State, Nothing, &[], "Metrics for Prometheus"),
     row(Query, "GET", "/metrics/v2", Read, State, Nothing, &[], "What there is of Vespa's metrics"),
     row(Query, "GET", "/metrics/v2/values", Read, State, Nothing, &[], "Vespa's metrics"),
+    row(Query, "GET", "/", Read, State, Nothing, &[], "What answers at which paths; a handler that is bound to this path comes first"),
     row(Query, "GET", "/ApplicationStatus", Read, State, Nothing, &[], "The application that is served"),
     row(Query, "GET", "/state/v1", Read, State, Nothing, &[], "What there is of the state"),
     row(Query, "GET", "/state/v1/health", Anyone, State, Nothing, &[], "Whether an application is served"),
@@ -228,6 +229,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     row(Deploy, "DELETE", "/application/v2/tenant/{tenant}/application/{application}[/environment/{environment}/region/{region}/instance/{instance}]", Admin, Deployments, Nothing, &[], "Delete the application and its documents"),
     row(Deploy, "GET", "/application/v2/tenant/{tenant}/application/{application}/environment/{environment}/region/{region}/instance/{instance}/content/{path...}", Admin, Deployments, Nothing, &["recursive", "return"], "A file of the application"),
     row(Deploy, "GET", "/application/v2/tenant/{tenant}/application/{application}/environment/{environment}/region/{region}/instance/{instance}/serviceconverge[/{service}]", Admin, Deployments, Nothing, &[], "Whether the application is served as it was deployed"),
+    row(Deploy, "GET", "/application/v2/tenant/{tenant}/application/{application}/environment/{environment}/region/{region}/instance/{instance}/logs", Admin, Deployments, Nothing, &["from", "to", "maxLines", "hostname"], "The last lines of the log"),
     row(Deploy, "POST", "/stead/v1/snapshot", Admin, Store, Nothing, &[], "Write a snapshot of the documents"),
     row(Deploy, "POST", "/stead/v1/backup/{name}", Admin, Store, Nothing, &[], "Write a backup of the documents"),
 ];

@@ -513,7 +513,7 @@ mod tests {
                 Kind::SequenceGauge(_) => ("gauge", "stateful model, version"),
                 Kind::SequenceHistogram(_) => ("histogram", "stateful model, version"),
                 Kind::Count(_) | Kind::StoreCounter(_) => ("counter", "documents"),
-                Kind::Times(_) => ("summary", "documents"),
+                Kind::Times(_) => ("histogram", "documents"),
                 Kind::StoreGauge(_) => ("gauge", "documents"),
                 Kind::DocumentsCounter(_) => ("counter", "type of documents"),
                 Kind::Documents(_) => ("gauge", "type of documents"),

@@ -66,8 +66,10 @@ impl Writer {
             Kind::StoreGauge(_) | Kind::Documents(_) => "gauge",
             Kind::ComponentCounter(_) | Kind::EmbedderCounter(_) => "counter",
             Kind::ProcessCounter(_) => "counter",
-            Kind::Times(_) => "summary",
-            Kind::RequestTimes | Kind::Histogram(_) | Kind::SequenceHistogram(_) => "histogram",
+            Kind::Times(_)
+            | Kind::RequestTimes
+            | Kind::Histogram(_)
+            | Kind::SequenceHistogram(_) => "histogram",
             Kind::ComponentHistogram(_) | Kind::EmbedderHistogram(_) => "histogram",
         };
         let _ = writeln!(self.out, "# HELP {name} {}\n# TYPE {name} {kind}", family.help);
@@ -145,11 +147,7 @@ impl Writer {
         let of = |meter| documents.all.as_ref().map(|all| all.of(meter)).unwrap_or_default();
         match family.kind {
             Kind::Count(meter) => self.counter(name, "", of(meter).count),
-            Kind::Times(meter) => {
-                let values = of(meter);
-                let _ = writeln!(self.out, "{name}_sum {}", values.sum * 1000.0);
-                let _ = writeln!(self.out, "{name}_count {}", values.count);
-            }
+            Kind::Times(meter) => self.histogram(name, "", &of(meter).microseconds()),
             Kind::StoreCounter(value) => self.counter(name, "", value(documents)),
             Kind::StoreGauge(value) => self.sample(name, "", value(documents)),
             Kind::Documents(value) | Kind::DocumentsCounter(value) => {
@@ -201,22 +199,24 @@ impl Writer {
 
     fn histogram(&mut self, name: &str, labels: &str, h: &Histogram) {
         let mut total = 0u64;
+        let comma = if labels.is_empty() { "" } else { "," };
+        let all = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
         for (bound, count) in h.bounds.iter().zip(&h.counts) {
             total += count;
             let _ = match self.dialect {
                 Dialect::Prometheus => {
-                    writeln!(self.out, "{name}_bucket{{{labels},le=\"{bound}\"}} {total}")
+                    writeln!(self.out, "{name}_bucket{{{labels}{comma}le=\"{bound}\"}} {total}")
                 }
                 // OpenMetrics wants bounds to look like floats.
                 Dialect::OpenMetrics => {
-                    writeln!(self.out, "{name}_bucket{{{labels},le=\"{bound:?}\"}} {total}")
+                    writeln!(self.out, "{name}_bucket{{{labels}{comma}le=\"{bound:?}\"}} {total}")
                 }
             };
         }
         let total: u64 = h.counts.iter().sum();
-        let _ = writeln!(self.out, "{name}_bucket{{{labels},le=\"+Inf\"}} {total}");
-        let _ = writeln!(self.out, "{name}_sum{{{labels}}} {}", h.sum);
-        let _ = writeln!(self.out, "{name}_count{{{labels}}} {total}");
+        let _ = writeln!(self.out, "{name}_bucket{{{labels}{comma}le=\"+Inf\"}} {total}");
+        let _ = writeln!(self.out, "{name}_sum{all} {}", h.sum);
+        let _ = writeln!(self.out, "{name}_count{all} {total}");
     }
 }
 
@@ -303,6 +303,7 @@ mod tests {
             "stead_kept_value_misses 3",
             "stead_queries 0",
             "stead_query_time_us_count 0",
+            r#"stead_query_time_us_bucket{le="15.625"} 0"#,
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\nin\n{text}");
         }

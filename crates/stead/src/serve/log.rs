@@ -1,18 +1,22 @@
-//! The log: standard error, and a file if one is named.
+//! The log: standard error, a file if one is named, and the last lines in memory for whoever asks on the deploy port.
 
 use std::fs::OpenOptions;
 use std::sync::Mutex;
 
+use stead_server::RecentLog;
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::options::LogOptions;
+use super::recent::Recent;
 use crate::failure::Failure;
 
-/// Sends events of this process to the log. Call it once.
+/// Sends events of this process to the log, whose last lines it gives back. Call it once.
 ///
 /// # Errors
 /// A log file that cannot be opened.
-pub fn start(options: &LogOptions) -> Result<(), Failure> {
+pub fn start(options: &LogOptions) -> Result<RecentLog, Failure> {
     let writer = match &options.path {
         None => BoxMakeWriter::new(std::io::stderr),
         Some(path) => {
@@ -26,10 +30,12 @@ pub fn start(options: &LogOptions) -> Result<(), Failure> {
         .with_ansi(false) // the log is read by files and collectors more often than by people
         .with_target(false)
         .with_writer(writer);
+    let log = RecentLog::default();
+    let recent = Recent(log.clone());
     if options.json {
-        builder.json().init();
+        builder.json().finish().with(recent).init();
     } else {
-        builder.init();
+        builder.finish().with(recent).init();
     }
-    Ok(())
+    Ok(log)
 }

@@ -8,6 +8,7 @@ mod log;
 mod model;
 pub mod options;
 mod python;
+mod recent;
 mod security;
 mod values;
 
@@ -19,6 +20,7 @@ use clap::ArgMatches;
 use stead_app::package::PackageFiles;
 use stead_app::services::SERVER_TOML;
 use stead_app::{ServerConfig, Source};
+use stead_engine::Backend;
 use stead_node::{
     Cores, DeployOptions, Deployments, DocumentOptions, Embedded, NodeConfig, PythonSettings,
     write_list,
@@ -38,12 +40,13 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     }
     anew::start_if_python_needs_it();
     let options = options::resolve(matches)?;
-    log::start(&options.log)?;
+    let log = log::start(&options.log)?;
     for note in &options.notes {
         tracing::warn!("{note}");
     }
     runtime()?.block_on(async {
-        let server = start(node_config(&options)?, server_options(&options)?).await?;
+        let told = ServerOptions { log: Some(log), ..server_options(&options)? };
+        let server = start(node_config(&options)?, told).await?;
         tracing::info!("{}", threads(&options, &Cores::of_this_process()));
         announce(&options, &server);
         until_told(server, options.drain).await
@@ -72,7 +75,9 @@ fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
     let documents = DocumentOptions { room: options.room, ..DocumentOptions::default() };
     let self_test = Some(crate::commands::python::self_test()?);
     let python = PythonSettings { self_test, ..options.python.clone() };
-    let deploy = DeployOptions { documents, python, ..DeployOptions::default() };
+    let backends: Vec<Arc<dyn Backend>> = vec![Arc::new(options.onnxruntime.clone())];
+    let deploy =
+        DeployOptions { documents, python, backends: backends.clone(), ..DeployOptions::default() };
     let deployments = match &options.applications {
         None => None,
         Some(Applications::Data(folder)) => {
@@ -97,7 +102,7 @@ fn node_config(options: &ServeOptions) -> Result<NodeConfig, Failure> {
         cleaner: options.cleaner,
         state_path: options.state_path.clone(),
         deployments,
-        backends: vec![Arc::new(options.onnxruntime.clone())],
+        backends,
         ..NodeConfig::new(options.source.clone())
     })
 }

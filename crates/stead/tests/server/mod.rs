@@ -1,7 +1,8 @@
 //! A server process over a folder.
-#![allow(dead_code, clippy::unwrap_used)] // each test file uses its part; a panic in a test is its report
+#![allow(dead_code, clippy::unwrap_used, clippy::print_stderr)] // each test file uses its part; a panic in a test is its report
 
 pub mod app;
+pub mod library;
 pub mod ports;
 
 use std::io::{BufRead, BufReader, Read, Write};

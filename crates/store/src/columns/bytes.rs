@@ -85,7 +85,9 @@ impl Column {
         let mut bytes = vec![0; len];
         fill(&mut bytes)?;
         Ok(match kind {
-            DataType::Text => Pieces::read(rows, &bytes).and_then(TextList::of).map(Column::Texts),
+            DataType::Text | DataType::Predicate => {
+                Pieces::read(rows, &bytes).and_then(TextList::of).map(Column::Texts)
+            }
             DataType::Raw => Pieces::read(rows, &bytes).map(RawColumn::of).map(Column::Raw),
             DataType::Tensor(kind) => mixed(kind, rows, &bytes).map(Column::Tensors),
             DataType::Array(of) => many(of, rows, &bytes, false).map(Column::Many),

@@ -9,6 +9,7 @@ mod postings;
 mod stamps;
 mod tensors;
 mod texts;
+mod vectors;
 
 pub use many::{Elements, ManyColumn};
 pub use number_column::NumberColumn;
@@ -18,6 +19,7 @@ pub use postings::Postings;
 pub(crate) use stamps::reserve as reserve_stamps;
 pub use tensors::TensorColumn;
 pub use texts::{RawColumn, TextList};
+pub(crate) use vectors::{ColumnVectors, VectorCell};
 
 use stead_expr::{Attribute, Numbers};
 
@@ -43,7 +45,7 @@ impl Column {
     /// An empty column for values of a type; nothing for those that no attribute can have.
     pub(crate) fn new(kind: &DataType) -> Option<Column> {
         Some(match kind {
-            DataType::Text => Column::Texts(TextList::default()),
+            DataType::Text | DataType::Predicate => Column::Texts(TextList::default()),
             DataType::Raw => Column::Raw(RawColumn::default()),
             DataType::Tensor(kind) => Column::Tensors(TensorColumn::new(kind.clone())),
             DataType::Array(of) => Column::Many(ManyColumn::new(Elements::new(of)?, false)),

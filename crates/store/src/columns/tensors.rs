@@ -8,6 +8,7 @@ use stead_tensor::Bits;
 
 use super::bytes::{copy, list};
 use super::stamps::Stamps;
+use super::vectors::{ColumnVectors, VectorCell};
 use crate::body;
 
 /// A tensor for each document, their cells behind each other.
@@ -200,6 +201,13 @@ impl TensorColumn {
         });
         let beside = mapped + size_of_val(self.absent.words()) + self.stamps.memory();
         self.cells.len() * self.kind.cell().size() + beside
+    }
+
+    /// The vectors of its documents, of types with one indexed dimension whose cells have this type.
+    pub(crate) fn vectors<T: VectorCell>(&self) -> Option<ColumnVectors<'_, T>> {
+        let absent = Some(&self.absent).filter(|absent| absent.count() > 0);
+        let offsets = self.mapped.as_ref().map(|mapped| &*mapped.offsets);
+        Some(ColumnVectors { cells: T::numbers(&self.cells)?, offsets, absent })
     }
 
     /// The documents without a tensor, of dense types; tensors of others have no labels then.

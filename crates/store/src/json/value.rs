@@ -8,6 +8,7 @@ use stead_expr::codec::json::{from_json, from_json_text};
 use super::members::without_place;
 use crate::kind::{DataType, DocumentType};
 use crate::position::Position;
+use crate::predicate;
 use crate::value::FieldValue;
 
 /// The longest piece of JSON that an error shows.
@@ -53,6 +54,13 @@ impl<'k> Reader<'k> {
             DataType::Text => match json {
                 Json::String(text) => Ok(FieldValue::Text(text.clone())),
                 other => unexpected("a text", other),
+            },
+            DataType::Predicate => match json {
+                Json::String(text) => match predicate::check(text) {
+                    Ok(()) => Ok(FieldValue::Text(text.clone())),
+                    Err(error) => Err(format!("no predicate: {error}")),
+                },
+                other => unexpected("a predicate as a text", other),
             },
             DataType::Raw => match json {
                 Json::String(text) => base64::engine::general_purpose::STANDARD

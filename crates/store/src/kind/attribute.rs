@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use stead_ann::Metric;
 use stead_app::application::{Field, Schema};
 use stead_app::schema::FieldType;
+use stead_expr::CellType;
 
 use super::DataType;
 use crate::columns::Postings;
@@ -26,6 +28,8 @@ pub struct AttributeColumn {
     pub index: Option<Indexed>,
     /// Whether its values lie on disk once a snapshot has them.
     pub is_paged: bool,
+    /// The graph by which its nearest vectors are found, if it has one.
+    pub graph: Option<stead_ann::Options>,
     /// Where its values are, if it is imported.
     pub import: Option<Import>,
 }
@@ -60,7 +64,8 @@ impl AttributeColumn {
     /// An attribute with the values of a field as they are: in memory, without an index.
     pub(super) fn new(name: String, field: usize, kind: DataType) -> AttributeColumn {
         let (path, metric, index, import) = (Vec::new(), None, None, None);
-        AttributeColumn { name, field, path, kind, metric, index, is_paged: false, import }
+        let graph = None;
+        AttributeColumn { name, field, path, kind, metric, index, is_paged: false, graph, import }
     }
 
     /// Its value in a document, from the value of the field.
@@ -86,6 +91,7 @@ pub(super) fn attributes_of(
                 metric: field.attribute.distance_metric.clone(),
                 index: Indexed::of(field, kind),
                 is_paged: field.attribute.paged,
+                graph: graph_of(field, kind),
                 ..AttributeColumn::new(name, at, kind.clone())
             });
         };
@@ -96,6 +102,26 @@ pub(super) fn attributes_of(
     }
     let mut path = Vec::new();
     parts(field, kind, at, schema, &field.name.value, &mut path, attributes);
+}
+
+/// The graph of the vectors of a field with `index` in its script. Vectors on disk have none: each step through a graph would read from
+/// there.
+fn graph_of(field: &Field, kind: &DataType) -> Option<stead_ann::Options> {
+    let DataType::Tensor(kind) = kind else { return None };
+    let is_wanted = !field.outputs("index").is_empty() && !field.attribute.paged;
+    let has_vectors = kind.indexed().count() == 1
+        && matches!(
+            kind.cell(),
+            CellType::Double | CellType::Float | CellType::BFloat16 | CellType::Int8
+        );
+    let metric = Metric::of_name(field.attribute.distance_metric.as_deref())?;
+    let hnsw = field.index.hnsw.unwrap_or_default();
+    (is_wanted && has_vectors).then(|| stead_ann::Options {
+        max_links: hnsw.max_links_per_node as usize,
+        explore: hnsw.neighbors_to_explore_at_insert as usize,
+        has_many: kind.mapped_count() > 0,
+        ..stead_ann::Options::new(metric)
+    })
 }
 
 fn parts(

@@ -6,6 +6,7 @@ use stead_app::schema::FieldType;
 use stead_expr::TensorType;
 
 use super::DocumentType;
+use crate::predicate;
 use crate::value::FieldValue;
 
 /// The type of a value.
@@ -19,8 +20,10 @@ pub enum DataType {
     Float16,
     Float,
     Double,
-    /// A string, uri, predicate or reference.
+    /// A string, uri or reference.
     Text,
+    /// A [condition](crate::predicate), as a text.
+    Predicate,
     Raw,
     Position,
     Tensor(TensorType),
@@ -42,9 +45,8 @@ impl DataType {
             FieldType::Float16 => DataType::Float16,
             FieldType::Float => DataType::Float,
             FieldType::Double => DataType::Double,
-            FieldType::String | FieldType::Uri | FieldType::Predicate | FieldType::Reference(_) => {
-                DataType::Text
-            }
+            FieldType::String | FieldType::Uri | FieldType::Reference(_) => DataType::Text,
+            FieldType::Predicate => DataType::Predicate,
             FieldType::Raw => DataType::Raw,
             FieldType::Position => DataType::Position,
             FieldType::Tensor(kind) => DataType::Tensor(kind.clone()),
@@ -107,6 +109,7 @@ impl DataType {
             (DataType::Byte | DataType::Int | DataType::Long, FieldValue::Integer(n)) => {
                 is_within(*n)
             }
+            (DataType::Predicate, FieldValue::Text(text)) => predicate::check(text).is_ok(),
             (DataType::Tensor(of), FieldValue::Tensor(tensor)) => of == tensor.kind(),
             (DataType::Array(of), FieldValue::Array(list)) => {
                 list.iter().all(|v| of.holds(kind, v))
@@ -140,6 +143,7 @@ impl fmt::Display for DataType {
             DataType::Float => f.write_str("float"),
             DataType::Double => f.write_str("double"),
             DataType::Text => f.write_str("string"),
+            DataType::Predicate => f.write_str("predicate"),
             DataType::Raw => f.write_str("raw"),
             DataType::Position => f.write_str("position"),
             DataType::Tensor(kind) => write!(f, "{kind}"),

@@ -58,14 +58,18 @@ struct Inner {
     imports: bool,
     /// Where documents are [streamed](DocumentType::streamed), the same with attributes and indexes.
     searched: Option<DocumentType>,
+    /// Whether it is what others are searched as.
+    of_stream: bool,
 }
 
 impl DocumentType {
     /// The documents of a schema. Fields outside the document, and those of parent documents that it imports, are fields
-    /// too: who ranks without the scripts that fill them gives their values.
+    /// too: who ranks without the scripts that fill them gives their values. Vectors have no graphs: such documents are looked at once.
     #[must_use]
     pub fn new(schema: &Schema) -> DocumentType {
-        DocumentType::with_imports(schema, false)
+        let mut inner = Inner::clone(&DocumentType::with_imports(schema, false).inner);
+        inner.attributes.iter_mut().for_each(|attribute| attribute.graph = None);
+        DocumentType { inner: Arc::new(inner) }
     }
 
     /// The documents of a schema that are stored beside their parents: what they import is looked up there.
@@ -83,12 +87,15 @@ impl DocumentType {
         for index in &mut searched.texts {
             index.analysis.is_stemmed = false;
         }
+        searched.attributes.iter_mut().for_each(|attribute| attribute.graph = None);
+        searched.of_stream = true;
         let searched = DocumentType { inner: Arc::new(searched) };
         let stored = Inner {
             attributes: Vec::new(),
             texts: Vec::new(),
             columns: vec![None; searched.inner.fields.len()],
             searched: Some(searched.clone()),
+            of_stream: false,
             ..Inner::clone(&searched.inner)
         };
         DocumentType { inner: Arc::new(stored) }
@@ -98,6 +105,12 @@ impl DocumentType {
     #[must_use]
     pub fn is_streamed(&self) -> bool {
         self.inner.searched.is_some()
+    }
+
+    /// Whether its documents are those that a search reads of a [streamed](DocumentType::streamed) type.
+    #[must_use]
+    pub fn is_of_stream(&self) -> bool {
+        self.inner.of_stream
     }
 
     /// The type that its documents are searched as.
@@ -168,6 +181,7 @@ impl DocumentType {
             columns,
             imports,
             searched: None,
+            of_stream: false,
         };
         DocumentType { inner: Arc::new(inner) }
     }
@@ -242,7 +256,8 @@ impl DocumentType {
     }
 
     /// The number of the field whose value is the language of the texts of a document.
-    pub(crate) fn language_field(&self) -> Option<usize> {
+    #[must_use]
+    pub fn language_field(&self) -> Option<usize> {
         self.inner.language
     }
 

@@ -7,8 +7,11 @@ use std::num::NonZeroUsize;
 use stead_app::application::{Field, Schema};
 use stead_text::{Analysis, Language, Occurrence, Unit};
 
-use super::DataType;
+use super::{DataType, DocumentType};
 use crate::value::FieldValue;
+
+/// The version of which terms values have: who makes them others by the same [`Analysis`] raises it.
+const VERSION: u32 = 1;
 
 /// `match: max-length` where nothing is said (Vespa, documentation, `reference/schemas/schemas.html`).
 const MAX_LENGTH: usize = 1_000_000;
@@ -51,8 +54,7 @@ impl TextIndex {
             DataType::Array(of) | DataType::WeightedSet(of) => (&**of, true),
             other => (other, false),
         };
-        let is_text = *element == DataType::Text
-            && !matches!(*field.kind.element(), stead_app::schema::FieldType::Predicate);
+        let is_text = *element == DataType::Text;
         let names = field.outputs("index").into_iter().filter(move |_| is_text);
         let index = TextIndex {
             name: String::new(),
@@ -91,6 +93,32 @@ impl TextIndex {
                 seen.is_indexed(&term.text).then_some((term.text, occurrence))
             })
         })
+    }
+}
+
+impl TextIndex {
+    /// What the terms of a document depend on beside its values, as a text: a stored index of other rules is made again.
+    pub(crate) fn rules(&self, kind: &DocumentType) -> String {
+        let TextIndex { name: _, field: number, analysis, longest, most_occurrences, is_many: _ } =
+            self;
+        let field = |number: usize| {
+            let (name, of) = (kind.field_name(number), kind.field_kind(number));
+            format!(
+                "{} {}",
+                name.unwrap_or_default(),
+                of.map(DataType::to_string).unwrap_or_default()
+            )
+        };
+        let language = kind.language_field().map(field).unwrap_or_default();
+        let (own, terms) = (field(*number), analysis.rules());
+        format!("{VERSION}: {own}; {longest}; {most_occurrences}; language {language}; {terms}")
+    }
+
+    /// What the elements of a value weigh, those of a weighted set; nothing where all weigh 1.
+    #[must_use]
+    pub fn weights(&self, value: &FieldValue) -> Vec<i32> {
+        let FieldValue::Weighted(list) = value else { return Vec::new() };
+        list.iter().filter(|(key, _)| text(key).is_some()).map(|(_, weight)| *weight).collect()
     }
 }
 
@@ -157,6 +185,7 @@ fn analysis(field: &Field, schema: &Schema) -> Analysis {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::num::NonZeroUsize;
 
     use stead_app::application::Application;
@@ -205,6 +234,20 @@ mod tests {
             let found = of(kind, "");
             assert_eq!(found.texts().first().map(|index| index.is_many), is_many, "{kind}");
         }
+    }
+
+    #[test]
+    fn rules_are_those_of_all_settings() {
+        let rules = |kind: &DocumentType| kind.texts()[0].rules(kind);
+        let settings =
+            ["", "match: word", "match { max-length: 9 }", "match { max-occurrences: 9 }"];
+        let all = settings.map(|settings| rules(&of("string", settings)));
+        let all: BTreeSet<String> =
+            all.into_iter().chain([rules(&of("array<string>", ""))]).collect();
+        assert_eq!(all.len(), 5, "{all:?}");
+        let usual = rules(&of("string", ""));
+        assert_eq!(usual, rules(&of("string", "")));
+        assert!(usual.starts_with("1: f string; 1000000; 10000; language ; "), "{usual}");
     }
 
     #[test]

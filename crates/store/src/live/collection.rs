@@ -6,10 +6,13 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use stead_ann::Graph;
+use stead_text::FieldIndex;
 
 use super::block::Block;
 use super::chunked::Chunked;
 use super::directory::Directory;
+use super::graphs::Graphs;
 use super::group::Group;
 use super::locations::Locations;
 use super::texts::{self, TextMerge, TextMerged, Texts};
@@ -32,6 +35,7 @@ const MAX_DOCUMENTS: u32 = u32::MAX - (1 << 12);
 pub struct Collection {
     state: State,
     texts: Texts,
+    graphs: Graphs,
     /// Numbers of removed documents. The lowest is taken first, so that what is free tells who is next.
     free: BinaryHeap<Reverse<u32>>,
     published: Arc<ArcSwap<State>>,
@@ -77,7 +81,7 @@ impl Collection {
     #[must_use]
     pub fn new(kind: DocumentType) -> Collection {
         let shift = Block::rows_of(&kind).trailing_zeros();
-        let mut texts = Texts::new(&kind);
+        let (mut texts, graphs) = (Texts::new(&kind), Graphs::new(&kind));
         let locations = kind.is_streamed().then(Locations::new);
         let state = State {
             kind,
@@ -89,9 +93,13 @@ impl Collection {
             len: 0,
             pagers: Arc::default(),
             texts: texts.publish(),
+            graphs: Arc::default(),
         };
         let published = Arc::new(ArcSwap::from_pointee(state.clone()));
-        Collection { state, texts, free: BinaryHeap::new(), published }
+        let mut collection =
+            Collection { state, texts, graphs, free: BinaryHeap::new(), published };
+        collection.publish();
+        collection
     }
 
     /// The same documents, whose columns may lie on disk: those with who reads them there, by the number of the attribute. Without, all
@@ -135,14 +143,25 @@ impl Collection {
         collection
     }
 
-    /// Makes the indexes of the texts of all documents, which [blocks](Collection::from_blocks) come without.
+    /// Makes the indexes of the texts of all documents, which [blocks](Collection::from_blocks) come without. Those that are known already, by
+    /// their numbers, are taken as they are.
     ///
     /// # Errors
     /// When a text lies on disk and cannot be read.
-    pub(crate) fn index_texts(&mut self) -> Result<(), StoreError> {
-        self.texts = Texts::of(&self.now())?;
+    pub(crate) fn index_texts(
+        &mut self,
+        known: Vec<(usize, FieldIndex)>,
+    ) -> Result<(), StoreError> {
+        self.texts = Texts::of(&self.now(), known)?;
         self.publish();
         Ok(())
+    }
+
+    /// Makes the graphs of the vectors of all documents, which [blocks](Collection::from_blocks) come without. Those that are known already, by
+    /// the numbers of their attributes, are taken as they are.
+    pub(crate) fn link_vectors(&mut self, known: Vec<(usize, Graph)>) {
+        self.graphs = Graphs::of(&self.now(), known);
+        self.publish();
     }
 
     /// All documents as they were written, published or not.
@@ -245,6 +264,11 @@ impl Collection {
         } else {
             self.state.push(Block::new(&self.state.kind));
         }
+        let before = self.state.blocks.get(number).filter(|_| known.is_some());
+        for (attribute, value) in values.iter().enumerate() {
+            let before = before.map(|block| (&**block, row));
+            self.graphs.put(lid, attribute, value.as_deref(), before);
+        }
         let kind = &self.state.kind;
         let body = body::encode(fields, |field| kind.column_of(field).is_some());
         if let Some(block) = self.state.blocks.get_mut(number) {
@@ -294,6 +318,11 @@ impl Collection {
         self.texts.update(&kind, lid, changes, || {
             texts::stored(&View { state: Arc::new(state.clone()), joins: None }, lid)
         })?;
+        let before = self.state.blocks.get(number);
+        for (attribute, value) in &values {
+            let before = before.map(|block| (&**block, row));
+            self.graphs.put(lid, *attribute, value.as_deref(), before);
+        }
         let Some(block) = self.state.blocks.get_mut(number) else { return Ok(false) };
         let change = body::change(changes, |field| kind.column_of(field).is_some());
         // A store has no bodies but those that it has written.
@@ -312,6 +341,7 @@ impl Collection {
         }
         self.state.change((number, row), 0..self.state.kind.attributes().len());
         self.texts.remove(lid);
+        self.graphs.removed(lid);
         self.state.directory.remove(hash, lid);
         if let Some(locations) = &mut self.state.locations {
             locations.remove(id, lid);
@@ -324,6 +354,7 @@ impl Collection {
     /// Makes everything that was written what readers see from now on.
     pub fn publish(&mut self) {
         self.state.texts = self.texts.publish();
+        self.state.graphs = self.graphs.publish(&self.state);
         self.published.store(Arc::new(self.state.clone()));
     }
 

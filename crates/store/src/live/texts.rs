@@ -6,7 +6,7 @@ use stead_text::{FieldIndex, FieldWriter, Language, Merge, Merged};
 
 use super::view::View;
 use crate::error::StoreError;
-use crate::kind::DocumentType;
+use crate::kind::{DocumentType, TextIndex};
 use crate::parallel::in_parallel;
 use crate::value::FieldValue;
 
@@ -50,43 +50,33 @@ impl Texts {
         Texts { writers, waiting: 0 }
     }
 
-    /// The indexes of all documents of a view. A part of them is indexed by each core.
-    pub(super) fn of(view: &View) -> Result<Texts, StoreError> {
+    /// The indexes of all documents of a view. `known` has some by their numbers; of the others a part of the documents is indexed by each core.
+    pub(super) fn of(view: &View, known: Vec<(usize, FieldIndex)>) -> Result<Texts, StoreError> {
         let mut all = Texts::new(view.kind());
-        if all.writers.is_empty() {
-            return Ok(all);
+        let is_known = |number: usize| known.iter().any(|(of, _)| *of == number);
+        let missing: Vec<usize> = (0..all.writers.len()).filter(|at| !is_known(*at)).collect();
+        if !missing.is_empty() {
+            let lids: Vec<u32> = view.lids().collect();
+            let parts: Vec<&[u32]> = lids.chunks(TOGETHER).collect();
+            for part in in_parallel(&parts, |lids| some(view, lids, &missing))? {
+                for (number, part) in missing.iter().zip(part) {
+                    all.writers[*number].absorb(part);
+                }
+            }
+            all.settle();
         }
-        let lids: Vec<u32> = view.lids().collect();
-        let parts: Vec<&[u32]> = lids.chunks(TOGETHER).collect();
-        for mut part in in_parallel(&parts, |lids| Texts::of_some(view, lids))? {
-            for (all, part) in all.writers.iter_mut().zip(part.writers.drain(..)) {
-                all.absorb(part);
+        // Segments of these that are better joined are joined when documents come.
+        for (number, index) in known {
+            if let Some(writer) = all.writers.get_mut(number) {
+                *writer = FieldWriter::of(index);
             }
         }
-        all.writers.iter_mut().for_each(FieldWriter::settle);
         Ok(all)
-    }
-
-    fn of_some(view: &View, lids: &[u32]) -> Result<Texts, StoreError> {
-        let kind = view.kind();
-        let mut texts = Texts::new(kind);
-        for lid in lids {
-            texts.put(kind, *lid, &stored(view, *lid)?);
-        }
-        Ok(texts)
     }
 
     /// Puts the texts of a document in the place of those that it has.
     pub(super) fn put(&mut self, kind: &DocumentType, lid: u32, fields: &[(usize, FieldValue)]) {
-        let value =
-            |number: usize| fields.iter().find(|(field, _)| *field == number).map(|(_, v)| v);
-        let language = language(kind.language_field().and_then(value));
-        for (writer, index) in self.writers.iter_mut().zip(kind.texts()) {
-            match value(index.field) {
-                Some(value) => writer.put(lid, index.terms(value, language)),
-                None => writer.remove(lid),
-            }
-        }
+        put(self.writers.iter_mut().zip(kind.texts()), kind, lid, fields);
         self.waited();
     }
 
@@ -115,7 +105,9 @@ impl Texts {
         let language = language(None);
         for (writer, index) in self.writers.iter_mut().zip(kind.texts()) {
             match changes.iter().find(|(field, _)| *field == index.field) {
-                Some((_, Some(value))) => writer.put(lid, index.terms(value, language)),
+                Some((_, Some(value))) => {
+                    writer.put_weighted(lid, index.terms(value, language), &index.weights(value))
+                }
                 Some((_, None)) => writer.remove(lid),
                 None => {}
             }
@@ -164,16 +156,55 @@ impl Texts {
     }
 }
 
-/// The texts of a document, and what names their language.
-pub(super) fn stored(view: &View, lid: u32) -> Result<Vec<(usize, FieldValue)>, StoreError> {
+/// The indexes of some numbers, of some documents.
+fn some(view: &View, lids: &[u32], numbers: &[usize]) -> Result<Vec<FieldWriter>, StoreError> {
     let kind = view.kind();
-    let is_wanted = |field: usize| {
-        kind.language_field() == Some(field) || kind.texts().iter().any(|of| of.field == field)
-    };
-    Ok(view.read(lid, is_wanted)?.unwrap_or_default())
+    let indexes: Vec<&TextIndex> = numbers.iter().filter_map(|at| kind.texts().get(*at)).collect();
+    let mut writers: Vec<FieldWriter> = indexes.iter().map(|_| FieldWriter::default()).collect();
+    for lid in lids {
+        let fields = read(view, *lid, |field| indexes.iter().any(|of| of.field == field))?;
+        put(writers.iter_mut().zip(indexes.iter().copied()), kind, *lid, &fields);
+    }
+    Ok(writers)
 }
 
-fn language(value: Option<&FieldValue>) -> Language {
+/// Puts the texts of a document in the place of those that indexes have of it.
+fn put<'i>(
+    indexes: impl Iterator<Item = (&'i mut FieldWriter, &'i TextIndex)>,
+    kind: &DocumentType,
+    lid: u32,
+    fields: &[(usize, FieldValue)],
+) {
+    let value = |number: usize| fields.iter().find(|(field, _)| *field == number).map(|(_, v)| v);
+    let language = language(kind.language_field().and_then(value));
+    for (writer, index) in indexes {
+        match value(index.field) {
+            Some(value) => {
+                writer.put_weighted(lid, index.terms(value, language), &index.weights(value));
+            }
+            None => writer.remove(lid),
+        }
+    }
+}
+
+/// The texts of a document, and what names their language.
+pub(super) fn stored(view: &View, lid: u32) -> Result<Vec<(usize, FieldValue)>, StoreError> {
+    read(view, lid, |field| view.kind().texts().iter().any(|of| of.field == field))
+}
+
+/// Fields of a document, and what names the language of its texts.
+fn read(
+    view: &View,
+    lid: u32,
+    is_wanted: impl Fn(usize) -> bool,
+) -> Result<Vec<(usize, FieldValue)>, StoreError> {
+    let is_language = |field: usize| view.kind().language_field() == Some(field);
+    Ok(view.read(lid, |field| is_language(field) || is_wanted(field))?.unwrap_or_default())
+}
+
+/// The language of the texts of a document, by the value of the [field that names it](crate::DocumentType::language_field).
+#[must_use]
+pub fn language(value: Option<&FieldValue>) -> Language {
     match value {
         Some(FieldValue::Text(tag)) => Language::of_tag(tag.trim()),
         _ => Language::english(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use stead_ann::Graph;
 use stead_text::FieldIndex;
 
 use super::block::Block;
@@ -44,6 +45,8 @@ pub(super) struct State {
     pub(super) pagers: Arc<[Option<Arc<Pager>>]>,
     /// The indexes of texts, as they were published last.
     pub(super) texts: Arc<[FieldIndex]>,
+    /// The graphs of vectors, as they were published last: by the number of the attribute, empty where no attribute has one.
+    pub(super) graphs: Arc<[Option<Arc<Graph>>]>,
 }
 
 impl State {
@@ -166,6 +169,11 @@ impl View {
         self.state.texts.get(number)
     }
 
+    /// The indexes of texts, in the order of [those of the type](DocumentType::texts).
+    pub fn texts(&self) -> impl Iterator<Item = &FieldIndex> {
+        self.state.texts.iter()
+    }
+
     /// The number of the block of a document, and its row in it.
     #[must_use]
     pub fn split(&self, lid: u32) -> (usize, usize) {
@@ -280,7 +288,8 @@ impl View {
         let indexes = self.state.spans.iter().map(|span| span.memory()).sum::<usize>();
         let texts = self.state.texts.iter().map(FieldIndex::memory).sum::<usize>();
         let locations = self.state.locations.as_ref().map_or(0, Locations::memory);
-        blocks + indexes + texts + locations + self.state.directory.memory()
+        let graphs = self.state.graphs.iter().flatten().map(|g| g.memory()).sum::<usize>();
+        blocks + indexes + texts + graphs + locations + self.state.directory.memory()
     }
 }
 

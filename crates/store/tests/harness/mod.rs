@@ -1,6 +1,7 @@
 //! A type of documents with fields of most kinds, and documents of it by chance.
 #![allow(dead_code)] // Not every test takes all of it.
 
+pub mod graphs;
 pub mod texts;
 pub mod vectors;
 pub mod watched;
@@ -69,9 +70,24 @@ const SCHEMA: &str = "schema shop {
   }
 }";
 
+/// Fields whose vectors are found by graphs.
+const GRAPHS: &str = "
+    field near type tensor<float>(x[3]) { indexing: attribute | index }
+    field nears type tensor<int8>(k{},x[2]) {
+      indexing: attribute | index
+      attribute { distance-metric: angular }
+      index { hnsw { max-links-per-node: 4 neighbors-to-explore-at-insert: 20 } }
+    }";
+
+/// The type that files of older versions are of.
+pub fn old_kind() -> DocumentType {
+    kind_of(SCHEMA)
+}
+
 /// The type.
 pub fn kind() -> DocumentType {
-    kind_of(SCHEMA)
+    let last = "    field text type string";
+    kind_of(&SCHEMA.replace(last, &format!("{GRAPHS}\n{last}")))
 }
 
 /// The type of the documents of a schema `shop`.
@@ -79,7 +95,7 @@ pub fn kind_of(schema: &str) -> DocumentType {
     let files = PackageFiles::from_texts([("schemas/shop.sd", schema)]).unwrap();
     let (application, report) = Application::read(&files, ServicesOptions::default());
     assert!(report.errors().all(|e| e.text.contains("services.xml")), "{report:?}");
-    DocumentType::new(application.schema("shop").unwrap())
+    DocumentType::stored(application.schema("shop").unwrap())
 }
 
 /// The fields of a document: their numbers and values.
@@ -88,8 +104,9 @@ pub type Fields = Vec<(usize, FieldValue)>;
 /// What is expected.
 pub type Model = BTreeMap<String, Fields>;
 
-/// All documents of a view, whose indexes of texts are those of these.
+/// All documents of a view, whose indexes of texts and graphs of vectors are those of these.
 pub fn all(view: &View) -> Model {
+    graphs::check(view);
     texts::check(view, &view.lids().map(|lid| (lid, view.fields(lid).unwrap())).collect());
     let document = |lid: u32| (view.id(lid).unwrap().to_owned(), view.fields(lid).unwrap());
     view.lids().map(document).collect()
@@ -168,13 +185,14 @@ impl Chance {
             }
             "offers" => FieldValue::Array((0..self.below(4)).map(|_| self.offer()).collect()),
             "top" => self.offer(),
-            "dense" => {
-                let kind = parse_type("tensor<float>(x[160])").unwrap();
-                let cells = (0..160).map(|_| integer() as f32).collect::<Vec<_>>();
+            "dense" | "near" => {
+                let size = if field == "near" { 3 } else { 160 };
+                let kind = parse_type(&format!("tensor<float>(x[{size}])")).unwrap();
+                let cells = (0..size).map(|_| integer() as f32).collect::<Vec<_>>();
                 let cells = Cells::Float(cells.into());
                 FieldValue::Tensor(Value::new(kind, Labels::default(), cells).unwrap())
             }
-            "mixed" => {
+            "mixed" | "nears" => {
                 let kind = parse_type("tensor<int8>(k{},x[2])").unwrap();
                 let mut labels = Labels::default();
                 let mut cells = Vec::new();

@@ -1,5 +1,6 @@
 //! What documents have of what is looked for, one document after the other.
 
+use super::elements::Element;
 use super::pattern::{Order, Pattern, is_phrase, read};
 use super::postings::Postings;
 use super::view::{FieldIndex, Part};
@@ -68,6 +69,15 @@ impl Counter<'_> {
         self.current.and_then(of).unwrap_or(0)
     }
 
+    /// The elements of the document that have words, in their order.
+    pub fn elements(&self) -> impl Iterator<Item = Element> {
+        let of = |(part, doc): (usize, u32)| {
+            let segment = &self.parts.get(part)?.part.segment;
+            Some(segment.elements.of(doc, segment.length(doc)))
+        };
+        self.current.and_then(of).into_iter().flatten()
+    }
+
     /// How often the document has a pattern by its number: of several terms near each other how often they are a phrase, else
     /// whether they are near.
     pub fn count(&mut self, pattern: usize) -> u32 {
@@ -76,7 +86,7 @@ impl Counter<'_> {
         let (Some(lists), Some(pattern)) = (lists, self.patterns.get(pattern)) else { return 0 };
         let here = |list: &mut Postings<'_>| list.seek(doc) == doc;
         match pattern {
-            Pattern::Term(_) | Pattern::Prefix(_) => {
+            Pattern::Term(_) | Pattern::Part(..) => {
                 let counts = lists.iter_mut().filter_map(|list| here(list).then(|| list.count()));
                 counts.sum()
             }
@@ -97,7 +107,7 @@ impl Counter<'_> {
         let (Some(lists), Some(pattern)) = (lists, self.patterns.get(pattern)) else { return };
         let here = |list: &mut Postings<'_>| list.seek(doc) == doc;
         match pattern {
-            Pattern::Term(_) | Pattern::Prefix(_) => {
+            Pattern::Term(_) | Pattern::Part(..) => {
                 let before = into.len();
                 for list in lists.iter_mut() {
                     if here(list) {
@@ -125,6 +135,27 @@ impl Counter<'_> {
         }
     }
 
+    /// The elements of the document that have a pattern by its number, in their order, in place of what is in a list.
+    pub fn elements_with(&mut self, pattern: usize, into: &mut Vec<u32>) {
+        into.clear();
+        let mut found = Vec::new();
+        self.occurrences(pattern, &mut found);
+        into.extend(found.iter().map(|place| place.element));
+        into.dedup();
+        let Some(Pattern::Near(near)) = self.patterns.get(pattern) else { return };
+        if near.order == Order::Phrase || into.is_empty() {
+            return;
+        }
+        // Whether there is one such place is told for all elements together.
+        let places = &self.places[..near.terms.len()];
+        into.retain(|element| {
+            let own = |all: &Vec<Occurrence>| {
+                all.iter().filter(|place| place.element == *element).copied().collect()
+            };
+            near.count(&places.iter().map(own).collect::<Vec<Vec<Occurrence>>>()) > 0
+        });
+    }
+
     fn rewind(&mut self) {
         let parts = self.index.parts.iter().map(|part| {
             let lists = self.patterns.iter().map(|pattern| part.lists(pattern)).collect();
@@ -139,8 +170,8 @@ impl Part {
     fn lists(&self, pattern: &Pattern) -> Vec<Postings<'_>> {
         match pattern {
             Pattern::Term(term) => self.segment.find(term).into_iter().collect(),
-            Pattern::Prefix(prefix) => {
-                let terms = self.segment.dictionary.with_prefix(prefix);
+            Pattern::Part(affix, text) => {
+                let terms = self.segment.dictionary.with(*affix, text);
                 terms.filter_map(|term| self.segment.list(term)).collect()
             }
             Pattern::Near(near) => {

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
+use super::pattern::Affix;
+
 /// Terms in the order of their bytes, each with a number from 0.
 ///
 /// A term is found by its hash in a table of twice as many places, those with a prefix by halving.
@@ -28,6 +30,12 @@ pub(super) struct DictionaryBuilder {
 impl DictionaryBuilder {
     pub(super) fn new() -> DictionaryBuilder {
         DictionaryBuilder { texts: String::new(), starts: vec![0] }
+    }
+
+    /// Makes room for so many terms with so many bytes.
+    pub(super) fn reserve(&mut self, terms: usize, texts: usize) {
+        self.texts.reserve(texts);
+        self.starts.reserve(terms);
     }
 
     /// Adds a term, greater than those before.
@@ -64,10 +72,20 @@ impl Dictionary {
         self.starts.len() - 1
     }
 
+    /// The texts of all terms, and where each ends among them.
+    pub(super) fn parts(&self) -> (&str, &[u32]) {
+        (&self.texts, self.starts.get(1..).unwrap_or_default())
+    }
+
     /// The term of a number.
     pub(super) fn get(&self, number: usize) -> Option<&str> {
         let (begin, end) = (*self.starts.get(number)?, *self.starts.get(number + 1)?);
         self.texts.get(begin as usize..end as usize)
+    }
+
+    /// The bytes of all terms.
+    pub(super) fn bytes(&self) -> usize {
+        self.texts.len()
     }
 
     /// The number of a term.
@@ -83,8 +101,24 @@ impl Dictionary {
         }
     }
 
+    /// The numbers of the terms that have a text somewhere, in order. All terms are looked at, except for a prefix.
+    pub(super) fn with(&self, affix: Affix, text: &str) -> impl Iterator<Item = usize> {
+        let among = match affix {
+            Affix::Prefix => self.with_prefix(text),
+            Affix::Infix | Affix::Suffix => 0..self.len(),
+        };
+        among.filter(move |number| {
+            let term = self.get(*number).unwrap_or_default();
+            match affix {
+                Affix::Prefix => true,
+                Affix::Infix => term.contains(text),
+                Affix::Suffix => term.ends_with(text),
+            }
+        })
+    }
+
     /// The numbers of the terms that begin with a text.
-    pub(super) fn with_prefix(&self, prefix: &str) -> Range<usize> {
+    fn with_prefix(&self, prefix: &str) -> Range<usize> {
         let first = self.first(|term| term < prefix);
         // Terms are in order: those with the prefix follow each other.
         first..self.first(|term| term < prefix || term.starts_with(prefix))
@@ -120,7 +154,7 @@ mod tests {
     use proptest::collection::btree_set;
     use proptest::prelude::proptest;
 
-    use super::DictionaryBuilder;
+    use super::{Affix, DictionaryBuilder};
 
     proptest! {
         #[test]
@@ -133,9 +167,15 @@ mod tests {
                 assert_eq!((dictionary.get(number), dictionary.find(term)), (Some(&**term), Some(number)));
             }
             assert_eq!(dictionary.find(&format!("{prefix}x")), None);
-            let found: BTreeSet<_> = dictionary.with_prefix(&prefix).filter_map(|n| dictionary.get(n)).collect();
-            let expected: BTreeSet<_> = terms.iter().map(|t| &**t).filter(|t| t.starts_with(&*prefix)).collect();
-            assert_eq!(found, expected);
+            for (affix, has) in [
+                (Affix::Prefix, (|term, part| term.starts_with(part)) as fn(&str, &str) -> bool),
+                (Affix::Infix, |term, part| term.contains(part)),
+                (Affix::Suffix, |term, part| term.ends_with(part)),
+            ] {
+                let found: BTreeSet<_> = dictionary.with(affix, &prefix).filter_map(|n| dictionary.get(n)).collect();
+                let expected: BTreeSet<_> = terms.iter().map(|t| &**t).filter(|t| has(t, &prefix)).collect();
+                assert_eq!(found, expected, "{affix:?}");
+            }
         }
     }
 }

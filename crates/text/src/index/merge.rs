@@ -2,7 +2,9 @@
 
 use stead_tensor::Bits;
 
-use super::postings::END;
+use super::elements::Elements;
+use super::packed::BLOCK;
+use super::postings::{END, skip_occurrences};
 use super::segment::Segment;
 use super::write::SegmentWriter;
 
@@ -22,37 +24,114 @@ pub(super) fn merge(segments: &[(&Segment, &Bits)]) -> Segment {
     }
     let (lids, lengths) =
         kept.iter().map(|(lid, number, doc)| (*lid, segments[*number].0.lengths[*doc])).unzip();
-    let mut writer = SegmentWriter::new(lids, lengths);
+    let mut elements = Elements::default();
+    for (_, number, doc) in &kept {
+        let (segment, doc) = (segments[*number].0, *doc as u32);
+        elements.push(segment.elements.of(doc, segment.length(doc)));
+    }
+    let mut writer = SegmentWriter::new(lids, lengths, elements);
+    // What they have in common is room that is given back.
+    let sum = |of: fn(&Segment) -> usize| segments.iter().map(|(s, _)| of(s)).sum::<usize>();
+    writer.reserve(
+        sum(|s| s.dictionary.len()),
+        sum(|s| s.dictionary.bytes()),
+        sum(|s| s.postings.len()),
+    );
 
-    // The next term of each segment.
-    let mut next = vec![0; segments.len()];
-    let term_of = |number: usize, term: usize| segments[number].0.dictionary.get(term);
-    let mut found: Vec<(u32, u32, &[u8])> = Vec::new();
-    while let Some(term) = (0..segments.len()).filter_map(|n| term_of(n, next[n])).min() {
+    let mut sources: Vec<Source<'_>> =
+        segments.iter().zip(docs).map(|((segment, _), docs)| Source::new(segment, docs)).collect();
+    // Mostly documents of one lie before those of the next: then what is found is in order.
+    sources.sort_by_key(|source| source.segment.lids.first().copied());
+    let mut unpacked = Unpacked { docs: [0; BLOCK], counts: [0; BLOCK] };
+    let mut found: Vec<Found<'_>> = Vec::new();
+    while let Some(least) = sources.iter().filter_map(|source| source.next).min() {
         found.clear();
-        let mut sources = 0;
-        for number in 0..segments.len() {
-            if term_of(number, next[number]) != Some(term) {
-                continue;
-            }
-            sources += 1;
-            let Some(mut list) = segments[number].0.list(next[number]) else { continue };
-            next[number] += 1;
-            while list.doc() != END {
-                let doc = docs[number].get(list.doc() as usize).copied().unwrap_or(END);
-                if doc != END {
-                    found.push((doc, list.count(), list.raw_occurrences()));
-                }
-                list.next();
+        for source in &mut sources {
+            if source.next == Some(least) {
+                source.read(&mut unpacked, &mut found);
             }
         }
-        if sources > 1 {
-            found.sort_unstable_by_key(|(doc, ..)| *doc);
+        if !found.is_sorted_by_key(|found| found.doc) {
+            found.sort_unstable_by_key(|found| found.doc);
         }
-        for (doc, count, occurrences) in &found {
+        for Found { doc, count, occurrences } in &found {
             writer.document(*doc, *count, occurrences);
         }
-        writer.term(term);
+        writer.term(least.text);
     }
     writer.finish()
+}
+
+/// A document of a term.
+struct Found<'s> {
+    /// Its number in the new segment.
+    doc: u32,
+    count: u32,
+    occurrences: &'s [u8],
+}
+
+/// The numbers of a block.
+struct Unpacked {
+    docs: [u32; BLOCK],
+    counts: [u32; BLOCK],
+}
+
+/// A segment that is gone through.
+struct Source<'s> {
+    segment: &'s Segment,
+    /// The number that each document will have; [`END`] if it does not stay.
+    docs: Vec<u32>,
+    number: usize,
+    /// The term of that number.
+    next: Option<Next<'s>>,
+}
+
+/// A term, in the order of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Next<'s> {
+    /// Its first bytes: they mostly decide.
+    key: u64,
+    text: &'s str,
+}
+
+impl<'s> Source<'s> {
+    fn new(segment: &'s Segment, docs: Vec<u32>) -> Source<'s> {
+        let mut source = Source { segment, docs, number: 0, next: None };
+        source.go(0);
+        source
+    }
+
+    fn go(&mut self, number: usize) {
+        self.number = number;
+        self.next = self.segment.dictionary.get(number).map(|text| {
+            let first = text.as_bytes().first_chunk().copied().unwrap_or_else(|| {
+                let mut first = [0; 8];
+                first.iter_mut().zip(text.bytes()).for_each(|(into, byte)| *into = byte);
+                first
+            });
+            Next { key: u64::from_be_bytes(first), text }
+        });
+    }
+
+    /// Adds the documents of the term that stay, and goes to the next.
+    fn read(&mut self, unpacked: &mut Unpacked, into: &mut Vec<Found<'s>>) {
+        let list = self.segment.packed(self.number).unwrap_or_default();
+        let Unpacked { docs, counts } = unpacked;
+        for block in 0..list.block_count() {
+            let block = list.block(block);
+            block.docs(docs);
+            block.counts(counts);
+            let mut at = 0;
+            for (doc, count) in docs.iter().zip(&*counts).take(block.count) {
+                let (begin, count) = (at, count + 1);
+                skip_occurrences(block.occurrences, count, &mut at);
+                let doc = self.docs.get(*doc as usize).copied().unwrap_or(END);
+                if doc != END {
+                    let occurrences = block.occurrences.get(begin..at).unwrap_or_default();
+                    into.push(Found { doc, count, occurrences });
+                }
+            }
+        }
+        self.go(self.number + 1);
+    }
 }

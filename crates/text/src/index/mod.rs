@@ -5,19 +5,24 @@
 //! segments when there are [many of a size](merge): a document is written again as often as the index grows eightfold. Small ones
 //! are joined on the way, large ones by whoever calls [`Merge::run`], while the writer goes on. Documents are known by their
 //! numbers in the store (lids), and lie in the order of these in each segment.
+//! Segments are [stored](stored) as they are, each once: what changes of them is which documents are gone.
 //!
 //! *Rejected:* one growing structure behind a frozen one. Lids are used again, so that lists which grow would not be in their order, or be
 //! trees whose memory is several times that of the packed lists.
 
 mod bound;
 mod counter;
+mod cursor;
 mod dictionary;
+mod elements;
+mod list;
 mod merge;
 mod packed;
 mod pattern;
 mod pending;
 mod postings;
 mod segment;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod top;
@@ -26,7 +31,10 @@ mod write;
 mod writer;
 
 pub use counter::Counter;
-pub use pattern::{Near, Order, Pattern};
+pub use elements::Element;
+pub use pattern::{Affix, Near, Order, Pattern};
+pub use segment::Segment;
+pub use stored::SegmentError;
 pub use top::{Scored, Top};
 pub use view::FieldIndex;
 pub use write::Occurrence;

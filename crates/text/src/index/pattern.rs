@@ -11,10 +11,21 @@ use super::write::Occurrence;
 pub enum Pattern {
     /// A term.
     Term(String),
-    /// A term that begins so.
-    Prefix(String),
+    /// A term that has a text in it.
+    Part(Affix, String),
     /// Terms that stand near each other.
     Near(Near),
+}
+
+/// Where a text stands in a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Affix {
+    /// The term begins with it.
+    Prefix,
+    /// Anywhere.
+    Infix,
+    /// The term ends with it.
+    Suffix,
 }
 
 /// Terms that stand near each other in one element.
@@ -97,7 +108,7 @@ impl FieldIndex {
         let all = 0..u32::MAX;
         match pattern {
             Pattern::Term(term) => self.rows(term, all, &mut found),
-            Pattern::Prefix(prefix) => self.rows_with_prefix(prefix, all, &mut found),
+            Pattern::Part(affix, text) => self.rows_with((*affix, text), all, &mut found),
             Pattern::Near(near) => self.parts.iter().for_each(|part| part.near(near, &mut found)),
         }
         found
@@ -152,7 +163,7 @@ pub(super) fn read(lists: &mut [Postings<'_>], places: &mut [Vec<Occurrence>]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Near, Order, Pattern};
+    use super::{Affix, Near, Order, Pattern};
     use crate::index::{FieldWriter, Occurrence};
 
     #[test]
@@ -191,6 +202,6 @@ mod tests {
         }
         let lids = |pattern| index.matches(&pattern).iter().collect::<Vec<_>>();
         assert_eq!(lids(Pattern::Term("c".to_owned())), [0, 8, 10]);
-        assert_eq!(lids(Pattern::Prefix(String::new())).len(), texts.len());
+        assert_eq!(lids(Pattern::Part(Affix::Prefix, String::new())).len(), texts.len());
     }
 }

@@ -4,8 +4,12 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use super::elements::{Element, Elements};
 use super::segment::Segment;
 use super::write::{Occurrence, SegmentWriter, write_occurrences};
+
+/// The bytes of a short list, but for where the term stands.
+const LIST: usize = 5;
 
 /// What was put since the last segment was written.
 #[derive(Debug, Default)]
@@ -16,6 +20,8 @@ pub(super) struct Pending {
     entries: Vec<Entry>,
     /// Where the entries of each document end.
     ends: Vec<usize>,
+    /// What the elements of a document weigh, where they are those of a weighted set.
+    weights: HashMap<usize, Box<[i32]>, RandomState>,
     /// The number of the document that a lid has now.
     latest: HashMap<u32, usize, RandomState>,
 }
@@ -28,11 +34,12 @@ struct Entry {
 
 impl Pending {
     /// Puts a document in the place of one of the same lid, if there is one: its terms with where they stand, in that order, the
-    /// length being how many there are.
+    /// length being how many there are; `weights` are those of its elements, as far as they are not 1.
     pub(super) fn put(
         &mut self,
         lid: u32,
         terms: impl Iterator<Item = (impl AsRef<str>, Occurrence)>,
+        weights: &[i32],
     ) {
         let before = self.entries.len();
         for (text, occurrence) in terms {
@@ -52,6 +59,9 @@ impl Pending {
             true => self.latest.remove(&lid),
             false => self.latest.insert(lid, self.ends.len()),
         };
+        if !weights.is_empty() {
+            self.weights.insert(self.ends.len(), weights.into());
+        }
         self.ends.push(self.entries.len());
     }
 
@@ -62,7 +72,7 @@ impl Pending {
 
     /// The documents as a segment, after which none wait; nothing if there are none.
     pub(super) fn take(&mut self) -> Option<Segment> {
-        let Pending { terms, entries, ends, latest } = std::mem::take(self);
+        let Pending { terms, entries, ends, weights, latest } = std::mem::take(self);
         let mut kept: Vec<(u32, usize)> = latest.into_iter().collect();
         if kept.is_empty() {
             return None;
@@ -75,6 +85,19 @@ impl Pending {
         let lids = kept.iter().map(|(lid, _)| *lid).collect();
         let lengths =
             kept.iter().map(|(_, document)| of_document(*document).len() as u32).collect();
+
+        let mut elements = Elements::default();
+        for (_, document) in &kept {
+            let by_element = of_document(*document)
+                .chunk_by(|a, b| a.occurrence.element == b.occurrence.element);
+            let weights = weights.get(document);
+            elements.push(by_element.filter_map(|words| {
+                let number = words.first()?.occurrence.element;
+                let weight = weights.and_then(|weights| weights.get(number as usize));
+                let (words, weight) = (words.len() as u32, weight.copied().unwrap_or(1));
+                Some(Element { number, words, weight })
+            }));
+        }
 
         // Entries by their terms: counted, then each put where those of its term are. Documents come in their order, and so do the
         // entries of each term.
@@ -97,7 +120,9 @@ impl Pending {
 
         let mut texts: Vec<(Box<str>, u32)> = terms.into_iter().collect();
         texts.sort_unstable();
-        let mut writer = SegmentWriter::new(lids, lengths);
+        let mut writer = SegmentWriter::new(lids, lengths, elements);
+        let bytes = texts.iter().map(|(text, _)| text.len()).sum();
+        writer.reserve(texts.len(), bytes, LIST * texts.len() + by_term.len());
         let (mut places, mut bytes) = (Vec::new(), Vec::new());
         for (text, term) in texts {
             let of_term = &by_term[starts[term as usize]..next[term as usize]];

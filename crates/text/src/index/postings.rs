@@ -1,19 +1,16 @@
 //! A list of postings as it is read.
 
-use super::bound::Bound;
-use super::packed::{BLOCK, bytes, read_number, unpack};
-use super::write::{ENTRY, Occurrence};
+use super::list::{Block, List};
+use super::packed::{BLOCK, read_number};
+use super::write::Occurrence;
 
 /// Behind the last document of a list.
 pub(super) const END: u32 = u32::MAX;
 
-/// The documents that have a term, one after the other, as [written](super::write).
+/// The documents that have a term, one after the other.
 #[derive(Debug, Clone)]
 pub(super) struct Postings<'s> {
-    documents: u32,
-    /// An entry for each block; nothing where there is one.
-    table: &'s [u8],
-    blocks: &'s [u8],
+    list: List<'s>,
     /// The block that is read.
     block: usize,
     docs: [u32; BLOCK],
@@ -27,102 +24,29 @@ pub(super) struct Postings<'s> {
 /// How often each document of a block has the term: read when that is asked.
 #[derive(Debug, Clone)]
 struct Counts<'s> {
-    packed: &'s [u8],
-    width: u32,
+    of: Block<'s>,
     is_read: bool,
     counts: [u32; BLOCK],
-    occurrences: &'s [u8],
     /// The document whose occurrences begin at a byte of these.
     next: (usize, usize),
 }
 
-/// What the table of a list says of a block.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    /// The last document of it.
-    last: u32,
-    /// Where it begins behind the table.
-    start: usize,
-}
-
 impl<'s> Postings<'s> {
-    pub(super) fn new(list: &'s [u8]) -> Postings<'s> {
-        let mut at = 0;
-        let documents = read_number(list, &mut at);
-        let count = (documents as usize).div_ceil(BLOCK);
-        let size = if count > 1 { count * ENTRY } else { 0 };
-        let (table, blocks) =
-            list.get(at..).and_then(|rest| rest.split_at_checked(size)).unwrap_or_default();
-        let counts = Counts {
-            packed: &[],
-            width: 0,
-            is_read: false,
-            counts: [0; BLOCK],
-            occurrences: &[],
-            next: (0, 0),
-        };
-        let mut postings = Postings {
-            documents,
-            table,
-            blocks,
-            block: 0,
-            docs: [0; BLOCK],
-            count: 0,
-            at: 0,
-            counts,
-        };
+    pub(super) fn new(list: List<'s>) -> Postings<'s> {
+        let (of, next) = (Block::default(), (0, 0));
+        let counts = Counts { of, is_read: false, counts: [0; BLOCK], next };
+        let mut postings = Postings { list, block: 0, docs: [0; BLOCK], count: 0, at: 0, counts };
         postings.read(0);
         postings
     }
 
-    /// How many documents have the term.
-    pub(super) fn documents(&self) -> u32 {
-        self.documents
-    }
-
-    fn block_count(&self) -> usize {
-        (self.documents as usize).div_ceil(BLOCK)
-    }
-
-    fn entry(&self, block: usize) -> Option<Entry> {
-        let [a, b, c, d, e, f, g, h] = *self.table.get(block * ENTRY..)?.first_chunk()?;
-        let start = u32::from_le_bytes([e, f, g, h]) as usize;
-        Some(Entry { last: u32::from_le_bytes([a, b, c, d]), start })
-    }
-
-    fn bound(&self, block: usize) -> Option<Bound> {
-        Some(Bound::from_bytes(self.table.get(block * ENTRY + 8..)?.first_chunk()?))
-    }
-
     /// Goes to the first document of a block.
     fn read(&mut self, block: usize) {
-        (self.block, self.at) = (block, 0);
-        self.count = (self.documents as usize).saturating_sub(block * BLOCK).min(BLOCK);
-        let start = self.entry(block).map_or(0, |entry| entry.start);
-        // A table has the entry of each block before.
-        let first =
-            block.checked_sub(1).and_then(|b| self.entry(b)).map_or(0, |entry| entry.last + 1);
-        let Some(([docs, counts], rest)) =
-            self.blocks.get(start..).and_then(|b| b.split_first_chunk())
-        else {
-            self.count = 0;
-            return;
-        };
-        let (docs, counts) = (u32::from(*docs).min(32), u32::from(*counts).min(32));
-        let split = |rest: &'s [u8], size: usize| rest.split_at_checked(size).unwrap_or_default();
-        let (packed, rest) = split(rest, bytes(self.count, docs));
-        let numbers = &mut self.docs[..self.count];
-        unpack(packed, docs, numbers);
-        let mut next = first;
-        for doc in numbers {
-            *doc = doc.saturating_add(next);
-            next = doc.saturating_add(1);
-        }
-        let (packed, occurrences) = split(rest, bytes(self.count, counts));
-        self.counts.packed = packed;
-        self.counts.width = counts;
+        let of = self.list.block(block);
+        (self.block, self.at, self.count) = (block, 0, of.count);
+        of.docs(&mut self.docs);
+        self.counts.of = of;
         self.counts.is_read = false;
-        self.counts.occurrences = occurrences;
         self.counts.next = (0, 0);
     }
 
@@ -137,7 +61,7 @@ impl<'s> Postings<'s> {
     /// Goes to the next document.
     pub(super) fn next(&mut self) -> u32 {
         self.at += 1;
-        if self.at >= self.count && self.block + 1 < self.block_count() {
+        if self.at >= self.count && self.block + 1 < self.list.block_count() {
             self.read(self.block + 1);
         }
         self.doc()
@@ -148,7 +72,8 @@ impl<'s> Postings<'s> {
         if self.doc() >= doc {
             return self.doc();
         }
-        let block = self.block_of(doc);
+        let last = self.list.block_count().saturating_sub(1);
+        let block = self.list.block_of(self.block, doc).min(last);
         if block != self.block {
             self.read(block);
         }
@@ -157,40 +82,9 @@ impl<'s> Postings<'s> {
         self.doc()
     }
 
-    /// The block from the current one on that has the first document from one on; the last where none has.
-    fn block_of(&self, doc: u32) -> usize {
-        let last = self.block_count().saturating_sub(1);
-        let is_before = |block: usize| self.entry(block).is_some_and(|entry| entry.last < doc);
-        // Steps twice as long each find it soon where it is near.
-        let (mut low, mut step) = (self.block, 1);
-        while low + step <= last && is_before(low + step - 1) {
-            low += step;
-            step *= 2;
-        }
-        let mut high = (low + step).min(last);
-        while low < high {
-            let middle = low.midpoint(high);
-            match is_before(middle) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
-    }
-
-    /// The last document of the block of the current one, and what holds for all of the block; nothing where the list is one block.
-    pub(super) fn block_bound(&self) -> Option<(u32, Bound)> {
-        Some((self.entry(self.block)?.last, self.bound(self.block)?))
-    }
-
-    /// What holds for each block; nothing where the list is one block.
-    pub(super) fn bounds(&self) -> impl Iterator<Item = Bound> {
-        (0..self.table.len() / ENTRY).filter_map(|block| self.bound(block))
-    }
-
     /// How often the current document has the term.
     pub(super) fn count(&mut self) -> u32 {
-        self.counts.read(self.count);
+        self.counts.read();
         self.counts.counts.get(self.at).map_or(0, |count| count + 1)
     }
 
@@ -212,15 +106,24 @@ impl<'s> Postings<'s> {
 
     /// The bytes of the [occurrences](Postings::occurrences) of the current document.
     pub(super) fn raw_occurrences(&mut self) -> &'s [u8] {
-        self.counts.read(self.count);
+        self.counts.read();
         self.counts.raw(self.at)
     }
 }
 
+/// Goes behind the occurrences of a document that has a term so often.
+pub(super) fn skip_occurrences(bytes: &[u8], count: u32, at: &mut usize) {
+    for _ in 0..count {
+        if read_number(bytes, at) & 1 == 1 {
+            read_number(bytes, at);
+        }
+    }
+}
+
 impl<'s> Counts<'s> {
-    fn read(&mut self, count: usize) {
+    fn read(&mut self) {
         if !self.is_read {
-            unpack(self.packed, self.width, &mut self.counts[..count]);
+            self.of.counts(&mut self.counts);
             self.is_read = true;
         }
     }
@@ -233,15 +136,12 @@ impl<'s> Counts<'s> {
         let (mut doc, mut at) = self.next;
         loop {
             let begin = at;
-            for _ in 0..=self.counts.get(doc).copied().unwrap_or_default() {
-                if read_number(self.occurrences, &mut at) & 1 == 1 {
-                    read_number(self.occurrences, &mut at);
-                }
-            }
+            let count = self.counts.get(doc).map_or(1, |count| count.saturating_add(1));
+            skip_occurrences(self.of.occurrences, count, &mut at);
             if doc >= document {
                 // The place before it, so that it may be asked again.
                 self.next = (doc, begin);
-                return self.occurrences.get(begin..at).unwrap_or_default();
+                return self.of.occurrences.get(begin..at).unwrap_or_default();
             }
             doc += 1;
         }

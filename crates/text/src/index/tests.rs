@@ -1,12 +1,16 @@
 //! An index beside a map that says the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use stead_tensor::Bits;
 
-use super::{FieldIndex, FieldWriter, Merge, Near, Occurrence, Order, Pattern, Scored, Top};
+use super::{
+    Affix, Element, FieldIndex, FieldWriter, Merge, Near, Occurrence, Order, Pattern, Scored,
+    Segment, Top,
+};
 use crate::bm25::Bm25;
 
 /// What documents have, and everything that an index is asked, by a look at all of them.
@@ -47,6 +51,13 @@ fn check(index: &FieldIndex, model: &Model, vocabulary: &[String], range: std::o
     let behind = |set: BTreeSet<u32>| -> Vec<usize> {
         set.range(range.clone()).map(|lid| (lid - range.start) as usize).collect()
     };
+    let elements: BTreeSet<(u32, u32)> = model
+        .0
+        .iter()
+        .flat_map(|(lid, terms)| terms.iter().map(|(_, place)| (*lid, place.element)))
+        .collect();
+    let average = index.words() as f64 / elements.len().max(1) as f64;
+    assert_eq!(index.average_element_length(), average);
     for term in vocabulary {
         let having = model.having(|text| text == term);
         assert_eq!(index.frequency(term), having.len(), "{term}");
@@ -56,7 +67,7 @@ fn check(index: &FieldIndex, model: &Model, vocabulary: &[String], range: std::o
     }
     for prefix in ["", "a", "b", "ab", "x"] {
         let mut rows = Bits::default();
-        index.rows_with_prefix(prefix, range.clone(), &mut rows);
+        index.rows_with((Affix::Prefix, prefix), range.clone(), &mut rows);
         assert!(rows.iter().eq(behind(model.having(|text| text.starts_with(prefix)))), "{prefix}");
     }
     let average = index.average_length();
@@ -74,6 +85,16 @@ fn check_documents(index: &FieldIndex, model: &Model, vocabulary: &[String], lid
     for lid in 0..lids {
         let length = model.0.get(&lid).map(|terms| terms.len() as u32);
         assert_eq!(index.length(lid), length, "{lid}");
+        let mut counter = index.counter(Vec::new());
+        counter.go(lid);
+        let places = model.0.get(&lid).into_iter().flatten();
+        let numbers: Vec<u32> = places.map(|(_, place)| place.element).collect();
+        let elements = numbers.chunk_by(|a, b| a == b).map(|words| Element {
+            number: words[0],
+            words: words.len() as u32,
+            weight: weight(lid, words[0]),
+        });
+        assert_eq!(counter.elements().collect::<Vec<_>>(), elements.collect::<Vec<_>>(), "{lid}");
         for term in vocabulary {
             let mut places = Vec::new();
             let count = index.occurrences(term, lid, &mut places);
@@ -86,9 +107,14 @@ fn check_documents(index: &FieldIndex, model: &Model, vocabulary: &[String], lid
 fn count(model: &Model, pattern: &Pattern, lid: u32) -> usize {
     let near = match pattern {
         Pattern::Term(term) => return model.places(term, lid).len(),
-        Pattern::Prefix(prefix) => {
+        Pattern::Part(affix, text) => {
+            let has = |term: &str| match affix {
+                Affix::Prefix => term.starts_with(text),
+                Affix::Infix => term.contains(text),
+                Affix::Suffix => term.ends_with(text),
+            };
             let terms = model.0.get(&lid).into_iter().flatten();
-            return terms.filter(|(term, _)| term.starts_with(prefix)).count();
+            return terms.filter(|(term, _)| has(term)).count();
         }
         Pattern::Near(near) => near,
     };
@@ -124,7 +150,9 @@ fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
     };
     let patterns = [
         Pattern::Term("b".to_owned()),
-        Pattern::Prefix("a".to_owned()),
+        Pattern::Part(Affix::Prefix, "a".to_owned()),
+        Pattern::Part(Affix::Infix, "b".to_owned()),
+        Pattern::Part(Affix::Suffix, "a".to_owned()),
         near(&["a", "b"], Order::Phrase),
         near(&["b", "a", "a"], Order::Phrase),
         near(&["a", "b"], Order::Within(3)),
@@ -160,6 +188,25 @@ fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
     }
 }
 
+/// An index as it is read where it was written.
+fn stored(index: &FieldIndex) -> FieldIndex {
+    let part = |(segment, gone): (&Arc<Segment>, &Arc<Bits>)| {
+        let (mut bytes, mut again) = (b"before".to_vec(), Vec::new());
+        segment.write(&mut bytes);
+        assert!(bytes.len() <= segment.memory() + 64);
+        let read = Segment::read(&bytes[6..]).unwrap();
+        read.write(&mut again);
+        assert!(again == bytes[6..]);
+        (Arc::new(read), Arc::clone(gone))
+    };
+    let mut documents = Bits::default();
+    let lids = index.parts().flat_map(|(segment, _)| &segment.lids);
+    for lid in lids {
+        documents.insert(*lid as usize);
+    }
+    FieldIndex::of(index.parts().map(part), &documents).unwrap()
+}
+
 /// What happens to an index.
 #[derive(Debug, Clone)]
 enum Step {
@@ -168,6 +215,7 @@ enum Step {
     Publish,
     BeginMerge,
     EndMerge,
+    Store,
 }
 
 const LIDS: u32 = 40;
@@ -176,6 +224,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         5 => (0..LIDS, vec(any::<u8>(), 0..12)).prop_map(|(lid, words)| Step::Put(lid, words)),
         2 => (0..LIDS).prop_map(Step::Remove),
+        1 => proptest::prelude::Just(Step::Store),
         3 => proptest::prelude::Just(Step::Publish),
         1 => proptest::prelude::Just(Step::BeginMerge),
         1 => proptest::prelude::Just(Step::EndMerge),
@@ -202,8 +251,16 @@ fn vocabulary() -> Vec<String> {
     ["a", "b", "ab", "abc", "\u{e9}", "ba"].map(str::to_owned).to_vec()
 }
 
+/// What an element of a document weighs.
+fn weight(lid: u32, number: u32) -> i32 {
+    if lid.is_multiple_of(2) || number > 1 { 1 } else { lid as i32 - 9 * number as i32 }
+}
+
 fn put(writer: &mut FieldWriter, model: &mut Model, lid: u32, document: Vec<(String, Occurrence)>) {
-    writer.put(lid, document.iter().map(|(text, place)| (&**text, *place)));
+    // Those of half of the documents are no weighted sets.
+    let weights =
+        if lid.is_multiple_of(2) { Vec::new() } else { vec![weight(lid, 0), weight(lid, 1)] };
+    writer.put_weighted(lid, document.iter().map(|(text, place)| (&**text, *place)), &weights);
     match document.is_empty() {
         true => model.0.remove(&lid),
         false => model.0.insert(lid, document),
@@ -231,6 +288,10 @@ proptest! {
                     check(&before.0, &before.1, &vocabulary, begin.min(end)..end);
                 }
                 Step::BeginMerge => merge = merge.or_else(|| writer.merge()),
+                Step::Store => {
+                    merge = None;
+                    writer = FieldWriter::of(stored(&writer.publish()));
+                }
                 Step::EndMerge => {
                     if let Some(merge) = merge.take() {
                         writer.install(merge.run());
@@ -272,6 +333,7 @@ fn lists_of_many_blocks_are_joined_and_searched() {
             writer.install(merge.run());
         }
         check(&index, &model, &vocabulary, 1000..4000);
+        check(&stored(&index), &model, &vocabulary, 1000..4000);
         check(&writer.publish(), &model, &vocabulary, round..5000);
     }
     let index = writer.publish();

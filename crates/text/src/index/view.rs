@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use stead_tensor::Bits;
 
+use super::list::List;
+use super::pattern::Affix;
 use super::postings::{END, Postings};
 use super::segment::Segment;
 use super::write::Occurrence;
@@ -22,11 +24,18 @@ pub(super) struct Part {
     pub(super) gone: Arc<Bits>,
     /// The words of the documents that are not gone.
     pub(super) words: u64,
+    /// Their elements that have words.
+    pub(super) elements: u64,
 }
 
 impl Part {
     pub(super) fn new(segment: Segment) -> Part {
-        Part { words: segment.total, segment: Arc::new(segment), gone: Arc::default() }
+        Part::of(Arc::new(segment))
+    }
+
+    pub(super) fn of(segment: Arc<Segment>) -> Part {
+        let elements = segment.elements.count(segment.lids.len());
+        Part { words: segment.total, elements, segment, gone: Arc::default() }
     }
 
     /// How many documents are not gone.
@@ -43,15 +52,25 @@ impl Part {
     pub(super) fn remove(&mut self, lid: u32) -> bool {
         let Some(doc) = self.document(lid) else { return false };
         Arc::make_mut(&mut self.gone).insert(doc as usize);
-        self.words -= u64::from(self.segment.length(doc));
+        self.leave(doc);
         true
     }
 
+    /// Counts the words of a document no more.
+    pub(super) fn leave(&mut self, doc: u32) {
+        let words = self.segment.length(doc);
+        self.words -= u64::from(words);
+        self.elements -= self.segment.elements.of(doc, words).count() as u64;
+    }
+
     /// How many documents that are not gone have the term of a list.
-    fn frequency(&self, mut list: Postings<'_>) -> usize {
-        let gone = self.gone.iter().filter(|doc| list.seek(*doc as u32) == *doc as u32);
-        let gone = gone.count();
-        list.documents() as usize - gone
+    fn frequency(&self, list: List<'_>) -> usize {
+        let all = list.documents() as usize;
+        if self.gone.count() == 0 {
+            return all;
+        }
+        let mut list = Postings::new(list);
+        all - self.gone.iter().filter(|doc| list.seek(*doc as u32) == *doc as u32).count()
     }
 }
 
@@ -77,10 +96,19 @@ impl FieldIndex {
         }
     }
 
+    /// How many words an element that has some has on average; 0 where none has any.
+    #[must_use]
+    pub fn average_element_length(&self) -> f64 {
+        match self.parts.iter().map(|part| part.elements).sum::<u64>() {
+            0 => 0.0,
+            count => self.words() as f64 / count as f64,
+        }
+    }
+
     /// How many documents have a term.
     #[must_use]
     pub fn frequency(&self, term: &str) -> usize {
-        let count = |part: &Part| Some(part.frequency(part.segment.find(term)?));
+        let count = |part: &Part| Some(part.frequency(part.segment.find_list(term)?));
         self.parts.iter().filter_map(count).sum()
     }
 
@@ -112,10 +140,10 @@ impl FieldIndex {
         }
     }
 
-    /// As [`FieldIndex::rows`], of all terms that begin with a text.
-    pub fn rows_with_prefix(&self, prefix: &str, lids: Range<u32>, into: &mut Bits) {
+    /// As [`FieldIndex::rows`], of all terms that have a text somewhere.
+    pub fn rows_with(&self, (affix, text): (Affix, &str), lids: Range<u32>, into: &mut Bits) {
         for part in &self.parts {
-            let terms = part.segment.dictionary.with_prefix(prefix);
+            let terms = part.segment.dictionary.with(affix, text);
             for list in terms.filter_map(|term| part.segment.list(term)) {
                 part.rows(list, lids.clone(), into);
             }

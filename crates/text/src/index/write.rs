@@ -2,6 +2,7 @@
 
 use super::bound::Bound;
 use super::dictionary::DictionaryBuilder;
+use super::elements::Elements;
 use super::packed::{BLOCK, pack, width, write_number};
 use super::segment::Segment;
 
@@ -43,6 +44,7 @@ pub(super) fn write_occurrences(occurrences: &[Occurrence], into: &mut Vec<u8>) 
 pub(super) struct SegmentWriter {
     lids: Vec<u32>,
     lengths: Vec<u32>,
+    elements: Elements,
     dictionary: DictionaryBuilder,
     starts: Vec<u32>,
     postings: Vec<u8>,
@@ -64,12 +66,13 @@ struct BlockWriter {
 }
 
 impl SegmentWriter {
-    /// A segment of documents by their lids, which are in order, and how many words each has.
-    pub(super) fn new(lids: Vec<u32>, lengths: Vec<u32>) -> SegmentWriter {
+    /// A segment of documents by their lids, which are in order, how many words each has, and the elements of each.
+    pub(super) fn new(lids: Vec<u32>, lengths: Vec<u32>, elements: Elements) -> SegmentWriter {
         debug_assert!(lids.len() == lengths.len() && lids.is_sorted());
         SegmentWriter {
             lids,
             lengths,
+            elements: elements.finish(),
             dictionary: DictionaryBuilder::new(),
             starts: Vec::new(),
             postings: Vec::new(),
@@ -78,6 +81,13 @@ impl SegmentWriter {
             blocks: Vec::new(),
             block: BlockWriter::default(),
         }
+    }
+
+    /// Makes room for so many terms with so many bytes, and for so many bytes of their lists.
+    pub(super) fn reserve(&mut self, terms: usize, texts: usize, postings: usize) {
+        self.dictionary.reserve(terms, texts);
+        self.starts.reserve(terms);
+        self.postings.reserve(postings);
     }
 
     /// Adds a document of the current term, behind those before, with how often it has the term and what [`write_occurrences`] wrote.
@@ -98,9 +108,13 @@ impl SegmentWriter {
 
     fn close_block(&mut self) {
         let block = &mut self.block;
-        self.table.extend((block.next - 1).to_le_bytes());
-        self.table.extend((self.blocks.len() as u32).to_le_bytes());
-        self.table.extend(std::mem::take(&mut block.bound).bytes());
+        let bound = std::mem::take(&mut block.bound);
+        // A list of one block has no table; most have few documents.
+        if self.documents as usize >= BLOCK {
+            self.table.extend((block.next - 1).to_le_bytes());
+            self.table.extend((self.blocks.len() as u32).to_le_bytes());
+            self.table.extend(bound.bytes());
+        }
         let widths = (width(&block.docs), width(&block.counts));
         self.blocks.extend([widths.0 as u8, widths.1 as u8]);
         pack(&block.docs, widths.0, &mut self.blocks);
@@ -136,6 +150,7 @@ impl SegmentWriter {
         Segment {
             lids: self.lids,
             lengths: self.lengths,
+            elements: self.elements,
             total,
             dictionary: self.dictionary.finish(),
             starts: self.starts,

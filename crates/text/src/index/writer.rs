@@ -59,10 +59,26 @@ fn joined(parts: &[Part]) -> Segment {
 }
 
 impl FieldWriter {
+    /// The one who changes an index from now on.
+    #[must_use]
+    pub fn of(index: FieldIndex) -> FieldWriter {
+        FieldWriter { index, ..FieldWriter::default() }
+    }
+
     /// Puts a document's terms in the place of those that it has, if it has some: each with where it stands, in that order.
     pub fn put(&mut self, lid: u32, terms: impl Iterator<Item = (impl AsRef<str>, Occurrence)>) {
+        self.put_weighted(lid, terms, &[]);
+    }
+
+    /// The same with the weights of its elements, by their numbers; those behind them weigh 1.
+    pub fn put_weighted(
+        &mut self,
+        lid: u32,
+        terms: impl Iterator<Item = (impl AsRef<str>, Occurrence)>,
+        weights: &[i32],
+    ) {
         self.remove(lid);
-        self.pending.put(lid, terms);
+        self.pending.put(lid, terms, weights);
     }
 
     /// Takes a document's terms out.
@@ -103,13 +119,19 @@ impl FieldWriter {
 
     /// Segments that are better joined, if no others are [being](FieldWriter::install) joined.
     pub fn merge(&mut self) -> Option<Merge> {
-        if !self.merging.is_empty() {
+        if self.is_merging() {
             return None;
         }
         let chosen = self.choose(|_| true)?;
         let parts: Vec<Part> = chosen.iter().map(|at| self.index.parts[*at].clone()).collect();
         self.merging = parts.iter().map(|part| Arc::clone(&part.segment)).collect();
         Some(Merge { parts })
+    }
+
+    /// Whether segments are being joined.
+    #[must_use]
+    pub fn is_merging(&self) -> bool {
+        !self.merging.is_empty()
     }
 
     /// Puts what was joined in the place of what it was made of, without what has gone meanwhile. It is seen when it is

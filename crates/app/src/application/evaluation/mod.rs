@@ -10,6 +10,7 @@ use stead_tensor::Precision;
 use stead_trees::{Categories, Feature};
 
 use super::Application;
+use crate::BackendKind;
 use crate::application::rank::{
     ExpressionModel, ModelInput, ModelKind, ModelOptions, ModelOutput, ModelTypes, ProfileModel,
     Source, TreeLibrary, of_other_format, read_any_trees,
@@ -29,6 +30,8 @@ pub struct EvaluationModel {
     pub threads: Option<i32>,
     /// How products by its weights are computed.
     pub precision: Precision,
+    /// What evaluates it.
+    pub backend: BackendKind,
     /// Inputs whose values are names of categories.
     pub categories: Vec<String>,
 }
@@ -92,6 +95,7 @@ pub fn evaluation_models(
             kind,
             threads: None,
             precision: Precision::F32,
+            backend: BackendKind::Stead,
             categories,
         };
         if let Some(other) = found.insert(name.clone(), model) {
@@ -320,11 +324,28 @@ mod tests {
                 Some("model net: precision must be f32, bf16, f64 or int8, found BF16"),
             ),
             (
-                "<model name='net'><backend>onnxruntime</backend></model>",
+                "<model name='net'><backend>tensorrt</backend></model>",
                 None,
+                Some("model net: backend must be stead or onnxruntime, found tensorrt"),
+            ),
+            ("<model name='net'><backend>stead</backend></model>", None, None),
+            ("<model name='net'><backend>onnxruntime</backend></model>", None, None),
+            (
+                "<model name='net'><backend>onnxruntime</backend><intraop-threads>2</intraop-threads></model>",
+                Some(2),
                 Some(
-                    "model net: backend must be left out: models of packages run in stead's own engine, found onnxruntime",
+                    "model net: threads have no effect: other back ends compute a run on one thread",
                 ),
+            ),
+            (
+                "<model name='net'><backend>onnxruntime</backend><precision>int8</precision></model>",
+                None,
+                Some("model net: precision int8: not with backend onnxruntime"),
+            ),
+            (
+                "<model name='f'><backend>onnxruntime</backend></model>",
+                None,
+                Some("model f: backend is for ONNX models, which it is not"),
             ),
             (
                 "<model name='net'><execution-mode>fast</execution-mode></model>",
@@ -346,6 +367,8 @@ mod tests {
         ] {
             let (found, told) = read(&of(inner), &[]);
             assert_eq!(found[2].threads, threads, "{inner}");
+            let is_other = inner.contains("'net'><backend>onnxruntime<");
+            assert_eq!(found[2].backend == BackendKind::OnnxRuntime, is_other, "{inner}");
             let is_half = inner.contains("'net'><precision>bf16<");
             assert_eq!(found[2].precision == Precision::Bf16, is_half, "{inner}");
             assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{inner}");

@@ -1,8 +1,9 @@
-//! What `services.xml` says of models: the threads of their runs, in the words of ONNX Runtime, and their precision.
+//! What `services.xml` says of models: the threads of their runs, in the words of ONNX Runtime, their precision, and what evaluates them.
 
 use std::collections::BTreeMap;
 
 use super::{EvaluationKind, EvaluationModel};
+use crate::BackendKind;
 use crate::package::{Place, Report};
 use crate::services::ContainerModel;
 use stead_tensor::Precision;
@@ -39,8 +40,21 @@ pub(super) fn apply(
     if settings.precision != Precision::F32 && !matches!(model.kind, EvaluationKind::Onnx) {
         report.error(place, format!("model {name}: precision is for ONNX models, which it is not"));
     }
+    if let Err(text) = settings.backend.takes(settings.precision) {
+        report.error(place, format!("model {name}: {text}"));
+    }
+    if settings.backend != BackendKind::Stead {
+        if !matches!(model.kind, EvaluationKind::Onnx) {
+            let text = format!("model {name}: backend is for ONNX models, which it is not");
+            report.error(place, text);
+        } else if settings.most().is_some() {
+            let text = "threads have no effect: other back ends compute a run on one thread";
+            report.warning(place, format!("model {name}: {text}"));
+        }
+    }
     model.threads = settings.most();
     model.precision = settings.precision;
+    model.backend = settings.backend;
 }
 
 /// What the settings of a model say, of threads in the words of ONNX Runtime.
@@ -50,6 +64,7 @@ struct Settings {
     inter: Option<i32>,
     is_parallel: bool,
     precision: Precision,
+    backend: BackendKind,
 }
 
 /// Why a setting is refused.
@@ -86,8 +101,9 @@ impl Settings {
                 let expected = Wrong::Value("f32, bf16, f64 or int8");
                 self.precision = name.parse().map_err(|_| expected)?;
             }
-            ("backend", _) => {
-                return Err(Wrong::Value("left out: models of packages run in stead's own engine"));
+            ("backend", name) => {
+                let expected = Wrong::Value("stead or onnxruntime");
+                self.backend = BackendKind::from_name(name).ok_or(expected)?;
             }
             _ => return Err(Wrong::Unknown),
         }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use stead_expr::{Compiled, ExprError, Function, Reason, TensorType};
 
+use super::feature::FeatureName;
 use super::models::ExpressionModel;
 use super::scope::ProfileScope;
 use super::uses::{ProfileModel, SourceType, TreeLibrary};
@@ -192,7 +193,9 @@ pub fn compile_profile(
         (&mut compiled.rank_features, &profile.rank_features),
     ] {
         for feature in features.iter().flat_map(|f| &f.list) {
-            let typed = compiler.typed(feature.value.clone(), feature);
+            let name = FeatureName::parse(&feature.value);
+            let name = name.map_or_else(|| feature.value.clone(), |name| name.to_string());
+            let typed = compiler.typed(name, feature);
             compiler.not_global(typed.as_ref().map(|t| &t.compiled), &feature.place);
             list.extend(typed);
         }

@@ -1,5 +1,7 @@
 //! Rank features: values of a document, a query or both that expressions know by name.
 
+use std::fmt;
+
 /// A rank feature, or a family of them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RankFeature {
@@ -61,6 +63,17 @@ pub struct FeatureName<'n> {
     pub arguments: Vec<&'n str>,
     /// What stands behind the dot.
     pub output: &'n str,
+}
+
+impl fmt::Display for FeatureName<'_> {
+    /// As results name it: without spaces between the arguments (Vespa, `Arguments.java`).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        if !self.arguments.is_empty() {
+            write!(f, "({})", self.arguments.join(","))?;
+        }
+        if self.output.is_empty() { Ok(()) } else { write!(f, ".{}", self.output) }
+    }
 }
 
 impl<'n> FeatureName<'n> {
@@ -170,6 +183,11 @@ mod tests {
         }
         let named = FeatureName::parse("bm25(field: \"title\", label:a)").unwrap();
         assert_eq!((named.argument(0), named.argument(1)), (Some("title"), Some("a")));
+        for (text, expected) in
+            [("f( a ,b ).c", "f(a,b).c"), ("now", "now"), ("f(\" \", g(a, b))", "f(\" \",g(a, b))")]
+        {
+            assert_eq!(FeatureName::parse(text).unwrap().to_string(), expected);
+        }
         for text in ["f(", "f(a", "f(a)b"] {
             assert_eq!(FeatureName::parse(text), None, "{text}");
         }

@@ -5,6 +5,7 @@ use stead_expr::Rate;
 use super::compile::Compiler;
 use super::named_models::{Used, UsedModel};
 use super::uses::{ModelInput, ModelKind, ModelOutput, ProfileModel, Source};
+use crate::BackendKind;
 use crate::package::{Diagnostic, Place};
 
 impl Compiler<'_, '_> {
@@ -35,7 +36,9 @@ impl Compiler<'_, '_> {
         let (kind, inputs, of) = match model {
             UsedModel::Onnx(name) => {
                 let mut onnx = self.scope.onnx_model(name)?.clone();
-                onnx.precision = onnx.precision.or(self.scope.profile.precision);
+                if onnx.backend == BackendKind::Stead {
+                    onnx.precision = onnx.precision.or(self.scope.profile.precision);
+                }
                 let bound = self.scope.models.onnx_inputs(&onnx).ok()?;
                 let input = |(name, text): (String, String)| {
                     Some(ModelInput { name, source: self.scope.source(&text).ok()? })

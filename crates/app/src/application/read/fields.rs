@@ -211,18 +211,11 @@ fn linguistics(body: &[Element], report: &mut Report) -> Option<(String, String)
     Some((index, search))
 }
 
-/// What summaries say that is read only.
-const SHOWN_WHOLE: [&str; 4] = ["dynamic", "tokens", "matched-elements-only", "select-elements-by"];
-
 /// A field of a result; without a name of its own it has that of the field around it.
 pub(super) fn summary_field(element: &Element, around: &Name, report: &mut Report) -> SummaryField {
     let body = &element.body;
     let (mut transform, mut select) = (None, None);
     for item in body {
-        if SHOWN_WHOLE.contains(&item.keyword()) {
-            let text = format!("{} has no effect yet: all of the value is shown", item.keyword());
-            report.warning(&item.place, text);
-        }
         match item.keyword() {
             word @ ("dynamic" | "tokens" | "matched-elements-only") => transform = Some(word),
             "full" | "static" => transform = None,
@@ -242,9 +235,5 @@ pub(super) fn summary_field(element: &Element, around: &Name, report: &mut Repor
 
 /// Whether words that were found are to be marked.
 fn is_bold(body: &[Element], report: &mut Report) -> bool {
-    let Some(bolding) = one(body, "bolding", report).filter(|element| element.bool()) else {
-        return false;
-    };
-    report.warning(&bolding.place, "bolding has no effect yet: words are not marked");
-    true
+    one(body, "bolding", report).is_some_and(Element::bool)
 }

@@ -3,6 +3,7 @@
 use stead_tensor::Precision;
 
 use super::{all, one, unique};
+use crate::BackendKind;
 use crate::application::profile::OnnxModel;
 use crate::package::Report;
 use crate::schema::{Element, Expression, Name, Value};
@@ -27,9 +28,19 @@ pub(super) fn onnx_model(element: &Element, report: &mut Report) -> Option<OnnxM
     unique("output", outputs.iter().map(|(name, _)| name), report);
     let mode = one(&element.body, "execution-mode", report);
     let is_parallel = mode.is_some_and(|e| e.text() == "parallel");
-    let settings = settings(&name, element, is_parallel, report);
+    let backend = backend(&element.body, report);
+    let settings = settings(&name, element, (is_parallel, backend), report);
     let precision = precision(&element.body, report);
-    Some(OnnxModel { name, file, inputs, outputs, settings, is_parallel, precision })
+    if let Err(text) = backend.takes(precision.unwrap_or_default()) {
+        report.error(&name.place, format!("onnx-model {}: {text}", name.value));
+    }
+    Some(OnnxModel { name, file, inputs, outputs, settings, is_parallel, precision, backend })
+}
+
+/// What the body of a model says of `backend`.
+fn backend(body: &[Element], report: &mut Report) -> BackendKind {
+    let found = one(body, "backend", report).and_then(|e| BackendKind::from_name(e.text()));
+    found.unwrap_or_default()
 }
 
 /// What the body of a model or profile says of `precision`. The grammar takes no other words than those that it has.
@@ -41,7 +52,7 @@ pub(super) fn precision(body: &[Element], report: &mut Report) -> Option<Precisi
 fn settings(
     name: &Name,
     element: &Element,
-    is_parallel: bool,
+    (is_parallel, backend): (bool, BackendKind),
     report: &mut Report,
 ) -> Vec<(&'static str, i64)> {
     let mut settings = Vec::new();
@@ -53,6 +64,9 @@ fn settings(
             "gpu-device" if number < 0 => None,
             "gpu-device" => Some("models run on the CPU"),
             _ if number < 0 => Some("a number of threads is 0, for all there are, or more"),
+            "intraop-threads" if backend != BackendKind::Stead => {
+                Some("other back ends compute a run on one thread")
+            }
             "interop-threads" if !is_parallel => {
                 Some("only execution-mode: parallel has several runs at a time")
             }

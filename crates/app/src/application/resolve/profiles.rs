@@ -217,7 +217,8 @@ fn merged(own: RankProfile, parents: &[RankProfile], report: &mut Report) -> Ran
     };
     let mut properties: Vec<(String, Expression)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    let inherited = parents.iter().flat_map(|p| &p.properties).chain(&own.properties);
+    let own_properties = joined_tables(own.properties);
+    let inherited = parents.iter().flat_map(|p| &p.properties).chain(&own_properties);
     for (key, value) in inherited {
         match places.get(key.as_str()) {
             Some(at) => properties[*at].1.clone_from(value),
@@ -308,7 +309,9 @@ fn merged(own: RankProfile, parents: &[RankProfile], report: &mut Report) -> Ran
             own.onnx_models,
             &each!(onnx_models),
             |m| &m.name,
-            |a, b| a.file.value == b.file.value && a.precision == b.precision,
+            |a, b| {
+                a.file.value == b.file.value && (a.precision, a.backend) == (b.precision, b.backend)
+            },
             report,
         ),
         precision: heir.one(
@@ -322,6 +325,23 @@ fn merged(own: RankProfile, parents: &[RankProfile], report: &mut Report) -> Ran
         settings,
         name: own.name,
     }
+}
+
+/// Properties of a profile, of which a table of numbers stands once: each of its numbers has a line of its own. Of other properties the last
+/// line holds.
+fn joined_tables(own: Vec<(String, Expression)>) -> Vec<(String, Expression)> {
+    let mut properties: Vec<(String, Expression)> = Vec::new();
+    for (key, value) in own {
+        let is_table = key.ends_with(".proximityTable");
+        match properties.iter_mut().find(|(known, _)| is_table && *known == key) {
+            Some((_, numbers)) => {
+                numbers.value.push(' ');
+                numbers.value.push_str(&value.value);
+            }
+            None => properties.push((key, value)),
+        }
+    }
+    properties
 }
 
 fn same_constant(

@@ -2,6 +2,7 @@
 
 use super::build::{bare, flag, ignored, refused, used};
 use super::{Form, Head, Holds, Spec};
+use crate::BackendKind;
 
 const STEMMING: Form = Form::Choice(&["none", "best", "shortest", "multiple", "all"]);
 
@@ -110,6 +111,9 @@ pub(super) static FIELD: [Spec; 22] = [
 
 /// The names of `stead_tensor::Precision`.
 pub(super) const PRECISIONS: &[&str] = &["f32", "bf16", "f64", "int8"];
+
+/// What evaluates a model, by the names of [`BackendKind`].
+const BACKENDS: &[&str] = &[BackendKind::NAMES[0].0, BackendKind::NAMES[1].0];
 
 /// The rank types of a field.
 pub(super) const RANK_TYPES: &[&str] =
@@ -266,7 +270,7 @@ pub(super) static ONNX_MODEL: [Spec; 11] = [
     bare("execution-mode", Form::Choice(&["sequential", "parallel"])),
     bare("precision", Form::Choice(PRECISIONS)),
     ignored("optimize-model", Head::Bare, Form::Bool, "models are always optimised"),
-    refused("backend", Head::Bare, Form::Line, "models of packages run in stead's own engine"),
+    bare("backend", Form::Choice(BACKENDS)),
     refused("uri", Head::Bare, Form::Line, NO_URI),
 ];
 

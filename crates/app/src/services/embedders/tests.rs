@@ -1,6 +1,7 @@
 //! Settings of embedders with their defaults, and what is wrong with some.
 
 use super::{EmbedderForm, EmbedderSettings, PoolingStrategy};
+use crate::BackendKind;
 use crate::application::Application;
 use crate::package::{PackageFiles, Report};
 use crate::services::{ServicesOptions, SpecialTokens};
@@ -159,8 +160,35 @@ fn what_is_wrong_is_told() {
             "<onnx-intraop-threads>all</onnx-intraop-threads>",
             "expected a whole number for onnx-intraop-threads of component e, found all",
         ),
+        (
+            "splade-embedder",
+            "<onnx-backend>openvino</onnx-backend>",
+            "expected stead or onnxruntime for onnx-backend of component e, found openvino",
+        ),
+        (
+            "splade-embedder",
+            "<onnx-precision>int8</onnx-precision><onnx-backend>onnxruntime</onnx-backend>",
+            "component e: precision int8: not with backend onnxruntime",
+        ),
     ] {
         assert_eq!(told(kind, inner), (false, vec![expected.to_owned()]), "{kind} {inner}");
+    }
+    for (inner, backend, expected) in [
+        ("<onnx-backend>stead</onnx-backend>", BackendKind::Stead, None),
+        ("<onnx-backend>onnxruntime</onnx-backend>", BackendKind::OnnxRuntime, None),
+        (
+            "<onnx-backend>onnxruntime</onnx-backend><onnx-intraop-threads>2</onnx-intraop-threads>",
+            BackendKind::OnnxRuntime,
+            Some(
+                "onnx-intraop-threads of component e has no effect: other back ends compute a run on one thread",
+            ),
+        ),
+    ] {
+        let inner = format!("{MODEL}<tokenizer-vocab path='models/v.txt'/>{inner}");
+        let (found, told) = embedder("splade-embedder", &inner);
+        let EmbedderForm::Splade { model, .. } = found.unwrap().form else { panic!("not splade") };
+        assert_eq!(model.backend, backend, "{inner}");
+        assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{inner}");
     }
     let (found, told) = embedder("splade-embedder", "<tokenizer-model path='models/t.json'/>");
     assert_eq!((found, told), (None, vec!["component e has no transformer-model".to_owned()]));

@@ -20,6 +20,14 @@ pub const OPS: &[OpDef] = &[
         &[Out::Like(0), Out::Fixed(DType::I64)],
         max,
     ),
+    // MaxPool of `[batch, spatial..., channels]`, of which there is no position.
+    OpDef::new(
+        "MaxPoolLast",
+        &[Param::required(1, TypeSet::of(&[DType::I8, DType::U8]))],
+        &[Out::Like(0)],
+        max_last,
+    )
+    .domain("stead"),
     OpDef::new("AveragePool", &[Param::required(1, FLOAT)], &[Out::Like(0)], average),
     OpDef::new("LpPool", &[Param::required(1, FLOAT)], &[Out::Like(0)], lp),
 ];
@@ -101,6 +109,41 @@ fn emit_max<T: Ordered + Element>(
         let (x, y, indices) = (a.read::<T>(0)?, a.write::<T>()?, a.write::<i64>()?);
         let (y, indices) = (&mut y[..count], &mut indices[..count]);
         pool::max_indices(a.parallel, &window, planes, column_major, x, y, indices);
+        Ok(())
+    });
+    Ok(())
+}
+
+fn max_last(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let attributes = WindowAttributes::read(spec.attributes())?;
+    plan_fn(move |cx| {
+        let x = cx.shape(0)?;
+        let &[batch, ref spatial @ .., channels] = x.dims() else {
+            return Err(PlanError::shape(format!("a pool over {x}; batch expected first")));
+        };
+        let (window, _) = attributes.resolve(spatial, &attributes.kernel(None)?)?;
+        let mut dims = vec![batch];
+        dims.extend_from_slice(&window.output[3 - spatial.len()..]);
+        dims.push(channels);
+        let shape = Shape::new(&dims)?;
+        match cx.dtype(0)? {
+            DType::U8 => emit_last::<u8>(cx, window, [batch, channels], shape),
+            _ => emit_last::<i8>(cx, window, [batch, channels], shape),
+        }
+    })
+}
+
+fn emit_last<T: Ordered + Element>(
+    cx: &mut PlanCx<'_>,
+    window: Window,
+    [batch, channels]: [usize; 2],
+    shape: Shape,
+) -> Result<(), PlanError> {
+    let (x, y) = (cx.input(0)?, cx.output(0, shape)?);
+    let count = shape.elements();
+    cx.step("max pool of last", &[x], &[y], move |a| {
+        let (x, y) = (a.read::<T>(0)?, a.write::<T>()?);
+        pool::max_last(a.isa, a.parallel, &window, [batch, channels], x, &mut y[..count]);
         Ok(())
     });
     Ok(())

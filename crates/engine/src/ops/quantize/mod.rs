@@ -4,6 +4,7 @@ mod dynamic;
 mod granularity;
 mod linear;
 mod sum;
+mod table;
 
 use super::cast::{cast_step, dtype_of};
 use super::nn::conv_integer::BYTES;
@@ -81,6 +82,14 @@ pub const OPS: &[OpDef] = &[
     .since(11),
     // What passes make of Add between bytes, with an activation that only limits (attributes as in `activation`).
     OpDef::new("QLinearAdd", &SUM, &[Out::Like(0)], sum::build).domain("stead"),
+    // What passes make of functions of single bytes: the bytes that stand for all of them, by their bits.
+    OpDef::new(
+        "ByteTable",
+        &[Param::required(1, BYTES), Param::required(2, BYTES)],
+        &[Out::Like(1)],
+        table::build,
+    )
+    .domain("stead"),
 ];
 
 fn quantized_type(a: &Attributes, inputs: &[Option<DType>]) -> Result<DType, BuildError> {

@@ -107,7 +107,7 @@ impl Known<'_> {
                 let form = Form::GlobalAverage { spatial: 2 };
                 Some(Choice { form, channels, reads: vec![x], result: None })
             }
-            ("ReduceMean", Some(channels)) if self.is_over_pixels(node) => {
+            ("ReduceMean", Some(channels)) if is_over_pixels(self.ir, node) => {
                 let spatial = if node.attributes.bool_or("keepdims", true).ok()? { 2 } else { 0 };
                 let form = Form::GlobalAverage { spatial };
                 Some(Choice { form, channels, reads: vec![x], result: None })
@@ -177,18 +177,6 @@ impl Known<'_> {
         Some(values.to_vec())
     }
 
-    /// Whether a ReduceMean takes the means of whole planes.
-    fn is_over_pixels(&self, node: &Node) -> bool {
-        let attribute = node.attributes.ints("axes").ok().flatten().map(<[i64]>::to_vec);
-        let input = || Some(self.ir.constant(node.input(1))?.as_slice::<i64>().ok()?.to_vec());
-        let Some(mut axes) = attribute.or_else(input) else { return false };
-        for axis in axes.iter_mut().filter(|a| **a < 0) {
-            *axis += 4;
-        }
-        axes.sort_unstable();
-        axes == [2, 3]
-    }
-
     /// Factors and addends of a batch normalisation outside of training.
     fn batch_norm(&self, node: &Node, channels: usize) -> Option<(Vec<f32>, Vec<f32>)> {
         if node.attributes.bool_or("training_mode", false).ok()?
@@ -221,6 +209,18 @@ impl Known<'_> {
             node.attributes.ints("pads").ok()?.is_none_or(|p| p.iter().all(|&p| p == 0));
         (taps == 1 && is_unpadded).then_some((output, outputs.0))
     }
+}
+
+/// Whether a ReduceMean takes the means of whole planes.
+pub(in crate::passes) fn is_over_pixels(ir: &Ir, node: &Node) -> bool {
+    let attribute = node.attributes.ints("axes").ok().flatten().map(<[i64]>::to_vec);
+    let input = || Some(ir.constant(node.input(1))?.as_slice::<i64>().ok()?.to_vec());
+    let Some(mut axes) = attribute.or_else(input) else { return false };
+    for axis in axes.iter_mut().filter(|a| **a < 0) {
+        *axis += 4;
+    }
+    axes.sort_unstable();
+    axes == [2, 3]
 }
 
 /// Output channels (with the input channels of a group beside them), input channels and taps of a convolution that

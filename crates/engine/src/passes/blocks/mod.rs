@@ -13,6 +13,8 @@ mod gates;
 mod regions;
 mod rewrite;
 
+pub(super) use choose::is_over_pixels;
+
 use super::{PassCx, dead};
 use crate::error::LoadError;
 use crate::ir::Ir;

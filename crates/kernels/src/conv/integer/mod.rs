@@ -4,8 +4,12 @@
 //! Numbers along `k` go by four channels, then taps, then the channels of a four: a lane of 32 bits is then four channels of
 //! one place, which are brought together once for all taps ([`plane`]), and columns are copies of lanes ([`columns`]).
 //! Padding, of the borders as of the last four channels, is the zero point of the input, which adds nothing.
+//!
+//! Where channels lie together there is nothing to bring together: [`last`], and [`lone`] for channels that do not mix.
 
 mod columns;
+pub mod last;
+pub mod lone;
 mod plane;
 
 use super::ConvShape;

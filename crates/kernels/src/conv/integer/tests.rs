@@ -21,7 +21,14 @@ fn bytes(n: usize, seed: u32) -> Vec<u8> {
         .collect()
 }
 
-trait TestByte: Byte + direct::Term<i32> {
+/// `[images, channels, places]` with channels last.
+pub(super) fn last<T: Copy>(planes: &[T], channels: usize, places: usize) -> Vec<T> {
+    let image = channels * places;
+    let at = |i: usize| i / image * image + i % channels * places + i % image / channels;
+    (0..planes.len()).map(|i| planes[at(i)]).collect()
+}
+
+pub(super) trait TestByte: Byte + direct::Term<i32> {
     fn of(bits: u8) -> Self;
 }
 
@@ -37,15 +44,15 @@ impl TestByte for i8 {
     }
 }
 
-struct Operands<X, W> {
-    x: Vec<X>,
-    x_zero: X,
-    w: Vec<W>,
-    w_zero: Vec<W>,
+pub(super) struct Operands<X, W> {
+    pub x: Vec<X>,
+    pub x_zero: X,
+    pub w: Vec<W>,
+    pub w_zero: Vec<W>,
 }
 
 impl<X: TestByte, W: TestByte> Operands<X, W> {
-    fn new(shape: &ConvShape, each: bool, seed: u32) -> Operands<X, W> {
+    pub fn new(shape: &ConvShape, each: bool, seed: u32) -> Operands<X, W> {
         let zeros = if each { shape.groups * shape.out_channels } else { 1 };
         Operands {
             x: bytes(shape.input_len(), seed).into_iter().map(X::of).collect(),
@@ -55,7 +62,7 @@ impl<X: TestByte, W: TestByte> Operands<X, W> {
         }
     }
 
-    fn definition(&self, shape: &ConvShape) -> Vec<i32> {
+    pub fn definition(&self, shape: &ConvShape) -> Vec<i32> {
         let operands = direct::Operands {
             x: &self.x,
             x_zero: self.x_zero.widen(),

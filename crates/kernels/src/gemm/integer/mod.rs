@@ -27,7 +27,7 @@
 #[cfg(target_arch = "x86_64")]
 mod amx;
 mod driver;
-mod finish;
+pub(crate) mod finish;
 mod pack;
 mod tile;
 

@@ -2,7 +2,7 @@
 
 use stead_expr::TensorType;
 use stead_python::Value as Plain;
-use stead_store::{DataType, DocumentType, FieldValue, Position};
+use stead_store::{DataType, DocumentType, FieldValue, Position, predicate};
 use stead_tensor::{Bool, DType, Element, Tensor};
 
 use super::array::read_array;
@@ -120,6 +120,10 @@ impl Reader<'_> {
                 Ok(FieldValue::Number(of.rounded(number as f64)))
             }
             (DataType::Text, Plain::Str(text)) => Ok(FieldValue::Text(text)),
+            (DataType::Predicate, Plain::Str(text)) => match predicate::check(&text) {
+                Ok(()) => Ok(FieldValue::Text(text)),
+                Err(error) => Err(PlainError(format!("no predicate: {error}"))),
+            },
             (DataType::Raw, Plain::Bytes(bytes)) => Ok(FieldValue::Bytes(bytes)),
             (DataType::Position, value) => position(value),
             (DataType::Tensor(kind), value) => of_tensor(kind, value),

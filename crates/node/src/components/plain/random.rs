@@ -117,6 +117,7 @@ fn field_type() -> BoxedStrategy<DataType> {
             DataType::Float,
             DataType::Double,
             DataType::Text,
+            DataType::Predicate,
             DataType::Raw,
             DataType::Position,
             DataType::Struct("s".to_owned()),
@@ -146,6 +147,7 @@ fn field(of: &DataType) -> BoxedStrategy<FieldValue> {
         }
         DataType::Double => (-1e9..1e9).prop_map(FieldValue::Number).boxed(),
         DataType::Text => "[a$ \u{e9}]{0,3}".prop_map(FieldValue::Text).boxed(),
+        DataType::Predicate => "[ab] in \\[[ab]\\]".prop_map(FieldValue::Text).boxed(),
         DataType::Raw => vec(any::<u8>(), 0..4).prop_map(FieldValue::Bytes).boxed(),
         DataType::Position => {
             let place =

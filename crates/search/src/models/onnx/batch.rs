@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use stead_engine::{Outputs, RunContext, Session};
+use stead_engine::{Outputs, RunContext, Runnable};
 use stead_kernels::Parallel;
 use stead_tensor::{AlignedBuf, Shape, Tensor, TensorView};
 
@@ -34,7 +34,7 @@ pub(super) enum Taken<'t> {
 /// A session, and the cores that its runs may take.
 #[derive(Clone, Copy)]
 pub(super) struct On<'o> {
-    pub(super) session: &'o Session,
+    pub(super) session: &'o Runnable,
     pub(super) cores: &'o dyn Parallel,
 }
 

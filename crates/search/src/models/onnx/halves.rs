@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stead_app::application::rank::{FeatureName, ModelInput, Source as InputSource};
-use stead_engine::{Model, RunContext, Session};
+use stead_engine::{Model, RunContext, Runnable, Session};
 use stead_expr::Rate;
 use stead_tensor::{DType, Precision, Shape, TensorView};
 
@@ -20,7 +20,7 @@ const MAX_ROW: usize = 64 << 10;
 
 /// The part of a network that runs once for a document.
 pub(super) struct Halves {
-    pub(super) session: Session,
+    pub(super) session: Runnable,
     /// What each of its inputs takes.
     pub(super) feeds: Vec<Feed>,
     /// How many documents share a run.
@@ -65,7 +65,7 @@ impl Halves {
     ) -> Result<Option<Halves>, String> {
         let parameters = model.info().parameters;
         let mut session = session(model, precision)?;
-        let feeds = stack::feeds(&session, ports, rates, (0, 0))?;
+        let feeds = stack::feeds(session.model().inputs(), ports, rates, (0, 0))?;
         let shape = |feed: &Feed| match feed {
             Feed::Documents(port) => ports.get(*port)?.shape(),
             _ => None,
@@ -99,7 +99,7 @@ impl Halves {
         }
         let most = stack::count(&session, &shapes);
         Ok(Some(Halves {
-            session,
+            session: session.into(),
             feeds,
             most,
             values,

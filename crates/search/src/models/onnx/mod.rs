@@ -5,6 +5,7 @@ mod convert;
 mod halves;
 mod joined;
 mod lengths;
+mod other;
 mod output;
 mod port;
 mod rows;
@@ -17,8 +18,8 @@ use std::sync::Arc;
 use stead_app::application::OnnxModel;
 use stead_app::application::rank::{KeptOption, ModelInput, ModelOptions, ModelOutput};
 use stead_engine::{
-    FindFile, Hoist, JoinedInput, LoadOptions, Model, Parts, RunContext, RunError, Session,
-    SessionOptions,
+    FindFile, Hoist, IoSpec, JoinedInput, LoadOptions, Model, Parts, RunContext, RunError,
+    Runnable, Session, SessionOptions,
 };
 use stead_expr::{Rate, TensorType};
 use stead_kernels::Parallel;
@@ -47,7 +48,7 @@ pub(super) struct Network {
     query: Option<Query>,
     /// What runs once for a document, if anything does.
     halves: Option<Halves>,
-    session: Session,
+    session: Runnable,
     /// What each input of the session takes.
     feeds: Vec<Feed>,
     stacking: Stacking,
@@ -112,13 +113,8 @@ impl Network {
         // Whatever is hoisted, the whole has all inputs.
         let nothing = Hoist { inputs: Vec::new(), ..hoist.clone() };
         let whole = parts_of(&nothing)?.rest;
-        let ports = ports(&whole, inputs)?;
-        let place = |output: &ModelOutput| {
-            let found = whole.outputs().iter().position(|o| o.name == output.name);
-            let found = found.ok_or_else(|| format!("there is no output {}", output.name))?;
-            Ok((found, output.kind.clone()))
-        };
-        let outputs: Vec<_> = outputs.iter().map(place).collect::<Result<_, String>>()?;
+        let ports = ports(whole.inputs(), inputs)?;
+        let outputs = places(whole.outputs(), outputs)?;
         let (name, threads, precision) =
             (name.to_owned(), Threads::new(model), model.precision.unwrap_or_default());
         let network = |parts: Parts, hoist: &Hoist| -> Result<Network, String> {
@@ -127,7 +123,7 @@ impl Network {
             let kept_values = parts.documents.as_ref().map_or(0, |part| part.outputs().len());
             if let Some(model) = parts.query {
                 let session = session(model, precision)?;
-                let feeds = stack::feeds(&session, &ports, &rates, (0, 0))?;
+                let feeds = stack::feeds(session.model().inputs(), &ports, &rates, (0, 0))?;
                 shapes = stack::shapes(&session, &ports, &feeds);
                 query = Some(Query { session, feeds, layers: parts.layers });
             }
@@ -137,7 +133,8 @@ impl Network {
             }
             let of_documents = halves.as_ref().map_or_else(Vec::new, Halves::shapes);
             let mut session = session(parts.rest, precision)?;
-            let mut feeds = stack::feeds(&session, &ports, &rates, (carried, kept_values))?;
+            let behind = (carried, kept_values);
+            let mut feeds = stack::feeds(session.model().inputs(), &ports, &rates, behind)?;
             let shapes = (&shapes[..], &of_documents[..]);
             let again = || parts_of(hoist).map(|parts| (parts.rest, precision));
             let stacking = stack::find(&mut session, &ports, &mut feeds, shapes, &outputs, &again);
@@ -151,7 +148,7 @@ impl Network {
                 ports,
                 query,
                 halves,
-                session,
+                session: session.into(),
                 feeds,
                 stacking,
                 lengths,
@@ -312,9 +309,9 @@ impl Network {
 }
 
 /// The inputs of a network that the package binds.
-fn ports(model: &Model, inputs: &[ModelInput]) -> Result<Vec<Port>, String> {
+fn ports(specs: &[IoSpec], inputs: &[ModelInput]) -> Result<Vec<Port>, String> {
     let port = |input: &ModelInput| {
-        let spec = model.inputs().iter().find(|spec| spec.name == input.name);
+        let spec = specs.iter().find(|spec| spec.name == input.name);
         let spec = spec.ok_or_else(|| format!("there is no input {}", input.name))?;
         if spec.dtype != DType::String && !convert::is_number(spec.dtype) {
             let (name, dtype) = (&spec.name, spec.dtype.name());
@@ -325,6 +322,16 @@ fn ports(model: &Model, inputs: &[ModelInput]) -> Result<Vec<Port>, String> {
         Ok(Port::new(spec, input.source.kind()))
     };
     inputs.iter().map(port).collect()
+}
+
+/// The places of the outputs that expressions name, with their types.
+fn places(specs: &[IoSpec], outputs: &[ModelOutput]) -> Result<Vec<(usize, TensorType)>, String> {
+    let place = |output: &ModelOutput| {
+        let found = specs.iter().position(|spec| spec.name == output.name);
+        let found = found.ok_or_else(|| format!("there is no output {}", output.name))?;
+        Ok((found, output.kind.clone()))
+    };
+    outputs.iter().map(place).collect()
 }
 
 fn session(model: Model, precision: Precision) -> Result<Session, String> {

@@ -305,7 +305,7 @@ impl Network {
         for ((at, kind), column) in self.outputs.iter().zip(columns) {
             let view = outputs.get(*at).map_err(|e| self.failed(&e.to_string()))?;
             column.add(&view, rows, self.is_rounded).map_err(|misfit| {
-                let spec = self.session.model().outputs().get(*at);
+                let spec = self.session.outputs().get(*at);
                 let name = spec.map_or("", |spec| spec.name.as_str());
                 match misfit {
                     Misfit::Number(number) => ModelError::Inexact {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_engine::{Dim, Model, Precision, RunContext, Session};
+use stead_engine::{Dim, IoSpec, Model, Precision, RunContext, Session};
 use stead_expr::{Rate, TensorType};
 use stead_tensor::{DType, Shape, Tensor};
 
@@ -64,15 +64,14 @@ impl fmt::Display for Stacking {
 
 /// What each input of a session takes, of which the last take what the part of the query gives, and that of documents.
 pub(super) fn feeds(
-    session: &Session,
+    inputs: &[IoSpec],
     ports: &[Port],
     rates: &[Rate],
     (carried, kept): (usize, usize),
 ) -> Result<Vec<Feed>, String> {
-    let inputs = session.model().inputs();
     let own = inputs.len().saturating_sub(carried + kept);
     let same = |source| Feed::Query(Same { source, is_repeated: false });
-    let feed = |(at, spec): (usize, &stead_engine::IoSpec)| {
+    let feed = |(at, spec): (usize, &IoSpec)| {
         if at >= own + carried {
             return Ok(Feed::Kept(at - own - carried));
         }
@@ -257,7 +256,7 @@ pub(super) fn shapes(session: &Session, ports: &[Port], feeds: &[Feed]) -> Vec<V
 
 /// Zeros for each input that needs a value.
 pub(super) fn zeros(session: &Session, shapes: &[Vec<usize>]) -> Vec<Option<Tensor>> {
-    let zeros = |(spec, shape): (&stead_engine::IoSpec, &Vec<usize>)| {
+    let zeros = |(spec, shape): (&IoSpec, &Vec<usize>)| {
         let shape = Shape::new(shape).ok()?;
         if spec.optional { None } else { Tensor::zeros(spec.dtype, shape).ok() }
     };

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use stead_app::BackendKind;
 use stead_app::application::OnnxModel;
 use stead_kernels::Parallel;
 
@@ -10,7 +11,7 @@ use stead_kernels::Parallel;
 pub(super) struct Threads {
     /// `intraop-threads`: those that work on one run. Without it, or for 0, all that are idle.
     pub(super) of_a_run: usize,
-    /// Runs at a time: `interop-threads` with `execution-mode: parallel`, else one.
+    /// Runs at a time: `interop-threads` with `execution-mode: parallel`, else one, and of another back end as many as there are threads.
     pub(super) runs: usize,
 }
 
@@ -21,6 +22,11 @@ impl Threads {
             Some(count) if count > 0 => usize::try_from(count).unwrap_or(usize::MAX),
             _ => usize::MAX,
         };
+        if model.backend != BackendKind::Stead {
+            // Other runtimes compute a run on the thread that asks: all threads work where there are several runs at a time.
+            let runs = if model.is_parallel { count("interop-threads") } else { usize::MAX };
+            return Threads { of_a_run: 1, runs };
+        }
         let runs = if model.is_parallel { count("interop-threads") } else { 1 };
         Threads { of_a_run: count("intraop-threads"), runs }
     }

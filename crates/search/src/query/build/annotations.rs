@@ -1,12 +1,14 @@
 //! Annotations: what stands before an operator holds for all in it that says nothing else.
 
+use stead_text::Affix;
+
 use super::super::error::SearchError;
 use super::super::fields::Searched;
 use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 25] = [
+const READ: [&str; 32] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
@@ -32,10 +34,17 @@ const READ: [&str; 25] = [
     "prefixLength",
     "elementFilter",
     "approximate",
+    "hnsw.approximateThreshold",
+    "hnsw.explorationSlack",
+    "hnsw.exploreAdditionalHits",
+    "hnsw.filterFirstExploration",
+    "hnsw.filterFirstThreshold",
+    "hnsw.postFilterThreshold",
+    "hnsw.targetHitsMaxAdjustmentFactor",
 ];
 
-/// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and all answers are exact.
-const WITHOUT_EFFECT: [&str; 24] = [
+/// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and matches are exact.
+const WITHOUT_EFFECT: [&str; 17] = [
     "andSegmenting",
     "annotations",
     "ascending",
@@ -45,13 +54,6 @@ const WITHOUT_EFFECT: [&str; 24] = [
     "endAnchor",
     "exclusionDistance",
     "hitLimit",
-    "hnsw.approximateThreshold",
-    "hnsw.explorationSlack",
-    "hnsw.exploreAdditionalHits",
-    "hnsw.filterFirstExploration",
-    "hnsw.filterFirstThreshold",
-    "hnsw.postFilterThreshold",
-    "hnsw.targetHitsMaxAdjustmentFactor",
     "id",
     "implicitTransforms",
     "minTargetHits",
@@ -158,25 +160,37 @@ impl<'b> Builder<'b> {
             .ok_or_else(|| SearchError::yql(format_args!("Error, missing query property: {name}")))
     }
 
-    /// Which of `prefix`, `substring` and `suffix` is true, if a field allows it.
-    pub(super) fn text_mode(&self, field: &Searched) -> Result<Option<&'static str>, SearchError> {
+    /// Which of `prefix`, `substring` and `suffix` is true, if a field allows it. Where documents are streamed every field does, and
+    /// the schema says what is meant by words that say nothing (Vespa, documentation, `reference/schemas/schemas.html#match`).
+    pub(super) fn text_mode(&self, field: &Searched) -> Result<Option<Affix>, SearchError> {
         let mut found = None;
-        for mode in ["prefix", "substring", "suffix"] {
-            if self.bool_annotation(mode)? == Some(true) && found.replace(mode).is_some() {
+        for (mode, affix) in AFFIXES {
+            if self.bool_annotation(mode)? == Some(true) && found.replace((mode, affix)).is_some() {
                 return fail("Only one of prefix, substring and suffix can be set.");
             }
         }
+        let of_schema = AFFIXES.iter().find(|(mode, _)| field.algorithm.as_deref() == Some(mode));
+        let is_streamed = self.searches.documents.is_of_stream();
         match found {
-            // Attributes know where their values begin; the others must be wanted in the schema.
-            None | Some("prefix") => Ok(found),
-            Some(mode) if field.algorithm.as_deref() == Some(mode) => Ok(found),
-            Some(mode) => fail(format_args!(
+            None => Ok(of_schema.filter(|_| is_streamed).map(|(_, affix)| *affix)),
+            // Attributes and indexes know where words begin; the others must be wanted in the schema.
+            Some((_, Affix::Prefix)) => Ok(Some(Affix::Prefix)),
+            Some((mode, affix))
+                if is_streamed || of_schema.is_some_and(|(wanted, _)| *wanted == mode) =>
+            {
+                Ok(Some(affix))
+            }
+            Some((mode, _)) => fail(format_args!(
                 "Field '{}' is not matched by {mode}; write match: {mode} in the schema, or matches with a regular expression",
                 field.name
             )),
         }
     }
 }
+
+/// The annotations that say that a word is only a part of those that are meant, which are settings of `match` too.
+const AFFIXES: [(&str, Affix); 3] =
+    [("prefix", Affix::Prefix), ("substring", Affix::Infix), ("suffix", Affix::Suffix)];
 
 /// The number of an element (the texts: Vespa, `YqlParser.java`).
 pub(super) fn element_number(expr: &Expr) -> Result<u32, SearchError> {

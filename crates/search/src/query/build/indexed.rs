@@ -1,6 +1,6 @@
 //! Words that an index of text is asked for: `phrase`, `near`, `onear`, `alternatives`, and a word or a text alone.
 
-use stead_text::{Analysis, Language, Near, Order, Pattern, Unit};
+use stead_text::{Affix, Analysis, Language, Near, Order, Pattern, Unit};
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
@@ -22,22 +22,34 @@ impl<'b> Builder<'b> {
         text: &str,
         is_prefix: bool,
     ) -> Result<Tree, SearchError> {
-        let is_prefix = is_prefix || self.is_prefix(field)?;
-        let analysis = self.analysis(index, is_prefix)?;
+        let affix = match is_prefix {
+            true => Some(Affix::Prefix),
+            false => self.text_mode(field)?,
+        };
+        let analysis = self.analysis(index, affix.is_some())?;
         let terms = self.terms(&analysis, text);
-        if let (Unit::Gram(_), false) = (analysis.unit, is_prefix) {
+        if let (Unit::Gram(_), None) = (analysis.unit, affix) {
             let grams =
                 terms.into_iter().map(|gram| self.pattern(field, index, Pattern::Term(gram)));
             return grams.collect::<Result<_, _>>().map(all);
         }
-        let pattern = match (<[String; 1]>::try_from(terms), is_prefix) {
-            (Ok([term]), true) => Pattern::Prefix(term),
-            (Ok([term]), false) => Pattern::Term(term),
-            (Err(terms), false) if !terms.is_empty() => {
+        let pattern = match (<[String; 1]>::try_from(terms), affix) {
+            (Ok([term]), Some(affix)) => Pattern::Part(affix, term),
+            (Ok([term]), None) => Pattern::Term(term),
+            // Where a schema says that words are parts, texts of several are phrases still.
+            (Err(terms), affix)
+                if !terms.is_empty()
+                    && (affix.is_none() || self.searches.documents.is_of_stream()) =>
+            {
                 Pattern::Near(Near { terms, order: Order::Phrase })
             }
-            (Err(terms), true) if !terms.is_empty() => {
-                return fail(format_args!("expected one word to begin with, got {text:.40?}"));
+            (Err(terms), Some(affix)) if !terms.is_empty() => {
+                let how = match affix {
+                    Affix::Prefix => "to begin with",
+                    Affix::Infix => "or a part of one",
+                    Affix::Suffix => "to end with",
+                };
+                return fail(format_args!("expected one word {how}, got {text:.40?}"));
             }
             (Err(_), _) if self.is_non_empty => return fail(EMPTY),
             // Nothing to look for is found nowhere.
@@ -154,11 +166,11 @@ impl<'b> Builder<'b> {
     }
 
     /// How the words of a query become those of an index, by what its annotations say.
-    fn analysis(&self, index: usize, is_prefix: bool) -> Result<Analysis, SearchError> {
+    fn analysis(&self, index: usize, is_part: bool) -> Result<Analysis, SearchError> {
         let found = self.searches.documents.texts().get(index);
         let mut analysis = found.map(|of| of.analysis).unwrap_or_default();
-        // What a word begins with has no stem.
-        analysis.is_stemmed &= !is_prefix && self.bool_annotation("stem")?.unwrap_or(true);
+        // A part of a word has no stem.
+        analysis.is_stemmed &= !is_part && self.bool_annotation("stem")?.unwrap_or(true);
         analysis.drops_accents &= self.bool_annotation("accentDrop")?.unwrap_or(true);
         analysis.is_cased |= !self.bool_annotation("normalizeCase")?.unwrap_or(true);
         Ok(analysis)
@@ -166,18 +178,6 @@ impl<'b> Builder<'b> {
 
     fn terms(&self, analysis: &Analysis, text: &str) -> Vec<String> {
         analysis.terms(text, self.language).map(|term| term.text.into_owned()).collect()
-    }
-
-    /// Whether a word is only the beginning of those that are meant.
-    fn is_prefix(&self, field: &Searched) -> Result<bool, SearchError> {
-        match self.text_mode(field)? {
-            None => Ok(false),
-            Some("prefix") => Ok(true),
-            Some(mode) => fail(format_args!(
-                "Field '{}' has an index of text, which is not searched by {mode}",
-                field.name
-            )),
-        }
     }
 }
 

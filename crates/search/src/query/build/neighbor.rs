@@ -5,6 +5,7 @@ use stead_store::DataType;
 
 use super::super::error::SearchError;
 use super::super::tree::{NearestNeighbor, Tree};
+use super::super::tuning::TuningChoice;
 use super::{Builder, arguments, fail};
 use crate::yql::{Expr, Node};
 
@@ -45,6 +46,12 @@ impl<'b> Builder<'b> {
         let kind = parse_type(&format!("tensor<float>({})", dimensions.join(",")));
         let kind = kind.map_err(SearchError::yql)?;
         let metric = about.and_then(|a| a.metric.clone());
+        let explore = self.integer_annotation("hnsw.exploreAdditionalHits")?.map(|more| {
+            usize::try_from(more).or_else(|_| {
+                fail(format_args!("{name}: expected hnsw.exploreAdditionalHits from 0, got {more}"))
+            })
+        });
+        let explore = explore.transpose()?;
         let neighbor = NearestNeighbor {
             attribute: field.name,
             metric,
@@ -52,6 +59,9 @@ impl<'b> Builder<'b> {
             input: input.clone(),
             target_hits,
             distance_threshold: self.number_annotation("distanceThreshold")?,
+            is_approximate: self.bool_annotation("approximate")?.unwrap_or(true),
+            explore: explore.unwrap_or(0),
+            tuning: TuningChoice::of_annotations(|name| self.number_annotation(name))?,
             label: self.text_annotation("label")?,
             vector: None,
         };

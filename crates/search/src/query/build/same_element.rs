@@ -60,7 +60,7 @@ impl<'b> Builder<'b> {
             self.searches.find(field)?;
         }
         fail(format_args!(
-            "Field '{field}' has no elements that are attributes; sameElement needs an array, a weighted set, or struct fields"
+            "Field '{field}' has no elements that are searched; sameElement needs an array, a weighted set, or struct fields that are attributes"
         ))
     }
 }

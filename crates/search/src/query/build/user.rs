@@ -49,25 +49,7 @@ impl<'b> Builder<'b> {
         let text = (self.parameters)("model.queryString").unwrap_or_default();
         let grammar = (self.parameters)("model.type");
         let found = self.typed(&text, grammar.as_deref(), None)?;
-        self.filtered(found)
-    }
-
-    /// What `filter` adds to a query: what must be there, without being ranked for it, and what must not.
-    fn filtered(&mut self, tree: Tree) -> Result<Tree, SearchError> {
-        let Some(filter) = (self.parameters)("model.filter").filter(|f| !f.trim().is_empty())
-        else {
-            return Ok(tree);
-        };
-        let before = self.tree.terms.len();
-        let items = self.items(&filter, Syntax::Simple)?;
-        let mut parts = vec![tree];
-        for item in &items {
-            parts.push(self.signed(item, "default")?);
-        }
-        for term in self.tree.terms.iter_mut().skip(before) {
-            (term.style.is_ranked, term.style.is_filter) = (false, true);
-        }
-        Ok(Tree::all(parts))
+        self.filtered(found, !text.trim().is_empty())
     }
 
     /// `userInput(@text)`
@@ -194,18 +176,18 @@ impl<'b> Builder<'b> {
         })
     }
 
-    fn default_index(&self, index: Option<String>) -> String {
+    pub(super) fn default_index(&self, index: Option<String>) -> String {
         let of_request = || (self.parameters)("model.defaultIndex").filter(|name| !name.is_empty());
         index.or_else(of_request).unwrap_or_else(|| "default".to_owned())
     }
 
-    fn items(&self, text: &str, syntax: Syntax) -> Result<Vec<Item>, SearchError> {
+    pub(super) fn items(&self, text: &str, syntax: Syntax) -> Result<Vec<Item>, SearchError> {
         let is_field = |name: &str| self.searches.find(name).is_ok();
         parse(text, syntax, &is_field).map_err(SearchError::yql)
     }
 
     /// A part, negated where `-` stands before it.
-    fn signed(&mut self, item: &Item, index: &str) -> Result<Tree, SearchError> {
+    pub(super) fn signed(&mut self, item: &Item, index: &str) -> Result<Tree, SearchError> {
         match item.sign {
             Some(Sign::Not) => self.negated(|builder| builder.item(item, index)),
             _ => self.item(item, index),

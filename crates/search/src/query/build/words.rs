@@ -1,7 +1,7 @@
 //! `contains` and `matches`: tests of texts.
 
 use stead_store::DataType;
-use stead_text::fold;
+use stead_text::{Affix, fold};
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
@@ -100,10 +100,8 @@ impl<'b> Builder<'b> {
                 Ok(Tree::any(any))
             }),
             "text" if self.element.is_none() => self.text_words(field, list),
-            "phrase" | "near" | "onear" if self.element.is_none() => self.near(field, name, list),
-            "alternatives" if self.element.is_none() => {
-                self.one_item(|builder| builder.alternatives(field, list))
-            }
+            "phrase" | "near" | "onear" => self.near(field, name, list),
+            "alternatives" => self.one_item(|builder| builder.alternatives(field, list)),
             // The field goes first: who names one that there is not should hear of that.
             _ => self.searches.find(field).and_then(|_| self.unknown_call(name)),
         }
@@ -141,9 +139,7 @@ impl<'b> Builder<'b> {
         let is_alone = fields.len() == 1;
         let mut any = Vec::new();
         for field in &fields {
-            if let (Some(index), Word::Plain(text) | Word::Prefix(text), None) =
-                (field.index, word, &self.element)
-            {
+            if let (Some(index), Word::Plain(text) | Word::Prefix(text)) = (field.index, word) {
                 let is_prefix = matches!(word, Word::Prefix(_));
                 any.push(self.indexed((field, index), text, is_prefix)?);
                 continue;
@@ -182,9 +178,9 @@ impl<'b> Builder<'b> {
                 let text = if field.is_cased { text.to_owned() } else { fold(text) };
                 let test = match self.text_mode(field)? {
                     None => TextTest::Equal(text),
-                    Some("prefix") => TextTest::Prefix(text),
-                    Some("substring") => TextTest::Substring(text),
-                    Some(_) => TextTest::Suffix(text),
+                    Some(Affix::Prefix) => TextTest::Prefix(text),
+                    Some(Affix::Infix) => TextTest::Substring(text),
+                    Some(Affix::Suffix) => TextTest::Suffix(text),
                 };
                 Ok(Some(Test::Text { test, is_cased: field.is_cased }))
             }

@@ -1,7 +1,7 @@
 use serde_json::json;
 use stead_expr::{TensorType, parse_type, text_number};
 
-use super::{RankQuery, input_value};
+use super::{Freshness, RankQuery, input_value};
 
 #[test]
 fn parameters_are_found_in_every_form() {
@@ -42,6 +42,24 @@ fn parameters_are_found_in_every_form() {
         (query.id.as_deref(), query.unread),
         (Some("7"), vec!["model.locale".into(), "yql".into()])
     );
+}
+
+#[test]
+fn now_is_what_a_query_says() {
+    for (text, expected) in [
+        ("1700000000", Some(1_700_000_000.0)),
+        ("now", Some(1000.0)),
+        (" now-10 ", Some(990.0)),
+        ("now+10", None),
+        ("now-", None),
+        ("now-x", None),
+        ("-5", None),
+        ("", None),
+    ] {
+        assert_eq!(Freshness::parse(text).map(|f| f.time(1000.0)), expected, "{text}");
+    }
+    let query = RankQuery::from_json(&json!({"datetime": "now-5"})).unwrap();
+    assert_eq!(query.freshness, Some(Freshness::Before(5.0)));
 }
 
 #[test]

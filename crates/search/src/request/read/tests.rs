@@ -141,11 +141,10 @@ fn what_is_wrong_is_named() {
             4,
             "Could not set 'presentation.format' to 'xml': expected one of default, json, cbor",
         ),
-        (vec![("recall", "+blur")], 4, "recall is not supported: it is not supported yet"),
         (
-            vec![("rankfeatures", "true")],
+            vec![("select.fields", "title")],
             4,
-            "ranking.listFeatures is not supported: it is not supported yet",
+            "Could not set 'select.fields': Json parse error. expected ident at line 1 column 2",
         ),
         (vec![("queryProfile", "none")], 3, "Could not resolve query profile 'none'"),
         (
@@ -169,6 +168,8 @@ fn what_is_wrong_is_named() {
     }
     let error = SearchRequest::new(Vec::new(), &Default::default()).unwrap_err();
     assert_eq!(error.code.number(), 1);
+    let alone = vec![("select.grouping".to_owned(), "[]".to_owned())];
+    assert_eq!(SearchRequest::new(alone, &Default::default()).unwrap_err().code.number(), 1);
     let found =
         request(&[("noCache", "true"), ("user", "me"), ("rankfeatures", "false")], false).unwrap();
     assert_eq!(

@@ -27,12 +27,8 @@ const CHARTS = [
   }],
   ["Time of an inference", ["p50", "p99"], seconds, "ovms_request_time_us_bucket", (a, b, of) =>
     [0.5, 0.99].map((part) => over(quantile(a, b, "ovms_request_time_us", part, of), 1e6))],
-  ["Time of a search", ["mean", "p95 of the last minutes", "p99 of the last minutes"], seconds, "stead_query_time_us_count", (a, b) => {
-    const count = growth(a, b, "stead_query_time_us_count");
-    const time = growth(a, b, "stead_query_time_us_sum");
-    const late = (name) => over(b.late[name] ?? null, 1e3);
-    return [count > 0 && time !== null ? time / count / 1e6 : null, late("query_latency.95percentile"), late("query_latency.99percentile")];
-  }],
+  ["Time of a search", ["p50", "p99"], seconds, "stead_query_time_us_bucket", (a, b) =>
+    [0.5, 0.99].map((part) => over(quantile(a, b, "stead_query_time_us", part, () => true), 1e6))],
   ["Waiting", ["for a model", "for a thread", "in sequences", "writes of documents"], (v) => number(v, 3), "stead_pool_queued", (a, b, of) => [
     sum(b.page, "stead_queue_depth", of), sum(b.page, "stead_pool_queued"), sum(b.page, "stead_sequence_waiting", of),
     sum(b.page, "stead_document_operations_pending"),

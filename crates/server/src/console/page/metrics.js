@@ -1,6 +1,6 @@
 // The metrics page read as numbers, and what happened between two readings of it.
 
-import { json, plain } from "./api.js";
+import { plain } from "./api.js";
 
 const LINE = /^([A-Za-z_:][A-Za-z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
@@ -21,18 +21,10 @@ export function parse(text) {
   return all;
 }
 
-/** One reading: the metrics, when they were read in seconds, and what Vespa's metrics say of searches. */
+/** One reading: the metrics, and when they were read in seconds. */
 export async function reading() {
   const page = parse(await plain("metrics"));
-  const at = performance.now() / 1000;
-  // Servers without applications do not have it; the page says that they have no searches.
-  const values = page.has("stead_queries") && page.get("stead_queries").length > 0 ? await json("GET", "metrics/v2/values") : null;
-  return { at, page, late: values ? container(values) : {} };
-}
-
-function container(values) {
-  const service = values.nodes?.[0]?.services?.find((one) => one.name === "vespa.container");
-  return Object.assign({}, ...(service?.metrics ?? []).map((packet) => packet.values));
+  return { at: performance.now() / 1000, page };
 }
 
 /** The sum of the samples of a metric whose labels pass; null where there is none. */

@@ -22,7 +22,7 @@ fn leads_somewhere(endpoint: &Endpoint, path: &str) -> bool {
         Port::Deploy => deploy::is_call(&method, path),
         _ if path.starts_with(document::ROOT) => document::is_call(path),
         // It is what no handler of the application takes.
-        _ if path == crate::embeddings::plain::PATH => true,
+        _ if [crate::embeddings::plain::PATH, crate::vespa::bindings::PATH].contains(&path) => true,
         _ => !matches!(
             route(&method, path),
             Route::Unknown | Route::WrongMethod | Route::NotServed(_)

@@ -9,6 +9,7 @@ mod store;
 use crate::fault::Fault;
 use crate::http::{Body, Port, Reply, Shared, blocking};
 use crate::openapi;
+use crate::vespa::logs;
 use crate::vespa::status::{StatusCall, answer_for_deployments};
 use bytes::Bytes;
 use http::Method;
@@ -116,6 +117,10 @@ pub async fn answer(
             content::answer(shared, at, id, &Method::GET, path, body).await
         }
         Call::Convergence => at.convergence(shared),
+        Call::Logs => match &shared.options.log {
+            Some(log) => logs::answer(log, body.query()),
+            None => Err(Fault::unimplemented("this server keeps no lines of its log")),
+        },
     }
 }
 

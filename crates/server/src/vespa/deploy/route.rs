@@ -28,6 +28,8 @@ pub enum Call {
     ApplicationContent(String),
     /// `GET .../instance/default/serviceconverge[/host:port]`
     Convergence,
+    /// `GET .../instance/default/logs`
+    Logs,
 }
 
 /// What of a session.
@@ -127,6 +129,7 @@ fn application(method: &Method, rest: &[&str]) -> Result<Option<Call>, Fault> {
         ["serviceconverge"] | ["serviceconverge", _] => {
             on(method, &[(Method::GET, Call::Convergence)])?
         }
+        ["logs"] => on(method, &[(Method::GET, Call::Logs)])?,
         _ => return Ok(None),
     }))
 }
@@ -174,8 +177,10 @@ mod tests {
             };
             assert_eq!(route(&method, &path), Ok(expected), "{method} {path}");
         }
-        let converge = format!("{tenant}{instance}/serviceconverge");
-        assert_eq!(route(&Method::GET, &converge), Ok(Call::Convergence));
+        for (path, expected) in [("serviceconverge", Call::Convergence), ("logs", Call::Logs)] {
+            let path = format!("{tenant}{instance}/{path}");
+            assert_eq!(route(&Method::GET, &path), Ok(expected), "{path}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use answer::Failure;
 use http::Method;
 use parameters::Parameters;
 use path::DocumentPath;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use stead_node::{Code, Deployed, Deployments};
 
@@ -122,12 +123,13 @@ fn check_cluster(
     parameters: &Parameters,
 ) -> Result<(), Failure> {
     let Some(cluster) = parameters.cluster.as_deref() else { return Ok(()) };
-    let mut known: Vec<&str> = deployed.kinds().map(|(_, cluster)| cluster).collect();
-    known.dedup();
-    if !known.contains(&cluster) {
+    let known: BTreeSet<&str> = deployed.kinds().map(|(_, cluster)| cluster).collect();
+    if !known.contains(cluster) {
+        // `vespa visit` reads the names from here.
+        let names: Vec<String> = known.iter().map(|name| format!("'{name}'")).collect();
         let text = format!(
-            "Your Vespa deployment has no content cluster '{cluster}', only '{}'",
-            known.join("', '")
+            "Your Vespa deployment has no content cluster '{cluster}', only {}",
+            names.join(", ")
         );
         return Err(Failure::new(400, text));
     }

@@ -37,7 +37,7 @@ const TABLE: [(&str, Effect); 24] = [
     ("traceLevel", Effect::Ignored),
     ("concurrency", Effect::Ignored),
     ("timeChunk", Effect::Ignored),
-    ("bucketSpace", Effect::Ignored),
+    ("bucketSpace", Effect::Read),
     ("streamId", Effect::Ignored),
     ("destinationCluster", Effect::Refused),
     ("fromTimestamp", Effect::Refused),
@@ -51,6 +51,26 @@ pub const MAX_WANTED: usize = 1024;
 /// How long an operation may take without `timeout` (Vespa's).
 const TIMEOUT: Duration = Duration::from_secs(180);
 
+/// Vespa keeps documents of `global` types apart from the others, and visits one of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BucketSpace {
+    Default,
+    Global,
+}
+
+impl BucketSpace {
+    /// The space of a name (the text: Vespa, `DocumentV1ApiHandler`).
+    fn parse(name: &str) -> Result<BucketSpace, String> {
+        match name {
+            "default" => Ok(BucketSpace::Default),
+            "global" => Ok(BucketSpace::Global),
+            _ => Err(format!(
+                "Bucket space '{name}' is not a known bucket space; expected one of default, global"
+            )),
+        }
+    }
+}
+
 /// The parameters of a request.
 #[derive(Debug, Clone)]
 pub struct Parameters {
@@ -62,6 +82,7 @@ pub struct Parameters {
     pub tensors: Form,
     pub selection: Option<Selection>,
     pub continuation: Option<String>,
+    pub space: Option<BucketSpace>,
     pub wanted: Option<usize>,
     pub stream: bool,
     /// Which document processors operations go through.
@@ -106,8 +127,11 @@ impl Parameters {
             let parsed = text(name).map(Selection::parse).transpose();
             parsed.map_err(|error| bad(format!("{name}: {error}")))
         };
-        let slices = number("slices")?.unwrap_or(1);
-        let slice = number("sliceId")?.unwrap_or(0);
+        let (slices, slice) = match (number("slices")?, number("sliceId")?) {
+            (Some(slices), Some(slice)) => (slices, slice),
+            (None, None) => (1, 0),
+            _ => return Err(bad("None or both of 'slices' and 'sliceId' must be set".to_owned())),
+        };
         if slice >= slices {
             let text = format!("sliceId: expected a number below slices, {slices}, found {slice}");
             return Err(bad(text));
@@ -126,6 +150,7 @@ impl Parameters {
             tensors,
             selection: selection("selection")?,
             continuation: text("continuation").map(str::to_owned),
+            space: text("bucketSpace").map(BucketSpace::parse).transpose().map_err(bad)?,
             wanted: number("wantedDocumentCount")?.map(|wanted| wanted as usize),
             stream: switch("stream")? == Some(true),
             route: text("route").map(str::to_owned),
@@ -178,6 +203,11 @@ mod tests {
             ("route=", "Expected non-empty value for request property 'route'"),
             ("wanted=1", "Unknown request property 'wanted'"),
             ("slices=2&sliceId=2", "sliceId: expected a number below slices, 2, found 2"),
+            ("slices=2", "None or both of 'slices' and 'sliceId' must be set"),
+            (
+                "bucketSpace=own",
+                "Bucket space 'own' is not a known bucket space; expected one of default, global",
+            ),
             ("create=1", "create: expected true or false, found '1'"),
         ] {
             let failure = Parameters::read(query).map(|_| ()).unwrap_err();

@@ -2,6 +2,7 @@
 
 use super::Call;
 use super::answer::Failure;
+use super::parameters::BucketSpace;
 use super::shown::Shown;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -57,7 +58,14 @@ impl Call {
     ) -> Result<Option<Place>, Failure> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let kinds = self.deployed.kinds().filter(|(kind, cluster)| {
-            let is_kind = self.path.kind.as_ref().is_none_or(|(_, wanted)| wanted == kind);
+            let is_kind = match (&self.path.kind, self.parameters.space) {
+                // Whoever names a type need not know where Vespa keeps its documents.
+                (Some((_, wanted)), _) => wanted == kind,
+                (None, Some(space)) => {
+                    self.deployed.is_global(kind) == (space == BucketSpace::Global)
+                }
+                (None, None) => true,
+            };
             is_kind && self.parameters.cluster.as_deref().is_none_or(|wanted| wanted == *cluster)
         });
         let kinds: Vec<&str> = kinds.map(|(kind, _)| kind).collect();

@@ -10,10 +10,11 @@ use stead_app::application::Application;
 use stead_app::application::rank::{CompiledProfile, PackageModels};
 use stead_app::package::{PackageFiles, Report};
 use stead_app::services::ServicesOptions;
-use stead_search::models::{Loaded, Probe, notes};
+use stead_search::models::{Loaded, Probe, notes, unready};
 use stead_store::Selection;
 
 use crate::failure::Failure;
+use crate::onnxruntime::OnDemand;
 
 /// Check an application package: schemas, rank profiles, services
 #[derive(Debug, clap::Args)]
@@ -49,10 +50,13 @@ pub fn run(args: &CheckArgs) -> Result<bool, Failure> {
     let files = PackageFiles::open(&args.package).map_err(Failure::failed)?;
     let options = ServicesOptions { ignore_components: args.ignore_components };
     let (application, mut report) = Application::read(&files, options);
-    let profiles = application.compile(&PackageModels::new(&files).with_probe(&Probe), &mut report);
+    let backends = OnDemand::of_package(1);
+    let probe = Probe { backends: &backends };
+    unready(&application, &backends, &mut report);
+    let profiles = application.compile(&PackageModels::new(&files).with_probe(&probe), &mut report);
     let _ = Selection::of_application(&application, &mut report);
     if !report.has_errors() {
-        let loaded = Loaded::new(&files);
+        let loaded = Loaded::new(&files).with_backends(&backends);
         for (place, text) in profiles.values().flat_map(|profiles| notes(&loaded, profiles)) {
             report.warning(&place, text);
         }

@@ -14,13 +14,14 @@ use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
-use stead_search::models::{Loaded, Probe};
+use stead_search::models::{Loaded, Probe, unready};
 use stead_search::rank::{Explained, RankOptions, Ranked};
 use stead_search::{RankPlan, RankQuery};
 use stead_store::{Documents, ScriptContext, Scripts, Unfilled, View};
 
 use crate::commands::embedder::Tokenizers;
 use crate::failure::Failure;
+use crate::onnxruntime::OnDemand;
 
 /// Rank the documents of a file by a rank profile of an application package
 #[derive(Debug, clap::Args)]
@@ -83,7 +84,10 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     let files = PackageFiles::open(&args.package).map_err(Failure::failed)?;
     let options = ServicesOptions { ignore_components: args.ignore_components };
     let (application, mut report) = Application::read(&files, options);
-    let models = PackageModels::new(&files).with_probe(&Probe);
+    let backends = OnDemand::of_package(1);
+    let probe = Probe { backends: &backends };
+    unready(&application, &backends, &mut report);
+    let models = PackageModels::new(&files).with_probe(&probe);
     let compiled = application.compile(&models, &mut report);
     report.sort();
     if report.has_errors() {
@@ -92,7 +96,7 @@ pub fn run(args: &RankArgs) -> Result<(), Failure> {
     }
     let schema = schema(&application, args.schema.as_deref())?;
     let profiles = compiled.get(&schema.name.value).map_or(&[][..], Vec::as_slice);
-    let loaded = Loaded::new(&files);
+    let loaded = Loaded::new(&files).with_backends(&backends);
     let mut plans: Vec<RankPlan> = Vec::new();
     for query in &queries {
         let name = profile(args, query);

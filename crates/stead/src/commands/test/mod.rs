@@ -6,17 +6,19 @@ mod compare;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use stead_app::Source;
-use stead_node::{Deployments, NodeConfig};
+use stead_node::{DeployOptions, Deployments, NodeConfig};
 use stead_server::{ServerHandle, ServerOptions};
 use tokio::runtime::Runtime;
 
 use super::deploy;
 use crate::failure::Failure;
 use crate::http_client::{AccessArgs, Target};
+use crate::onnxruntime::OnDemand;
 use crate::serve;
 use case::{Case, Outcome};
 
@@ -122,7 +124,11 @@ struct Own {
 impl Own {
     fn start(package: &Path) -> Result<Own, Failure> {
         let data = tempfile::tempdir().map_err(Failure::failed)?;
-        let deployments = Deployments::open(data.path()).map_err(Failure::failed)?;
+        let options = DeployOptions {
+            backends: vec![Arc::new(OnDemand::default())],
+            ..DeployOptions::default()
+        };
+        let deployments = Deployments::open_with(data.path(), options).map_err(Failure::failed)?;
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let node =
             NodeConfig { deployments: Some(deployments), ..NodeConfig::new(Source::Nothing) };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use stead_log::Io;
 
 use super::load::{open, read_table};
-use super::table::{self, Table};
+use super::table::{self, Table, TextTable};
 use super::{Spot, rows};
 use crate::columns::Column;
 use crate::error::StoreError;
@@ -134,6 +134,12 @@ fn read(
                     Group::unpacked(bytes).filter(|bodies| fits(bodies.len())).map(|_| 0)
                 });
             }
+        }
+        for links in of.graphs.values() {
+            piece(*links, &|_| Some(0));
+        }
+        for spot in of.texts.iter().flat_map(TextTable::spots) {
+            piece(*spot, &|_| Some(0));
         }
         found.documents.push((of.layout.name.clone(), documents));
     }

@@ -123,6 +123,7 @@ fn write_kind(kind: &DataType, out: &mut Vec<u8>) {
         DataType::WeightedSet(_) => 13,
         DataType::Map(..) => 14,
         DataType::Struct(_) => 15,
+        DataType::Predicate => 16,
     };
     out.push(tag);
     match kind {
@@ -161,6 +162,7 @@ fn read_kind(bytes: &mut Bytes<'_>, depth: usize) -> Result<DataType, TableError
         13 => DataType::WeightedSet(inner(bytes)?),
         14 => DataType::Map(inner(bytes)?, inner(bytes)?),
         15 => DataType::Struct(bytes.text()?.to_owned()),
+        16 => DataType::Predicate,
         _ => return Err(TableError::Kind),
     })
 }

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use stead_ann::Graph;
 use stead_log::{Io, LogError, read_manifest};
 
 use super::convert::{Conversion, OldBlock};
 use super::table::{self, BlockTable, Table, TypeTable};
 use super::write::{Catalog, Kept, folder_failed};
-use super::{Spot, Written, WrittenBlock, rows};
+use super::{Spot, Written, WrittenBlock, rows, texts};
 use crate::columns::Column;
 use crate::durable::store::Outcome;
 use crate::error::StoreError;
-use crate::kind::DocumentType;
+use crate::kind::{AttributeColumn, DocumentType};
 use crate::live::{Block, Bodies, Changes, Collection, Group};
 use crate::packs::{self, Blob, Pack, damage};
 use crate::paged::{Changed, PageCache, Paged, Pager, Rows, Slot, pagers};
@@ -34,7 +35,7 @@ pub(in crate::durable) struct Loaded {
 }
 
 /// The packs of a snapshot, open.
-type Packs = BTreeMap<u64, (Arc<Pack>, u64)>;
+pub(super) type Packs = BTreeMap<u64, (Arc<Pack>, u64)>;
 
 /// Loads the documents of some types from the newest snapshot with a number below a bound. A snapshot that is damaged is left out; who opens the log finds whether it reaches back
 /// far enough. Columns that may lie on disk are not read: `pages` is for those who want them.
@@ -145,7 +146,7 @@ pub(super) fn open(io: &dyn Io, table: &Table) -> Result<Packs, StoreError> {
     table.packs.iter().map(open).collect()
 }
 
-fn pack(packs: &Packs, spot: Spot) -> Result<&Arc<Pack>, StoreError> {
+pub(super) fn pack(packs: &Packs, spot: Spot) -> Result<&Arc<Pack>, StoreError> {
     // A table names no packs but its own.
     packs.get(&spot.pack).map(|(pack, _)| pack).ok_or(StoreError::Closed)
 }
@@ -220,9 +221,46 @@ fn collection(
         blocks.push(block);
         written.blocks.push(now);
     }
+    let bound = (of.blocks.len() << shift) as u32;
     let mut collection = Collection::from_blocks(kind.clone(), shift, blocks, &pairs);
-    collection.index_texts()?;
+    let (texts, known) = texts::load(of, packs, &collection.view());
+    written.texts = texts;
+    collection.index_texts(known)?;
+    let found = graphs(of, packs, kind, bound);
+    let spots: Vec<(usize, Spot)> = found.iter().map(|(at, spot, _)| (*at, *spot)).collect();
+    collection.link_vectors(found.into_iter().map(|(at, _, graph)| (at, graph)).collect());
+    let view = collection.view();
+    for (attribute, spot) in spots {
+        let graph = view.graph(attribute).map(|graph| (Arc::downgrade(graph), spot));
+        written.graphs.extend(graph.map(|graph| (attribute, graph)));
+    }
     Ok((collection, written))
+}
+
+/// The graphs of the vectors of attributes, by their numbers, of documents with numbers below a bound. Those that cannot be read, or were made
+/// otherwise, are missing: they are made again of the vectors, of which they say nothing but how they are linked.
+fn graphs(
+    of: &TypeTable,
+    packs: &Packs,
+    kind: &DocumentType,
+    bound: u32,
+) -> Vec<(usize, Spot, Graph)> {
+    let read = |(column, spot): (&usize, &Spot)| {
+        let then = of.layout.attributes.get(*column)?;
+        // The attribute that has the same vectors.
+        let is_it = |about: &AttributeColumn| {
+            kind.field_name(about.field) == Some(then.field.as_str())
+                && about.path == then.path
+                && about.kind == then.kind
+                && about.graph.is_some()
+        };
+        let attribute = kind.attributes().iter().position(is_it)?;
+        let options = kind.attributes().get(attribute)?.graph?;
+        let blob = Blob { pack: pack(packs, *spot).ok()?.clone(), place: spot.place };
+        let graph = Graph::read(&blob.bytes().ok()?, options, bound).ok()?;
+        Some((attribute, *spot, graph))
+    };
+    of.graphs.iter().filter_map(read).collect()
 }
 
 /// Documents whose blocks get another size.

@@ -18,6 +18,7 @@ mod load;
 mod pieces;
 mod rows;
 mod table;
+mod texts;
 mod write;
 
 pub use check::{CheckedSnapshot, check};
@@ -26,7 +27,12 @@ pub(super) use keeper::{Job, Keeper, Shared};
 pub(super) use load::{load, unfinished_copy};
 pub(super) use write::{Catalog, Cut, Stored, folder_failed};
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
+
+use stead_ann::Graph;
+use stead_tensor::Bits;
+use stead_text::Segment;
 
 use crate::columns::{Column, Pieces};
 use crate::packs::{Blob, Place};
@@ -49,6 +55,16 @@ impl Spot {
 #[derive(Debug, Default)]
 struct Written {
     blocks: Vec<WrittenBlock>,
+    /// Graphs of vectors, by the number of the attribute.
+    graphs: BTreeMap<usize, (Weak<Graph>, Spot)>,
+    texts: WrittenTexts,
+}
+
+/// Segments of indexes of texts, and which of their documents are gone, of all indexes of a type.
+#[derive(Debug, Default)]
+struct WrittenTexts {
+    segments: Vec<(Weak<Segment>, Spot)>,
+    gone: Vec<(Weak<Bits>, Spot)>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -56,6 +72,16 @@ struct WrittenBlock {
     rows: Option<(Weak<Pieces>, Spot)>,
     /// Of columns in memory. Those on disk know their places.
     columns: Vec<Option<(Weak<Column>, Spot)>>,
+}
+
+impl WrittenTexts {
+    fn segment(&self, now: &Arc<Segment>) -> Option<Spot> {
+        self.segments.iter().find_map(|written| unchanged(Some(written), now))
+    }
+
+    fn gone(&self, now: &Arc<Bits>) -> Option<Spot> {
+        self.gone.iter().find_map(|written| unchanged(Some(written), now))
+    }
 }
 
 /// The place of a thing, if it is the same as when it was written. A thing that is remembered weakly keeps its address to itself.

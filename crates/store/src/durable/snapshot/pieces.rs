@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
+use stead_ann::Graph;
+
 use super::layout::Layout;
 use super::table::{BlockTable, ChangedPiece, Part, TypeTable};
 use super::{Spot, Written, WrittenBlock, rows, unchanged};
@@ -12,6 +14,9 @@ use crate::error::StoreError;
 use crate::live::{Block, Group, Replaced, View};
 use crate::packs::{Blob, Pack, PackWriter};
 use crate::paged::{Paged, Slot};
+
+/// The largest graph in memory whose links are written: these take no more bytes.
+const MAX_GRAPH_BYTES: usize = u32::MAX as usize;
 
 /// What was remembered of a column.
 pub(super) fn column_then(then: Option<&WrittenBlock>, at: usize) -> Option<&(Weak<Column>, Spot)> {
@@ -111,7 +116,7 @@ impl<'w> Pieces<'w> {
     }
 
     /// Where a piece lies that has not changed, if it may stay there.
-    fn stays(&self, spot: Option<Spot>) -> Option<Spot> {
+    pub(super) fn stays(&self, spot: Option<Spot>) -> Option<Spot> {
         spot.filter(|s| self.packs.contains_key(&s.pack) && !self.vacated.contains(&s.pack))
     }
 
@@ -213,9 +218,34 @@ impl<'w> Pieces<'w> {
                 tables[at].bodies.push(new.unwrap_or_else(|stays| stays));
             }
         }
+        let graphs = self.graphs(view, before)?;
         let (layout, shift) = (Layout::of(view.kind()), view.block_rows().trailing_zeros() as u8);
-        let table = TypeTable { layout, shift, blocks: tables, changed };
-        Ok((table, Written { blocks: written }, moved))
+        let spots = graphs.iter().map(|(attribute, (_, spot))| (*attribute, *spot)).collect();
+        let (texts, written_texts) = self.texts(view, before)?;
+        let table = TypeTable { layout, shift, blocks: tables, changed, graphs: spots, texts };
+        Ok((table, Written { blocks: written, graphs, texts: written_texts }, moved))
+    }
+
+    /// The links of graphs of vectors, by the number of the attribute.
+    fn graphs(
+        &mut self,
+        view: &View,
+        before: Option<&Written>,
+    ) -> Result<BTreeMap<usize, (Weak<Graph>, Spot)>, StoreError> {
+        let mut graphs = BTreeMap::new();
+        for attribute in 0..view.kind().attributes().len() {
+            let Some(graph) = view.graph(attribute) else { continue };
+            let known = unchanged(before.and_then(|before| before.graphs.get(&attribute)), graph);
+            let spot = match self.stays(known) {
+                Some(spot) => spot,
+                // A piece has fewer bytes than this; what is not written is linked again at a start.
+                None if graph.memory() > MAX_GRAPH_BYTES => continue,
+                // Bytes in memory take all that is written.
+                None => self.add(|out| drop(graph.write_to(out)))?,
+            };
+            graphs.insert(attribute, (Arc::downgrade(graph), spot));
+        }
+        Ok(graphs)
     }
 
     fn bodies(&mut self, bodies: &Bytes) -> Result<Spot, StoreError> {

@@ -7,7 +7,7 @@
 //!
 //! | what | |
 //! |---|---|
-//! | version | a byte: 2 if anything has changed of pieces that can no longer be read, else 1 |
+//! | version | a byte: 4 if there is an index of texts, else 3 if there is a graph of vectors, else 2 if anything has changed of pieces that can no longer be read, else 1 |
 //! | position | number: the LSN of the last record of the log that the snapshot has |
 //! | packs | their number; for each its own number, and its bytes, numbers |
 //! | operations | place of the piece of the ids of operations |
@@ -22,11 +22,18 @@
 //! | ids | place of the [piece](super::rows) of ids |
 //! | columns | for each a byte: 0 if there is none of its kind, else 1 and the place of the [piece](crate::columns) |
 //! | bodies | for each [16 rows](crate::live) the place of a piece |
-//! | changed | of version 2, behind the blocks of a type: their number; for each what follows |
+//! | changed | from version 2 on, behind the blocks of a type: their number; for each what follows |
 //! | block | number |
 //! | part | a byte: 0 for a column, 1 for bodies; the number of the column or of the 16 rows |
 //! | rows | number: of a column the rows that the piece above has; of bodies 0 |
 //! | piece | place of the piece of what has changed of [the column](crate::paged) or [the bodies](crate::live) since the piece above was written |
+//! | graphs | from version 3 on, behind what has changed of a type: their number; for each what follows |
+//! | column | the number of the column of its vectors |
+//! | piece | place of the piece of its links ([`stead_ann::Graph::write_to`]), whose documents are known by their numbers |
+//! | texts | of version 4, behind the graphs of a type: their number; for each what follows |
+//! | name | the name of the index, a text |
+//! | rules | a text: what its terms depend on beside the documents |
+//! | segments | their number; for each the place of its piece ([`stead_text::Segment::write`]), and a byte: 0 if all of its documents are there, else 1 and the place of the piece that tells which are gone: `u64` words, bit `b` of word `i` for the document `64 * i + b` |
 //!
 //! A **place** is: the place of the pack among those of the table, number; the offset, number; the bytes, number; the crc32c, 4 bytes
 //! little-endian. The **piece of ids of operations** has for each that is remembered, the oldest first: the id, 16 bytes
@@ -34,7 +41,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::body::{BodyError, Bytes, number};
+use crate::body::{BodyError, Bytes, number, text};
+use crate::kind::DataType;
 use crate::live::GROUP;
 use crate::packs::Place;
 
@@ -46,6 +54,12 @@ const VERSION: u8 = 1;
 
 /// The version where something has.
 const WITH_CHANGED: u8 = 2;
+
+/// The version where there are graphs of vectors.
+const WITH_GRAPHS: u8 = 3;
+
+/// The version where there are indexes of texts.
+const WITH_TEXTS: u8 = 4;
 
 /// The most that a table takes: a hundred million documents of a type with 30 columns have one of half of it.
 pub(super) const MAX_BYTES: usize = 1 << 30;
@@ -70,6 +84,19 @@ pub(super) struct TypeTable {
     pub(super) blocks: Vec<BlockTable>,
     /// What has changed of pieces that can no longer be read.
     pub(super) changed: BTreeMap<(usize, Part), ChangedPiece>,
+    /// The links of graphs of vectors, by the number of the column.
+    pub(super) graphs: BTreeMap<usize, Spot>,
+    pub(super) texts: Vec<TextTable>,
+}
+
+/// An index of texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TextTable {
+    pub(super) name: String,
+    /// What its terms depend on beside the documents.
+    pub(super) rules: String,
+    /// Its segments, each with the piece that tells which of its documents are gone, if some are.
+    pub(super) segments: Vec<(Spot, Option<Spot>)>,
 }
 
 /// What has changed of a piece that can no longer be read.
@@ -110,6 +137,8 @@ pub(super) enum TableError {
     Rows,
     #[error("something has changed of what is not there")]
     Changed,
+    #[error("a graph is of vectors that are not there")]
+    Graph,
     #[error(transparent)]
     Body(#[from] BodyError),
 }
@@ -141,6 +170,13 @@ impl TypeTable {
     }
 }
 
+impl TextTable {
+    /// All places.
+    pub(super) fn spots(&self) -> impl Iterator<Item = &Spot> {
+        self.segments.iter().flat_map(|(segment, gone)| std::iter::once(segment).chain(gone))
+    }
+}
+
 impl BlockTable {
     /// All places.
     pub(super) fn spots(&self) -> impl Iterator<Item = &Spot> {
@@ -154,13 +190,22 @@ impl Table {
         let blocks = self.types.iter().flat_map(|of| &of.blocks);
         let changed = self.types.iter().flat_map(|of| of.changed.values());
         let changed = changed.map(|changed| &changed.spot);
-        std::iter::once(&self.operations).chain(blocks.flat_map(BlockTable::spots)).chain(changed)
+        let graphs = self.types.iter().flat_map(|of| of.graphs.values());
+        let blocks = blocks.flat_map(BlockTable::spots);
+        let texts = self.types.iter().flat_map(|of| &of.texts).flat_map(TextTable::spots);
+        std::iter::once(&self.operations).chain(blocks).chain(changed).chain(graphs).chain(texts)
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        // Where nothing has, a table is what it always was.
-        let has_changed = self.types.iter().any(|of| !of.changed.is_empty());
-        let mut out = vec![if has_changed { WITH_CHANGED } else { VERSION }];
+        // Where there is nothing of these, a table is what it always was.
+        let any = |has: fn(&TypeTable) -> bool| self.types.iter().any(has);
+        let version = match () {
+            () if any(|of| !of.texts.is_empty()) => WITH_TEXTS,
+            () if any(|of| !of.graphs.is_empty()) => WITH_GRAPHS,
+            () if any(|of| !of.changed.is_empty()) => WITH_CHANGED,
+            () => VERSION,
+        };
+        let mut out = vec![version];
         number(self.lsn, &mut out);
         number(self.packs.len() as u64, &mut out);
         for (pack, bytes) in &self.packs {
@@ -189,7 +234,7 @@ impl Table {
                 }
                 block.bodies.iter().for_each(|group| spot(group, &mut out));
             }
-            if has_changed {
+            if version >= WITH_CHANGED {
                 number(of.changed.len() as u64, &mut out);
             }
             for ((block, part), changed) in &of.changed {
@@ -203,17 +248,36 @@ impl Table {
                 number(changed.rows as u64, &mut out);
                 spot(&changed.spot, &mut out);
             }
+            if version >= WITH_GRAPHS {
+                number(of.graphs.len() as u64, &mut out);
+            }
+            for (column, links) in &of.graphs {
+                number(*column as u64, &mut out);
+                spot(links, &mut out);
+            }
+            if version >= WITH_TEXTS {
+                number(of.texts.len() as u64, &mut out);
+            }
+            for index in &of.texts {
+                text(&index.name, &mut out);
+                text(&index.rules, &mut out);
+                number(index.segments.len() as u64, &mut out);
+                for (segment, gone) in &index.segments {
+                    spot(segment, &mut out);
+                    out.push(u8::from(gone.is_some()));
+                    gone.iter().for_each(|gone| spot(gone, &mut out));
+                }
+            }
         }
         out
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Table, TableError> {
         let mut bytes = Bytes::new(bytes);
-        let has_changed = match bytes.byte()? {
-            VERSION => false,
-            WITH_CHANGED => true,
-            other => return Err(TableError::Version(other)),
-        };
+        let version = bytes.byte()?;
+        if !(VERSION..=WITH_TEXTS).contains(&version) {
+            return Err(TableError::Version(version));
+        }
         let lsn = bytes.number()?;
         let packs = list(&mut bytes, |bytes| Ok((bytes.number()?, bytes.number()?)))?;
         let spot = |bytes: &mut Bytes<'_>| {
@@ -270,9 +334,31 @@ impl Table {
                     false => Err(TableError::Changed),
                 }
             };
-            let changed = if has_changed { list(bytes, one)? } else { Vec::new() };
+            let changed = if version >= WITH_CHANGED { list(bytes, one)? } else { Vec::new() };
             let changed = changed.into_iter().collect();
-            Ok(TypeTable { layout, shift, blocks, changed })
+            let graph = |bytes: &mut Bytes<'_>| {
+                let column = bytes.length()?;
+                match layout.attributes.get(column).map(|attribute| &attribute.kind) {
+                    Some(DataType::Tensor(_)) => Ok((column, spot(bytes)?)),
+                    _ => Err(TableError::Graph),
+                }
+            };
+            let graphs = if version >= WITH_GRAPHS { list(bytes, graph)? } else { Vec::new() };
+            let graphs = graphs.into_iter().collect();
+            let segment = |bytes: &mut Bytes<'_>| {
+                let segment = spot(bytes)?;
+                let gone = match bytes.byte()? {
+                    0 => None,
+                    _ => Some(spot(bytes)?),
+                };
+                Ok((segment, gone))
+            };
+            let index = |bytes: &mut Bytes<'_>| {
+                let (name, rules) = (bytes.text()?.to_owned(), bytes.text()?.to_owned());
+                Ok(TextTable { name, rules, segments: list(bytes, segment)? })
+            };
+            let texts = if version >= WITH_TEXTS { list(bytes, index)? } else { Vec::new() };
+            Ok(TypeTable { layout, shift, blocks, changed, graphs, texts })
         })?;
         match bytes.rest().len() {
             0 => Ok(Table { lsn, packs: packs.into_iter().collect(), operations, types }),
@@ -286,7 +372,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::layout::AttributeLayout;
-    use super::{BlockTable, ChangedPiece, Layout, Part, Spot, Table, TableError, TypeTable};
+    use super::{
+        BlockTable, ChangedPiece, Layout, Part, Spot, Table, TableError, TextTable, TypeTable,
+    };
     use crate::kind::DataType;
     use crate::packs::Place;
 
@@ -299,13 +387,18 @@ mod tests {
             kind,
         };
         let of = |name: &str, changed: &[(usize, Part, usize)]| {
-            let attributes =
-                vec![attribute("n", DataType::Int), attribute("m", DataType::Struct("s".into()))];
+            let vectors = DataType::Tensor(stead_expr::parse_type("tensor(x[2])").unwrap());
+            let structs = DataType::Struct("s".into());
+            let attributes = vec![
+                attribute("n", DataType::Int),
+                attribute("m", structs),
+                attribute("v", vectors),
+            ];
             let (fields, structs) = (Vec::new(), Vec::new());
             let block = |rows: usize| BlockTable {
                 rows,
                 ids: spot(32),
-                columns: vec![Some(spot(42)), None],
+                columns: vec![Some(spot(42)), None, None],
                 bodies: vec![spot(52)],
             };
             let piece = |(block, part, rows): &(usize, Part, usize)| {
@@ -316,6 +409,8 @@ mod tests {
                 shift: 4,
                 blocks: vec![block(16), block(3)],
                 changed: changed.iter().map(piece).collect(),
+                graphs: BTreeMap::new(),
+                texts: Vec::new(),
             }
         };
         let types = vec![of("a", &[]), of("b", changed)];
@@ -343,11 +438,58 @@ mod tests {
     }
 
     #[test]
+    fn graphs_are_those_of_vectors() {
+        for changed in [&[][..], &[(1, Part::Column(0), 2)]] {
+            let mut table = table(changed);
+            let place = Place { offset: 3, len: 4, crc: 5 };
+            table.types[0].graphs = BTreeMap::from([(2, Spot { pack: 7, place })]);
+            let bytes = table.encode();
+            assert_eq!(bytes[0], 3);
+            assert_eq!(Table::decode(&bytes).as_ref(), Ok(&table));
+            assert_eq!(table.spots().count(), 1 + 2 * 2 * 3 + changed.len() + 1);
+            for cut in 0..bytes.len() {
+                assert!(Table::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+            }
+            for column in [0, 1, 3] {
+                table.types[0].graphs = BTreeMap::from([(column, Spot { pack: 7, place })]);
+                assert_eq!(Table::decode(&table.encode()), Err(TableError::Graph), "{column}");
+            }
+        }
+    }
+
+    #[test]
+    fn indexes_of_texts_have_segments() {
+        let spot = |offset: u64| Spot { pack: 7, place: Place { offset, len: 4, crc: 5 } };
+        let index = |name: &str, segments| TextTable {
+            name: name.to_owned(),
+            rules: format!("rules of {name}"),
+            segments,
+        };
+        for changed in [&[][..], &[(1, Part::Column(0), 2)]] {
+            let mut table = table(changed);
+            let segments = vec![(spot(3), None), (spot(9), Some(spot(20)))];
+            table.types[1].texts = vec![index("none", Vec::new()), index("two", segments)];
+            let bytes = table.encode();
+            assert_eq!(bytes[0], 4);
+            assert_eq!(Table::decode(&bytes).as_ref(), Ok(&table));
+            assert_eq!(table.spots().count(), 1 + 2 * 2 * 3 + changed.len() + 3);
+            for cut in 0..bytes.len() {
+                assert!(Table::decode(&bytes[..cut]).is_err(), "cut to {cut}");
+            }
+            table.types[1].texts[1].segments[1].1 = Some(spot(97));
+            assert_eq!(Table::decode(&table.encode()), Err(TableError::Place));
+        }
+        let mut later = table(&[]).encode();
+        later[0] = 5;
+        assert_eq!(Table::decode(&later), Err(TableError::Version(5)));
+    }
+
+    #[test]
     fn nothing_changes_of_what_is_not_there() {
         for (label, changed) in [
             ("a block", (2, Part::Bodies(0), 0)),
             ("bodies", (1, Part::Bodies(1), 0)),
-            ("a column", (1, Part::Column(2), 3)),
+            ("a column", (1, Part::Column(3), 3)),
             ("a column of structs", (1, Part::Column(1), 3)),
             ("rows", (1, Part::Column(0), 4)),
         ] {

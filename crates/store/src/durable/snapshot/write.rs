@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use stead_log::{Io, LogError, write_manifest};
+use stead_text::FieldIndex;
 
 use super::pieces::{Moved, Pieces, column_then, group_then, slot_then};
 use super::table::{self, Table};
@@ -139,6 +140,15 @@ impl Catalog {
             |spot: Spot| *live.entry(spot.pack).or_default() += u64::from(spot.place.len);
         for (number, view) in cut.views.iter().enumerate() {
             let before = self.written.get(number);
+            for (attribute, known) in before.iter().flat_map(|before| &before.graphs) {
+                let now = view.graph(*attribute);
+                now.and_then(|graph| unchanged(Some(known), graph)).map(&mut count);
+            }
+            for (segment, gone) in view.texts().flat_map(FieldIndex::parts) {
+                let written = before.map(|before| &before.texts);
+                written.and_then(|written| written.segment(segment)).map(&mut count);
+                written.and_then(|written| written.gone(gone)).map(&mut count);
+            }
             for (at, block) in view.blocks().enumerate() {
                 let then = before.and_then(|before| before.blocks.get(at));
                 unchanged(then.and_then(|then| then.rows.as_ref()), block.ids()).map(&mut count);

@@ -17,6 +17,7 @@ use stead_onnx::{FindFile, Limits, Model, ValueInfo};
 
 use super::compile::{ModelTypes, TreeFacts, Why};
 use super::uses::{SourceType, TreeLibrary};
+use crate::BackendKind;
 use crate::application::profile::OnnxModel;
 use crate::package::PackageFiles;
 use onnx::{Sizes, output_type, plain, probed_type, shape};
@@ -45,6 +46,8 @@ pub struct ModelBytes<'f> {
     pub bytes: &'f [u8],
     /// Finds a file by the place that the model gives.
     pub beside: &'f FindFile<'f>,
+    /// What evaluates it.
+    pub backend: BackendKind,
 }
 
 /// Runs a model to see what it gives; nothing here can.
@@ -67,8 +70,8 @@ type Shapes = Result<Rc<Vec<(String, Vec<usize>)>>, String>;
 pub struct PackageModels<'f> {
     files: &'f PackageFiles,
     probe: Option<&'f dyn ModelProbe>,
-    /// What was probed, by path and shapes of inputs.
-    probed: RefCell<HashMap<(String, Vec<Vec<usize>>), Shapes>>,
+    /// What was probed, by path, what evaluates it and shapes of inputs.
+    probed: RefCell<HashMap<(String, BackendKind, Vec<Vec<usize>>), Shapes>>,
     /// What was read, by path.
     known: RefCell<HashMap<String, Result<Signature, String>>>,
     /// The tree models, by file.
@@ -105,16 +108,21 @@ impl<'f> PackageModels<'f> {
     }
 
     /// The shapes of outputs where those of all inputs are known.
-    fn probe(&self, path: &str, inputs: &[(String, Vec<usize>)]) -> Option<Shapes> {
+    fn probe(
+        &self,
+        (path, backend): (&str, BackendKind),
+        inputs: &[(String, Vec<usize>)],
+    ) -> Option<Shapes> {
         let probe = self.probe?;
-        let key = (path.to_owned(), inputs.iter().map(|(_, shape)| shape.clone()).collect());
+        let key =
+            (path.to_owned(), backend, inputs.iter().map(|(_, shape)| shape.clone()).collect());
         if let Some(known) = self.probed.borrow().get(&key) {
             return Some(known.clone());
         }
         let run = || {
             let bytes = self.files.read(path, MAX_MODEL).map_err(|e| e.to_string())?;
             let beside = self.beside(path);
-            let file = ModelBytes { bytes: &bytes, beside: &beside };
+            let file = ModelBytes { bytes: &bytes, beside: &beside, backend };
             probe.output_shapes(&file, inputs).map(Rc::new)
         };
         let shapes = run();
@@ -226,7 +234,7 @@ impl ModelTypes for PackageModels<'_> {
         };
         let kind = output_type(name, found, &sizes, has_own_cells);
         if let (Err(Why::Unknown(text)), Some(inputs)) = (&kind, &shapes)
-            && let Some(shapes) = self.probe(&model.file.value, inputs)
+            && let Some(shapes) = self.probe((&model.file.value, model.backend), inputs)
         {
             let shapes = shapes.map_err(|why| {
                 Why::Unknown(format!("{text}, and it does not run with zeros: {why}"))

@@ -1,6 +1,7 @@
 //! ConvInteger, QLinearConv, and the convolution of bytes whose sums become floats at once.
 
 mod depthwise;
+mod last;
 mod product;
 mod requantize;
 
@@ -53,6 +54,8 @@ pub const OPS: &[OpDef] = &[
     OpDef::new("QLinearConv", &QLINEAR, &[Out::Like(7)], qlinear_conv),
     // The same with an activation that only limits (attributes as in `activation`).
     OpDef::new("QLinearConv", &QLINEAR, &[Out::Like(7)], qlinear_conv).domain("stead"),
+    // The same of channels that lie together, `[batch, spatial..., channels]`, to the same form; filters are constants.
+    OpDef::new("QLinearConvLast", &QLINEAR, &[Out::Like(7)], last::build).domain("stead"),
     // activation(x_scale w_scale (sums) + bias): values and weights, their scales, their zero points, a bias.
     OpDef::new(
         "ConvIntegerToFloat",
@@ -139,11 +142,17 @@ fn conv_integer(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     })
 }
 
-fn qlinear_conv(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+/// The activation of a node, which may only limit.
+fn limits_only(spec: &NodeSpec<'_>) -> Result<Activation, BuildError> {
     let activation = activation::from_attributes(spec.attributes())?;
-    if !matches!(activation, Activation::None | Activation::Relu | Activation::Clip { .. }) {
-        return Err(BuildError::unsupported(format!("{activation:?} of bytes")));
+    match activation {
+        Activation::None | Activation::Relu | Activation::Clip { .. } => Ok(activation),
+        _ => Err(BuildError::unsupported(format!("{activation:?} of bytes"))),
     }
+}
+
+fn qlinear_conv(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
+    let activation = limits_only(spec)?;
     let known = Known::of(spec, Inputs { x: 0, x_zero: 2, w: 3, w_zero: 5 })?;
     plan_fn(move |cx| {
         let (shape, out) = known.resolve(cx)?;

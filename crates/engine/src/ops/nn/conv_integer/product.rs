@@ -55,7 +55,7 @@ pub(super) enum End {
 
 /// [`End`] with places among the reads of the step: scales stand one behind the other, a zero point behind them.
 #[derive(Clone, Copy)]
-enum EndReads {
+pub(super) enum EndReads {
     Sums,
     Floats { scales: usize, bias: Option<usize>, activation: Activation },
     Bytes { scales: usize, bias: Option<usize>, activation: Activation, dtype: DType },
@@ -119,7 +119,7 @@ fn emit_of<X: Element + Byte, W: Element + Byte>(
         let y = a.write_bytes()?;
         let scratch = a.write::<i32>()?;
         let factors = &mut a.write::<f32>()?[..channels];
-        let target = target(a, end, y, factors)?;
+        let target = target(a, end, Along::Rows, y, factors)?;
         let zero = &mut a.write_bytes()?[..zeros];
         match w_zero {
             Some(i) => {
@@ -148,7 +148,7 @@ fn emit_of<X: Element + Byte, W: Element + Byte>(
 }
 
 /// Adds the operands to the reads of a step, and names it.
-fn place(end: End, reads: &mut Vec<Operand>) -> (&'static str, EndReads) {
+pub(super) fn place(end: End, reads: &mut Vec<Operand>) -> (&'static str, EndReads) {
     let position = |reads: &mut Vec<Operand>, operand: Option<Operand>| {
         operand.map(|operand| {
             reads.push(operand);
@@ -172,10 +172,11 @@ fn place(end: End, reads: &mut Vec<Operand>) -> (&'static str, EndReads) {
     }
 }
 
-/// What the kernel makes of the sums; `factors` has room for a scale of each channel.
-fn target<'a>(
+/// What the kernel makes of the sums; channels are `along` rows or columns, and `factors` has room for a scale of each.
+pub(super) fn target<'a>(
     a: &Args<'a>,
     end: EndReads,
+    along: Along,
     y: &'a mut [u8],
     factors: &'a mut [f32],
 ) -> Result<Target<'a>, RunError> {
@@ -188,7 +189,7 @@ fn target<'a>(
                 a_scale: first(a, scales)?,
                 b_scale: a.read(scales + 1)?,
                 bias: bias.map(|i| a.read(i)).transpose()?,
-                along: Along::Rows,
+                along,
                 residual: None,
                 activation,
             },
@@ -200,7 +201,7 @@ fn target<'a>(
             let rounded = Rounded {
                 scale: factors,
                 bias: bias.map(|i| a.read(i)).transpose()?,
-                along: Along::Rows,
+                along,
                 zero,
                 limits: limited(activation, y_scale, zero, limits),
             };

@@ -48,12 +48,15 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ("{defaultIndex: 'z'}userInput('a')", "Field 'z' does not exist."),
         ("nonEmpty(userInput(@empty))", "Searching for empty string inside nonEmpty()"),
         ("uri('a')", "uri is not supported yet: it needs an index of the parts of addresses"),
-        ("predicate(n, {}, {})", "predicate is not supported yet: it needs an index of predicates"),
+        (
+            "predicate(n, {}, {})",
+            "Field 'n' is a int; predicate needs an attribute of type predicate",
+        ),
         ("t contains phrase('a', 'b')", "Field 't' has no index of text, which phrase needs"),
         ("z contains phrase('a', 'b')", "Field 'z' does not exist."),
         (
             "f(n)",
-            "Expected one of range, wand, weightedSet, dotProduct, geoBoundingBox, geoLocation, nearestNeighbor, rank, nonEmpty, weakAnd, userQuery, userInput, got f.",
+            "Expected one of range, wand, weightedSet, dotProduct, geoBoundingBox, geoLocation, nearestNeighbor, rank, nonEmpty, weakAnd, userQuery, userInput, predicate, got f.",
         ),
         ("t = 'a'", "Field 't' is a string; write t contains \"...\""),
         ("n = 'a'", "Field 'n' is a int; expected a number, got a"),
@@ -141,7 +144,7 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ("tags[1] > 'a'", "an element of a field is compared by = only"),
         (
             "t contains sameElement('a')",
-            "Field 't' has no elements that are attributes; sameElement needs an array, a weighted set, or struct fields",
+            "Field 't' has no elements that are searched; sameElement needs an array, a weighted set, or struct fields that are attributes",
         ),
         ("people contains sameElement(z contains 'a')", "Field 'people.z' does not exist."),
         (

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use stead_app::application::rank::PackageModels;
+use stead_engine::Backends;
 use stead_expr::Value;
 use stead_expr::codec::json::Form;
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
@@ -50,10 +51,15 @@ pub(super) fn made_with<T: ?Sized>(
     networks.iter().for_each(|(name, bytes)| write(&format!("models/{name}.onnx"), bytes));
     let files = PackageFiles::open(folder.path()).unwrap();
     let (application, mut report) = Application::read(&files, ServicesOptions::default());
-    let types = PackageModels::new(&files).with_probe(&Probe);
-    let loaded = Evaluated::load(&application, &files, &types, &mut report);
-    let embedders =
-        Arc::new(Embedders::load(&application, &files, &Arc::default(), meters, &mut report));
+    let types = PackageModels::new(&files).with_probe(&Probe::PLAIN);
+    let loaded = Evaluated::load(&application, (&files, Backends::NONE), &types, &mut report);
+    let embedders = Arc::new(Embedders::load(
+        &application,
+        (&files, Backends::NONE),
+        &Arc::default(),
+        meters,
+        &mut report,
+    ));
     assert!(!report.has_errors(), "{:?}", report.errors().collect::<Vec<_>>());
     let kinds = [DocumentType::stored(application.schema("song").unwrap())];
     let models = Models::new(ServerHost::new(Arc::new(loaded), Arc::default()));

@@ -1,0 +1,259 @@
+//! stead's graph of vectors beside hnswlib's, and with filters beside usearch's.
+
+mod data;
+mod filtered;
+mod own;
+mod peer;
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use stead_ann::{Hit, Rows};
+use stead_tensor::Bits;
+
+use crate::Result;
+use crate::corpus::Random;
+use crate::median::median;
+use filtered::Filtered;
+use own::Own;
+use peer::Peer;
+
+/// What all graphs are made with.
+const LINKS: usize = 16;
+const EXPLORE: usize = 200;
+
+/// How many neighbours a query asks for.
+const HITS: usize = 10;
+
+const QUERIES: usize = 500;
+
+/// With a filter there are fewer queries and sweeps: usearch goes through the whole graph where few vectors pass.
+const QUERIES_FILTERED: usize = 100;
+const SWEEPS_FILTERED: usize = 3;
+
+/// How many are kept while searching.
+const KEPT: [usize; 5] = [16, 32, 64, 128, 256];
+
+/// With a filter.
+const KEPT_FILTERED: usize = 64;
+
+/// The part of all vectors that passes, in percent.
+const PASSING: [f64; 4] = [50.0, 10.0, 1.0, 0.1];
+
+/// Turns in which the graphs are built: many, so that a machine that slows down does so for both.
+const TURNS: usize = 20;
+
+/// How many vectors of how many numbers, and how many threads build a graph.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub count: usize,
+    pub size: usize,
+    pub threads: usize,
+}
+
+/// The process of hnswlib: an interpreter that has it, and the script.
+#[derive(Debug, Clone, Copy)]
+pub struct Script<'s> {
+    pub python: &'s str,
+    pub path: &'s str,
+}
+
+/// Builds and searches all graphs.
+pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) -> Result<Value> {
+    let cells = data::vectors(shape.count + QUERIES, shape.size);
+    let (base, queries) = cells.split_at(shape.count * shape.size);
+    write(&folder.join("base.f32"), base)?;
+    write(&folder.join("queries.f32"), queries)?;
+    let rows = Rows::new(base, shape.size);
+    let queries: Vec<&[f32]> = queries.chunks_exact(shape.size).collect();
+    let mut peer = Peer::start(script.python, script.path, folder, shape)?;
+    let (mut own, filtered) = (Own::new(), Filtered::new(shape)?);
+
+    let (mut seconds, mut ratios, mut filtered_ratios) = ([0.0; 3], Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        let (from, to) = (shape.count * turn / TURNS, shape.count * (turn + 1) / TURNS);
+        let mut of = [0.0; 3];
+        for side in 0..3 {
+            // Each begins as often as the others.
+            let side = (side + turn) % 3;
+            let started = Instant::now();
+            match side {
+                0 => own.add(&rows, from..to, shape.threads)?,
+                1 => {
+                    // As it says: without the reading of a file.
+                    of[1] = peer.add(from, to)?;
+                    continue;
+                }
+                _ => {
+                    filtered.add(from, &base[from * shape.size..to * shape.size], shape.threads)?
+                }
+            }
+            of[side] = started.elapsed().as_secs_f64();
+        }
+        ratios.push(of[1] / of[0]);
+        filtered_ratios.push(of[2] / of[0]);
+        seconds.iter_mut().zip(of).for_each(|(sum, of)| *sum += of);
+    }
+    let rates = seconds.map(|seconds| shape.count as f64 / seconds);
+
+    let truth = peer.truth(None)?;
+    let mut found = Vec::new();
+    for kept in KEPT {
+        found.push(beside_hnswlib(&mut own, &mut peer, &rows, &queries, kept, sweeps, &truth)?);
+    }
+    let mut passing = Vec::new();
+    for percent in PASSING {
+        let mut random = Random(percent.to_bits());
+        let mask: Vec<u8> =
+            (0..shape.count).map(|_| u8::from(random.part() * 100.0 < percent)).collect();
+        let file = folder.join("mask.u8");
+        fs::write(&file, &mask)?;
+        let truth = peer.truth(Some(&file))?;
+        let some = &queries[..QUERIES_FILTERED];
+        let sweeps = sweeps.min(SWEEPS_FILTERED);
+        let truth = &truth[..QUERIES_FILTERED];
+        let mut row = beside_usearch(&mut own, &filtered, &rows, some, &mask, sweeps, truth)?;
+        row["percent"] = percent.into();
+        passing.push(row);
+    }
+    // The vectors are stead's caller's; lists of the lowest level have twice the links, and of those above there is one for 15 vectors.
+    let vectors = 4.0 * (shape.count * shape.size) as f64;
+    let links = 4.0 * (shape.count * 2 * LINKS) as f64
+        + 4.0 * (shape.count * LINKS) as f64 / (LINKS - 1) as f64;
+    Ok(json!({"count": shape.count, "size": shape.size, "threads": shape.threads, "rates": rates,
+        "ratio": median(&mut ratios), "filtered_ratio": median(&mut filtered_ratios),
+        "memory": own.memory() as f64 + vectors, "least_memory": vectors + links, "peer_memory": peer.memory()?,
+        "found": found, "passing": passing}))
+}
+
+fn beside_hnswlib(
+    own: &mut Own,
+    peer: &mut Peer,
+    rows: &Rows<'_, f32>,
+    queries: &[&[f32]],
+    kept: usize,
+    sweeps: usize,
+    truth: &[Vec<u32>],
+) -> Result<Value> {
+    let ours: Vec<Vec<u32>> =
+        queries.iter().map(|query| ids(own.search(rows, query, kept, None))).collect();
+    peer.search(kept)?;
+    let theirs = peer.found()?;
+    let times = turns(sweeps, |side| {
+        if side == 1 {
+            return peer.search(kept);
+        }
+        let started = Instant::now();
+        for query in queries {
+            std::hint::black_box(own.search(rows, query, kept, None));
+        }
+        Ok(started.elapsed().as_secs_f64())
+    })?;
+    Ok(told(
+        times,
+        queries.len(),
+        json!({"kept": kept, "recall": recall(&ours, truth), "peer_recall": recall(&theirs, truth)}),
+    ))
+}
+
+fn beside_usearch(
+    own: &mut Own,
+    filtered: &Filtered,
+    rows: &Rows<'_, f32>,
+    queries: &[&[f32]],
+    mask: &[u8],
+    sweeps: usize,
+    truth: &[Vec<u32>],
+) -> Result<Value> {
+    let mut filter = Bits::default();
+    for at in (0..mask.len()).filter(|at| mask[*at] != 0) {
+        filter.insert(at);
+    }
+    // usearch asks for each vector: a look into a table of bits as stead's.
+    let passes = |key: u64| filter.contains(key as usize);
+    let ours: Vec<Vec<u32>> = queries
+        .iter()
+        .map(|query| ids(own.search(rows, query, KEPT_FILTERED, Some(&filter))))
+        .collect();
+    let theirs: Result<Vec<Vec<u32>>> =
+        queries.iter().map(|query| filtered.search(query, KEPT_FILTERED, passes)).collect();
+    let theirs = theirs?;
+    let times = turns(sweeps, |side| {
+        let started = Instant::now();
+        for query in queries {
+            match side {
+                0 => drop(std::hint::black_box(own.search(
+                    rows,
+                    query,
+                    KEPT_FILTERED,
+                    Some(&filter),
+                ))),
+                _ => drop(std::hint::black_box(filtered.search(query, KEPT_FILTERED, passes)?)),
+            }
+        }
+        Ok(started.elapsed().as_secs_f64())
+    })?;
+    Ok(told(
+        times,
+        queries.len(),
+        json!({"recall": recall(&ours, truth), "peer_recall": recall(&theirs, truth)}),
+    ))
+}
+
+/// The seconds of both sides, turn by turn.
+fn turns(sweeps: usize, mut side: impl FnMut(usize) -> Result<f64>) -> Result<Vec<[f64; 2]>> {
+    let turn = |sweep: usize| {
+        let mut of = [0.0; 2];
+        for at in [sweep % 2, 1 - sweep % 2] {
+            of[at] = side(at)?;
+        }
+        Ok(of)
+    };
+    (0..sweeps).map(turn).collect()
+}
+
+/// A row with what turns tell.
+fn told(times: Vec<[f64; 2]>, queries: usize, mut row: Value) -> Value {
+    let middle = |of: fn(&[f64; 2]) -> f64| median(&mut times.iter().map(of).collect::<Vec<_>>());
+    row["per_second"] = (queries as f64 / middle(|of| of[0])).into();
+    row["peer_per_second"] = (queries as f64 / middle(|of| of[1])).into();
+    row["ratio"] = middle(|of| of[1] / of[0]).into();
+    row
+}
+
+fn ids(hits: &[Hit]) -> Vec<u32> {
+    hits.iter().map(|hit| hit.document).collect()
+}
+
+/// The part of what is true that was found.
+fn recall(found: &[Vec<u32>], truth: &[Vec<u32>]) -> f64 {
+    let good = found
+        .iter()
+        .zip(truth)
+        .map(|(found, truth)| truth.iter().filter(|id| found.contains(id)).count());
+    let wanted: usize = truth.iter().map(Vec::len).sum();
+    good.sum::<usize>() as f64 / wanted.max(1) as f64
+}
+
+fn write(file: &Path, cells: &[f32]) -> Result<()> {
+    let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
+    fs::write(file, bytes).map_err(|e| format!("{}: {e}", file.display()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::recall;
+
+    #[test]
+    fn recall_is_a_part_of_what_is_true() {
+        for (found, truth, expected) in [
+            (vec![vec![1, 2], vec![3, 9]], vec![vec![1, 2], vec![3, 4]], 0.75),
+            (vec![vec![7]], vec![vec![7, 8]], 0.5),
+            (vec![vec![]], vec![vec![]], 0.0),
+        ] {
+            assert_eq!(recall(&found, &truth), expected, "{found:?}");
+        }
+    }
+}

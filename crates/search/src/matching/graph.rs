@@ -1,0 +1,115 @@
+//! The documents whose vectors are nearest, by the graph of a field: without a look at all.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+use stead_ann::{Hit, Request, Scratch, Strategy};
+use stead_store::View;
+use stead_tensor::Bits;
+
+use super::neighbors::{Candidate, Comparison};
+use super::rows::RowSet;
+use crate::query::{SearchError, Tree};
+use crate::rank::Means;
+
+/// What was found.
+pub(super) struct Found {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) strategy: Strategy,
+    /// Blocks whose documents were left out because it was late.
+    pub(super) late: Vec<usize>,
+    /// Whether the search ended early.
+    pub(super) is_cut: bool,
+}
+
+thread_local! {
+    /// What searches of graphs need, which is large: a mark for each vector.
+    static SCRATCH: RefCell<(Scratch, Vec<Hit>)> = RefCell::default();
+}
+
+/// The blocks whose filters a thread goes through at a time.
+const BLOCKS: usize = 16;
+
+/// The nearest documents; nothing if the field has no graph, or the query wants none.
+pub(super) fn nearest(
+    comparison: &Comparison<'_>,
+    view: &View,
+    threads: usize,
+    means: Means<'_>,
+) -> Result<Option<Found>, SearchError> {
+    let Comparison { neighbor, metric, .. } = comparison;
+    let Some(attribute) = comparison.attribute.filter(|_| neighbor.is_approximate) else {
+        return Ok(None);
+    };
+    if view.graph(attribute).is_none_or(|graph| graph.options().metric != *metric) {
+        return Ok(None);
+    }
+    let (filter, late) = match comparison.filters.iter().all(|filter| **filter == Tree::All) {
+        true => (None, Vec::new()),
+        false => filter(comparison, view, threads, means).map(|(bits, late)| (Some(bits), late))?,
+    };
+    let request = Request {
+        explore: neighbor.explore,
+        filter: filter.as_ref(),
+        // Compared once more, without the rounding of the graph's distances.
+        farthest: neighbor
+            .distance_threshold
+            .map_or(f64::INFINITY, |most| most + ROUNDING * most.abs()),
+        tuning: neighbor.tuning.tuning(),
+        is_late: means.is_late,
+        ..Request::new(neighbor.target_hits)
+    };
+    SCRATCH.with_borrow_mut(|(scratch, hits)| {
+        let outcome = view.nearest(attribute, comparison.vector, &request, scratch, hits);
+        let Some(outcome) = outcome else { return Ok(None) };
+        let mut candidates = Vec::with_capacity(hits.len());
+        let mut distances = Vec::new();
+        for hit in hits.iter() {
+            let (segment, row) = comparison.matcher.split(hit.document);
+            let Some(work) = comparison.matcher.work(segment) else { continue };
+            let Some(column) = work.column(attribute)? else { continue };
+            distances.clear();
+            comparison.vectors(column)?.distances(row..row + 1, &mut distances);
+            candidates
+                .extend(distances.iter().filter_map(|d| comparison.candidate(*d, segment, row)));
+        }
+        let (strategy, is_cut) = (outcome.strategy, !outcome.is_complete);
+        Ok(Some(Found { candidates, strategy, late, is_cut }))
+    })
+}
+
+/// How far distances of graphs, which are sums of f32, may be off as a part of them.
+const ROUNDING: f64 = 1e-3;
+
+/// The documents that pass what stands beside the operator, by their numbers, and the blocks that there was no time for.
+fn filter(
+    comparison: &Comparison<'_>,
+    view: &View,
+    threads: usize,
+    means: Means<'_>,
+) -> Result<(Bits, Vec<usize>), SearchError> {
+    type Part = Result<Vec<(usize, Option<RowSet>)>, SearchError>;
+    let (blocks, rows) = (comparison.matcher.segments.len(), view.block_rows());
+    let done: Mutex<Vec<Part>> = Mutex::default();
+    means.share(threads, (blocks, BLOCKS), &|taken| {
+        let one = |number: usize| match (means.is_late)() {
+            true => Ok((number, None)),
+            false => Ok((number, Some(comparison.among(number)?))),
+        };
+        let part = taken.flatten().map(one).collect();
+        done.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+    });
+    // Blocks have as many rows as some words have bits.
+    let (mut words, mut late) = (vec![0; (blocks * rows).div_ceil(64)], Vec::new());
+    for part in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for (number, found) in part? {
+            let Some(found) = found else {
+                late.push(number);
+                continue;
+            };
+            let own = words.iter_mut().skip(number * rows / 64);
+            own.zip(found.words()).for_each(|(word, found)| *word = *found);
+        }
+    }
+    Ok((Bits::from_words(words, blocks * rows).unwrap_or_default(), late))
+}

@@ -1,0 +1,73 @@
+//! Vectors where a column of tensors has them.
+
+use std::ops::Range;
+
+use half::bf16;
+use stead_expr::Cells;
+use stead_tensor::Bits;
+
+/// A type of numbers that graphs of vectors know.
+pub(crate) trait VectorCell: stead_ann::Cell {
+    /// The numbers of cells, if they have this type.
+    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [Self]>;
+}
+
+impl VectorCell for f64 {
+    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [f64]> {
+        if let Cells::Double(cells) = cells { Some(cells) } else { None }
+    }
+}
+
+impl VectorCell for f32 {
+    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [f32]> {
+        if let Cells::Float(cells) = cells { Some(cells) } else { None }
+    }
+}
+
+impl VectorCell for bf16 {
+    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [bf16]> {
+        if let Cells::BFloat16(cells) = cells { Some(cells) } else { None }
+    }
+}
+
+impl VectorCell for i8 {
+    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [i8]> {
+        if let Cells::Int8(cells) = cells { Some(cells) } else { None }
+    }
+}
+
+/// The vectors of a column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnVectors<'c, T> {
+    pub(super) cells: &'c [T],
+    /// The vector with which each document begins, and the number of all, where documents may have several.
+    pub(super) offsets: Option<&'c [u32]>,
+    /// The documents without a vector, where documents have one and some have none.
+    pub(super) absent: Option<&'c Bits>,
+}
+
+impl<'c, T> ColumnVectors<'c, T> {
+    /// Those of no documents.
+    pub(crate) const NONE: ColumnVectors<'c, T> =
+        ColumnVectors { cells: &[], offsets: None, absent: None };
+
+    /// The vectors of a document, by their numbers in the column.
+    #[inline(always)]
+    pub(crate) fn of(&self, row: usize) -> Range<usize> {
+        match self.offsets {
+            None if self.absent.is_some_and(|absent| absent.contains(row)) => 0..0,
+            None => row..row + 1,
+            Some(offsets) => match offsets.get(row..).and_then(|rest| rest.first_chunk()) {
+                Some([begin, end]) => *begin as usize..*end as usize,
+                None => 0..0,
+            },
+        }
+    }
+
+    /// A vector by its number, of so many cells.
+    #[inline(always)]
+    pub(crate) fn get(&self, number: usize, size: usize) -> Option<&'c [T]> {
+        let begin = number.checked_mul(size)?;
+        self.cells.get(begin..begin.checked_add(size)?)
+    }
+}

@@ -1,0 +1,201 @@
+//! A term of a query on its way through a segment, from block to block without reading what cannot matter.
+
+use super::bound::{Bound, SLACK};
+use super::list::{Block, List};
+use super::packed::BLOCK;
+use super::postings::END;
+use crate::bm25::{Bm25, Rough};
+
+/// A list of postings at a block, of which is read what is asked for.
+#[derive(Debug)]
+pub(super) struct Cursor<'s> {
+    list: List<'s>,
+    /// The place of the term in the query.
+    pub(super) term: usize,
+    pub(super) weight: f64,
+    /// No document has a greater score of it.
+    pub(super) most: f64,
+    block: usize,
+    /// The last document of the block; [`END`] behind the last block.
+    pub(super) last: u32,
+    /// No document of the block has a greater score; 0 behind the last.
+    pub(super) block_most: f64,
+    /// The current document of the block: [`END`] behind its last, and until it is read.
+    pub(super) doc: u32,
+    is_read: bool,
+    has_counts: bool,
+    has_scores: bool,
+    packed: Block<'s>,
+    /// Where the current document is in it.
+    at: usize,
+    docs: [u32; BLOCK],
+    counts: [u32; BLOCK],
+    scores: [f32; BLOCK],
+}
+
+/// So many documents are looked at one by one before they are halved.
+const NEAR: usize = 8;
+
+/// A term of a segment that has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'s> {
+    pub(super) list: List<'s>,
+    pub(super) term: usize,
+    pub(super) weight: f64,
+    pub(super) most: f64,
+}
+
+impl<'s> Found<'s> {
+    /// Where the term is the only one of a query nothing asks what holds for all documents of the list.
+    pub(super) fn new(
+        list: List<'s>,
+        (term, weight): (usize, f64),
+        is_only: bool,
+        bm25: &Bm25,
+    ) -> Found<'s> {
+        let bounds = if is_only { None } else { list.bounds() };
+        let most = bounds.map_or(weight * SLACK, |bounds| bounds.score(weight, bm25));
+        Found { list, term, weight, most }
+    }
+}
+
+impl<'s> Cursor<'s> {
+    /// One that is nowhere.
+    pub(super) fn new() -> Cursor<'s> {
+        Cursor {
+            list: List::default(),
+            term: 0,
+            weight: 0.0,
+            most: 0.0,
+            block: 0,
+            last: END,
+            block_most: 0.0,
+            doc: END,
+            is_read: false,
+            has_counts: false,
+            has_scores: false,
+            packed: Block::default(),
+            at: 0,
+            docs: [0; BLOCK],
+            counts: [0; BLOCK],
+            scores: [0.0; BLOCK],
+        }
+    }
+
+    /// Goes to the first block of a list.
+    pub(super) fn open(&mut self, found: &Found<'s>, bm25: &Bm25) {
+        (self.list, self.term) = (found.list, found.term);
+        (self.weight, self.most) = (found.weight, found.most);
+        self.enter(0, bm25);
+    }
+
+    /// Goes to a block without reading it.
+    fn enter(&mut self, block: usize, bm25: &Bm25) {
+        (self.block, self.doc, self.at, self.is_read) = (block, END, 0, false);
+        (self.last, self.block_most) = match (self.list.last(block), self.list.bound(block)) {
+            (Some(last), Some(bound)) => (last, bound.score(self.weight, bm25)),
+            // One block, of which nothing is known.
+            _ if block < self.list.block_count() => (END - 1, self.most),
+            _ => (END, 0.0),
+        };
+    }
+
+    /// Goes to the block of the first document from one on, if it is not there or behind, without reading it.
+    pub(super) fn reach(&mut self, doc: u32, bm25: &Bm25) {
+        if self.last < doc {
+            self.enter(self.list.block_of(self.block + 1, doc), bm25);
+        }
+    }
+
+    /// Goes to the block of the first document from one on that may have a score, without reading it. Returns where it begins, if that is
+    /// behind the document.
+    pub(super) fn pass(&mut self, doc: u32, score: f64, bm25: &Bm25) -> u32 {
+        let limits = Bound::limits(score, self.weight, bm25);
+        let first = match self.last < doc {
+            true => self.list.block_of(self.block + 1, doc),
+            false => self.block,
+        };
+        let may_reach = |block| self.list.bound(block).is_none_or(|b| b.may_reach(&limits));
+        let block = (first..).find(|block| may_reach(*block)).unwrap_or(first);
+        if block != self.block {
+            self.enter(block, bm25);
+        }
+        match block.checked_sub(1).and_then(|before| self.list.last(before)) {
+            Some(last) => doc.max(last + 1),
+            None => doc,
+        }
+    }
+
+    /// Reads the block and goes to the first of its documents from one on. Returns it, or [`END`] where there is none.
+    pub(super) fn seek(&mut self, doc: u32) -> u32 {
+        if !self.is_read {
+            self.packed = self.list.block(self.block);
+            self.packed.docs(&mut self.docs);
+            (self.is_read, self.has_counts, self.has_scores) = (true, false, false);
+        }
+        let rest = self.docs.get(self.at..self.packed.count).unwrap_or_default();
+        // Mostly it is one of the next.
+        let near = rest.iter().take(NEAR).take_while(|d| **d < doc).count();
+        let skipped = match near < NEAR {
+            true => near,
+            false => rest.partition_point(|d| *d < doc),
+        };
+        self.at += skipped;
+        self.doc = rest.get(skipped).copied().unwrap_or(END);
+        self.doc
+    }
+
+    /// Goes to the next document of the block that is read.
+    #[inline(always)]
+    pub(super) fn step(&mut self) {
+        self.at += 1;
+        let docs = self.docs.get(..self.packed.count).unwrap_or_default();
+        self.doc = docs.get(self.at).copied().unwrap_or(END);
+    }
+
+    /// How often the current document has the term.
+    #[inline(always)]
+    pub(super) fn count(&mut self) -> u32 {
+        self.read_counts();
+        self.counts.get(self.at).map_or(0, |count| count + 1)
+    }
+
+    fn read_counts(&mut self) {
+        if !self.has_counts {
+            self.packed.counts(&mut self.counts);
+            self.has_counts = true;
+        }
+    }
+
+    /// The documents of the block that is read from the current one on, and their scores of the term.
+    #[inline(always)]
+    pub(super) fn scores(&mut self, rough: &Rough, lengths: &[u32]) -> (&[u32], &[f32]) {
+        if !self.has_scores {
+            self.score(rough, lengths);
+        }
+        let rest = self.at..self.packed.count;
+        let docs = self.docs.get(rest.clone()).unwrap_or_default();
+        (docs, self.scores.get(rest).unwrap_or_default())
+    }
+
+    fn score(&mut self, rough: &Rough, lengths: &[u32]) {
+        self.read_counts();
+        self.has_scores = true;
+        let docs = self.docs.get(..self.packed.count).unwrap_or_default();
+        let mut of_docs = [0; BLOCK];
+        for (into, doc) in of_docs.iter_mut().zip(docs) {
+            *into = lengths.get(*doc as usize).copied().unwrap_or_default();
+        }
+        let weight = self.weight as f32;
+        let of = self.counts.iter().zip(&of_docs);
+        for (score, (count, length)) in self.scores.iter_mut().zip(of) {
+            *score = rough.score(weight, count.wrapping_add(1), *length);
+        }
+    }
+
+    /// The score of the current document.
+    #[inline(always)]
+    pub(super) fn current(&mut self, rough: &Rough, lengths: &[u32]) -> f32 {
+        self.scores(rough, lengths).1.first().copied().unwrap_or_default()
+    }
+}

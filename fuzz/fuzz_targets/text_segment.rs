@@ -1,0 +1,63 @@
+//! Bytes as a segment of an index of texts: refused, or one that is written as it was read, searched, and joined with others.
+//!
+//! The checksum is put right.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use stead_tensor::Bits;
+use stead_text::{Affix, FieldIndex, FieldWriter, Near, Occurrence, Order, Pattern, Segment};
+
+/// Documents that there may be.
+const DOCUMENTS: u32 = 4096;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut whole = bytes.to_vec();
+    whole.extend(crc32c::crc32c(bytes).to_le_bytes());
+    let Ok(segment) = Segment::read(&whole) else { return };
+    let mut again = Vec::new();
+    segment.write(&mut again);
+    assert_eq!(again, whole);
+    let mut documents = Bits::default();
+    (0..DOCUMENTS as usize).for_each(|lid| {
+        documents.insert(lid);
+    });
+    let part = (Arc::new(segment), Arc::default());
+    let Ok(index) = FieldIndex::of([part], &documents) else { return };
+    search(&index);
+    let mut writer = FieldWriter::of(index);
+    for lid in (0..DOCUMENTS).step_by(3) {
+        writer.remove(lid);
+    }
+    let place = Occurrence { element: 0, position: 0 };
+    writer.put(1, ["a"].into_iter().map(|term| (term, place)));
+    writer.publish();
+    writer.settle();
+    let index = writer.publish();
+    assert!(index.frequency("a") > 0);
+    search(&index);
+    (0..DOCUMENTS).for_each(|lid| writer.remove(lid));
+    assert_eq!(writer.publish().documents(), 0);
+});
+
+fn search(index: &FieldIndex) {
+    let terms = || vec!["a".to_owned(), "b".to_owned()];
+    let patterns = [
+        Pattern::Part(Affix::Prefix, String::new()),
+        Pattern::Near(Near { terms: terms(), order: Order::Phrase }),
+        Pattern::Near(Near { terms: terms(), order: Order::Within(5) }),
+        Pattern::Near(Near { terms: terms(), order: Order::Around(5) }),
+    ];
+    // Each document has words.
+    assert_eq!(index.matches(&patterns[0]).count(), index.documents());
+    let mut counter = index.counter(patterns.iter().collect());
+    let mut words = 0;
+    for lid in 0..DOCUMENTS {
+        counter.go(lid);
+        words += u64::from(counter.count(0));
+        let mut places = Vec::new();
+        (0..patterns.len()).for_each(|pattern| counter.occurrences(pattern, &mut places));
+    }
+    assert_eq!(words, index.words());
+}
