@@ -18,7 +18,7 @@ pub fn table(context: &Context) -> Result<Table, String> {
     let requests = REQUESTS[usize::from(context.quick)];
     let rounds = if context.quick { 1 } else { 5 };
     let stead = context.serve(&network.package(context)?, &[])?;
-    let runtime = network.onnx_runtime(context);
+    let runtime = network.onnx_runtime(context, 0);
     let kserve = |model| network.kserve(context, model);
     let mut sides = vec![
         ("stead, elastic, KServe", &stead.rest, kserve("elastic")?),

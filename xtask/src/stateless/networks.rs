@@ -90,17 +90,17 @@ impl Network {
         Ok(context.folder.join(format!("{}-app", self.name)))
     }
 
-    /// ONNX Runtime behind HTTP: a session for each of two cores, with its default number of threads.
+    /// ONNX Runtime behind HTTP: a session for each of two cores, with so many threads for a run or, for 0, its default number.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn onnx_runtime(&self, context: &Context) -> Result<Server, String> {
+    pub fn onnx_runtime(&self, context: &Context, threads: usize) -> Result<Server, String> {
         let mut command = bench::peers_command(&context.peers)?;
-        command.arg("front").arg(self.file(context)?).args(["2", "0"]);
+        command.arg("front").arg(self.file(context)?).args(["2", &threads.to_string()]);
         let ports = |command: &mut Command, rest: &str, _: &str| {
             command.arg(rest);
         };
-        let log = context.folder.join(format!("{}-onnxruntime.log", self.name));
+        let log = context.folder.join(format!("{}-onnxruntime-{threads}.log", self.name));
         Server::start(command, ports, &log, &["serving"])
     }
 
