@@ -29,7 +29,8 @@ pub(super) fn pick(of_hits: &[f64], count: usize, plan: &DiversityPlan) -> Picke
     let groups = plan.groups;
     let most = (count / groups.max(1)).max(1);
     let mut seen: HashMap<u64, usize> = HashMap::new();
-    let mut picked = Picked { places: Vec::with_capacity(count), first_dropped: None };
+    let places = Vec::with_capacity(count.min(of_hits.len()));
+    let mut picked = Picked { places, first_dropped: None };
     for (place, group) in of_hits.iter().enumerate() {
         if picked.places.len() == count {
             break;

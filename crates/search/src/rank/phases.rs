@@ -176,7 +176,8 @@ impl Ranking<'_> {
         match &self.plan.diversity {
             Some(diversity) => {
                 sort(&mut hits.kept);
-                (ranks, dropped) = self.diverse(diversity, count, &mut hits.kept)?;
+                // The share of a group is one of all that may be ranked again, however few there are.
+                (ranks, dropped) = self.diverse(diversity, self.rerank_count(), &mut hits.kept)?;
                 count = ranks.len();
             }
             None => sort_first(&mut hits.kept, count),
