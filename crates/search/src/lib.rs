@@ -5,6 +5,7 @@
 //! models that expressions name.
 #![forbid(unsafe_code)]
 
+mod collation;
 mod columns;
 pub mod features;
 pub mod grouping;

@@ -24,6 +24,8 @@ const SCHEMA: &str = "schema purchase {
       struct-field value { indexing: attribute }
     }
     field hidden type tensor(x[2]) { indexing: attribute }
+    field word type string { indexing: attribute }
+    field stops type array<position> { indexing: attribute }
   }
   document-summary short { summary item {} }
   rank-profile default { first-phase { expression: attribute(price) } }
@@ -54,6 +56,9 @@ const PURCHASES: [(i64, i64, i32, &str, &str); 20] = [
     (11, 13, 6765, "Crankshaft", "Jones"),
 ];
 
+/// Texts that languages order in different ways.
+const WORDS: [&str; 4] = ["z", "\u{f6}", "a", "\u{d6}"];
+
 struct Shop {
     asked: Asked,
     documents: Documents,
@@ -71,7 +76,10 @@ impl Shop {
                 json!({
                     "date": date, "price": price, "whole": price, "item": item, "customer": customer, "paid": at % 4 == 0,
                     "tags": {"all": 1, "even": at % 2 + 1}, "sizes": [at, at % 3],
-                    "notes": {"a": at, "b": 1},
+                    "notes": {"a": at, "b": 1}, "word": WORDS[at % 4],
+                    "stops": (0..if at < 19 { 1 + at % 2 } else { 0 })
+                        .map(|more| json!({"lat": at + more, "lng": 0}))
+                        .collect::<Vec<_>>(),
                 })
             })
             .collect();
@@ -192,6 +200,20 @@ fn groups_have_what_vespa_documents() {
             "all(group(whole % 1000 / 100) max(2) order(-max(relevance() * 2)) each(output(max(math.floor(price / 3)))))",
             "8 3290.0, 9 2966.0",
         ),
+        // A degree to the north is 111.195 km.
+        (
+            "all(group(fixedwidth(geo_distance(stops, 0, 0).km, 500)) filter(range(0, 20000, geo_distance(stops, 0, 0).km))
+             order(min(geo_distance(stops, 0, 0).miles)) each(output(count(), max(geo_distance(attribute(stops), 0, -90).km * 0))))",
+            "0.0..500.0 5 0.0, 500.0..1000.0 4 0.0, 1000.0..1500.0 5 0.0, 1500.0..2000.0 4 0.0, 2000.0..2500.0 1 0.0",
+        ),
+        (
+            "all(group(word) order(max(uca(word, \"sv\", \"PRIMARY\")), count(), max(word)) each(output(count())))",
+            "a 5, z 5, \u{d6} 5, \u{f6} 5",
+        ),
+        (
+            "all(group(word) order(max(uca(word, 'de'))) each(output(count())))",
+            "a 5, \u{f6} 5, \u{d6} 5, z 5",
+        ),
         (
             "all(group(md5(customer, 16)) order(count()) each(output(count())))",
             "7WM= 6, WYM= 7, 6V8= 7",
@@ -199,6 +221,19 @@ fn groups_have_what_vespa_documents() {
     ] {
         assert_eq!(shop.shown(grouping), expected, "{grouping}");
     }
+}
+
+#[test]
+fn texts_that_a_language_does_not_tell_apart_are_one_group() {
+    let shop = Shop::new();
+    let grouping =
+        "all(group(uca(word, 'en', 'primary')) order(max(word)) each(output(count(), min(word))))";
+    let groups = shop.groups(grouping);
+    let fields: Vec<&Json> =
+        groups.as_array().unwrap().iter().map(|group| &group["fields"]).collect();
+    let group = |count: u32, word: &str| json!({"count()": count, "min(word)": word});
+    // By the greatest of their bytes.
+    assert_eq!(fields, [&group(5, "a"), &group(5, "z"), &group(10, "\u{d6}")]);
 }
 
 #[test]
@@ -287,6 +322,8 @@ fn requests_say_limits_and_zones() {
     let day = "all(group(time.dayofmonth(date)) order(-count(), -max(date)) max(2) each(output(count())))";
     assert_eq!(ask(day, json!({})), (200, "11 5, 10 5".to_owned()));
     assert_eq!(ask(day, json!({"timezone": "GMT+14:00"})).1, "12 5, 11 5");
+    // Twelve hours ahead when it is 1970.
+    assert_eq!(ask(day, json!({"timezone": "Pacific/Auckland"})).1, "10 6, 12 3");
     let items = "all(group(item) each(output(count())))";
     assert_eq!(ask(items, json!({})).1.split(", ").count(), 10);
     assert_eq!(ask(items, json!({"grouping.defaultMaxGroups": 3})).1.split(", ").count(), 3);
@@ -306,7 +343,7 @@ fn requests_say_limits_and_zones() {
         "exceeds 'grouping.globalMaxGroups' ( 20200 > 10000 )",
     );
     for (name, value, expected) in [
-        ("timezone", "Europe/Oslo", "expected utc or a difference"),
+        ("timezone", "Europe/Atlantis", "or a region such as Europe/Oslo"),
         ("grouping.defaultMaxHits", "1.5", "expected a whole number from 0, or -1"),
         ("Grouping.GlobalMaxGroups", "5", "must be specified in a query profile"),
         ("grouping.more", "5", "grouping.more is not supported"),
@@ -357,6 +394,18 @@ fn requests_say_limits_and_zones() {
         (
             "all(group(add(item, customer)) each(output(count())))",
             "add takes numbers, found string",
+        ),
+        (
+            "all(group(uca(item, 'e')) each(output(count())))",
+            "uca(item, \"e\"): 'e' is no locale such as en-US",
+        ),
+        (
+            "all(group(fixedwidth(geo_distance(item, 1, 2).km, 3)) each(output(count())))",
+            "geo_distance(item, 1.0, 2.0).km: item has no positions",
+        ),
+        (
+            "all(group(fixedwidth(geo_distance(stops, 100, 2).km, 3)) each(output(count())))",
+            "geo_distance(stops, 100.0, 2.0).km: there is no such place",
         ),
         ("all(group(item) output(sum(price)))", "Can not aggregate on list of groups."),
         ("{x: 1}all(group(item) each(output(count())))", "a grouping has no annotation x"),

@@ -135,6 +135,14 @@ fn scores_are_those_of_the_definition() {
             "nativeProximity",
             near(Some(2), Some(2)),
         ),
+        // What has more to do with each other counts for more; dogs and home have what the least of the two steps between them has.
+        (
+            "body contains ({id: 1}'dogs') and body contains ({connectivity: {id: 1, weight: 1.0}}'running') and body contains 'home'",
+            1,
+            "nativeProximity",
+            (near(Some(1), Some(4)) + 0.1 * near(Some(1), None) + 0.05 * near(Some(2), None))
+                / 1.15,
+        ),
         ("body contains 'sea'", 1, "nativeProximity", 0.0),
         ("tags contains 'a'", 0, "nativeAttributeMatch", 3.0 / 255.0),
         ("tags contains 'a'", 1, "nativeAttributeMatch", 1.0),

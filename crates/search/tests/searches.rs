@@ -98,6 +98,40 @@ fn hits_are_ordered_cut_and_summarised() {
             json!({"yql": "select * from music where year in (@years)", "years": "1971, 1959", "sorting": "year"}),
             vec!["kind", "Blue"],
         ),
+        // The last has no year; the first two have tags.
+        (
+            json!({"yql": "select * from music where true", "sorting": "+missing(year,last)"}),
+            vec!["kind", "Blue", "Hejira", "-"],
+        ),
+        (
+            json!({"yql": "select * from music where true", "sorting": "-missing(year,first)"}),
+            vec!["-", "Hejira", "Blue", "kind"],
+        ),
+        (
+            json!({"yql": "select * from music where true", "sorting": "+missing(year,as,1960)"}),
+            vec!["kind", "-", "Blue", "Hejira"],
+        ),
+        (
+            json!({"yql": "select * from music where true", "sorting": "missing(uca(title,en),as,\"J a\")"}),
+            vec!["Blue", "Hejira", "-", "kind"],
+        ),
+        // The greatest of their tags are folk and jazz; who has none comes last, whatever the direction.
+        (
+            json!({"yql": "select * from music where true order by tags desc, year"}),
+            vec!["Hejira", "Blue", "-", "kind"],
+        ),
+        (
+            json!({"yql": "select * from music where true order by tags, year desc"}),
+            vec!["Hejira", "Blue", "kind", "-"],
+        ),
+        (
+            json!({"yql": "select * from music where true order by \"[docid]\" desc"}),
+            vec!["-", "kind", "Hejira", "Blue"],
+        ),
+        (
+            json!({"yql": "select * from music where true order by \"[source]\", price desc"}),
+            vec!["Blue", "kind", "Hejira", "-"],
+        ),
         (json!({"yql": "select * from sources * where false"}), vec![]),
         (json!({"yql": "select * from music where true limit 0"}), vec![]),
     ] {
@@ -193,6 +227,39 @@ fn features_know_what_was_matched() {
             ("kind", &features(0.0, 1.0, 0.0)),
         ]
     );
+}
+
+#[test]
+fn parts_with_a_label_have_a_score() {
+    let (music, albums) = (Music::new(), albums());
+    let documents = music.documents(&albums);
+    for (filter, expected) in [
+        (
+            "rank(year > 0, labeled(year > 1960 and !(tags contains 'jazz'), 'genre', 2.5))",
+            [("Blue", 2.5), ("Hejira", 0.0), ("kind", 0.0)],
+        ),
+        // They match as what is in them does, and several scores are added.
+        (
+            "labeled(year > 0, genre, @score) and rank(true, labeled({targetHits: 1}weakAnd(year = 1959), 'genre', -1))",
+            [("Blue", 4.0), ("Hejira", 4.0), ("kind", 3.0)],
+        ),
+        ("labeled(year > 0, 'other', 4)", [("Blue", 0.0), ("Hejira", 0.0), ("kind", 0.0)]),
+    ] {
+        let body = json!({"yql": format!("select * from music where {filter}"), "score": "4", "ranking": "matched",
+            "input.query(user)": [1, 0]});
+        let (status, result) = music.search(documents.view(), &body);
+        assert_eq!(status, 200, "{filter}: {result}");
+        let children = result["root"]["children"].as_array().unwrap();
+        let mut found: Vec<(&str, f64)> = children
+            .iter()
+            .map(|hit| {
+                let score = hit["fields"]["matchfeatures"]["itemRawScore(genre)"].as_f64();
+                (hit["fields"]["title"].as_str().unwrap(), score.unwrap())
+            })
+            .collect();
+        found.sort_by(|a, b| a.0.cmp(b.0));
+        assert_eq!(found, expected, "{filter}");
+    }
 }
 
 #[test]

@@ -28,9 +28,9 @@ const SCHEMA: &str = "schema item {
       indexing: attribute | summary
       attribute { fast-search paged }
     }
-    field text type string { indexing: summary }
+    field text type string { indexing: index | summary }
     field vector type tensor<float>(x[4]) {
-      indexing: attribute | summary
+      indexing: attribute | index | summary
       attribute: paged
     }
   }
@@ -102,6 +102,13 @@ impl World {
         format!("id:n:item::{}", self.below(DOCUMENTS))
     }
 
+    /// A few words.
+    fn text(&self) -> String {
+        let words: Vec<String> =
+            (0..self.below(30)).map(|_| format!("w{}", self.below(20))).collect();
+        words.join(" ")
+    }
+
     /// An operation as JSON, what is expected to become of it, and the documents behind it.
     fn operation(&self, model: &Model) -> (Json, Outcome, Model) {
         let (id, mut after) = (self.id(), model.clone());
@@ -131,7 +138,7 @@ impl World {
                     None if condition.is_some() => Outcome::ConditionFailed,
                     None => Outcome::Absent,
                 };
-                let text = "x".repeat(self.below(40) as usize);
+                let text = self.text();
                 if outcome == Outcome::Applied {
                     let document = after.entry(id.clone()).or_default();
                     match kind {
@@ -155,7 +162,7 @@ impl World {
                 let document = Document {
                     n: (self.below(5) > 0).then_some(number),
                     tag: (self.below(3) > 0).then(|| format!("t{}", self.below(4))),
-                    text: (self.below(3) > 0).then(|| "text ".repeat(self.below(30) as usize)),
+                    text: (self.below(3) > 0).then(|| self.text()),
                     vector: (self.below(4) > 0).then_some(vector),
                 };
                 let mut fields = serde_json::Map::new();
@@ -190,6 +197,12 @@ impl World {
         let bound = self.below(2000) as i64 - 1000;
         let user: [i64; 4] = std::array::from_fn(|_| self.below(20) as i64 - 10);
         let tag = format!("t{}", self.below(4));
+        let [word, next] = [self.below(20), self.below(20)].map(|number| format!("w{number}"));
+        let has = |document: &Document, wanted: &[&str]| {
+            let words: Vec<&str> =
+                document.text.as_deref().unwrap_or_default().split(' ').collect();
+            words.windows(wanted.len()).any(|part| part == wanted)
+        };
         let of = |is_it: &dyn Fn(&Document) -> bool| {
             let ids =
                 model.iter().filter(|(_, document)| is_it(document)).map(|(id, _)| id.clone());
@@ -198,6 +211,8 @@ impl World {
         for (condition, expected) in [
             (format!("n > {bound}"), of(&|d| d.n.is_some_and(|n| n > bound))),
             (format!("tag contains '{tag}'"), of(&|d| d.tag.as_ref() == Some(&tag))),
+            (format!("text contains '{word}'"), of(&|d| has(d, &[&word]))),
+            (format!("text contains phrase('{word}', '{next}')"), of(&|d| has(d, &[&word, &next]))),
         ] {
             let yql = format!("select * from item where {condition}");
             let found = self.search(view, &json!({"yql": yql, "hits": DOCUMENTS}));
@@ -212,6 +227,12 @@ impl World {
         let expected: BTreeMap<String, f64> =
             model.iter().map(|(id, document)| (id.clone(), dot(document))).collect();
         assert_eq!(self.search(view, &body), expected);
+        // A graph of as few vectors as these leads to nearly all of them.
+        let near = json!({"yql": format!("select * from item where ({{targetHits: {DOCUMENTS}}}nearestNeighbor(vector, user))"),
+            "hits": DOCUMENTS, "ranking": "near", "input": {"query(user)": user}});
+        let (found, all) = (self.search(view, &near), of(&|d| d.vector.is_some()));
+        assert!(found.keys().all(|id| all.contains(id)), "{found:?} {all:?}");
+        assert!(found.len() * 10 >= all.len() * 9, "{} of {} vectors", found.len(), all.len());
     }
 }
 
@@ -303,11 +324,13 @@ fn run(seed: u64) -> (u64, u64) {
             crashes += 1;
             store = world.open();
             assert_eq!(store.damaged(), []);
-            let now = found(&store.reader("item").unwrap().view()).unwrap();
+            let view = store.reader("item").unwrap().view();
+            let now = found(&view).unwrap();
             if now != model {
                 assert_eq!(Some(&now), instead.as_ref());
                 model = now;
             }
+            world.query(&view, &model);
             instead = None;
         }
     }

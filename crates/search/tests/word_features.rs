@@ -30,7 +30,7 @@ const SCHEMA: &str = "schema page {
     match-features {
       queryTermCount matchCount(title) matchCount(body) matchCount(tags)
       matches(body) matches(body,0) matches(body,1) matches(body,2) matches(title,0) matches(title,2) matches(tags,0) matches(tags,1) matches(body,9)
-      term(0).significance term(0).weight term(1).weight term(0).connectedness term(9).weight
+      term(0).significance term(0).weight term(1).weight term(0).connectedness term(1).connectedness term(2).connectedness term(9).weight
       fieldLength(body) fieldLength(title) averageFieldLength(body)
       fieldTermMatch(body,0).firstPosition fieldTermMatch(body,0).occurrences fieldTermMatch(body,1).firstPosition
       termDistance(body,0,1).forward termDistance(body,0,1).forwardTermPosition
@@ -73,6 +73,16 @@ fn features_are_those_of_their_definitions() {
     let significance = |part: f64| 0.5 + 0.5 * part.ln() / 1e-6_f64.ln();
     let near = |distance: f64| 1.0 - ((distance - 1.0) / 8.0_f64).powi(2);
     let cases: &[(&str, &[(&str, f64)])] = &[
+        (
+            "body contains ({id: 4}'sea') and body contains ({connectivity: {id: 4, weight: 0.75}}'running') and \
+             body contains ({connectivity: {id: 4, weight: 0.5}}'home')",
+            &[
+                ("term(0).connectedness", 0.1),
+                ("term(1).connectedness", 0.75),
+                // What it is connected to is not the one before it.
+                ("term(2).connectedness", 0.1),
+            ],
+        ),
         (
             "body contains 'sea' and body contains ({weight: 50}'running') and title contains 'dogs'",
             &[

@@ -5,7 +5,7 @@ use stead_store::StoreError;
 
 use super::terms::terms_of;
 use super::{Call, Feature, default};
-use crate::matching::Matcher;
+use crate::matching::{Matcher, RowSet};
 use crate::query::{Sum, Test};
 
 /// Which terms of a query a feature is about.
@@ -42,9 +42,13 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
             let term = terms_of(&cx.query).into_iter().nth(number);
             term.map_or_else(Vec::new, |term| term.numbers)
         });
+        let mut labels = LabelScores::new(cx.query.matcher, &about);
         cx.try_numbers(|document| {
             let found = match cx.query.matcher {
-                Some(matcher) if is_score => about.score(matcher, document),
+                Some(matcher) if is_score => {
+                    let own = about.score(matcher, document);
+                    own.and_then(|own| Ok(own + labels.score(matcher, document)?))
+                }
                 Some(matcher) => about
                     .is_matched(matcher, only.as_deref(), document)
                     .map(|is| f64::from(u8::from(is))),
@@ -54,6 +58,43 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         })
     });
     Ok(feature.noted(usual))
+}
+
+/// What `labeled` says of a label.
+struct LabelScores {
+    /// The numbers of those of the label.
+    labels: Vec<usize>,
+    /// The block that was looked at last, with the documents of it that pass each of them.
+    block: Option<(usize, Vec<RowSet>)>,
+}
+
+impl LabelScores {
+    fn new(matcher: Option<&Matcher<'_>>, about: &About) -> LabelScores {
+        let labels = matcher.map_or(&[][..], |matcher| &matcher.tree().labels);
+        // A feature of a field is not about parts that may ask others.
+        let is_meant = |label: &str| about.field.is_none() && about.label.as_deref() == Some(label);
+        let labels = labels.iter().enumerate().filter(|(_, of)| is_meant(&of.label));
+        LabelScores { labels: labels.map(|(at, _)| at).collect(), block: None }
+    }
+
+    /// The sum of the scores of a document.
+    fn score(&mut self, matcher: &Matcher<'_>, document: u32) -> Result<f64, StoreError> {
+        if self.labels.is_empty() {
+            return Ok(0.0);
+        }
+        let (segment, row) = matcher.split(document);
+        let known = self.block.take().filter(|(of, _)| *of == segment);
+        let (_, rows) = match known {
+            Some(known) => self.block.insert(known),
+            None => {
+                let rows = self.labels.iter().map(|label| matcher.labeled(*label, segment));
+                self.block.insert((segment, rows.collect::<Result<_, _>>()?))
+            }
+        };
+        let passed = self.labels.iter().zip(rows).filter(|(_, rows)| rows.has(row));
+        let score = |label: usize| matcher.tree().labels.get(label).map_or(0.0, |of| of.score);
+        Ok(passed.map(|(label, _)| score(*label)).sum())
+    }
 }
 
 impl About {

@@ -44,6 +44,7 @@ use crate::matching::Matcher;
 use crate::rank::RankQuery;
 
 pub(crate) use attribute::in_place;
+pub(crate) use place::{kilometres, places};
 pub(crate) use registry::build;
 pub use registry::{How, find};
 

@@ -106,7 +106,7 @@ fn distances(
 }
 
 /// The places of a document.
-pub(super) fn places(found: Option<(&Column, usize)>) -> Vec<Position> {
+pub(crate) fn places(found: Option<(&Column, usize)>) -> Vec<Position> {
     let place = |list: &NumberList, at: usize| list.integer(at).map(Position::from_curve);
     match found {
         Some((Column::Numbers(numbers), row)) => {
@@ -133,7 +133,7 @@ fn centers(cx: &DocumentContext<'_>, name: &str) -> Vec<Position> {
 }
 
 /// The length of the shortest way between two places (the haversine formula).
-fn kilometres(a: Position, b: Position) -> f64 {
+pub(crate) fn kilometres(a: Position, b: Position) -> f64 {
     let radians = |micro: i32| (f64::from(micro) / MICRO).to_radians();
     let haversine = |angle: f64| (angle / 2.0).sin().powi(2);
     let (north, other) = (radians(a.latitude), radians(b.latitude));

@@ -11,9 +11,6 @@ use crate::columns::Computed;
 /// Where neither a term nor a word of a field is known.
 const NOWHERE: f64 = 1_000_000.0;
 
-/// How much a term has to do with the one before it where nothing is said.
-const CONNECTEDNESS: f64 = 0.1;
-
 pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
     let usual = default::build(call)?;
     let (field, output) = (call.argument(0).to_owned(), call.name.output.to_owned());
@@ -36,10 +33,11 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
                 }
                 let terms = terms_of(cx);
                 let found = terms.get(number);
+                let before = number.checked_sub(1).and_then(|before| terms.get(before));
                 Ok(Value::double(found.map_or(0.0, |term| match output.as_str() {
                     "significance" => term.significance,
                     "weight" => term.weight,
-                    _ => CONNECTEDNESS,
+                    _ => term.connectedness(before),
                 })))
             })
         }

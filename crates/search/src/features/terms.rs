@@ -17,9 +17,24 @@ pub(super) struct QueryTerm {
     pub(super) significance: f64,
     /// The numbers of the terms of the tree that it stands for.
     pub(super) numbers: Vec<usize>,
+    /// `id`
+    id: Option<i64>,
+    /// `connectivity`
+    connectivity: Option<(i64, f64)>,
 }
 
+/// How much a term has to do with the one before it where nothing is said.
+pub(super) const CONNECTEDNESS: f64 = 0.1;
+
 impl QueryTerm {
+    /// How much it has to do with another, from 0 to 1 (Vespa, `searchlib/src/vespa/searchlib/features/utils.cpp`).
+    pub(super) fn connectedness(&self, before: Option<&QueryTerm>) -> f64 {
+        match (self.connectivity, before.and_then(|before| before.id)) {
+            (Some((to, strength)), Some(id)) if to == id => strength,
+            _ => CONNECTEDNESS,
+        }
+    }
+
     /// How many words it has: those of a phrase, else one.
     pub(super) fn words(&self, cx: &DocumentContext<'_>) -> u32 {
         let tree = cx.query.matcher.map(Matcher::tree);
@@ -68,6 +83,8 @@ pub(super) fn terms_of(query: &QueryContext<'_>) -> Vec<QueryTerm> {
         QueryTerm {
             weight: style.map_or(100.0, |style| style.weight as f64),
             significance: style.and_then(|style| style.significance).unwrap_or_else(rarity),
+            id: style.and_then(|style| style.id),
+            connectivity: style.and_then(|style| style.connectivity),
             numbers,
         }
     };

@@ -1,10 +1,16 @@
 //! Expressions that are checked against the attributes of documents.
 
-use stead_store::{DataType, DocumentType};
+use stead_store::{DataType, DocumentType, Position};
 
 use super::error::GroupingError;
-use super::syntax::{Aggregate, Bucket, Constant, Expr, Function, MapKey, Number, TimePart};
+use super::syntax::{
+    Aggregate, Bucket, Constant, DistanceUnit, Expr, Function, MapKey, Number, TimePart,
+};
 use super::value::{Kind, Value};
+use crate::collation::Collation;
+
+/// By definition.
+const KILOMETRES_OF_A_MILE: f64 = 1.609_344;
 
 /// The maps and arrays that may be grouped by their elements inside of each other.
 pub(super) const SCOPES: usize = 2;
@@ -42,6 +48,14 @@ pub(super) enum Code {
     Predefined(Box<Typed>, Vec<Value>),
     ArrayAt(usize, Box<Typed>),
     Interpolated(usize, Box<Typed>),
+    /// What a text is in the order of a language.
+    Uca(Box<Typed>, Collation),
+    /// How far the places of the attribute of a number are from another, the nearest of them, in a unit of so many kilometres.
+    Distance {
+        slot: usize,
+        from: Position,
+        unit: f64,
+    },
 }
 
 /// The key that is looked for in a map.
@@ -173,7 +187,47 @@ impl Compiler<'_> {
                 let value = self.one(value)?;
                 plain(Code::Interpolated(slot, value), Kind::Double, false)
             }
+            Expr::Uca { value, locale, strength } => {
+                let value = self.typed(value)?;
+                let strength = strength.as_deref().unwrap_or("tertiary");
+                let collation = Collation::new(locale, strength)
+                    .map_err(|why| GroupingError::text(format!("{expr}: {why}")))?;
+                let is_list = value.is_list;
+                plain(Code::Uca(Box::new(value), collation), Kind::Raw, is_list)
+            }
+            Expr::Distance { attribute, place, unit } => {
+                self.distance(expr, attribute, *place, *unit)?
+            }
         })
+    }
+
+    fn distance(
+        &mut self,
+        whole: &Expr,
+        attribute: &Expr,
+        (north, east): (f64, f64),
+        unit: DistanceUnit,
+    ) -> Result<Typed, GroupingError> {
+        let (Expr::Attribute(name) | Expr::Named(name)) = attribute else {
+            return Err(unknown(whole));
+        };
+        let (slot, ..) = self.attribute(name)?;
+        let about = self.documents.attributes().iter().find(|a| a.name == *name);
+        let kind = match about.map(|about| &about.kind) {
+            Some(DataType::Array(of)) => Some(&**of),
+            kind => kind,
+        };
+        if kind != Some(&DataType::Position) {
+            return Err(GroupingError::text(format!("{whole}: {name} has no positions")));
+        }
+        let from = Position::from_degrees(north, east)
+            .ok_or_else(|| GroupingError::text(format!("{whole}: there is no such place")))?;
+        let unit = match unit {
+            DistanceUnit::Kilometres => 1.0,
+            DistanceUnit::Miles => KILOMETRES_OF_A_MILE,
+        };
+        let code = Code::Distance { slot, from, unit };
+        Ok(Typed { code, kind: Kind::Double, is_list: false, width: 8 })
     }
 
     /// An expression that is one value.

@@ -7,6 +7,7 @@ use super::function::{apply, each, fixed, interpolated, predefined};
 use super::plan::FilterCode;
 use super::syntax::Function;
 use super::value::{Kind, Value};
+use crate::features::{kilometres, places};
 
 /// A document that is grouped.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +87,16 @@ impl<'v> Evaluator<'v> {
                 let number = self.value(value, row)?.double();
                 let sorted = self.attribute(*slot, typed, row)?;
                 Value::Double(interpolated(sorted.elements(), number))
+            }
+            Code::Uca(value, collation) => {
+                each(self.value(value, row)?, &|value| Value::Raw(collation.key(&value.text())))
+            }
+            Code::Distance { slot, from, unit } => {
+                let cursor = self.cursors.get_mut(*slot).and_then(Option::as_mut);
+                let found = cursor.map_or(Ok(None), |cursor| cursor.at(row.lid))?;
+                let ways = places(found).into_iter().map(|place| kilometres(*from, place) / unit);
+                // Nowhere is no number, as other doubles without a value are.
+                Value::Double(ways.reduce(f64::min).unwrap_or(f64::NAN))
             }
         })
     }

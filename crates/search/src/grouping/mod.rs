@@ -19,6 +19,7 @@ mod request;
 mod state;
 pub mod syntax;
 mod value;
+mod zone;
 
 use stead_store::View;
 
@@ -29,6 +30,7 @@ pub use plan::{GroupingPlan, Limits};
 pub use request::{Asked, GroupingRequest};
 pub use state::{Distinct, State};
 pub use value::Value;
+pub use zone::Zone;
 
 use crate::result::Item;
 use code::Compiler;
@@ -60,7 +62,7 @@ pub fn plan(
         documents: documents.view.kind(),
         cluster: documents.cluster,
         now: documents.now,
-        zone: request.zone,
+        zone: request.zone.ahead(documents.now),
         attributes: Vec::new(),
         scopes: Vec::new(),
         lists: Vec::new(),

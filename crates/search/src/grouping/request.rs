@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use super::plan::Limits;
 use super::syntax::{Operation, parse};
+use super::zone::Zone;
 use crate::query::SearchError;
 use crate::request::Values;
 use crate::select::groupings;
@@ -18,8 +19,8 @@ pub struct GroupingRequest {
     pub json: Option<String>,
     /// `continue`: continuations of these.
     pub continuations: Vec<String>,
-    /// `timezone`: how many seconds its clocks are ahead.
-    pub zone: i64,
+    /// `timezone`
+    pub zone: Zone,
     /// How many groups and hits there are.
     pub limits: Limits,
 }
@@ -70,10 +71,10 @@ impl GroupingRequest {
             select: said("select"),
             json: said("select.grouping"),
             continuations: continuations.split_whitespace().map(str::to_owned).collect(),
-            zone: offset(zone).ok_or_else(|| {
+            zone: Zone::new(zone).ok_or_else(|| {
                 SearchError::parameter(format!(
-                    "Could not set 'timezone' to '{zone:.60}': expected utc or a difference from it such as GMT+01:00; names of \
-                     regions are not known"
+                    "Could not set 'timezone' to '{zone:.60}': expected utc, a difference from it such as GMT+01:00, or a region such \
+                     as Europe/Oslo"
                 ))
             })?,
             limits,
@@ -132,50 +133,5 @@ impl GroupingRequest {
             }
         }
         Ok(asked)
-    }
-}
-
-/// How many seconds the clocks of a time zone are ahead, by the names of Java's `TimeZone` that need no table of regions.
-fn offset(zone: &str) -> Option<i64> {
-    let upper = zone.trim().to_ascii_uppercase();
-    let rest = upper.strip_prefix("GMT").or_else(|| upper.strip_prefix("UTC"))?;
-    let (sign, rest) = match rest.as_bytes().first() {
-        None => return Some(0),
-        Some(b'+') => (1, &rest[1..]),
-        Some(b'-') => (-1, &rest[1..]),
-        Some(_) => return None,
-    };
-    let (hours, minutes) = match rest.split_once(':') {
-        Some(parts) => parts,
-        None if rest.len() > 2 => rest.split_at_checked(rest.len() - 2)?,
-        None => (rest, "0"),
-    };
-    let number = |text: &str, below: i64| {
-        let number = text.parse().ok().filter(|number| (0..below).contains(number));
-        number.filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    Some(sign * (number(hours, 24)? * 3600 + number(minutes, 60)? * 60))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::offset;
-
-    #[test]
-    fn zones_are_differences() {
-        for (zone, expected) in [
-            ("utc", Some(0)),
-            ("GMT", Some(0)),
-            ("GMT-1", Some(-3600)),
-            ("gmt+05:30", Some(19_800)),
-            ("UTC+0530", Some(19_800)),
-            ("GMT+24", None),
-            ("GMT+1:60", None),
-            ("GMT++1", None),
-            ("Europe/Oslo", None),
-            ("", None),
-        ] {
-            assert_eq!(offset(zone), expected, "{zone}");
-        }
     }
 }

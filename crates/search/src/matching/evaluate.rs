@@ -189,6 +189,17 @@ impl<'m> Matcher<'m> {
         }
     }
 
+    /// Those of one block that pass the part of a label by its number.
+    ///
+    /// # Errors
+    /// As [`Matcher::matches`].
+    pub fn labeled(&self, label: usize, number: usize) -> Result<RowSet, StoreError> {
+        match self.tree.labels.get(label).zip(self.work(number)) {
+            Some((label, work)) => self.rows_of(&label.tree, &work, &work.segment().alive()),
+            None => Ok(RowSet::none(0)),
+        }
+    }
+
     /// Whether indexes alone tell that no row of a block passes: nothing of the block is looked at, which would only have to come from memory
     /// to be let go. The last block, which may have fewer rows, is looked at; so are all where somebody wants to know what
     /// becomes of the parts of the query.

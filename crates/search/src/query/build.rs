@@ -16,18 +16,18 @@ use stead_text::Language;
 
 use super::error::SearchError;
 use super::fields::Searches;
-use super::tree::{QueryTree, Term, TermStyle, Test, Tree};
+use super::tree::{Labeled, QueryTree, Term, TermStyle, Test, Tree};
 use crate::yql::{Expr, Node, Statement};
 
 /// The parameters of the request that `@name` means.
 pub type Parameters<'p> = dyn Fn(&str) -> Option<String> + 'p;
 
-/// Operators that want what is still to come, with what that is.
-const TO_COME: [(&str, &str); 2] =
-    [("uri", "an index of the parts of addresses"), ("labeled", "labels with scores")];
+/// Operators of Vespa that are refused by name.
+const REFUSED: [(&str, &str); 1] =
+    [("uri", "its type is deprecated; write contains phrase(...) with the words of an address")];
 
 /// Operators that are called.
-const CALLS: [&str; 13] = [
+const CALLS: [&str; 14] = [
     "range",
     "wand",
     "weightedSet",
@@ -36,6 +36,7 @@ const CALLS: [&str; 13] = [
     "geoLocation",
     "nearestNeighbor",
     "rank",
+    "labeled",
     "nonEmpty",
     "weakAnd",
     "userQuery",
@@ -68,6 +69,7 @@ pub fn build(
         is_non_empty: false,
     };
     let root = builder.convert(&statement.filter)?;
+    builder.check_connectivity()?;
     builder.tree.root = builder.recalled(root)?;
     Ok(builder.tree)
 }
@@ -171,6 +173,7 @@ impl<'b> Builder<'b> {
                     None => fail("Expected 1 or more arguments, got 0."),
                 }
             }
+            "labeled" => self.labeled(list),
             "weakAnd" => self.weak_and(list),
             "userQuery" => self.user_query(list),
             "userInput" => self.user_input(list),
@@ -188,9 +191,24 @@ impl<'b> Builder<'b> {
         }
     }
 
+    /// `labeled(part, "label", score)`
+    fn labeled(&mut self, list: &'b [Node]) -> Result<Tree, SearchError> {
+        let [part, label, score] = arguments(list)?;
+        let (Expr::Text(label) | Expr::Field(label)) = &label.expr else {
+            return fail("expected a label, a text, as the second argument of labeled");
+        };
+        let text = self.number(score)?;
+        let Some(score) = text.parse::<f64>().ok().filter(|score| score.is_finite()) else {
+            return fail(format_args!("Expected a number as the label score, got {text:.40}."));
+        };
+        let tree = self.convert(part)?;
+        self.tree.labels.push(Labeled { label: label.clone(), score, tree: tree.clone() });
+        Ok(tree)
+    }
+
     fn unknown_call<T>(&self, name: &str) -> Result<T, SearchError> {
-        if let Some((_, what)) = TO_COME.iter().find(|(known, _)| *known == name) {
-            return fail(format_args!("{name} is not supported yet: it needs {what}"));
+        if let Some((_, why)) = REFUSED.iter().find(|(known, _)| *known == name) {
+            return fail(format_args!("{name} is not supported: {why}"));
         }
         let known = CALLS.join(", ");
         fail(format_args!("Expected one of {known}, got {name}."))
@@ -239,6 +257,8 @@ impl<'b> Builder<'b> {
             is_ranked: !self.is_negated && self.bool_annotation("ranked")?.unwrap_or(true),
             is_filter: self.bool_annotation("filter")?.unwrap_or(false),
             significance: self.number_annotation("significance")?,
+            id: self.integer_annotation("id")?,
+            connectivity: self.connectivity()?,
         };
         let item = self.item.unwrap_or(self.items);
         if self.item.is_none() {

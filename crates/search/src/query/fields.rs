@@ -1,6 +1,6 @@
 //! What the names of fields mean in queries.
 
-use stead_app::application::{Field, Schema};
+use stead_app::application::{Field, Schema, Sorting};
 use stead_store::{DataType, DocumentType};
 
 use super::error::SearchError;
@@ -139,6 +139,12 @@ impl<'s> Searches<'s> {
             field = field.struct_fields.iter().find(|f| f.name.value == part)?;
         }
         Some(field)
+    }
+
+    /// What the schema says of the order of an attribute.
+    pub(super) fn sorting(&self, name: &str) -> Option<&Sorting> {
+        let field = self.schema.field(name).or_else(|| self.part(name))?;
+        field.attribute.sorting.as_ref()
     }
 
     /// Whether a field has parts that are attributes, or several values that are searched.

@@ -12,6 +12,7 @@ mod order;
 mod predicate;
 mod show;
 mod simple;
+mod sort_spec;
 mod stop_words;
 mod texts;
 mod tree;
@@ -22,12 +23,12 @@ pub use error::{SearchCode, SearchError};
 pub use fields::{Searched, Searches};
 pub use geo::{Box2, Circle};
 pub use numbers::NumberRange;
-pub use order::{OrderBy, SortFunction, sort_order};
+pub use order::{Missing, OrderBy, OrderKey, SortFunction, sort_order};
 pub use predicate::PredicateQuery;
 pub use stop_words::StopWords;
 pub use texts::{Fuzzy, TextTest};
 pub use tree::{
-    Indexed, NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens, Tree,
-    WeakAnd, WeightedTokens,
+    Indexed, Labeled, NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens,
+    Tree, WeakAnd, WeightedTokens,
 };
 pub use tuning::TuningChoice;

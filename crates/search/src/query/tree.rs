@@ -22,6 +22,8 @@ pub struct QueryTree {
     pub neighbors: Vec<NearestNeighbor>,
     /// The `weakAnd`s in it, likewise.
     pub weak_ands: Vec<WeakAnd>,
+    /// The parts whose documents have a score by a label.
+    pub labels: Vec<Labeled>,
     /// What whoever asks should know.
     pub warnings: Vec<String>,
 }
@@ -52,6 +54,17 @@ pub enum Tree {
     SameElement(SameElement),
 }
 
+/// `labeled(part, "label", score)`: what documents that pass a part score by a label, and others 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Labeled {
+    /// The label.
+    pub label: String,
+    /// The score.
+    pub score: f64,
+    /// The part.
+    pub tree: Tree,
+}
+
 /// A test of a field.
 #[derive(Debug, Clone)]
 pub struct Term {
@@ -78,6 +91,10 @@ pub struct TermStyle {
     pub is_filter: bool,
     /// `significance`
     pub significance: Option<f64>,
+    /// `id`
+    pub id: Option<i64>,
+    /// `connectivity`: the `id` of the term that it has to do with, the one before it, and how much.
+    pub connectivity: Option<(i64, f64)>,
 }
 
 /// What a value must be.
@@ -211,6 +228,8 @@ impl Default for TermStyle {
             is_ranked: true,
             is_filter: false,
             significance: None,
+            id: None,
+            connectivity: None,
         }
     }
 }

@@ -77,7 +77,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("groupingSessionCache", &[], Bool, "true", Ignored("there is no cache"), "keep what groupings need"),
     row("hitcountestimate", &[], Bool, "false", Ignored("counts are exact"), "the number of hits may be estimated"),
     row("user", &[], Text, "", Ignored("nobody asks for it"), "who asks"),
-    row("timezone", &[], Text, "utc", Read, "the time zone of [groupings](grouping.md): a difference from UTC such as `GMT+01:00`"),
+    row("timezone", &[], Text, "utc", Read, "the time zone of [groupings](grouping.md): a difference from UTC such as `GMT+01:00`, or a region such as `Europe/Oslo`"),
     row("model.queryString", &["query"], Text, "", Read, "words, as people type them: what `userQuery()` asks, and all that is asked without `yql`"),
     row("model.type", &["type"], Text, "weakAnd", Read, "how they are read: `weakAnd`, `all`, `any`, `web`, `phrase`, `tokenize`, `raw`"),
     row("model.type.", &[], Text, "", Ignored("`model.type` says all of it"), "how words are read"),

@@ -72,6 +72,10 @@ pub enum SortValue {
     Number(f64),
     /// A text in the form in which it is compared.
     Text(String),
+    /// Bytes that stand for a text in the order of a language.
+    Key(Vec<u8>),
+    /// Nothing, which is greater than all else.
+    Greatest,
 }
 
 /// How many documents were looked at.
@@ -152,11 +156,14 @@ impl Degraded {
 }
 
 impl SortValue {
-    fn compare(&self, other: &SortValue) -> Ordering {
+    /// The order of two values; a whole number is less than any other number.
+    #[must_use]
+    pub fn compare(&self, other: &SortValue) -> Ordering {
         match (self, other) {
             (SortValue::Integer(a), SortValue::Integer(b)) => a.cmp(b),
             (SortValue::Number(a), SortValue::Number(b)) => a.total_cmp(b),
             (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
+            (SortValue::Key(a), SortValue::Key(b)) => a.cmp(b),
             (a, b) => a.rank().cmp(&b.rank()),
         }
     }
@@ -167,6 +174,8 @@ impl SortValue {
             SortValue::Integer(_) => 1,
             SortValue::Number(_) => 2,
             SortValue::Text(_) => 3,
+            SortValue::Key(_) => 4,
+            SortValue::Greatest => 5,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::prepare::ranking_error;
 use super::sort::{Sorting, first};
 use super::{Prepared, Searcher};
 use crate::matching::{Matcher, Matches, RowSet};
-use crate::query::SearchError;
+use crate::query::{OrderKey, SearchError};
 use crate::rank::{Explained, Lists, Means, RankOptions, RankedHit, Wanted};
 use crate::result::{Coverage, Degraded, FeatureValue, HitKind, Partial, PartialHit};
 
@@ -64,7 +64,7 @@ pub fn find(
     let features = plan.match_features().into_iter().map(str::to_owned).collect();
     let kinds = vec![HitKind { name: view.kind().name().to_owned(), features }];
     let by_score =
-        prepared.order.is_empty() || prepared.order.iter().any(|by| by.attribute.is_none());
+        prepared.order.is_empty() || prepared.order.iter().any(|by| by.key == OrderKey::Score);
     let limit = plan.match_limit(&prepared.rank).filter(|_| by_score);
     let (mut skipped, mut chosen) = (matcher.skipped().to_vec(), None);
     if !by_score || limit.is_some() {
@@ -80,7 +80,7 @@ pub fn find(
     let (is_grouped, mut grouped) = (!prepared.groupings.is_empty(), Vec::new());
     let (hits, total) = match &chosen {
         Some((matches, total, _)) if !by_score => {
-            let mut hits = first(view, matches, &prepared.order, count)?;
+            let mut hits = first(searcher, matches, &prepared.order, count)?;
             let lids: Vec<u32> = hits.iter().map(|hit| hit.lid).collect();
             if !plan.match_features().is_empty() {
                 let computed =
@@ -112,7 +112,7 @@ pub fn find(
                 grouped.extend(ranked.hits.iter().map(|hit| (hit.document, hit.relevance)));
                 ranked.hits.truncate(best);
             }
-            let mut sorting = Sorting::new(view, &prepared.order);
+            let mut sorting = Sorting::new(searcher, &prepared.order);
             let hit = |hit: &RankedHit| {
                 Ok(PartialHit {
                     lid: hit.document,

@@ -70,7 +70,9 @@ pub fn prepare(
         })?;
         neighbor.vector = Some(vector.map_err(ranking_error)?);
     }
-    let order = sort_order(&statement.order, request.sorting.as_deref(), searches)?;
+    let locale = parameters("model.locale").or_else(|| parameters("model.language"));
+    let sorting = request.sorting.as_deref();
+    let order = sort_order(&statement.order, sorting, locale.as_deref(), searches)?;
     let profile = request.rank.profile.as_deref().unwrap_or("default");
     let plan = (searcher.plans)(&searcher.schema.name.value, profile).map_err(ranking_error)?;
     for neighbor in &mut tree.neighbors {

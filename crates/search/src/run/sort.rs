@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use stead_store::{Column, Cursor, StoreError, View};
-use stead_text::fold;
+use stead_store::{Column, Cursor, Elements, NumberColumn, NumberList, StoreError};
 
+use super::Searcher;
 use crate::matching::Matches;
-use crate::query::{OrderBy, SortFunction};
+use crate::query::{OrderBy, OrderKey};
 use crate::result::{PartialHit, SortValue, compare};
 
 /// A candidate; the last in the order is the greatest.
@@ -40,13 +40,14 @@ impl Eq for Candidate<'_> {}
 
 /// The first `count` matches in an order of attributes, without scores.
 pub(super) fn first(
-    view: &View,
+    searcher: Searcher<'_>,
     matches: &Matches,
     order: &[OrderBy],
     count: usize,
 ) -> Result<Vec<PartialHit>, StoreError> {
     let descending: Vec<bool> = order.iter().map(|by| by.descending).collect();
-    let mut sorting = Sorting::new(view, order);
+    let view = searcher.view;
+    let mut sorting = Sorting::new(searcher, order);
     let mut heap: BinaryHeap<Candidate<'_>> = BinaryHeap::new();
     for (number, rows) in matches.segments.iter().enumerate() {
         for row in rows.iter() {
@@ -76,15 +77,17 @@ pub(super) fn first(
 pub(super) struct Sorting<'s> {
     /// With the values of the attribute; scores have none.
     order: Vec<(&'s OrderBy, Option<Cursor<'s>>)>,
+    cluster: &'s str,
 }
 
 impl<'s> Sorting<'s> {
-    pub(super) fn new(view: &'s View, order: &'s [OrderBy]) -> Sorting<'s> {
+    pub(super) fn new(searcher: Searcher<'s>, order: &'s [OrderBy]) -> Sorting<'s> {
         let cursor = |by: &'s OrderBy| {
-            let values = by.attribute.as_ref().and_then(|name| view.attribute(name));
-            (by, values.map(|values| values.cursor()))
+            let OrderKey::Attribute(name) = &by.key else { return (by, None) };
+            (by, searcher.view.attribute(name).map(|values| values.cursor()))
         };
-        Sorting { order: order.iter().map(cursor).collect() }
+        let cluster = searcher.cluster;
+        Sorting { order: order.iter().map(cursor).collect(), cluster }
     }
 
     /// What a document is ordered by.
@@ -93,33 +96,55 @@ impl<'s> Sorting<'s> {
         lid: u32,
         relevance: f64,
     ) -> Result<Vec<SortValue>, StoreError> {
+        let cluster = self.cluster;
         let value = |(by, values): &mut (&OrderBy, Option<Cursor<'_>>)| {
-            if by.attribute.is_none() {
-                return Ok(SortValue::Number(relevance));
-            }
-            let place = values.as_mut().map_or(Ok(None), |values| values.at(lid))?;
-            Ok(place.map_or(SortValue::Missing, |place| value(by, place)))
+            Ok(match by.key {
+                OrderKey::Score => SortValue::Number(relevance),
+                OrderKey::Document => SortValue::Integer(i64::from(lid)),
+                OrderKey::Source => SortValue::Text(cluster.to_owned()),
+                OrderKey::Attribute(_) => {
+                    let place = values.as_mut().map_or(Ok(None), |values| values.at(lid))?;
+                    place.map_or_else(|| by.missing(false), |place| value(by, place))
+                }
+            })
         };
         self.order.iter_mut().map(value).collect()
     }
 }
 
+/// The value of a document, or what stands for it if there is none: an empty text is none.
 fn value(by: &OrderBy, (column, row): (&Column, usize)) -> SortValue {
-    match column {
-        Column::Numbers(numbers) if numbers.list().is_whole() => {
-            numbers.integer(row).map_or(SortValue::Missing, SortValue::Integer)
+    let text = |text: &str| (!text.is_empty()).then(|| by.function.value(text));
+    let found = match column {
+        Column::Numbers(numbers) => number(numbers, row),
+        Column::Texts(texts) => texts.get(row).and_then(text),
+        Column::Many(many) => {
+            let element = |at: usize| match many.elements() {
+                // An empty text among several is a value.
+                Elements::Texts(texts) => texts.get(at).map(|text| by.function.value(text)),
+                Elements::Numbers(list) => element(list, at),
+            };
+            let values = many.places(row).filter_map(element);
+            match by.descending {
+                true => values.max_by(SortValue::compare),
+                false => values.min_by(SortValue::compare),
+            }
         }
-        Column::Numbers(numbers) => match numbers.get(row) {
-            Some(number) if !number.is_nan() => SortValue::Number(number),
-            _ => SortValue::Missing,
-        },
-        Column::Texts(texts) => {
-            let text = texts.get(row).unwrap_or_default();
-            SortValue::Text(match by.function {
-                SortFunction::Raw => text.to_owned(),
-                SortFunction::Lowercase => fold(text),
-            })
-        }
-        _ => SortValue::Missing,
+        _ => None,
+    };
+    found.unwrap_or_else(|| by.missing(matches!(column, Column::Many(_))))
+}
+
+fn number(numbers: &NumberColumn, row: usize) -> Option<SortValue> {
+    match numbers.list().is_whole() {
+        true => numbers.integer(row).map(SortValue::Integer),
+        false => numbers.get(row).filter(|number| !number.is_nan()).map(SortValue::Number),
+    }
+}
+
+fn element(list: &NumberList, at: usize) -> Option<SortValue> {
+    match list.is_whole() {
+        true => list.integer(at).map(SortValue::Integer),
+        false => list.get(at).filter(|number| !number.is_nan()).map(SortValue::Number),
     }
 }

@@ -179,6 +179,15 @@ impl Parser<'_> {
             self.lexer.expect_sign("]")?;
             node = self.node(at, Expr::Index(Box::new(node), Box::new(place)))?;
         }
+        if matches!(node.expr, Expr::Field(_)) && self.lexer.take_sign("{")? {
+            let at_key = self.lexer.at;
+            let Some(key) = self.scalar()? else {
+                return Err(self.lexer.unexpected("the key of a map"));
+            };
+            let key = self.node(at_key, key)?;
+            self.lexer.expect_sign("}")?;
+            node = self.node(at, Expr::Entry(Box::new(node), Box::new(key)))?;
+        }
         Ok(node)
     }
 

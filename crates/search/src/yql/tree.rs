@@ -84,6 +84,8 @@ pub enum Expr {
     Field(String),
     /// `field[place]`
     Index(Box<Node>, Box<Node>),
+    /// `field{key}`
+    Entry(Box<Node>, Box<Node>),
     /// `-` before something that is no number.
     Negate(Box<Node>),
     /// `true` or `false`
@@ -145,7 +147,7 @@ impl Node {
             }
             Expr::Not(inner) | Expr::Negate(inner) => vec![inner],
             Expr::Compare(_, a, b) | Expr::Contains(a, b) | Expr::Matches(a, b) => vec![a, b],
-            Expr::Index(a, b) => vec![a, b],
+            Expr::Index(a, b) | Expr::Entry(a, b) => vec![a, b],
             Expr::In(field, list) => std::iter::once(&**field).chain(list).collect(),
             Expr::Map(pairs) => pairs.iter().map(|(_, value)| value).collect(),
             _ => Vec::new(),

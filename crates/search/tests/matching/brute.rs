@@ -51,6 +51,10 @@ pub enum Ask {
     Somebody(Part),
     /// What one of some texts has, and what it has not: words of `notes` each.
     Element(Vec<Ask>, Vec<Ask>),
+    /// The value that stands with a key, and whether it is asked for as a text.
+    Entry(String, i64, bool),
+    /// What people type of `body` in a grammar: words with a sign, several one behind the other in quotes.
+    Typed(&'static str, Vec<(&'static str, Vec<String>)>),
 }
 
 /// What one person is.
@@ -199,6 +203,17 @@ impl Ask {
                 "{field} contains ({{maxEditDistance: {edits}, prefixLength: {same}, prefix: {is_prefix}}}fuzzy('{text}'))"
             ),
             Ask::Regex(field, pattern) => format!("{field} matches '{pattern}'"),
+            Ask::Entry(key, number, false) => format!("prices{{'{key}'}} = {number}"),
+            Ask::Entry(key, number, true) => format!("prices{{'{key}'}} contains '{number}'"),
+            Ask::Typed(grammar, items) => {
+                let item = |(sign, words): &(&str, Vec<String>)| match words.as_slice() {
+                    [word] => format!("{sign}{word}"),
+                    words => format!("{sign}\"{}\"", words.join(" ")),
+                };
+                let items: Vec<String> = items.iter().map(item).collect();
+                let text = items.join(" ");
+                format!("({{grammar: '{grammar}', defaultIndex: 'body'}}userInput('{text}'))")
+            }
             Ask::Somebody(part) => format!("people contains sameElement({})", part.yql()),
             Ask::Element(with, without) => {
                 let with = with.iter().map(Ask::words_alone);
@@ -351,6 +366,34 @@ impl Ask {
                         _ => (0..=text.len()).any(|at| begins(&pattern, &text[at..])),
                     }
                 })
+            }
+            Ask::Entry(key, number, _) => {
+                let prices = document["prices"].as_object().into_iter().flatten();
+                let key = key.to_lowercase();
+                prices.into_iter().any(|(k, v)| k.to_lowercase() == key && *v == *number)
+            }
+            Ask::Typed(grammar, items) => {
+                let has = |words: &Vec<String>| {
+                    let wanted = split(&words.join(" "));
+                    crate::brute::words(document, "body")
+                        .iter()
+                        .any(|element| element.windows(wanted.len()).any(|part| part == wanted))
+                };
+                let of = |sign: &str| {
+                    items
+                        .iter()
+                        .filter(|item| item.0 == sign)
+                        .map(|item| has(&item.1))
+                        .collect::<Vec<bool>>()
+                };
+                let (must, not, plain) = (of("+"), of("-"), of(""));
+                let is_there = match (*grammar, must.is_empty()) {
+                    // Words without a sign are for ranking where others must be there.
+                    ("any", true) => plain.contains(&true),
+                    ("any", false) => !must.contains(&false),
+                    _ => !must.contains(&false) && !plain.contains(&false),
+                };
+                is_there && !not.contains(&true)
             }
             Ask::Somebody(part) => {
                 let people = document["people"].as_array().cloned().unwrap_or_default();

@@ -46,9 +46,9 @@ impl Chance {
     /// A document; every field is missing now and then.
     pub fn document(&mut self) -> Json {
         let mut fields = serde_json::Map::new();
-        const FIELDS: [&str; 16] = [
+        const FIELDS: [&str; 17] = [
             "n", "y", "l", "x", "f", "b", "t", "c", "nums", "tags", "w", "people", "p", "v",
-            "body", "notes",
+            "body", "notes", "prices",
         ];
         for field in FIELDS {
             if self.below(5) == 0 {
@@ -63,7 +63,7 @@ impl Chance {
                 "notes" => json!(self.list(3, |chance| chance.words(4))),
                 "nums" => json!(self.list(3, Chance::number)),
                 "tags" => json!(self.list(3, Chance::word)),
-                "w" => {
+                "w" | "prices" => {
                     let pairs = self.list(3, |chance| (chance.word(), json!(chance.number())));
                     Json::Object(pairs.into_iter().collect())
                 }
@@ -151,7 +151,7 @@ impl Chance {
             };
         }
         const NUMBERS: [&str; 8] = ["n", "y", "l", "x", "f", "nums", "pn", "pnums"];
-        match self.below(23) {
+        match self.below(25) {
             0 => self.of(&[Ask::All, Ask::Nothing].each_ref()).clone(),
             1 => Ask::Rank(Box::new(self.ask(0)), Box::new(self.ask(0))),
             2 | 3 => {
@@ -241,7 +241,20 @@ impl Chance {
                 });
                 Ask::Weak(parts.collect())
             }
-            21 => match self.below(2) {
+            21 => Ask::Entry(self.word(), self.number(), self.below(2) == 0),
+            22 => {
+                let grammar = self.of(&["all", "any", "web"]);
+                let words = |chance: &mut Chance| {
+                    let count = chance.of(&[1, 1, 2]);
+                    (0..count).map(|_| chance.word()).collect()
+                };
+                // Somebody who only says what must not be there asks for nothing.
+                let first = (self.of(&["", "+"]), words(self));
+                let mut rest = self.list(2, |chance| (chance.of(&["", "+", "-"]), words(chance)));
+                rest.insert(0, first);
+                Ask::Typed(grammar, rest)
+            }
+            23 => match self.below(2) {
                 0 => Ask::Box([self.number(), self.number(), self.number(), self.number()]),
                 _ => Ask::NonEmpty(Box::new(Ask::Word("body", "is", self.word()))),
             },

@@ -39,6 +39,11 @@ const SCHEMA: &str = "schema d {
       struct-field name { indexing: attribute }
       struct-field age { indexing: attribute }
     }
+    field prices type map<string,int> {
+      indexing: summary
+      struct-field key { indexing: attribute }
+      struct-field value { indexing: attribute }
+    }
     field body type string {
       indexing: index
       stemming: none

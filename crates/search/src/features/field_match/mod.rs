@@ -12,7 +12,7 @@ use stead_text::{Order, Pattern};
 use self::measures::{Measures, Occurrences};
 use self::segments::{Asked, Text};
 use self::settings::Settings;
-use super::terms::{FieldTerms, query_terms};
+use super::terms::{CONNECTEDNESS, FieldTerms, query_terms};
 use super::{Call, DocumentContext, Feature, default};
 use crate::columns::Computed;
 use crate::query::{Indexed, Test};
@@ -55,9 +55,6 @@ const OUTPUTS: [(&str, Output); 30] = [
     ("segmentDistance", |m, _| m.segment_distance.into()),
 ];
 
-/// How much a term has to do with the one before it where nothing is said.
-const CONNECTEDNESS: f64 = 0.1;
-
 /// How rare a word of a phrase is where nothing is said: nobody counts it alone.
 const RARE: f64 = 1.0;
 
@@ -98,7 +95,8 @@ impl Query {
     fn of(cx: &DocumentContext<'_>, index: usize, name: &str) -> Query {
         let tree = cx.query.matcher.map(crate::matching::Matcher::tree);
         let mut query = Query { terms: Vec::new(), weight: 0.0, significance: 0.0 };
-        for term in query_terms(cx) {
+        let terms = query_terms(cx);
+        for (at, term) in terms.iter().enumerate() {
             let tested = term.numbers.iter().filter_map(|number| tree?.terms.get(*number));
             let of_field = |test: &Test| match test {
                 Test::Indexed(indexed) if indexed.index == index => Some(phrase_length(indexed)),
@@ -117,9 +115,15 @@ impl Query {
             query.weight += term.weight * count as f64;
             query.significance += significance * count as f64;
             if words.is_some() {
+                let before = at.checked_sub(1).and_then(|before| terms.get(before));
                 let word =
                     Asked { weight: term.weight, significance, connectedness: CONNECTEDNESS };
-                query.terms.push(vec![word; count]);
+                let mut words = vec![word; count];
+                // What is said of a phrase is about its first word.
+                if let Some(first) = words.first_mut() {
+                    first.connectedness = term.connectedness(before);
+                }
+                query.terms.push(words);
             }
         }
         let said = |property: &str| {

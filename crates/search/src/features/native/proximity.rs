@@ -28,9 +28,6 @@ struct Pair {
     weight: f64,
 }
 
-/// How much words have to do with the one before where nothing is said.
-const CONNECTEDNESS: f64 = 0.1;
-
 /// So many terms that follow each other are compared.
 const WINDOW: f64 = 4.0;
 
@@ -65,7 +62,10 @@ fn pairs(asked: &FieldTerms<'_>, terms: &[QueryTerm], window: usize) -> (Vec<Pai
     let (mut pairs, mut total) = (Vec::new(), 0.0);
     for first in 0..asked.terms.len() {
         for second in (first + 1..asked.terms.len()).take(window.saturating_sub(1)) {
-            let connectedness = CONNECTEDNESS / (second - first) as f64;
+            // As little as the two between them that have the least to do with each other.
+            let chain = asked.terms[first..=second].windows(2);
+            let links = chain.map(|pair| terms[pair[1]].connectedness(terms.get(pair[0])));
+            let connectedness = links.fold(1.0, f64::min) / (second - first) as f64;
             let weight = (weight(first) + weight(second)) * connectedness;
             if weight > 0.0 {
                 pairs.push(Pair { first, second, weight });

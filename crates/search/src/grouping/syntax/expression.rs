@@ -3,7 +3,7 @@
 use super::function::{Function, REFUSED, find};
 use super::lexer::Token;
 use super::operation::Parser;
-use super::tree::{Constant, Expr, MapKey, Number};
+use super::tree::{Constant, DistanceUnit, Expr, MapKey, Number};
 use crate::yql::Fault;
 
 /// Operators from the weakest to the strongest: each binds stronger than those before it, as in Vespa
@@ -195,10 +195,47 @@ impl Parser<'_> {
                     _ => Expr::Interpolated(attribute, value),
                 }
             }
+            "uca" => {
+                self.lexer.expect('(')?;
+                let value = Box::new(self.expression()?);
+                self.lexer.expect(',')?;
+                let locale = self.lexer.text("a locale")?;
+                let strength = match self.lexer.take_sign(',')? {
+                    true => Some(self.lexer.text("a strength")?),
+                    false => None,
+                };
+                Expr::Uca { value, locale, strength }
+            }
+            "geo_distance" => return self.distance().map(Some),
             _ => return Ok(None),
         };
         self.lexer.expect(')')?;
         Ok(Some(found))
+    }
+
+    /// `(attribute, latitude, longitude).unit`
+    fn distance(&mut self) -> Result<Expr, Fault> {
+        self.lexer.expect('(')?;
+        let at = self.lexer.at;
+        let attribute = self.expression()?;
+        if !matches!(attribute, Expr::Attribute(_) | Expr::Named(_)) {
+            let text = format!("geo_distance takes the name of an attribute, not {attribute:.60}");
+            return Err(Fault { at, text });
+        }
+        self.lexer.expect(',')?;
+        let north = self.signed()?;
+        self.lexer.expect(',')?;
+        let place = (north, self.signed()?);
+        self.lexer.expect(')')?;
+        self.lexer.expect('.')?;
+        let unit = if self.lexer.take_word("km")? {
+            DistanceUnit::Kilometres
+        } else if self.lexer.take_word("miles")? {
+            DistanceUnit::Miles
+        } else {
+            return Err(self.lexer.unexpected("km or miles"));
+        };
+        Ok(Expr::Distance { attribute: Box::new(attribute), place, unit })
     }
 
     /// `name`, `name.part`, `map{"key"}.member`

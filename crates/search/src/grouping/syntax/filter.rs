@@ -74,7 +74,7 @@ impl Parser<'_> {
     }
 
     /// A number with a sign, which Vespa's grammar does not take here.
-    fn signed(&mut self) -> Result<f64, Fault> {
+    pub(super) fn signed(&mut self) -> Result<f64, Fault> {
         let is_negative = self.lexer.take_sign('-')?;
         let number = self.number()?.double();
         Ok(if is_negative { -number } else { number })

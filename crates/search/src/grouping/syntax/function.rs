@@ -153,11 +153,7 @@ const FUNCTIONS: [(&str, Function, usize, usize); 59] = [
 ];
 
 /// Functions of Vespa that are refused by name.
-pub(super) const REFUSED: [(&str, &str); 3] = [
-    ("uca", "there is no collation; write the attribute alone, which is ordered by its bytes"),
-    ("debugwait", "it only makes a query slow"),
-    ("geo_distance", "write order by or a rank feature for distances"),
-];
+pub(super) const REFUSED: [(&str, &str); 1] = [("debugwait", "it only makes a query slow")];
 
 /// The function of a name, with the fewest and the most arguments.
 pub(super) fn find(name: &str) -> Option<(Function, usize, usize)> {

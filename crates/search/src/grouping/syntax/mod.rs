@@ -28,7 +28,8 @@ pub use function::{Function, MathFunction, TimePart};
 pub(super) use level::described;
 pub(super) use show::double as shown_double;
 pub use tree::{
-    Aggregate, Bucket, Constant, Expr, Filter, MapKey, Max, Number, Operation, Output, Where,
+    Aggregate, Bucket, Constant, DistanceUnit, Expr, Filter, MapKey, Max, Number, Operation,
+    Output, Where,
 };
 
 use crate::yql::YqlError;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::aggregate;
 use super::function::Function;
 use super::tree::{
-    Aggregate, Bucket, Constant, Expr, Filter, MapKey, Max, Number, Operation, Where,
+    Aggregate, Bucket, Constant, DistanceUnit, Expr, Filter, MapKey, Max, Number, Operation, Where,
 };
 
 /// A double as Java writes it.
@@ -109,6 +109,19 @@ impl fmt::Display for Expr {
             }
             Expr::ArrayAt(name, value) => write!(f, "array.at({name}, {value})"),
             Expr::Interpolated(name, value) => write!(f, "interpolatedlookup({name}, {value})"),
+            Expr::Uca { value, locale, strength: None } => {
+                write!(f, "uca({value}, {})", quote(locale))
+            }
+            Expr::Uca { value, locale, strength: Some(strength) } => {
+                write!(f, "uca({value}, {}, {})", quote(locale), quote(strength))
+            }
+            Expr::Distance { attribute, place: (north, east), unit } => {
+                let unit = match unit {
+                    DistanceUnit::Kilometres => "km",
+                    DistanceUnit::Miles => "miles",
+                };
+                write!(f, "geo_distance({attribute}, {}, {}).{unit}", double(*north), double(*east))
+            }
         }
     }
 }

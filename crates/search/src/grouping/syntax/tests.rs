@@ -71,6 +71,14 @@ fn groupings_are_read() {
             "all(group(a) filter((regex(\"b.*\", a) or (not (range(1.0, 2.0, b, true, false)) and istrue(c)))) each())",
         ),
         (
+            "all(group(s) order(max(uca(s, 'sv', \"PRIMARY\"))) each(output(min(uca(s, \"en_US\")))))",
+            "all(group(s) order(max(uca(s, \"sv\", \"PRIMARY\"))) each(output(min(uca(s, \"en_US\")))))",
+        ),
+        (
+            "all(group(fixedwidth(geo_distance(attribute(p), 63.4, -10).km, 10) ) order(min(geo_distance(p, 1, 2) . miles)))",
+            "all(group(fixedwidth(geo_distance(attribute(p), 63.4, -10.0).km, 10)) order(min(geo_distance(p, 1.0, 2.0).miles)))",
+        ),
+        (
             "all(group(a) each(output(quantiles([0.9, 0.5], b))))",
             "all(group(a) each(output(quantiles([0.5, 0.9], b))))",
         ),
@@ -108,9 +116,15 @@ fn what_is_no_grouping_is_refused() {
         ("all(output(summary()))", "1:1: Expression 'summary()' not applicable for single group."),
         ("all(where(foo))", "1:11: Operation 'where' does not support 'foo'."),
         (
-            "all(group(uca(a, \"sv\")))",
-            "1:14: uca is not supported: there is no collation; write the attribute alone, which is ordered by its bytes",
+            "all(group(debugwait(a, 1, true)))",
+            "1:20: debugwait is not supported: it only makes a query slow",
         ),
+        (
+            "all(group(geo_distance(a + 1, 1, 2).km))",
+            "1:24: geo_distance takes the name of an attribute, not add(a, 1)",
+        ),
+        ("all(group(geo_distance(a, 1, 2).m))", "1:33: expected km or miles, found m"),
+        ("all(group(geo_distance(a, 1, 2)))", "1:32: expected ., found )"),
         ("all(group(foo(a)))", "1:14: there is no function foo"),
         ("all(group(add(a)))", "1:14: add takes 2 or more arguments, found 1"),
         ("all(group(time.year(a, b)))", "1:20: time.year takes 1 arguments, found 2"),

@@ -88,6 +88,32 @@ pub enum Expr {
     ArrayAt(String, Box<Expr>),
     /// `interpolatedlookup(attribute, value)`
     Interpolated(String, Box<Expr>),
+    /// `uca(value, "locale", "strength")`
+    Uca {
+        /// The text.
+        value: Box<Expr>,
+        /// The locale.
+        locale: String,
+        /// The strength, if it is said.
+        strength: Option<String>,
+    },
+    /// `geo_distance(attribute, latitude, longitude).km`
+    Distance {
+        /// The name of the attribute, as it is written.
+        attribute: Box<Expr>,
+        /// The place, in degrees.
+        place: (f64, f64),
+        /// What the distance is told in.
+        unit: DistanceUnit,
+    },
+}
+
+/// A unit of distances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // The names tell.
+pub enum DistanceUnit {
+    Kilometres,
+    Miles,
 }
 
 /// The key of a map.
@@ -194,6 +220,8 @@ impl Expr {
             Expr::Aggregate(_, list) | Expr::Call(_, list) => (list, None),
             Expr::FixedWidth(one, _)
             | Expr::Predefined(one, _)
+            | Expr::Uca { value: one, .. }
+            | Expr::Distance { attribute: one, .. }
             | Expr::ArrayAt(_, one)
             | Expr::Interpolated(_, one) => (&[], Some(one)),
             Expr::Constant(_) | Expr::Attribute(_) | Expr::Named(_) | Expr::Map { .. } => {

@@ -8,7 +8,7 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 32] = [
+const READ: [&str; 34] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
@@ -21,6 +21,8 @@ const READ: [&str; 32] = [
     "ranked",
     "filter",
     "significance",
+    "id",
+    "connectivity",
     "prefix",
     "substring",
     "suffix",
@@ -44,17 +46,15 @@ const READ: [&str; 32] = [
 ];
 
 /// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and matches are exact.
-const WITHOUT_EFFECT: [&str; 17] = [
+const WITHOUT_EFFECT: [&str; 15] = [
     "andSegmenting",
     "annotations",
     "ascending",
-    "connectivity",
     "descending",
     "documentFrequency",
     "endAnchor",
     "exclusionDistance",
     "hitLimit",
-    "id",
     "implicitTransforms",
     "minTargetHits",
     "nfkc",
@@ -136,6 +136,35 @@ impl<'b> Builder<'b> {
             target = target.or(self.integer_annotation(annotation)?);
         }
         Ok(target)
+    }
+
+    /// `connectivity: {id: 4, weight: 0.8}`
+    pub(super) fn connectivity(&self) -> Result<Option<(i64, f64)>, SearchError> {
+        let Some(said) = self.annotation("connectivity") else { return Ok(None) };
+        let Expr::Map(pairs) = said else {
+            return wrong("connectivity", "a map with id and weight", said);
+        };
+        let member = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, v)| &v.expr);
+        match (member("id"), member("weight")) {
+            (Some(Expr::Integer(id)), Some(Expr::Integer(weight))) => {
+                Ok(Some((*id, *weight as f64)))
+            }
+            (Some(Expr::Integer(id)), Some(Expr::Number(weight))) => Ok(Some((*id, *weight))),
+            _ => fail("expected an id, a whole number, and a weight in connectivity"),
+        }
+    }
+
+    /// Whether what terms have to do with is in the query (the text: Vespa, `YqlParser.java`).
+    pub(super) fn check_connectivity(&self) -> Result<(), SearchError> {
+        let styles = || self.tree.terms.iter().map(|term| &term.style);
+        for (to, _) in styles().filter_map(|style| style.connectivity) {
+            if !styles().any(|style| style.id == Some(to)) {
+                return fail(format_args!(
+                    "An item was specified to connect to item with ID {to}, which does not exist in the query."
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The elements of `elementFilter`: one, or a list, in their order.

@@ -50,6 +50,27 @@ impl<'b> Builder<'b> {
         Ok(Tree::SameElement(SameElement { field, tree, elements: vec![element] }))
     }
 
+    /// `map{key} contains value` or `map{key} = value`: the value that stands with a key.
+    pub(super) fn entry_equals(
+        &mut self,
+        of: &'b Node,
+        key: &'b Node,
+        value: &str,
+    ) -> Result<Tree, SearchError> {
+        if self.element.is_some() {
+            return fail("the key of a map is not supported within sameElement");
+        }
+        let (field, key) = (self.field(of)?, self.text(key)?);
+        self.check_elements(&field)?;
+        self.element = Some(field.clone());
+        let parts = [("key", key.as_str()), ("value", value)];
+        let parts = parts.map(|(part, text)| self.element_text(&format!("{field}.{part}"), text));
+        self.element = None;
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let tree = Box::new(Tree::all(parts));
+        Ok(Tree::SameElement(SameElement { field, tree, elements: Vec::new() }))
+    }
+
     fn check_elements(&self, field: &str) -> Result<(), SearchError> {
         let mut others = self.searches.others.iter();
         if self.searches.has_elements(field) || others.any(|o| o.has_elements(field)) {

@@ -7,7 +7,7 @@ use stead_store::DocumentType;
 use stead_text::Pattern;
 
 use super::{QueryTree, Searches, Test, Tree, build};
-use crate::query::{SearchError, Sum, TextTest, Tokens, sort_order};
+use crate::query::{OrderKey, SearchError, Sum, TextTest, Tokens, sort_order};
 use crate::yql::{Statement, parse};
 
 mod json;
@@ -53,6 +53,11 @@ const SCHEMA: &str = "schema d {
       indexing: summary
       struct-field name { indexing: attribute }
       struct-field age { indexing: attribute }
+    }
+    field prices type map<string, int> {
+      indexing: summary
+      struct-field key { indexing: attribute }
+      struct-field value { indexing: attribute }
     }
   }
   fieldset texts { fields: t, c }
@@ -220,6 +225,11 @@ fn queries_are_trees() {
         ),
         ("tags[1] = 'a'", "same(tags [1] tags:Equal(\"a\"))"),
         ("people.age[1] = 4", "same(people [1] people.age:4..4)"),
+        ("prices{'a'} = -4", "same(prices [] (and prices.key:Equal(\"a\") prices.value:-4..-4))"),
+        (
+            "prices{7} contains '5'",
+            "same(prices [] (and prices.key:Equal(\"7\") prices.value:5..5))",
+        ),
         ("people.age > 3", "people.age:4.."),
         ("body contains 'Jumping'", "body:Term(\"jump\")"),
         ("body contains ({stem: false}'Jumping')", "body:Term(\"jumping\")"),
@@ -325,41 +335,65 @@ fn annotations_reach_all_that_they_stand_before() {
 
 #[test]
 fn hits_are_ordered_by_attributes() {
-    let order = |text: &str, sorting: Option<&str>| {
+    let order = |text: &str, sorting: Option<&str>, locale: Option<&str>| {
         let statement = parse(&format!("select * from d where true {text}")).unwrap();
-        with(|searches| sort_order(&statement.order, sorting, searches)).map(|order| {
+        with(|searches| sort_order(&statement.order, sorting, locale, searches)).map(|order| {
             let shown = order.iter().map(|o| {
                 let sign = if o.descending { "-" } else { "+" };
-                format!("{sign}{}:{:?}", o.attribute.as_deref().unwrap_or("[rank]"), o.function)
+                let key = match &o.key {
+                    OrderKey::Attribute(name) => name.clone(),
+                    other => format!("{other:?}"),
+                };
+                format!("{sign}{key}:{:?}:{:?}", o.function, o.missing)
             });
-            shown.collect::<Vec<_>>().join(" ")
+            shown.collect::<Vec<_>>().join(" ").replace("Lowercase", "lower").replace(":Usual", "")
         })
     };
     for (text, sorting, expected) in [
         ("", None, Ok("")),
-        ("order by n desc, {function: 'raw'}t", None, Ok("-n:Lowercase +t:Raw")),
-        ("order by \"[rank]\"", Some("+n"), Ok("+[rank]:Lowercase")),
+        ("order by n desc, {function: 'raw'}t", None, Ok("-n:lower +t:Raw")),
+        ("order by \"[rank]\"", Some("+n"), Ok("+Score:Raw")),
+        ("", Some("-n +raw(t) x [relevance]"), Ok("-n:lower +t:Raw +x:lower -Score:Raw")),
+        ("", Some("-[docid] +[source]"), Ok("-Document:Raw +Source:Raw")),
+        ("order by tags desc", None, Ok("-tags:lower")),
+        ("", Some("uca(t)"), Ok("+t:lower")),
+        ("", Some("uca(t,nb_NO)"), Ok("+t:Uca(nb-NO primary)")),
+        (
+            "order by {function: 'uca', locale: 'en_US', strength: 'IDENTICAL'}t desc",
+            None,
+            Ok("-t:Uca(en-US identical)"),
+        ),
         (
             "",
-            Some("-n +raw(t) x [relevance]"),
-            Ok("-n:Lowercase +t:Raw +x:Lowercase +[rank]:Lowercase"),
+            Some("missing(n,last) -missing(lowercase(t),as,\"A b\") missing(x,as,2)"),
+            Ok("+n:lower:Last -t:lower:As(Text(\"a b\")) +x:lower:As(Number(2.0))"),
         ),
         ("order by z", None, Err("order by z: there is no such attribute")),
         ("order by v", None, Err("order by v: a tensor<float>(x[2]) has no order")),
-        ("order by tags", None, Err("order by tags: a array<string> has no order")),
         (
-            "",
-            Some("uca(t,en)"),
-            Err("order by t: function uca is not supported; write lowercase or raw"),
+            "order by {down: 'x'}n",
+            None,
+            Err(
+                "Could not create query from YQL: order by n has no annotation down but function, locale, strength",
+            ),
         ),
-        ("", Some("upper(t)"), Err("Expected lowercase, raw or uca, got upper.")),
+        ("order by {locale: 'e'}t", None, Err("order by t: 'e' is no locale such as en-US")),
+        ("", Some("upper(t)"), Err("Unknown sort function 'upper'")),
+        ("order by {function: 'upper'}t", None, Err("Unknown sort function 'upper'")),
+        ("", Some("missing(n,as,x)"), Err("order by n: 'x' is none of its values")),
         (
             "",
-            Some("[docid]"),
-            Err("order by [docid] is not supported; write [rank] or an attribute"),
+            Some("[id]"),
+            Err(
+                "order by [id] is not supported; write [relevance], [docid], [source] or an attribute",
+            ),
         ),
     ] {
-        let found = order(text, sorting).map_err(|error| error.message);
+        let found = order(text, sorting, None).map_err(|error| error.message);
         assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{text} {sorting:?}");
     }
+    // Texts are in the order of the language of the request, where nothing else is said.
+    let found = order("order by t, {function: 'lowercase'}t", None, Some("sv"));
+    assert_eq!(found.unwrap(), "+t:Uca(sv primary) +t:lower");
+    assert_eq!(order("order by t", None, Some("no language")).unwrap(), "+t:lower");
 }

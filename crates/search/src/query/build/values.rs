@@ -18,7 +18,8 @@ impl<'b> Builder<'b> {
         left: &'b Node,
         right: &'b Node,
     ) -> Result<Tree, SearchError> {
-        let is_name = |node: &Node| matches!(node.expr, Expr::Field(_) | Expr::Index(..));
+        let is_name =
+            |node: &Node| matches!(node.expr, Expr::Field(_) | Expr::Index(..) | Expr::Entry(..));
         let (comparison, field, value) = match (is_name(left), is_name(right)) {
             (true, false) => (comparison, left, right),
             (false, true) => (comparison.turned(), right, left),
@@ -33,6 +34,15 @@ impl<'b> Builder<'b> {
                 return match comparison {
                     Comparison::Equal => builder.element_equals(of, place, value),
                     _ => fail("an element of a field is compared by = only"),
+                };
+            }
+            if let Expr::Entry(of, key) = &field.expr {
+                return match comparison {
+                    Comparison::Equal => {
+                        let text = builder.number(value)?;
+                        builder.entry_equals(of, key, &text)
+                    }
+                    _ => fail("the value of a map is compared by = only; write sameElement"),
                 };
             }
             let (field, text) = (builder.field(field)?, builder.number(value)?);

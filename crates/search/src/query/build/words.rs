@@ -31,9 +31,15 @@ impl<'b> Builder<'b> {
         field: &'b Node,
         value: &'b Node,
     ) -> Result<Tree, SearchError> {
-        self.annotated(value, |builder| match &value.expr {
-            Expr::Call(name, list) if name == "sameElement" => builder.same_element(field, list),
-            Expr::Call(name, list) => {
+        self.annotated(value, |builder| match (&field.expr, &value.expr) {
+            (Expr::Entry(of, key), _) => {
+                let text = builder.text(value)?;
+                builder.entry_equals(of, key, &text)
+            }
+            (_, Expr::Call(name, list)) if name == "sameElement" => {
+                builder.same_element(field, list)
+            }
+            (_, Expr::Call(name, list)) => {
                 let field = builder.field(field)?;
                 builder.text_call(&field, name, list)
             }

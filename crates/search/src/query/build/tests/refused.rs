@@ -7,6 +7,23 @@ fn what_cannot_be_answered_is_refused_by_name() {
     for (filter, expected) in [
         ("z = 1", "Field 'z' does not exist."),
         ("z in (1)", "Field 'z' does not exist."),
+        ("z{'a'} = 1", "Field 'z' does not exist."),
+        ("labeled(n = 1, 'a')", "Expected 3 arguments, got 2."),
+        ("labeled(n = 1, 'a', 'b')", "Expected a number as the label score, got b."),
+        ("labeled(n = 1, 2, 3)", "expected a label, a text, as the second argument of labeled"),
+        ("prices{'a'} < 1", "the value of a map is compared by = only; write sameElement"),
+        (
+            "prices contains sameElement(key{'a'} = 1)",
+            "the key of a map is not supported within sameElement",
+        ),
+        (
+            "n contains ({connectivity: {id: 3, weight: 0.5}}'1')",
+            "An item was specified to connect to item with ID 3, which does not exist in the query.",
+        ),
+        (
+            "n contains ({id: 3, connectivity: {id: 3}}'1')",
+            "expected an id, a whole number, and a weight in connectivity",
+        ),
         (
             "note contains 'a'",
             "Field 'note' is no attribute and has no index; it cannot be searched",
@@ -47,7 +64,10 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ),
         ("{defaultIndex: 'z'}userInput('a')", "Field 'z' does not exist."),
         ("nonEmpty(userInput(@empty))", "Searching for empty string inside nonEmpty()"),
-        ("uri('a')", "uri is not supported yet: it needs an index of the parts of addresses"),
+        (
+            "body contains uri('a.b')",
+            "uri is not supported: its type is deprecated; write contains phrase(...) with the words of an address",
+        ),
         (
             "predicate(n, {}, {})",
             "Field 'n' is a int; predicate needs an attribute of type predicate",
@@ -56,7 +76,7 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ("z contains phrase('a', 'b')", "Field 'z' does not exist."),
         (
             "f(n)",
-            "Expected one of range, wand, weightedSet, dotProduct, geoBoundingBox, geoLocation, nearestNeighbor, rank, nonEmpty, weakAnd, userQuery, userInput, predicate, got f.",
+            "Expected one of range, wand, weightedSet, dotProduct, geoBoundingBox, geoLocation, nearestNeighbor, rank, labeled, nonEmpty, weakAnd, userQuery, userInput, predicate, got f.",
         ),
         ("t = 'a'", "Field 't' is a string; write t contains \"...\""),
         ("n = 'a'", "Field 'n' is a int; expected a number, got a"),
