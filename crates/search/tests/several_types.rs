@@ -354,3 +354,53 @@ fn what_one_type_cannot_answer_is_told_beside_the_hits_of_others() {
         );
     }
 }
+
+#[test]
+fn groups_of_several_types_are_joined() {
+    let ads = Ads::new();
+    let ask = |grouping: &str, more: Json| {
+        let yql = "select * from sources ad, campaign where budget > 0 limit 0";
+        let mut body = json!({"yql": format!("{yql} | {grouping}"), "input.query(user)": [0, 0]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ads.search(&body)
+    };
+    let groups = |grouping: &str| -> Vec<(String, Json)> {
+        let (status, result) = ask(grouping, json!({}));
+        assert_eq!(status, 200, "{grouping}: {result}");
+        let list = &result["root"]["children"][0]["children"][0]["children"];
+        let of =
+            |group: &Json| (group["value"].as_str().unwrap().to_owned(), group["fields"].clone());
+        list.as_array().unwrap().iter().map(of).collect()
+    };
+    // Two ads and their campaign, one ad and its.
+    let sums = "each(output(count(), sum(budget), avg(budget), quantiles([0.5], budget)))";
+    let found = groups(&format!("all(group(budget) order(-count()) {sums})"));
+    let fields = |count: i64, budget: i64| {
+        json!({"count()": count, "sum(budget)": count * budget, "avg(budget)": budget as f64,
+               "quantiles([0.5], budget)": [{"quantile": 0.5, "value": budget as f64}]})
+    };
+    assert_eq!(found, [("10".to_owned(), fields(3, 10)), ("7".to_owned(), fields(2, 7))]);
+    assert_eq!(groups(&format!("all(group(budget) max(1) order(count()) {sums})"))[0].0, "7");
+    // Campaigns have no price: only ads take part.
+    let found = groups("all(group(budget) order(max(price)) each(output(count(), max(price))))");
+    let ads_only = |count: i64, price: i64| json!({"count()": count, "max(price)": price});
+    assert_eq!(found, [("7".to_owned(), ads_only(1, 1)), ("10".to_owned(), ads_only(2, 2))]);
+    // Hits of a group are of both types, the best first.
+    let (_, result) = ask(
+        "all(group(country) each(max(3) each(output(summary()))))",
+        json!({"ranking": "worth"}),
+    );
+    let group = &result["root"]["children"][0]["children"][0]["children"][0];
+    let hits = group["children"][0]["children"].as_array().unwrap();
+    let ids: Vec<&str> = hits.iter().map(|hit| hit["id"].as_str().unwrap()).collect();
+    assert_eq!(group["value"], "no", "{result}");
+    assert_eq!(ids, ["id:m:ad::0", "id:m:ad::2", "id:m:campaign::summer"]);
+    // When there is no time there are the groups of what was seen, which is nothing, or an error.
+    let (status, result) = ask("all(group(budget) each(output(count())))", json!({"timeout": "0"}));
+    let coverage = &result["root"]["coverage"];
+    assert_eq!((status, &coverage["degraded"]["timeout"]), (200, &json!(true)), "{result}");
+    let grouped = result["root"]["children"][0]["children"][0]["children"].as_array();
+    assert_eq!(grouped.map_or(0, Vec::len), 0, "{result}");
+    let hard = json!({"timeout": "0", "ranking.softtimeout.enable": false});
+    assert_eq!(ask("all(group(budget) each(output(count())))", hard).0, 504);
+}
