@@ -1,6 +1,6 @@
 //! Plans as text, for people who look into one.
 
-use super::planner::{End, PlanNode};
+use super::ends::{End, PlanNode};
 use super::segment::{Part, StepSource};
 use std::fmt;
 

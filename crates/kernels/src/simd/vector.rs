@@ -1,0 +1,339 @@
+//! What a vector of one instruction set can do.
+
+use super::SimdOp;
+use crate::Isa;
+
+/// Vectors of `LANES` f32 and i32 numbers on one instruction set.
+///
+/// A value of an implementing type is a token: it exists only where the instruction set does, so
+/// its methods are safe. Methods that take pointers are not.
+///
+/// `min` and `max` return their *second* operand when either is NaN; comparisons with NaN are
+/// false; conversions to i32 of values out of range are unspecified but not undefined.
+pub trait Simd: Copy + Send + Sync + 'static {
+    /// Numbers in a vector.
+    const LANES: usize;
+    /// Vector registers, by which tiles are chosen.
+    const REGISTERS: usize;
+    /// The level that this type stands for.
+    const ISA: Isa;
+    /// A vector of f32.
+    type F32: Copy + Send + Sync;
+    /// A vector of i32 with as many lanes.
+    type I32: Copy + Send + Sync;
+    /// The result of a comparison, one truth value per lane.
+    type Mask: Copy + Send + Sync;
+    /// Whether [`Simd::dot4`] is one instruction.
+    const DOT4: bool = false;
+    /// Bytes in a vector of bytes.
+    const BYTES: usize;
+    /// A vector of signed bytes.
+    type I8: Copy + Send + Sync;
+
+    /// All lanes `x`.
+    fn splat(self, x: f32) -> Self::F32;
+    /// All lanes `x`.
+    fn splat_i32(self, x: i32) -> Self::I32;
+
+    /// Reads `LANES` numbers; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` numbers.
+    unsafe fn load_ptr(self, p: *const f32) -> Self::F32;
+    /// Writes `LANES` numbers; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` numbers.
+    unsafe fn store_ptr(self, p: *mut f32, v: Self::F32);
+    /// Reads `n <= LANES` numbers into the first lanes; the others are 0.
+    ///
+    /// # Safety
+    /// `p` must be readable for `n` numbers; `n <= LANES`.
+    unsafe fn load_part_ptr(self, p: *const f32, n: usize) -> Self::F32;
+    /// Writes the first `n <= LANES` lanes.
+    ///
+    /// # Safety
+    /// `p` must be writable for `n` numbers; `n <= LANES`.
+    unsafe fn store_part_ptr(self, p: *mut f32, v: Self::F32, n: usize);
+    /// Reads `LANES` i32 numbers.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` numbers.
+    unsafe fn load_i32_ptr(self, p: *const i32) -> Self::I32;
+    /// Writes `LANES` i32 numbers.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` numbers.
+    unsafe fn store_i32_ptr(self, p: *mut i32, v: Self::I32);
+    /// Reads `LANES` IEEE half-precision numbers, given as bits, and widens them.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` numbers.
+    unsafe fn load_f16_ptr(self, p: *const u16) -> Self::F32;
+    /// Narrows to IEEE half precision (nearest, ties to even) and writes `LANES` of them.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` numbers.
+    unsafe fn store_f16_ptr(self, p: *mut u16, v: Self::F32);
+
+    /// `a + b`
+    fn add(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a - b`
+    fn sub(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a * b`
+    fn mul(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a / b`, correctly rounded
+    fn div(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a * b + c`, rounded once (twice on [`super::Scalar`])
+    fn fma(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// `c - a * b`, rounded once (twice on [`super::Scalar`])
+    fn fnma(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// The smaller; `b` if either is NaN
+    fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// The larger; `b` if either is NaN
+    fn max(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// Square root, correctly rounded
+    fn sqrt(self, a: Self::F32) -> Self::F32;
+    /// To the nearest integer, ties to even
+    fn round(self, a: Self::F32) -> Self::F32;
+    /// To the next integer below
+    fn floor(self, a: Self::F32) -> Self::F32;
+    /// To the next integer above
+    fn ceil(self, a: Self::F32) -> Self::F32;
+    /// To the next integer towards zero
+    fn trunc(self, a: Self::F32) -> Self::F32;
+
+    /// `a < b`
+    fn lt(self, a: Self::F32, b: Self::F32) -> Self::Mask;
+    /// `a <= b`
+    fn le(self, a: Self::F32, b: Self::F32) -> Self::Mask;
+    /// `a == b`
+    fn eq(self, a: Self::F32, b: Self::F32) -> Self::Mask;
+    /// Both
+    fn mask_and(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Either
+    fn mask_or(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Neither `a`
+    fn mask_not(self, a: Self::Mask) -> Self::Mask;
+    /// Whether any lane holds
+    fn any(self, m: Self::Mask) -> bool;
+    /// `a` where `m` holds, else `b`
+    fn select(self, m: Self::Mask, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a` where `m` holds, else `b`
+    fn select_i32(self, m: Self::Mask, a: Self::I32, b: Self::I32) -> Self::I32;
+
+    /// To the nearest integer, ties to even
+    fn to_i32(self, a: Self::F32) -> Self::I32;
+    /// Towards zero
+    fn to_i32_trunc(self, a: Self::F32) -> Self::I32;
+    /// Exact below 2^24, else nearest
+    fn to_f32(self, a: Self::I32) -> Self::F32;
+    /// The same bits
+    fn bits(self, a: Self::F32) -> Self::I32;
+    /// The same bits
+    fn bits_to_f32(self, a: Self::I32) -> Self::F32;
+    /// `a + b`, wrapping
+    fn add_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a - b`, wrapping
+    fn sub_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a * b`, low half
+    fn mul_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Bit-wise and
+    fn and_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Bit-wise or
+    fn or_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Bit-wise exclusive or
+    fn xor_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a << N`
+    fn shl_i32<const N: i32>(self, a: Self::I32) -> Self::I32;
+    /// `a >> N`, filling with zeros
+    fn shr_i32<const N: i32>(self, a: Self::I32) -> Self::I32;
+    /// `a == b`
+    fn eq_i32(self, a: Self::I32, b: Self::I32) -> Self::Mask;
+    /// `a > b`
+    fn gt_i32(self, a: Self::I32, b: Self::I32) -> Self::Mask;
+
+    /// The sum of all lanes
+    fn sum(self, a: Self::F32) -> f32;
+    /// The largest lane; a NaN may or may not show
+    fn max_lane(self, a: Self::F32) -> f32;
+    /// The smallest lane; a NaN may or may not show
+    fn min_lane(self, a: Self::F32) -> f32;
+
+    /// How many lanes hold
+    fn count(self, m: Self::Mask) -> u32;
+
+    /// All bytes `x`.
+    fn splat_i8(self, x: i8) -> Self::I8;
+    /// Reads `BYTES` bytes; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be readable for `BYTES` bytes.
+    unsafe fn load_i8_ptr(self, p: *const i8) -> Self::I8;
+    /// Writes `BYTES` bytes; no alignment is asked.
+    ///
+    /// # Safety
+    /// `p` must be writable for `BYTES` bytes.
+    unsafe fn store_i8_ptr(self, p: *mut i8, v: Self::I8);
+    /// `z` where `a == b` and `x > y`, else `a`
+    fn replace_i8(
+        self,
+        a: Self::I8,
+        b: Self::I8,
+        x: Self::I8,
+        y: Self::I8,
+        z: Self::I8,
+    ) -> Self::I8;
+
+    /// `sums` and, in each lane, the four products of the unsigned bytes of `a` by the signed bytes of `b`; wrapping, and
+    /// nothing saturates on the way.
+    fn dot4(self, sums: Self::I32, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// Reads a byte for each lane, which it is the lowest one of; the others are 0.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` bytes.
+    #[inline(always)]
+    unsafe fn load_low_bytes(self, p: *const u8) -> Self::I32 {
+        let mut lanes = [0i32; 16];
+        // SAFETY: no vector has more than 16 lanes; the caller promises as many readable bytes.
+        unsafe {
+            for (i, lane) in lanes.iter_mut().enumerate().take(Self::LANES) {
+                *lane = i32::from(*p.add(i));
+            }
+            self.load_i32_ptr(lanes.as_ptr())
+        }
+    }
+    /// Writes the lowest byte of each lane.
+    ///
+    /// # Safety
+    /// `p` must be writable for `LANES` bytes.
+    #[inline(always)]
+    unsafe fn store_low_bytes(self, p: *mut u8, v: Self::I32) {
+        let mut lanes = [0i32; 16];
+        // SAFETY: no vector has more than 16 lanes; the caller promises as many writable bytes.
+        unsafe {
+            self.store_i32_ptr(lanes.as_mut_ptr(), v);
+            for (i, lane) in lanes.iter().enumerate().take(Self::LANES) {
+                *p.add(i) = *lane as u8;
+            }
+        }
+    }
+
+    /// Runs `op` in a function of its own, compiled for the same instruction set. Keeps code that
+    /// is large or used in many places from being inlined again and again.
+    fn call<O: SimdOp>(self, op: O) -> O::Output;
+
+    /// `dst[p * dst_stride + i] = src[i * src_stride + p]` for `rows <= LANES` rows `i` of `LANES` columns `p`.
+    /// Columns are written in their order; behind the numbers of the first `whole` of them anything may be left, up to
+    /// `LANES` from their beginning: stores of parts of vectors take many times as long as those of whole ones.
+    ///
+    /// # Safety
+    /// `src` must be readable for `LANES` numbers in each of `rows >= 1` rows, and `dst` writable for `rows` numbers in
+    /// each of `LANES`, and for `LANES` numbers in each of the first `whole`.
+    #[inline(always)]
+    unsafe fn transpose_ptr(
+        self,
+        src: *const f32,
+        src_stride: usize,
+        rows: usize,
+        dst: *mut f32,
+        dst_stride: usize,
+        whole: usize,
+    ) {
+        let _ = whole;
+        for i in 0..rows {
+            for p in 0..Self::LANES {
+                // SAFETY: the caller's promise.
+                unsafe { *dst.add(p * dst_stride + i) = *src.add(i * src_stride + p) }
+            }
+        }
+    }
+
+    /// Asks for the cache line at `p`, which may be any address.
+    #[inline(always)]
+    fn prefetch(self, _p: *const f32) {}
+
+    /// Asks for the cache line at `p`, which may be any address, in the second-level cache: for what is needed after
+    /// more than the first level holds.
+    #[inline(always)]
+    fn prefetch_far(self, _p: *const f32) {}
+
+    /// `a * 2^n` for whole `n` in -252 to 254, with at most one rounding when the result is
+    /// normal.
+    #[inline(always)]
+    fn scale2(self, a: Self::F32, n: Self::F32) -> Self::F32 {
+        let half = self.round(self.mul(n, self.splat(0.5)));
+        let bias = self.splat_i32(127);
+        let first = self.shl_i32::<23>(self.add_i32(self.to_i32(half), bias));
+        let rest = self.shl_i32::<23>(self.add_i32(self.to_i32(self.sub(n, half)), bias));
+        self.mul(self.mul(a, self.bits_to_f32(first)), self.bits_to_f32(rest))
+    }
+
+    /// All lanes 0.
+    #[inline(always)]
+    fn zero(self) -> Self::F32 {
+        self.splat(0.0)
+    }
+
+    /// Reads the first `LANES` numbers of `x`, which must have as many.
+    #[inline(always)]
+    fn load(self, x: &[f32]) -> Self::F32 {
+        assert!(x.len() >= Self::LANES);
+        // SAFETY: the slice has at least LANES numbers.
+        unsafe { self.load_ptr(x.as_ptr()) }
+    }
+
+    /// Writes the first `LANES` numbers of `x`, which must have as many.
+    #[inline(always)]
+    fn store(self, x: &mut [f32], v: Self::F32) {
+        assert!(x.len() >= Self::LANES);
+        // SAFETY: the slice has at least LANES numbers.
+        unsafe { self.store_ptr(x.as_mut_ptr(), v) }
+    }
+
+    /// Reads `min(x.len(), LANES)` numbers; the other lanes are 0.
+    #[inline(always)]
+    fn load_part(self, x: &[f32]) -> Self::F32 {
+        // SAFETY: at most x.len() numbers are read.
+        unsafe { self.load_part_ptr(x.as_ptr(), x.len().min(Self::LANES)) }
+    }
+
+    /// Writes `min(x.len(), LANES)` numbers.
+    #[inline(always)]
+    fn store_part(self, x: &mut [f32], v: Self::F32) {
+        // SAFETY: at most x.len() numbers are written.
+        unsafe { self.store_part_ptr(x.as_mut_ptr(), v, x.len().min(Self::LANES)) }
+    }
+
+    /// `-a`, signed zeros and NaN included
+    #[inline(always)]
+    fn neg(self, a: Self::F32) -> Self::F32 {
+        self.bits_to_f32(self.xor_i32(self.bits(a), self.splat_i32(i32::MIN)))
+    }
+
+    /// `|a|`
+    #[inline(always)]
+    fn abs(self, a: Self::F32) -> Self::F32 {
+        self.bits_to_f32(self.and_i32(self.bits(a), self.splat_i32(i32::MAX)))
+    }
+
+    /// The magnitude of `a` with the sign of `b`
+    #[inline(always)]
+    fn copysign(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        let sign = self.and_i32(self.bits(b), self.splat_i32(i32::MIN));
+        let magnitude = self.and_i32(self.bits(a), self.splat_i32(i32::MAX));
+        self.bits_to_f32(self.or_i32(sign, magnitude))
+    }
+
+    /// `a > b`
+    #[inline(always)]
+    fn gt(self, a: Self::F32, b: Self::F32) -> Self::Mask {
+        self.lt(b, a)
+    }
+
+    /// `a >= b`
+    #[inline(always)]
+    fn ge(self, a: Self::F32, b: Self::F32) -> Self::Mask {
+        self.le(b, a)
+    }
+}
