@@ -47,7 +47,7 @@ pub(crate) use driver::Shared;
 pub use driver::{gemm, gemm_scratch_len};
 pub use epilogue::{Epilogue, Residual};
 pub use half::{half_len, pack_half, pays_in_half};
-pub(crate) use pack::{is_dot, sliver_width, slivers_len};
+pub(crate) use pack::{is_dot, packed_columns, sliver_width, slivers_len};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
 pub(crate) use shape::{Panels, shape as tile_shape};
 pub(crate) use transpose::transpose;

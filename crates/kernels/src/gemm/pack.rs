@@ -111,6 +111,11 @@ pub fn pack_b(isa: Isa, k: usize, n: usize, b: MatRef<'_>, dst: &mut [f32]) {
     }
 }
 
+/// The packed columns from `col` on, where a sliver begins; more than [`MAX_DOT_COLS`] of them.
+pub(crate) fn packed_columns(b: &[f32], k: usize, col: usize) -> &[f32] {
+    &b[col * k..]
+}
+
 /// Packs columns `col..col + cols` of `b`, padded to `width`.
 pub(crate) fn pack_sliver(
     isa: Isa,

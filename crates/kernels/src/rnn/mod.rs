@@ -2,12 +2,13 @@
 //!
 //! The part of the sums that comes from the input is one product for all time steps. What remains for a step
 //! is a product of the state by the recurrent weights of all gates, added to those sums, and the cell's
-//! functions in one sweep. Weights that are packed ([`pack_input`], [`pack_recurrent`]) are packed once. In bf16
+//! functions in one sweep; weights that no cache holds are [read there and back](sweep). Weights that are packed ([`pack_input`], [`pack_recurrent`]) are packed once. In bf16
 //! ([`pack_input_half`], [`pack_recurrent_half`]) a step takes half the time where it waits for weights; for up to four
 //! sequences only the weights are rounded, for more the states are too, in the product.
 
 mod cell;
 mod function;
+mod sweep;
 mod weights;
 
 pub use function::Function;
@@ -15,6 +16,8 @@ pub use weights::{
     Layout, Recurrent, half_input_len, half_recurrent_len, pack_input, pack_input_half,
     pack_recurrent, pack_recurrent_half, packed_input_len, packed_recurrent_len,
 };
+
+use sweep::{Product, Way};
 
 use crate::gemm::{Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len};
 use crate::{Isa, Parallel};
@@ -209,7 +212,7 @@ pub fn run(
     let (c, rest) = rest.split_at_mut(p.state);
     let (bias, rest) = rest.split_at_mut(p.bias);
     let (recurrent_bias, rest) = rest.split_at_mut(p.bias);
-    let (apart, product) = rest.split_at_mut(p.apart);
+    let (apart, room) = rest.split_at_mut(p.apart);
     split_bias(kind, hidden, direction.bias, bias, recurrent_bias);
     for b in 0..batch {
         let at = sizes.state(direction.index, b);
@@ -225,16 +228,15 @@ pub fn run(
     let epilogue = Epilogue { bias_col: Some(&*bias), ..Epilogue::default() };
     let x = Lhs::Strided(MatRef::rows(inputs.x, input));
     let w = direction.input;
-    gemm(isa, par, rows, wide, input, x, w, sums, wide, &epilogue, product);
-    let mut layer =
-        Layer { isa, par, kind, sizes, direction, h, c, recurrent_bias, apart, product };
+    gemm(isa, par, rows, wide, input, x, w, sums, wide, &epilogue, room);
+    let mut layer = Layer { isa, par, kind, sizes, direction, h, c, recurrent_bias, apart, room };
     for i in 0..steps {
         let step = if direction.reverse { steps - 1 - i } else { i };
         let at = sizes.row(step, 0) * wide;
         let stride = if sizes.batch_first { steps * wide } else { wide };
-        // Nothing comes from a state of zeros.
-        let from_zero = i == 0 && inputs.h.is_none();
-        layer.add_recurrent(&mut sums[at..], stride, from_zero);
+        let way = Way::of_step(i, par.threads(), batch, wide * hidden * size_of::<f32>());
+        let step_of = Step { from_zero: i == 0 && inputs.h.is_none(), way };
+        layer.add_recurrent(&mut sums[at..], stride, step_of);
         for b in 0..batch {
             let runs = inputs.lengths.is_none_or(|lengths| step < lengths[b] as usize);
             if runs {
@@ -280,54 +282,89 @@ struct Layer<'a> {
     c: &'a mut [f32],
     recurrent_bias: &'a [f32],
     apart: &'a mut [f32],
-    product: &'a mut [f32],
+    /// For the products.
+    room: &'a mut [f32],
 }
 
-impl Layer<'_> {
+/// What is particular about a step.
+#[derive(Clone, Copy)]
+struct Step {
+    /// Nothing comes from a state of zeros.
+    from_zero: bool,
+    /// Through the weights.
+    way: Way,
+}
+
+impl<'a> Layer<'a> {
     /// Adds what comes from the state to the sums of a step, whose sequences are `stride` apart.
-    fn add_recurrent(&mut self, sums: &mut [f32], stride: usize, from_zero: bool) {
-        let (hidden, batch) = (self.sizes.hidden, self.sizes.batch);
-        let wide = self.kind.gates() * hidden;
-        let (isa, par) = (self.isa, self.par);
-        let add = Epilogue { accumulate: true, ..Epilogue::default() };
+    fn add_recurrent(&mut self, sums: &mut [f32], stride: usize, step: Step) {
+        let wide = self.kind.gates() * self.sizes.hidden;
         match (self.kind, self.direction.recurrent) {
             (Kind::Gru { linear_before_reset: true }, Recurrent::All(r)) => {
-                let h = Lhs::Strided(MatRef::rows(&*self.h, hidden));
-                let biased =
-                    Epilogue { bias_col: Some(self.recurrent_bias), ..Epilogue::default() };
-                let (apart, room) = (&mut *self.apart, &mut *self.product);
-                gemm(isa, par, batch, wide, hidden, h, r, apart, wide, &biased, room);
+                let product =
+                    Product { bias: Some(self.recurrent_bias), ..self.product(r, wide, step) };
+                product.run(0..wide, self.h, self.apart, wide, self.room);
             }
-            (Kind::Gru { .. }, Recurrent::Split(update, candidate)) => {
-                if !from_zero {
-                    let h = Lhs::Strided(MatRef::rows(&*self.h, hidden));
-                    let (n, room) = (2 * hidden, &mut *self.product);
-                    gemm(isa, par, batch, n, hidden, h, update, sums, stride, &add, room);
-                }
-                let Direction { functions, clip, .. } = *self.direction;
-                for b in 0..batch {
-                    let sums = &mut sums[b * stride + hidden..][..hidden];
-                    let at = b * hidden..(b + 1) * hidden;
-                    let (h, reset) = (&self.h[at.clone()], &mut self.apart[at]);
-                    cell::Gru { functions, clip }.reset(isa, sums, h, reset);
-                }
-                if !from_zero {
-                    let reset = Lhs::Strided(MatRef::rows(&*self.apart, hidden));
-                    let (sums, room) = (&mut sums[2 * hidden..], &mut *self.product);
-                    gemm(
-                        isa, par, batch, hidden, hidden, reset, candidate, sums, stride, &add, room,
-                    );
-                }
+            (Kind::Gru { .. }, Recurrent::Split(gates, candidate)) => {
+                self.add_split(gates, candidate, sums, stride, step);
             }
             (_, Recurrent::All(r)) => {
-                if !from_zero {
-                    let h = Lhs::Strided(MatRef::rows(&*self.h, hidden));
-                    let room = &mut *self.product;
-                    gemm(isa, par, batch, wide, hidden, h, r, sums, stride, &add, room);
+                if !step.from_zero {
+                    self.product(r, wide, step).run(0..wide, self.h, sums, stride, self.room);
                 }
             }
             (_, Recurrent::Split(..)) => panic!("recurrent weights split for a cell without reset"),
         }
+    }
+
+    /// The same for a GRU whose reset gate applies to the state.
+    fn add_split(
+        &mut self,
+        gates: Rhs<'_>,
+        candidate: Rhs<'_>,
+        sums: &mut [f32],
+        stride: usize,
+        step: Step,
+    ) {
+        let (isa, hidden) = (self.isa, self.sizes.hidden);
+        let gates = self.product(gates, 2 * hidden, step);
+        let candidate = self.product(candidate, hidden, step);
+        // Only the reset gate has to be there before the candidate. What a step ends with the next one begins with: the update
+        // gate is the last on the way there and the first on the way back.
+        let (before, apart, behind) = match step.way {
+            _ if !gates.divides(hidden) => (0..2 * hidden, None, None),
+            Way::Back => (0..hidden, Some(hidden..2 * hidden), None),
+            Way::There | Way::Whole => (hidden..2 * hidden, None, Some(0..hidden)),
+        };
+        if !step.from_zero {
+            for range in core::iter::once(before).chain(apart) {
+                let sums = &mut sums[range.start..];
+                gates.run(range, self.h, sums, stride, self.room);
+            }
+        }
+        let Direction { functions, clip, .. } = *self.direction;
+        for b in 0..self.sizes.batch {
+            let sums = &mut sums[b * stride + hidden..][..hidden];
+            let at = b * hidden..(b + 1) * hidden;
+            let (h, reset) = (&self.h[at.clone()], &mut self.apart[at]);
+            cell::Gru { functions, clip }.reset(isa, sums, h, reset);
+        }
+        if !step.from_zero {
+            candidate.run(0..hidden, self.apart, &mut sums[2 * hidden..], stride, self.room);
+            if let Some(range) = behind {
+                gates.run(range, self.h, sums, stride, self.room);
+            }
+        }
+    }
+
+    /// A product of the states by recurrent weights.
+    fn product<'p>(&self, weights: Rhs<'p>, columns: usize, step: Step) -> Product<'p>
+    where
+        'a: 'p,
+    {
+        let Sizes { batch, hidden, .. } = *self.sizes;
+        let (isa, par, way) = (self.isa, self.par, step.way);
+        Product { isa, par, batch, hidden, weights, columns, way, bias: None }
     }
 
     /// Takes sequence `b` from the sums of a step to its new state.
