@@ -10,6 +10,7 @@ use stead_kernels::gemm::{
 };
 use stead_kernels::simd::{Simd, SimdOp, dispatch};
 use stead_kernels::{Isa, Serial};
+use stead_tensor::{AlignedBuf, TensorError};
 
 /// Multiply-adds without memory: twelve chains, enough for two ports of latency five.
 struct Peak(usize);
@@ -53,10 +54,15 @@ fn best(mut f: impl FnMut()) -> f64 {
     best
 }
 
+/// Memory for so many numbers as the engine has for weights: aligned, and on huge pages.
+fn lasting(numbers: usize) -> Result<AlignedBuf, TensorError> {
+    AlignedBuf::lasting(numbers * size_of::<f32>())
+}
+
 /// Numbers in all copies of a matrix that is to come from memory: 256 MB.
 const FROM_MEMORY: usize = 64 << 20;
 
-fn main() {
+fn main() -> Result<(), TensorError> {
     let isa = match std::env::args().nth(1) {
         None => Isa::detect(),
         Some(name) => Isa::from_name(&name).unwrap_or_else(|| panic!("no instruction set {name}")),
@@ -100,25 +106,31 @@ fn main() {
         let a: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32).collect();
         let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32).collect();
         let bias = vec![1.0; n];
-        let mut packed = vec![0.0; packed_b_len(isa, k, n)];
-        pack_b(isa, k, n, MatRef::rows(&b, n), &mut packed);
+        let len = packed_b_len(isa, k, n);
+        // As many copies as no cache holds, in turn: the weights of a large model.
+        let count = (FROM_MEMORY / len.max(1)).clamp(1, 4096);
+        let mut copies = lasting(count * len)?;
+        let copies = bytemuck::cast_slice_mut::<u8, f32>(&mut copies);
+        let (packed, others) = copies.split_at_mut(len);
+        pack_b(isa, k, n, MatRef::rows(&b, n), packed);
+        others.chunks_exact_mut(len).for_each(|copy| copy.copy_from_slice(packed));
+        let copies = &*copies;
+        let packed = &copies[..len];
         let mut c = vec![0.0; m * n];
         let lhs = Lhs::Strided(MatRef::rows(&a, k));
         let mut line = format!("{:>20}", format!("{m}x{n}x{k}"));
-        // As many copies as no cache holds, in turn: the weights of a large model.
-        let copies = vec![packed.clone(); (FROM_MEMORY / packed.len().max(1)).clamp(1, 4096)];
         let mut turn = 0;
         for (rhs, is_far) in [
-            (Rhs::Packed(&packed), false),
-            (Rhs::Packed(&packed), true),
+            (Rhs::Packed(packed), false),
+            (Rhs::Packed(packed), true),
             (Rhs::Strided(MatRef::rows(&b, n)), false),
             (Rhs::Strided(MatRef::transposed(&b, k)), false),
         ] {
             let mut scratch = vec![0.0; gemm_scratch_len(isa, m, n, k, &lhs, &rhs)];
             let e = Epilogue { bias_col: Some(&bias), ..Epilogue::default() };
             let t = best(|| {
-                turn = (turn + 1) % copies.len();
-                let rhs = if is_far { Rhs::Packed(&copies[turn]) } else { rhs };
+                turn = (turn + 1) % count;
+                let rhs = if is_far { Rhs::Packed(&copies[turn * len..][..len]) } else { rhs };
                 gemm(isa, &Serial, m, n, k, lhs, rhs, &mut c, n, &e, &mut scratch);
             });
             let gflops = (2 * m * n * k) as f64 / t / 1e9;
@@ -126,12 +138,12 @@ fn main() {
         }
         println!("{line}");
     }
-    streamed(isa);
+    streamed(isa)
 }
 
 /// Products of few rows by packed weights of 512 x 512 in turn, as the steps of recurrent layers take them: how fast
 /// the weights come, by how many bytes of them there are.
-fn streamed(isa: Isa) {
+fn streamed(isa: Isa) -> Result<(), TensorError> {
     let (n, k) = (512, 512);
     println!(
         "{:>20} {:>12} {:>12} {:>12} {:>12}",
@@ -140,7 +152,8 @@ fn streamed(isa: Isa) {
     for count in [1, 2, 3, 6, 12, 64] {
         let len = packed_b_len(isa, k, n);
         let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32).collect();
-        let mut packed = vec![0.0; count * len];
+        let mut packed = lasting(count * len)?;
+        let packed = bytemuck::cast_slice_mut::<u8, f32>(&mut packed);
         for part in packed.chunks_exact_mut(len) {
             pack_b(isa, k, n, MatRef::rows(&b, n), part);
         }
@@ -159,4 +172,5 @@ fn streamed(isa: Isa) {
         }
         println!("{line}");
     }
+    Ok(())
 }

@@ -38,9 +38,48 @@ impl Later {
     }
 }
 
+/// Depths of one turn of the loop.
+const TURN: usize = 4;
+
+/// Memory that is asked for by turns, a line from each of several streams. A processor fetches ahead by itself within a page
+/// only, and only so far: one stream of requests reaches a third of what memory delivers, streams some pages apart all of it.
+struct Streams {
+    next: *const f32,
+    /// How many, from one to the next, and what each takes by a turn.
+    count: usize,
+    apart: usize,
+    step: usize,
+}
+
+impl Streams {
+    /// Numbers of a step for which another stream is begun. More requests than a line and a half for each turn fill the buffers
+    /// that the tile's own loads wait in.
+    const STEP: usize = 6;
+
+    #[inline(always)]
+    fn new(later: Later, depth: usize) -> Streams {
+        let count = later.step.div_ceil(Self::STEP).max(1);
+        let (apart, step) = (later.step * depth / count, later.step * TURN / count);
+        Streams { next: later.at, count, apart, step }
+    }
+
+    #[inline(always)]
+    fn turn<S: Simd>(&mut self, s: S) {
+        let mut at = self.next;
+        for _ in 0..self.count {
+            s.prefetch_far(at);
+            at = at.wrapping_add(self.apart);
+        }
+        self.next = self.next.wrapping_add(self.step);
+    }
+}
+
 /// Depths by which `B` is asked for before it is needed. Hardware prefetchers stop at pages, and
 /// the rows of a matrix that is read where it lies are often pages apart.
 const AHEAD: usize = 16;
+
+/// f32 in a cache line.
+const LINE: usize = 16;
 
 /// The tile as a function of its own.
 struct Tile<const MR: usize, const NV: usize>(Operands);
@@ -54,34 +93,55 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
         let t = self.0;
         debug_assert!(t.cols <= NV * S::LANES);
         let mut acc = [[s.zero(); NV]; MR];
-        let (mut a, mut b, mut later) = (t.a, t.b, t.later.at);
-        // One line where a step is no longer than that: a second one would be asked for again by the next step, and what is
-        // under way takes the room of other requests.
-        let apart = if t.later.step > S::LANES { S::LANES } else { 0 };
-        for _ in 0..t.depth {
-            for v in 0..NV {
-                s.prefetch_far(later.wrapping_add(v * apart));
+        let (mut a, mut b) = (t.a, t.b);
+        let mut later = Streams::new(t.later, t.depth);
+        // SAFETY: `a` has MR elements and `b` NV vectors at each of depth strides.
+        unsafe {
+            for _ in 0..t.depth / TURN {
+                later.turn(s);
+                for _ in 0..TURN {
+                    deepen(s, &mut acc, a, b, t.b_stride);
+                    a = a.wrapping_add(t.a_stride);
+                    b = b.wrapping_add(t.b_stride);
+                }
             }
-            later = later.wrapping_add(t.later.step);
-            // SAFETY: `a` has MR elements and `b` NV vectors at each of depth strides.
-            unsafe {
-                let mut bv = [s.zero(); NV];
-                for (v, bv) in bv.iter_mut().enumerate() {
-                    s.prefetch(b.wrapping_add(v * S::LANES + AHEAD * t.b_stride));
-                    *bv = s.load_ptr(b.add(v * S::LANES));
-                }
-                for (i, row) in acc.iter_mut().enumerate() {
-                    let x = s.splat(*a.add(i));
-                    for (v, sum) in row.iter_mut().enumerate() {
-                        *sum = s.fma(x, bv[v], *sum);
-                    }
-                }
+            for _ in 0..t.depth % TURN {
+                deepen(s, &mut acc, a, b, t.b_stride);
                 a = a.wrapping_add(t.a_stride);
                 b = b.wrapping_add(t.b_stride);
             }
         }
         // SAFETY: the tile's part of C and of the epilogue's operands exists.
         unsafe { finish(s, acc, t.c, t.c_stride, t.cols, t.epilogue) }
+    }
+}
+
+/// Adds the products of one depth to the sums.
+///
+/// # Safety
+/// `a` must have `MR` numbers and `b` `NV` vectors.
+#[inline(always)]
+unsafe fn deepen<S: Simd, const MR: usize, const NV: usize>(
+    s: S,
+    acc: &mut [[S::F32; NV]; MR],
+    a: *const f32,
+    b: *const f32,
+    b_stride: usize,
+) {
+    let mut bv = [s.zero(); NV];
+    for (v, bv) in bv.iter_mut().enumerate() {
+        if (v * S::LANES).is_multiple_of(LINE) {
+            s.prefetch(b.wrapping_add(v * S::LANES + AHEAD * b_stride));
+        }
+        // SAFETY: the caller's promise.
+        *bv = unsafe { s.load_ptr(b.add(v * S::LANES)) };
+    }
+    for (i, row) in acc.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        let x = s.splat(unsafe { *a.add(i) });
+        for (v, sum) in row.iter_mut().enumerate() {
+            *sum = s.fma(x, bv[v], *sum);
+        }
     }
 }
 
