@@ -1,4 +1,4 @@
-//! Bytes as a segment of an index of texts: refused, or one that is written as it was read, searched, and joined with others.
+//! Bytes as a segment of an index of texts: refused, or one that is written as it was read if it is of today's version, searched, and joined with others.
 //!
 //! The checksum is put right.
 #![no_main]
@@ -18,7 +18,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(segment) = Segment::read(&whole) else { return };
     let mut again = Vec::new();
     segment.write(&mut again);
-    assert_eq!(again, whole);
+    assert!(again == whole || whole[8..12] == [1, 0, 0, 0]);
+    let mut third = Vec::new();
+    Segment::read(&again).expect("written just now").write(&mut third);
+    assert_eq!(third, again);
     let mut documents = Bits::default();
     (0..DOCUMENTS as usize).for_each(|lid| {
         documents.insert(lid);

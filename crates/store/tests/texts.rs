@@ -85,7 +85,9 @@ fn segments_become_few() {
 
 fn open(io: &SimIo, kind: &DocumentType) -> Store {
     let (io, rng) = (Arc::new(io.clone()), Arc::new(SeededRng::new(1)));
-    Store::open(io, rng, vec![kind.clone()], StoreOptions::default()).unwrap()
+    // Segments are compared, however long that takes.
+    let options = StoreOptions { rest_after: None, ..StoreOptions::default() };
+    Store::open(io, rng, vec![kind.clone()], options).unwrap()
 }
 
 fn view(store: &Store) -> View {

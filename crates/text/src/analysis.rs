@@ -113,9 +113,9 @@ impl Analysis {
 
     /// A word as it stands in the index.
     fn word<'w>(&self, word: &'w str, language: Language) -> Cow<'w, str> {
-        let mut word = match is_nfkc_quick(word.chars()) {
-            IsNormalized::Yes => Cow::Borrowed(word),
-            IsNormalized::No | IsNormalized::Maybe => Cow::Owned(word.nfkc().collect()),
+        let mut word = match word.is_ascii() || is_nfkc_quick(word.chars()) == IsNormalized::Yes {
+            true => Cow::Borrowed(word),
+            false => Cow::Owned(word.nfkc().collect()),
         };
         if let Cow::Owned(small) = compared(&word, self.is_cased) {
             word = Cow::Owned(small);

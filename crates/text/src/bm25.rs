@@ -37,8 +37,13 @@ impl Bm25 {
     #[must_use]
     pub fn score(&self, weight: f64, count: u32, length: u32) -> f64 {
         let count = f64::from(count);
+        count * weight / (count + self.length(length))
+    }
+
+    /// What the length of a text adds to the count below the line.
+    pub(crate) fn length(&self, length: u32) -> f64 {
         let length = f64::from(length) / self.average;
-        count * weight / (count + (self.k1 * (1.0 - self.b) + self.k1 * self.b * length))
+        self.k1 * (1.0 - self.b) + self.k1 * self.b * length
     }
 
     /// What scores of `f32` have in common.

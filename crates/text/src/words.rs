@@ -26,12 +26,32 @@ impl Iterator for Words<'_> {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {
-        let rest = self.text.get(self.at..)?;
-        let begin = self.at + rest.find(is_of_word)?;
-        let word = self.text.get(begin..)?;
-        let end = begin + word.find(|c| !is_of_word(c)).unwrap_or(word.len());
+        let begin = self.run(self.at, false);
+        let end = self.run(begin, true);
         self.at = end;
-        Some(begin..end)
+        (begin < end).then_some(begin..end)
+    }
+}
+
+impl Words<'_> {
+    /// Where characters end from a place on that are all part of a word, or are all none.
+    fn run(&self, mut at: usize, is_word: bool) -> usize {
+        let bytes = self.text.as_bytes();
+        while let Some(byte) = bytes.get(at) {
+            // Most characters are a byte each.
+            let (is_of_word, size) = match byte.is_ascii() {
+                true => (byte.is_ascii_alphanumeric(), 1),
+                false => match self.text.get(at..).and_then(|rest| rest.chars().next()) {
+                    Some(c) => (is_of_word(c), c.len_utf8()),
+                    None => break,
+                },
+            };
+            if is_of_word != is_word {
+                break;
+            }
+            at += size;
+        }
+        at
     }
 }
 

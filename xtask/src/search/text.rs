@@ -40,7 +40,7 @@ pub fn table(context: &Context) -> Result<Table, String> {
             "`search-peers text` of bench/peers/search. The best 10 by BM25 (k1 1.2, b 0.75) of texts that have one of several words at least; one thread asks. Texts are words with blanks between, \
              8 to 40: tantivy 0.27 keeps lengths in a byte, which is exact up to 40 and rounded above, where scores could not be compared. {}. 100 queries for each row, with ranks of their words \
              whose logarithms are uniform; `equal` is for how many both find the same scores (1e-4) of the same texts, but for texts that share the last score. Feeds: stead publishes each text before the next \
-             comes, and joins large segments on a second thread; tantivy indexes on a second thread and joins on others, with a commit and a new reader each second. Both in memory, with positions, tantivy with its defaults for merging. {rounds} feeds, {sweeps} sweeps of the queries, turn by turn; medians.",
+             comes, and makes the lists of postings of 512 texts and more, and joins these, on a second thread (those of the last few texts are made by the first query that comes); tantivy indexes on a second thread and joins on others, with a commit and a new reader each second. Both in memory, with positions, tantivy with its defaults for merging. {rounds} feeds, {sweeps} sweeps of the queries, turn by turn; medians.",
             corpora.map(about).join(". ")
         ),
         header: vec!["texts", "what", "stead/s", "tantivy/s", "ratio", "equal", "goal"],

@@ -1,6 +1,7 @@
 //! How a store is set up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use stead_log::{Clock, LogOptions, SystemClock};
 
@@ -23,6 +24,9 @@ pub struct StoreOptions {
     /// The most bytes that are kept in memory of columns that lie on disk (`attribute: paged`), of all types together. What queries
     /// hold while they work comes on top: a column of a block for each such attribute and thread.
     pub page_bytes: usize,
+    /// How long nothing changes before the segments of indexes of texts become as few as [`FieldWriter::rest`](stead_text::FieldWriter::rest) makes them;
+    /// never without.
+    pub rest_after: Option<Duration>,
 }
 
 /// When snapshots are taken, besides when [somebody asks](Store::snapshot) and when the store is closed.
@@ -64,6 +68,8 @@ impl Default for StoreOptions {
             room: RoomOptions::default(),
             // Some hundreds of columns of a block.
             page_bytes: 64 << 20,
+            // Longer than between the documents of a feed.
+            rest_after: Some(Duration::from_secs(1)),
         }
     }
 }

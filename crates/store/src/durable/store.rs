@@ -137,7 +137,14 @@ impl Store {
         let shared = Arc::clone(&snapshots.shared);
         let (merges, jobs) = channel();
         let to_applier = lock(&pending).sender();
-        let mut writer = Writer { collections, pending: pending.clone(), snapshots, merges };
+        let mut writer = Writer {
+            collections,
+            pending: pending.clone(),
+            snapshots,
+            merges,
+            rest_after: options.rest_after,
+            is_changed: true,
+        };
         // Ends with the writer.
         start("stead-texts", move || join_segments(&jobs, to_applier))?;
         let applier = start("stead-store", move || writer.run(&receiver))?;

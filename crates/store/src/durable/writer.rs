@@ -1,8 +1,9 @@
 //! What is not yet durable, and the thread that applies what is.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use stead_log::{Io, LogError, Recovery};
 
@@ -108,6 +109,10 @@ pub(super) struct Writer {
     pub(super) snapshots: Snapshots,
     /// Who joins segments of indexes of texts, of a type by its number.
     pub(super) merges: Sender<(usize, TextMerge)>,
+    /// [`StoreOptions::rest_after`].
+    pub(super) rest_after: Option<Duration>,
+    /// Indexes may have segments that are better joined while nothing changes.
+    pub(super) is_changed: bool,
 }
 
 /// When snapshots are taken.
@@ -189,9 +194,27 @@ impl Writer {
             }
             self.snapshot();
             if next.is_none() {
-                next = receiver.recv().ok();
+                next = self.next(receiver);
             }
         }
+    }
+
+    /// Waits for a message. Where none comes for long, segments are joined that are better joined while nothing changes.
+    fn next(&mut self, receiver: &Receiver<Message>) -> Option<Message> {
+        if let Some(rest_after) = self.rest_after.filter(|_| self.is_changed) {
+            match receiver.recv_timeout(rest_after) {
+                Err(RecvTimeoutError::Timeout) => {}
+                other => return other.ok(),
+            }
+            self.is_changed = false;
+            for (number, collection) in self.collections.iter_mut().enumerate() {
+                for merge in collection.rests() {
+                    // Who joins them ends after this.
+                    let _ = self.merges.send((number, merge));
+                }
+            }
+        }
+        receiver.recv().ok()
     }
 
     /// Begins a snapshot if it is time.
@@ -249,6 +272,7 @@ impl Writer {
             collection.install(merged);
             collection.publish();
         }
+        self.is_changed = true;
         self.merge(number);
     }
 
@@ -274,6 +298,7 @@ impl Writer {
             if let Some(collection) = self.collections.get_mut(number) {
                 collection.publish();
             }
+            self.is_changed = true;
             self.merge(number);
         }
         // Who asks for a document from now on finds it in a view.

@@ -174,6 +174,11 @@ impl Collection {
         self.texts.merges()
     }
 
+    /// The same with those that are better joined while nothing changes.
+    pub fn rests(&mut self) -> Vec<TextMerge> {
+        self.texts.rests()
+    }
+
     /// Takes up what was joined. It is seen when it is [published](Collection::publish).
     pub fn install(&mut self, merged: TextMerged) {
         self.texts.install(merged);

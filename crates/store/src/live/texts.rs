@@ -137,10 +137,19 @@ impl Texts {
 
     /// What is better joined and is not being joined.
     pub(super) fn merges(&mut self) -> Vec<TextMerge> {
+        self.some(FieldWriter::merge)
+    }
+
+    /// The same with what is better joined while nothing changes.
+    pub(super) fn rests(&mut self) -> Vec<TextMerge> {
+        self.some(|writer| writer.merge().or_else(|| writer.rest()))
+    }
+
+    fn some(&mut self, merge: impl Fn(&mut FieldWriter) -> Option<Merge>) -> Vec<TextMerge> {
         let writers = self.writers.iter_mut().enumerate();
-        writers
-            .filter_map(|(index, writer)| Some(TextMerge { index, merge: writer.merge()? }))
-            .collect()
+        let merges =
+            writers.filter_map(|(index, writer)| Some(TextMerge { index, merge: merge(writer)? }));
+        merges.collect()
     }
 
     /// Takes up what was joined.

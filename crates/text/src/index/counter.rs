@@ -171,7 +171,7 @@ impl Part {
         match pattern {
             Pattern::Term(term) => self.segment.find(term).into_iter().collect(),
             Pattern::Part(affix, text) => {
-                let terms = self.segment.dictionary.with(*affix, text);
+                let terms = self.segment.dictionary().with(*affix, text);
                 terms.filter_map(|term| self.segment.list(term)).collect()
             }
             Pattern::Near(near) => {

@@ -1,10 +1,11 @@
 //! A term of a query on its way through a segment, from block to block without reading what cannot matter.
 
-use super::bound::{Bound, SLACK};
+use super::bound::{Bound, Limits, Scale};
 use super::list::{Block, List};
 use super::packed::BLOCK;
 use super::postings::END;
-use crate::bm25::{Bm25, Rough};
+use super::write::REGION;
+use crate::bm25::Rough;
 
 /// A list of postings at a block, of which is read what is asked for.
 #[derive(Debug)]
@@ -15,11 +16,16 @@ pub(super) struct Cursor<'s> {
     pub(super) weight: f64,
     /// No document has a greater score of it.
     pub(super) most: f64,
+    region: usize,
+    /// The last document of the region; [`END`] behind the last.
+    pub(super) region_last: u32,
+    /// No document of the region has a greater score; 0 behind the last.
+    pub(super) region_most: f64,
     block: usize,
     /// The last document of the block; [`END`] behind the last block.
     pub(super) last: u32,
-    /// No document of the block has a greater score; 0 behind the last.
-    pub(super) block_most: f64,
+    /// What [`Cursor::block_most`] gives, once it was asked for.
+    block_most: Option<f64>,
     /// The current document of the block: [`END`] behind its last, and until it is read.
     pub(super) doc: u32,
     is_read: bool,
@@ -45,20 +51,6 @@ pub(super) struct Found<'s> {
     pub(super) most: f64,
 }
 
-impl<'s> Found<'s> {
-    /// Where the term is the only one of a query nothing asks what holds for all documents of the list.
-    pub(super) fn new(
-        list: List<'s>,
-        (term, weight): (usize, f64),
-        is_only: bool,
-        bm25: &Bm25,
-    ) -> Found<'s> {
-        let bounds = if is_only { None } else { list.bounds() };
-        let most = bounds.map_or(weight * SLACK, |bounds| bounds.score(weight, bm25));
-        Found { list, term, weight, most }
-    }
-}
-
 impl<'s> Cursor<'s> {
     /// One that is nowhere.
     pub(super) fn new() -> Cursor<'s> {
@@ -67,9 +59,12 @@ impl<'s> Cursor<'s> {
             term: 0,
             weight: 0.0,
             most: 0.0,
+            region: 0,
+            region_last: END,
+            region_most: 0.0,
             block: 0,
             last: END,
-            block_most: 0.0,
+            block_most: None,
             doc: END,
             is_read: false,
             has_counts: false,
@@ -83,42 +78,92 @@ impl<'s> Cursor<'s> {
     }
 
     /// Goes to the first block of a list.
-    pub(super) fn open(&mut self, found: &Found<'s>, bm25: &Bm25) {
+    pub(super) fn open(&mut self, found: &Found<'s>, scale: &Scale) {
         (self.list, self.term) = (found.list, found.term);
         (self.weight, self.most) = (found.weight, found.most);
-        self.enter(0, bm25);
+        self.enter(0);
+        self.enter_region(scale);
     }
 
     /// Goes to a block without reading it.
-    fn enter(&mut self, block: usize, bm25: &Bm25) {
+    fn enter(&mut self, block: usize) {
         (self.block, self.doc, self.at, self.is_read) = (block, END, 0, false);
-        (self.last, self.block_most) = match (self.list.last(block), self.list.bound(block)) {
-            (Some(last), Some(bound)) => (last, bound.score(self.weight, bm25)),
-            // One block, of which nothing is known.
-            _ if block < self.list.block_count() => (END - 1, self.most),
-            _ => (END, 0.0),
+        self.block_most = None;
+        self.last = match self.list.last(block) {
+            Some(last) => last,
+            None if block < self.list.block_count() => END - 1,
+            None => END,
+        };
+    }
+
+    /// Takes the region of the block for the current one.
+    fn enter_region(&mut self, scale: &Scale) {
+        self.region = self.block / REGION;
+        let bounds = self.list.region(self.region).zip(self.list.region_last(self.region));
+        (self.region_last, self.region_most) = match bounds {
+            _ if self.last == END => (END, 0.0),
+            Some((bound, last)) => (last, bound.score(self.weight, scale)),
+            None => (END - 1, self.most),
         };
     }
 
     /// Goes to the block of the first document from one on, if it is not there or behind, without reading it.
-    pub(super) fn reach(&mut self, doc: u32, bm25: &Bm25) {
+    pub(super) fn reach(&mut self, doc: u32) {
         if self.last < doc {
-            self.enter(self.list.block_of(self.block + 1, doc), bm25);
+            self.enter(self.list.block_of(self.block + 1, doc));
         }
     }
 
-    /// Goes to the block of the first document from one on that may have a score, without reading it. Returns where it begins, if that is
+    /// The same, after which the region is that of the document too.
+    pub(super) fn reach_region(&mut self, doc: u32, scale: &Scale) {
+        if self.region_last < doc {
+            self.reach(doc);
+            self.enter_region(scale);
+        }
+    }
+
+    /// No document of the block has a greater score; 0 behind the last.
+    #[inline(always)]
+    pub(super) fn block_most(&mut self, scale: &Scale) -> f64 {
+        match self.block_most {
+            Some(most) => most,
+            None => {
+                let most = match self.list.bound(self.block) {
+                    Some(bound) => bound.score(self.weight, scale),
+                    None if self.last == END => 0.0,
+                    None => self.most,
+                };
+                self.block_most = Some(most);
+                most
+            }
+        }
+    }
+
+    /// What documents from the current block on must have to be better than a score, or equal where that counts.
+    pub(super) fn limits(&self, scale: &Scale, score: f64, or_equal: bool) -> Limits {
+        Bound::limits(self.weight, scale, score, or_equal)
+    }
+
+    /// Goes to the block of the first document from one on that may be within limits, without reading it. Returns where it begins, if that is
     /// behind the document.
-    pub(super) fn pass(&mut self, doc: u32, score: f64, bm25: &Bm25) -> u32 {
-        let limits = Bound::limits(score, self.weight, bm25);
-        let first = match self.last < doc {
+    pub(super) fn pass(&mut self, doc: u32, limits: &Limits) -> u32 {
+        let mut block = match self.last < doc {
             true => self.list.block_of(self.block + 1, doc),
             false => self.block,
         };
-        let may_reach = |block| self.list.bound(block).is_none_or(|b| b.may_reach(&limits));
-        let block = (first..).find(|block| may_reach(*block)).unwrap_or(first);
+        while let Some(bound) = self.list.region(block / REGION) {
+            if bound.may_reach(limits) {
+                let mut blocks = self.list.blocks_of_region(block / REGION).skip(block % REGION);
+                if let Some(found) = blocks.position(|bound| bound.may_reach(limits)) {
+                    block += found;
+                    break;
+                }
+            }
+            block = (block / REGION + 1) * REGION;
+        }
+        block = block.min(self.list.block_count());
         if block != self.block {
-            self.enter(block, bm25);
+            self.enter(block);
         }
         match block.checked_sub(1).and_then(|before| self.list.last(before)) {
             Some(last) => doc.max(last + 1),
@@ -176,6 +221,17 @@ impl<'s> Cursor<'s> {
         let rest = self.at..self.packed.count;
         let docs = self.docs.get(rest.clone()).unwrap_or_default();
         (docs, self.scores.get(rest).unwrap_or_default())
+    }
+
+    /// The same, with how often each of them has the term, less one.
+    pub(super) fn postings(&mut self, rough: &Rough, lengths: &[u32]) -> (&[u32], &[u32], &[f32]) {
+        if !self.has_scores {
+            self.score(rough, lengths);
+        }
+        let rest = self.at..self.packed.count;
+        let docs = self.docs.get(rest.clone()).unwrap_or_default();
+        let counts = self.counts.get(rest.clone()).unwrap_or_default();
+        (docs, counts, self.scores.get(rest).unwrap_or_default())
     }
 
     fn score(&mut self, rough: &Rough, lengths: &[u32]) {

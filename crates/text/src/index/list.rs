@@ -2,14 +2,16 @@
 
 use super::bound::Bound;
 use super::packed::{BLOCK, bytes as size, read_number, unpack};
-use super::write::ENTRY;
+use super::write::{ENTRY, REGION};
 
 /// The documents that have a term, as [written](super::write).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct List<'s> {
     documents: u32,
-    /// An entry for each block; nothing where there is one.
-    table: &'s [u8],
+    /// What holds for all blocks, for each region of them, and for each block; nothing where there is one block, as in the next.
+    bounds: &'s [[u8; Bound::BYTES]],
+    /// An entry for each block.
+    table: &'s [[u8; ENTRY]],
     blocks: &'s [u8],
 }
 
@@ -37,11 +39,15 @@ impl<'s> List<'s> {
     pub(super) fn new(list: &'s [u8]) -> List<'s> {
         let mut at = 0;
         let documents = read_number(list, &mut at);
+        let rest = list.get(at..).unwrap_or_default();
         let count = (documents as usize).div_ceil(BLOCK);
-        let size = if count > 1 { count * ENTRY } else { 0 };
-        let (table, blocks) =
-            list.get(at..).and_then(|rest| rest.split_at_checked(size)).unwrap_or_default();
-        List { documents, table, blocks }
+        if count <= 1 {
+            return List { documents, blocks: rest, ..List::default() };
+        }
+        let split = |size: usize, rest: &'s [u8]| rest.split_at_checked(size).unwrap_or_default();
+        let (bounds, rest) = split((1 + count.div_ceil(REGION) + count) * Bound::BYTES, rest);
+        let (table, blocks) = split(count * ENTRY, rest);
+        List { documents, bounds: bounds.as_chunks().0, table: table.as_chunks().0, blocks }
     }
 
     /// How many documents have the term.
@@ -53,31 +59,60 @@ impl<'s> List<'s> {
         (self.documents as usize).div_ceil(BLOCK)
     }
 
+    /// How many regions of blocks there are; none where the list is one block.
+    fn regions(&self) -> usize {
+        self.table.len().div_ceil(REGION)
+    }
+
     /// The last document of a block; nothing where the list is one block.
+    #[inline(always)]
     pub(super) fn last(&self, block: usize) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.table.get(block * ENTRY..)?.first_chunk()?))
+        let [a, b, c, d, ..] = *self.table.get(block)?;
+        Some(u32::from_le_bytes([a, b, c, d]))
+    }
+
+    /// Where a block begins behind the table; at 0 where the list is one block.
+    fn start(&self, block: usize) -> usize {
+        let Some([.., a, b, c, d]) = self.table.get(block) else { return 0 };
+        u32::from_le_bytes([*a, *b, *c, *d]) as usize
     }
 
     /// What holds for a block; nothing where the list is one block.
+    #[inline(always)]
     pub(super) fn bound(&self, block: usize) -> Option<Bound> {
-        Some(Bound::from_bytes(self.table.get(block * ENTRY + 8..)?.first_chunk()?))
+        self.bounds.get(1 + self.regions() + block).map(Bound::from_bytes)
+    }
+
+    /// What holds for the blocks from one on that are of a region; nothing where the list is one block.
+    pub(super) fn blocks_of_region(&self, region: usize) -> impl Iterator<Item = Bound> {
+        let begin = 1 + self.regions() + region * REGION;
+        let end = (begin + REGION).min(self.bounds.len());
+        self.bounds.get(begin..end).unwrap_or_default().iter().map(Bound::from_bytes)
+    }
+
+    /// What holds for a region of blocks; nothing where the list is one block.
+    #[inline(always)]
+    pub(super) fn region(&self, region: usize) -> Option<Bound> {
+        self.bounds.get(1..=self.regions())?.get(region).map(Bound::from_bytes)
+    }
+
+    /// The last document of a region of blocks; nothing where the list is one block.
+    pub(super) fn region_last(&self, region: usize) -> Option<u32> {
+        self.last((region * REGION + REGION).min(self.table.len()).checked_sub(1)?)
     }
 
     /// What holds for all blocks; nothing where the list is one block.
-    pub(super) fn bounds(&self) -> Option<Bound> {
-        let bounds = (0..self.table.len() / ENTRY).filter_map(|block| self.bound(block));
-        bounds.reduce(Bound::or)
+    pub(super) fn all(&self) -> Option<Bound> {
+        self.bounds.first().map(Bound::from_bytes)
     }
 
     /// A block; one without documents behind the last.
     pub(super) fn block(&self, block: usize) -> Block<'s> {
         let count = (self.documents as usize).saturating_sub(block * BLOCK).min(BLOCK);
-        let start = self.table.get(block * ENTRY + 4..).and_then(|entry| entry.first_chunk());
-        let start = start.map_or(0, |start| u32::from_le_bytes(*start) as usize);
         // A table has the entry of each block before.
         let first = block.checked_sub(1).and_then(|b| self.last(b)).map_or(0, |last| last + 1);
         let Some(([docs, counts], rest)) =
-            self.blocks.get(start..).and_then(|b| b.split_first_chunk())
+            self.blocks.get(self.start(block)..).and_then(|b| b.split_first_chunk())
         else {
             return Block::default();
         };

@@ -1,14 +1,17 @@
 //! Several segments as one.
 
+use std::sync::Arc;
+
 use stead_tensor::Bits;
 
+use super::draft::{Waiting, first_bytes};
 use super::elements::Elements;
 use super::packed::BLOCK;
 use super::postings::{END, skip_occurrences};
-use super::segment::Segment;
-use super::write::SegmentWriter;
+use super::segment::{Lists, Segment};
+use super::write::ListsWriter;
 
-/// The documents of segments that are not gone, as one segment. No lid is alive in two of them.
+/// The documents of segments that are not gone, as one segment, which has no lists where none of these has. No lid is alive in two of them.
 pub(super) fn merge(segments: &[(&Segment, &Bits)]) -> Segment {
     // Which document of which segment each is that stays, in the order of lids.
     let mut kept: Vec<(u32, usize, usize)> = Vec::new();
@@ -18,24 +21,37 @@ pub(super) fn merge(segments: &[(&Segment, &Bits)]) -> Segment {
     }
     kept.sort_unstable();
     debug_assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
-    let mut docs: Vec<Vec<u32>> = segments.iter().map(|(s, _)| vec![END; s.lids.len()]).collect();
-    for (doc, (_, number, old)) in kept.iter().enumerate() {
-        docs[*number][*old] = doc as u32;
-    }
-    let (lids, lengths) =
+    let (lids, lengths): (Vec<u32>, Vec<u32>) =
         kept.iter().map(|(lid, number, doc)| (*lid, segments[*number].0.lengths[*doc])).unzip();
     let mut elements = Elements::default();
     for (_, number, doc) in &kept {
         let (segment, doc) = (segments[*number].0, *doc as u32);
         elements.push(segment.elements.of(doc, segment.length(doc)));
     }
-    let mut writer = SegmentWriter::new(lids, lengths, elements);
+    let waiting: Option<Vec<Arc<Waiting>>> =
+        segments.iter().map(|(segment, _)| segment.documents_without_lists()).collect();
+    if let Some(sources) = waiting {
+        let mut waiting = Waiting::with_capacity(kept.len());
+        kept.iter().for_each(|(_, number, doc)| waiting.take(&sources[*number], *doc));
+        return Segment::waiting(lids, lengths, elements, waiting);
+    }
+    let mut docs: Vec<Vec<u32>> = segments.iter().map(|(s, _)| vec![END; s.lids.len()]).collect();
+    for (doc, (_, number, old)) in kept.iter().enumerate() {
+        docs[*number][*old] = doc as u32;
+    }
+    let lists = joined(segments, docs, &lengths);
+    Segment::new(lids, lengths, elements, lists)
+}
+
+/// The lists of segments as those of documents of these lengths: `docs` has the number of each document of each segment among them.
+fn joined(segments: &[(&Segment, &Bits)], docs: Vec<Vec<u32>>, lengths: &[u32]) -> Lists {
+    let mut writer = ListsWriter::new(lengths);
     // What they have in common is room that is given back.
-    let sum = |of: fn(&Segment) -> usize| segments.iter().map(|(s, _)| of(s)).sum::<usize>();
+    let sum = |of: fn(&Lists) -> usize| segments.iter().map(|(s, _)| of(s.lists())).sum::<usize>();
     writer.reserve(
-        sum(|s| s.dictionary.len()),
-        sum(|s| s.dictionary.bytes()),
-        sum(|s| s.postings.len()),
+        sum(|lists| lists.dictionary.len()),
+        sum(|lists| lists.dictionary.bytes()),
+        sum(|lists| lists.postings.len()),
     );
 
     let mut sources: Vec<Source<'_>> =
@@ -103,14 +119,8 @@ impl<'s> Source<'s> {
 
     fn go(&mut self, number: usize) {
         self.number = number;
-        self.next = self.segment.dictionary.get(number).map(|text| {
-            let first = text.as_bytes().first_chunk().copied().unwrap_or_else(|| {
-                let mut first = [0; 8];
-                first.iter_mut().zip(text.bytes()).for_each(|(into, byte)| *into = byte);
-                first
-            });
-            Next { key: u64::from_be_bytes(first), text }
-        });
+        self.next =
+            self.segment.dictionary().get(number).map(|text| Next { key: first_bytes(text), text });
     }
 
     /// Adds the documents of the term that stay, and goes to the next.

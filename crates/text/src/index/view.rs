@@ -143,7 +143,7 @@ impl FieldIndex {
     /// As [`FieldIndex::rows`], of all terms that have a text somewhere.
     pub fn rows_with(&self, (affix, text): (Affix, &str), lids: Range<u32>, into: &mut Bits) {
         for part in &self.parts {
-            let terms = part.segment.dictionary.with(affix, text);
+            let terms = part.segment.dictionary().with(affix, text);
             for list in terms.filter_map(|term| part.segment.list(term)) {
                 part.rows(list, lids.clone(), into);
             }

@@ -1,19 +1,22 @@
-//! A segment as it is written: terms in order, the documents of each in order.
+//! The lists of a segment as they are written: terms in order, the documents of each in order.
 
 use super::bound::Bound;
 use super::dictionary::DictionaryBuilder;
-use super::elements::Elements;
 use super::packed::{BLOCK, pack, width, write_number};
-use super::segment::Segment;
+use super::segment::Lists;
 
 /// The bytes that a block of a list has in its table.
 ///
-/// A list of postings is: the number of its documents; where these are more than one block, a table with an entry for each block, all
-/// little-endian: the last document of it (`u32`), where it begins behind the table (`u32`), its [bound](super::bound); the blocks. A block of up to [`BLOCK`] documents is: the bits
+/// A list of postings is: the number of its documents; where these are more than one block, what [holds](super::bound) for all blocks, for each
+/// [region](REGION) of them, and for each, and a table with an entry for each block, little-endian: the last document of it (`u32`),
+/// and where it begins behind the table (`u32`); the blocks. A block of up to [`BLOCK`] documents is: the bits
 /// of a document and those of a count (a byte each); the documents, as how many lie between one and the one before; how often each has the
 /// term, less one; where it has it, document after document: for each occurrence twice how many words lie between it and
 /// the one before in the same element, or that plus one, then how many elements lie between, where it is the first in an element other than the first.
-pub(super) const ENTRY: usize = 8 + Bound::BYTES;
+pub(super) const ENTRY: usize = 8;
+
+/// So many blocks are passed over at once where none may be good enough.
+pub(super) const REGION: usize = 16;
 
 /// Where a word stands: the number of the element of a field with several values, 0 of others, and the number of the word in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,17 +42,17 @@ pub(super) fn write_occurrences(occurrences: &[Occurrence], into: &mut Vec<u8>) 
     }
 }
 
-/// A segment that is being written.
+/// Lists that are being written.
 #[derive(Debug)]
-pub(super) struct SegmentWriter {
-    lids: Vec<u32>,
-    lengths: Vec<u32>,
-    elements: Elements,
+pub(super) struct ListsWriter<'l> {
+    /// How many words each document has.
+    lengths: &'l [u32],
     dictionary: DictionaryBuilder,
     starts: Vec<u32>,
     postings: Vec<u8>,
     /// Of the term that is being written.
     documents: u32,
+    bounds: Vec<Bound>,
     table: Vec<u8>,
     blocks: Vec<u8>,
     block: BlockWriter,
@@ -65,18 +68,22 @@ struct BlockWriter {
     occurrences: Vec<u8>,
 }
 
-impl SegmentWriter {
-    /// A segment of documents by their lids, which are in order, how many words each has, and the elements of each.
-    pub(super) fn new(lids: Vec<u32>, lengths: Vec<u32>, elements: Elements) -> SegmentWriter {
-        debug_assert!(lids.len() == lengths.len() && lids.is_sorted());
-        SegmentWriter {
-            lids,
+/// What holds for all blocks, for each region, and for each block.
+pub(super) fn all_bounds(blocks: &[Bound]) -> impl Iterator<Item = Bound> {
+    let all = |of: &[Bound]| of.iter().copied().fold(Bound::default(), Bound::or);
+    [all(blocks)].into_iter().chain(blocks.chunks(REGION).map(all)).chain(blocks.iter().copied())
+}
+
+impl<'l> ListsWriter<'l> {
+    /// Lists of documents that have so many words each.
+    pub(super) fn new(lengths: &'l [u32]) -> ListsWriter<'l> {
+        ListsWriter {
             lengths,
-            elements: elements.finish(),
             dictionary: DictionaryBuilder::new(),
             starts: Vec::new(),
             postings: Vec::new(),
             documents: 0,
+            bounds: Vec::new(),
             table: Vec::new(),
             blocks: Vec::new(),
             block: BlockWriter::default(),
@@ -99,7 +106,11 @@ impl SegmentWriter {
         block.docs.push(doc - block.next);
         block.counts.push(count - 1);
         block.next = doc + 1;
-        block.occurrences.extend_from_slice(occurrences);
+        match occurrences {
+            // Most words stand in a text once.
+            [one] => block.occurrences.push(*one),
+            several => block.occurrences.extend_from_slice(several),
+        }
         self.documents += 1;
         if block.docs.len() == BLOCK {
             self.close_block();
@@ -113,7 +124,7 @@ impl SegmentWriter {
         if self.documents as usize >= BLOCK {
             self.table.extend((block.next - 1).to_le_bytes());
             self.table.extend((self.blocks.len() as u32).to_le_bytes());
-            self.table.extend(bound.bytes());
+            self.bounds.push(bound);
         }
         let widths = (width(&block.docs), width(&block.counts));
         self.blocks.extend([widths.0 as u8, widths.1 as u8]);
@@ -124,7 +135,7 @@ impl SegmentWriter {
         block.counts.clear();
     }
 
-    /// Ends a term, greater than those before, whose documents were [added](SegmentWriter::document); one without any is left out.
+    /// Ends a term, greater than those before, whose documents were [added](ListsWriter::document); one without any is left out.
     pub(super) fn term(&mut self, term: &str) {
         if !self.block.docs.is_empty() {
             self.close_block();
@@ -133,28 +144,24 @@ impl SegmentWriter {
             self.dictionary.push(term);
             self.starts.push(self.postings.len() as u32);
             write_number(self.documents, &mut self.postings);
-            if self.table.len() > ENTRY {
+            if self.bounds.len() > 1 {
+                for bound in all_bounds(&self.bounds) {
+                    self.postings.extend_from_slice(&bound.bytes());
+                }
                 self.postings.append(&mut self.table);
             }
             self.postings.append(&mut self.blocks);
         }
+        self.bounds.clear();
         self.table.clear();
         self.documents = 0;
         self.block.next = 0;
     }
 
-    pub(super) fn finish(mut self) -> Segment {
+    pub(super) fn finish(mut self) -> Lists {
         self.postings.shrink_to_fit();
         self.starts.shrink_to_fit();
-        let total = self.lengths.iter().map(|length| u64::from(*length)).sum();
-        Segment {
-            lids: self.lids,
-            lengths: self.lengths,
-            elements: self.elements,
-            total,
-            dictionary: self.dictionary.finish(),
-            starts: self.starts,
-            postings: self.postings,
-        }
+        let dictionary = self.dictionary.finish();
+        Lists { dictionary, starts: self.starts, postings: self.postings }
     }
 }

@@ -16,10 +16,17 @@ const FAN: usize = 8;
 /// The most documents of segments that are joined on the way: some milliseconds.
 const AT_ONCE: usize = 2048;
 
+/// Segments of so many documents get their lists beside the writer, before anybody reads them.
+const LISTED: usize = 512;
+
+/// The most documents of such segments that wait for their lists: the writer makes those of others itself, lest the next reader has much to
+/// make.
+const UNLISTED: usize = 1024;
+
 /// The part of the documents of a segment, as its inverse, that may be gone before it is written again without them.
 const GONE: usize = 4;
 
-/// Postings of one segment are reached by 32 bits; segments that might have more together stay apart.
+/// Postings of one segment are reached by 32 bits; segments that might have more together, with all else, stay apart.
 const MOST_BYTES: usize = 3 << 30;
 
 /// Changes an index. What it changes is seen when it is [published](FieldWriter::publish).
@@ -40,7 +47,8 @@ pub struct Merge {
 /// Segments that were joined.
 #[derive(Debug)]
 pub struct Merged {
-    segment: Segment,
+    /// None where there was one that only got its lists.
+    segment: Option<Segment>,
     /// What they were, and what was gone of them when they were joined.
     parts: Vec<Part>,
 }
@@ -49,7 +57,9 @@ impl Merge {
     /// Joins the segments: some hundred nanoseconds for each term of a document.
     #[must_use]
     pub fn run(self) -> Merged {
-        Merged { segment: joined(&self.parts), parts: self.parts }
+        self.parts.iter().for_each(|part| part.segment.make_lists());
+        let is_joined = self.parts.len() > 1 || self.parts.iter().any(|p| p.gone.count() > 0);
+        Merged { segment: is_joined.then(|| joined(&self.parts)), parts: self.parts }
     }
 }
 
@@ -77,13 +87,18 @@ impl FieldWriter {
         terms: impl Iterator<Item = (impl AsRef<str>, Occurrence)>,
         weights: &[i32],
     ) {
-        self.remove(lid);
+        self.leave(lid);
         self.pending.put(lid, terms, weights);
     }
 
     /// Takes a document's terms out.
     pub fn remove(&mut self, lid: u32) {
         self.pending.remove(lid);
+        self.leave(lid);
+    }
+
+    /// Takes a document out of the segments.
+    fn leave(&mut self, lid: u32) {
         // It is in one at most.
         let _ = self.index.parts.iter_mut().any(|part| part.remove(lid));
     }
@@ -94,9 +109,9 @@ impl FieldWriter {
         self.index.parts.append(&mut other.index.parts);
     }
 
-    /// Joins all segments that are better joined, now.
+    /// Joins all segments that are better joined, now, those included that [rest](FieldWriter::rest) joins.
     pub fn settle(&mut self) {
-        while let Some(merge) = self.merge() {
+        while let Some(merge) = self.merge().or_else(|| self.rest()) {
             self.install(merge.run());
         }
     }
@@ -104,6 +119,9 @@ impl FieldWriter {
     /// The index with all changes.
     pub fn publish(&mut self) -> FieldIndex {
         if let Some(segment) = self.pending.take() {
+            if segment.documents() >= LISTED {
+                segment.make_lists();
+            }
             self.index.parts.push(Part::new(segment));
         }
         // One that is being joined is needed until then: what it had is gone from the segment that it becomes.
@@ -113,19 +131,68 @@ impl FieldWriter {
         while let Some(chosen) = self.choose(|documents| documents <= AT_ONCE) {
             let parts = self.take(&chosen);
             self.index.parts.push(Part::new(joined(&parts)));
+            self.make_lists();
         }
         self.index.clone()
     }
 
-    /// Segments that are better joined, if no others are [being](FieldWriter::install) joined.
+    /// Makes lists where many documents wait for them.
+    fn make_lists(&self) {
+        let mut waiting = 0;
+        // Others begin with the first.
+        for part in self.unlisted() {
+            waiting += part.segment.documents();
+            if waiting > UNLISTED {
+                part.segment.make_lists();
+            }
+        }
+    }
+
+    /// Segments that are to get lists.
+    fn unlisted(&self) -> impl Iterator<Item = &Part> {
+        let has_many = |part: &&Part| part.segment.documents() >= LISTED;
+        self.index.parts.iter().filter(has_many).filter(|part| !part.segment.has_lists())
+    }
+
+    /// Segments that are better joined, or are to get lists, if no others are [being](FieldWriter::install) joined.
     pub fn merge(&mut self) -> Option<Merge> {
         if self.is_merging() {
             return None;
         }
-        let chosen = self.choose(|_| true)?;
-        let parts: Vec<Part> = chosen.iter().map(|at| self.index.parts[*at].clone()).collect();
+        let parts: Vec<Part> = match self.unlisted().next() {
+            Some(part) => vec![Part { gone: Arc::default(), ..part.clone() }],
+            None => {
+                let chosen = self.choose(|_| true)?;
+                chosen.iter().map(|at| self.index.parts[*at].clone()).collect()
+            }
+        };
+        Some(self.begin(parts))
+    }
+
+    /// Segments that are better joined while nothing changes, if no others are being joined: queries look into each. They have few documents, or become one of
+    /// twice as many documents as any of them, so that a document is written again as often as the index doubles at most.
+    pub fn rest(&mut self) -> Option<Merge> {
+        if self.is_merging() {
+            return None;
+        }
+        let mut parts: Vec<&Part> = self.index.parts.iter().collect();
+        parts.sort_by_key(|part| part.documents());
+        let (mut documents, mut memory, mut count) = (0, 0, 0);
+        for (part, number) in parts.iter().zip(1..) {
+            memory += part.segment.memory();
+            let (before, own) = (documents, part.documents());
+            documents += own;
+            if memory < MOST_BYTES && number > 1 && (documents <= AT_ONCE || own <= before) {
+                count = number;
+            }
+        }
+        let parts: Vec<Part> = parts.into_iter().take(count).cloned().collect();
+        (!parts.is_empty()).then(|| self.begin(parts))
+    }
+
+    fn begin(&mut self, parts: Vec<Part>) -> Merge {
         self.merging = parts.iter().map(|part| Arc::clone(&part.segment)).collect();
-        Some(Merge { parts })
+        Merge { parts }
     }
 
     /// Whether segments are being joined.
@@ -138,7 +205,8 @@ impl FieldWriter {
     /// [published](FieldWriter::publish).
     pub fn install(&mut self, merged: Merged) {
         self.merging.clear();
-        let mut part = Part::new(merged.segment);
+        let Some(segment) = merged.segment else { return };
+        let mut part = Part::new(segment);
         let is_source =
             |part: &Part| merged.parts.iter().find(|p| Arc::ptr_eq(&p.segment, &part.segment));
         self.index.parts.retain(|now| {
@@ -157,21 +225,24 @@ impl FieldWriter {
     fn choose(&self, is_wanted: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
         let parts = &self.index.parts;
         let is_free = |part: &Part| !self.merging.iter().any(|m| Arc::ptr_eq(m, &part.segment));
-        let mut sizes: Vec<(u32, usize)> = (0..parts.len())
-            .filter(|at| is_free(&parts[*at]))
-            .map(|at| (parts[at].documents().max(1).ilog(FAN), at))
-            .collect();
-        sizes.sort_unstable();
-        let of_one_size = sizes.chunk_by(|a, b| a.0 == b.0).find(|of| of.len() >= FAN);
-        let stale = |(_, at): &&(u32, usize)| {
-            parts[*at].gone.count() * GONE > parts[*at].segment.lids.len()
-        };
-        let chosen: Vec<usize> = match of_one_size {
-            Some(many) => many.iter().map(|(_, at)| *at).collect(),
-            None => vec![sizes.iter().find(stale)?.1],
+        let mut counts = [0; SIZES];
+        let free = || parts.iter().enumerate().filter(|(_, part)| is_free(part));
+        free().for_each(|(_, part)| counts[size(part)] += 1);
+        let is_stale = |part: &Part| part.gone.count() * GONE > part.segment.lids.len();
+        let chosen: Vec<usize> = match counts.iter().position(|count| *count >= FAN) {
+            Some(many) => {
+                let of_size = free().filter(|(_, part)| size(part) == many);
+                of_size.map(|(at, _)| at).collect()
+            }
+            None => vec![
+                free()
+                    .filter(|(_, part)| is_stale(part))
+                    .min_by_key(|(_, part)| part.documents())?
+                    .0,
+            ],
         };
         let sum = |of: fn(&Part) -> usize| chosen.iter().map(|at| of(&parts[*at])).sum::<usize>();
-        let fits = sum(|part| part.segment.postings.len()) < MOST_BYTES;
+        let fits = sum(|part| part.segment.memory()) < MOST_BYTES;
         (fits && is_wanted(sum(Part::documents))).then_some(chosen)
     }
 
@@ -180,4 +251,12 @@ impl FieldWriter {
         let mut next = || at.next().is_some_and(|at| chosen.contains(&at));
         self.index.parts.extract_if(.., |_| next()).collect()
     }
+}
+
+/// The sizes that segments may have.
+const SIZES: usize = u32::MAX.ilog(FAN as u32) as usize + 1;
+
+/// The size of a segment: how often the number of its documents can be divided.
+fn size(part: &Part) -> usize {
+    part.documents().max(1).ilog(FAN) as usize
 }

@@ -1,9 +1,11 @@
 //! Lists of postings of others: what a reader of them takes for granted.
 
 use super::super::bound::Bound;
+use super::super::dictionary::Dictionary;
 use super::super::packed::{BLOCK, bytes, checked_number, unpack};
-use super::super::write::ENTRY;
-use super::SegmentError;
+use super::super::segment::Lists;
+use super::super::write::{ENTRY, ListsWriter, REGION, all_bounds};
+use super::{SegmentError, VERSION};
 
 use SegmentError::Damaged;
 
@@ -15,41 +17,58 @@ const ORDER: SegmentError = Damaged("a list names documents that are not there")
 const WORDS: SegmentError = Damaged("a document has another number of words");
 const TABLE: SegmentError = Damaged("the table of a list is not that of its blocks");
 
-/// Where each of so many lists begins, which lie behind each other and are all that there is, of documents of these lengths in words.
+/// The bytes that a block has in a table of version 1, which has no others.
+const ENTRY_1: usize = 18;
+
+/// The lists of some terms, which lie behind each other and are all that there is, of documents of these lengths in words.
 pub(super) fn lists(
     postings: &[u8],
-    count: usize,
+    dictionary: Dictionary,
     lengths: &[u32],
-) -> Result<Vec<u32>, SegmentError> {
-    let mut lists = Lists { postings, at: 0, lengths, left: lengths.to_vec() };
+    version: u32,
+) -> Result<Lists, SegmentError> {
     // A list has a byte at least.
-    if count > postings.len() {
+    if dictionary.len() > postings.len() {
         return Err(SHORT);
     }
-    let mut starts = Vec::with_capacity(count);
-    for _ in 0..count {
-        starts.push(lists.at as u32);
-        lists.list()?;
+    // Those of before are written anew.
+    let written = (version < VERSION).then(|| ListsWriter::new(lengths));
+    let left = lengths.to_vec();
+    let mut reader = Reader { postings, at: 0, lengths, left, bounds: Vec::new(), written };
+    let mut starts = Vec::with_capacity(dictionary.len());
+    for term in 0..dictionary.len() {
+        starts.push(reader.at as u32);
+        reader.list()?;
+        if let Some(written) = &mut reader.written {
+            written.term(dictionary.get(term).unwrap_or_default());
+        }
     }
-    if lists.at != postings.len() {
+    if reader.at != postings.len() {
         return Err(Damaged("something follows the last list"));
     }
     // One without words is none of the segment.
-    match lists.left.iter().all(|left| *left == 0) && !lengths.contains(&0) {
-        true => Ok(starts),
-        false => Err(WORDS),
+    if reader.left.iter().any(|left| *left > 0) || lengths.contains(&0) {
+        return Err(WORDS);
     }
+    Ok(match reader.written {
+        Some(written) => written.finish(),
+        None => Lists { dictionary, starts, postings: postings.to_vec() },
+    })
 }
 
-struct Lists<'s> {
+struct Reader<'s> {
     postings: &'s [u8],
     at: usize,
     lengths: &'s [u32],
     /// The words of each document that no list has had yet.
     left: Vec<u32>,
+    /// Of the blocks of the list.
+    bounds: Vec<Bound>,
+    /// What was read of lists that are to be written anew.
+    written: Option<ListsWriter<'s>>,
 }
 
-impl<'s> Lists<'s> {
+impl<'s> Reader<'s> {
     fn take(&mut self, count: usize) -> Result<&'s [u8], SegmentError> {
         let rest = self.postings.get(self.at..).unwrap_or_default();
         self.at += count;
@@ -67,23 +86,34 @@ impl<'s> Lists<'s> {
             return Err(ORDER);
         }
         let blocks = documents.div_ceil(BLOCK);
-        let table = self.take(if blocks > 1 { blocks * ENTRY } else { 0 })?;
+        let is_old = self.written.is_some();
+        let [bounds, table] = match (blocks > 1, is_old) {
+            (false, _) => [0, 0],
+            (true, false) => {
+                [(1 + blocks.div_ceil(REGION) + blocks) * Bound::BYTES, blocks * ENTRY]
+            }
+            (true, true) => [0, blocks * ENTRY_1],
+        };
+        let (bounds, table) = (self.take(bounds)?, self.take(table)?);
         let (begin, mut next) = (self.at, 0);
+        self.bounds.clear();
         for block in 0..blocks {
-            let start = self.at - begin;
+            let start = (self.at - begin) as u32;
             let bound = self.block((documents - block * BLOCK).min(BLOCK), &mut next)?;
-            if blocks > 1 {
-                let mut entry = [0; ENTRY];
-                let parts = entry.split_at_mut(8);
-                parts.0[..4].copy_from_slice(&(next - 1).to_le_bytes());
-                parts.0[4..].copy_from_slice(&(start as u32).to_le_bytes());
-                parts.1.copy_from_slice(&bound.bytes());
-                if table.get(block * ENTRY..).is_none_or(|of| !of.starts_with(&entry)) {
-                    return Err(TABLE);
-                }
+            self.bounds.push(bound);
+            let entry = [(next - 1).to_le_bytes(), start.to_le_bytes()];
+            let is_it = |table: &[u8]| table.starts_with(entry.as_flattened());
+            if blocks > 1 && !is_old && !table.get(block * ENTRY..).is_some_and(is_it) {
+                return Err(TABLE);
             }
         }
-        Ok(())
+        let given = bounds.as_chunks().0.iter();
+        match bounds.is_empty()
+            || all_bounds(&self.bounds).map(|bound| bound.bytes()).eq(given.copied())
+        {
+            true => Ok(()),
+            false => Err(TABLE),
+        }
     }
 
     /// Goes behind a block of so many documents, the first of which may be `next`, which becomes the one behind its last.
@@ -108,13 +138,17 @@ impl<'s> Lists<'s> {
             bound.add(count, *length);
             // There is a document of this number, and no number is as great as that of all.
             *next = doc + 1;
+            let begin = self.at;
             self.occurrences(count)?;
+            if let Some(written) = &mut self.written {
+                written.document(doc, count, self.postings.get(begin..self.at).unwrap_or_default());
+            }
         }
         Ok(bound)
     }
 }
 
-impl Lists<'_> {
+impl Reader<'_> {
     /// Goes behind the occurrences of a document that has so many.
     fn occurrences(&mut self, count: u32) -> Result<(), SegmentError> {
         const PLACE: SegmentError = Damaged("a word stands nowhere");

@@ -5,7 +5,7 @@
 //! | bytes | |
 //! |---|---|
 //! | 8 | `steadtxt` |
-//! | 4 | the version, 1 |
+//! | 4 | the version, 2 |
 //! | 4 | the number of documents |
 //! | 4 | the number of elements; 0 where each document has one, the first, and it weighs 1 |
 //! | 4, 4 | the number of terms, and of the bytes of all |
@@ -19,6 +19,8 @@
 //! | | the [list of postings](super::write::ENTRY) of each term, one behind the other |
 //! | 4 | the CRC-32C of all before |
 //!
+//! Version 1 had another table of the blocks of a list, without regions: what it says is not read, and lists are written anew.
+//!
 //! What is read is checked as a whole: no document is named that is not there, lists are in order and end where the next begins, and each
 //! document has as many words as it says. That takes a look at each word, which costs a hundredth of its analysis.
 
@@ -29,7 +31,10 @@ mod tests;
 mod write;
 
 const MAGIC: [u8; 8] = *b"steadtxt";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The first version that is read.
+const OLDEST: u32 = 1;
 
 /// The bytes of an element.
 const ELEMENT: usize = 12;

@@ -9,7 +9,7 @@ use super::super::elements::{Element, Elements};
 use super::super::segment::Segment;
 use super::super::view::{FieldIndex, Part};
 use super::check::lists;
-use super::{ELEMENT, MAGIC, SegmentError, VERSION};
+use super::{ELEMENT, MAGIC, OLDEST, SegmentError, VERSION};
 
 use SegmentError::Damaged;
 
@@ -50,7 +50,8 @@ impl Segment {
     pub fn read(bytes: &[u8]) -> Result<Segment, SegmentError> {
         let (bytes, sum) = bytes.split_last_chunk().ok_or(SHORT)?;
         let mut rest = Bytes(bytes);
-        if rest.take()? != MAGIC || rest.number()? != VERSION {
+        let (magic, version) = (rest.take()?, rest.number()?);
+        if magic != MAGIC || !(OLDEST..=VERSION).contains(&version) {
             return Err(SegmentError::NotSegment);
         }
         if u32::from_le_bytes(*sum) != crc32c::crc32c(bytes) {
@@ -69,13 +70,12 @@ impl Segment {
         let texts = std::str::from_utf8(rest.bytes(text_bytes)?);
         let dictionary =
             read_dictionary(texts.map_err(|_| Damaged("its terms are no text"))?, ends)?;
-        let postings = rest.bytes(posting_bytes)?.to_vec();
+        let postings = rest.bytes(posting_bytes)?;
         if !rest.0.is_empty() {
             return Err(Damaged("something follows it"));
         }
-        let starts = lists(&postings, dictionary.len(), &lengths)?;
-        let total = lengths.iter().map(|length| u64::from(*length)).sum();
-        Ok(Segment { lids, lengths, elements, total, dictionary, starts, postings })
+        let lists = lists(postings, dictionary, &lengths, version)?;
+        Ok(Segment::new(lids, lengths, elements, lists))
     }
 }
 

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use stead_tensor::Bits;
 
+use super::super::bound::Bound;
+use super::super::packed::{BLOCK, read_number};
+use super::super::write::{ENTRY, REGION};
 use super::super::{
     Affix, FieldIndex, FieldWriter, Near, Occurrence, Order, Pattern, Segment, SegmentError, Top,
 };
@@ -71,7 +74,7 @@ fn bytes_of_others_are_refused() {
         let bytes = written(&built(30, is_many));
         assert!(Segment::read(&bytes).is_ok());
         let mut later = bytes.clone();
-        later[8] = 2;
+        later[8] = 3;
         assert_eq!(Segment::read(&summed(later)).unwrap_err(), SegmentError::NotSegment);
         for end in 0..bytes.len() {
             assert!(Segment::read(&bytes[..end]).is_err(), "{end}");
@@ -117,7 +120,7 @@ impl Parts {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut bytes = b"steadtxt\x01\0\0\0".to_vec();
+        let mut bytes = b"steadtxt\x02\0\0\0".to_vec();
         let counts = [self.lids.len(), self.elements.len(), self.term_ends.len()];
         let counts = counts.into_iter().chain([self.texts.len(), self.postings.len()]);
         let ends = self.element_ends.iter().chain(self.elements.as_flattened());
@@ -241,14 +244,53 @@ fn what_no_writer_makes_is_refused() {
 #[test]
 fn tables_are_checked() {
     let segment = built(400, false);
-    assert!(segment.postings.len() > 1000);
-    let begin = segment.starts[1] as usize + 2;
-    for at in begin..begin + 3 * super::super::write::ENTRY {
+    let lists = segment.lists();
+    assert!(lists.postings.len() > 1000);
+    let begin = lists.starts[1] as usize + 2;
+    let size = 5 * Bound::BYTES + 3 * ENTRY;
+    for at in begin..begin + size {
         let mut damaged = written(&segment);
-        let place = damaged.len() - 4 - segment.postings.len() + at;
+        let place = damaged.len() - 4 - lists.postings.len() + at;
         damaged[place] ^= 1;
         let error = Segment::read(&summed(damaged)).unwrap_err();
         assert_eq!(error, Damaged("the table of a list is not that of its blocks"), "{at}");
+    }
+}
+
+/// A segment as version 1 had it: other tables, which nobody reads.
+fn old(segment: &Segment) -> Vec<u8> {
+    let lists = segment.lists();
+    let mut bytes = written(segment);
+    bytes[8] = 1;
+    let mut postings = Vec::new();
+    let ends = lists.starts.iter().skip(1).map(|end| *end as usize).chain([lists.postings.len()]);
+    for (begin, end) in lists.starts.iter().zip(ends) {
+        let (list, mut at) = (&lists.postings[*begin as usize..end], 0);
+        let blocks = (read_number(list, &mut at) as usize).div_ceil(BLOCK);
+        postings.extend(&list[..at]);
+        if blocks > 1 {
+            at += (1 + blocks.div_ceil(REGION) + blocks) * Bound::BYTES + blocks * ENTRY;
+            postings.extend(vec![7; blocks * 18]);
+        }
+        postings.extend(&list[at..]);
+    }
+    bytes[28..32].copy_from_slice(&(postings.len() as u32).to_le_bytes());
+    bytes.truncate(bytes.len() - 4 - lists.postings.len());
+    bytes.extend(postings);
+    bytes.extend([0; 4]);
+    summed(bytes)
+}
+
+#[test]
+fn segments_of_version_1_become_those_of_today() {
+    for (documents, is_many) in [(20, true), (400, false), (7000, true)] {
+        let segment = built(documents, is_many);
+        let bytes = old(&segment);
+        let read = Segment::read(&bytes).unwrap();
+        assert!(written(&read) == written(&segment), "{documents}");
+        for end in (0..bytes.len()).step_by(bytes.len() / 40) {
+            assert!(Segment::read(&summed(bytes[..end].to_vec())).is_err(), "{end}");
+        }
     }
 }
 

@@ -1,0 +1,486 @@
+//! The best documents of a query without a look at all of them: MaxScore in windows of regions and blocks.
+//!
+//! H. Turtle, J. Flood, "Query Evaluation: Strategies and Optimizations" (1995); S. Ding, T. Suel, "Faster Top-k Document Retrieval Using
+//! Block-Max Indexes" (2011). Terms are split by the least score that is wanted: those whose greatest scores together do not
+//! reach it find no document alone, and are only asked of documents that the others find. These go through the segment from one end of a
+//! region of blocks to the next, in which they are split again, and there from block to block; where bounds do not reach the least score, nothing between is
+//! read.
+
+use super::bound::{Limits, SLACK, Scale};
+use super::cursor::{Cursor, Found};
+use super::list::List;
+use super::packed::BLOCK;
+use super::postings::END;
+use super::top::{Best, Scored, Top};
+use super::view::Part;
+use crate::bm25::Rough;
+
+/// The most documents of a window whose scores are summed side by side; in longer ones there are few of them.
+const SPAN: u32 = 2048;
+
+/// How far a sum of so many scores as `f32` is off at most, as a factor: each and each addition by some units of the last place.
+fn slack(terms: usize) -> f64 {
+    1.0 + (terms + 8) as f64 * f64::from(f32::EPSILON)
+}
+
+/// A number that is less as `f32` is less.
+fn least(score: f64) -> f32 {
+    match score.is_finite() {
+        true => (score - score.abs() * f64::from(f32::EPSILON)) as f32,
+        false => f32::NEG_INFINITY,
+    }
+}
+
+/// No document of a list of one block has a greater score, which is read for that: of others it is known without.
+fn most_of(list: &List<'_>, weight: f64, rough: &Rough, lengths: &[u32]) -> f64 {
+    let (block, mut docs, mut counts) = (list.block(0), [0; BLOCK], [0; BLOCK]);
+    block.docs(&mut docs);
+    block.counts(&mut counts);
+    let scores = docs.iter().zip(&counts).take(block.count).map(|(doc, count)| {
+        let length = lengths.get(*doc as usize).copied().unwrap_or_default();
+        rough.score(weight as f32, count.wrapping_add(1), length)
+    });
+    f64::from(scores.fold(0.0, f32::max)) * slack(1)
+}
+
+/// What a search has.
+pub(super) struct Search<'s, W> {
+    top: &'s Top<'s>,
+    is_wanted: &'s W,
+    rough: Rough,
+    scale: Scale,
+    slack: f64,
+    /// The terms that the segment has, that with the least greatest score first; the first `live` are in use.
+    cursors: Vec<Cursor<'s>>,
+    live: usize,
+    /// The most that the cursors before each have together, and all.
+    before: Vec<f64>,
+    /// The cursors in the order in which a window has them: those that find no document of it alone come first.
+    line: Vec<Place>,
+    /// The cursors in the order of the query.
+    order: Vec<usize>,
+    /// How often the document that is scored has each term of the query.
+    counts: Vec<u32>,
+    /// Of the documents of a window; 0 between windows.
+    sums: Vec<f32>,
+    /// The last limits, and of what cursor and score they are.
+    limits: (usize, f64, bool, Limits),
+    pub(super) best: Best,
+    /// There are as many documents as are wanted with this score at least.
+    floor: f64,
+}
+
+/// A cursor in a window.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    cursor: usize,
+    /// No document of the window has a greater score of it.
+    most: f64,
+    /// The most that those before it have together.
+    before: f64,
+}
+
+impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
+    pub(super) fn new(top: &'s Top<'s>, is_wanted: &'s W) -> Search<'s, W> {
+        let terms = top.terms.len();
+        Search {
+            top,
+            is_wanted,
+            rough: top.bm25.rough(),
+            scale: Scale::new(&top.bm25),
+            slack: slack(terms),
+            cursors: Vec::new(),
+            live: 0,
+            before: Vec::new(),
+            line: Vec::new(),
+            order: Vec::new(),
+            counts: vec![0; terms],
+            sums: Vec::new(),
+            limits: (usize::MAX, 0.0, false, Limits::default()),
+            best: Best::new(top.count),
+            floor: f64::NEG_INFINITY,
+        }
+    }
+
+    /// Adds the documents of a segment.
+    pub(super) fn part(&mut self, part: &'s Part) {
+        let terms = self.top.terms;
+        let lists = terms.iter().enumerate().filter_map(|(term, (text, weight))| {
+            Some((part.segment.find_list(text)?, term, *weight))
+        });
+        let found = lists.map(|(list, term, weight)| {
+            let most = match list.all() {
+                Some(all) => all.score(weight, self.scale.prepared()),
+                None if terms.len() == 1 => weight * SLACK,
+                None => most_of(&list, weight, &self.rough, &part.segment.lengths),
+            };
+            Found { list, term, weight, most }
+        });
+        let mut found: Vec<Found<'s>> = found.collect();
+        found.sort_by(|a, b| a.most.total_cmp(&b.most));
+        self.live = found.len();
+        self.cursors.resize_with(self.cursors.len().max(self.live), Cursor::new);
+        for (cursor, found) in self.cursors.iter_mut().zip(&found) {
+            cursor.open(found, &self.scale);
+        }
+        self.before.clear();
+        let mut sum = 0.0;
+        for cursor in &self.cursors[..self.live] {
+            self.before.push(sum);
+            sum += cursor.most;
+        }
+        self.order.clear();
+        self.order.extend(0..self.live);
+        self.order.sort_unstable_by_key(|at| self.cursors[*at].term);
+        self.limits.0 = usize::MAX;
+        if self.live == 1 {
+            let mut best = std::mem::replace(&mut self.best, Best::new(0));
+            self.alone(part, 0, &mut best);
+            self.best = best;
+            return;
+        }
+        if self.best.worst.is_none() {
+            // What one term finds alone is found by all, with better scores: the rest begins with something to pass over.
+            let has_enough = |found: &Found<'_>| found.list.documents() as usize >= self.top.count;
+            if let Some(at) = found.iter().rposition(has_enough) {
+                let mut best = Best::new(self.top.count);
+                self.alone(part, at, &mut best);
+                self.floor = best.worst.map_or(self.floor, |worst| worst.score.max(self.floor));
+                self.cursors[at].open(&found[at], &self.scale);
+                self.limits.0 = usize::MAX;
+            }
+        }
+        self.run(part);
+    }
+
+    /// The documents of one cursor, as if no other term were asked for.
+    fn alone(&mut self, part: &Part, at: usize, best: &mut Best) {
+        let (lengths, bm25) = (&part.segment.lengths, &self.top.bm25);
+        let mut begin = 0;
+        while begin != END {
+            if let Some(worst) = best.worst {
+                // Of equal scores the first document stays.
+                begin = self.pass(at, begin, worst.score, part.segment.lid(begin) < worst.lid);
+            }
+            let slack = self.slack;
+            let cursor = &mut self.cursors[at];
+            cursor.reach(begin);
+            let last = cursor.last;
+            if last == END {
+                return;
+            }
+            cursor.seek(begin);
+            let weight = cursor.weight;
+            let (mut docs, mut counts, mut scores) = cursor.postings(&self.rough, lengths);
+            loop {
+                let least =
+                    best.worst.map_or(f32::NEG_INFINITY, |worst| least(worst.score / slack));
+                let Some(next) = position(scores, least) else { break };
+                let (Some(doc), Some(count)) = (docs.get(next), counts.get(next)) else { break };
+                let length = part.segment.length(*doc);
+                let score = bm25.score(weight, count + 1, length);
+                let scored = Scored { lid: part.segment.lid(*doc), score };
+                let is_better = best.worst.is_none_or(|worst| worst < scored);
+                if is_better && !part.gone.contains(*doc as usize) && (self.is_wanted)(scored.lid) {
+                    best.offer(scored);
+                }
+                docs = docs.get(next + 1..).unwrap_or_default();
+                counts = counts.get(next + 1..).unwrap_or_default();
+                scores = scores.get(next + 1..).unwrap_or_default();
+            }
+            begin = last + 1;
+        }
+    }
+
+    fn run(&mut self, part: &Part) {
+        // Those before the first find no document that is good enough; windows begin where the last ended.
+        let (mut first, mut begin) = (0, 0);
+        while begin != END {
+            while first < self.live && self.is_below(self.before[first] + self.cursors[first].most)
+            {
+                first += 1;
+            }
+            if first == self.live {
+                return;
+            }
+            if first + 1 == self.live {
+                begin = self.pass_below(first, self.before[first], begin);
+            }
+            let mut end = END;
+            for cursor in &mut self.cursors[first..self.live] {
+                cursor.reach_region(begin, &self.scale);
+                end = end.min(cursor.region_last);
+            }
+            if end == END {
+                return;
+            }
+            if let Some(at) = self.split(first) {
+                self.region(part, at, begin, end);
+            }
+            begin = end + 1;
+        }
+    }
+
+    /// Lines the cursors up for the window that begins where they are, of which those before the first find no document. Returns the place of the first that
+    /// does in the window; nothing where none does.
+    fn split(&mut self, first: usize) -> Option<usize> {
+        self.line.clear();
+        for at in 0..self.live {
+            let cursor = &self.cursors[at];
+            let most = if at < first { cursor.most } else { cursor.region_most };
+            self.line.push(Place { cursor: at, most, before: 0.0 });
+        }
+        // They are few, and mostly in order.
+        self.line[first..].sort_by(|a, b| a.most.total_cmp(&b.most));
+        let (mut sum, mut found) = (0.0, None);
+        for at in 0..self.live {
+            self.line[at].before = sum;
+            sum += self.line[at].most;
+            if at >= first && found.is_none() && !self.is_below(sum) {
+                found = Some(at);
+            }
+        }
+        found
+    }
+
+    /// A window that is within a region of each cursor of those from a place on.
+    fn region(&mut self, part: &Part, mut first: usize, mut begin: u32, last: u32) {
+        while begin <= last {
+            while self.is_below(self.line[first].before + self.line[first].most) {
+                first += 1;
+                if first == self.live {
+                    return;
+                }
+            }
+            let Place { cursor, before, .. } = self.line[first];
+            if first + 1 == self.live {
+                begin = self.pass_below(cursor, before, begin);
+            }
+            let mut end = END;
+            for place in &self.line[first..] {
+                let cursor = &mut self.cursors[place.cursor];
+                cursor.reach(begin);
+                end = end.min(cursor.last);
+            }
+            if end == END || begin > last {
+                return;
+            }
+            end = end.min(last);
+            if !self.is_hopeless(part, first, begin) {
+                let is_short = end - begin < SPAN && self.least(before) > 0.0;
+                match self.live - first {
+                    1 => self.one(part, first, begin, end),
+                    _ if is_short => self.summed(part, first, begin, end),
+                    _ => self.several(part, first, begin, end),
+                }
+            }
+            begin = end + 1;
+        }
+    }
+
+    /// Whether no document of the window is good enough. Sums of what is greatest in the order of the query are no less than any score, after
+    /// rounding too; and of equal scores the first document stays.
+    fn is_hopeless(&mut self, part: &Part, first: usize, begin: u32) -> bool {
+        let scale = &self.scale;
+        if first > 0 {
+            let mut sum = self.line[first].before;
+            for place in &self.line[first..] {
+                sum += self.cursors[place.cursor].block_most(scale);
+            }
+            return self.is_below(sum);
+        }
+        let score = self.order.iter().map(|at| self.cursors[*at].block_most(scale)).sum();
+        let best = Scored { lid: part.segment.lid(begin), score };
+        score < self.floor || self.best.worst.is_some_and(|worst| best < worst)
+    }
+
+    /// The least score that is wanted, so far as is known.
+    #[inline(always)]
+    fn bar(&self) -> f64 {
+        self.best.worst.map_or(self.floor, |worst| worst.score.max(self.floor))
+    }
+
+    /// Whether a sum in any order is less than what is wanted.
+    #[inline(always)]
+    fn is_below(&self, sum: f64) -> bool {
+        sum * self.slack < self.bar()
+    }
+
+    /// A sum that is less is [below](Search::is_below) what is wanted, with that of others.
+    fn least(&self, others: f64) -> f32 {
+        least(self.bar() / self.slack - others)
+    }
+
+    /// Goes to the first block of a cursor from a document on in which one may not be [below](Search::is_below) what is wanted, with the others. Returns
+    /// where it begins.
+    fn pass_below(&mut self, cursor: usize, others: f64, begin: u32) -> u32 {
+        let least = self.least(others);
+        if least > 0.0 { self.pass(cursor, begin, least.into(), true) } else { begin }
+    }
+
+    /// Goes to the first block of a cursor from a document on in which one may have a greater score than another, or an equal one where that counts.
+    /// Returns where it begins.
+    fn pass(&mut self, cursor: usize, begin: u32, score: f64, or_equal: bool) -> u32 {
+        let (of, its, its_equal, _) = self.limits;
+        if (of, its, its_equal) != (cursor, score, or_equal) {
+            let limits = self.cursors[cursor].limits(&self.scale, score, or_equal);
+            self.limits = (cursor, score, or_equal, limits);
+        }
+        self.cursors[cursor].pass(begin, &self.limits.3)
+    }
+
+    /// The documents of a window that one cursor finds.
+    fn one(&mut self, part: &Part, first: usize, begin: u32, end: u32) {
+        let lengths = &part.segment.lengths;
+        let Place { cursor: at, before, .. } = self.line[first];
+        self.cursors[at].seek(begin);
+        loop {
+            let least = self.least(before);
+            let cursor = &mut self.cursors[at];
+            let (docs, scores) = cursor.scores(&self.rough, lengths);
+            let next = position(scores, least).and_then(|at| docs.get(at).zip(scores.get(at)));
+            let Some((&doc, &score)) = next.filter(|(doc, _)| **doc <= end) else { return };
+            cursor.seek(doc);
+            self.offer(part, doc, first, score.into());
+            self.cursors[at].step();
+        }
+    }
+
+    /// The documents of a short window that several cursors find: the scores of all are summed before one is looked at.
+    fn summed(&mut self, part: &Part, first: usize, begin: u32, end: u32) {
+        self.sums.resize(SPAN as usize, 0.0);
+        let lengths = &part.segment.lengths;
+        let span = (end - begin) as usize + 1;
+        let sums = &mut self.sums[..span];
+        for place in &self.line[first..] {
+            let cursor = &mut self.cursors[place.cursor];
+            if cursor.last == END {
+                continue;
+            }
+            cursor.seek(begin);
+            let (docs, scores) = cursor.scores(&self.rough, lengths);
+            for (doc, score) in docs.iter().zip(scores) {
+                let Some(sum) = sums.get_mut(doc.wrapping_sub(begin) as usize) else { break };
+                *sum += score;
+            }
+        }
+        let (mut at, before) = (0, self.line[first].before);
+        while let Some(next) = position(&self.sums[at..span], self.least(before)) {
+            at += next;
+            let doc = begin + at as u32;
+            for place in &self.line[first..] {
+                let cursor = &mut self.cursors[place.cursor];
+                if cursor.last != END {
+                    cursor.seek(doc);
+                }
+            }
+            self.offer(part, doc, first, self.sums[at].into());
+            at += 1;
+        }
+        self.sums[..span].fill(0.0);
+    }
+
+    /// The documents of a window that several cursors find, one after the other.
+    fn several(&mut self, part: &Part, first: usize, begin: u32, end: u32) {
+        let lengths = &part.segment.lengths;
+        for place in &self.line[first..] {
+            let cursor = &mut self.cursors[place.cursor];
+            if cursor.last != END {
+                cursor.seek(begin);
+            }
+        }
+        loop {
+            let found = self.line[first..].iter().map(|place| self.cursors[place.cursor].doc);
+            let doc = found.min().unwrap_or(END);
+            if doc > end {
+                return;
+            }
+            let mut score = 0.0;
+            for place in &self.line[first..] {
+                let cursor = &mut self.cursors[place.cursor];
+                if cursor.doc == doc {
+                    score += f64::from(cursor.current(&self.rough, lengths));
+                }
+            }
+            if !self.is_below(self.line[first].before + score) {
+                self.offer(part, doc, first, score);
+            }
+            for place in &self.line[first..] {
+                let cursor = &mut self.cursors[place.cursor];
+                if cursor.doc == doc {
+                    cursor.step();
+                }
+            }
+        }
+    }
+
+    /// Adds a document if it is good enough, at which those of the cursors from a place on are that have it, with about the sum of
+    /// their scores.
+    fn offer(&mut self, part: &Part, doc: u32, first: usize, mut score: f64) {
+        let length = part.segment.length(doc);
+        let is_wanted = self.is_wanted;
+        let is_wanted = || !part.gone.contains(doc as usize) && is_wanted(part.segment.lid(doc));
+        let mut is_asked = false;
+        // The greatest first, as long as the rest may help.
+        for at in (0..first).rev() {
+            let Place { cursor, most, before } = self.line[at];
+            let sum = score + before;
+            if self.is_below(sum + most) {
+                return;
+            }
+            let cursor = &mut self.cursors[cursor];
+            cursor.reach(doc);
+            let most = cursor.block_most(&self.scale);
+            if self.is_below(sum + most) || !(is_asked || is_wanted()) {
+                return;
+            }
+            is_asked = true;
+            let cursor = &mut self.cursors[self.line[at].cursor];
+            if cursor.last != END && cursor.seek(doc) == doc {
+                score += f64::from(self.rough.score(cursor.weight as f32, cursor.count(), length));
+            }
+        }
+        if self.is_below(score) || !(is_asked || is_wanted()) {
+            return;
+        }
+        self.counts.fill(0);
+        for cursor in self.cursors[..self.live].iter_mut().filter(|cursor| cursor.doc == doc) {
+            self.counts[cursor.term] = cursor.count();
+        }
+        // In the order of the query, as scores are defined.
+        let terms = self.top.terms.iter().zip(&self.counts).filter(|(_, count)| **count > 0);
+        let bm25 = &self.top.bm25;
+        let score = terms.map(|((_, weight), count)| bm25.score(*weight, *count, length)).sum();
+        self.best.offer(Scored { lid: part.segment.lid(doc), score });
+    }
+}
+
+/// Where the first number is that is not less than another.
+fn position(numbers: &[f32], least: f32) -> Option<usize> {
+    // Many at a time, of which mostly none is.
+    let (chunks, rest) = numbers.as_chunks::<16>();
+    let has = |chunk: &[f32; 16]| chunk.iter().fold(false, |has, x| has | (*x >= least));
+    let (begin, among) = match chunks.iter().position(has) {
+        Some(chunk) => (chunk * 16, &chunks[chunk][..]),
+        None => (chunks.len() * 16, rest),
+    };
+    Some(begin + among.iter().position(|x| *x >= least)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::position;
+
+    #[test]
+    fn the_first_that_is_no_less() {
+        for length in [0, 1, 15, 16, 17, 40] {
+            let mut numbers = vec![1.0; length];
+            assert_eq!(position(&numbers, 2.0), None);
+            for at in (0..length).rev() {
+                numbers[at] = 2.0;
+                assert_eq!(position(&numbers, 2.0), Some(at), "{length}");
+            }
+            assert_eq!(position(&numbers, f32::NEG_INFINITY), numbers.first().map(|_| 0));
+        }
+    }
+}
