@@ -23,6 +23,7 @@ mod packed;
 mod pattern;
 mod pending;
 mod postings;
+mod rough;
 mod search;
 mod segment;
 mod stored;

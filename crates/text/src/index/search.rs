@@ -8,40 +8,14 @@
 
 use super::bound::{Limits, SLACK, Scale};
 use super::cursor::{Cursor, Found};
-use super::list::List;
-use super::packed::BLOCK;
 use super::postings::END;
+use super::rough::{least, most_of, position, slack};
 use super::top::{Best, Scored, Top};
 use super::view::Part;
 use crate::bm25::Rough;
 
 /// The most documents of a window whose scores are summed side by side; in longer ones there are few of them.
 const SPAN: u32 = 2048;
-
-/// How far a sum of so many scores as `f32` is off at most, as a factor: each and each addition by some units of the last place.
-fn slack(terms: usize) -> f64 {
-    1.0 + (terms + 8) as f64 * f64::from(f32::EPSILON)
-}
-
-/// A number that is less as `f32` is less.
-fn least(score: f64) -> f32 {
-    match score.is_finite() {
-        true => (score - score.abs() * f64::from(f32::EPSILON)) as f32,
-        false => f32::NEG_INFINITY,
-    }
-}
-
-/// No document of a list of one block has a greater score, which is read for that: of others it is known without.
-fn most_of(list: &List<'_>, weight: f64, rough: &Rough, lengths: &[u32]) -> f64 {
-    let (block, mut docs, mut counts) = (list.block(0), [0; BLOCK], [0; BLOCK]);
-    block.docs(&mut docs);
-    block.counts(&mut counts);
-    let scores = docs.iter().zip(&counts).take(block.count).map(|(doc, count)| {
-        let length = lengths.get(*doc as usize).copied().unwrap_or_default();
-        rough.score(weight as f32, count.wrapping_add(1), length)
-    });
-    f64::from(scores.fold(0.0, f32::max)) * slack(1)
-}
 
 /// What a search has.
 pub(super) struct Search<'s, W> {
@@ -267,10 +241,11 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             }
             end = end.min(last);
             if !self.is_hopeless(part, first, begin) {
-                let is_short = end - begin < SPAN && self.least(before) > 0.0;
-                match self.live - first {
-                    1 => self.one(part, first, begin, end),
-                    _ if is_short => self.summed(part, first, begin, end),
+                // Sums of 0 are of documents that are not there.
+                let has_least = self.least(before) > 0.0;
+                match (self.live - first, end - begin) {
+                    (1, _) => self.one(part, first, begin, end),
+                    (_, ..SPAN) if has_least => self.summed(part, first, begin, end),
                     _ => self.several(part, first, begin, end),
                 }
             }
@@ -321,12 +296,20 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
     /// Goes to the first block of a cursor from a document on in which one may have a greater score than another, or an equal one where that counts.
     /// Returns where it begins.
     fn pass(&mut self, cursor: usize, begin: u32, score: f64, or_equal: bool) -> u32 {
-        let (of, its, its_equal, _) = self.limits;
-        if (of, its, its_equal) != (cursor, score, or_equal) {
-            let limits = self.cursors[cursor].limits(&self.scale, score, or_equal);
-            self.limits = (cursor, score, or_equal, limits);
+        let (of, its, its_equal, limits) = self.limits;
+        let mut begin = begin;
+        // Those of a lesser score let more blocks pass, and are mostly enough.
+        if of == cursor && (its < score || (its == score && its_equal >= or_equal)) {
+            let cursor = &mut self.cursors[cursor];
+            begin = cursor.pass(begin, &limits);
+            let most = cursor.block_most(&self.scale);
+            if most > score || (or_equal && most == score) || cursor.last == END || its == score {
+                return begin;
+            }
         }
-        self.cursors[cursor].pass(begin, &self.limits.3)
+        let limits = self.cursors[cursor].limits(&self.scale, score, or_equal);
+        self.limits = (cursor, score, or_equal, limits);
+        self.cursors[cursor].pass(begin, &limits)
     }
 
     /// The documents of a window that one cursor finds.
@@ -368,27 +351,26 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
         while let Some(next) = position(&self.sums[at..span], self.least(before)) {
             at += next;
             let doc = begin + at as u32;
-            for place in &self.line[first..] {
-                let cursor = &mut self.cursors[place.cursor];
-                if cursor.last != END {
-                    cursor.seek(doc);
-                }
-            }
             self.offer(part, doc, first, self.sums[at].into());
             at += 1;
         }
         self.sums[..span].fill(0.0);
     }
 
+    /// Goes to a document with the cursors from a place on.
+    fn seek(&mut self, first: usize, doc: u32) {
+        for place in &self.line[first..] {
+            let cursor = &mut self.cursors[place.cursor];
+            if cursor.last != END && cursor.doc != doc {
+                cursor.seek(doc);
+            }
+        }
+    }
+
     /// The documents of a window that several cursors find, one after the other.
     fn several(&mut self, part: &Part, first: usize, begin: u32, end: u32) {
         let lengths = &part.segment.lengths;
-        for place in &self.line[first..] {
-            let cursor = &mut self.cursors[place.cursor];
-            if cursor.last != END {
-                cursor.seek(begin);
-            }
-        }
+        self.seek(first, begin);
         loop {
             let found = self.line[first..].iter().map(|place| self.cursors[place.cursor].doc);
             let doc = found.min().unwrap_or(END);
@@ -414,8 +396,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
         }
     }
 
-    /// Adds a document if it is good enough, at which those of the cursors from a place on are that have it, with about the sum of
-    /// their scores.
+    /// Adds a document if it is good enough, with about the sum of the scores of the cursors from a place on, which are not behind it.
     fn offer(&mut self, part: &Part, doc: u32, first: usize, mut score: f64) {
         let length = part.segment.length(doc);
         let is_wanted = self.is_wanted;
@@ -443,6 +424,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
         if self.is_below(score) || !(is_asked || is_wanted()) {
             return;
         }
+        self.seek(first, doc);
         self.counts.fill(0);
         for cursor in self.cursors[..self.live].iter_mut().filter(|cursor| cursor.doc == doc) {
             self.counts[cursor.term] = cursor.count();
@@ -452,35 +434,5 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
         let bm25 = &self.top.bm25;
         let score = terms.map(|((_, weight), count)| bm25.score(*weight, *count, length)).sum();
         self.best.offer(Scored { lid: part.segment.lid(doc), score });
-    }
-}
-
-/// Where the first number is that is not less than another.
-fn position(numbers: &[f32], least: f32) -> Option<usize> {
-    // Many at a time, of which mostly none is.
-    let (chunks, rest) = numbers.as_chunks::<16>();
-    let has = |chunk: &[f32; 16]| chunk.iter().fold(false, |has, x| has | (*x >= least));
-    let (begin, among) = match chunks.iter().position(has) {
-        Some(chunk) => (chunk * 16, &chunks[chunk][..]),
-        None => (chunks.len() * 16, rest),
-    };
-    Some(begin + among.iter().position(|x| *x >= least)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::position;
-
-    #[test]
-    fn the_first_that_is_no_less() {
-        for length in [0, 1, 15, 16, 17, 40] {
-            let mut numbers = vec![1.0; length];
-            assert_eq!(position(&numbers, 2.0), None);
-            for at in (0..length).rev() {
-                numbers[at] = 2.0;
-                assert_eq!(position(&numbers, 2.0), Some(at), "{length}");
-            }
-            assert_eq!(position(&numbers, f32::NEG_INFINITY), numbers.first().map(|_| 0));
-        }
     }
 }
