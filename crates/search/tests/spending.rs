@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_expr::{Cells, Labels, Value, parse_type};
-use stead_search::matching::Matcher;
+use stead_search::matching::{Matcher, Patience};
 use stead_search::query::{NearestNeighbor, QueryTree, Tree, TuningChoice};
 use stead_search::rank::{Means, RankOptions, Wanted};
 use stead_search::{Parallel, RankQuery, Serial};
@@ -226,7 +226,7 @@ fn vectors_that_there_is_no_time_for_are_not_compared() {
         };
         let cores = Threads(threads, AtomicUsize::new(0));
         let means = Means { is_late: &is_late, cores: &cores };
-        let matcher = Matcher::within(&tree, &view, threads, means).unwrap();
+        let matcher = Matcher::within(&tree, &view, threads, (means, Patience::default())).unwrap();
         let late = matcher.skipped().to_vec();
         assert_eq!(late.len(), blocks - looks.min(blocks), "{looks} {threads}");
         assert!(late.is_sorted());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stead_ann::{Metric, Strategy};
 use stead_store::{AttributeColumn, Column, DataType, StoreError, View};
@@ -10,6 +11,7 @@ use stead_tensor::Bits;
 use super::column::rows;
 use super::explain::Probe;
 use super::neighbors::{Winners, winners};
+use super::patience::Patience;
 use super::rows::RowSet;
 use super::same_element::{ElementTest, any};
 use super::segment::{Segment, Tested, Work};
@@ -31,12 +33,13 @@ pub struct Matcher<'m> {
     indexes: Indexes<'m>,
     pub(super) texts: Arc<Texts<'m>>,
     winners: Arc<Vec<Winners>>,
-    /// The documents of each `weakAnd`.
-    weak: Arc<Vec<Bits>>,
+    /// The documents of each `weakAnd`, and how long they were looked for.
+    weak: Arc<Vec<(Bits, Duration)>>,
     /// The blocks whose vectors were not compared because it was late.
     skipped: Vec<usize>,
-    /// Whether a search of a graph ended early because it was late.
+    /// Whether a search of a graph ended early because it was late, and because there was no more time for such searches.
     is_cut: bool,
+    is_timed_out: bool,
     /// Where somebody wants to know what becomes of the parts of the query.
     pub(super) probe: Option<Probe>,
 }
@@ -68,10 +71,11 @@ impl<'m> Matcher<'m> {
     /// # Errors
     /// When a vector does not fit the field that it is compared with, and when values that lie on disk cannot be read.
     pub fn new(tree: &'m QueryTree, view: &'m View) -> Result<Matcher<'m>, SearchError> {
-        Matcher::within(tree, view, 1, Means::UNBOUNDED)
+        Matcher::within(tree, view, 1, (Means::UNBOUNDED, Patience::default()))
     }
 
-    /// The same with at most so many threads, while it is not late; the result does not depend on the threads.
+    /// The same with at most so many threads, while it is not late; the result does not depend on the threads. Searches of graphs have
+    /// their own time, if there is some for them.
     ///
     /// # Errors
     /// As there.
@@ -79,7 +83,7 @@ impl<'m> Matcher<'m> {
         tree: &'m QueryTree,
         view: &'m View,
         threads: usize,
-        means: Means<'_>,
+        (means, patience): (Means<'_>, Patience),
     ) -> Result<Matcher<'m>, SearchError> {
         let (segments, rows) = (Segment::all(view).collect(), view.block_rows());
         let tested = |term: &Term| {
@@ -102,15 +106,16 @@ impl<'m> Matcher<'m> {
             weak: Arc::default(),
             skipped: Vec::new(),
             is_cut: false,
+            is_timed_out: false,
             probe: None,
         };
         // What compares vectors may take the words beside it into account.
         let (weak, mut late) = weak(&matcher, view, means)?;
         matcher.weak = Arc::new(weak);
-        let mut winners = winners(&matcher, view, threads, means)?;
+        let mut winners = winners(&matcher, view, threads, (means, patience))?;
         winners.late.append(&mut late);
         (matcher.winners, matcher.skipped) = (Arc::new(winners.list), winners.late);
-        matcher.is_cut = winners.is_cut;
+        (matcher.is_cut, matcher.is_timed_out) = (winners.is_cut, winners.is_timed_out);
         Ok(matcher)
     }
 
@@ -121,7 +126,7 @@ impl<'m> Matcher<'m> {
         let (attributes, skipped) = (self.attributes.clone(), self.skipped.clone());
         let (probe, indexes) = (Some(Probe::default()), self.indexes.again(self.tree));
         let (tree, rows, texts) = (self.tree, self.rows, Arc::clone(&self.texts));
-        let is_cut = self.is_cut;
+        let (is_cut, is_timed_out) = (self.is_cut, self.is_timed_out);
         Matcher {
             tree,
             segments,
@@ -133,6 +138,7 @@ impl<'m> Matcher<'m> {
             weak,
             skipped,
             is_cut,
+            is_timed_out,
             probe,
         }
     }
@@ -147,6 +153,21 @@ impl<'m> Matcher<'m> {
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// Whether the time for searches of graphs was over before one was done: nearer documents may be missing.
+    #[must_use]
+    pub fn is_timed_out(&self) -> bool {
+        self.is_timed_out
+    }
+
+    /// How long the documents of a part were looked for before all else, if they were.
+    pub(super) fn searched(&self, tree: &Tree) -> Option<Duration> {
+        match tree {
+            Tree::Neighbor(number) => self.winners.get(*number).map(|winners| winners.took),
+            Tree::WeakAnd(number) => self.weak.get(*number).map(|(_, took)| *took),
+            _ => None,
+        }
     }
 
     /// How the nearest documents of a comparison were found.
@@ -218,7 +239,7 @@ impl<'m> Matcher<'m> {
             // What is not known yet rules nothing out.
             Tree::Neighbor(at) => Ok(self.near(*at, number) == Some(0)),
             Tree::WeakAnd(at) => {
-                let found = self.weak.get(*at);
+                let found = self.weak.get(*at).map(|(found, _)| found);
                 Ok(found.is_some_and(|found| none_of_block(found, number, self.rows)))
             }
             // An element that passes has what its document has.
@@ -336,7 +357,7 @@ impl<'m> Matcher<'m> {
                 // The nearest are looked for among all that the rest of the tree leaves.
                 None => among.clone(),
             },
-            Tree::WeakAnd(number) => match self.weak.get(*number) {
+            Tree::WeakAnd(number) => match self.weak.get(*number).map(|(found, _)| found) {
                 Some(found) => {
                     let mut found = rows_of_block(found, work.number(), among.rows(), self.rows);
                     found.and(among);

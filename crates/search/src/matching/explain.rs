@@ -119,6 +119,9 @@ impl Matcher<'_> {
         if seen.indexed > 0 {
             part["indexed_blocks"] = json!(seen.indexed);
         }
+        if let Some(took) = self.searched(tree) {
+            part["search_nanoseconds"] = json!(took.as_secs_f64() * 1e9);
+        }
         if !parts.is_empty() {
             let parts = parts.into_iter().map(|tree| self.part(tree, first));
             part["parts"] = parts.collect::<Result<_, _>>()?;

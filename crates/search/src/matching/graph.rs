@@ -8,6 +8,7 @@ use stead_store::View;
 use stead_tensor::Bits;
 
 use super::neighbors::{Candidate, Comparison};
+use super::patience::{Ended, Patience};
 use super::rows::RowSet;
 use crate::query::{SearchError, Tree};
 use crate::rank::Means;
@@ -18,8 +19,8 @@ pub(super) struct Found {
     pub(super) strategy: Strategy,
     /// Blocks whose documents were left out because it was late.
     pub(super) late: Vec<usize>,
-    /// Whether the search ended early.
-    pub(super) is_cut: bool,
+    /// Why the search ended early, if it did.
+    pub(super) ended: Option<Ended>,
 }
 
 thread_local! {
@@ -30,12 +31,13 @@ thread_local! {
 /// The blocks whose filters a thread goes through at a time.
 const BLOCKS: usize = 16;
 
-/// The nearest documents; nothing if the field has no graph, or the query wants none.
+/// The nearest documents; nothing if the field has no graph, or the query wants none. `left` are the searches of graphs that the time for
+/// them must be enough for, this one among them.
 pub(super) fn nearest(
     comparison: &Comparison<'_>,
     view: &View,
     threads: usize,
-    means: Means<'_>,
+    (means, patience, left): (Means<'_>, Patience, usize),
 ) -> Result<Option<Found>, SearchError> {
     let Comparison { neighbor, metric, .. } = comparison;
     let Some(attribute) = comparison.attribute.filter(|_| neighbor.is_approximate) else {
@@ -48,6 +50,8 @@ pub(super) fn nearest(
         true => (None, Vec::new()),
         false => filter(comparison, view, threads, means).map(|(bits, late)| (Some(bits), late))?,
     };
+    let end = patience.next_of(left);
+    let is_late = || end.is_over() || (!patience.has_own() && (means.is_late)());
     let request = Request {
         explore: neighbor.explore,
         filter: filter.as_ref(),
@@ -56,12 +60,13 @@ pub(super) fn nearest(
             .distance_threshold
             .map_or(f64::INFINITY, |most| most + ROUNDING * most.abs()),
         tuning: neighbor.tuning.tuning(),
-        is_late: means.is_late,
+        is_late: &is_late,
         ..Request::new(neighbor.target_hits)
     };
     SCRATCH.with_borrow_mut(|(scratch, hits)| {
         let outcome = view.nearest(attribute, comparison.vector, &request, scratch, hits);
         let Some(outcome) = outcome else { return Ok(None) };
+        let ended = (!outcome.is_complete).then(|| end.why());
         let mut candidates = Vec::with_capacity(hits.len());
         let mut distances = Vec::new();
         for hit in hits.iter() {
@@ -73,8 +78,8 @@ pub(super) fn nearest(
             candidates
                 .extend(distances.iter().filter_map(|d| comparison.candidate(*d, segment, row)));
         }
-        let (strategy, is_cut) = (outcome.strategy, !outcome.is_complete);
-        Ok(Some(Found { candidates, strategy, late, is_cut }))
+        let strategy = outcome.strategy;
+        Ok(Some(Found { candidates, strategy, late, ended }))
     })
 }
 

@@ -15,6 +15,7 @@ mod graph;
 mod index;
 mod neighbors;
 mod order;
+mod patience;
 mod rows;
 mod same_element;
 mod segment;
@@ -24,6 +25,7 @@ mod value;
 mod weak;
 
 pub use evaluate::{Matcher, Matches};
+pub use patience::{GraphTime, Patience};
 pub use rows::RowSet;
 pub use segment::Segment;
 pub(crate) use segment::alive;

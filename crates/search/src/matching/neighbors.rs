@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use stead_ann::{Metric, Strategy};
 use stead_store::{Column, View};
@@ -14,6 +15,7 @@ use stead_store::{Column, View};
 use super::beside::{Best, beside};
 use super::evaluate::Matcher;
 use super::graph;
+use super::patience::{Ended, Patience};
 use super::rows::RowSet;
 use crate::query::{NearestNeighbor, SearchError, Tree};
 use crate::rank::{Means, Ranges};
@@ -26,6 +28,8 @@ pub(super) struct Winners {
     segments: Vec<Vec<(usize, f64)>>,
     /// How they were found.
     pub(super) strategy: Option<Strategy>,
+    /// How long that took.
+    pub(super) took: Duration,
 }
 
 impl Winners {
@@ -96,6 +100,8 @@ pub(super) struct AllWinners {
     pub(super) late: Vec<usize>,
     /// Whether a search of a graph ended early for that reason.
     pub(super) is_cut: bool,
+    /// Whether one ended early because the time for such searches was over.
+    pub(super) is_timed_out: bool,
 }
 
 /// The nearest documents of each comparison of a query.
@@ -103,11 +109,13 @@ pub(super) fn winners(
     matcher: &Matcher<'_>,
     view: &View,
     threads: usize,
-    means: Means<'_>,
+    (means, patience): (Means<'_>, Patience),
 ) -> Result<AllWinners, SearchError> {
     let filters = beside::<Nearest>(&matcher.tree.root, matcher.tree.neighbors.len());
     let mut winners = AllWinners::default();
-    for (neighbor, filters) in matcher.tree.neighbors.iter().zip(filters) {
+    let count = matcher.tree.neighbors.len();
+    for (at, (neighbor, filters)) in matcher.tree.neighbors.iter().zip(filters).enumerate() {
+        let begin = Instant::now();
         let metric = Metric::of_name(neighbor.metric.as_deref())
             .ok_or_else(|| fail(neighbor, "the distance-metric of the field is not known"))?;
         let vector = neighbor.vector.as_ref();
@@ -117,21 +125,24 @@ pub(super) fn winners(
         let comparison =
             Comparison { matcher, neighbor, attribute, filters, metric, vector: &vector };
         let mut late = Vec::new();
-        let (mut all, strategy) = match graph::nearest(&comparison, view, threads, means)? {
-            Some(mut found) => {
-                late.append(&mut found.late);
-                winners.is_cut |= found.is_cut;
-                (found.candidates, found.strategy)
-            }
-            None => (comparison.all(threads, means, &mut late)?, Strategy::Exact),
-        };
+        let (mut all, strategy) =
+            match graph::nearest(&comparison, view, threads, (means, patience, count - at))? {
+                Some(mut found) => {
+                    late.append(&mut found.late);
+                    winners.is_cut |= found.ended == Some(Ended::Late);
+                    winners.is_timed_out |= found.ended == Some(Ended::Timeout);
+                    (found.candidates, found.strategy)
+                }
+                None => (comparison.all(threads, means, &mut late)?, Strategy::Exact),
+            };
         all.sort_unstable();
         let mut segments = vec![Vec::new(); matcher.segments.len()];
         for candidate in all.into_iter().take(neighbor.target_hits) {
             segments[candidate.segment].push((candidate.row, candidate.distance));
         }
         segments.iter_mut().for_each(|list| list.sort_by_key(|(row, _)| *row));
-        winners.list.push(Winners { segments, strategy: Some(strategy) });
+        let took = begin.elapsed();
+        winners.list.push(Winners { segments, strategy: Some(strategy), took });
         winners.late.append(&mut late);
     }
     winners.late.sort_unstable();

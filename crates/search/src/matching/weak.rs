@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::time::{Duration, Instant};
 
 use stead_store::{StoreError, View};
 use stead_tensor::Bits;
@@ -35,21 +36,24 @@ impl Best for Words {
     }
 }
 
-/// The documents of each `weakAnd` of a query by their numbers, and the blocks that were left out because it was late.
+/// The documents of each `weakAnd` of a query by their numbers with how long that took, and the blocks that were left out because it was
+/// late.
 pub(super) fn weak(
     matcher: &Matcher<'_>,
     view: &View,
     means: Means<'_>,
-) -> Result<(Vec<Bits>, Vec<usize>), StoreError> {
+) -> Result<(Vec<(Bits, Duration)>, Vec<usize>), StoreError> {
     let tree = matcher.tree();
     let all = beside::<Words>(&tree.root, tree.weak_ands.len());
     let (mut found, mut late) = (Vec::new(), Vec::new());
     for (weak, filters) in tree.weak_ands.iter().zip(all) {
+        let begin = Instant::now();
         let search = Search { matcher, view, filters, weak };
-        found.push(match search.words() {
+        let documents = match search.words() {
             Some((index, words)) => search.best(index, &words)?,
             None => search.all(means, &mut late)?,
-        });
+        };
+        found.push((documents, begin.elapsed()));
     }
     Ok((found, late))
 }

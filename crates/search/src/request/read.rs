@@ -14,6 +14,7 @@ use super::streaming::StreamingRequest;
 use super::table::{Effect, Kind, find};
 use super::values::Values;
 use crate::grouping::GroupingRequest;
+use crate::matching::GraphTime;
 use crate::query::{SearchError, StopWords, TuningChoice};
 use crate::rank::{Freshness, LimitOverride, PhaseOverride, RankQuery};
 use crate::select;
@@ -88,6 +89,8 @@ pub struct SearchRequest {
     pub timeout: Duration,
     /// The part of it that matching may take before it goes on with what it has; nothing if all is wanted or an error.
     pub soft_timeout: Option<f64>,
+    /// What of that searches of graphs may take.
+    pub graph_time: GraphTime,
     /// What hits are ordered by, where the query does not say.
     pub sorting: Option<String>,
     /// The clusters or schemas that are searched; none for all.
@@ -165,6 +168,7 @@ impl SearchRequest {
                 Some("false" | "0") => None,
                 _ => Some(read.number("ranking.softtimeout.factor")?.unwrap_or(0.7)),
             },
+            graph_time: read.graph_time()?,
             sorting: read.text("ranking.sorting"),
             sources: read.list("model.sources"),
             restrict: read.list("model.restrict"),
@@ -366,6 +370,18 @@ impl<'r> Read<'r> {
 
     fn time(&self, name: &'static str) -> Result<Duration, SearchError> {
         Ok(self.values.time(name)?.unwrap_or(Duration::from_millis(500)))
+    }
+
+    /// How long searches of graphs may take.
+    fn graph_time(&self) -> Result<GraphTime, SearchError> {
+        let part = self.part("ranking.matching.anntimeout.factor")?.or(GraphTime::default().part);
+        let is_bounded = !matches!(
+            self.text("ranking.matching.anntimeout.enable").as_deref(),
+            Some("false" | "0")
+        );
+        let budget = "ranking.matching.anntimebudget";
+        let budget = self.text(budget).map(|_| self.time(budget)).transpose()?;
+        Ok(GraphTime { budget, part: part.filter(|_| is_bounded) })
     }
 
     /// What ranking reads.

@@ -11,7 +11,7 @@ use stead_store::{Block, StoreError, View};
 use super::prepare::ranking_error;
 use super::sort::{Sorting, first};
 use super::{Prepared, Searcher};
-use crate::matching::{Matcher, Matches, RowSet};
+use crate::matching::{GraphTime, Matcher, Matches, Patience, RowSet};
 use crate::query::{OrderKey, SearchError};
 use crate::rank::{Explained, Lists, Means, RankOptions, RankedHit, Wanted};
 use crate::result::{Coverage, Degraded, FeatureValue, HitKind, Partial, PartialHit};
@@ -37,12 +37,16 @@ pub fn matcher<'m>(
     (begin, cores): (Instant, &dyn Parallel),
 ) -> Result<Matcher<'m>, SearchError> {
     let mut deadline = deadline(prepared, begin);
+    let soft = deadline.saturating_duration_since(begin);
     if prepared.soft.is_some() {
-        deadline = begin + deadline.saturating_duration_since(begin).mul_f64(COMPARING);
+        deadline = begin + soft.mul_f64(COMPARING);
     }
     let means = Means { is_late: &|| Instant::now() >= deadline, cores };
     let threads = prepared.plan.threads(&prepared.rank, searcher.view.len(), means);
-    Matcher::within(&prepared.tree, searcher.view, threads, means)
+    let GraphTime { budget, part } = prepared.graph_time;
+    // Without a soft timeout there are all hits or an error.
+    let until = part.filter(|_| prepared.soft.is_some()).map(|part| begin + soft.mul_f64(part));
+    Matcher::within(&prepared.tree, searcher.view, threads, (means, Patience { budget, until }))
 }
 
 /// The best hits of a query, as many as it wants and leaves out together, and, if that is wanted, what ranking computed. The time
@@ -132,6 +136,7 @@ pub fn find(
     is_cut |= is_late;
     let mut coverage = covered(view, &mut skipped);
     coverage.degraded.timeout |= is_cut;
+    coverage.degraded.ann_timeout = matcher.is_timed_out();
     if coverage.degraded.timeout && prepared.soft.is_none() {
         return Err(super::timed_out(prepared.timeout));
     }

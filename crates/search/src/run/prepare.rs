@@ -8,6 +8,7 @@ use stead_expr::codec::json::Form;
 use super::Searcher;
 use super::groups::Groupings;
 use super::stored::resolve;
+use crate::matching::GraphTime;
 use crate::query::{OrderBy, QueryTree, SearchCode, SearchError, Searches, build, sort_order};
 use crate::rank::{RankError, RankPlan, RankQuery};
 use crate::request::SearchRequest;
@@ -32,6 +33,8 @@ pub struct Prepared {
     pub timeout: Duration,
     /// The part of it that matching may take before it goes on with what it has; nothing if there must be all or an error.
     pub soft: Option<f64>,
+    /// What of that searches of graphs may take.
+    pub graph_time: GraphTime,
     /// The fields of hits.
     pub summary: Summary,
     /// Whether words that were found are marked in them.
@@ -103,6 +106,7 @@ pub fn prepare(
         offset,
         timeout,
         soft,
+        graph_time: request.graph_time,
         summary,
         tensors,
         has_marks: request.has_marks,

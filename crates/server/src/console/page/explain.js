@@ -37,7 +37,8 @@ function indented(text, depth) {
 
 function how(part) {
   const indexed = part.indexed_blocks ? `, an index in ${count(part.indexed_blocks, "block", "blocks")}` : "";
-  return `${part.cost}${indexed}`;
+  const searched = part.search_nanoseconds ? `, searched before in ${seconds(part.search_nanoseconds / 1e9)}` : "";
+  return `${part.cost}${indexed}${searched}`;
 }
 
 function stage(of) {
