@@ -122,25 +122,25 @@ impl Pool {
     }
 
     /// The nearest node whose links were not followed; nothing once the search is done.
-    pub(crate) fn follow(&mut self) -> Option<u32> {
+    pub(crate) fn follow(&mut self) -> Option<Candidate> {
         let own = self.peek();
         if let Some(Reverse(aside)) = self.aside.peek()
             && own.is_none_or(|own| aside.order < own.order)
         {
-            let node = aside.node;
+            let aside = *aside;
             if aside.order > self.limit() {
                 return None;
             }
             self.aside.pop();
-            return Some(node);
+            return Some(aside);
         }
-        let node = own?.node;
+        let own = own?;
         self.list[self.next].node |= FOLLOWED;
-        Some(node)
+        Some(own)
     }
 
     /// The node of the list whose links are followed next.
-    pub(crate) fn peek(&mut self) -> Option<Candidate> {
+    fn peek(&mut self) -> Option<Candidate> {
         while self.list.get(self.next).is_some_and(|x| x.node & FOLLOWED != 0) {
             self.next += 1;
         }
@@ -161,15 +161,19 @@ mod tests {
         Candidate { order, node }
     }
 
+    fn follow(pool: &mut Pool) -> Option<u32> {
+        pool.follow().map(|candidate| candidate.node)
+    }
+
     #[test]
     fn the_nearest_are_kept_and_followed_once() {
         let mut pool = Pool::default();
         pool.begin(3, 0.0, false);
         [of(5.0, 5), of(1.0, 1), of(3.0, 3)].into_iter().for_each(|x| pool.add(x, || 0));
-        assert_eq!((pool.follow(), pool.follow()), (Some(1), Some(3)));
+        assert_eq!((follow(&mut pool), follow(&mut pool)), (Some(1), Some(3)));
         pool.add(of(0.5, 0), || 0);
         pool.add(of(9.0, 9), || 0);
-        assert_eq!([pool.follow(), pool.follow()], [Some(0), None]);
+        assert_eq!([0; 2].map(|_| follow(&mut pool)), [Some(0), None]);
         assert_eq!(pool.hits().map(|x| x.node).collect::<Vec<_>>(), [0, 1, 3]);
     }
 
@@ -183,13 +187,13 @@ mod tests {
         pool.put_aside(of(5.0, 5));
         pool.add(of(2.5, 7), || 0);
         // The nodes at 3 and 4 were near enough before there was a better hit.
-        assert_eq!([pool.follow(), pool.follow(), pool.follow()], [Some(2), Some(7), None]);
+        assert_eq!([0; 3].map(|_| follow(&mut pool)), [Some(2), Some(7), None]);
         let mut pool = Pool::default();
         pool.begin(1, 0.5, false);
         [of(4.0, 4), of(2.0, 2), of(2.9, 3), of(3.1, 5)]
             .into_iter()
             .for_each(|x| pool.add(x, || 0));
-        assert_eq!([pool.follow(), pool.follow(), pool.follow()], [Some(2), Some(3), None]);
+        assert_eq!([0; 3].map(|_| follow(&mut pool)), [Some(2), Some(3), None]);
     }
 
     #[test]
@@ -201,6 +205,6 @@ mod tests {
         }
         assert_eq!(pool.hits().map(|x| x.node).collect::<Vec<_>>(), [3, 4]);
         // The other vector of document 1 that is near enough leads on too.
-        assert_eq!([0; 4].map(|_| pool.follow()), [Some(3), Some(6), Some(4), None]);
+        assert_eq!([0; 4].map(|_| follow(&mut pool)), [Some(3), Some(6), Some(4), None]);
     }
 }

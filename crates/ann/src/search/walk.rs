@@ -133,11 +133,19 @@ impl<'w, V: Vectors> Walk<'w, V> {
     ) -> bool {
         let Steps { visited, pool, .. } = steps;
         let mut batch = Batch::new();
-        while let Some(node) = pool.follow() {
+        // Which node is gone on from next is chosen before those that the current one leads to are compared, so that its links come from memory
+        // meanwhile. Now and then one of these would have been nearer: that costs few comparisons, and finds a little more.
+        let mut ahead = None;
+        while let Some(current) = ahead.take().or_else(|| pool.follow()) {
             if stop.is_time() {
                 return false;
             }
-            if let Some(next) = pool.peek() {
+            // What was found since it was chosen may leave it too far.
+            if current.order > pool.limit() {
+                continue;
+            }
+            ahead = pool.follow();
+            if let Some(next) = ahead {
                 prefetch(self.graph.links(next.node, level));
             }
             let mut found = |candidate: Candidate| {
@@ -147,7 +155,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                     pool.put_aside(candidate);
                 }
             };
-            for node in nodes(self.graph.links(node, level)) {
+            for node in nodes(self.graph.links(current.node, level)) {
                 if visited.insert(node) {
                     self.push(&mut batch, node, &mut found);
                 }
@@ -191,7 +199,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
         let few = (exploration * (most * most) as f64) as usize;
         let Steps { visited, pool, hop, next_hop } = steps;
         let mut batch = Batch::new();
-        while let Some(node) = pool.follow() {
+        while let Some(current) = pool.follow() {
             if stop.is_time() {
                 return false;
             }
@@ -201,7 +209,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 }
             };
             hop.clear();
-            hop.push(node);
+            hop.push(current.node);
             let mut passing = 0;
             'hops: for hops in 0..3 {
                 if hops == 2 && hop.len() >= few {
