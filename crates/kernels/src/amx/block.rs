@@ -49,7 +49,15 @@ pub(crate) struct Operands {
     pub width: usize,
     /// Rows of `B` behind the last step, filled up to [`ROWS`]; or null. `A` must have 64 bytes for them too.
     pub rest: *const u32,
+    /// What is asked for meanwhile: [`ASKED`] bytes from here on at each step, and how many bytes further at the next one.
+    pub later: (*const u8, usize),
+    /// Whether the sums begin with what is stored, and not with zeros.
+    pub adds: bool,
 }
+
+/// Bytes that are asked for at each step: with four blocks of two tiles of rows all of the next `B`. A step takes 64 cycles,
+/// in which a core gets no more from memory.
+pub(crate) const ASKED: usize = 512;
 
 /// Rows of `B` that do not fill a tile, with zeros behind them: what is read behind the end could be anything, and that of
 /// `A` a NaN.
@@ -81,20 +89,20 @@ impl Rest {
     }
 }
 
-/// Room for the sums of a block: [`ROWS`] rows for each tile of rows, [`SUMS_STRIDE`] lanes apart.
+/// Room for the sums of `N` blocks: [`ROWS`] rows for each tile of rows, [`SUMS_STRIDE`] lanes apart.
 #[repr(C, align(64))]
-pub(crate) struct Sums(MaybeUninit<[u32; 2 * ROWS * SUMS_STRIDE]>);
+pub(crate) struct Sums<const N: usize>(MaybeUninit<[[u32; 2 * ROWS * SUMS_STRIDE]; N]>);
 
-impl Sums {
+impl<const N: usize> Sums<N> {
     /// Room whose content means nothing yet.
-    pub fn new() -> Sums {
+    pub fn new() -> Sums<N> {
         Sums(MaybeUninit::uninit())
     }
 
-    /// The sums of a row of the first or second tile of rows.
-    pub fn of_row(&mut self, tile: usize, row: usize) -> *mut u32 {
-        debug_assert!(tile < 2 && row < ROWS);
-        self.0.as_mut_ptr().cast::<u32>().wrapping_add((tile * ROWS + row) * SUMS_STRIDE)
+    /// The sums of a block.
+    pub fn of_block(&mut self, block: usize) -> *mut u32 {
+        debug_assert!(block < N);
+        self.0.as_mut_ptr().cast::<u32>().wrapping_add(block * 2 * ROWS * SUMS_STRIDE)
     }
 }
 
@@ -135,15 +143,33 @@ pub(crate) struct Tiles {
     thread: PhantomData<*mut u8>,
 }
 
-/// One block: what it zeroes, the instructions of a step, and what it stores.
+/// One block: which tiles hold its sums, and the instructions of a step.
 macro_rules! block {
-    ($o:ident, $sums:ident, [$($zero:literal)*], [$($step:expr,)*], [$($store:literal)*]) => {
+    ($o:ident, $sums:ident, $width:expr, [$($tile:literal $at:literal),*], [$($step:expr,)*]) => {{
+        if $o.adds {
+            asm!(
+                $(concat!("tileloadd tmm", $tile, ", [{sums} + {stride}*1 + ", $at, "]"),)*
+                sums = in(reg) $sums,
+                stride = in(reg) 4 * SUMS_STRIDE,
+                options(nostack, readonly),
+            );
+        } else {
+            asm!($(concat!("tilezero tmm", $tile),)* options(nostack, nomem));
+        }
         asm!(
-            $(concat!("tilezero ", $zero),)*
             "test {steps}, {steps}",
             "jz 3f",
             "2:",
             $($step,)*
+            "prefetcht1 [{later}]",
+            "prefetcht1 [{later} + 64]",
+            "prefetcht1 [{later} + 128]",
+            "prefetcht1 [{later} + 192]",
+            "prefetcht1 [{later} + 256]",
+            "prefetcht1 [{later} + 320]",
+            "prefetcht1 [{later} + 384]",
+            "prefetcht1 [{later} + 448]",
+            "add {later}, {later_step}",
             "add {a0}, {a0_step}",
             "add {a1}, {a1_step}",
             "add {b}, {b_step}",
@@ -158,8 +184,6 @@ macro_rules! block {
             "mov {steps:e}, 1",
             "jmp 2b",
             "4:",
-            "mov {steps:e}, {sums_stride}",
-            $($store,)*
             steps = inout(reg) $o.steps => _,
             a0 = inout(reg) $o.a[0] => _,
             a1 = inout(reg) $o.a[1] => _,
@@ -167,69 +191,71 @@ macro_rules! block {
             a0_step = in(reg) $o.a_step[0],
             a1_step = in(reg) $o.a_step[1],
             b = inout(reg) $o.b => _,
-            b_stride = in(reg) 4 * $o.width,
-            b_step = in(reg) 4 * $o.width * ROWS,
+            b_stride = in(reg) 4 * $width,
+            b_step = const 4 * $width * ROWS,
             rest = inout(reg) $o.rest => _,
-            sums = in(reg) $sums,
-            sums_stride = const 4 * SUMS_STRIDE,
+            later = inout(reg) $o.later.0 => _,
+            later_step = in(reg) $o.later.1,
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
             out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack, readonly),
+        );
+        asm!(
+            $(concat!("tilestored [{sums} + {stride}*1 + ", $at, "], tmm", $tile),)*
+            sums = in(reg) $sums,
+            stride = in(reg) 4 * SUMS_STRIDE,
             options(nostack),
-        )
-    };
+        );
+    }};
 }
 
-/// Blocks of one and two tiles of rows and columns, by the instruction `$multiply`.
+/// Blocks of one and two tiles of rows and columns, by the instruction `$multiply`. Sums of the second tile of rows and of
+/// columns are 2048 and 64 bytes behind those of the first.
 macro_rules! blocks {
     ($o:ident, $sums:ident, $multiply:literal) => {
         match ($o.has_two, $o.width > LANES) {
             (false, false) => block!(
                 $o,
                 $sums,
-                ["tmm0"],
+                LANES,
+                [0 0],
                 [
                     "tileloadd tmm4, [{a0} + {a_stride}*1]",
                     "tileloadd tmm6, [{b} + {b_stride}*1]",
                     concat!($multiply, " tmm0, tmm4, tmm6"),
-                ],
-                ["tilestored [{sums} + {steps}*1], tmm0"]
+                ]
             ),
             (false, true) => block!(
                 $o,
                 $sums,
-                ["tmm0" "tmm1"],
+                SUMS_STRIDE,
+                [0 0, 1 64],
                 [
                     "tileloadd tmm4, [{a0} + {a_stride}*1]",
                     "tileloadd tmm6, [{b} + {b_stride}*1]",
                     concat!($multiply, " tmm0, tmm4, tmm6"),
                     "tileloadd tmm7, [{b} + {b_stride}*1 + 64]",
                     concat!($multiply, " tmm1, tmm4, tmm7"),
-                ],
-                [
-                    "tilestored [{sums} + {steps}*1], tmm0"
-                    "tilestored [{sums} + {steps}*1 + 64], tmm1"
                 ]
             ),
             (true, false) => block!(
                 $o,
                 $sums,
-                ["tmm0" "tmm2"],
+                LANES,
+                [0 0, 2 2048],
                 [
                     "tileloadd tmm6, [{b} + {b_stride}*1]",
                     "tileloadd tmm4, [{a0} + {a_stride}*1]",
                     concat!($multiply, " tmm0, tmm4, tmm6"),
                     "tileloadd tmm5, [{a1} + {a_stride}*1]",
                     concat!($multiply, " tmm2, tmm5, tmm6"),
-                ],
-                [
-                    "tilestored [{sums} + {steps}*1], tmm0"
-                    "tilestored [{sums} + {steps}*1 + 2048], tmm2"
                 ]
             ),
             (true, true) => block!(
                 $o,
                 $sums,
-                ["tmm0" "tmm1" "tmm2" "tmm3"],
+                SUMS_STRIDE,
+                [0 0, 1 64, 2 2048, 3 2112],
                 [
                     "tileloadd tmm4, [{a0} + {a_stride}*1]",
                     "tileloadd tmm6, [{b} + {b_stride}*1]",
@@ -239,12 +265,6 @@ macro_rules! blocks {
                     "tileloadd tmm5, [{a1} + {a_stride}*1]",
                     concat!($multiply, " tmm2, tmm5, tmm6"),
                     concat!($multiply, " tmm3, tmm5, tmm7"),
-                ],
-                [
-                    "tilestored [{sums} + {steps}*1], tmm0"
-                    "tilestored [{sums} + {steps}*1 + 64], tmm1"
-                    "tilestored [{sums} + {steps}*1 + 2048], tmm2"
-                    "tilestored [{sums} + {steps}*1 + 2112], tmm3"
                 ]
             ),
         }
@@ -252,7 +272,7 @@ macro_rules! blocks {
 }
 
 // The displacements above.
-const _: () = assert!(BYTES == 64 && 4 * ROWS * SUMS_STRIDE == 2048);
+const _: () = assert!(BYTES == 64 && 4 * ROWS * SUMS_STRIDE == 2048 && ASKED == 8 * 64);
 
 impl Tiles {
     /// Configures them for tiles of `rows` rows of `A`.
@@ -268,16 +288,16 @@ impl Tiles {
         Tiles { thread: PhantomData }
     }
 
-    /// Writes the sums of a block: those of the rows and columns of its tiles.
+    /// Adds to or writes the sums of a block: those of the rows and columns of its tiles.
     ///
     /// # Safety
     /// Each row of a tile of `A` must have 64 bytes for each step, and for `rest` if that is not null; `b` must have `width` lanes, one
-    /// tile or two, in each of 16 rows for each step, and `rest` in 16 rows.
-    pub unsafe fn multiply(&mut self, kind: Kind, o: &Operands, sums: &mut Sums) {
+    /// tile or two, in each of 16 rows for each step, and `rest` in 16 rows. `sums` must be those of a block of [`Sums`].
+    pub unsafe fn multiply(&mut self, kind: Kind, o: &Operands, sums: *mut u32) {
         debug_assert!(o.width == LANES || o.width == SUMS_STRIDE);
-        let sums = sums.of_row(0, 0);
-        // SAFETY: the tiles are configured; the caller promises what is read, and `sums` has room for two tiles of rows.
-        // The registers of tiles are those of assembly alone: code that is compiled never uses them.
+        // SAFETY: the tiles are configured; the caller promises what is read, and `sums` has room for two tiles of rows;
+        // prefetches do not fault. The registers of tiles are those of assembly alone: code that is compiled never uses them,
+        // so that they keep their content from one part to the next.
         unsafe {
             match kind {
                 Kind::Pairs => blocks!(o, sums, "tdpbf16ps"),

@@ -4,17 +4,18 @@
 //! `A` by those of a column of `B`, which lie in pairs (bf16) or quads (bytes) along `k`. The packed forms of `B` for
 //! vectors are such already, so that both read the same.
 //!
-//! Rust's intrinsics for tiles are not stable: the instructions are written as assembly. No machine with AMX has run
-//! them so far: the tests run on an emulation of the instructions (`emulator`, which only tests have) where the
-//! processor has none, and nothing has been timed.
+//! Rust's intrinsics for tiles are not stable: the instructions are written as assembly. Where the processor has no tiles,
+//! the tests run on an emulation of the instructions (`emulator`, which only tests have).
 
 mod block;
 mod detect;
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) mod emulator;
+mod sweep;
 
-pub(crate) use block::{Kind, LANES, Operands, ROWS, Rest, SUMS_STRIDE, Sums, Tiles};
+pub(crate) use block::{Kind, LANES, ROWS, SUMS_STRIDE};
 pub(crate) use detect::is_usable;
+pub(crate) use sweep::{Rows, Sweep, Width};
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests;

@@ -6,10 +6,10 @@ use super::super::pack::sliver_width;
 use super::super::shape::shape;
 use super::super::tile::{Partial, finish};
 use super::super::transpose::transpose;
-use super::blocked::{Block, block_pairs};
+use super::blocked::Block;
 use super::round::rounded;
 use crate::Isa;
-use crate::amx::{Kind, LANES, Operands, ROWS, Rest, SUMS_STRIDE, Sums, Tiles};
+use crate::amx::{Kind, LANES, ROWS, Rows, SUMS_STRIDE, Sweep, Width};
 use crate::simd::{Avx512, Simd, SimdOp};
 use core::arch::x86_64::{_mm256_storeu_si256, _mm512_cvtepi32_epi16};
 
@@ -62,7 +62,7 @@ pub unsafe fn pack(a: MatRef<'_>, (start, rows): (usize, usize), k: usize, dst: 
     }
 }
 
-/// A task by tiles, two panels at a time: a function of its own, so that the frame of the one for vectors stays small.
+/// A task by tiles: a function of its own, so that the frame of the one for vectors stays small.
 pub struct ByTiles(Block);
 
 impl ByTiles {
@@ -85,60 +85,37 @@ impl SimdOp for ByTiles {
         // Larger panels come first: those behind have as many rows, or one row less. Their tiles begin a row earlier, in what
         // is packed before them, and the first row of their sums means nothing.
         let most = t.panels.rows(t.panel.0);
-        // SAFETY: `new` demands tiles, and no task begins inside another.
-        let mut tiles = unsafe { Tiles::new(most) };
-        let (mut sums, mut rest) = (Sums::new(), Rest::new());
         let row_len = t.pairs.next_multiple_of(LANES);
-        let mut depth = 0;
-        // At least once, so that the epilogue runs for k = 0 as well.
-        loop {
-            let len = block_pairs(t.pairs, depth, LANES);
-            let epilogue = t.epilogue.block(depth == 0, depth + len == t.pairs);
-            for sliver in t.sliver.0..t.sliver.1 {
-                let at = sliver * shape.cols();
-                let width = sliver_width(shape, t.cols, at);
-                let b = t.b.wrapping_add(at * t.pairs + depth * width);
-                // SAFETY: the sliver has `len` pairs of `width` lanes from there on.
-                let rest = unsafe { rest.of(b, len, width) };
-                for panel in (t.panel.0..t.panel.1).step_by(2) {
-                    // The second panel, or the first one again, which is not read twice.
-                    let second = (panel + 1).min(t.panel.1 - 1);
-                    let both = [panel, second].map(|i| (t.panels.start(i), t.panels.rows(i)));
-                    let operands = Operands {
-                        a: both.map(|(row, rows)| {
-                            let at = (row - t.base) * row_len + depth * rows;
-                            t.a.wrapping_add(at).wrapping_sub((most - rows) * LANES).cast()
-                        }),
-                        has_two: second > panel,
-                        a_stride: 4 * LANES,
-                        a_step: both.map(|(_, rows)| 4 * LANES * rows),
-                        steps: len / LANES,
-                        b,
-                        width,
-                        rest,
-                    };
-                    // SAFETY: `new` demands panels of whole tiles, and the sliver has whole tiles for the steps.
-                    unsafe { tiles.multiply(Kind::Pairs, &operands, &mut sums) };
-                    for (i, (row, rows)) in both.into_iter().enumerate().take(1 + second - panel) {
-                        // SAFETY: rows and columns lie in C and in the epilogue's operands.
-                        let stored = unsafe {
-                            Stored {
-                                sums: sums.of_row(i, most - rows).cast(),
-                                rows,
-                                cols: width.min(t.cols - at),
-                                c: t.c.add(row * t.c_stride + at),
-                                c_stride: t.c_stride,
-                                epilogue: epilogue.at(row, at),
-                            }
-                        };
-                        s.call(stored);
-                    }
-                }
+        let sweep =
+            Sweep { kind: Kind::Pairs, panels: t.panel, slivers: t.sliver, depth: t.pairs, most };
+        let rows = |panel| {
+            let (row, rows) = (t.panels.start(panel), t.panels.rows(panel));
+            let at = t.a.wrapping_add((row - t.base) * row_len);
+            Rows {
+                at: at.wrapping_sub((most - rows) * LANES).cast(),
+                stride: 4 * LANES,
+                step: 4 * LANES * rows,
             }
-            depth += len;
-            if depth == t.pairs {
-                break;
-            }
+        };
+        let sliver = |sliver| {
+            let col = sliver * shape.cols();
+            Width { at: t.b.wrapping_add(col * t.pairs), width: sliver_width(shape, t.cols, col) }
+        };
+        // SAFETY: `new` demands tiles and panels of whole ones, no task begins inside another, and slivers have as many pairs.
+        // Rows and columns of what is stored lie in C and in the epilogue's operands.
+        unsafe {
+            sweep.run(rows, sliver, |sums, panel, sliver| {
+                let (row, rows) = (t.panels.start(panel), t.panels.rows(panel));
+                let col = sliver * shape.cols();
+                s.call(Stored {
+                    sums: sums.wrapping_add((most - rows) * SUMS_STRIDE).cast(),
+                    rows,
+                    cols: sliver_width(shape, t.cols, col).min(t.cols - col),
+                    c: t.c.add(row * t.c_stride + col),
+                    c_stride: t.c_stride,
+                    epilogue: t.epilogue.at(row, col),
+                });
+            });
         }
     }
 }

@@ -11,12 +11,16 @@ use super::round::{PairInPlace, Round};
 use super::tile::{Operands, tile};
 use crate::simd::{Simd, SimdOp, dispatch};
 
+/// Bytes in a line of the cache.
+const LINE: usize = 64;
+
 /// Computes a product by tiles.
 pub fn tiles(job: &Job<'_>, way: Way, a: MatRef<'_>, b: &[u32], scratch: &mut [f32]) {
     let shape = way.shape(job.shape);
     let panels = Panels::new(job.m, shape.rows);
     let room = packed_rows(shape, job.m, way.row_len(job.k), &Lhs::Strided(a));
-    let room = &mut scratch[..room];
+    let from = scratch.as_ptr().align_offset(LINE).min(way.spare());
+    let room = &mut scratch[from..from + room];
     let mut panel = 0;
     while panel < panels.count {
         let end = (panel + panels_per_block(shape)).min(panels.count);
@@ -156,7 +160,7 @@ impl Block {
         let mut depth = 0;
         // At least once, so that the epilogue runs for k = 0 as well.
         loop {
-            let len = block_pairs(self.pairs, depth, 1);
+            let len = block_pairs(self.pairs, depth);
             let epilogue = self.epilogue.block(depth == 0, depth + len == self.pairs);
             for sliver in self.sliver.0..self.sliver.1 {
                 let at = sliver * shape.cols();
@@ -212,10 +216,9 @@ impl SimdOp for Block {
     }
 }
 
-/// Pairs in the block that begins at `from`: even blocks of at most [`DEPTH`], the bytes of as many numbers of f32; all
-/// but the last a multiple of `unit`, which divides [`DEPTH`].
+/// Pairs in the block that begins at `from`: even blocks of at most [`DEPTH`], the bytes of as many numbers of f32.
 #[inline(always)]
-pub(super) fn block_pairs(pairs: usize, from: usize, unit: usize) -> usize {
+fn block_pairs(pairs: usize, from: usize) -> usize {
     let blocks = pairs.div_ceil(DEPTH).max(1);
-    pairs.div_ceil(blocks).next_multiple_of(unit).min(pairs - from)
+    pairs.div_ceil(blocks).min(pairs - from)
 }

@@ -50,7 +50,7 @@ impl Way {
     pub fn of(isa: Isa) -> Way {
         if isa.effective() == Isa::Amx {
             Way::Tiles
-        } else if isa.multiplies_bf16() {
+        } else if isa.gains_by_bf16() {
             Way::Pairs
         } else {
             Way::Widened
@@ -70,6 +70,15 @@ impl Way {
         match self {
             Way::Widened | Way::Pairs => job.tasks(m, job.n),
             Way::Tiles => job.tasks(m, job.n.div_ceil(TILES_FASTER)),
+        }
+    }
+
+    /// Numbers of scratch that are left out so that packed `A` begins with a line of the cache: rows of tiles that lie in two
+    /// lines take twice as long to read.
+    fn spare(self) -> usize {
+        match self {
+            Way::Widened | Way::Pairs => 0,
+            Way::Tiles => TILE_PAIRS - 1,
         }
     }
 
@@ -97,7 +106,7 @@ pub(super) fn scratch_len(isa: Isa, m: usize, k: usize, a: &Lhs<'_>) -> usize {
         return 0;
     }
     let way = Way::of(isa);
-    packed_rows(way.shape(shape(isa.effective())), m, way.row_len(k), a)
+    way.spare() + packed_rows(way.shape(shape(isa.effective())), m, way.row_len(k), a)
 }
 
 /// Computes a checked product by what [`pack_half`] made; one of many rows in a way that the machine has.

@@ -87,11 +87,12 @@ struct Case<'a> {
     layouts: (usize, usize),
 }
 
-/// Every instruction set, and AVX-512 without products of bf16 too.
+/// Every instruction set, and AVX-512 both with and without products of bf16.
 fn forms() -> Vec<(Isa, Way)> {
     let mut forms: Vec<_> = Isa::available().map(|isa| (isa, Way::of(isa))).collect();
     if Isa::Avx512.multiplies_bf16() {
-        forms.push((Isa::Avx512, Way::Widened));
+        let other = if Isa::Avx512.gains_by_bf16() { Way::Widened } else { Way::Pairs };
+        forms.push((Isa::Avx512, other));
     }
     forms
 }

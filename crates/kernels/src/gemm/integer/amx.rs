@@ -3,13 +3,13 @@
 use super::driver::Block;
 use super::finish::Finish;
 use super::pack::{COLS, sliver_width};
-use crate::amx::{Kind, LANES, Operands, ROWS, Rest, SUMS_STRIDE, Sums, Tiles};
+use crate::amx::{Kind, LANES, ROWS, Rows, SUMS_STRIDE, Sweep, Width};
 use crate::gemm::shape::Panels;
 use crate::simd::{Simd, SimdOp};
 
 const _: () = assert!(COLS == SUMS_STRIDE);
 
-/// A task by tiles, two panels at a time: a function of its own, so that the frame of the one for vectors stays small.
+/// A task by tiles: a function of its own, so that the frame of the one for vectors stays small.
 pub struct ByTiles(Block);
 
 impl ByTiles {
@@ -36,42 +36,34 @@ impl SimdOp for ByTiles {
         let most = panels.rows(first);
         let quads = t.k.div_ceil(4);
         let together = t.panels_together(ROWS).next_multiple_of(2);
-        // SAFETY: `new` demands tiles, and no task begins inside another.
-        let mut tiles = unsafe { Tiles::new(most) };
-        let (mut sums, mut rest) = (Sums::new(), Rest::new());
+        let rows = |panel| Rows {
+            at: t.a.wrapping_add((panels.start(panel) + panels.rows(panel) - most) * t.a_stride),
+            stride: t.a_stride,
+            step: 4 * LANES,
+        };
+        let sliver = |sliver| Width {
+            at: t.b.wrapping_add(sliver * COLS * quads).cast(),
+            width: sliver_width(t.n, sliver * COLS),
+        };
         let mut from = first;
         while from < last {
             let to = (from + together).min(last);
-            for sliver in t.slivers.0..t.slivers.1 {
-                let col = sliver * COLS;
-                let width = sliver_width(t.n, col);
-                let b = t.b.wrapping_add(col * quads).cast::<u32>();
-                // SAFETY: the sliver has `quads` quads of `width` lanes.
-                let rest = unsafe { rest.of(b, quads, width) };
-                for panel in (from..to).step_by(2) {
-                    // The second panel, or the first one again, which is not read twice.
-                    let second = (panel + 1).min(to - 1);
-                    let both = [panel, second].map(|i| (panels.start(i), panels.rows(i)));
-                    let operands = Operands {
-                        a: both.map(|(row, rows)| {
-                            t.a.wrapping_add((row - (most - rows)) * t.a_stride)
-                        }),
-                        has_two: second > panel,
-                        a_stride: t.a_stride,
-                        a_step: [4 * LANES; 2],
-                        steps: quads / LANES,
-                        b,
-                        width,
-                        rest,
-                    };
-                    // SAFETY: `new` demands the rows of `A`, and the sliver has whole tiles for the steps.
-                    unsafe { tiles.multiply(Kind::Quads, &operands, &mut sums) };
-                    for (i, (row, rows)) in both.into_iter().enumerate().take(1 + second - panel) {
-                        let sums = sums.of_row(i, most - rows).cast::<i32>().cast_const();
-                        let cols = width.min(t.n - col);
-                        s.call(Finish { sums, row, rows, col, cols, ..t.finish });
-                    }
-                }
+            let sweep = Sweep {
+                kind: Kind::Quads,
+                panels: (from, to),
+                slivers: t.slivers,
+                depth: quads,
+                most,
+            };
+            // SAFETY: `new` demands tiles and the rows of `A`, no task begins inside another, and slivers have as many quads.
+            unsafe {
+                sweep.run(rows, sliver, |sums, panel, sliver| {
+                    let (row, rows) = (panels.start(panel), panels.rows(panel));
+                    let col = sliver * COLS;
+                    let sums = sums.wrapping_add((most - rows) * SUMS_STRIDE).cast();
+                    let cols = sliver_width(t.n, col).min(t.n - col);
+                    s.call(Finish { sums, row, rows, col, cols, ..t.finish });
+                });
             }
             from = to;
         }

@@ -16,6 +16,9 @@ use core::mem::MaybeUninit;
 /// cycle over 64.
 const TILES_FASTER: usize = 16;
 
+/// Bytes in a line of the cache: a row of a tile that lies in two of them takes twice as long to read.
+const LINE: usize = 64;
+
 /// Bytes of `A` that are worked on together, so that they stay in the second-level cache.
 const BLOCK_A: usize = 1 << 19;
 
@@ -30,7 +33,7 @@ pub fn scratch_len<A: Byte, B: Byte>(
 ) -> usize {
     let unit = unit(isa, m);
     let in_place = reads_in_place(m, k, &a.matrix, unit);
-    let copied = if in_place { 0 } else { m * copied_stride(k, unit) / 4 };
+    let copied = if in_place { 0 } else { m * copied_stride(k, unit) / 4 + LINE / 4 - 1 };
     let packed = if b.packed.is_some() { 0 } else { packed_len(k, n) };
     m + copied + packed
 }
@@ -95,7 +98,8 @@ pub(super) fn gemm_by<A: Byte, B: Byte>(
         (a.matrix.data.as_ptr().cast(), a.matrix.row_stride)
     } else {
         let stride = copied_stride(k, unit);
-        (copy(par, (m, k, stride), &a, scratch), stride)
+        let from = scratch.as_ptr().align_offset(LINE).min(LINE / 4 - 1);
+        (copy(par, (m, k, stride), &a, &mut scratch[from..]), stride)
     };
     let has_b_zero = !b.zero.are_all(-b_shift, n);
     if has_b_zero {
