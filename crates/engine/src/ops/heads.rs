@@ -26,10 +26,11 @@ pub const OPS: &[OpDef] = &[OpDef::new(
 
 fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     let scale = spec.attributes().float_or("scale", 1.0)?;
-    plan_fn(move |cx| plan(cx, scale))
+    let halves = spec.packs_bf16();
+    plan_fn(move |cx| plan(cx, scale, halves))
 }
 
-fn plan(cx: &mut PlanCx<'_>, scale: f32) -> Result<(), PlanError> {
+fn plan(cx: &mut PlanCx<'_>, scale: f32, halves: bool) -> Result<(), PlanError> {
     let (q, k, v) = (cx.shape(0)?, cx.shape(1)?, cx.shape(2)?);
     let fail = || PlanError::shape(format!("cannot attend with Q {q}, transposed K {k}, V {v}"));
     let (&[qb, qh, queries, width], &[kb, kh, kw, keys], &[vb, vh, vk, value_width]) =
@@ -65,7 +66,8 @@ fn plan(cx: &mut PlanCx<'_>, scale: f32) -> Result<(), PlanError> {
     strides[..4].copy_from_slice(&[out_at.batch as isize, out_at.head as isize, row as isize, 1]);
     let out = Shape::new(&[batch, heads, queries, value_width])?;
     let slot = cx.output_view(0, out, strides)?;
-    let scratch = cx.temp_of::<f32>(multi_head_scratch_len(cx.isa, sizes, batch * heads, false));
+    let scratch_len = multi_head_scratch_len(cx.isa, sizes, batch * heads, false, halves);
+    let scratch = cx.temp_of::<f32>(scratch_len);
     cx.step("attention", &reads, &[slot, scratch], move |args| {
         let mask = match mask_at {
             Some(at) => Some(Heads { data: args.read(3)?, at }),
@@ -85,6 +87,7 @@ fn plan(cx: &mut PlanCx<'_>, scale: f32) -> Result<(), PlanError> {
             scale,
             softcap: None,
             causal: None,
+            halves,
         };
         let (out, scratch) = (args.write::<f32>()?, args.write::<f32>()?);
         multi_head(args.isa, args.parallel, &job, out, out_at, scratch);

@@ -65,7 +65,7 @@ fn plan(cx: &mut PlanCx<'_>, keeps: bool) -> Result<(), PlanError> {
     let (keys, k_at) = lies(cx, 0)?;
     let query = cx.input(1)?;
     let slot = cx.output(0, out)?;
-    let scratch = cx.temp_of::<f32>(multi_head_scratch_len(cx.isa, sizes, batches, false));
+    let scratch = cx.temp_of::<f32>(multi_head_scratch_len(cx.isa, sizes, batches, false, false));
     let out_at = HeadLayout { offset: 0, batch: value_width, head: 0, row: value_width };
     cx.step("attention pooling", &[query, keys, values], &[slot, scratch], move |args| {
         let q_at = HeadLayout { offset: 0, batch: 0, head: 0, row: width };
@@ -82,6 +82,7 @@ fn plan(cx: &mut PlanCx<'_>, keeps: bool) -> Result<(), PlanError> {
             scale: 1.0,
             softcap: None,
             causal: None,
+            halves: false,
         };
         let (out, scratch) = (args.write::<f32>()?, args.write::<f32>()?);
         multi_head(args.isa, args.parallel, &job, out, out_at, scratch);

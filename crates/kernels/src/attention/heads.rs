@@ -1,6 +1,6 @@
 //! Attention of all heads of a batch.
 
-use super::{Attention, Mask, Sizes, attention, attention_scratch_len};
+use super::{Attention, Mask, Sizes, attention, attention_scratch_len, half};
 use crate::gemm::MatRef;
 use crate::{Isa, Parallel};
 
@@ -71,6 +71,8 @@ pub struct MultiHead<'a> {
     /// As in [`Attention::causal`]; with `lens` the offset of a batch entry is its length minus the number
     /// of queries instead.
     pub causal: Option<isize>,
+    /// Whether operands may be rounded to bf16, as they are on tiles of AMX where there is neither softcap nor causal order.
+    pub halves: bool,
 }
 
 impl MultiHead<'_> {
@@ -96,14 +98,30 @@ impl MultiHead<'_> {
 /// should not grow with the machine.
 const MAX_TASKS: usize = 8;
 
-/// Numbers of scratch that [`multi_head`] needs. `varied` if batch entries have different numbers of keys.
-pub fn multi_head_scratch_len(isa: Isa, sizes: Sizes, heads: usize, varied: bool) -> usize {
+/// Numbers in a line of the cache, with which the scratch of each task begins.
+const LINE: usize = 16;
+
+/// Numbers of scratch that [`multi_head`] needs for this many heads. `varied` if batch entries have different numbers of keys,
+/// `halves` as in [`MultiHead::halves`].
+pub fn multi_head_scratch_len(
+    isa: Isa,
+    sizes: Sizes,
+    heads: usize,
+    varied: bool,
+    halves: bool,
+) -> usize {
     // Fewer keys may need more scratch, as they may fall into panels less evenly.
     let fewest = if varied { 0 } else { sizes.keys };
     let one = (fewest..=sizes.keys)
-        .map(|keys| attention_scratch_len(isa, Sizes { keys, ..sizes }))
+        .map(|keys| Sizes { keys, ..sizes })
+        .map(|sizes| {
+            let half = halves && half::pays(isa, sizes);
+            let half = if half { half::scratch_len(isa, sizes) } else { 0 };
+            attention_scratch_len(isa, sizes).max(half)
+        })
         .fold(0, usize::max);
-    heads.clamp(1, MAX_TASKS) * (one + sizes.queries * sizes.value_width)
+    let room = (one + sizes.queries * sizes.value_width).next_multiple_of(LINE);
+    heads.clamp(1, MAX_TASKS) * room
 }
 
 /// A pointer that tasks write disjoint elements through.
@@ -181,7 +199,12 @@ fn one_head(
         softcap: job.softcap,
         causal,
     };
-    attention(isa, sizes, &one, result, sizes.value_width, scratch);
+    let halves = job.halves && one.softcap.is_none() && one.causal.is_none();
+    if halves && half::pays(isa, sizes) {
+        half::attention(isa, sizes, &one, result, sizes.value_width, scratch);
+    } else {
+        attention(isa, sizes, &one, result, sizes.value_width, scratch);
+    }
 }
 
 #[cfg(test)]
@@ -207,10 +230,11 @@ mod tests {
             scale: 1.0,
             softcap: None,
             causal: Some(0),
+            halves: false,
         };
         let isa = Isa::detect();
         let mut scratch = [0.0; 4096];
-        let len = multi_head_scratch_len(isa, sizes, 2, true);
+        let len = multi_head_scratch_len(isa, sizes, 2, true, false);
         let mut out = [0.0; 4];
         multi_head(isa, &Serial, &job, &mut out, at(4, 1, 2), &mut scratch[..len]);
         assert_eq!(out, [10.0, 10.0, 15.0, 15.0], "causal");

@@ -37,6 +37,7 @@ use crate::gemm::{MatRef, fits};
 use crate::simd::dispatch;
 
 mod few;
+mod half;
 mod heads;
 mod linear;
 mod rotary;

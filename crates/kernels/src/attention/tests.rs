@@ -91,6 +91,57 @@ fn check(
     }
 }
 
+/// Against the definition by operands of bf16, and by f32 where such products do not gain.
+fn check_halves(z: Sizes, label: &str, mask: Option<Mask<'_>>) {
+    let isa = Isa::Amx;
+    let [q, k, v] = [(z.queries, z.width), (z.keys, z.width), (z.keys, z.value_width)]
+        .map(|(rows, cols)| numbers(rows * cols, (rows + 7 * cols) as u32));
+    let job = Attention {
+        q: MatRef::rows(&q, z.width),
+        k: MatRef::rows(&k, z.width),
+        v: MatRef::rows(&v, z.value_width),
+        mask,
+        scale: 0.4,
+        softcap: None,
+        causal: None,
+    };
+    let mut out = std::vec![9.0f32; z.queries * z.value_width];
+    let mut scratch = std::vec![f32::NAN; half::scratch_len(isa, z)];
+    half::attention(isa, z, &job, &mut out, z.value_width, &mut scratch);
+    // Each operand is off by at most 2^-9 of itself, and with it a score by the sum of products times twice that; a weight, and
+    // the sum of weights, by the exponential of that; weights and values again by 2^-9, and all numbers are below 1.
+    let score = 0.4 * z.width as f64 * 2f64.powi(-8) * 1.01;
+    let bound = 2.0 * (score.exp() - 1.0) + 2f64.powi(-8) * 1.01;
+    for (i, (got, want)) in out.iter().zip(reference(z, &job)).enumerate() {
+        let close = (f64::from(*got) - want).abs() <= bound;
+        assert!(close, "{z:?} {label} {i}: {got}, expected {want} within {bound:.1e}");
+    }
+}
+
+#[test]
+fn operands_of_bf16_are_within_their_bound() {
+    if !Isa::Amx.is_available() {
+        return;
+    }
+    let sizes =
+        [(5, 5, 1, 5), (6, 40, 17, 33), (70, 33, 7, 50), (130, 129, 40, 64), (260, 16, 32, 16)];
+    for (queries, keys, width, value_width) in sizes {
+        let z = Sizes { queries, keys, width, value_width };
+        assert!(half::pays(Isa::Amx, z), "{z:?}");
+        let hides = |i: usize| if i.is_multiple_of(3) { f32::NEG_INFINITY } else { 0.0 };
+        let all: Vec<f32> = (0..queries * (keys + 1)).map(hides).collect();
+        let one: Vec<f32> = (0..keys).map(|j| hides(j + 1)).collect();
+        let none = std::vec![f32::NEG_INFINITY; keys];
+        check_halves(z, "plain", None);
+        check_halves(z, "one mask", Some(Mask { data: &one, row_stride: 0 }));
+        check_halves(z, "mask per query", Some(Mask { data: &all, row_stride: keys + 1 }));
+        check_halves(z, "no key to see", Some(Mask { data: &none, row_stride: 0 }));
+    }
+    let z = Sizes { queries: 4, keys: 64, width: 64, value_width: 64 };
+    assert!(!half::pays(Isa::Amx, z), "few queries wait for the keys");
+    assert!(!half::pays(Isa::Avx512, Sizes { queries: 64, ..z }), "no tiles");
+}
+
 const SIZES: [(usize, usize, usize, usize); 11] = [
     (6, 4, 0, 4),
     (1, 1, 1, 1),

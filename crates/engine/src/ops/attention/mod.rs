@@ -58,6 +58,8 @@ struct Options {
     left: Option<isize>,
     right: Option<isize>,
     stage: Stage,
+    /// Whether the model is computed in bf16.
+    halves: bool,
 }
 
 impl Options {
@@ -99,6 +101,7 @@ impl Options {
             left: window("left_window_size")?,
             right: window("right_window_size")?,
             stage,
+            halves: spec.packs_bf16(),
         })
     }
 }
@@ -118,6 +121,7 @@ struct Job {
     scale: f32,
     softcap: Option<f32>,
     causal: Option<isize>,
+    halves: bool,
     q: HeadLayout,
     k: HeadLayout,
     v: HeadLayout,
@@ -138,6 +142,7 @@ impl Job {
             scale: self.scale,
             softcap: self.softcap,
             causal: self.causal,
+            halves: self.halves,
         }
     }
 }
@@ -165,6 +170,7 @@ fn plan(cx: &mut PlanCx<'_>, options: Options) -> Result<(), PlanError> {
         scale: options.scale.unwrap_or_else(|| 1.0 / (q.width as f32).sqrt()),
         softcap: options.softcap,
         causal: options.causal.then_some(past as isize),
+        halves: options.halves,
         q: q.at,
         k: k.at,
         v: v.at,
@@ -219,7 +225,8 @@ fn emit(
     });
     let out = FloatOutput::new(cx, 0, shape)?;
     let varied = lens_read.is_some();
-    let len = multi_head_scratch_len(cx.isa, job.sizes, job.batches * job.heads, varied);
+    let len =
+        multi_head_scratch_len(cx.isa, job.sizes, job.batches * job.heads, varied, job.halves);
     let scratch = cx.temp_of::<f32>(len);
     let job = *job;
     cx.step("attention", &reads, &[out.slot, scratch], move |a| {
