@@ -13,7 +13,7 @@ pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract an
 
 Usage: cargo xtask bench [--quick] [server]
        cargo xtask bench engine [--quick] [models|bf16|cores|overhead ...] [MODEL ...]
-       cargo xtask bench kernels [--quick] [elementwise|products|peaks ...]
+       cargo xtask bench kernels [--quick] [elementwise|products|peaks|tiles ...]
        cargo xtask bench load [--quick] [time|memory]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
        cargo xtask bench ranking [--quick] [expressions|forests|network|sizes ...]
@@ -40,6 +40,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
     elementwise Sigmoid, Tanh, Softmax and LayerNorm
     products    GEMM and GEMV with a constant matrix
     peaks       GEMM on AVX-512 and AVX2, as part of the multiply-adds of a core
+    tiles       products of bf16 and of bytes by tiles of AMX, as part of what these reach in registers
 
   load      models of 440 MB, and only if it is named; a part replaces its own table only:
     time        to open them, over reading their bytes

@@ -1,6 +1,7 @@
 //! `cargo xtask bench kernels`: models of one node in stead beside ONNX Runtime, and products beside the peak of a core.
 
 mod peaks;
+mod tiles;
 
 use std::io::Write;
 use std::path::Path;
@@ -14,13 +15,13 @@ use crate::results::{Section, Table, each_part, goal, line};
 use crate::{Outcome, bench, paths, python};
 
 /// Its tables.
-pub const PARTS: [&str; 3] = ["elementwise", "products", "peaks"];
+pub const PARTS: [&str; 4] = ["elementwise", "products", "peaks", "tiles"];
 
 const SECTION: Section = Section {
     title: "Kernels",
     task: "kernels",
     about: "Written by `cargo xtask bench kernels`: models of one node, f32, one thread, both sides in one process turn by turn. Ratios are ONNX Runtime's time over \
-            stead's, the median over pairs of turns: above 1 stead is quicker. Both times include what a run costs around its node. A goal of 1.0 is met from 0.97 on. The last table is of products alone.",
+            stead's, the median over pairs of turns: above 1 stead is quicker. Both times include what a run costs around its node. A goal of 1.0 is met from 0.97 on. The last two tables are of products alone.",
     parts: &PARTS,
 };
 
@@ -74,6 +75,9 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     each_part(&SECTION, parts, quick, |part| {
         if part == "peaks" {
             return peaks::table();
+        }
+        if part == "tiles" {
+            return tiles::table();
         }
         let program = bench::peers(true)?;
         let nodes = if part == "products" { PRODUCTS } else { ELEMENTWISE };
