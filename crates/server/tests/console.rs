@@ -147,7 +147,10 @@ fn a_console_that_is_off_is_not_there() {
 fn files_need_no_token_and_the_application_does() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tokens.toml");
-    let text = "[[tokens]]\nname = \"r\"\ntoken = \"reader-reader-reader\"\nroles = [\"read\"]\n";
+    let token = |role: &str, token: &str| {
+        format!("[[tokens]]\nname = \"{role}\"\ntoken = \"{token}\"\nroles = [\"{role}\"]\n")
+    };
+    let text = token("read", "reader-reader-reader") + &token("admin", "admin-admin-admin-admin");
     std::fs::write(&file, text).unwrap();
     let auth = AuthOptions { tokens: Some(file), ..AuthOptions::default() };
     let fixture = served(|options| options.auth = Some(auth));
@@ -157,8 +160,12 @@ fn files_need_no_token_and_the_application_does() {
     };
     assert_eq!(get("/console/", "").status, 200);
     assert_eq!(get("/console/api/application", "").status, 401);
-    let answer = get("/console/api/application", "Bearer reader-reader-reader");
-    assert_eq!((answer.status, &answer.json()["tokens"]), (200, &json!(true)));
+    for (token, is_admin) in [("reader-reader-reader", false), ("admin-admin-admin-admin", true)] {
+        let answer = get("/console/api/application", &format!("Bearer {token}"));
+        let told = answer.json();
+        assert_eq!((answer.status, &told["tokens"]), (200, &json!(true)));
+        assert_eq!(told["admin"], json!(is_admin), "{token}");
+    }
 }
 
 #[test]
@@ -167,6 +174,8 @@ fn the_application_is_told_as_it_is_now() {
     let none = application(&fixture);
     assert_eq!((&none["application"], &none["deploys"]), (&Value::Null, &json!(true)));
     assert_eq!((&none["tokens"], &none["metrics"]), (&json!(false), &json!(true)));
+    // Nobody is an administrator by a token where there are none.
+    assert_eq!(none["admin"], json!(false));
     deploy(&fixture);
     for number in 0..3 {
         let path = format!("/document/v1/n/music/docid/{number}");

@@ -336,6 +336,47 @@ class Tokens(ConsoleCase):
         self.browser.wait("document.body.innerText.includes('Authorization: Bearer TOKEN')")
 
 
+    def press(self, label):
+        """Presses a button, which may want to be pressed twice."""
+        self.browser.wait(f"[...document.querySelectorAll('button')].some((b) => b.textContent === {json.dumps(label)})")
+        self.browser.run(f"[...document.querySelectorAll('button')].find((b) => b.textContent === {json.dumps(label)}).click()")
+
+    def step(self, number, **parameters):
+        tensor = {"name": "input", "datatype": "FP32", "shape": [1, 512], "data": [0.0] * 512}
+        body = {"inputs": [tensor], "parameters": {"sequence_id": number, **parameters}}
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.ADMIN}"}
+        return self.server.request("POST", "/v2/models/vad/infer", body, headers)[0]
+
+    def test_only_administrators_act(self):
+        self.show("models")
+        self.give(self.READER)
+        self.browser.wait("!!document.querySelector('[data-model=vad] [data-version]')")
+        self.assertEqual(self.all(".actions"), [])
+        self.browser.run("document.getElementById('token').click()")
+        self.browser.send("Input.insertText", text=self.ADMIN)
+        self.browser.key("Enter")
+        # What requests would feel is asked twice, and not done without the second press.
+        unload = "Unload: requests will fail. Sure?"
+        self.press("Unload")
+        self.assertEqual(self.step(1, sequence_start=True, sequence_end=True), 200)
+        self.browser.wait(f"[...document.querySelectorAll('button.danger')].some((b) => b.textContent === {json.dumps(unload)})")
+        self.picture("models-admin")
+        self.press(unload)
+        self.browser.wait("(document.querySelector('[data-model=vad] tbody')?.innerText ?? '').includes('UNAVAILABLE')")
+        self.assertGreaterEqual(self.step(2, sequence_start=True), 400)
+        self.press("Load")
+        self.browser.wait("(document.querySelector('[data-model=vad] tbody')?.innerText ?? '').includes('READY')")
+        self.assertEqual(self.step(7, sequence_start=True), 200)
+        self.browser.run("location.hash = 'sequences'")
+        self.press("7")
+        self.press("End this sequence")
+        self.press("Its state will be lost. Sure?")
+        self.browser.wait("document.body.innerText.includes('7 has ended.')")
+        self.browser.wait("document.body.innerText.includes('No sequence lives now.')")
+        # Answers that refuse are told as errors too.
+        self.assertEqual([error for error in self.browser.errors if not error.startswith("Failed to load")], [])
+
+
 class Switches(unittest.TestCase):
     """Where the console is without a browser."""
 

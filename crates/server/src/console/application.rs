@@ -6,14 +6,15 @@ use stead_app::application::{Field, Function, InputType, Phase, RankProfile, Sch
 use stead_app::schema::{Expression, Name};
 use stead_node::Deployed;
 
-/// `{"version", "tokens", "metrics", "application"}`: whether clients need tokens, whether `/metrics` is served, and the application, null where none
-/// is served.
-pub fn told(shared: &Shared) -> Value {
+/// `{"version", "tokens", "admin", "metrics", "application"}`: whether clients need tokens, whether who asks shows that of an administrator, whether
+/// `/metrics` is served, and the application, null where none is served.
+pub fn told(shared: &Shared, is_admin: bool) -> Value {
     let deployments = shared.node.deployments();
     let active = deployments.and_then(|deployments| deployments.active());
     json!({
         "version": shared.options.version,
         "tokens": shared.guard.wants_tokens(),
+        "admin": is_admin,
         "metrics": shared.options.metrics.enabled,
         "deploys": deployments.is_some(),
         "application": active.as_deref().map(application),

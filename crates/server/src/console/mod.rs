@@ -8,6 +8,7 @@ mod files;
 
 use crate::fault::Fault;
 use crate::http::{Reply, Shared, unknown_url};
+use crate::security::Caller;
 use files::FILES;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY,
@@ -60,7 +61,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 ///
 /// # Errors
 /// A console that is switched off, and files that there are not.
-pub fn answer(shared: &Shared, call: ConsoleCall) -> Result<Reply, Fault> {
+pub fn answer(shared: &Shared, call: ConsoleCall, caller: &Caller<'_>) -> Result<Reply, Fault> {
     if !shared.options.console {
         return Err(unknown_url());
     }
@@ -69,7 +70,9 @@ pub fn answer(shared: &Shared, call: ConsoleCall) -> Result<Reply, Fault> {
             let header = Some((LOCATION, HeaderValue::from_static("console/")));
             Ok(Reply { status: StatusCode::PERMANENT_REDIRECT, header, ..Reply::empty() })
         }
-        ConsoleCall::Application => Reply::serialize(&application::told(shared)),
+        ConsoleCall::Application => {
+            Reply::serialize(&application::told(shared, shared.guard.is_administrator(caller)))
+        }
         ConsoleCall::File(name) => file(&name).ok_or_else(unknown_url),
     }
 }

@@ -115,6 +115,11 @@ impl Body {
         self.header(ACCEPT)
     }
 
+    /// Who sends it.
+    fn caller(&self) -> Caller<'_> {
+        Caller { connection: self.connection, headers: &self.headers, authority: None }
+    }
+
     /// The part of the URL behind `?`; empty when there is none.
     pub fn query(&self) -> &str {
         self.query.as_deref().unwrap_or_default()
@@ -287,7 +292,7 @@ async fn dispatch(
             vespa::evaluation::answer(shared, &method, &rest, uri, body).await
         }
         Route::Embeddings => embeddings::openai::answer(shared, body).await,
-        Route::Console(call) => console::answer(shared, call),
+        Route::Console(call) => console::answer(shared, call, &body.caller()),
         Route::Metrics => metrics::answer(shared, body.accept()),
         Route::OpenApi => openapi::answer(shared, Port::Query),
         Route::Values(call) => vespa::metrics::answer(shared, call),

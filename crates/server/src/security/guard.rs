@@ -88,6 +88,14 @@ impl Guard {
         self.credentials.is_some()
     }
 
+    /// Whether who asks shows the token of an administrator, where administration is taken.
+    pub fn is_administrator(&self, caller: &Caller<'_>) -> bool {
+        let is_elsewhere = self.has_admin_port && caller.connection.port == Port::Query;
+        let shows =
+            |credentials: &Arc<Credentials>| by_token(credentials, caller, Role::Admin).is_ok();
+        !is_elsewhere && self.credentials.as_ref().is_some_and(shows)
+    }
+
     /// Lets a request in that needs this, and counts it until the permit is dropped.
     ///
     /// # Errors

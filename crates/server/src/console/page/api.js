@@ -79,6 +79,11 @@ export function application() {
   return json("GET", "console/api/application");
 }
 
+/** Whether the token is that of an administrator. Without a token the page only shows, wherever it is. */
+export async function isAdmin() {
+  return hasToken() && (await application()).admin;
+}
+
 /** The path of a version of a model. */
 export function modelPath(name, version) {
   const of = version ? `/versions/${encodeURIComponent(version)}` : "";

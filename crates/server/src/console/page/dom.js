@@ -70,6 +70,39 @@ export function bars(rows, most) {
   return el("div", { class: "bars" }, cells);
 }
 
+/** How long a button waits for a second press, in milliseconds. */
+const PATIENCE = 5000;
+
+/** A button that acts. What is not easily taken back wants a second press, `sure`. What goes wrong is told beside it. */
+export function action(label, act, sure) {
+  let timer;
+  const told = el("span", { class: "bad", role: "alert" });
+  const calm = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    button.textContent = label;
+    button.classList.remove("danger");
+  };
+  const button = el("button", { type: "button", onclick: async () => {
+    if (sure && timer === undefined) {
+      button.textContent = sure;
+      button.classList.add("danger");
+      timer = setTimeout(calm, PATIENCE);
+      return;
+    }
+    calm();
+    button.disabled = true;
+    told.replaceChildren();
+    try {
+      await act();
+    } catch (error) {
+      told.replaceChildren(error.message ?? String(error));
+    }
+    button.disabled = false;
+  } }, label);
+  return el("span", { class: "action" }, button, told);
+}
+
 /** What went wrong, for people. */
 export function failure(error) {
   return el("p", { class: "error", role: "alert" }, error.message ?? String(error));

@@ -1,7 +1,7 @@
-// The models of the repository: versions, states, inputs, outputs and how much they are used.
+// The models of the repository: versions, states, inputs, outputs and how much they are used. Administrators load and unload them here.
 
-import { json, modelPath } from "./api.js";
-import { el, facts, table, tags } from "./dom.js";
+import { isAdmin, json, modelPath } from "./api.js";
+import { action, el, facts, failure, table, tags } from "./dom.js";
 import { number, seconds } from "./format.js";
 
 /** The models by name, with their versions in the order of the server. */
@@ -15,8 +15,17 @@ export async function repository() {
   return byName;
 }
 
+/** How long until models are read again while one of them is on its way, in milliseconds. */
+const PERIOD = 1000;
+
 export async function models(place) {
-  const byName = await repository();
+  const [byName, admin] = await Promise.all([repository(), isAdmin()]);
+  const isPassing = ({ state }) => state === "LOADING" || state === "UNLOADING";
+  if ([...byName.values()].flat().some(isPassing)) {
+    setTimeout(() => {
+      if (place.isConnected) again(place).catch((error) => place.append(failure(error)));
+    }, PERIOD);
+  }
   if (byName.size === 0) {
     place.append(el("p", { class: "notice" }, "This server has no models."));
     return;
@@ -28,11 +37,31 @@ export async function models(place) {
       ["state", (v) => el("span", { class: v.state === "READY" ? "good" : "bad" }, v.state ?? "UNKNOWN")],
       ...(versions.some((v) => v.reason) ? [["why", (v) => v.reason ?? ""]] : []),
     ], versions, `Versions of ${name}`));
+    if (admin) card.append(actions(place, name, versions));
     place.append(card);
     for (const { version } of versions.filter((v) => v.state === "READY")) {
       card.append(await details(name, version, versions.length > 1));
     }
   }
+}
+
+async function again(place) {
+  const fresh = el("div", {});
+  await models(fresh);
+  place.replaceChildren(fresh);
+}
+
+/** What an administrator can do with a model; the part is read again then. */
+function actions(place, name, versions) {
+  const call = (what) => async () => {
+    await json("POST", `v2/repository/models/${encodeURIComponent(name)}/${what}`, { body: {} });
+    await again(place);
+  };
+  const isReady = versions.some((v) => v.state === "READY");
+  return el("p", { class: "actions" },
+    action(isReady ? "Load again" : "Load", call("load")),
+    isReady && action("Unload", call("unload"), "Unload: requests will fail. Sure?"),
+  );
 }
 
 async function details(name, version, several) {

@@ -1,7 +1,7 @@
-// The sequences of stateful models that live now. The calls need the role admin.
+// The sequences of stateful models that live now. The calls need the role admin; who has shown a token of it can end one.
 
-import { json, modelPath, plain } from "./api.js";
-import { el, refill, table } from "./dom.js";
+import { isAdmin, json, modelPath, plain } from "./api.js";
+import { action, el, refill, table } from "./dom.js";
 import { age, bytes, count, number } from "./format.js";
 import { repository } from "./models.js";
 
@@ -87,7 +87,13 @@ class List {
 
   async show(id) {
     try {
-      const told = await read(`${this.path}/${encodeURIComponent(idText(id))}`);
+      const path = `${this.path}/${encodeURIComponent(idText(id))}`;
+      const [told, admin] = await Promise.all([read(path), isAdmin()]);
+      const end = async () => {
+        await json("DELETE", path);
+        refill(this.shown, el("p", { class: "quiet" }, `${idText(id)} has ended.`));
+        await this.read();
+      };
       refill(this.shown,
         el("h3", {}, `State of ${idText(id)} after ${count(told.step, "step", "steps")}`),
         told.state.length === 0 ? el("p", { class: "quiet" }, "none yet") : table([
@@ -96,6 +102,7 @@ class List {
           ["size", (t) => bytes(t.bytes), "number"],
           ["shape", (t) => el("code", {}, `[${t.shape.join(", ")}]`), "fixed"],
         ], told.state, "State"),
+        admin && el("p", { class: "actions" }, action("End this sequence", end, "Its state will be lost. Sure?")),
       );
     } catch (error) {
       refill(this.shown,el("p", { class: "error", role: "alert" }, error.message));
