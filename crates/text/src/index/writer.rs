@@ -19,9 +19,12 @@ const AT_ONCE: usize = 2048;
 /// Segments of so many documents get their lists beside the writer, before anybody reads them.
 const LISTED: usize = 512;
 
-/// The most documents of such segments that wait for their lists: the writer makes those of others itself, lest the next reader has much to
+/// The same of segments of so many words: some milliseconds.
+const LISTED_WORDS: u64 = 1 << 14;
+
+/// The most words of such segments that wait for their lists: the writer makes those of others itself, lest the next reader has much to
 /// make.
-const UNLISTED: usize = 1024;
+const UNLISTED_WORDS: u64 = 2 * LISTED_WORDS;
 
 /// The part of the documents of a segment, as its inverse, that may be gone before it is written again without them.
 const GONE: usize = 4;
@@ -119,7 +122,7 @@ impl FieldWriter {
     /// The index with all changes.
     pub fn publish(&mut self) -> FieldIndex {
         if let Some(segment) = self.pending.take() {
-            if segment.documents() >= LISTED {
+            if is_large(&segment) {
                 segment.make_lists();
             }
             self.index.parts.push(Part::new(segment));
@@ -131,8 +134,8 @@ impl FieldWriter {
         while let Some(chosen) = self.choose(|documents| documents <= AT_ONCE) {
             let parts = self.take(&chosen);
             self.index.parts.push(Part::new(joined(&parts)));
-            self.make_lists();
         }
+        self.make_lists();
         self.index.clone()
     }
 
@@ -141,8 +144,8 @@ impl FieldWriter {
         let mut waiting = 0;
         // Others begin with the first.
         for part in self.unlisted() {
-            waiting += part.segment.documents();
-            if waiting > UNLISTED {
+            waiting += part.segment.total;
+            if waiting > UNLISTED_WORDS {
                 part.segment.make_lists();
             }
         }
@@ -150,8 +153,8 @@ impl FieldWriter {
 
     /// Segments that are to get lists.
     fn unlisted(&self) -> impl Iterator<Item = &Part> {
-        let has_many = |part: &&Part| part.segment.documents() >= LISTED;
-        self.index.parts.iter().filter(has_many).filter(|part| !part.segment.has_lists())
+        let parts = self.index.parts.iter().filter(|part| is_large(&part.segment));
+        parts.filter(|part| !part.segment.has_lists())
     }
 
     /// Segments that are better joined, or are to get lists, if no others are [being](FieldWriter::install) joined.
@@ -251,6 +254,11 @@ impl FieldWriter {
         let mut next = || at.next().is_some_and(|at| chosen.contains(&at));
         self.index.parts.extract_if(.., |_| next()).collect()
     }
+}
+
+/// Whether a segment is not left to the next reader.
+fn is_large(segment: &Segment) -> bool {
+    segment.documents() >= LISTED || segment.total >= LISTED_WORDS
 }
 
 /// The sizes that segments may have.
