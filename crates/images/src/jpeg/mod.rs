@@ -128,12 +128,13 @@ fn picture(frame: &Frame, colours: Colours) -> Image {
     let (width, height) = (usize::from(frame.width), usize::from(frame.height));
     let plane = |one: &frame::Component| vec![0; one.plane.width * one.plane.across];
     let mut rows: Vec<Vec<u8>> = frame.components.iter().map(plane).collect();
-    let mut rgb = Vec::with_capacity(3 * width * height);
-    for y in 0..height {
+    let mut sums = Vec::new();
+    let mut rgb = vec![0; 3 * width * height];
+    for (y, pixels) in rgb.chunks_exact_mut((3 * width).max(1)).enumerate() {
         for (component, row) in frame.components.iter().zip(&mut rows) {
-            component.plane.upsample(y, row);
+            component.plane.upsample(y, &mut sums, row);
         }
-        colours.append(&rows, width, &mut rgb);
+        colours.write(&rows, pixels);
     }
     Image { width, height, rgb }
 }

@@ -24,18 +24,21 @@ impl Plane {
         self.samples.get(from..from + self.width).unwrap_or_default()
     }
 
-    /// Writes a row of the image.
-    pub fn upsample(&self, y: usize, out: &mut [u8]) {
+    /// Writes a row of the image; `sums` is room.
+    pub fn upsample(&self, y: usize, sums: &mut Vec<u16>, out: &mut [u8]) {
         let is_fancy = self.width > 2;
         match (self.across, self.down) {
             (1, 1) => copy(self.row(y), out),
             (2, 1) if is_fancy => {
-                let row = self.row(y);
-                let at = |x: usize| u32::from(row[x]);
-                halves(row.len(), out, at, |this, beside, odd| match odd {
-                    false => (3 * this + beside + 1) >> 2,
-                    true => (3 * this + beside + 2) >> 2,
-                });
+                halves(
+                    self.row(y),
+                    |cell| u16::from(*cell),
+                    out,
+                    |this, beside, odd| match odd {
+                        false => (3 * this + beside + 1) >> 2,
+                        true => (3 * this + beside + 2) >> 2,
+                    },
+                );
             }
             (1, 2) => {
                 let (near, far) = self.rows(y);
@@ -46,11 +49,18 @@ impl Plane {
             }
             (2, 2) if is_fancy => {
                 let (near, far) = self.rows(y);
-                let at = |x: usize| 3 * u32::from(near[x]) + u32::from(far[x]);
-                halves(near.len().min(far.len()), out, at, |this, beside, odd| match odd {
-                    false => (3 * this + beside + 8) >> 4,
-                    true => (3 * this + beside + 7) >> 4,
-                });
+                let cells = near.iter().zip(far);
+                sums.clear();
+                sums.extend(cells.map(|(near, far)| 3 * u16::from(*near) + u16::from(*far)));
+                halves(
+                    sums,
+                    |sum| *sum,
+                    out,
+                    |this, beside, odd| match odd {
+                        false => (3 * this + beside + 8) >> 4,
+                        true => (3 * this + beside + 7) >> 4,
+                    },
+                );
             }
             (across, down) => {
                 let row = self.row(y / down.max(1));
@@ -74,17 +84,28 @@ fn copy(from: &[u8], to: &mut [u8]) {
 }
 
 /// Two samples of each one, each nearer to one neighbour; those at the ends have themselves for a neighbour.
-fn halves(
-    count: usize,
+#[inline(always)]
+fn halves<T>(
+    row: &[T],
+    number: impl Fn(&T) -> u16,
     out: &mut [u8],
-    at: impl Fn(usize) -> u32,
-    mix: impl Fn(u32, u32, bool) -> u32,
+    mix: impl Fn(u16, u16, bool) -> u16,
 ) {
-    for (x, out) in (0..count).zip(out.chunks_mut(2)) {
-        let this = at(x);
-        let besides = [at(x.saturating_sub(1)), at((x + 1).min(count - 1))];
-        for ((out, beside), odd) in out.iter_mut().zip(besides).zip([false, true]) {
-            *out = mix(this, beside, odd) as u8;
-        }
+    let two = |[before, this, after]: [&T; 3]| {
+        let this = number(this);
+        [mix(this, number(before), false) as u8, mix(this, number(after), true) as u8]
+    };
+    let ([first, second, ..], [.., previous, last]) = (row, row) else { return };
+    let pairs = out.as_chunks_mut::<2>().0;
+    if let (Some(out), true) = (pairs.first_mut(), row.len() > 1) {
+        *out = two([first, first, second]);
+    }
+    for (window, out) in row.windows(3).zip(pairs.iter_mut().skip(1)) {
+        *out = two([&window[0], &window[1], &window[2]]);
+    }
+    if let Some(out) = pairs.get_mut(row.len() - 1) {
+        *out = two([previous, last, last]);
+    } else if let Some(out) = out.get_mut(2 * row.len() - 2) {
+        *out = two([previous, last, last])[0];
     }
 }
