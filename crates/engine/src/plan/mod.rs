@@ -10,6 +10,7 @@ mod cx;
 mod ends;
 mod facts;
 mod fold;
+mod free;
 mod layout;
 mod lists;
 mod place;
