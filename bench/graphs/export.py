@@ -165,6 +165,90 @@ def chain(length):
     return made(nodes, weights, [("input", [1, 4])], [("output", [1, 4])])
 
 
+def mamba(op):
+    """A layer of Mamba, `[batch, steps, 256]` to the same: a gate, a causal convolution of each channel, and a state of 16 numbers
+    for each of 512 channels that decays and grows by what each step chooses. The recurrence is a Loop that gathers its step, as
+    exporters write a Python loop, or a Scan."""
+    width, inner, states, rank, taps = 256, 512, 16, 16, 4
+    rng = np.random.default_rng(1)
+    uniform = lambda *shape: rng.uniform(-1, 1, shape).astype(np.float32)
+    rates = -np.tile(np.arange(1, states + 1, dtype=np.float32), (inner, 1))
+    weights = {
+        "gate": uniform(width, inner) / 16, "in": uniform(width, inner) / 16, "taps": uniform(inner, 1, taps) / 2,
+        "shift": uniform(inner) / 2, "delta_low": uniform(inner, rank) / 22, "delta_high": uniform(rank, inner) / 4,
+        "delta_shift": uniform(inner) - 3, "b": uniform(inner, states) / 22, "c": uniform(inner, states) / 22,
+        "rates": rates, "skip": uniform(inner), "out": uniform(inner, width) / 22,
+        "zero": np.zeros((1, inner, states), np.float32), "last": np.array([-1]), "second": np.array([1]), "at": np.array(1),
+    }
+    node = helper.make_node
+    # Of one step: input and delta `[batch, inner]`, the directions `[batch, states]`.
+    step = [
+        node("Unsqueeze", ["delta", "last"], ["delta_column"]),
+        node("Mul", ["delta_column", "rates"], ["exponent"]),
+        node("Exp", ["exponent"], ["decay"]),
+        node("Mul", ["h", "decay"], ["kept"]),
+        node("Mul", ["delta", "x"], ["growth"]),
+        node("Unsqueeze", ["growth", "last"], ["growth_column"]),
+        node("Unsqueeze", ["direction", "second"], ["direction_row"]),
+        node("Mul", ["growth_column", "direction_row"], ["new"]),
+        node("Add", ["kept", "new"], ["next"]),
+        node("Unsqueeze", ["reading", "last"], ["reading_column"]),
+        node("MatMul", ["next", "reading_column"], ["read_column"]),
+        node("Squeeze", ["read_column", "last"], ["read"]),
+    ]
+    info = lambda name, shape, kind=TensorProto.FLOAT: helper.make_tensor_value_info(name, kind, shape)
+    state = lambda name: info(name, ["batch", inner, states])
+    results = [state("next"), info("read", ["batch", inner])]
+    series = {"x": "u", "delta": "deltas", "direction": "directions", "reading": "readings"}
+    if op == "Loop":
+        gathered = [node("Gather", [all_steps, "i"], [one], axis=1) for one, all_steps in series.items()]
+        counter = [info("i", [], TensorProto.INT64), info("more", [], TensorProto.BOOL)]
+        body = helper.make_graph(
+            [*gathered, *step, node("Identity", ["more"], ["on"])], "step", [*counter, state("h")],
+            [info("on", [], TensorProto.BOOL), *results],
+        )
+        recurrence = [
+            node("Shape", ["u"], ["sizes"]),
+            node("Gather", ["sizes", "at"], ["steps"], axis=0),
+            node("Loop", ["steps", "", "start"], ["end", "reads"], body=body),
+            node("Transpose", ["reads"], ["y"], perm=[1, 0, 2]),
+        ]
+    else:
+        given = [info(one, ["batch", inner if one in ("x", "delta") else states]) for one in series]
+        body = helper.make_graph(step, "step", [state("h"), *given], results)
+        axes = {"scan_input_axes": [1] * len(series), "scan_output_axes": [1], "num_scan_inputs": len(series)}
+        recurrence = [node("Scan", ["start", *series.values()], ["end", "y"], body=body, **axes)]
+    nodes = [
+        node("MatMul", ["input", "gate"], ["z"]),
+        node("MatMul", ["input", "in"], ["wide"]),
+        node("Transpose", ["wide"], ["channels"], perm=[0, 2, 1]),
+        node("Conv", ["channels", "taps", "shift"], ["convolved"], group=inner, kernel_shape=[taps], pads=[taps - 1, 0]),
+        node("Transpose", ["convolved"], ["rows"], perm=[0, 2, 1]),
+        node("Sigmoid", ["rows"], ["open"]),
+        node("Mul", ["rows", "open"], ["u"]),
+        node("MatMul", ["u", "delta_low"], ["low"]),
+        node("MatMul", ["low", "delta_high"], ["high"]),
+        node("Add", ["high", "delta_shift"], ["shifted"]),
+        node("Softplus", ["shifted"], ["deltas"]),
+        node("MatMul", ["u", "b"], ["directions"]),
+        node("MatMul", ["u", "c"], ["readings"]),
+        node("Shape", ["input"], ["batch_size"], start=0, end=1),
+        node("Concat", ["batch_size", "tail"], ["start_shape"], axis=0),
+        node("Expand", ["zero", "start_shape"], ["start"]),
+        *recurrence,
+        node("Mul", ["u", "skip"], ["skipped"]),
+        node("Add", ["y", "skipped"], ["sum"]),
+        node("Sigmoid", ["z"], ["z_open"]),
+        node("Mul", ["z", "z_open"], ["gates"]),
+        node("Mul", ["sum", "gates"], ["gated"]),
+        node("MatMul", ["gated", "out"], ["output"]),
+    ]
+    weights["tail"] = np.array([inner, states])
+    tensors = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    shape = ["batch", "steps", width]
+    return made(nodes, tensors, [("input", shape)], [("output", shape)])
+
+
 def with_gru_nodes(model):
     """Each hand-written recurrence of the satellite model as one GRU node."""
     graph = model.graph
@@ -357,6 +441,8 @@ GRAPHS = {
     ),
     "lstm": lambda: recurrent("LSTM", 4, 512, 2, 1),
     "bigru": lambda: recurrent("GRU", 3, 256, 1, 2),
+    "mamba_loop": lambda: mamba("Loop"),
+    "mamba_scan": lambda: mamba("Scan"),
     "empty": lambda: chain(0),
     "chain100": lambda: chain(100),
 }

@@ -60,6 +60,7 @@ const TEXTS: [&str; 3] = [
     "token_type_ids:i64:8x128:0:1",
 ];
 const SATELLITE: [&str; 2] = ["s2_input:f32:1x40x11:-1:1", "s1_input:f32:1x40x3:-1:1"];
+const STEPS: [&str; 1] = ["input:f32:1x256x256:-1:1"];
 const IMAGE: [&str; 1] = ["image:f32:1x3x224x224:-1:1"];
 
 /// One thread each.
@@ -87,6 +88,8 @@ pub const CASES: &[Case] = &[
     case("LSTM 2x512, 100 steps", Source::Graph("lstm"), &["input:f32:100x1x512:-1:1"], 1.0),
     case("LSTM 2x512, one step", Source::Graph("lstm"), &["input:f32:1x1x512:-1:1"], 1.0),
     case("GRU 256 both ways, 50 steps", Source::Graph("bigru"), &["input:f32:50x1x256:-1:1"], 1.0),
+    case("Mamba layer, 256 steps, Loop", Source::Graph("mamba_loop"), &STEPS, 1.0),
+    case("Mamba layer, 256 steps, Scan", Source::Graph("mamba_scan"), &STEPS, 1.0),
     case(
         "DLRM, batch 64",
         Source::Graph("dlrm"),
