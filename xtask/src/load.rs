@@ -76,15 +76,18 @@ fn time(rows: Vec<Vec<String>>, pairs: usize) -> Table {
     Table {
         title: "from a path to a session".to_owned(),
         note: format!(
-            "Medians of {pairs} turns, and of their ratios. \"read\" is every byte into memory of its own (`std::fs::read`), which is what a model must hold; \"through a buffer\" is the \
-             same through one of 1 MiB, the most that the system gives. The goal, {MOST_TIME} of reading, is for models in which no weight is packed."
+            "Medians of {pairs} turns, and of their ratios. \"read\" is every byte into memory of its own (`std::fs::read`), which is what a model must hold; \"on huge pages\" is the same \
+             into one buffer on huge pages, where the system has as little to do for fresh memory as it can; \"through a buffer\" is through one of 1 MiB, which holds nothing. The goal, \
+             {MOST_TIME} of reading, is for models in which no weight is packed."
         ),
         header: vec![
             "model",
             "read ms",
+            "on huge pages ms",
             "through a buffer ms",
             "open ms",
             "open over read",
+            "over huge pages",
             "over through a buffer",
             "goal",
         ],
@@ -99,9 +102,11 @@ fn time_row(model: &Opened, told: &Value) -> Vec<String> {
     vec![
         model.title.to_owned(),
         ms("read"),
+        ms("huge"),
         ms("streamed"),
         ms("open"),
         format!("{over:.2}"),
+        format!("{:.2}", number("over_huge")),
         format!("{:.2}", number("over_streamed")),
         if model.is_packed { "-" } else { goal(over <= MOST_TIME) }.to_owned(),
     ]

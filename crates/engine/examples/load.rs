@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p stead-engine --example load make FOLDER` writes two models of 440 MB in which no weight is packed.
 //! `... load time MODEL PAIRS` prints seconds as JSON, the medians of pairs of turns: to read the file and its data with
-//! [`std::fs::read`], to read them through one buffer, and to open the model until it can run.
+//! [`std::fs::read`], to read them into one buffer on huge pages, as large weights are, to read them through one buffer, and to open
+//! the model until it can run.
 //! `... load peak MODEL` opens a model and runs it once: bytes of its weights, of its arena, and of the process at its peak.
 //!
 //! External data is looked for in the file of the model's name that ends with `.data`. Open dimensions are 1, but for the
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use stead_engine::{LoadOptions, Model, RunContext, Session, SessionOptions};
 use stead_onnx::ModelBuilder;
-use stead_tensor::{DType, Shape, Tensor};
+use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 
 /// Bytes of a file that is made.
 const BYTES: usize = 440_000_000;
@@ -86,6 +87,13 @@ fn files(model: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// All of a file in a buffer of its own.
+fn on_huge_pages(path: &PathBuf) -> Result<AlignedBuf, Box<dyn Error>> {
+    let file = File::open(path)?;
+    let len = usize::try_from(file.metadata()?.len())?;
+    Ok(AlignedBuf::filled(len, |room| room.read_file(&file))??)
+}
+
 fn open(path: &Path) -> Result<Session, Box<dyn Error>> {
     let model = Model::load(path, &LoadOptions::default())?;
     Ok(Session::new(model, &SessionOptions::default())?)
@@ -94,13 +102,18 @@ fn open(path: &Path) -> Result<Session, Box<dyn Error>> {
 fn time(path: &Path, pairs: usize) -> Result<(), Box<dyn Error>> {
     let files = files(path);
     let mut through = vec![0u8; 1 << 20];
-    let (mut whole, mut streamed, mut opened) = (Vec::new(), Vec::new(), Vec::new());
-    let mut ratios = [Vec::new(), Vec::new()];
+    let (mut whole, mut huge) = (Vec::new(), Vec::new());
+    let (mut streamed, mut opened) = (Vec::new(), Vec::new());
+    let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
     // The first pair brings the files to memory.
     for pair in 0..=pairs {
         let start = Instant::now();
         let read = files.iter().map(fs::read).collect::<Result<Vec<_>, _>>()?;
         let whole_time = start.elapsed().as_secs_f64();
+        drop(black_box(read));
+        let start = Instant::now();
+        let read = files.iter().map(on_huge_pages).collect::<Result<Vec<_>, _>>()?;
+        let huge_time = start.elapsed().as_secs_f64();
         drop(black_box(read));
         let start = Instant::now();
         for file in &files {
@@ -114,16 +127,19 @@ fn time(path: &Path, pairs: usize) -> Result<(), Box<dyn Error>> {
         drop(black_box(session));
         if pair > 0 {
             whole.push(whole_time);
+            huge.push(huge_time);
             streamed.push(streamed_time);
             opened.push(opened_time);
             ratios[0].push(opened_time / whole_time);
-            ratios[1].push(opened_time / streamed_time);
+            ratios[1].push(opened_time / huge_time);
+            ratios[2].push(opened_time / streamed_time);
         }
     }
-    let [over_read, over_streamed] = ratios.map(middle);
+    let [over_read, over_huge, over_streamed] = ratios.map(middle);
     println!(
-        r#"{{"read": {}, "streamed": {}, "open": {}, "over_read": {over_read}, "over_streamed": {over_streamed}}}"#,
+        r#"{{"read": {}, "huge": {}, "streamed": {}, "open": {}, "over_read": {over_read}, "over_huge": {over_huge}, "over_streamed": {over_streamed}}}"#,
         middle(whole),
+        middle(huge),
         middle(streamed),
         middle(opened)
     );

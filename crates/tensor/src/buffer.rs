@@ -3,6 +3,7 @@
 
 use crate::TensorError;
 use crate::huge::{self, Chunk};
+use crate::unfilled::Unfilled;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -83,18 +84,15 @@ impl AlignedBuf {
         Ok(AlignedBuf { ptr, len, chunk: None })
     }
 
-    /// A buffer of `len` bytes that `fill` writes piece by piece, from the first byte to the last: for what is read from a
-    /// file. On huge pages where it is large. A piece is zeroed just before it is filled, while a cache holds it; zeros in all
-    /// of a large buffer would go to memory and back.
+    /// A buffer of `len` bytes that `fill` writes from the first byte to the last: for what is read from a file. On huge pages where it
+    /// is large. What is left over is zeroed; zeros in all of a large buffer beforehand would go to memory and back.
     ///
     /// # Errors
-    /// [`TensorError::OutOfMemory`] when the allocator refuses; inside, the first error of `fill`.
+    /// [`TensorError::OutOfMemory`] when the allocator refuses; inside, the error of `fill`.
     pub fn filled<E>(
         len: usize,
-        mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
+        fill: impl FnOnce(&mut Unfilled<'_>) -> Result<(), E>,
     ) -> Result<Result<AlignedBuf, E>, TensorError> {
-        /// Half of a small second-level cache.
-        const PIECE: usize = 128 << 10;
         if len == 0 {
             return AlignedBuf::empty().map(Ok);
         }
@@ -108,19 +106,13 @@ impl AlignedBuf {
         };
         // Nothing reads the buffer before all of it is written; where `fill` fails it is only dropped.
         let buf = AlignedBuf { ptr, len, chunk };
-        for at in (0..len).step_by(PIECE) {
-            let size = PIECE.min(len - at);
-            // SAFETY: `at + size <= len`, all of it in the new buffer, which nothing else points into; zeros make it initialised.
-            let piece = unsafe {
-                let start = buf.ptr.as_ptr().add(at);
-                start.write_bytes(0, size);
-                std::slice::from_raw_parts_mut(start, size)
-            };
-            if let Err(e) = fill(piece) {
-                return Ok(Err(e));
-            }
-        }
-        Ok(Ok(buf))
+        // SAFETY: the new buffer, which nothing else points into; any bytes are allowed in it.
+        let room = unsafe { std::slice::from_raw_parts_mut(buf.ptr.as_ptr().cast(), len) };
+        let mut unfilled = Unfilled::new(room);
+        Ok(fill(&mut unfilled).map(|()| {
+            unfilled.zero();
+            buf
+        }))
     }
 
     /// A buffer with a copy of `bytes`.
@@ -247,36 +239,25 @@ mod tests {
     #[test]
     fn a_buffer_is_filled_from_the_first_byte_to_the_last() {
         for len in [0, 1, 65, 128 << 10, (128 << 10) + 1, (4 << 20) - 1, (4 << 20) + 3] {
-            let mut at = 0usize;
-            let filled = AlignedBuf::filled(len, |piece| -> Result<(), ()> {
-                assert!(piece.iter().all(|&b| b == 0));
-                // The second half of each piece is left as it is.
-                let half = piece.len() / 2;
-                piece[..half].iter_mut().enumerate().for_each(|(i, b)| *b = (at + i) as u8 | 1);
-                at += piece.len();
-                Ok(())
+            let bytes: Vec<u8> = (0..len / 2).map(|i| i as u8 | 1).collect();
+            let filled = AlignedBuf::filled(len, |room| {
+                assert_eq!(room.left(), len);
+                room.read(len / 2, &bytes[..])
             });
             let buf = filled.unwrap().unwrap();
-            assert_eq!((buf.len(), at), (len, len));
+            assert_eq!(buf.len(), len);
             assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
-            let mut start = 0;
-            for piece in buf.chunks(128 << 10) {
-                let half = piece.len() / 2;
-                let is_right = |(i, &b): (usize, &u8)| b == (start + i) as u8 | 1;
-                assert!(piece[..half].iter().enumerate().all(is_right), "{len} at {start}");
-                assert!(piece[half..].iter().all(|&b| b == 0), "{len} at {start}");
-                start += piece.len();
-            }
+            assert!(buf[..len / 2] == bytes, "{len}");
+            assert!(buf[len / 2..].iter().all(|&b| b == 0), "{len}: what is left over");
         }
     }
 
     #[test]
     fn what_cannot_be_filled_says_why() {
         for len in [1, 1 << 20, 5 << 20] {
-            let mut left = len / 2;
-            let filled = AlignedBuf::filled(len, |piece| {
-                left = left.checked_sub(piece.len()).ok_or("the end")?;
-                Ok(())
+            let filled = AlignedBuf::filled(len, |room| {
+                room.read(len / 2, std::io::repeat(1)).map_err(|_| "no bytes")?;
+                Err("the end")
             });
             assert_eq!(filled.unwrap().err(), Some("the end"), "{len}");
         }

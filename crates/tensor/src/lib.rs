@@ -31,6 +31,7 @@ mod precision;
 mod rows;
 mod shape;
 mod tensor;
+mod unfilled;
 mod view;
 
 pub use bits::Bits;
@@ -44,4 +45,5 @@ pub use growth::{Growth, grown_strides};
 pub use precision::{Precision, UnknownPrecision};
 pub use shape::{MAX_RANK, Shape};
 pub use tensor::Tensor;
+pub use unfilled::Unfilled;
 pub use view::{Data, TensorView};

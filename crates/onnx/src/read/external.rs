@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 use stead_tensor::{AlignedBuf, TensorError};
 
@@ -70,7 +70,7 @@ impl Open {
                 if let Err(e) = file.seek(SeekFrom::Start(offset)) {
                     return Ok(Err(e));
                 }
-                AlignedBuf::filled(len, |piece| file.read_exact(piece))
+                AlignedBuf::filled(len, |room| room.read_file(file))
             }
             Open::Memory(bytes) => {
                 let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));

@@ -49,7 +49,8 @@ impl Model {
         // The parent of a bare file name is "", which is the current folder.
         let folder =
             path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-        Model::from_reader(file, len, folder, limits)
+        error::check_limit(MODEL_FILE, len, limits.total_bytes)?;
+        decode(stream::read_file(&file, len, limits)?, folder.map(Root::Folder), limits)
     }
 
     /// Reads a model of `len` bytes as [`Model::read`] does. External data is looked for in `folder`; without

@@ -2,6 +2,7 @@
 
 use super::{MODEL_FILE, buffers::Buffers, scan};
 use crate::{Limits, OnnxError, error};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use stead_tensor::AlignedBuf;
 
@@ -14,12 +15,18 @@ const LARGE: usize = 32 << 10;
 /// # Errors
 /// [`OnnxError::Io`], [`OnnxError::Memory`], and [`OnnxError::Limit`] for what the model costs to decode.
 pub(super) fn read(reader: impl Read, len: u64, limits: &Limits) -> Result<Buffers, OnnxError> {
-    read_parts(reader, len, LARGE, limits)
+    read_parts(reader, None, len, LARGE, limits)
 }
 
-/// As [`read`], where weights of `large` bytes or more get buffers of their own.
+/// As [`read`] from a file; the system writes large weights where they stay.
+pub(super) fn read_file(file: &File, len: u64, limits: &Limits) -> Result<Buffers, OnnxError> {
+    read_parts(file, Some(file), len, LARGE, limits)
+}
+
+/// As [`read`], where weights of `large` bytes or more get buffers of their own. `file` is what the reader reads, if it is a file.
 fn read_parts(
     reader: impl Read,
+    file: Option<&File>,
     len: u64,
     large: usize,
     limits: &Limits,
@@ -27,6 +34,7 @@ fn read_parts(
     let len = usize::try_from(len).unwrap_or(usize::MAX);
     let mut stream = Stream {
         reader: BufReader::with_capacity(1 << 16, reader),
+        file,
         main: Vec::new(),
         weights: Vec::new(),
         large,
@@ -44,8 +52,9 @@ fn read_parts(
     Ok(Buffers::new(main, stream.weights))
 }
 
-struct Stream<R> {
+struct Stream<'a, R> {
     reader: BufReader<R>,
+    file: Option<&'a File>,
     main: Vec<u8>,
     weights: Vec<(usize, AlignedBuf)>,
     large: usize,
@@ -56,7 +65,7 @@ struct Stream<R> {
     failure: Option<OnnxError>,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read> Stream<'_, R> {
     fn fail<T>(&mut self, failure: OnnxError) -> Option<T> {
         self.failure.get_or_insert(failure);
         None
@@ -87,7 +96,14 @@ impl<R: Read> Stream<R> {
     /// Reads `len` bytes into a buffer of their own.
     fn weight(&mut self, len: usize) -> Option<()> {
         let reader = &mut self.reader;
-        let read = AlignedBuf::filled(len, |piece| reader.read_exact(piece));
+        let read = AlignedBuf::filled(len, |room| match self.file {
+            Some(file) => {
+                // The file stands behind what was read ahead.
+                room.read(reader.buffer().len(), &mut *reader)?;
+                room.read_file(file)
+            }
+            None => room.read(len, reader),
+        });
         let buffer = match read.map_err(error::memory(MODEL_FILE)) {
             Ok(read) => self.io(read)?,
             Err(failure) => return self.fail(failure),
@@ -98,7 +114,7 @@ impl<R: Read> Stream<R> {
     }
 }
 
-impl<R: Read> scan::Input for Stream<R> {
+impl<R: Read> scan::Input for Stream<'_, R> {
     fn byte(&mut self) -> Option<u8> {
         if self.failure.is_some() || self.position >= self.len {
             return None;
@@ -166,7 +182,7 @@ mod tests {
                 let mut changed = bytes.clone();
                 changed[at] = byte;
                 let len = changed.len() as u64;
-                let parts = read_parts(&*changed, len, 1, &Limits::default()).unwrap();
+                let parts = read_parts(&*changed, None, len, 1, &Limits::default()).unwrap();
                 let mut rope = parts.rope();
                 assert_eq!(rope.copy_to_bytes(rope.remaining()), changed);
                 let model = crate::read::decode(parts, None, &Limits::default());
