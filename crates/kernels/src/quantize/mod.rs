@@ -5,6 +5,7 @@
 
 mod bytes;
 mod dynamic;
+mod few_bits;
 mod linear;
 mod sum;
 mod table;
@@ -12,6 +13,7 @@ mod whole;
 
 pub use bytes::{dequantize_bytes, quantize_bytes};
 pub use dynamic::dynamic_scale;
+pub use few_bits::{FewBits, widen_few_bits};
 pub use linear::{dequantize, quantize};
 pub use sum::{Addend, add_bytes};
 pub use table::look_up;
