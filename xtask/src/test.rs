@@ -153,7 +153,8 @@ fn operators() -> Result<Tally, String> {
     let build = ["build", "--quiet", "--package", "stead-engine", "--example", "outputs"];
     process::run(process::cargo().args(build), "cargo build --example outputs")?;
     let outputs = paths::target().join("debug/examples/outputs");
-    python_files("operators", OPERATORS, &[("STEAD_ENGINE_OUTPUTS", outputs)])
+    let variables = [("STEAD_ENGINE_OUTPUTS", outputs), ("STEAD_TEST_MINILM", models::minilm()?)];
+    python_files("operators", OPERATORS, &variables)
 }
 
 fn packages() -> Result<Tally, String> {

@@ -13,6 +13,7 @@ mod dead;
 mod dequantized;
 mod gated;
 mod gelu;
+mod halves;
 mod identity;
 mod integers;
 mod interleaved;
@@ -49,6 +50,7 @@ type PassFn = fn(&mut Ir, &mut PassCx) -> Result<usize, LoadError>;
 /// All passes with the names that `stead inspect --passes` shows, and whether they are basic: such a pass leaves out
 /// work, and makes no node that the file could not have had.
 const PASSES: &[(&str, bool, PassFn)] = &[
+    ("half precision", false, halves::run),
     ("quantized operands", false, dequantized::run),
     ("quantized convolutions", false, quantized_convolutions::run),
     ("quantized weights", false, weights::run),
