@@ -2,8 +2,12 @@
 //!
 //! A number depends on the key, the stream and its own index alone, so that any number of threads draw the same.
 
+mod twister;
+
 use crate::Parallel;
 use crate::par::{Output, for_ranges};
+
+pub use twister::Twister;
 
 /// Who draws, and how often it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -222,6 +222,7 @@ impl Node {
     pub fn is_drawn(&self) -> bool {
         let inside = |body: &Body| body.nodes.iter().any(Node::is_drawn);
         self.domain == "stead" && self.op_type == "Random"
+            || self.is("Dropout") && self.input(2).is_some()
             || self.bodies.iter().any(|(_, body)| inside(body))
     }
 

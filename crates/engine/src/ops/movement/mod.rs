@@ -10,6 +10,7 @@ mod cache;
 mod concat;
 mod constant;
 mod crop;
+mod dropout;
 mod expand;
 mod gather;
 mod generate;
@@ -27,11 +28,12 @@ pub(in crate::ops) use concat::concatenate;
 pub(in crate::ops) use reshape::{reshape_target, split_strides};
 
 /// The tables of this folder.
-pub const TABLES: [&[OpDef]; 16] = [
+pub const TABLES: [&[OpDef]; 17] = [
     cache::OPS,
     concat::OPS,
     constant::OPS,
     crop::OPS,
+    dropout::OPS,
     expand::OPS,
     gather::OPS,
     generate::OPS,

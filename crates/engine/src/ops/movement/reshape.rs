@@ -1,18 +1,15 @@
-//! Operators that only give elements another shape: Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
+//! Operators that only give elements another shape: Reshape, Flatten, Squeeze, Unsqueeze, Identity.
 
 use super::{axes_of, axis_of, count, dim_of};
 use crate::error::{BuildError, PlanError};
 use crate::ir::FormSet;
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, PlanCx, plan_fn, types};
-use stead_kernels::movement::fill;
-use stead_tensor::{DType, MAX_RANK, Shape, Tensor};
+use stead_tensor::{MAX_RANK, Shape};
 
-const ANY: Param = Param::required(1, types::ANY);
 const VIEWED: Param = Param::required(1, types::VIEWED);
 const AXES: Param = Param::required(0, types::I64_ONLY);
-const RATIO: Param = Param::optional(0, types::FLOAT);
 
-/// Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
+/// Reshape, Flatten, Squeeze, Unsqueeze, Identity.
 pub const OPS: &[OpDef] = &[
     OpDef::new("Identity", &[VIEWED.in_form(FormSet::ALL)], &[Out::Like(0)], identity),
     OpDef::new("Reshape", &[VIEWED, AXES], &[Out::Like(0)], reshape),
@@ -22,18 +19,6 @@ pub const OPS: &[OpDef] = &[
         .since(13),
     OpDef::new("Unsqueeze", &[VIEWED], &[Out::Like(0)], unsqueeze).until(12),
     OpDef::new("Unsqueeze", &[VIEWED, AXES], &[Out::Like(0)], unsqueeze).since(13),
-    // Until opset 9 the mask had the type of the data.
-    OpDef::new("Dropout", &[ANY], &[Out::Like(0), Out::Like(0)], dropout).until(9),
-    OpDef::new("Dropout", &[ANY], &[Out::Like(0), Out::Fixed(DType::Bool)], dropout)
-        .since(10)
-        .until(11),
-    OpDef::new(
-        "Dropout",
-        &[ANY, RATIO, Param::optional(0, types::BOOL)],
-        &[Out::Like(0), Out::Fixed(DType::Bool)],
-        dropout,
-    )
-    .since(12),
 ];
 
 /// Declares output 0 as the elements of input 0 in another shape: as a view wherever the strides allow one.
@@ -146,48 +131,6 @@ fn unsqueeze(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             .collect();
         view_as(cx, Shape::new(&dims)?)
     })
-}
-
-/// Outside of training all elements pass and the mask says so.
-fn dropout(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
-    plan_fn(|cx| {
-        let shape = cx.shape(0)?;
-        if cx.has_input(2) && cx.value(2)?.bytes().iter().any(|&b| b != 0) {
-            let ratio = if cx.has_input(1) { first_float(&cx.value(1)?) } else { 0.5 };
-            if ratio != 0.0 {
-                return Err(PlanError::shape(format!(
-                    "Dropout in training mode with ratio {ratio} is not supported"
-                )));
-            }
-        }
-        if cx.wants(1) {
-            let one = match cx.output_type(1)? {
-                DType::F32 => Tensor::scalar(1f32)?,
-                DType::F64 => Tensor::scalar(1f64)?,
-                DType::F16 => Tensor::scalar(half::f16::ONE)?,
-                DType::BF16 => Tensor::scalar(half::bf16::ONE)?,
-                _ => Tensor::scalar(1u8)?,
-            };
-            let mask = cx.output(1, shape)?;
-            cx.step("fill", &[], &[mask], move |a| {
-                fill(a.write_bytes()?, one.bytes());
-                Ok(())
-            });
-        }
-        view_as(cx, shape)
-    })
-}
-
-fn first_float(tensor: &Tensor) -> f64 {
-    let first = match tensor.dtype() {
-        DType::F32 => tensor.as_slice::<f32>().ok().and_then(|v| v.first()).map(|&v| v.into()),
-        DType::F64 => tensor.as_slice::<f64>().ok().and_then(|v| v.first()).copied(),
-        DType::F16 => {
-            tensor.as_slice::<half::f16>().ok().and_then(|v| v.first()).map(|v| v.to_f64())
-        }
-        _ => tensor.as_slice::<half::bf16>().ok().and_then(|v| v.first()).map(|v| v.to_f64()),
-    };
-    first.unwrap_or(0.5)
 }
 
 fn identity(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
