@@ -20,7 +20,7 @@ Usage: cargo xtask bench [--quick] [server]
        cargo xtask bench documents [--quick] [experiment|sweep|link|slopes|feed|cross-encoder|tokens|footprint|many ...]
        cargo xtask bench python [--quick] [scaling|calls|pauses|http|memory|models ...]
        cargo xtask bench stateless [--quick] [embedding|run-size|beside-feed|serving|burst|peers ...]
-       cargo xtask bench search [--quick] [text|vectors|many ...]
+       cargo xtask bench search [--quick] [text|vectors|many|million|hybrid ...]
 
 Builds bench/peers (a workspace of its own) and the release binary, measures all sides in one
 process and one run, interleaved, and writes medians and ratios with the machine and the commit to
@@ -94,7 +94,9 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
                 Debian's packages, fetched with apt-get the first time
     vectors     recall, queries and insertions beside hnswlib, and with filters beside usearch: 100,000 of 128 numbers; hnswlib is
                 installed below target/py
-    many        the same of a million of 128 and 200,000 of 384: an hour, 4 GB of memory";
+    many        the same of 200,000 of 384: a quarter of an hour the first time
+    million     the same of a million of 128: an hour the first time, 4 GB of memory and of disk
+    hybrid      searches by words and vectors whose best 50 a network reads, with 1 to 64 clients, and the part of each phase";
 
 /// A task with tables of its own: its name, its parts and what measures some of them, or all.
 type Tables = (&'static str, &'static [&'static str], fn(&[&str], bool) -> Outcome);

@@ -7,6 +7,8 @@ FOLDER has `base.f32` and `queries.f32`, rows of SIZE numbers of length 1.
     add FROM TO      adds these rows; seconds
     search EF HITS   all queries on one thread, in one call; seconds, and their hits in `found.i64`
     truth HITS MASK  the nearest by a look at all rows, or those of a file with a byte for each; in `truth.i64`
+    save FILE        writes the index
+    load FILE        goes on with one that was written
     memory           bytes of the index
 """
 
@@ -62,6 +64,11 @@ def main():
         elif verb == "truth":
             mask = np.fromfile(args[1], np.uint8) if args[1:] else None
             truth(base, queries, int(args[0]), mask).tofile(f"{folder}/truth.i64")
+        elif verb == "save":
+            index.save_index(args[0])
+        elif verb == "load":
+            index = hnswlib.Index(space="ip", dim=size)
+            index.load_index(args[0], max_elements=count)
         elif verb == "memory":
             told["bytes"] = index.index_file_size()
         told.setdefault("seconds", time.perf_counter() - started)

@@ -11,7 +11,7 @@ mod link;
 mod network;
 mod passages;
 mod slopes;
-mod store;
+pub mod store;
 mod sweep;
 
 use std::process::Command;

@@ -1,5 +1,7 @@
-//! `cargo xtask bench search`: stead's indexes beside tantivy, hnswlib and usearch, in tables of `bench/RESULTS.md`.
+//! `cargo xtask bench search`: stead's indexes beside tantivy, hnswlib and usearch, and searches by all of them, in tables of
+//! `bench/RESULTS.md`.
 
+mod hybrid;
 mod manuals;
 mod text;
 mod vectors;
@@ -13,7 +15,7 @@ use crate::results::{self, Section, line};
 use crate::{Outcome, paths, process};
 
 /// What can be measured on its own, in the order of the tables.
-pub const PARTS: [&str; 3] = ["text", "vectors", "many"];
+pub const PARTS: [&str; 5] = ["text", "vectors", "many", "million", "hybrid"];
 
 const SECTION: Section = Section {
     title: "Search",
@@ -47,7 +49,9 @@ pub fn run(parts: &[&str], quick: bool) -> Outcome {
     results::each_part(&SECTION, parts, quick, |part| match part {
         "text" => text::table(&context),
         "vectors" => vectors::table(&context),
-        _ => vectors::many(&context),
+        "many" => vectors::many(&context),
+        "million" => vectors::million(&context),
+        _ => hybrid::table(&context),
     })
 }
 

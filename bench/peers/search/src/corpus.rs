@@ -46,7 +46,7 @@ pub fn zipf(documents: usize) -> Vec<String> {
 }
 
 /// A word of letters for each number, short ones first.
-fn word(mut number: usize) -> String {
+pub fn word(mut number: usize) -> String {
     let mut word = String::new();
     loop {
         word.push(char::from(b'a' + (number % 26) as u8));

@@ -3,11 +3,15 @@
 //! ```text
 //! search-peers text zipf DOCUMENTS ROUNDS SWEEPS     (texts made up of a Zipf vocabulary, a line of JSON)
 //! search-peers text pages FILE ROUNDS SWEEPS         (passages of manual pages, unpacked and joined, a line of JSON)
-//! search-peers vectors COUNT SIZE THREADS SWEEPS FOLDER PYTHON SCRIPT
-//!                                                     (files of vectors in a folder, a Python that has hnswlib, a line of JSON)
+//! search-peers graphs COUNT SIZE THREADS BEFORE FOLDER PYTHON SCRIPT
+//!                                                     (graphs of the first vectors in files of a folder, those that are not there; a Python that has hnswlib)
+//! search-peers vectors COUNT SIZE THREADS BEFORE FOLDER PYTHON SCRIPT SWEEPS
+//!                                                     (goes on with those graphs, a line of JSON)
+//! search-peers hybrid DOCUMENTS SIZE FOLDER          (documents and queries for a server, in files; their numbers, a line of JSON)
 //! ```
 
 mod corpus;
+mod hybrid;
 #[path = "../../median.rs"]
 mod median;
 mod text;
@@ -29,11 +33,31 @@ fn main() -> Result<()> {
             let texts = corpus::pages(&String::from_utf8_lossy(&std::fs::read(file)?));
             text::measured(&texts, rounds.parse()?, sweeps.parse()?)?
         }
-        ["vectors", count, size, threads, sweeps, folder, python, script] => {
-            let [count, size, threads] = [count, size, threads].map(|text| text.parse());
-            let shape = vectors::Shape { count: count?, size: size?, threads: threads? };
+        [
+            verb @ ("graphs" | "vectors"),
+            count,
+            size,
+            threads,
+            before,
+            folder,
+            python,
+            script,
+            ref rest @ ..,
+        ] => {
+            let [count, size, threads, before] =
+                [count, size, threads, before].map(|text| text.parse());
+            let (count, size, threads, before) = (count?, size?, threads?, before?);
+            let shape = vectors::Shape { count, size, threads, before };
             let script = vectors::Script { python, path: script };
-            vectors::measured(shape, sweeps.parse()?, Path::new(folder), script)?
+            match (verb, rest) {
+                ("vectors", [sweeps]) => {
+                    vectors::measured(shape, sweeps.parse()?, Path::new(folder), script)?
+                }
+                _ => vectors::built(shape, Path::new(folder), script)?,
+            }
+        }
+        ["hybrid", documents, size, folder] => {
+            hybrid::written(documents.parse()?, size.parse()?, Path::new(folder))?
         }
         _ => return Err("see the head of main.rs for arguments".into()),
     };

@@ -1,5 +1,7 @@
 //! usearch: a graph that is searched with a filter.
 
+use std::path::Path;
+
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use super::{EXPLORE, HITS, LINKS, Shape};
@@ -25,6 +27,18 @@ impl Filtered {
         let index = Index::new(&options)?;
         index.reserve(shape.count)?;
         Ok(Filtered { index, size: shape.size })
+    }
+
+    /// One that was [written](Filtered::write).
+    pub fn read(file: &Path, shape: Shape) -> Result<Filtered> {
+        let filtered = Filtered::new(shape)?;
+        filtered.index.load(&file.to_string_lossy())?;
+        Ok(filtered)
+    }
+
+    /// Writes it to a file.
+    pub fn write(&self, file: &Path) -> Result<()> {
+        Ok(self.index.save(&file.to_string_lossy())?)
     }
 
     /// Adds vectors, the first of which has a number, by threads that take every so many-th.

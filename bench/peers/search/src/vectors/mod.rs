@@ -1,6 +1,6 @@
 //! stead's graph of vectors beside hnswlib's, and with filters beside usearch's.
 
-mod data;
+pub mod data;
 mod filtered;
 mod own;
 mod peer;
@@ -51,7 +51,14 @@ pub struct Shape {
     pub count: usize,
     pub size: usize,
     pub threads: usize,
+    /// How many of them are in graphs of files when it begins; usearch, whose building is not compared, has all then.
+    pub before: usize,
 }
+
+/// The files of graphs.
+const OWN: &str = "own.links";
+const HNSWLIB: &str = "hnswlib.bin";
+const USEARCH: &str = "usearch.index";
 
 /// The process of hnswlib: an interpreter that has it, and the script.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +67,36 @@ pub struct Script<'s> {
     pub path: &'s str,
 }
 
-/// Builds and searches all graphs.
+/// Makes the graphs that [`measured`] goes on with, of those that are not there.
+pub fn built(shape: Shape, folder: &Path, script: Script<'_>) -> Result<Value> {
+    let cells = data::vectors(shape.count + QUERIES, shape.size);
+    let base = &cells[..shape.count * shape.size];
+    write(&folder.join("base.f32"), base)?;
+    write(&folder.join("queries.f32"), &cells[base.len()..])?;
+    let mut made = Vec::new();
+    let is_wanted = |name: &str| shape.before > 0 && !folder.join(name).exists();
+    if is_wanted(OWN) {
+        let mut own = Own::new();
+        own.add(&Rows::new(base, shape.size), 0..shape.before, shape.threads)?;
+        own.write(&folder.join(OWN))?;
+        made.push(OWN);
+    }
+    if is_wanted(HNSWLIB) {
+        let mut peer = Peer::start(script.python, script.path, folder, shape)?;
+        peer.add(0, shape.before)?;
+        peer.keep("save", &folder.join(HNSWLIB))?;
+        made.push(HNSWLIB);
+    }
+    if !folder.join(USEARCH).exists() {
+        let filtered = Filtered::new(shape)?;
+        filtered.add(0, base, shape.threads)?;
+        filtered.write(&folder.join(USEARCH))?;
+        made.push(USEARCH);
+    }
+    Ok(json!({"made": made}))
+}
+
+/// Builds, or goes on with, and searches all graphs.
 pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) -> Result<Value> {
     let cells = data::vectors(shape.count + QUERIES, shape.size);
     let (base, queries) = cells.split_at(shape.count * shape.size);
@@ -69,34 +105,33 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
     let rows = Rows::new(base, shape.size);
     let queries: Vec<&[f32]> = queries.chunks_exact(shape.size).collect();
     let mut peer = Peer::start(script.python, script.path, folder, shape)?;
-    let (mut own, filtered) = (Own::new(), Filtered::new(shape)?);
+    let mut own = Own::new();
+    if shape.before > 0 {
+        own = Own::read(&folder.join(OWN), shape.count)?;
+        peer.keep("load", &folder.join(HNSWLIB))?;
+    }
+    let filtered = Filtered::read(&folder.join(USEARCH), shape)?;
 
-    let (mut seconds, mut ratios, mut filtered_ratios) = ([0.0; 3], Vec::new(), Vec::new());
+    let (mut seconds, mut ratios, added) = ([0.0; 2], Vec::new(), shape.count - shape.before);
     for turn in 0..TURNS {
-        let (from, to) = (shape.count * turn / TURNS, shape.count * (turn + 1) / TURNS);
-        let mut of = [0.0; 3];
-        for side in 0..3 {
-            // Each begins as often as the others.
-            let side = (side + turn) % 3;
+        let at = |turn: usize| shape.before + added * turn / TURNS;
+        let (from, to) = (at(turn), at(turn + 1));
+        let mut of = [0.0; 2];
+        // Each begins as often as the other.
+        for side in [turn % 2, 1 - turn % 2] {
             let started = Instant::now();
-            match side {
-                0 => own.add(&rows, from..to, shape.threads)?,
-                1 => {
-                    // As it says: without the reading of a file.
-                    of[1] = peer.add(from, to)?;
-                    continue;
-                }
-                _ => {
-                    filtered.add(from, &base[from * shape.size..to * shape.size], shape.threads)?
-                }
+            if side == 1 {
+                // As it says: without the reading of a file.
+                of[1] = peer.add(from, to)?;
+                continue;
             }
-            of[side] = started.elapsed().as_secs_f64();
+            own.add(&rows, from..to, shape.threads)?;
+            of[0] = started.elapsed().as_secs_f64();
         }
         ratios.push(of[1] / of[0]);
-        filtered_ratios.push(of[2] / of[0]);
         seconds.iter_mut().zip(of).for_each(|(sum, of)| *sum += of);
     }
-    let rates = seconds.map(|seconds| shape.count as f64 / seconds);
+    let rates = seconds.map(|seconds| added as f64 / seconds);
 
     let truth = peer.truth(None)?;
     let mut found = Vec::new();
@@ -122,10 +157,12 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
     let vectors = 4.0 * (shape.count * shape.size) as f64;
     let links = 4.0 * (shape.count * 2 * LINKS) as f64
         + 4.0 * (shape.count * LINKS) as f64 / (LINKS - 1) as f64;
-    Ok(json!({"count": shape.count, "size": shape.size, "threads": shape.threads, "rates": rates,
-        "ratio": median(&mut ratios), "filtered_ratio": median(&mut filtered_ratios),
+    Ok(
+        json!({"count": shape.count, "size": shape.size, "threads": shape.threads, "before": shape.before, "rates": rates,
+        "ratio": median(&mut ratios),
         "memory": own.memory() as f64 + vectors, "least_memory": vectors + links, "peer_memory": peer.memory()?,
-        "found": found, "passing": passing}))
+        "found": found, "passing": passing}),
+    )
 }
 
 fn beside_hnswlib(

@@ -1,5 +1,7 @@
 //! stead's graph, by its own interface.
 
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stead_ann::{Graph, Hit, Metric, Options, Query, Request, Rows, Scratch, Writer};
@@ -7,6 +9,11 @@ use stead_tensor::Bits;
 
 use super::{EXPLORE, HITS, LINKS};
 use crate::Result;
+
+fn options() -> Options {
+    let metric = Metric::PrenormalizedAngular;
+    Options { max_links: LINKS, explore: EXPLORE, ..Options::new(metric) }
+}
 
 /// A graph of vectors that are elsewhere.
 pub struct Own {
@@ -19,12 +26,20 @@ pub struct Own {
 impl Own {
     /// One without vectors.
     pub fn new() -> Own {
-        let options = Options {
-            max_links: LINKS,
-            explore: EXPLORE,
-            ..Options::new(Metric::PrenormalizedAngular)
-        };
-        let writer = Writer::new(options);
+        Own::of(Writer::new(options()))
+    }
+
+    /// One that was [written](Own::write), of so many vectors at most.
+    pub fn read(file: &Path, count: usize) -> Result<Own> {
+        Ok(Own::of(Writer::of(Graph::read(&fs::read(file)?, options(), count as u32)?)))
+    }
+
+    /// Writes its links to a file.
+    pub fn write(&self, file: &Path) -> Result<()> {
+        Ok(self.graph.write_to(&mut fs::File::create(file)?)?)
+    }
+
+    fn of(writer: Writer) -> Own {
         let (graph, scratch) = (writer.publish(), Scratch::default());
         Own { writer, graph, scratch, hits: Vec::new() }
     }

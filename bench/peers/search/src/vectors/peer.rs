@@ -36,6 +36,11 @@ impl Peer {
         self.number(&format!("add {from} {to}"), "seconds")
     }
 
+    /// Writes its index to a file (`save`), or goes on with one (`load`).
+    pub fn keep(&mut self, verb: &str, file: &Path) -> Result<()> {
+        self.number(&format!("{verb} {}", file.display()), "seconds").map(drop)
+    }
+
     /// Searches for all queries and gives the seconds that took.
     pub fn search(&mut self, explore: usize) -> Result<f64> {
         self.number(&format!("search {explore} {HITS}"), "seconds")
