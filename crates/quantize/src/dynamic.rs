@@ -6,6 +6,7 @@ use stead_onnx::{Model, Node};
 use stead_tensor::{DType, Tensor};
 
 use crate::graph::{self, Names, Product};
+use crate::layers::{Layer, WEIGHTS};
 use crate::{QuantizeError, Report, weights};
 
 /// What an input became.
@@ -17,8 +18,8 @@ struct Quantized {
 }
 
 /// Rewrites every MatMul and Gemm by a constant matrix of `f32` as `DynamicQuantizeLinear`, `MatMulInteger` and the product with
-/// both scales, as `onnxruntime.quantization.quantize_dynamic` does. Weights have one scale, or `per_channel` one for each
-/// column.
+/// both scales, and every LSTM as `DynamicQuantizeLSTM` of `com.microsoft`, as `onnxruntime.quantization.quantize_dynamic` does.
+/// Weights have one scale, those of an LSTM one for each direction, or `per_channel` one for each column.
 ///
 /// # Errors
 /// [`QuantizeError::Opset`] below 11, [`QuantizeError::Nothing`].
@@ -28,6 +29,21 @@ pub fn dynamic(model: &mut Model, per_channel: bool) -> Result<Report, QuantizeE
     let (mut report, mut nodes, mut added) = (Report::default(), Vec::new(), Vec::new());
     let (mut inputs, mut replaced) = (HashMap::new(), HashSet::new());
     for node in std::mem::take(&mut model.graph.nodes) {
+        if let Some(layer) = Layer::for_dynamic(&names, &node) {
+            match layer {
+                Ok(layer) => {
+                    report.quantized.push(node.label());
+                    replaced
+                        .extend(WEIGHTS.iter().filter_map(|i| node.input(*i)).map(str::to_owned));
+                    layer.dynamic(&node, per_channel, &mut names, &mut nodes, &mut added)?;
+                }
+                Err(why) => {
+                    report.left.push((node.label(), why));
+                    nodes.push(node);
+                }
+            }
+            continue;
+        }
         let product = match Product::of(&node) {
             None => {
                 nodes.push(node);
@@ -56,8 +72,13 @@ pub fn dynamic(model: &mut Model, per_channel: bool) -> Result<Report, QuantizeE
             }
         }
     }
+    let has_layers = nodes.iter().any(|node| node.domain == graph::MICROSOFT);
     graph::finish(&mut model.graph, nodes, added, &replaced);
-    graph::reported(report)
+    let report = graph::reported(report)?;
+    if has_layers {
+        graph::import_microsoft(model);
+    }
+    Ok(report)
 }
 
 struct Rewriting<'a> {

@@ -6,6 +6,7 @@ use stead_onnx::{Model, Node};
 use stead_tensor::{Tensor, TensorError};
 
 use crate::graph::{self, Names, Product};
+use crate::layers::is_layer;
 use crate::weights::Bytes;
 use crate::{QuantizeError, Ranges, Report, weights};
 
@@ -22,6 +23,9 @@ fn found(names: &Names, node: &Node) -> Option<Result<Found, String>> {
     if node.op_type == "Conv" && node.domain.is_empty() {
         let weights = names.weights(node.input(1)).cloned();
         return Some(weights.map(|weights| Found { weights, axis: 0, is_conv: true }));
+    }
+    if is_layer(node) {
+        return Some(Err("recurrent layers are for dynamic and weight-only".to_owned()));
     }
     let product = Product::of(node)?;
     Some(product.and_then(|product| {

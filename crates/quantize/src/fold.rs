@@ -7,6 +7,7 @@ use stead_onnx::{Graph, Model, Node, ValueInfo, ValueType};
 use stead_tensor::Tensor;
 
 use crate::graph;
+use crate::layers::{WEIGHTS, is_layer};
 
 /// Operators that change no more than the type or the order of a constant.
 const OPERATORS: [&str; 6] = ["Cast", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
@@ -50,6 +51,8 @@ fn wanted(graph: &Graph) -> HashSet<String> {
     for node in graph.nodes.iter().rev() {
         if PRODUCTS.contains(&node.op_type.as_str()) && node.domain.is_empty() {
             wanted.extend(node.input(1).map(str::to_owned));
+        } else if is_layer(node) {
+            wanted.extend(WEIGHTS.iter().filter_map(|i| node.input(*i)).map(str::to_owned));
         } else if is_foldable(node) && node.output(0).is_some_and(|name| wanted.contains(name)) {
             wanted.extend(node.inputs.iter().cloned());
         }

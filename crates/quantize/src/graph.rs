@@ -2,10 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use stead_onnx::{AttributeValue, Graph, Model, Node};
+use stead_onnx::{AttributeValue, Graph, Model, Node, OpsetImport};
 use stead_tensor::{DType, Tensor};
 
 use crate::{QuantizeError, Report};
+
+/// The domain of operators that ONNX Runtime has beside the standard.
+pub(crate) const MICROSOFT: &str = "com.microsoft";
 
 /// The names of a graph, and what is known of its constants.
 pub(crate) struct Names {
@@ -197,13 +200,21 @@ pub(crate) fn check_opset(
     if actual >= needed { Ok(()) } else { Err(QuantizeError::Opset { actual, needed, operators }) }
 }
 
+/// Imports the operators of [`MICROSOFT`].
+pub(crate) fn import_microsoft(model: &mut Model) {
+    if model.opset(MICROSOFT).is_none() {
+        let domain = MICROSOFT.to_owned();
+        model.opset_imports.push(OpsetImport { domain, version: 1 });
+    }
+}
+
 /// The report of a graph of which something was changed.
 pub(crate) fn reported(report: Report) -> Result<Report, QuantizeError> {
     if !report.quantized.is_empty() {
         return Ok(report);
     }
     let reasons = report.left.iter().map(|(label, why)| format!("; {label}: {why}"));
-    let none = || vec!["; the main graph has no MatMul, Gemm or Conv".to_owned()];
+    let none = || vec!["; the main graph has no MatMul, Gemm, Conv or recurrent layer".to_owned()];
     let mut reasons: Vec<String> = reasons.take(3).collect();
     if reasons.is_empty() {
         reasons = none();

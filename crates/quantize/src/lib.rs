@@ -2,9 +2,9 @@
 //!
 //! | function | writes |
 //! |---|---|
-//! | [`dynamic`] | `DynamicQuantizeLinear` and `MatMulInteger`: inputs are quantised by what they are in each run |
+//! | [`dynamic`] | `DynamicQuantizeLinear` and `MatMulInteger`, `DynamicQuantizeLSTM` of `com.microsoft`: inputs are quantised by what they are in each run |
 //! | [`fixed`] | `QuantizeLinear` and `DequantizeLinear` around products and convolutions: inputs are quantised by ranges that [`calibrate`] has seen |
-//! | [`weight_only`] | `MatMulNBits` of `com.microsoft`: weights of 4 or 8 bits with a scale for each block, inputs as they are |
+//! | [`weight_only`] | `MatMulNBits` of `com.microsoft`: weights of 4 or 8 bits with a scale for each block, inputs as they are; recurrent layers behind `DequantizeLinear` of their weights |
 //!
 //! Each takes the model as its file says it, changes the main graph and tells which nodes it has changed and which it has
 //! left alone, with the reasons. [`compare`] tells how far the results are off.
@@ -23,6 +23,7 @@ mod error;
 mod fixed;
 mod fold;
 mod graph;
+mod layers;
 mod ranges;
 mod weight_only;
 mod weights;

@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-use stead_onnx::{AttributeValue, Model, OpsetImport};
+use stead_onnx::{AttributeValue, Model};
 
 use crate::blocks::{Bits, blocks};
 use crate::graph::{self, Names, Product};
+use crate::layers::{Layer, WEIGHTS};
 use crate::{QuantizeError, Report};
 
-const DOMAIN: &str = "com.microsoft";
-
 /// Rewrites every MatMul and Gemm by a constant matrix of `f32` as `MatMulNBits` of `com.microsoft`, with a scale for each
-/// `block_size` weights of a column, which must be a power of two of at least 16.
+/// `block_size` weights of a column, which must be a power of two of at least 16. Weights of RNN, GRU and LSTM always become bytes
+/// with a scale for each row, behind `DequantizeLinear`: there is no operator for others.
 ///
 /// # Errors
 /// [`QuantizeError::Nothing`].
@@ -24,6 +24,21 @@ pub fn weight_only(
     let (mut report, mut nodes, mut added) = (Report::default(), Vec::new(), Vec::new());
     let mut replaced = HashSet::new();
     for node in std::mem::take(&mut model.graph.nodes) {
+        if let Some(layer) = Layer::by_rows(&names, &node) {
+            match layer {
+                Ok(layer) => {
+                    report.quantized.push(node.label());
+                    replaced
+                        .extend(WEIGHTS.iter().filter_map(|i| node.input(*i)).map(str::to_owned));
+                    layer.dequantized(node, &mut names, &mut nodes, &mut added)?;
+                }
+                Err(why) => {
+                    report.left.push((node.label(), why));
+                    nodes.push(node);
+                }
+            }
+            continue;
+        }
         let Some(product) = Product::of(&node) else {
             nodes.push(node);
             continue;
@@ -57,7 +72,7 @@ pub fn weight_only(
         };
         let inputs = [product.input.as_str(), &values, &scales];
         let mut small = graph::node(&node, "MatMulNBits", "_Q", &inputs, &[&output]);
-        (small.domain, small.opset) = (DOMAIN.to_owned(), 1);
+        (small.domain, small.opset) = (graph::MICROSOFT.to_owned(), 1);
         for (name, value) in
             [("K", k), ("N", n), ("bits", bits.count()), ("block_size", block_size)]
         {
@@ -70,8 +85,8 @@ pub fn weight_only(
     }
     graph::finish(&mut model.graph, nodes, added, &replaced);
     let report = graph::reported(report)?;
-    if model.opset(DOMAIN).is_none() {
-        model.opset_imports.push(OpsetImport { domain: DOMAIN.to_owned(), version: 1 });
+    if model.graph.nodes.iter().any(|node| node.domain == graph::MICROSOFT) {
+        graph::import_microsoft(model);
     }
     Ok(report)
 }

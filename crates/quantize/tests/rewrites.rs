@@ -233,7 +233,7 @@ fn what_cannot_be_quantised_is_refused_by_name() {
                 .input("x", DType::F32, &["n"])
                 .node("Relu", &["x"], &["y"])
                 .output("y", DType::F32),
-            "the main graph has no MatMul, Gemm or Conv",
+            "the main graph has no MatMul, Gemm, Conv or recurrent layer",
         ),
     ] {
         let mut model = model.build().unwrap();
@@ -241,6 +241,73 @@ fn what_cannot_be_quantised_is_refused_by_name() {
             assert!(error.clone().unwrap_err().to_string().contains(why), "{error:?} {why}");
         }
     }
+}
+
+/// Recurrent layers of every kind, the LSTM in both directions.
+fn layers(opset: i64) -> ModelBuilder {
+    let mut model = ModelBuilder::new(opset).input("x", DType::F32, &["t", "n", "12"]);
+    for (op, gates, directions) in [("LSTM", 4, 2), ("GRU", 3, 1), ("RNN", 1, 1)] {
+        let (w, r) = (format!("{op}_w"), format!("{op}_r"));
+        model = model
+            .init(&w, numbers(gates as u64, &[directions, 8 * gates, 12]))
+            .init(&r, numbers(9 + gates as u64, &[directions, 8 * gates, 8]))
+            .node(op, &["x", &w, &r], &[op])
+            .named(&format!("/{op}"))
+            .attr("hidden_size", 8)
+            .output(op, DType::F32);
+        if directions == 2 {
+            model = model.attr("direction", "bidirectional");
+        }
+    }
+    model
+}
+
+#[test]
+fn recurrent_layers_have_weights_of_8_bits() {
+    let near = |changed: &Model, share: f64, label: &str| {
+        check_names(changed);
+        let (first, second) = (session(layers(17).build().unwrap()), session(changed.clone()));
+        let runs = [vec![Some(numbers(3, &[7, 2, 12]))], vec![Some(numbers(4, &[1, 1, 12]))]];
+        let found = compare(&first, &second, &runs, &RunContext::default(), || ()).unwrap();
+        assert_eq!(found.len(), 3);
+        for d in found {
+            assert!(d.max_abs <= share * d.magnitude && d.cosine > 0.999, "{label}: {d:?}");
+        }
+    };
+    for bits in [Bits::Four, Bits::Eight] {
+        let mut changed = layers(17).build().unwrap();
+        let report = weight_only(&mut changed, bits, 32).unwrap();
+        assert_eq!(
+            report.quantized,
+            ["LSTM node \"/LSTM\"", "GRU node \"/GRU\"", "RNN node \"/RNN\""]
+        );
+        let back = "DequantizeLinear";
+        let expected = [back, back, "LSTM", back, back, "GRU", back, back, "RNN"];
+        assert_eq!(ops(&changed), expected);
+        let scales = changed.graph.initializer(&node(&changed, back, 0).inputs[1]).unwrap();
+        assert_eq!(&*scales.shape(), [32], "one for each row of both directions");
+        assert!(changed.graph.initializer("LSTM_w").is_none());
+        near(&changed, 0.03, "weight-only");
+    }
+    for (per_channel, each) in [(false, &[2][..]), (true, &[2, 32])] {
+        let mut changed = layers(17).build().unwrap();
+        let report = dynamic(&mut changed, per_channel).unwrap();
+        assert_eq!(report.quantized, ["LSTM node \"/LSTM\""]);
+        assert!(report.left[0].1.contains("there is no GRU that quantises"), "{report:?}");
+        assert_eq!(ops(&changed), ["DynamicQuantizeLSTM", "GRU", "RNN"]);
+        assert_eq!(changed.opset("com.microsoft"), Some(1));
+        let layer = node(&changed, "DynamicQuantizeLSTM", 0);
+        let tensor = |i: usize| changed.graph.initializer(&layer.inputs[i]).unwrap();
+        assert_eq!((&*tensor(1).shape(), &*tensor(2).shape()), (&[2, 12, 32][..], &[2, 8, 32][..]));
+        for index in 8..12 {
+            assert_eq!(&*tensor(index).shape(), each, "input {index}");
+        }
+        near(&changed, 0.05, "dynamic");
+    }
+    let old = weight_only(&mut layers(12).build().unwrap(), Bits::Eight, 32).unwrap_err();
+    assert!(old.to_string().contains("need opset 13"), "{old}");
+    let ranges = fixed(&mut layers(17).build().unwrap(), &Ranges::default()).unwrap_err();
+    assert!(ranges.to_string().contains("recurrent layers are for"), "{ranges}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub struct QuantizeArgs {
     /// The model file, of any format. What is written is ONNX.
     model: PathBuf,
     /// dynamic: bytes, inputs quantised by what they are in each run. static: bytes, inputs quantised by the ranges that
-    /// --calibrate shows. weight-only: weights of 4 or 8 bits, inputs as they are.
+    /// --calibrate shows. weight-only: weights of 4 or 8 bits, those of recurrent layers always 8, inputs as they are.
     #[arg(long)]
     mode: Mode,
     /// The file to write.
@@ -34,7 +34,7 @@ pub struct QuantizeArgs {
     /// in each of their rows. Several files are several runs.
     #[arg(long, value_name = "NPZ")]
     calibrate: Vec<PathBuf>,
-    /// dynamic: a scale for each column of a matrix instead of one for all.
+    /// dynamic: a scale for each column of a matrix, or row of an LSTM's weights, instead of one for all.
     #[arg(long)]
     per_channel: bool,
     /// weight-only: bits of a weight, 4 unless given.
