@@ -1,5 +1,5 @@
 //! `kill -9` of the real binary at random moments while documents are fed over HTTP and snapshots are written: every operation that was
-//! acknowledged is there after the next start, and none is half there.
+//! acknowledged is there after the next start, none is half there, and the indexes of words and vectors find what is there.
 //!
 //! `STEAD_KILLS` and `STEAD_SEED` make it longer and repeat it: `cargo xtask soak kills`.
 #![cfg(unix)]
@@ -25,11 +25,16 @@ const DOCUMENTS: u64 = 12;
 const SCHEMA: &str = "schema item {
   document item {
     field n type long { indexing: attribute | summary }
-    field text type string { indexing: summary }
+    field text type string { indexing: index | summary }
     field vector type tensor<float>(x[8]) {
       indexing: attribute | summary
       attribute: paged
     }
+    field near type tensor<float>(x[2]) { indexing: attribute | index }
+  }
+  rank-profile near {
+    inputs { query(q) tensor<float>(x[2]) }
+    first-phase { expression: closeness(field, near) }
   }
 }";
 
@@ -83,7 +88,39 @@ fn path(client: u64, document: u64) -> String {
 fn fields(number: u64) -> Value {
     let vector: Vec<u64> = (0..8).map(|x| (number + x) % 1000).collect();
     let text = format!("{number} ").repeat(1 + number as usize % 60);
-    json!({"n": number, "text": text, "vector": {"values": vector}})
+    json!({"n": number, "text": text, "vector": {"values": vector}, "near": {"values": near(number)}})
+}
+
+/// A vector that hardly another number has.
+fn near(number: u64) -> [u64; 2] {
+    [number % 9973, number / 9973 % 9973]
+}
+
+/// The ids of the hits of a search.
+fn search(connection: &mut Connection, yql: &str, vector: [u64; 2]) -> Vec<String> {
+    let body = json!({"yql": yql, "ranking": "near", "timeout": "20s", "input.query(q)": vector});
+    let (status, result) = connection.send("POST", "/search/", &body.to_string()).unwrap();
+    assert_eq!(status, 200, "{yql}: {result}");
+    let hits = result["root"]["children"].as_array().into_iter().flatten();
+    hits.map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Compares what the indexes find of the documents of a client with what it knows: a word that only one document has, and its vector.
+/// Tells how many vectors were there and how many of these were the nearest to themselves.
+fn check_indexes(url: &str, client: u64, known: &[Known]) -> (usize, usize) {
+    let mut connection = Connection::new(url).unwrap();
+    let (mut all, mut nearest) = (0, 0);
+    for (document, known) in known.iter().enumerate() {
+        let Some(number) = known.number else { continue };
+        let id = format!("id:n:item::{client}-{document}");
+        let yql = format!("select * from item where text contains '{number}'");
+        let found = search(&mut connection, &yql, near(number));
+        assert_eq!(found, [id.as_str()], "the word {number}");
+        let yql = "select * from item where ({targetHits: 10}nearestNeighbor(near, q)) limit 1";
+        nearest += usize::from(search(&mut connection, yql, near(number)) == [id]);
+        all += 1;
+    }
+    (all, nearest)
 }
 
 /// Puts, updates and removes documents until the server is gone.
@@ -182,9 +219,14 @@ fn no_acknowledged_operation_is_lost_or_half_there() {
     let (answered, written, mut chance) = (AtomicU64::new(0), AtomicU64::new(0), Chance(seed | 1));
     for kill in 0..=kills {
         let server = Server::start(&data);
+        let (mut all, mut nearest) = (0, 0);
         for (client, known) in known.iter_mut().enumerate() {
             check(&server.query, client as u64, known);
+            let (vectors, found) = check_indexes(&server.query, client as u64, known);
+            (all, nearest) = (all + vectors, nearest + found);
         }
+        // A search by a graph is not exact.
+        assert!(nearest * 10 >= all * 9, "{nearest} of {all} vectors");
         if kill == kills {
             break;
         }
