@@ -46,7 +46,8 @@ impl Own {
             }
             // What is being joined, and what is better joined then, and while nothing changes.
             let rest = |writer: &mut FieldWriter| writer.rest().map(|merge| merges.send(merge));
-            while writer.is_merging() || merge(&mut writer).or_else(|| rest(&mut writer)).is_some() {
+            while writer.is_merging() || merge(&mut writer).or_else(|| rest(&mut writer)).is_some()
+            {
                 let Ok(merged) = done.recv() else { break };
                 writer.install(merged);
             }
