@@ -63,6 +63,14 @@ const SATELLITE: [&str; 2] = ["s2_input:f32:1x40x11:-1:1", "s1_input:f32:1x40x3:
 const STEPS: [&str; 1] = ["input:f32:1x256x256:-1:1"];
 const IMAGE: [&str; 1] = ["image:f32:1x3x224x224:-1:1"];
 
+/// Two halves that read nothing of each other.
+const TWO_TOWERS: Case = case(
+    "two towers, batch 16",
+    Source::Graph("two_tower"),
+    &["query:f32:16x512:-1:1", "item:f32:16x512:-1:1"],
+    1.0,
+);
+
 /// One thread each.
 pub const CASES: &[Case] = &[
     case("satellite", Source::Graph("satellite"), &SATELLITE, 1.8),
@@ -96,12 +104,7 @@ pub const CASES: &[Case] = &[
         &["dense:f32:64x13", "categories:i64:64x26:0:10000"],
         1.0,
     ),
-    case(
-        "two towers, batch 16",
-        Source::Graph("two_tower"),
-        &["query:f32:16x512:-1:1", "item:f32:16x512:-1:1"],
-        1.0,
-    ),
+    TWO_TOWERS,
     case(
         "silero step",
         Source::Silero("silero_vad.onnx"),
@@ -121,6 +124,7 @@ pub const ON_ALL_CORES: &[Case] = &[
     case("satellite", Source::Graph("satellite"), &SATELLITE, 1.0),
     case("BERT-base 1x128", Source::Graph("bert_base"), &TEXT, 1.0),
     case("ResNet-50", Source::Graph("resnet50"), &IMAGE, 1.0),
+    TWO_TOWERS,
 ];
 
 /// Weights in bf16. Goals are those for a core with AMX, which multiplies bf16 at eight times the rate of f32 and more; twice is
