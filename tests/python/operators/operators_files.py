@@ -11,7 +11,6 @@ import onnx
 import onnxruntime
 import operator_models as models
 from onnx import TensorProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 from onnxruntime import quantization
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 from onnxruntime.transformers import float16, optimizer
@@ -114,27 +113,6 @@ def optimised(model, level):
 def operators(model):
     """The operators of `com.microsoft` in a file."""
     return {node.op_type for node in model.graph.node if node.domain == "com.microsoft"}
-
-
-def exact(model, feeds):
-    """What a file says in double precision, its weights as they are in it."""
-    model = onnx.ModelProto.FromString(model.SerializeToString())
-    floats, wide = (TensorProto.FLOAT16, TensorProto.FLOAT), TensorProto.DOUBLE
-    widened = lambda tensor: numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64), tensor.name)
-    for weight in model.graph.initializer:
-        if weight.data_type in floats:
-            weight.CopyFrom(widened(weight))
-    for node in model.graph.node:
-        for attribute in node.attribute:
-            if attribute.t.data_type in floats:
-                attribute.t.CopyFrom(widened(attribute.t))
-            elif node.op_type == "Cast" and attribute.i in floats:
-                attribute.i = wide
-    for value in [*model.graph.input, *model.graph.output]:
-        if value.type.tensor_type.elem_type in floats:
-            value.type.tensor_type.elem_type = wide
-    del model.graph.value_info[:]
-    return ReferenceEvaluator(model).run(None, feeds)[0]
 
 
 class Ranges(quantization.CalibrationDataReader):
@@ -247,7 +225,7 @@ class Files(unittest.TestCase):
                 # Results are about 1 and f16 has 11 bits; ONNX Runtime rounds sums at other places.
                 self.check(f"floats at the borders: {borders}", file, feeds, 1e-2)
                 # Nearer than ONNX Runtime to what the weights say: only what leaves the model in half precision is rounded.
-                true, (name,) = exact(file, feeds), [output.name for output in file.graph.output]
+                true, (name,) = models.exact(file, feeds), [output.name for output in file.graph.output]
                 error = lambda found: np.abs(found[name].astype(np.float64) - true).max()
                 mine, theirs = error(models.stead(file, feeds)), error(models.reference(file, feeds))
                 self.assertLessEqual(mine, theirs)

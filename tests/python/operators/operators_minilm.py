@@ -11,7 +11,6 @@ import onnxruntime
 import operator_models as models
 from onnxruntime import quantization
 from onnxruntime.transformers import float16
-from operators_files import exact
 
 logging.disable(logging.WARNING)
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
@@ -69,7 +68,7 @@ class MiniLm(unittest.TestCase):
         source = onnx.shape_inference.infer_shapes(onnx.load(self.path))
         model = float16.convert_float_to_float16(source, keep_io_types=True)
         for feeds, mine, *theirs in self.each(model):
-            true = exact(model, feeds)
+            true = models.exact(model, feeds)
             deviation = lambda found: np.sqrt(np.square(found - true).mean())
             for other in theirs:
                 self.assertLess(deviation(mine), deviation(other) / 5, "nearer to what the weights say")
