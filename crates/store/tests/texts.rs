@@ -4,6 +4,8 @@
 mod harness;
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use harness::{Chance, all, kind, kind_of, seeds};
 use stead_log::{Io, SeededRng, SimIo};
@@ -83,11 +85,34 @@ fn segments_become_few() {
     assert!(after.text(0).unwrap().segments() <= 4 * 7 + 8);
 }
 
-fn open(io: &SimIo, kind: &DocumentType) -> Store {
+/// While nothing changes, segments are joined that a feed leaves.
+#[test]
+fn what_rests_has_one_segment() {
+    let io = SimIo::new(1);
+    let store = open(&io, &kind(), Some(Duration::from_millis(1)));
+    let chance = Chance::new(1);
+    for count in [60, 5] {
+        feed(&store, &chance, count);
+        let documents = all(&view(&store));
+        let until = Instant::now() + Duration::from_secs(60);
+        let most = || view(&store).texts().map(|index| index.segments()).max();
+        while most() > Some(1) {
+            assert!(Instant::now() < until, "{:?} segments after {count} more", most());
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(all(&view(&store)), documents, "after {count} more");
+    }
+}
+
+fn open(io: &SimIo, kind: &DocumentType, rest_after: Option<Duration>) -> Store {
     let (io, rng) = (Arc::new(io.clone()), Arc::new(SeededRng::new(1)));
-    // Segments are compared, however long that takes.
-    let options = StoreOptions { rest_after: None, ..StoreOptions::default() };
+    let options = StoreOptions { rest_after, ..StoreOptions::default() };
     Store::open(io, rng, vec![kind.clone()], options).unwrap()
+}
+
+/// A store whose segments stay as they are, however long it takes to compare them.
+fn unresting(io: &SimIo, kind: &DocumentType) -> Store {
+    open(io, kind, None)
 }
 
 fn view(store: &Store) -> View {
@@ -122,12 +147,12 @@ fn segments(view: &View) -> Vec<(Vec<u8>, Vec<usize>)> {
 fn what_a_snapshot_has_is_not_indexed_again() {
     seeds("texts", 3, |seed| {
         let (io, chance) = (SimIo::new(seed), Chance::new(seed));
-        let store = open(&io, &kind());
+        let store = unresting(&io, &kind());
         feed(&store, &chance, 400);
         store.snapshot().unwrap();
         let (before, documents) = (segments(&view(&store)), all(&view(&store)));
         drop(store);
-        let store = open(&io, &kind());
+        let store = unresting(&io, &kind());
         assert_eq!(all(&view(&store)), documents);
         // Who indexes them again has one segment, of which nothing is gone.
         assert!(before.len() > 1 && before.iter().any(|(_, gone)| !gone.is_empty()));
@@ -140,7 +165,7 @@ fn what_a_snapshot_has_is_not_indexed_again() {
             copy.set_contents(&name, &io.contents(&name).unwrap());
         }
         drop(store);
-        let store = open(&copy, &kind());
+        let store = unresting(&copy, &kind());
         assert!(store.recovery().records > 0);
         assert_eq!(all(&view(&store)), documents);
         // Segments are written once, and found where they were written first.
@@ -148,7 +173,7 @@ fn what_a_snapshot_has_is_not_indexed_again() {
         store.snapshot().unwrap();
         let (before, documents) = (segments(&view(&store)), all(&view(&store)));
         drop(store);
-        let store = open(&copy, &kind());
+        let store = unresting(&copy, &kind());
         assert!(segments(&view(&store)) == before);
         assert_eq!(all(&view(&store)), documents);
     });
@@ -157,7 +182,7 @@ fn what_a_snapshot_has_is_not_indexed_again() {
 #[test]
 fn segments_that_are_damaged_are_made_again() {
     let (io, chance) = (SimIo::new(5), Chance::new(5));
-    let store = open(&io, &kind());
+    let store = unresting(&io, &kind());
     feed(&store, &chance, 300);
     store.snapshot().unwrap();
     let (before, documents) = (segments(&view(&store)), all(&view(&store)));
@@ -178,7 +203,7 @@ fn segments_that_are_damaged_are_made_again() {
     }
     assert_eq!(damaged, 1);
     assert_eq!(verify(&io, &mut |_| {}).unwrap().problems().count(), 1);
-    let store = open(&io, &kind());
+    let store = unresting(&io, &kind());
     assert_eq!(store.damaged(), []);
     assert_eq!(all(&view(&store)), documents);
     let again = segments(&view(&store));
@@ -188,7 +213,7 @@ fn segments_that_are_damaged_are_made_again() {
     store.snapshot().unwrap();
     let (before, documents) = (segments(&view(&store)), all(&view(&store)));
     drop(store);
-    let store = open(&io, &kind());
+    let store = unresting(&io, &kind());
     assert_eq!(all(&view(&store)), documents);
     assert!(segments(&view(&store)) == before);
 }
@@ -215,7 +240,7 @@ fn terms_that_are_others_now_are_made_again() {
         ("grams", schema("match: gram", ""), false, [200, 0, 0]),
     ] {
         let io = SimIo::new(1);
-        let store = open(&io, &schema("", ""));
+        let store = unresting(&io, &schema("", ""));
         for at in 0..300 {
             let (document, value) = (format!("id:n:shop::{}", at % 200), text("The CATS"));
             let action = Action::Put { fields: vec![(0, value)], create: false };
@@ -226,7 +251,7 @@ fn terms_that_are_others_now_are_made_again() {
         let before = segments(&view(&store));
         assert!(before.len() > 1, "{label}");
         drop(store);
-        let store = open(&io, &now);
+        let store = unresting(&io, &now);
         let view = view(&store);
         assert_eq!(segments(&view) == before, is_taken, "{label}");
         let found = ["at", "cats", "cat"].map(|term| view.text(0).unwrap().frequency(term));
