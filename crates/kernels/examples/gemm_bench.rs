@@ -4,13 +4,15 @@
 
 #![allow(clippy::print_stdout, reason = "what it is for")]
 
-use std::time::Instant;
+mod timed;
+
 use stead_kernels::gemm::{
     Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
 };
 use stead_kernels::simd::{Simd, SimdOp, dispatch};
 use stead_kernels::{Isa, Serial};
 use stead_tensor::{AlignedBuf, TensorError};
+use timed::best;
 
 /// Multiply-adds without memory: twelve chains, enough for two ports of latency five.
 struct Peak(usize);
@@ -32,26 +34,6 @@ impl SimdOp for Peak {
         }
         s.sum(sum)
     }
-}
-
-/// The shortest of many short runs, which fall between the turns of other processes, in
-/// seconds per call.
-fn best(mut f: impl FnMut()) -> f64 {
-    f();
-    let start = Instant::now();
-    f();
-    let once = start.elapsed().as_secs_f64().max(1e-9);
-    let calls = ((0.0003 / once) as usize).clamp(1, 100_000);
-    let mut best = f64::INFINITY;
-    let begin = Instant::now();
-    while begin.elapsed().as_secs_f64() < 0.2 {
-        let start = Instant::now();
-        for _ in 0..calls {
-            f();
-        }
-        best = best.min(start.elapsed().as_secs_f64() / calls as f64);
-    }
-    best
 }
 
 /// Memory for so many numbers as the engine has for weights: aligned, and on huge pages.

@@ -5,26 +5,15 @@
 
 #![allow(clippy::print_stdout, reason = "what it is for")]
 
-use std::time::Instant;
+mod timed;
+
 use stead_kernels::gemm::integer::{
     Along, Left, Right, Scaled, Target, ZeroPoint, gemm, pack, packed_len, scratch_len,
 };
 use stead_kernels::gemm::{Activation, MatRef};
 use stead_kernels::quantize::{dynamic_scale, quantize_bytes};
 use stead_kernels::{Isa, Serial};
-
-/// The shortest of many short runs, which fall between the turns of other processes, in seconds per call.
-fn best(mut f: impl FnMut()) -> f64 {
-    f();
-    let mut best = f64::INFINITY;
-    let begin = Instant::now();
-    while begin.elapsed().as_secs_f64() < 0.2 {
-        let start = Instant::now();
-        f();
-        best = best.min(start.elapsed().as_secs_f64());
-    }
-    best
-}
+use timed::best;
 
 /// Bytes in all copies of a matrix that is to come from memory.
 const FROM_MEMORY: usize = 256 << 20;

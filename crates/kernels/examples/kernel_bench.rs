@@ -5,7 +5,8 @@
 
 #![allow(clippy::print_stdout, reason = "what it is for")]
 
-use std::time::Instant;
+mod timed;
+
 use stead_kernels::attention::{Attention, Mask, Sizes, attention, attention_scratch_len};
 use stead_kernels::gemm::{
     Activation, Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
@@ -15,25 +16,11 @@ use stead_kernels::reduce::{ReduceOp, reduce_f32};
 use stead_kernels::softmax::{Softmax, softmax};
 use stead_kernels::unary::{UnaryOp, map_f32};
 use stead_kernels::{Isa, Serial};
+use timed::best;
 
-/// The shortest of many short runs, which fall between the turns of other processes, in
-/// microseconds per call.
-fn best(mut f: impl FnMut()) -> f64 {
-    f();
-    let start = Instant::now();
-    f();
-    let once = start.elapsed().as_secs_f64().max(1e-9);
-    let calls = ((0.0003 / once) as usize).clamp(1, 100_000);
-    let mut best = f64::INFINITY;
-    let begin = Instant::now();
-    while begin.elapsed().as_secs_f64() < 0.2 {
-        let start = Instant::now();
-        for _ in 0..calls {
-            f();
-        }
-        best = best.min(start.elapsed().as_secs_f64() / calls as f64 * 1e6);
-    }
-    best
+/// Microseconds of a call.
+fn micros(f: impl FnMut()) -> f64 {
+    best(f) * 1e6
 }
 
 fn numbers(n: usize) -> Vec<f32> {
@@ -74,7 +61,7 @@ fn attentions(isa: Isa) {
             causal: None,
         };
         let mut scratch = vec![0.0; attention_scratch_len(isa, z)];
-        let t = best(|| attention(isa, z, &job, &mut out, stride, &mut scratch));
+        let t = micros(|| attention(isa, z, &job, &mut out, stride, &mut scratch));
         let gflops = (4 * queries * keys * width) as f64 / t / 1e3;
         println!("attention {queries}x{keys}x{width}: {t:.2} us, {gflops:.1} GFLOP/s");
     }
@@ -97,7 +84,7 @@ fn elements(isa: Isa) {
         UnaryOp::Activation(Activation::Silu),
         UnaryOp::Activation(Activation::Softplus),
     ] {
-        let t = best(|| map_f32(isa, op, &x, &mut y));
+        let t = micros(|| map_f32(isa, op, &x, &mut y));
         println!("{op:?}: {:.3} ns per element", t * 1e3 / n as f64);
     }
 }
@@ -108,12 +95,12 @@ fn rows(isa: Isa) {
         let x = numbers(n);
         let mut y = vec![0.0; n];
         let per = |t: f64| t * 1e3 / n as f64;
-        let t = best(|| softmax(isa, &Serial, Softmax::Normal, (rows, cols, 1), &x, &mut y));
+        let t = micros(|| softmax(isa, &Serial, Softmax::Normal, (rows, cols, 1), &x, &mut y));
         println!("softmax {rows}x{cols}: {t:.2} us, {:.3} ns per element", per(t));
-        let t = best(|| softmax(isa, &Serial, Softmax::Normal, (1, rows, cols), &x, &mut y));
+        let t = micros(|| softmax(isa, &Serial, Softmax::Normal, (1, rows, cols), &x, &mut y));
         println!("softmax down {rows}x{cols}: {t:.2} us, {:.3} ns per element", per(t));
         let s = numbers(cols);
-        let t = best(|| {
+        let t = micros(|| {
             let stats = RowStats::default();
             norm_rows(
                 isa,
@@ -131,9 +118,9 @@ fn rows(isa: Isa) {
         println!("layer norm {rows}x{cols}: {t:.2} us, {:.3} ns per element", per(t));
         let mut sums = vec![0.0; rows.max(cols)];
         let op = ReduceOp::Sum;
-        let t = best(|| reduce_f32(isa, &Serial, op, (rows, cols, 1), &x, &mut sums[..rows]));
+        let t = micros(|| reduce_f32(isa, &Serial, op, (rows, cols, 1), &x, &mut sums[..rows]));
         println!("sum {rows}x{cols}: {t:.2} us, {:.3} ns per element", per(t));
-        let t = best(|| reduce_f32(isa, &Serial, op, (1, rows, cols), &x, &mut sums[..cols]));
+        let t = micros(|| reduce_f32(isa, &Serial, op, (1, rows, cols), &x, &mut sums[..cols]));
         println!("sum down {rows}x{cols}: {t:.2} us, {:.3} ns per element", per(t));
     }
 }
@@ -153,7 +140,7 @@ fn perceptron(isa: Isa) {
         let mut x = numbers(m * 512);
         let mut y = vec![0.0; m * 512];
         let mut scratch = vec![0.0; 1 << 20];
-        let t = best(|| {
+        let t = micros(|| {
             for (k, n, packed, bias) in &layers {
                 let a = Lhs::Strided(MatRef::rows(&x, *k));
                 let b = Rhs::Packed(packed);

@@ -16,11 +16,14 @@ fn main() {
 }
 
 #[cfg(target_arch = "x86_64")]
+mod timed;
+
+#[cfg(target_arch = "x86_64")]
 mod tiles {
     #![allow(unsafe_code, reason = "products in registers, which no public function makes")]
 
+    use super::timed::best;
     use std::arch::asm;
-    use std::time::Instant;
     use stead_kernels::gemm::{
         Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, half_len, integer, pack_half,
     };
@@ -206,18 +209,5 @@ mod tiles {
             let count = (self.data.len() - self.from) / self.apart;
             &self.data[self.from + turn % count * self.apart..][..self.len]
         }
-    }
-
-    /// The shortest of many short runs, which fall between the turns of other processes, in seconds per call.
-    fn best(mut f: impl FnMut()) -> f64 {
-        f();
-        let mut best = f64::INFINITY;
-        let begin = Instant::now();
-        while begin.elapsed().as_secs_f64() < 0.3 {
-            let start = Instant::now();
-            f();
-            best = best.min(start.elapsed().as_secs_f64());
-        }
-        best
     }
 }

@@ -1,8 +1,8 @@
 //! Texts that are nearly groupings: reading them ends, with operations or with a place.
 
-mod chance;
+mod changed;
 
-use chance::changed;
+use changed::changed;
 use stead_search::grouping::syntax::parse;
 
 const TEXTS: [&str; 2] = [

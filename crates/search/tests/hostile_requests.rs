@@ -1,11 +1,11 @@
 //! Bodies that are nearly requests: a search of them ends, with a result that is JSON.
 #![allow(clippy::unwrap_used)]
 
-mod chance;
+mod changed;
 
 use std::sync::Arc;
 
-use chance::changed;
+use changed::changed;
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;

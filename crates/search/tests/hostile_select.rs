@@ -1,8 +1,8 @@
 //! JSON that is nearly a query or a grouping: reading it ends, with a tree or with a reason.
 
-mod chance;
+mod changed;
 
-use chance::changed;
+use changed::changed;
 use stead_search::grouping::syntax::parse;
 use stead_search::select::{groupings, read};
 

@@ -1,8 +1,8 @@
 //! Texts that are nearly queries: reading them ends, with a tree or with a place.
 
-mod chance;
+mod changed;
 
-use chance::changed;
+use changed::changed;
 use stead_search::yql::parse;
 
 const TEXTS: [&str; 2] = [

@@ -1,11 +1,13 @@
 //! What models keep of documents never changes a score, whatever is put, changed, removed and deployed between queries.
 #![allow(clippy::unwrap_used)]
 
+mod chance;
 mod harness;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use chance::Chance;
 use harness::{Package, Threads};
 use serde_json::{Value as Json, json};
 use stead_app::application::Application;
@@ -21,17 +23,7 @@ use stead_search::{Parallel, RankPlan, RankQuery, Serial};
 use stead_store::{Collection, DocumentType, FieldValue, View};
 use stead_tensor::{DType, Tensor};
 
-/// A xorshift generator (Marsaglia, 2003).
-struct Chance(u64);
-
 impl Chance {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as usize
-    }
-
     fn numbers(&mut self, count: usize) -> Vec<f64> {
         (0..count).map(|_| self.below(201) as f64 - 100.0).collect()
     }
@@ -245,7 +237,7 @@ fn scores_are_those_of_a_deployment_that_keeps_nothing() {
     };
     for seed in seeds {
         let label = format!("STEAD_SEED={seed} cargo test -p stead-search --test kept_values");
-        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut chance = Chance::new(seed);
         let (mut current, kind) = deployed(&package(&mut chance));
         let mut collection = Collection::new(kind.clone());
         let mut old = collection.view();

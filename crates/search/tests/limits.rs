@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod asked;
+mod chance;
 
 use std::collections::HashMap;
 
 use asked::Asked;
+use chance::Chance;
 use serde_json::{Value as Json, json};
 
 const SCHEMA: &str = "schema d {
@@ -32,18 +34,6 @@ const SCHEMA: &str = "schema d {
 
 const SETS: u64 = 60;
 const QUESTIONS: usize = 20;
-
-/// A xorshift generator (Marsaglia, 2003).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end.max(1) as u64) as usize
-    }
-}
 
 struct Document {
     a: Option<i64>,
@@ -75,7 +65,7 @@ fn limits_keep_what_looking_at_all_documents_keeps() {
     let seeds = only.map_or(1..1 + SETS, |seed| seed..seed + 1);
     let (mut limited, mut ranked_again) = (0, 0);
     for seed in seeds {
-        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1));
+        let mut chance = Chance::new(seed);
         let list: Vec<Document> = (0..1 + chance.below(60))
             .map(|_| Document {
                 a: (chance.below(5) > 0).then(|| chance.below(20) as i64 - 10),

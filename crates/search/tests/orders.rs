@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod asked;
+mod chance;
 
 use std::cmp::Ordering;
 
 use asked::Asked;
+use chance::Chance;
 use serde_json::{Value as Json, json};
 
 const SCHEMA: &str = "schema d {
@@ -36,22 +38,6 @@ const WORDS: [&str; 6] = ["a", "B", "ab", "Ba", "abba", "b"];
 /// Orders for each set of documents.
 const ORDERS: usize = 30;
 const SETS: u64 = 40;
-
-/// A xorshift generator (Marsaglia, 2003).
-struct Chance(u64);
-
-impl Chance {
-    fn new(seed: u64) -> Chance {
-        Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1))
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end.max(1) as u64) as usize
-    }
-}
 
 /// What a document is ordered by.
 #[derive(Clone)]

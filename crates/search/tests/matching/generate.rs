@@ -3,21 +3,12 @@
 use serde_json::{Value as Json, json};
 
 use crate::brute::{Ask, Part};
-
-/// A xorshift generator (Marsaglia, 2003).
-pub struct Chance(pub u64);
+use crate::chance::Chance;
 
 const WORDS: [&str; 8] = ["a", "B", "ab", "Ba", "abba", "\u{c9}t\u{e9}", "b", "aB"];
 const SIGNS: [&str; 5] = ["<", "<=", ">", ">=", "="];
 
 impl Chance {
-    pub fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end.max(1) as u64) as usize
-    }
-
     fn number(&mut self) -> i64 {
         self.below(12) as i64 - 6
     }
@@ -36,11 +27,6 @@ impl Chance {
 
     fn list<T>(&mut self, most: usize, mut one: impl FnMut(&mut Chance) -> T) -> Vec<T> {
         (0..self.below(most + 1)).map(|_| one(self)).collect()
-    }
-
-    /// Chance that begins at a seed.
-    pub fn of_seed(seed: u64) -> Chance {
-        Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1))
     }
 
     /// A document; every field is missing now and then.

@@ -7,11 +7,13 @@
 #[path = "../asked/mod.rs"]
 mod application;
 mod brute;
+#[path = "../chance/mod.rs"]
+mod chance;
 mod generate;
 mod world;
 
 use brute::Ask;
-use generate::Chance;
+use chance::Chance;
 use serde_json::{Value as Json, json};
 use stead_search::matching::Matcher;
 use world::World;
@@ -98,7 +100,7 @@ fn every_question<W: std::borrow::Borrow<World>>(
     let (seeds, is_usual) = seeds(usual);
     for seed in seeds {
         let _repro = Repro(seed, name);
-        let mut chance = Chance::of_seed(seed);
+        let mut chance = Chance::new(seed);
         let world = of(&mut chance);
         let world = world.borrow();
         let count = 1 + chance.below(150);
@@ -153,7 +155,7 @@ fn the_best_by_their_words_are_found_among_those_that_pass_the_rest() {
     let world = World::new(true, false);
     for seed in seeds(100).0 {
         let _repro = Repro(seed, "the_best_by_their_words");
-        let mut chance = Chance::of_seed(seed);
+        let mut chance = Chance::new(seed);
         let count = 1 + chance.below(150);
         let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();
         let view = world.view(&list, &[]);
@@ -210,7 +212,7 @@ fn the_nearest_are_found_among_those_that_pass_the_rest() {
     let seeds = seeds(100).0;
     for (world, seed) in worlds.iter().flat_map(|world| seeds.clone().map(move |s| (world, s))) {
         let _repro = Repro(seed, "the_nearest_are_found");
-        let mut chance = Chance::of_seed(seed);
+        let mut chance = Chance::new(seed);
         let count = 1 + chance.below(150);
         let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();
         let view = world.view(&list, &[]);

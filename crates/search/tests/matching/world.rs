@@ -12,7 +12,7 @@ use stead_search::yql::parse;
 use stead_store::{Imports, Operation, Store, StoreOptions, View};
 
 use crate::application::Asked;
-use crate::generate::Chance;
+use crate::chance::Chance;
 
 const SCHEMA: &str = "schema d {
   document d {
