@@ -71,6 +71,23 @@ class FewBits(unittest.TestCase):
         self.refused("quant_type is Some", op, [floats(1, k), codes, largest], **{**more, "quant_type": 2})
         self.refused("B is", op, [floats(1, k), codes[1:], largest], **more)
 
+    def test_products_by_blocks_with_scales_beside_them(self):
+        op, n = "MatMulFpQ4", 5
+        for kind in [0, 1]:
+            for k in [128, 100, 32, 7]:
+                blocks = n * -(-k // 32)
+                scales = floats(blocks, 1).view(np.uint8)
+                zeros = RANDOM.integers(0, 16, (blocks, kind)).astype(np.uint8)
+                codes = RANDOM.integers(0, 256, (blocks, 16)).astype(np.uint8)
+                blob = np.concatenate([scales, zeros, codes], axis=1).reshape(-1)
+                inputs = [floats(2, 3, k), blob, np.array([k, n])]
+                more = {"blk_quant_type": kind, "constants": [1, 2]}
+                self.check(f"{kind} {k}", op, inputs, tolerance=2e-4, **more)
+        self.refused("blk_quant_type is 2", op, inputs, **{**more, "blk_quant_type": 2})
+        self.refused("B is", op, [inputs[0], blob[1:], inputs[2]], **more)
+        self.refused("B_shape is", op, [inputs[0], blob, np.array([k, n, 1])], **more)
+        self.refused("B is no constant", op, inputs, **{**more, "constants": [2]})
+
     def test_experts(self):
         op, tokens, wide, inner, experts = "MoE", 7, 16, 24, 5
         x, router = floats(tokens, wide), floats(tokens, experts)

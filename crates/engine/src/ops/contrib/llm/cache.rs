@@ -1,5 +1,5 @@
 //! Caches whose batch entries are filled to lengths of their own: operators of the engine's own behind
-//! GroupQueryAttention.
+//! GroupQueryAttention and SparseAttention.
 //!
 //! All of them read `[batch]` numbers of the last key of each entry and the length of the longest. Where that is the number of
 //! new rows, these are a prompt, from position 0 on; else the last of each entry.
@@ -13,7 +13,7 @@ const INT: Param = Param::required(0, TypeSet::of(&[DType::I32]));
 const X: Param = Param::required(1, REAL);
 
 /// CachePut: rows `[batch, rows, heads * width]` in the cache `[batch, heads, keys, width]`, which grows where it is shorter than the
-/// longest entry; behind the last row of an entry are zeros. CacheBias: `[batch, 1, rows, keys]`, 0 for keys that a row sees and
+/// longest entry; behind the last row of an entry are zeros, or with `keeps` what the cache had there. CacheBias: `[batch, 1, rows, keys]`, 0 for keys that a row sees and
 /// minus infinity for others. CachePositions: `[batch, rows]` positions.
 pub const OPS: &[OpDef] = &[
     OpDef::new("CachePut", &[INT, INT, X, Param::optional(1, REAL)], &[Out::Like(2)], put)
@@ -35,7 +35,7 @@ pub const OPS: &[OpDef] = &[
 ];
 
 /// Batch entries and new rows of input 2, and the length of the longest entry.
-fn sizes(cx: &PlanCx<'_>) -> Result<(usize, usize, usize), PlanError> {
+pub(super) fn entries(cx: &PlanCx<'_>) -> Result<(usize, usize, usize), PlanError> {
     let (lasts, x) = (cx.shape(0)?, cx.shape(2)?);
     let longest = cx.int(1)?;
     let longest = usize::try_from(longest)
@@ -51,7 +51,7 @@ fn sizes(cx: &PlanCx<'_>) -> Result<(usize, usize, usize), PlanError> {
 }
 
 /// The position of the first new row of an entry.
-fn first(last: i32, rows: usize, longest: usize) -> Result<usize, RunError> {
+pub(super) fn first(last: i32, rows: usize, longest: usize) -> Result<usize, RunError> {
     if rows == longest {
         return Ok(0);
     }
@@ -69,8 +69,9 @@ fn put(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         .ok()
         .filter(|&n| n > 0)
         .ok_or_else(|| BuildError::unsupported(format!("{heads} heads")))?;
+    let keeps = spec.attributes().bool_or("keeps", false)?;
     plan_fn(move |cx| {
-        let (batch, rows, longest) = sizes(cx)?;
+        let (batch, rows, longest) = entries(cx)?;
         let (x, size) = (cx.shape(2)?, cx.dtype(2)?.size());
         let hidden = x.last().copied().unwrap_or(0);
         if !hidden.is_multiple_of(heads) {
@@ -106,8 +107,8 @@ fn put(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
                 for head in 0..heads {
                     let at = entry * heads + head;
                     let out = &mut out[at * keys * row..][..keys * row];
-                    let filled = first * row;
-                    out[..filled].copy_from_slice(&past[at * held * row..][..filled]);
+                    let kept = if keeps { held } else { first } * row;
+                    out[..kept].copy_from_slice(&past[at * held * row..][..kept]);
                     for step in 0..rows {
                         let from = ((entry * rows + step) * heads + head) * row;
                         out[(first + step) * row..][..row].copy_from_slice(&new[from..][..row]);
@@ -124,7 +125,7 @@ fn bias(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     // Keys that a row sees, itself among them; -1 for all.
     let window = usize::try_from(spec.attributes().int_or("window", -1)?).ok();
     plan_fn(move |cx| {
-        let (batch, rows, longest) = sizes(cx)?;
+        let (batch, rows, longest) = entries(cx)?;
         let keys = cx.shape(3)?.get(2).copied().unwrap_or(0);
         let lasts = cx.input(0)?;
         let slot = cx.output(0, Shape::new(&[batch, 1, rows, keys])?)?;
@@ -146,7 +147,7 @@ fn bias(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
 
 fn positions(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(|cx| {
-        let (batch, rows, longest) = sizes(cx)?;
+        let (batch, rows, longest) = entries(cx)?;
         let lasts = cx.input(0)?;
         let slot = cx.output(0, Shape::new(&[batch, rows])?)?;
         cx.step("positions", &[lasts], &[slot], move |a| {
