@@ -136,8 +136,7 @@ fn blocks(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             let (ends, columns) = (a.read::<i32>(2)?, a.read::<i32>(3)?);
             let out = a.write::<f32>()?;
             for (at, out) in out.chunks_exact_mut(keys.max(1)).enumerate() {
-                let (row, head, entry) =
-                    (at % rows, at / rows % heads, at / rows / heads);
+                let (row, head, entry) = (at % rows, at / rows % heads, at / rows / heads);
                 out.copy_from_slice(&causal[(entry * rows + row) * keys..][..keys]);
                 let last = lasts.get(entry).copied().unwrap_or(0);
                 let own = first(last, rows, longest)? + row;
