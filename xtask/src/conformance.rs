@@ -1,14 +1,15 @@
-//! `cargo xtask conformance`: the ONNX node tests, counted by tier, and Vespa's cases of ranking expressions.
+//! `cargo xtask conformance`: the ONNX node tests, counted by tier, Vespa's cases of ranking expressions, and random models.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, models, paths, process};
+use crate::tally::Tally;
+use crate::{Outcome, differential, models, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the ONNX node tests, counted by tier, and Vespa's ranking expressions
+pub const HELP: &str = "the ONNX node tests, counted by tier, Vespa's ranking expressions, random models
 
 Usage: cargo xtask conformance [--generate-only] [--release] [--list-failures]
 
@@ -17,7 +18,8 @@ Generates the 1,884 node tests of the onnx package into target/onnx-node-tests, 
 (tests/data/onnx/onnx_node_tests_tier.csv) and fails if a case fails that tests/data/onnx/failing.txt
 does not list, or one that it lists passes: the list can only shrink. So it runs the node tests that onnx 1.4.1, 1.6.0,
 1.10.2 and 1.15.0 carry as files, with tests/data/onnx/failing_earlier.txt.
-Then runs Vespa's cases (crates/expr/tests/data/vespa) with `stead tensor --conformance`: all must pass.
+Then runs Vespa's cases (crates/expr/tests/data/vespa) with `stead tensor --conformance`, and 3,000 random one-node models
+beside ONNX Runtime (`cargo xtask soak differential` goes on with other seeds): all must pass.
 
   --generate-only   only write the test folders
   --release         use the release build of stead
@@ -28,6 +30,9 @@ const FAILING: &str = "tests/data/onnx/failing.txt";
 
 /// The same of earlier releases; the names begin with the release and a `/`.
 const FAILING_EARLIER: &str = "tests/data/onnx/failing_earlier.txt";
+
+/// Rounds of random models, of [`differential::CASES`] each.
+const ROUNDS: u64 = 3;
 
 /// Case -> `None` if it passed, else why not.
 type Results = BTreeMap<String, Option<String>>;
@@ -56,7 +61,18 @@ pub fn run(args: &[String]) -> Outcome {
     process::run(&mut build, "cargo build")?;
     let passes = count(profile, has("--list-failures"))?;
     let passes = earlier(profile, has("--list-failures"))? && passes;
-    Ok(expressions(profile)? && passes)
+    let passes = expressions(profile)? && passes;
+    Ok(random_models(profile)? && passes)
+}
+
+/// Runs random one-node models and prints their counts. True if none fails.
+fn random_models(profile: &str) -> Outcome {
+    let mut total = Tally::default();
+    for seed in 0..ROUNDS {
+        total.add(differential::round(profile, seed, differential::CASES)?);
+    }
+    println!("random models: {total}");
+    Ok(total.failed == 0)
 }
 
 /// Runs Vespa's cases of ranking expressions and prints their counts. True if none fails.

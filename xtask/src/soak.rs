@@ -267,7 +267,7 @@ fn differential(seconds: u64) -> Outcome {
     let mut total = Tally::default();
     // A failure names its seed, and the rounds go on.
     rounds(seconds, differential::CASES, |seed| {
-        total.add(differential::round(seed, differential::CASES)?);
+        total.add(differential::round("debug", seed, differential::CASES)?);
         Ok(true)
     })?;
     println!("differential: {total}");

@@ -21,7 +21,7 @@ Steps, in this order, all of them if none is named:
   packages      python/stead_package, python/stead and their example: packages of Python code, and components
   wheel         the Python wheel and quantised models beside ONNX Runtime; the tests of the onnx package through its backend
   conformance   the ONNX node tests, with a floor on the count of tier A
-  differential  600 random one-node models against ONNX Runtime
+  differential  1,000 random one-node models against ONNX Runtime
   demo          stead demo --once
 
 Needs a Rust toolchain, a C compiler, Python >= 3.10 with venv and a package index that pip is
@@ -246,7 +246,7 @@ fn random_models() -> Result<Tally, String> {
         println!("skipped: ONNX Runtime has no wheel for this Python");
         return Ok(Tally { skipped: 1, ..Tally::default() });
     }
-    differential::round(1, differential::CASES)
+    differential::round("debug", 1, differential::CASES)
 }
 
 fn demo() -> Result<Tally, String> {

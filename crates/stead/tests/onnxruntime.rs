@@ -144,6 +144,17 @@ mod with_library {
     }
 
     #[test]
+    fn models_of_other_formats_agree_node_by_node() {
+        let Some(library) = library() else { return };
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data");
+        for model in ["tensorflow/mlp", "openvino/mlp_fp16.xml"] {
+            let (code, report) = compare(&library, &data.join(model), &["--layers"]);
+            assert_eq!((code, &report["agree"]), (Some(0), &true.into()), "{model} {report}");
+            assert!(report["layers"].as_array().is_some_and(|l| l.len() > 2), "{model} {report}");
+        }
+    }
+
+    #[test]
     fn without_tolerance_the_first_node_that_differs_is_named() {
         let Some(library) = library() else { return };
         let folder = tempfile::tempdir().unwrap();
