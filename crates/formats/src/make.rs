@@ -15,6 +15,8 @@ pub(crate) const STATE_DOMAIN: &str = "stead";
 pub(crate) struct Make {
     /// Every name in use, so that no two values of any graph share one.
     names: HashSet<String>,
+    /// The names of nodes: two that share one are refused by ONNX Runtime.
+    nodes: HashSet<String>,
     /// Innermost last.
     scopes: Vec<Graph>,
     /// The constants by name.
@@ -23,11 +25,23 @@ pub(crate) struct Make {
     name: String,
 }
 
+/// A name that is not among those in use yet: the one that is wanted, or that with a number behind it.
+fn unused(names: &mut HashSet<String>, base: &str) -> String {
+    let mut name = base.to_owned();
+    let mut count = 0;
+    while !names.insert(name.clone()) {
+        count += 1;
+        name = format!("{base}/{count}");
+    }
+    name
+}
+
 impl Make {
     /// A graph in which the names of `taken` are those of inputs and outputs.
     pub fn new(taken: impl IntoIterator<Item = String>) -> Make {
         Make {
             names: taken.into_iter().collect(),
+            nodes: HashSet::new(),
             scopes: vec![Graph::default()],
             known: HashMap::new(),
             name: String::new(),
@@ -59,13 +73,7 @@ impl Make {
 
     /// A name that no value has.
     pub fn fresh(&mut self, base: &str) -> String {
-        let mut name = base.to_owned();
-        let mut count = 0;
-        while !self.names.insert(name.clone()) {
-            count += 1;
-            name = format!("{base}/{count}");
-        }
-        name
+        unused(&mut self.names, base)
     }
 
     fn value(&mut self) -> String {
@@ -149,7 +157,9 @@ impl Make {
         attributes: &[(&str, AttributeValue)],
     ) {
         let mut node = Node::new(op, OPSET, inputs, &[]);
-        node.name.clone_from(&self.name);
+        if !self.name.is_empty() {
+            node.name = unused(&mut self.nodes, &self.name);
+        }
         node.outputs = outputs;
         let mut named = stead_onnx::Attributes::of(node.label());
         for (name, value) in attributes {
