@@ -12,7 +12,7 @@ use crate::{
 pub const HELP: &str = "side-by-side tables against ONNX Runtime, rten, tract and bare servers
 
 Usage: cargo xtask bench [--quick] [server]
-       cargo xtask bench engine [--quick] [models|bf16|cores|overhead ...] [MODEL ...]
+       cargo xtask bench engine [--quick] [models|bf16|bytes|cores|overhead ...] [MODEL ...]
        cargo xtask bench kernels [--quick] [elementwise|products|peaks|tiles ...]
        cargo xtask bench load [--quick] [time|memory]
        cargo xtask bench sequences [--quick] [streams|peers|batch|cost|growing|durability ...]
@@ -33,6 +33,7 @@ bench/RESULTS.md. ONNX Runtime is the library of the onnxruntime wheel in target
             (`bench engine resnet minilm`) measures these and writes nothing:
     models      on one thread: ratios, the part of the arithmetic floor, peak memory, differences
     bf16        weights in bf16, beside ONNX Runtime in f32
+    bytes       recurrent layers with weights of 8 bits, beside the same file in ONNX Runtime and f32
     cores       all cores for one run, beside ONNX Runtime's default threads
     overhead    an empty graph and one of 100 nodes
 

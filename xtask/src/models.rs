@@ -53,6 +53,13 @@ pub fn quantized(name: &str, graph: &Path) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The folder with `model.onnx`, a graph of `bench/graphs` whose recurrent layers have weights of 8 bits.
+pub fn byte_layers(name: &str, graph: &Path) -> Result<PathBuf, String> {
+    let folder = paths::models().join(format!("{name}-weight-only"));
+    made_by("byte_layers.py", &folder, |command| command.arg(graph).arg(&folder))?;
+    Ok(folder)
+}
+
 /// The folder with a package of embedders of every kind, and `reference.json` with what texts become by them.
 pub fn embedders() -> Result<PathBuf, String> {
     let (wheel, minilm) = (paths::models().join("minilm-wheel"), minilm()?);

@@ -263,7 +263,7 @@ impl Model {
     fn prepare(model: stead_onnx::Model, options: &LoadOptions) -> Result<Model, LoadError> {
         let (mut model, isa) = Model::lowered(model, options)?;
         if let Some(options_of_lift) = &options.lift {
-            passes::fold_constants(&mut model.ir, options, isa)?;
+            passes::fold_first_values(&mut model.ir, options, isa)?;
             let io = model.inputs.iter().chain(&model.outputs);
             let names = io.map(|io| io.name.clone()).collect();
             model.lifted = lift::run(&mut model.ir, names, options_of_lift)?;

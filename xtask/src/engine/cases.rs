@@ -18,6 +18,8 @@ pub enum Source {
     MiniLmInt8,
     /// A graph of images of `bench/graphs` with seeded weights, whose weights and values ONNX Runtime's tool has quantised to 8 bits (QDQ).
     Quantized(&'static str),
+    /// A graph of recurrent layers of `bench/graphs` with seeded weights, rounded to 8 bits behind DequantizeLinear.
+    ByteLayers(&'static str),
     /// The perceptron.
     Mlp,
     /// A model of silero-vad.
@@ -152,6 +154,21 @@ const fn halved(
     Case { precision: "bf16", ..case(title, source, inputs, goal) }
 }
 
+/// Weights of 8 bits behind DequantizeLinear, and the same graph with weights of f32.
+pub const IN_BYTES: &[(Case, Source)] = &[
+    in_bytes("LSTM 2x512, 100 steps", "lstm", &["input:f32:100x1x512:-1:1"]),
+    in_bytes("LSTM 2x512, one step", "lstm", &["input:f32:1x1x512:-1:1"]),
+    in_bytes("GRU 256 both ways, 50 steps", "bigru", &["input:f32:50x1x256:-1:1"]),
+];
+
+const fn in_bytes(
+    title: &'static str,
+    graph: &'static str,
+    inputs: &'static [&'static str],
+) -> (Case, Source) {
+    (case(title, Source::ByteLayers(graph), inputs, 1.0), Source::Graph(graph))
+}
+
 /// Graphs that compute next to nothing.
 pub const OVERHEAD: &[Case] = &[
     case("empty", Source::Graph("empty"), &["input:f32:1x4:-1:1"], 1.0),
@@ -173,6 +190,9 @@ impl Source {
             Source::MiniLmInt8 => Ok(models::minilm_int8()?.join("model.onnx")),
             Source::Quantized(name) => {
                 Ok(models::quantized(name, &fill::graph(name)?)?.join("model.onnx"))
+            }
+            Source::ByteLayers(name) => {
+                Ok(models::byte_layers(name, &fill::graph(name)?)?.join("model.onnx"))
             }
             Source::Mlp => Ok(models::mlp()?.join("model.onnx")),
             Source::Silero(file) => Ok(models::silero()?.join(file)),

@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::results::{Section, Table, each_part, line};
 use crate::{Outcome, bench, paths, process, python};
-use cases::{CASES, Case, HALVED, ON_ALL_CORES, OVERHEAD};
+use cases::{CASES, Case, HALVED, IN_BYTES, ON_ALL_CORES, OVERHEAD};
 pub use fill::graph;
 use flops::Work;
 pub use rows::{holds, ratio, times};
 
 /// Its tables.
-pub const PARTS: [&str; 4] = ["models", "bf16", "cores", "overhead"];
+pub const PARTS: [&str; 5] = ["models", "bf16", "bytes", "cores", "overhead"];
 
 const SECTION: Section = Section {
     title: "Engine",
@@ -64,6 +64,7 @@ pub fn run(words: &[&str], quick: bool) -> Outcome {
     each_part(&SECTION, &parts, quick, |part| match part {
         "models" => bench.models(&wanted),
         "bf16" => bench.halved(),
+        "bytes" => bench.in_bytes(),
         "cores" => bench.cores(),
         _ => bench.overhead(),
     })
@@ -106,6 +107,25 @@ impl Bench {
     fn halved(&self) -> Result<Table, String> {
         let told = HALVED.iter().map(|c| Ok((c, self.measure(c, &self.spec(c, false)?)?)));
         Ok(rows::halved(&told.collect::<Result<Vec<_>, String>>()?, self.pairs))
+    }
+
+    fn in_bytes(&self) -> Result<Table, String> {
+        let mut rows = Vec::new();
+        for (case, wide) in IN_BYTES {
+            let spec = self.spec(case, false)?;
+            let told = self.measure(case, &spec)?;
+            let memory = ["stead", "onnxruntime"].map(|engine| self.memory(engine, &spec));
+            let spec = self.spec(&Case { source: *wide, ..*case }, false)?;
+            let wide = self.measure(case, &spec)?;
+            rows.push(rows::InBytes {
+                case,
+                told,
+                memory,
+                wide,
+                held: self.memory("stead", &spec),
+            });
+        }
+        Ok(rows::in_bytes(&rows, self.pairs))
     }
 
     fn cores(&self) -> Result<Table, String> {

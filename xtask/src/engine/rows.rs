@@ -96,8 +96,6 @@ fn row(measured: &Measured, peak: f64, memory: f64, notes: &mut String) -> Vec<S
     let stead = told["stead"]["median"].as_f64();
     let ratio = ratio(told);
     let part = |work: &Work| of_floor(work, peak, memory, stead? / 1e6);
-    let megabytes =
-        |bytes: Option<f64>| bytes.map_or("-".to_owned(), |b| format!("{:.0}", b / 1e6));
     let is_less = matches!(held, [Some(own), Some(other)] if own > other);
     vec![
         case.title.to_owned(),
@@ -170,6 +168,65 @@ pub fn halved(rows: &[(&Case, Value)], pairs: usize) -> Table {
         header: vec!["model", "stead (min)", "ONNX Runtime (min)", "ratio", "goal", "difference"],
         rows: rows.iter().map(row).collect(),
     }
+}
+
+/// What was measured of weights of 8 bits.
+pub struct InBytes<'a> {
+    pub case: &'a Case,
+    pub told: Value,
+    /// Peak memory of stead and of ONNX Runtime.
+    pub memory: [Option<f64>; 2],
+    /// The same graph with weights of f32, and stead's peak memory with it.
+    pub wide: Value,
+    pub held: Option<f64>,
+}
+
+/// The table of weights of 8 bits.
+pub fn in_bytes(rows: &[InBytes<'_>], pairs: usize) -> Table {
+    let row = |InBytes { case, told, memory, wide, held }: &InBytes<'_>| {
+        let ratio = ratio(told).unwrap_or(f64::NAN);
+        let of = |told: &Value| told["stead"]["median"].as_f64().unwrap_or(f64::NAN);
+        let [own, other] = memory.map(megabytes);
+        vec![
+            case.title.to_owned(),
+            match told["stead"]["refused"].as_str() {
+                Some(reason) => format!("refused: {}", line(reason)),
+                None => times(&told["stead"]),
+            },
+            times(&told["onnxruntime"]),
+            format!("{ratio:.2}"),
+            format!("{:.1} {}", case.goal, goal(holds(ratio, case.goal))),
+            format!("{:.2}", of(wide) / of(told)),
+            own,
+            megabytes(*held),
+            other,
+            difference(told),
+        ]
+    };
+    Table {
+        title: "recurrent weights of 8 bits".to_owned(),
+        note: format!(
+            "As above, {pairs} pairs, both sides with the same file: weights as `stead quantize --mode weight-only` writes them, bytes behind DequantizeLinear. The ratio over \
+             f32 is stead's time with the weights in f32, measured in another process, over that with bytes."
+        ),
+        header: vec![
+            "model",
+            "stead (min)",
+            "ONNX Runtime (min)",
+            "ratio",
+            "goal",
+            "over f32",
+            "peak MB",
+            "in f32",
+            "ONNX Runtime MB",
+            "difference",
+        ],
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+fn megabytes(bytes: Option<f64>) -> String {
+    bytes.map_or("-".to_owned(), |b| format!("{:.0}", b / 1e6))
 }
 
 /// The largest difference of the outputs, and the largest output.

@@ -1,9 +1,9 @@
 //! Computes nodes whose inputs are all constants.
 
-use super::PassCx;
+use super::{PassCx, dead};
 use crate::compile::compile_node;
 use crate::error::LoadError;
-use crate::ir::{Body, Ir};
+use crate::ir::{Body, Ir, Node};
 use crate::ops::PackCache;
 use crate::plan::{Fact, Facts, fold_node};
 use stead_tensor::Tensor;
@@ -11,6 +11,17 @@ use stead_tensor::Tensor;
 /// Replaces nodes whose inputs are constants by their results, within the budget. A node that fails stays: it
 /// may stand in a branch that is never taken.
 pub(super) fn run(ir: &mut Ir, cx: &mut PassCx) -> Result<usize, LoadError> {
+    // Weights whose bytes an earlier pass has taken would become floats of four times the size, for nobody.
+    dead::run(ir, cx)?;
+    run_but(ir, cx, &|_| false)
+}
+
+/// The same for all nodes but those that are `kept`, and what needs them.
+pub(super) fn run_but(
+    ir: &mut Ir,
+    cx: &mut PassCx,
+    kept: &dyn Fn(&Node) -> bool,
+) -> Result<usize, LoadError> {
     let mut facts = Facts::new(vec![0; ir.values.len()], [].into());
     for index in 0..ir.values.len() {
         let id = crate::ir::ValueId(index as u32);
@@ -19,7 +30,7 @@ pub(super) fn run(ir: &mut Ir, cx: &mut PassCx) -> Result<usize, LoadError> {
         }
     }
     let mut body = std::mem::take(&mut ir.body);
-    let folded = body.each_body_mut(&mut |body| fold_body(body, ir, &mut facts, cx));
+    let folded = body.each_body_mut(&mut |body| fold_body(body, ir, &mut facts, cx, kept));
     ir.body = body;
     folded?;
     let mut results = Vec::new();
@@ -45,12 +56,13 @@ fn fold_body(
     ir: &Ir,
     facts: &mut Facts,
     cx: &mut PassCx,
+    kept: &dyn Fn(&Node) -> bool,
 ) -> Result<(), LoadError> {
     for node in &body.nodes {
         let known = |id: &crate::ir::ValueId| facts.get(*id).is_some_and(|f| f.known().is_some());
         // Folded it would be gone before lifting makes a state of it.
-        let is_variable = node.is_variable();
-        if is_variable || !node.bodies.is_empty() || !node.inputs.iter().flatten().all(known) {
+        let is_kept = node.is_variable() || kept(node);
+        if is_kept || !node.bodies.is_empty() || !node.inputs.iter().flatten().all(known) {
             continue;
         }
         let Ok(compiled) = compile_node(node, ir, &PackCache::default(), cx.isa) else { continue };

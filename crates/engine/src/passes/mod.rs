@@ -19,6 +19,7 @@ mod integers;
 mod interleaved;
 pub(crate) mod last;
 mod layer_norm;
+mod layers;
 mod pattern;
 mod pooling;
 mod products;
@@ -54,6 +55,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("quantized operands", false, dequantized::run),
     ("quantized convolutions", false, quantized_convolutions::run),
     ("quantized weights", false, weights::run),
+    ("quantized layers", false, layers::run),
     ("tables of bytes", false, tables::run),
     ("operators between bytes", false, between::run),
     ("constant folding", true, constants::run),
@@ -138,13 +140,24 @@ impl PassReport {
     }
 }
 
-/// Folds constants once, for what reads initial values before the passes run.
+/// Folds constants once, for what reads them before the passes run.
 pub(crate) fn fold_constants(
     ir: &mut Ir,
     options: &LoadOptions,
     isa: Isa,
 ) -> Result<(), LoadError> {
     constants::run(ir, &mut PassCx { isa, fold_bytes: options.fold_bytes }).map(|_| ())
+}
+
+/// Folds the constants that states may begin with. Weights that were quantised stay bytes: passes that compute with bytes
+/// run later, and would not know floats again.
+pub(crate) fn fold_first_values(
+    ir: &mut Ir,
+    options: &LoadOptions,
+    isa: Isa,
+) -> Result<(), LoadError> {
+    let mut cx = PassCx { isa, fold_bytes: options.fold_bytes };
+    constants::run_but(ir, &mut cx, &|node| node.is("DequantizeLinear")).map(|_| ())
 }
 
 /// Removes what nobody reads.

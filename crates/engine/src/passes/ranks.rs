@@ -39,7 +39,11 @@ const LIKE_INPUT: &[&str] = &[
 /// Operators that stretch their operands to one shape.
 const BROADCASTING: &[&str] = &["Add", "Sub", "Mul", "Div", "Pow", "Where", "Max", "Min"];
 
-const RECURRENT: &[&str] = &["RNN", "GRU", "LSTM"];
+/// Whether a node is a layer of the standard, or of the engine, whose weights are bytes.
+fn is_recurrent(node: &Node) -> bool {
+    matches!(node.domain.as_str(), "" | "stead")
+        && matches!(node.op_type.as_str(), "RNN" | "GRU" | "LSTM")
+}
 
 /// One number of a shape that is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +81,7 @@ impl Ranks {
 
     fn add(&mut self, ir: &Ir, body: &Body) {
         for node in &body.nodes {
-            if node.domain.is_empty() && RECURRENT.contains(&node.op_type.as_str()) {
+            if is_recurrent(node) {
                 // All states with the directions, and the last ones.
                 let ranks = node.outputs.iter().zip([4, 3, 3]);
                 self.ranks.extend(ranks.filter_map(|(id, rank)| Some(((*id)?, rank))));

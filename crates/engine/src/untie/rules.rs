@@ -47,7 +47,7 @@ pub(super) fn apply(cx: &mut Cx<'_>, node: &mut Node) -> Outcome {
         ("", "Split") => parts::split(cx, node),
         ("", "Slice") => parts::slice(cx, node),
         ("", "Pad") => parts::pad(cx, node),
-        ("", "RNN" | "GRU" | "LSTM") => recurrent::layer(cx, node),
+        ("" | "stead", "RNN" | "GRU" | "LSTM") => recurrent::layer(cx, node),
         ("", "Attention") => images::attention(cx, node),
         ("", "Resize" | "Upsample") => images::resize(cx, node),
         (

@@ -27,7 +27,7 @@ pub(super) fn tiles(
         let cols = block_cols.min(job.n - col);
         let b = match b {
             Rhs::Packed(b) => Slivers::packed(b.as_ptr(), k),
-            Rhs::Half(_) => return,
+            Rhs::Half(_) | Rhs::Bytes(_) => return,
             Rhs::Strided(b) if direct => direct_slivers(job, b, b_scratch),
             Rhs::Strided(b) => {
                 pack_block(job, b, col, cols, b_scratch);

@@ -1,6 +1,7 @@
 //! Chooses between the vector, dot and tile forms, packs what needs packing, and splits the work.
 
 use super::blocked::tiles;
+use super::bytes;
 use super::dot::{BATCH, Dots};
 use super::epilogue::{Epilogue, Raw};
 use super::half;
@@ -26,6 +27,8 @@ enum Form {
     Direct,
     /// `B` in bf16.
     Half,
+    /// `B` in bytes.
+    Bytes,
 }
 
 fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) -> Form {
@@ -35,6 +38,7 @@ fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) ->
     };
     match b {
         Rhs::Half(_) => Form::Half,
+        Rhs::Bytes(_) => Form::Bytes,
         Rhs::Packed(_) if is_dot(n) => Form::Dots,
         Rhs::Packed(_) if m <= MAX_VECTOR_ROWS => Form::Vector,
         Rhs::Packed(_) => Form::Tiles { block_cols: n },
@@ -87,11 +91,12 @@ pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: 
             packed_rows(shape, m, k, a)
                 + match b {
                     Rhs::Strided(_) => slivers_len(shape, k, block_cols),
-                    Rhs::Packed(_) | Rhs::Half(_) => 0,
+                    Rhs::Packed(_) | Rhs::Half(_) | Rhs::Bytes(_) => 0,
                 }
         }
         Form::Direct => packed_rows(shape, m, k, a) + shape.cols() * k,
         Form::Half => half::scratch_len(isa, m, k, a),
+        Form::Bytes => bytes::scratch_len(isa, m, n, k, a),
     }
 }
 
@@ -101,7 +106,7 @@ pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: 
 ///
 /// # Panics
 /// If an operand is smaller than its sizes say, or `scratch` than [`gemm_scratch_len`], or a packed `A` meets a `B` in
-/// bf16.
+/// bf16 or bytes.
 #[expect(clippy::too_many_arguments, reason = "the operands of a matrix product")]
 pub fn gemm(
     isa: Isa,
@@ -135,21 +140,34 @@ pub fn gemm(
         Rhs::Half(b) => {
             assert!(b.len() >= half::half_len(isa, k, n), "packed B smaller than k x n");
         }
+        Rhs::Bytes(b) => {
+            let covers = b.numbers.len() >= bytes::bytes_len(isa, k, n) && b.scales.len() >= n;
+            assert!(covers, "packed B or its scales smaller than k x n");
+        }
     }
     let form = form(shape, m, n, k, &a, &b);
     assert!(scratch.len() >= gemm_scratch_len(isa, m, n, k, &a, &b), "scratch too small");
     let job =
         Job { isa, shape, par, m, n, k, c: c.as_mut_ptr(), c_stride, epilogue: epilogue.raw() };
-    if let Rhs::Half(b) = b {
-        let Lhs::Strided(a) = a else { panic!("packed A by B in bf16") };
-        return half::product(&job, half::Way::of(isa), a, b, scratch);
-    }
+    let strided = || match a {
+        Lhs::Strided(a) => a,
+        Lhs::Packed(_) => panic!("packed A by B in bf16 or bytes"),
+    };
     match form {
         Form::Vector => vector(&job, a, b),
         Form::Dots => dots(&job, a, b, scratch),
         Form::Tiles { block_cols } => tiles(&job, a, b, block_cols, false, scratch),
         Form::Direct => tiles(&job, a, b, n, true, scratch),
-        Form::Half => {}
+        Form::Half => {
+            if let Rhs::Half(b) = b {
+                half::product(&job, half::Way::of(isa), strided(), b, scratch);
+            }
+        }
+        Form::Bytes => {
+            if let Rhs::Bytes(b) = b {
+                bytes::product(&job, strided(), b, scratch);
+            }
+        }
     }
 }
 
@@ -254,7 +272,7 @@ fn vector(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>) {
                 }
             });
         }
-        Rhs::Half(_) => {}
+        Rhs::Half(_) | Rhs::Bytes(_) => {}
     }
 }
 
@@ -270,7 +288,7 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
     let (b, b_col) = match b {
         Rhs::Strided(b) => (b.data, b.col_stride),
         Rhs::Packed(b) => (b, k),
-        Rhs::Half(_) => return,
+        Rhs::Half(_) | Rhs::Bytes(_) => return,
     };
     let whole = Dots {
         rows: job.m,

@@ -2,7 +2,7 @@
 //!
 //! [`gemm`] computes `C = act(alpha A B + ...)` (see [`Epilogue`]) for f32. `A` and `B` may lie in
 //! memory with any strides, or packed beforehand ([`pack_a`], [`pack_b`]), which pays for constants.
-//! Weights may be rounded to bf16 while they are packed ([`pack_half`]), or have few [`bits`]. [`generic`] has the other element types and
+//! Weights may be rounded to bf16 while they are packed ([`pack_half`]), be [bytes](pack_bytes), or have few [`bits`]. [`generic`] has the other element types and
 //! [`integer`] the quantised product.
 //!
 //! ```
@@ -27,6 +27,7 @@
 mod activation;
 pub mod bits;
 mod blocked;
+mod bytes;
 pub(crate) mod dot;
 mod driver;
 pub(crate) mod epilogue;
@@ -42,6 +43,7 @@ pub(crate) mod vector;
 pub(crate) use activation::ActivateRows;
 pub(crate) use activation::per_activation;
 pub use activation::{Activation, activate, activate_slice};
+pub use bytes::{Bytes, bytes_len, pack_bytes};
 pub(crate) use dot::dots;
 pub(crate) use driver::Shared;
 pub use driver::{gemm, gemm_scratch_len};
@@ -109,6 +111,8 @@ pub enum Rhs<'a> {
     Packed(&'a [f32]),
     /// What [`pack_half`] made for the same instruction set, `k` and `n`; the left operand must be strided.
     Half(&'a [u32]),
+    /// What [`pack_bytes`] made for the same instruction set, `k` and `n`; the left operand must be strided.
+    Bytes(Bytes<'a>),
 }
 
 #[cfg(test)]

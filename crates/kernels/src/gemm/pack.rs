@@ -112,7 +112,7 @@ pub fn pack_b(isa: Isa, k: usize, n: usize, b: MatRef<'_>, dst: &mut [f32]) {
 }
 
 /// The packed columns from `col` on, where a sliver begins; more than [`MAX_DOT_COLS`] of them.
-pub(crate) fn packed_columns(b: &[f32], k: usize, col: usize) -> &[f32] {
+pub(crate) fn packed_columns<T>(b: &[T], k: usize, col: usize) -> &[T] {
     &b[col * k..]
 }
 

@@ -4,7 +4,8 @@
 //! is a product of the state by the recurrent weights of all gates, added to those sums, and the cell's
 //! functions in one sweep; weights that no cache holds are [read there and back](sweep). Weights that are packed ([`pack_input`], [`pack_recurrent`]) are packed once. In bf16
 //! ([`pack_input_half`], [`pack_recurrent_half`]) a step takes half the time where it waits for weights; for up to four
-//! sequences only the weights are rounded, for more the states are too, in the product.
+//! sequences only the weights are rounded, for more the states are too, in the product. Weights that come as bytes stay bytes
+//! ([`pack_input_bytes`], [`pack_recurrent_bytes`]), and the arithmetic f32.
 
 mod cell;
 mod function;
@@ -13,8 +14,9 @@ mod weights;
 
 pub use function::Function;
 pub use weights::{
-    Layout, Recurrent, half_input_len, half_recurrent_len, pack_input, pack_input_half,
-    pack_recurrent, pack_recurrent_half, packed_input_len, packed_recurrent_len,
+    Layout, Recurrent, bytes_input_len, bytes_recurrent_len, half_input_len, half_recurrent_len,
+    pack_input, pack_input_bytes, pack_input_half, pack_recurrent, pack_recurrent_bytes,
+    pack_recurrent_half, packed_input_len, packed_recurrent_len,
 };
 
 use sweep::{Product, Way};

@@ -2,7 +2,9 @@
 
 use super::Kind;
 use crate::Isa;
-use crate::gemm::{MatRef, Rhs, half_len, pack_b, pack_half, packed_b_len};
+use crate::gemm::{
+    Bytes, MatRef, Rhs, bytes_len, half_len, pack_b, pack_bytes, pack_half, packed_b_len,
+};
 
 /// How the weights of a product lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub enum Layout {
     Packed,
     /// Rounded to bf16 and packed.
     Half,
+    /// Packed bytes with a scale for each column.
+    Bytes,
 }
 
 impl Layout {
@@ -21,6 +25,7 @@ impl Layout {
             Rhs::Strided(_) => Layout::Rows,
             Rhs::Packed(_) => Layout::Packed,
             Rhs::Half(_) => Layout::Half,
+            Rhs::Bytes(_) => Layout::Bytes,
         }
     }
 
@@ -30,6 +35,7 @@ impl Layout {
             Layout::Rows => Rhs::Strided(MatRef::transposed(&[], k)),
             Layout::Packed => Rhs::Packed(&[]),
             Layout::Half => Rhs::Half(&[]),
+            Layout::Bytes => Rhs::Bytes(Bytes { numbers: &[], scales: &[] }),
         }
     }
 }
@@ -72,6 +78,18 @@ impl<'a> Recurrent<'a> {
             Recurrent::Split(Rhs::Half(gates), Rhs::Half(candidate))
         } else {
             Recurrent::All(Rhs::Half(r))
+        }
+    }
+
+    /// One direction of what [`pack_recurrent_bytes`] made.
+    pub fn bytes(isa: Isa, kind: Kind, hidden: usize, r: Bytes<'a>) -> Recurrent<'a> {
+        if is_split(kind) {
+            let (gates, candidate) = r.numbers.split_at(bytes_len(isa, hidden, 2 * hidden));
+            let (of_gates, of_candidate) = r.scales.split_at(2 * hidden);
+            let of = |numbers, scales| Rhs::Bytes(Bytes { numbers, scales });
+            Recurrent::Split(of(gates, of_gates), of(candidate, of_candidate))
+        } else {
+            Recurrent::All(Rhs::Bytes(r))
         }
     }
 
@@ -167,3 +185,51 @@ pub fn pack_recurrent_half(isa: Isa, kind: Kind, hidden: usize, r: &[f32], dst: 
         pack_half(isa, hidden, n, MatRef::transposed(r, hidden), dst);
     }
 }
+
+/// Bytes that [`pack_input_bytes`] writes.
+pub fn bytes_input_len(isa: Isa, kind: Kind, hidden: usize, input: usize) -> usize {
+    bytes_len(isa, input, kind.gates() * hidden)
+}
+
+/// Packs the input weights of one direction, `[gates hidden, input]` of bytes.
+///
+/// # Panics
+/// If `dst` is not [`bytes_input_len`] long or `w` is too short.
+pub fn pack_input_bytes(
+    isa: Isa,
+    kind: Kind,
+    hidden: usize,
+    input: usize,
+    w: &[i8],
+    dst: &mut [i8],
+) {
+    pack_bytes(isa, input, kind.gates() * hidden, MatRef::transposed(w, input), dst);
+}
+
+/// Bytes that [`pack_recurrent_bytes`] writes.
+pub fn bytes_recurrent_len(isa: Isa, kind: Kind, hidden: usize) -> usize {
+    if is_split(kind) {
+        bytes_len(isa, hidden, 2 * hidden) + bytes_len(isa, hidden, hidden)
+    } else {
+        bytes_len(isa, hidden, kind.gates() * hidden)
+    }
+}
+
+/// Packs the recurrent weights of one direction, `[gates hidden, hidden]` of bytes.
+///
+/// # Panics
+/// If `dst` is not [`bytes_recurrent_len`] long or `r` is too short.
+pub fn pack_recurrent_bytes(isa: Isa, kind: Kind, hidden: usize, r: &[i8], dst: &mut [i8]) {
+    if is_split(kind) {
+        let (gates, candidate) = r.split_at(2 * hidden * hidden);
+        let (first, second) = dst.split_at_mut(bytes_len(isa, hidden, 2 * hidden));
+        pack_bytes(isa, hidden, 2 * hidden, MatRef::transposed(gates, hidden), first);
+        pack_bytes(isa, hidden, hidden, MatRef::transposed(candidate, hidden), second);
+    } else {
+        let n = kind.gates() * hidden;
+        pack_bytes(isa, hidden, n, MatRef::transposed(r, hidden), dst);
+    }
+}
+
+#[cfg(test)]
+mod tests;

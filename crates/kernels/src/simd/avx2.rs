@@ -207,6 +207,11 @@ impl Simd for Avx2 {
         unsafe { _mm256_cvtepu8_epi32(_mm_loadl_epi64(p.cast())) }
     }
     #[inline(always)]
+    unsafe fn load_signed_bytes(self, p: *const i8) -> __m256i {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(p.cast())) }
+    }
+    #[inline(always)]
     unsafe fn store_low_bytes(self, p: *mut u8, v: __m256i) {
         // SAFETY: the caller's promise, and the token's.
         unsafe {

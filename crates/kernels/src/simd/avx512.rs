@@ -229,6 +229,11 @@ impl<const VNNI: bool> Simd for Avx512<VNNI> {
         unsafe { _mm512_cvtepu8_epi32(_mm_loadu_si128(p.cast())) }
     }
     #[inline(always)]
+    unsafe fn load_signed_bytes(self, p: *const i8) -> __m512i {
+        // SAFETY: the caller's promise, and the token's.
+        unsafe { _mm512_cvtepi8_epi32(_mm_loadu_si128(p.cast())) }
+    }
+    #[inline(always)]
     unsafe fn store_low_bytes(self, p: *mut u8, v: __m512i) {
         // SAFETY: the caller's promise, and the token's.
         unsafe { _mm_storeu_si128(p.cast(), _mm512_cvtepi32_epi8(v)) }

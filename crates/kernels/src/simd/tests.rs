@@ -226,3 +226,29 @@ fn conversions_round_and_truncate() {
         }
     }
 }
+
+struct SignedBytes<'a>(&'a [i8; 256], &'a mut [i32; 256]);
+
+impl SimdOp for SignedBytes<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn eval<S: Simd>(self, s: S) {
+        for at in (0..256).step_by(S::LANES) {
+            // SAFETY: 256 is a multiple of LANES, so at + LANES <= 256.
+            unsafe {
+                let lanes = s.load_signed_bytes(self.0.as_ptr().add(at));
+                s.store_i32_ptr(self.1.as_mut_ptr().add(at), lanes);
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_keep_their_signs() {
+    let bytes = core::array::from_fn(|i| i as u8 as i8);
+    for isa in Isa::available() {
+        let mut lanes = [0; 256];
+        dispatch(isa, SignedBytes(&bytes, &mut lanes));
+        assert!(bytes.iter().zip(lanes).all(|(&b, lane)| i32::from(b) == lane), "{isa:?}");
+    }
+}

@@ -203,6 +203,17 @@ pub trait Simd: Copy + Send + Sync + 'static {
             self.load_i32_ptr(lanes.as_ptr())
         }
     }
+    /// Reads a signed byte for each lane, which has its value.
+    ///
+    /// # Safety
+    /// `p` must be readable for `LANES` bytes.
+    #[inline(always)]
+    unsafe fn load_signed_bytes(self, p: *const i8) -> Self::I32 {
+        let sign = self.splat_i32(0x80);
+        // SAFETY: the caller's promise.
+        let low = unsafe { self.load_low_bytes(p.cast()) };
+        self.sub_i32(self.xor_i32(low, sign), sign)
+    }
     /// Writes the lowest byte of each lane.
     ///
     /// # Safety

@@ -27,13 +27,23 @@ const INPUTS: [Param; 8] = [
     Param::optional(1, SINGLE),
     Param::optional(1, SINGLE),
 ];
+/// Weights that may be bytes, and then have a scale for each row.
+const BYTES: Param = Param::required(0, TypeSet::of(&[DType::F32, DType::I8]));
+const SCALES: Param = Param::optional(1, SINGLE);
+const IN_BYTES: [Param; 10] = {
+    let [x, _, _, bias, lengths, h, c, peepholes] = INPUTS;
+    [x, BYTES, BYTES, bias, lengths, h, c, peepholes, SCALES, SCALES]
+};
 const OUTPUTS: [Out; 3] = [Out::Like(0), Out::Like(0), Out::Like(0)];
 
-/// RNN, GRU and LSTM.
+/// RNN, GRU and LSTM; those of `stead` are made by the pass for quantised layers.
 pub const OPS: &[OpDef] = &[
     OpDef::new("RNN", INPUTS.split_at(6).0, OUTPUTS.split_at(2).0, build),
     OpDef::new("GRU", INPUTS.split_at(6).0, OUTPUTS.split_at(2).0, build),
     OpDef::new("LSTM", &INPUTS, &OUTPUTS, build),
+    OpDef::new("RNN", &IN_BYTES, OUTPUTS.split_at(2).0, build).domain("stead"),
+    OpDef::new("GRU", &IN_BYTES, OUTPUTS.split_at(2).0, build).domain("stead"),
+    OpDef::new("LSTM", &IN_BYTES, &OUTPUTS, build).domain("stead"),
 ];
 
 /// What a node says about its layer.

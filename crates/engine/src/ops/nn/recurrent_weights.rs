@@ -6,10 +6,11 @@ use crate::error::BuildError;
 use crate::ops::NodeSpec;
 use std::sync::Arc;
 use stead_kernels::Isa;
-use stead_kernels::gemm::Rhs;
+use stead_kernels::gemm::{Bytes, Rhs};
 use stead_kernels::rnn::{
-    Kind, Layout, Recurrent, half_input_len, half_recurrent_len, pack_input, pack_input_half,
-    pack_recurrent, pack_recurrent_half, packed_input_len, packed_recurrent_len,
+    Kind, Layout, Recurrent, bytes_input_len, bytes_recurrent_len, half_input_len,
+    half_recurrent_len, pack_input, pack_input_bytes, pack_input_half, pack_recurrent,
+    pack_recurrent_bytes, pack_recurrent_half, packed_input_len, packed_recurrent_len,
 };
 use stead_tensor::{AlignedBuf, DType, Tensor};
 
@@ -28,6 +29,8 @@ pub(super) enum Packed {
     Wide(Numbers),
     /// In bf16, two in each `u32`.
     Half(AlignedBuf),
+    /// In bytes, with a scale for each row.
+    Bytes(AlignedBuf, Numbers),
 }
 
 impl Packed {
@@ -35,6 +38,7 @@ impl Packed {
         match self {
             Packed::Wide(_) => Layout::Packed,
             Packed::Half(_) => Layout::Half,
+            Packed::Bytes(..) => Layout::Bytes,
         }
     }
 
@@ -42,6 +46,7 @@ impl Packed {
         match self {
             Packed::Wide(numbers) => size_of_val(numbers.as_slice()),
             Packed::Half(lanes) => lanes.len(),
+            Packed::Bytes(bytes, scales) => bytes.len() + size_of_val(scales.as_slice()),
         }
     }
 
@@ -50,6 +55,7 @@ impl Packed {
         match self {
             Packed::Wide(w) => Rhs::Packed(direction_of(w.as_slice(), index, directions)),
             Packed::Half(w) => Rhs::Half(direction_of(lanes(w), index, directions)),
+            Packed::Bytes(w, scales) => Rhs::Bytes(bytes_of(w, scales, (index, directions))),
         }
     }
 
@@ -68,7 +74,21 @@ impl Packed {
             Packed::Half(r) => {
                 Recurrent::half(isa, kind, hidden, direction_of(lanes(r), index, directions))
             }
+            Packed::Bytes(r, scales) => {
+                Recurrent::bytes(isa, kind, hidden, bytes_of(r, scales, (index, directions)))
+            }
         }
+    }
+}
+
+fn bytes_of<'a>(
+    bytes: &'a AlignedBuf,
+    scales: &'a Numbers,
+    (index, directions): (usize, usize),
+) -> Bytes<'a> {
+    Bytes {
+        numbers: direction_of(bytemuck::cast_slice(bytes), index, directions),
+        scales: direction_of(scales.as_slice(), index, directions),
     }
 }
 
@@ -83,18 +103,39 @@ pub(super) fn packed(
     side: Side,
 ) -> Result<Option<Arc<Packed>>, BuildError> {
     let (isa, gates, halves) = (spec.isa, kind.gates(), spec.packs_bf16());
-    let index = if side == Side::Input { 1 } else { 2 };
+    let (index, of_scales) = if side == Side::Input { (1, 8) } else { (2, 9) };
     let fits = |w: &Tensor| {
         w.shape().rank() == 3 && w.shape()[1].is_multiple_of(gates) && w.shape().elements() > 0
     };
     if !spec.constant(index).is_some_and(fits) {
         return Ok(None);
     }
+    let scales = spec.constant(of_scales);
     spec.pack(index, &format!("recurrent {side:?}, {kind:?}"), |tensor| {
         let shape = tensor.shape();
         let (directions, hidden, k) = (shape[0], shape[1] / gates, shape[2]);
         if side == Side::Recurrent && k != hidden {
             return Err(BuildError::unsupported(format!("recurrent weights of shape {shape}")));
+        }
+        if tensor.dtype() == DType::I8 {
+            let scales = scales.filter(|scales| scales.shape().elements() == directions * shape[1]);
+            let Some(scales) = scales else {
+                return Err(BuildError::unsupported(format!("bytes of shape {shape} as they are")));
+            };
+            let len = match side {
+                Side::Input => bytes_input_len(isa, kind, hidden, k),
+                Side::Recurrent => bytes_recurrent_len(isa, kind, hidden),
+            };
+            let mut buf = AlignedBuf::lasting(directions.saturating_mul(len))?;
+            let all: &mut [i8] = bytemuck::cast_slice_mut(&mut buf);
+            let each = tensor.as_slice::<i8>()?.chunks_exact(shape[1] * k);
+            for (w, dst) in each.zip(all.chunks_exact_mut(len)) {
+                match side {
+                    Side::Input => pack_input_bytes(isa, kind, hidden, k, w, dst),
+                    Side::Recurrent => pack_recurrent_bytes(isa, kind, hidden, w, dst),
+                }
+            }
+            return Ok(Packed::Bytes(buf, Numbers::of(isa, scales)?));
         }
         // A copy on huge pages would keep its place there as long as the packed weights beside it.
         let widened;
