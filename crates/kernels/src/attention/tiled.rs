@@ -219,7 +219,8 @@ impl Block<'_, '_> {
                         c_stride: self.stride,
                         cols: width,
                         later: Later::nothing(keys.as_ptr()),
-                        epilogue: epilogue.at(start - base, 0),
+                        epilogue: &epilogue,
+                        at: (start - base, 0),
                     };
                     if width == 2 * S::LANES {
                         tile::<S, 2>(s, rows, operands);
@@ -318,7 +319,8 @@ impl Block<'_, '_> {
                         c_stride: out_stride,
                         cols: width.min(cols - col),
                         later: Later::nothing(b),
-                        epilogue,
+                        epilogue: &epilogue,
+                        at: (0, 0),
                     };
                     if width == 2 * S::LANES {
                         tile::<S, 2>(s, rows, operands);

@@ -226,7 +226,7 @@ impl<const RUN: usize> SimdOp for Units<'_, RUN> {
                         y_block: plane,
                         bias: bias.as_ptr(),
                         residual: residual.map_or(core::ptr::null(), |r| r.as_ptr().add(place)),
-                        activation: operands.activation,
+                        activation: &operands.activation,
                     };
                     tile::<S, RUN>(s, rows, width, count, t);
                 }

@@ -39,7 +39,7 @@ const AHEAD: usize = 16;
 
 /// Everything that a tile reads and writes.
 #[derive(Clone, Copy)]
-pub(super) struct Operands {
+pub(super) struct Operands<'a> {
     /// The first pixel.
     pub x: *const f32,
     /// Numbers from one row of pixels to the next.
@@ -62,14 +62,16 @@ pub(super) struct Operands {
     pub bias: *const f32,
     /// Lies as the output; null where there is none.
     pub residual: *const f32,
-    pub activation: Activation,
+    /// By reference: its narrow fields would be written for each tile and read at once by wider loads, which wait until all stores
+    /// before them are done: the outputs of the last tile.
+    pub activation: &'a Activation,
 }
 
 /// `R` rows of `W` pixels by `NV` vectors of channels; `RUN` numbers of the input belong to a pixel.
-struct Tile<const R: usize, const W: usize, const NV: usize, const RUN: usize>(Operands);
+struct Tile<'a, const R: usize, const W: usize, const NV: usize, const RUN: usize>(Operands<'a>);
 
 impl<const R: usize, const W: usize, const NV: usize, const RUN: usize> SimdOp
-    for Tile<R, W, NV, RUN>
+    for Tile<'_, R, W, NV, RUN>
 {
     type Output = ();
 
@@ -109,12 +111,12 @@ impl<const R: usize, const W: usize, const NV: usize, const RUN: usize> SimdOp
 unsafe fn finish<S: Simd, const R: usize, const W: usize, const NV: usize>(
     s: S,
     mut acc: [[[S::F32; NV]; W]; R],
-    t: Operands,
+    t: Operands<'_>,
 ) {
     let vectors = BLOCK / S::LANES;
     let bounds = t.activation.bounds();
     let (lo, hi) = bounds.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
-    let limits = bounds.is_some() && t.activation != Activation::None;
+    let limits = bounds.is_some() && *t.activation != Activation::None;
     // SAFETY: the caller's promise.
     unsafe {
         for v in 0..NV {
@@ -144,7 +146,7 @@ unsafe fn finish<S: Simd, const R: usize, const W: usize, const NV: usize>(
         if bounds.is_none() {
             for r in 0..R {
                 s.call(ActivateRows {
-                    act: t.activation,
+                    act: *t.activation,
                     data: t.y.add(r * t.y_row),
                     rows: NV / vectors,
                     cols: W * BLOCK,
@@ -199,7 +201,7 @@ pub(super) unsafe fn tile<S: Simd, const RUN: usize>(
     rows: usize,
     width: usize,
     blocks: usize,
-    t: Operands,
+    t: Operands<'_>,
 ) {
     macro_rules! widths {
         ($r:literal, $nv:literal, $($w:literal)*) => {

@@ -277,7 +277,8 @@ impl SimdOp for Block {
                             c_stride: self.c_stride,
                             cols,
                             later: self.later::<S>(panel, sliver, (depth, len)),
-                            epilogue: epilogue.at(row, self.col + at),
+                            epilogue: &epilogue,
+                            at: (row, self.col + at),
                         };
                         if width == 2 * S::LANES {
                             tile::<S, 2>(s, rows, operands);

@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 /// Everything a tile reads and writes. `a[p * a_stride + i]` is row `i`, `b[p * b_stride + j]`
 /// column `j`.
 #[derive(Clone, Copy)]
-pub struct Operands {
+pub struct Operands<'a> {
     pub depth: usize,
     pub a: *const f32,
     pub a_stride: usize,
@@ -21,7 +21,10 @@ pub struct Operands {
     pub cols: usize,
     /// What later tiles will read, asked for meanwhile.
     pub later: Later,
-    pub epilogue: Raw,
+    /// The epilogue of a block of tiles, and the tile's place in it. By value, its narrow fields would be written for each tile and
+    /// read at once by wider loads, which wait until all stores before them are done: those of the last tile's `C`.
+    pub epilogue: &'a Raw,
+    pub at: (usize, usize),
 }
 
 /// Memory that is asked for while a tile computes: `step` numbers from `at` on for each depth.
@@ -82,9 +85,9 @@ const AHEAD: usize = 16;
 const LINE: usize = 16;
 
 /// The tile as a function of its own.
-struct Tile<const MR: usize, const NV: usize>(Operands);
+struct Tile<'a, const MR: usize, const NV: usize>(Operands<'a>);
 
-impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
+impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
     type Output = ();
 
     #[inline(always)]
@@ -112,7 +115,7 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<MR, NV> {
             }
         }
         // SAFETY: the tile's part of C and of the epilogue's operands exists.
-        unsafe { finish(s, acc, t.c, t.c_stride, t.cols, t.epilogue) }
+        unsafe { finish(s, acc, t.c, t.c_stride, t.cols, t.epilogue.at(t.at.0, t.at.1)) }
     }
 }
 
@@ -308,7 +311,7 @@ impl SimdOp for Partial {
 /// `a` must have `rows` numbers, and `b` `NV` vectors, at each of `depth` strides; `c` and the
 /// operands of the epilogue must reach to `rows` rows and `cols` columns.
 #[inline(always)]
-pub unsafe fn tile<S: Simd, const NV: usize>(s: S, rows: usize, operands: Operands) {
+pub unsafe fn tile<S: Simd, const NV: usize>(s: S, rows: usize, operands: Operands<'_>) {
     const { assert!(MAX_ROWS == 14) };
     debug_assert!((1..=const { shape(S::ISA).rows }).contains(&rows));
     macro_rules! by_rows {
