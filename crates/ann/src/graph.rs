@@ -124,6 +124,13 @@ impl Graph {
         }
     }
 
+    /// Brings what lies apart since graphs were published together again, where it has become much: for the one who changes it.
+    pub(crate) fn settle(&mut self) {
+        self.nodes.settle();
+        self.base.settle();
+        self.upper.settle();
+    }
+
     /// Adds a node without links.
     pub(crate) fn insert(&mut self, number: u32, node: Node) {
         self.nodes.get_mut(number)[0] = node;

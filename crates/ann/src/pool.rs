@@ -42,6 +42,8 @@ pub(crate) struct Pool {
     aside: BinaryHeap<Reverse<Candidate>>,
     /// How much farther than the worst hit these may be, as a part of its order.
     slack: f32,
+    /// What is farther is nothing to go on from.
+    limit: f32,
 }
 
 impl Pool {
@@ -52,6 +54,7 @@ impl Pool {
         self.aside.clear();
         (self.most, self.next, self.slack) = (most.max(1), 0, slack);
         self.is_distinct = is_distinct;
+        self.limit = f32::INFINITY;
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -65,10 +68,7 @@ impl Pool {
     /// What is farther is nothing to go on from.
     #[inline(always)]
     pub(crate) fn limit(&self) -> f32 {
-        match self.list.last() {
-            Some(worst) if self.is_full() => worst.order + self.slack * worst.order.abs(),
-            _ => f32::INFINITY,
-        }
+        self.limit
     }
 
     /// A hit, if it is near enough: a vector of a document.
@@ -99,6 +99,9 @@ impl Pool {
             self.documents.insert(at, document);
         }
         self.next = self.next.min(at);
+        if let Some(worst) = self.list.last().filter(|_| self.list.len() == self.most) {
+            self.limit = worst.order + self.slack * worst.order.abs();
+        }
     }
 
     /// Takes a hit out; it may be gone on from, if it is near enough.

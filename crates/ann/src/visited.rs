@@ -37,6 +37,29 @@ impl Visited {
         }
         is_new
     }
+
+    /// Adds nodes, as many as a list holds at most, and writes those that are new to it. Returns how many these are. Whether a node is new is as
+    /// good as chance: nothing here branches on it.
+    #[inline(always)]
+    pub(crate) fn insert_all(
+        &mut self,
+        nodes: impl Iterator<Item = u32>,
+        new: &mut [u32],
+    ) -> usize {
+        let mut count = 0;
+        for node in nodes {
+            let (at, bit) = (node as usize / 64, 1 << (node % 64));
+            if at >= self.words.len() {
+                self.words.resize(at + 1, 0);
+            }
+            let word = self.words[at];
+            self.words[at] = word | bit;
+            new[count] = node;
+            count += usize::from(word & bit == 0);
+        }
+        self.seen.extend_from_slice(&new[..count]);
+        count
+    }
 }
 
 #[cfg(test)]
@@ -49,8 +72,16 @@ mod tests {
         for nodes in [vec![3, 9, 3, 1000], vec![3], (0..600).collect(), vec![3, 700]] {
             visited.begin(10);
             let mut seen = std::collections::HashSet::new();
-            for node in nodes {
-                assert_eq!(visited.insert(node), seen.insert(node), "{node}");
+            for (at, node) in nodes.iter().enumerate() {
+                let is_new = seen.insert(*node);
+                if at % 2 == 0 {
+                    assert_eq!(visited.insert(*node), is_new, "{node}");
+                    continue;
+                }
+                // The node before is known.
+                let (mut new, wanted) = ([0; 2], [*node]);
+                let count = visited.insert_all([nodes[at - 1], *node].into_iter(), &mut new);
+                assert_eq!(&new[..count], &wanted[..usize::from(is_new)]);
             }
         }
     }

@@ -36,15 +36,7 @@ impl Chunk {
         let layout = Layout::from_size_align(lines, PAGE).map_err(|_| short.clone())?;
         // SAFETY: the layout has a non-zero size.
         let ptr = NonNull::new(unsafe { alloc(layout) }).ok_or(short)?;
-        // Whole pages only: half of one would be 2 MiB of memory for less than that.
-        let whole = layout.size() / PAGE * PAGE;
-        #[cfg(target_os = "linux")]
-        if whole > 0 {
-            use rustix::mm::{Advice, madvise};
-            // SAFETY: the advice changes neither content nor access of this memory, which is allocated and starts at a page.
-            // A kernel without huge pages refuses it, and nothing is lost.
-            let _ = unsafe { madvise(ptr.as_ptr().cast(), whole, Advice::LinuxHugepage) };
-        }
+        advise(ptr.as_ptr(), layout.size());
         Ok(Chunk { ptr, layout })
     }
 }
@@ -60,6 +52,29 @@ impl Drop for Chunk {
 unsafe impl Send for Chunk {}
 // SAFETY: as above.
 unsafe impl Sync for Chunk {}
+
+/// Asks for huge pages behind `len` bytes that are allocated. Whole pages only: half of one would be 2 MiB of memory for less than that.
+fn advise(begin: *mut u8, len: usize) {
+    let before = begin.align_offset(PAGE).min(len);
+    let whole = (len - before) / PAGE * PAGE;
+    #[cfg(target_os = "linux")]
+    if whole > 0 {
+        use rustix::mm::{Advice, madvise};
+        debug_assert!(before + whole <= len);
+        debug_assert!(begin.wrapping_add(before).addr().is_multiple_of(PAGE));
+        // SAFETY: the advice changes neither content nor access of this memory, which is allocated and starts at a page.
+        // A kernel without huge pages refuses it, and nothing is lost.
+        let _ = unsafe { madvise(begin.wrapping_add(before).cast(), whole, Advice::LinuxHugepage) };
+    }
+    let _ = whole;
+}
+
+/// Asks for huge pages behind the memory of a list, also where nothing lies in it yet: for a large one that is read here and there, after
+/// room was made and before it is filled, since what was written once stays on the pages that it is on. Such reads would
+/// walk the page tables each time.
+pub fn on_huge_pages<T>(list: &mut Vec<T>) {
+    advise(list.as_mut_ptr().cast(), list.capacity().saturating_mul(size_of::<T>()));
+}
 
 thread_local! {
     /// The chunk that this thread took a part of last, and where the next part begins. A thread loads one model after the
@@ -115,6 +130,7 @@ fn shared(len: usize) -> Result<(Arc<Chunk>, usize), TensorError> {
 
 #[cfg(test)]
 mod tests {
+    use super::on_huge_pages;
     use crate::{ALIGNMENT, AlignedBuf};
 
     #[test]
@@ -140,6 +156,17 @@ mod tests {
         drop(second);
         // What is asked for now is zeroed, even where the allocator gives the same memory again.
         assert!(AlignedBuf::lasting(200).unwrap().iter().all(|&b| b == 0));
+    }
+
+    #[test]
+    fn lists_keep_what_is_in_them() {
+        for room in [0, 1, 600_000, 3_000_000] {
+            let mut list: Vec<u32> = Vec::with_capacity(room);
+            list.extend(0..room as u32 / 2);
+            on_huge_pages(&mut list);
+            list.extend(room as u32 / 2..room as u32);
+            assert!(list.iter().copied().eq(0..room as u32), "{room}");
+        }
     }
 
     #[test]

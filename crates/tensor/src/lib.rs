@@ -42,6 +42,7 @@ pub use element::{Bool, Element};
 pub use error::TensorError;
 pub use fork::{Branch, BranchSpans, Fork, MAX_BRANCHES};
 pub use growth::{Growth, grown_strides};
+pub use huge::on_huge_pages;
 pub use precision::{Precision, UnknownPrecision};
 pub use shape::{MAX_RANK, Shape};
 pub use tensor::Tensor;

@@ -2,11 +2,11 @@
 
 use std::array;
 
-use stead_kernels::vector::prefetch;
+use stead_kernels::vector::{prefetch, prefetch_begin};
 
 use crate::compare::{BATCH, Comparer};
 use crate::graph::Graph;
-use crate::links::nodes;
+use crate::links::{LINE, nodes};
 use crate::pool::{Candidate, Pool};
 use crate::search::Stop;
 use crate::vectors::Vectors;
@@ -73,6 +73,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
             found(Candidate { order: f32::INFINITY, node });
             return;
         };
+        prefetch_begin(row);
         (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
         batch.count += 1;
         if batch.count == BATCH {
@@ -149,15 +150,20 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 prefetch(self.graph.links(next.node, level));
             }
             let mut found = |candidate: Candidate| {
+                if candidate.order > pool.limit() {
+                    return;
+                }
                 if candidate.order < f32::INFINITY && is_hit(candidate.node) {
                     pool.add(candidate, || self.graph.place(candidate.node).0);
                 } else {
                     pool.put_aside(candidate);
                 }
             };
-            for node in nodes(self.graph.links(current.node, level)) {
-                if visited.insert(node) {
-                    self.push(&mut batch, node, &mut found);
+            for line in self.graph.links(current.node, level).chunks(1) {
+                let mut new = [0; LINE];
+                let count = visited.insert_all(nodes(line), &mut new);
+                for node in &new[..count] {
+                    self.push(&mut batch, *node, &mut found);
                 }
             }
             self.compare(&mut batch, &mut found);

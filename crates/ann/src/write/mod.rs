@@ -137,6 +137,7 @@ impl Writer {
                 let together = (self.linked(newcomers.len()) / PART).clamp(1, TOGETHER);
                 let (now, later) = newcomers.split_at(together.min(newcomers.len()));
                 self.insert(vectors, now, lent);
+                self.graph.settle();
                 newcomers = later;
             }
             result?;
@@ -149,6 +150,7 @@ impl Writer {
     pub fn remove<V: Vectors>(&mut self, vectors: &V, document: u32) {
         self.take_out(vectors, document);
         self.join_islands(vectors);
+        self.graph.settle();
     }
 
     fn take_out<V: Vectors>(&mut self, vectors: &V, document: u32) {

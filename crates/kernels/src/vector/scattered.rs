@@ -1,6 +1,6 @@
 //! Measures between one vector and others that lie anywhere, as the neighbours of a node of a graph do.
 //!
-//! Such vectors are seldom in a cache: the lines of those that come next are asked for while one is compared.
+//! Such vectors are seldom in a cache: those that come next are asked for while one is compared.
 
 use super::hamming::{differing, run};
 use super::rows::{Floats, LINE, Measure, Product, Square, Step, Wide, Widen, sum_of};
@@ -59,18 +59,35 @@ pub fn hamming_scattered(isa: Isa, vector: &[i8], list: &[&[i8]], out: &mut [u32
 /// Asks for the cache lines of a list that is read soon; nothing on machines that cannot.
 #[inline(always)]
 pub fn prefetch<T>(list: &[T]) {
-    let begin = list.as_ptr().cast::<u8>();
     let mut at = 0;
     while at < core::mem::size_of_val(list) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch does not fault, whatever the address, and is of SSE, which every x86-64 has.
-        unsafe {
-            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(begin.wrapping_add(at).cast());
-        }
+        prefetch_line(list.as_ptr().cast::<u8>().wrapping_add(at));
         at += LINE;
     }
-    let _ = begin;
+}
+
+/// Bytes of a vector that are asked for before it is compared. The processor asks for what follows by itself when these are read.
+const BEGIN: usize = 512;
+
+/// Asks for the beginning of a list that is read soon.
+#[inline(always)]
+pub fn prefetch_begin<T>(list: &[T]) {
+    let mut at = 0;
+    while at < core::mem::size_of_val(list).min(BEGIN) {
+        prefetch_line(list.as_ptr().cast::<u8>().wrapping_add(at));
+        at += LINE;
+    }
+}
+
+#[inline(always)]
+fn prefetch_line(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch does not fault, whatever the address, and is of SSE, which every x86-64 has.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    let _ = at;
 }
 
 fn check<T>(len: usize, list: &[&[T]], out: usize) {
@@ -78,29 +95,21 @@ fn check<T>(len: usize, list: &[&[T]], out: usize) {
     assert!(list.iter().all(|row| row.len() == len), "the numbers of the vectors");
 }
 
-/// Bytes that are asked for before they are compared: as many lines as a core waits for at a time.
-const AHEAD: usize = 2048;
+/// Vectors whose beginnings are asked for before they are compared. The processor asks for the rest of one by itself when it is read: to ask
+/// for all lines was measured to take as long for 128 f32, and longer for 384.
+const AHEAD: usize = 16;
 
-/// Goes through vectors whose lines are asked for ahead.
-#[derive(Clone, Copy)]
-struct Ahead(usize);
+/// Asks for the first of some vectors.
+#[inline(always)]
+fn begin_ahead<T>(list: &[&[T]]) {
+    list.iter().take(AHEAD).for_each(|row| prefetch_line(row.as_ptr().cast()));
+}
 
-impl Ahead {
-    /// Asks for the first of them.
-    #[inline(always)]
-    fn begin<T>(list: &[&[T]]) -> Ahead {
-        let bytes = list.first().map_or(1, |row| core::mem::size_of_val(*row)).max(1);
-        let ahead = (AHEAD / bytes).clamp(1, 8);
-        list.iter().take(ahead).for_each(|row| prefetch(row));
-        Ahead(ahead)
-    }
-
-    /// Asks for what comes behind the vector that is compared now.
-    #[inline(always)]
-    fn next<T>(self, list: &[&[T]], at: usize) {
-        if let Some(row) = list.get(at + self.0) {
-            prefetch(row);
-        }
+/// Asks for a vector that is compared after the one that is now.
+#[inline(always)]
+fn ahead<T>(list: &[&[T]], at: usize) {
+    if let Some(row) = list.get(at + AHEAD) {
+        prefetch_line(row.as_ptr().cast());
     }
 }
 
@@ -116,9 +125,9 @@ impl<W: Wide, T: Widen<W>, P: Step> SimdOp for Each<'_, W, T, P> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, _: S) {
-        let ahead = Ahead::begin(self.list);
+        begin_ahead(self.list);
         for (at, (row, out)) in self.list.iter().zip(self.out).enumerate() {
-            ahead.next(self.list, at);
+            ahead(self.list, at);
             *out = sum_of(self.step, self.vector, row);
         }
     }
@@ -139,10 +148,10 @@ impl<W: Wide, T: Widen<W>> SimdOp for Both<'_, W, T> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, _: S) {
-        let ahead = Ahead::begin(self.list);
+        begin_ahead(self.list);
         let (wholes, rest) = self.vector.as_chunks::<SUMS>();
         for (at, row) in self.list.iter().enumerate() {
-            ahead.next(self.list, at);
+            ahead(self.list, at);
             let (row_wholes, row_rest) = row.as_chunks::<SUMS>();
             let (mut dots, mut squares) = ([W::ZERO; SUMS], [W::ZERO; SUMS]);
             for (xs, ys) in wholes.iter().zip(row_wholes) {
@@ -181,9 +190,9 @@ impl SimdOp for Differing<'_> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, _: S) {
-        let ahead = Ahead::begin(self.list);
+        begin_ahead(self.list);
         for (at, (row, out)) in self.list.iter().zip(self.out).enumerate() {
-            ahead.next(self.list, at);
+            ahead(self.list, at);
             *out = differing(self.vector, row);
         }
     }
@@ -215,9 +224,9 @@ impl<const IS_DOT: bool> SimdOp for OfFloats<'_, IS_DOT> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
-        let ahead = Ahead::begin(self.list);
+        begin_ahead(self.list);
         for (at, (row, out)) in self.list.iter().zip(self.out).enumerate() {
-            ahead.next(self.list, at);
+            ahead(self.list, at);
             *out = of_floats::<S, IS_DOT>(s, self.vector, row);
         }
     }

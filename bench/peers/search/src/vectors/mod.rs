@@ -102,7 +102,8 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
     let (base, queries) = cells.split_at(shape.count * shape.size);
     write(&folder.join("base.f32"), base)?;
     write(&folder.join("queries.f32"), queries)?;
-    let rows = Rows::new(base, shape.size);
+    let placed = data::Placed::new(base);
+    let rows = Rows::new(placed.cells(), shape.size);
     let queries: Vec<&[f32]> = queries.chunks_exact(shape.size).collect();
     let mut peer = Peer::start(script.python, script.path, folder, shape)?;
     let mut own = Own::new();
