@@ -111,6 +111,10 @@ pub struct Scratch {
 /// of what was measured with 128 f32, since longer vectors come from memory in both.
 const EXACT_FOR_WALKED: usize = 4;
 
+/// Of so many nodes that are to be kept one more is. All links lead both ways, so that nodes have fewer than elsewhere: with as many nodes
+/// kept as by hnswlib the recall was measured to be less by up to 0.02.
+const MORE: usize = 16;
+
 /// Asks now and then whether it is time to stop.
 pub(crate) struct Stop<'s> {
     is_late: &'s dyn Fn() -> bool,
@@ -252,7 +256,8 @@ impl Graph {
             scratch.starts = starts;
             return false;
         }
-        steps.pool.begin(most.saturating_add(request.explore), slack, self.options.has_many);
+        let kept = most.saturating_add(request.explore);
+        steps.pool.begin(kept.saturating_add(kept / MORE), slack, self.options.has_many);
         steps.visited.begin(self.bound);
         for start in starts.drain(..) {
             steps.visited.insert(start.node);
