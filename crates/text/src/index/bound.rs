@@ -58,7 +58,8 @@ pub(super) struct Scale {
     /// What a length adds to the count in the score, by the code of the length; [`NONE`]'s is beyond all, as that of each is until somebody
     /// [asks](Scale::prepared): queries of rare terms do not.
     lengths: [f64; NONE as usize + 1],
-    is_prepared: bool,
+    /// The first code that nobody asked for.
+    next: u8,
 }
 
 /// For each class a code: lengths of documents that may be good enough have lesser ones.
@@ -67,16 +68,17 @@ pub(super) type Limits = [u8; COUNT];
 impl Scale {
     pub(super) fn new(bm25: &Bm25) -> Scale {
         let lengths = [f64::INFINITY; NONE as usize + 1];
-        Scale { bm25: *bm25, lengths, is_prepared: false }
+        Scale { bm25: *bm25, lengths, next: 0 }
     }
 
-    /// The same, ready for lists of several blocks.
-    pub(super) fn prepared(&mut self) -> &Scale {
-        if !self.is_prepared {
-            for (into, code) in self.lengths.iter_mut().zip(0..NONE) {
+    /// The same, ready for lists of several blocks of documents that are no longer than some length.
+    pub(super) fn prepared(&mut self, longest: u32) -> &Scale {
+        let codes = self.next..=code(longest).min(NONE - 1);
+        if let Some(lengths) = self.lengths.get_mut(usize::from(self.next)..) {
+            for (into, code) in lengths.iter_mut().zip(codes) {
                 *into = self.bm25.length(least(code));
+                self.next = code + 1;
             }
-            self.is_prepared = true;
         }
         self
     }
@@ -194,7 +196,7 @@ mod tests {
             assert_eq!(Bound::from_bytes(&bound.bytes()), bound);
             for bm25 in [Bm25::new(100.0), Bm25 { k1: 0.0, b: 1.0, average: 3.0 }, Bm25 { k1: 5.0, b: 0.0, average: 1.0 }] {
                 let mut scale = Scale::new(&bm25);
-                let scale = scale.prepared();
+                let scale = scale.prepared(u32::MAX);
                 let best = documents.iter().map(|(count, length)| bm25.score(2.0, *count, *length)).fold(0.0, f64::max);
                 assert!(bound.score(2.0, scale) >= best);
                 assert!(bound.may_reach(&Bound::limits(2.0, scale, best, true)));
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn nothing_is_no_better_than_nothing() {
         let mut scale = Scale::new(&Bm25::new(1.0));
-        let scale = scale.prepared();
+        let scale = scale.prepared(u32::MAX);
         assert_eq!(Bound::default().score(2.0, scale), 0.0);
         assert!(!Bound::default().may_reach(&Bound::limits(2.0, scale, 0.0, true)));
     }

@@ -21,7 +21,7 @@ pub(super) struct Cursor<'s> {
     pub(super) region_last: u32,
     /// No document of the region has a greater score; 0 behind the last.
     pub(super) region_most: f64,
-    block: usize,
+    pub(super) block: usize,
     /// The last document of the block; [`END`] behind the last block.
     pub(super) last: u32,
     /// What [`Cursor::block_most`] gives, once it was asked for.
@@ -112,6 +112,21 @@ impl<'s> Cursor<'s> {
         if self.last < doc {
             self.enter(self.list.block_of(self.block + 1, doc));
         }
+    }
+
+    /// Goes to a block, which may be one before, without reading it.
+    pub(super) fn go(&mut self, block: usize) {
+        self.enter(block);
+    }
+
+    /// How many documents of the block are not behind it.
+    pub(super) fn rest(&self) -> usize {
+        if self.last == END { 0 } else { self.list.count(self.block) - self.at }
+    }
+
+    /// About how many documents it has of so many of all.
+    pub(super) fn expected(&self, span: usize, documents: usize) -> usize {
+        self.list.documents() as usize * span / documents.max(1)
     }
 
     /// The same, after which the region is that of the document too.

@@ -106,9 +106,14 @@ impl<'s> List<'s> {
         self.bounds.first().map(Bound::from_bytes)
     }
 
+    /// How many documents a block has.
+    pub(super) fn count(&self, block: usize) -> usize {
+        (self.documents as usize).saturating_sub(block * BLOCK).min(BLOCK)
+    }
+
     /// A block; one without documents behind the last.
     pub(super) fn block(&self, block: usize) -> Block<'s> {
-        let count = (self.documents as usize).saturating_sub(block * BLOCK).min(BLOCK);
+        let count = self.count(block);
         // A table has the entry of each block before.
         let first = block.checked_sub(1).and_then(|b| self.last(b)).map_or(0, |last| last + 1);
         let Some(([docs, counts], rest)) =
@@ -153,10 +158,12 @@ impl Block<'_> {
     pub(super) fn docs(&self, into: &mut [u32; BLOCK]) {
         let docs = &mut into[..self.count];
         unpack(self.docs.bytes, self.docs.width, docs);
-        let mut next = self.first;
+        // Each is one behind the one before at least: so one addition waits for another, not two.
+        docs.iter_mut().for_each(|doc| *doc = doc.wrapping_add(1));
+        let mut last = self.first.wrapping_sub(1);
         for doc in docs {
-            *doc = doc.wrapping_add(next);
-            next = doc.wrapping_add(1);
+            last = last.wrapping_add(*doc);
+            *doc = last;
         }
     }
 

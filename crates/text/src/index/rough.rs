@@ -41,9 +41,14 @@ pub(super) fn position(numbers: &[f32], least: f32) -> Option<usize> {
     Some(begin + among.iter().position(|x| *x >= least)?)
 }
 
+/// How many numbers are not less than another.
+pub(super) fn count(numbers: &[f32], least: f32) -> usize {
+    numbers.iter().map(|x| u32::from(*x >= least)).sum::<u32>() as usize
+}
+
 #[cfg(test)]
 mod tests {
-    use super::position;
+    use super::{count, position};
 
     #[test]
     fn the_first_that_is_no_less() {
@@ -53,6 +58,7 @@ mod tests {
             for at in (0..length).rev() {
                 numbers[at] = 2.0;
                 assert_eq!(position(&numbers, 2.0), Some(at), "{length}");
+                assert_eq!(count(&numbers, 2.0), length - at, "{length}");
             }
             assert_eq!(position(&numbers, f32::NEG_INFINITY), numbers.first().map(|_| 0));
         }

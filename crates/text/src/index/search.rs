@@ -9,13 +9,19 @@
 use super::bound::{Limits, SLACK, Scale};
 use super::cursor::{Cursor, Found};
 use super::postings::END;
-use super::rough::{least, most_of, position, slack};
+use super::rough::{count, least, most_of, position, slack};
 use super::top::{Best, Scored, Top};
 use super::view::Part;
 use crate::bm25::Rough;
 
-/// The most documents of a window whose scores are summed side by side; in longer ones there are few of them.
+/// The most documents whose scores are summed side by side.
 const SPAN: u32 = 2048;
+
+/// So many documents are passed over side by side in the time that one takes that is looked for in each list.
+const SPARSE: usize = 128;
+
+/// So many scores of a list are summed side by side in the time in which a document is looked for in it.
+const SOUGHT: usize = 16;
 
 /// What a search has.
 pub(super) struct Search<'s, W> {
@@ -37,6 +43,8 @@ pub(super) struct Search<'s, W> {
     counts: Vec<u32>,
     /// Of the documents of a window; 0 between windows.
     sums: Vec<f32>,
+    /// Cursors that went through several blocks of the window, and where they were.
+    moved: Vec<(usize, usize)>,
     /// The last limits, and of what cursor and score they are.
     limits: (usize, f64, bool, Limits),
     pub(super) best: Best,
@@ -70,6 +78,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             order: Vec::new(),
             counts: vec![0; terms],
             sums: Vec::new(),
+            moved: Vec::new(),
             limits: (usize::MAX, 0.0, false, Limits::default()),
             best: Best::new(top.count),
             floor: f64::NEG_INFINITY,
@@ -84,7 +93,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
         });
         let found = lists.map(|(list, term, weight)| {
             let most = match list.all() {
-                Some(all) => all.score(weight, self.scale.prepared()),
+                Some(all) => all.score(weight, self.scale.prepared(part.segment.longest)),
                 None if terms.len() == 1 => weight * SLACK,
                 None => most_of(&list, weight, &self.rough, &part.segment.lengths),
             };
@@ -146,10 +155,11 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             cursor.seek(begin);
             let weight = cursor.weight;
             let (mut docs, mut counts, mut scores) = cursor.postings(&self.rough, lengths);
-            loop {
-                let least =
-                    best.worst.map_or(f32::NEG_INFINITY, |worst| least(worst.score / slack));
-                let Some(next) = position(scores, least) else { break };
+            let bar = |best: &Best| {
+                best.worst.map_or(f32::NEG_INFINITY, |worst| least(worst.score / slack))
+            };
+            let mut least = bar(best);
+            while let Some(next) = position(scores, least) {
                 let (Some(doc), Some(count)) = (docs.get(next), counts.get(next)) else { break };
                 let length = part.segment.length(*doc);
                 let score = bm25.score(weight, count + 1, length);
@@ -157,6 +167,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
                 let is_better = best.worst.is_none_or(|worst| worst < scored);
                 if is_better && !part.gone.contains(*doc as usize) && (self.is_wanted)(scored.lid) {
                     best.offer(scored);
+                    least = bar(best);
                 }
                 docs = docs.get(next + 1..).unwrap_or_default();
                 counts = counts.get(next + 1..).unwrap_or_default();
@@ -241,12 +252,18 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             }
             end = end.min(last);
             if !self.is_hopeless(part, first, begin) {
-                // Sums of 0 are of documents that are not there.
+                // Behind the last document is nothing, and sums of 0 are of documents that are not there.
+                let until = end.min((part.segment.lids.len() as u32).saturating_sub(1));
+                let span = until.saturating_sub(begin) as usize;
                 let has_least = self.least(before) > 0.0;
-                match (self.live - first, end - begin) {
-                    (1, _) => self.one(part, first, begin, end),
-                    (_, ..SPAN) if has_least => self.summed(part, first, begin, end),
-                    _ => self.several(part, first, begin, end),
+                if has_least && span < SPARSE * self.found(first) {
+                    for begin in (begin..=until).step_by(SPAN as usize) {
+                        self.summed(part, first, begin, until.min(begin + SPAN - 1));
+                    }
+                } else if first + 1 == self.live {
+                    self.one(part, first, begin, end);
+                } else {
+                    self.several(part, first, begin, end);
                 }
             }
             begin = end + 1;
@@ -329,26 +346,36 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
         }
     }
 
-    /// The documents of a short window that several cursors find: the scores of all are summed before one is looked at.
-    fn summed(&mut self, part: &Part, first: usize, begin: u32, end: u32) {
-        self.sums.resize(SPAN as usize, 0.0);
-        let lengths = &part.segment.lengths;
+    /// About how many documents of a window are looked at if each is looked for.
+    fn found(&self, first: usize) -> usize {
+        self.line[first..].iter().map(|place| self.cursors[place.cursor].rest()).sum()
+    }
+
+    /// The documents of a short window: the scores of several cursors are summed before one is looked at.
+    fn summed(&mut self, part: &Part, mut first: usize, begin: u32, end: u32) {
         let span = (end - begin) as usize + 1;
-        let sums = &mut self.sums[..span];
-        for place in &self.line[first..] {
-            let cursor = &mut self.cursors[place.cursor];
-            if cursor.last == END {
-                continue;
+        self.sums.resize(SPAN as usize, 0.0);
+        self.moved.clear();
+        for at in first..self.live {
+            self.sum(part, self.line[at].cursor, begin, span);
+        }
+        // Where many documents may be good enough, another list is gone through before each is looked for in it.
+        while first > 0 {
+            let least = self.least(self.line[first].before);
+            let found = count(&self.sums[..span], least);
+            let Place { cursor, .. } = self.line[first - 1];
+            if found * SOUGHT < self.cursors[cursor].expected(span, part.segment.lids.len()) {
+                break;
             }
-            cursor.seek(begin);
-            let (docs, scores) = cursor.scores(&self.rough, lengths);
-            for (doc, score) in docs.iter().zip(scores) {
-                let Some(sum) = sums.get_mut(doc.wrapping_sub(begin) as usize) else { break };
-                *sum += score;
-            }
+            first -= 1;
+            self.sum(part, cursor, begin, span);
         }
         let (mut at, before) = (0, self.line[first].before);
         while let Some(next) = position(&self.sums[at..span], self.least(before)) {
+            // What is looked at may be in a block before.
+            for (cursor, block) in self.moved.drain(..) {
+                self.cursors[cursor].go(block);
+            }
             at += next;
             let doc = begin + at as u32;
             self.offer(part, doc, first, self.sums[at].into());
@@ -357,12 +384,39 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
         self.sums[..span].fill(0.0);
     }
 
+    /// Adds the scores of a cursor to the sums of a window.
+    fn sum(&mut self, part: &Part, at: usize, begin: u32, span: usize) {
+        let cursor = &mut self.cursors[at];
+        cursor.reach(begin);
+        let block = cursor.block;
+        let end = begin + span as u32 - 1;
+        let sums = &mut self.sums[..span];
+        while cursor.last != END {
+            cursor.seek(begin);
+            let (docs, scores) = cursor.scores(&self.rough, &part.segment.lengths);
+            for (doc, score) in docs.iter().zip(scores) {
+                let Some(sum) = sums.get_mut(doc.wrapping_sub(begin) as usize) else { break };
+                *sum += score;
+            }
+            if cursor.last >= end {
+                break;
+            }
+            cursor.reach(cursor.last + 1);
+        }
+        if cursor.block != block {
+            self.moved.push((at, block));
+        }
+    }
+
     /// Goes to a document with the cursors from a place on.
     fn seek(&mut self, first: usize, doc: u32) {
         for place in &self.line[first..] {
             let cursor = &mut self.cursors[place.cursor];
-            if cursor.last != END && cursor.doc != doc {
-                cursor.seek(doc);
+            if cursor.doc != doc {
+                cursor.reach(doc);
+                if cursor.last != END {
+                    cursor.seek(doc);
+                }
             }
         }
     }

@@ -21,6 +21,8 @@ pub struct Segment {
     pub(super) elements: Elements,
     /// The words of all documents.
     pub(super) total: u64,
+    /// The most words that a document has.
+    pub(super) longest: u32,
     lists: OnceLock<Lists>,
     /// The documents until they have lists.
     waiting: Mutex<Option<Arc<Waiting>>>,
@@ -66,8 +68,9 @@ impl Segment {
     ) -> Segment {
         debug_assert!(lids.len() == lengths.len() && lids.is_sorted());
         let total = lengths.iter().map(|length| u64::from(*length)).sum();
+        let longest = lengths.iter().copied().max().unwrap_or_default();
         let (elements, waiting) = (elements.finish(), Mutex::new(waiting));
-        Segment { lids, lengths, elements, total, lists: OnceLock::new(), waiting }
+        Segment { lids, lengths, elements, total, longest, lists: OnceLock::new(), waiting }
     }
 
     /// Its lists, which are made where there are none.

@@ -61,8 +61,8 @@ impl FieldIndex {
 #[derive(Debug)]
 pub(super) struct Best {
     count: usize,
-    /// The worst on top.
-    heap: BinaryHeap<Reverse<Scored>>,
+    /// The [keys](Scored::key) of them, the worst on top.
+    heap: BinaryHeap<Reverse<u128>>,
     /// That, once there are enough of them.
     pub(super) worst: Option<Scored>,
 }
@@ -75,19 +75,58 @@ impl Best {
 
     /// Adds a document if it is good enough.
     pub(super) fn offer(&mut self, scored: Scored) {
+        let key = scored.key();
         if self.heap.len() < self.count {
-            self.heap.push(Reverse(scored));
+            self.heap.push(Reverse(key));
         } else if let Some(mut worst) = self.heap.peek_mut()
-            && worst.0 < scored
+            && worst.0 < key
         {
-            *worst = Reverse(scored);
+            *worst = Reverse(key);
         }
         let worst = self.heap.peek().filter(|_| self.heap.len() >= self.count);
-        self.worst = worst.map(|Reverse(worst)| *worst);
+        self.worst = worst.map(|Reverse(key)| Scored::of_key(*key));
     }
 
     fn into_sorted(self) -> Vec<Scored> {
         // Those that are in reverse come in the order of what they are not.
-        self.heap.into_sorted_vec().into_iter().map(|Reverse(scored)| scored).collect()
+        self.heap.into_sorted_vec().into_iter().map(|Reverse(key)| Scored::of_key(key)).collect()
+    }
+}
+
+/// The sign of a score and of what stands for it.
+const SIGN: u64 = 1 << 63;
+
+impl Scored {
+    /// A number in the order of documents, which is compared at once.
+    fn key(self) -> u128 {
+        let bits = self.score.to_bits();
+        let score = if bits & SIGN == 0 { bits | SIGN } else { !bits };
+        u128::from(score) << u32::BITS | u128::from(!self.lid)
+    }
+
+    /// The document of a key.
+    fn of_key(key: u128) -> Scored {
+        let score = (key >> u32::BITS) as u64;
+        let bits = if score & SIGN == 0 { !score } else { score & !SIGN };
+        Scored { lid: !(key as u32), score: f64::from_bits(bits) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scored;
+
+    #[test]
+    fn keys_are_in_the_order_of_documents() {
+        let scores = [f64::NEG_INFINITY, -2.0, -0.0, 0.0, 1e-300, 1.0, 1.5, f64::INFINITY];
+        let lids = [0, 1, u32::MAX];
+        let all = scores.into_iter().flat_map(|score| lids.map(|lid| Scored { lid, score }));
+        let all: Vec<Scored> = all.collect();
+        for a in &all {
+            assert_eq!(Scored::of_key(a.key()), *a);
+            for b in &all {
+                assert_eq!(a.key().cmp(&b.key()), a.cmp(b), "{a:?} {b:?}");
+            }
+        }
     }
 }

@@ -189,7 +189,10 @@ impl FieldWriter {
             memory += part.segment.memory();
             let (before, own) = (documents, part.documents());
             documents += own;
-            if memory < MOST_BYTES && number > 1 && (documents <= AT_ONCE || own <= RESTING * before) {
+            if memory < MOST_BYTES
+                && number > 1
+                && (documents <= AT_ONCE || own <= RESTING * before)
+            {
                 count = number;
             }
         }
