@@ -106,6 +106,14 @@ fn groups<const WIDTH: usize>(packed: &[u8], groups: &mut [[u32; GROUP]]) -> usi
     for (read, group) in groups.iter_mut().enumerate() {
         // Each number lies within the eight bytes from where it begins, and the last begins before the end of the group.
         let Some(bytes) = packed.get(read * WIDTH..read * WIDTH + WIDTH + 8) else { return read };
+        if WIDTH <= 8 {
+            // One word has all of them.
+            let word = bytes.first_chunk().copied().map_or(0, u64::from_le_bytes);
+            for (at, number) in group.iter_mut().enumerate() {
+                *number = (word >> (at * WIDTH)) as u32 & mask;
+            }
+            continue;
+        }
         for (at, number) in group.iter_mut().enumerate() {
             let bit = at * WIDTH;
             let word = bytes.get(bit / 8..).and_then(|b| b.first_chunk()).copied();

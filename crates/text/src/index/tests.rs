@@ -343,6 +343,24 @@ fn lists_of_many_blocks_are_joined_and_searched() {
 }
 
 #[test]
+fn what_rests_is_one_segment_unless_few_came() {
+    for (label, more, segments) in [("few", 50, 2), ("a thirtieth", 100, 1)] {
+        let mut writer = FieldWriter::default();
+        for lids in [0..3000, 3000..3000 + more] {
+            for lid in lids {
+                let place = Occurrence { element: 0, position: 0 };
+                writer.put(lid, ["a", "b"].into_iter().map(|text| (text, place)));
+            }
+            writer.publish();
+            writer.settle();
+        }
+        let index = writer.publish();
+        let expected = (segments, 3000 + more as usize);
+        assert_eq!((index.segments(), index.documents()), expected, "{label}");
+    }
+}
+
+#[test]
 fn documents_that_are_gone_leave_nothing() {
     let mut writer = FieldWriter::default();
     let place = Occurrence { element: 0, position: 0 };
