@@ -25,8 +25,14 @@ fn reduce<S: Simd>(s: S, x: S::F32) -> (S::F32, S::F32) {
 /// e^x to 1.5 ulp, with subnormal results.
 #[inline(always)]
 pub fn exp<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    exp_from(s, x, EXP_LO)
+}
+
+/// The same from `lo` on; below it is e^lo.
+#[inline(always)]
+fn exp_from<S: Simd>(s: S, x: S::F32, lo: f32) -> S::F32 {
     // The constant comes first so that a NaN in x stays.
-    let x = s.max(s.splat(EXP_LO), s.min(s.splat(EXP_HI), x));
+    let x = s.max(s.splat(lo), s.min(s.splat(EXP_HI), x));
     let (n, r) = reduce(s, x);
     let p = horner(s, r, EXP);
     let p = s.fma(p, r, s.splat(1.0));
@@ -46,11 +52,18 @@ pub fn exp_m1<S: Simd>(s: S, x: S::F32) -> S::F32 {
     s.select(s.lt(s.abs(x), s.splat(0.5)), near, far)
 }
 
+/// 1 + e^-x. Processors take sixty cycles for a subnormal number and two for others, which large arguments would meet: far
+/// above them the sum is 1 already.
+#[inline(always)]
+fn one_and_exp_neg<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    const LO: f32 = -40.0;
+    s.add(s.splat(1.0), exp_from(s, s.neg(x), LO))
+}
+
 /// 1 / (1 + e^-x) to 3 ulp; 0 below -88.7, where the true value is under 1e-38.
 #[inline(always)]
 pub fn sigmoid<S: Simd>(s: S, x: S::F32) -> S::F32 {
-    let one = s.splat(1.0);
-    s.div(one, s.add(one, exp(s, s.neg(x))))
+    s.div(s.splat(1.0), one_and_exp_neg(s, x))
 }
 
 /// x / (1 + e^-x) to 4 ulp; 0 below -88.7.
@@ -58,7 +71,7 @@ pub fn sigmoid<S: Simd>(s: S, x: S::F32) -> S::F32 {
 pub fn silu<S: Simd>(s: S, x: S::F32) -> S::F32 {
     // Minus infinity would give inf / inf.
     let x = s.max(s.splat(f32::MIN), x);
-    s.div(x, s.add(s.splat(1.0), exp(s, s.neg(x))))
+    s.div(x, one_and_exp_neg(s, x))
 }
 
 /// tanh(x) to 5 ulp, or 1e-42 where products underflow.
