@@ -99,10 +99,7 @@ fn row(measured: &Measured, peak: f64, memory: f64, notes: &mut String) -> Vec<S
     let is_less = matches!(held, [Some(own), Some(other)] if own > other);
     vec![
         case.title.to_owned(),
-        match told["stead"]["refused"].as_str() {
-            Some(reason) => format!("refused: {}", line(reason)),
-            None => times(&told["stead"]),
-        },
+        own_times(told),
         times(&told["onnxruntime"]),
         ratio.map_or("-".to_owned(), |r| format!("{r:.2}")),
         format!("{:.1} {}", case.goal, goal(ratio.is_some_and(|r| holds(r, case.goal)))),
@@ -124,6 +121,14 @@ fn of_floor(work: &Work, peak: f64, memory: f64, seconds: f64) -> Option<String>
     let by_bytes = if work.held > CACHE { work.held as f64 / memory } else { 0.0 };
     let percent = 100.0 * by_flops.max(by_bytes) / seconds;
     Some(format!("{percent:.0} %{}", if by_bytes > by_flops { " bytes" } else { "" }))
+}
+
+/// Stead's times, or why it refuses the model.
+fn own_times(told: &Value) -> String {
+    match told["stead"]["refused"].as_str() {
+        Some(reason) => format!("refused: {}", line(reason)),
+        None => times(&told["stead"]),
+    }
 }
 
 /// A median with the shortest time.
@@ -149,10 +154,7 @@ pub fn halved(rows: &[(&Case, Value)], pairs: usize) -> Table {
         let ratio = ratio(told).unwrap_or(f64::NAN);
         vec![
             case.title.to_owned(),
-            match told["stead"]["refused"].as_str() {
-                Some(reason) => format!("refused: {}", line(reason)),
-                None => times(&told["stead"]),
-            },
+            own_times(told),
             times(&told["onnxruntime"]),
             format!("{ratio:.2}"),
             format!("{:.1} {}", case.goal, goal(holds(ratio, case.goal))),
@@ -189,10 +191,7 @@ pub fn in_bytes(rows: &[InBytes<'_>], pairs: usize) -> Table {
         let [own, other] = memory.map(megabytes);
         vec![
             case.title.to_owned(),
-            match told["stead"]["refused"].as_str() {
-                Some(reason) => format!("refused: {}", line(reason)),
-                None => times(&told["stead"]),
-            },
+            own_times(told),
             times(&told["onnxruntime"]),
             format!("{ratio:.2}"),
             format!("{:.1} {}", case.goal, goal(holds(ratio, case.goal))),
@@ -247,10 +246,7 @@ pub fn cores(rows: &[(&Case, Value, Value)], pairs: usize) -> Table {
         };
         vec![
             case.title.to_owned(),
-            match told["stead"]["refused"].as_str() {
-                Some(reason) => format!("refused: {}", line(reason)),
-                None => times(&told["stead"]),
-            },
+            own_times(told),
             times(&told["onnxruntime"]),
             format!("{ratio:.2}"),
             format!("{:.1} {}", case.goal, goal(holds(ratio, case.goal))),

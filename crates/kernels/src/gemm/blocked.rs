@@ -112,9 +112,21 @@ fn direct_slivers(job: &Job<'_>, b: MatRef<'_>, dst: &mut [f32]) -> Slivers {
 
 /// Packs columns `col..col + cols` of `B` into `dst`, by several threads.
 fn pack_block(job: &Job<'_>, b: MatRef<'_>, col: usize, cols: usize, dst: &mut [f32]) {
+    each_sliver(job, cols, dst, &|at, width, dst| {
+        pack_sliver(job.isa, b, (col + at, width.min(cols - at)), job.k, width, dst);
+    });
+}
+
+/// Calls `f` with the first column, the width and the numbers of each sliver of `cols` columns in `dst`, on several threads.
+pub(super) fn each_sliver(
+    job: &Job<'_>,
+    cols: usize,
+    dst: &mut [f32],
+    f: &(dyn Fn(usize, usize, &mut [f32]) + Sync),
+) {
     let (shape, k) = (job.shape, job.k);
     let slivers = cols.div_ceil(shape.cols());
-    // Packing touches each number once: worth threads when the product is as well.
+    // What is packed is touched once: worth threads when the product is as well.
     let tasks = job.tasks(job.m, cols).min(slivers);
     let dst = Shared((dst.as_mut_ptr(), dst.len()));
     job.each(tasks, &|i| {
@@ -126,7 +138,7 @@ fn pack_block(job: &Job<'_>, b: MatRef<'_>, col: usize, cols: usize, dst: &mut [
             debug_assert!((at + width) * k <= len);
             // SAFETY: slivers are disjoint, and inside the scratch that gemm_scratch_len asked for.
             let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at * k), width * k) };
-            pack_sliver(job.isa, b, (col + at, width.min(cols - at)), k, width, dst);
+            f(at, width, dst);
         }
     });
 }

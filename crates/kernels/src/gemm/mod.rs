@@ -2,8 +2,8 @@
 //!
 //! [`gemm`] computes `C = act(alpha A B + ...)` (see [`Epilogue`]) for f32. `A` and `B` may lie in
 //! memory with any strides, or packed beforehand ([`pack_a`], [`pack_b`]), which pays for constants.
-//! Weights may be rounded to bf16 while they are packed ([`pack_half`]), be [bytes](pack_bytes), or have few [`bits`]. [`generic`] has the other element types and
-//! [`integer`] the quantised product.
+//! Weights may be rounded to bf16 while they are packed ([`pack_half`]), be [bytes](pack_bytes), or have few [`bits`].
+//! [`generic`] has the other element types and [`integer`] the quantised product.
 //!
 //! ```
 //! use stead_kernels::gemm::{Activation, Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len};
@@ -31,6 +31,7 @@ mod bytes;
 pub(crate) mod dot;
 mod driver;
 pub(crate) mod epilogue;
+mod few;
 pub mod generic;
 mod half;
 pub mod integer;

@@ -1,29 +1,15 @@
 //! Packed bytes as packed f32.
 
-use super::super::driver::{Job, Shared};
-use super::super::pack::sliver_width;
-use super::super::shape::part;
+use super::super::blocked::each_sliver;
+use super::super::driver::Job;
 use super::Bytes;
 use crate::simd::{Simd, SimdOp, dispatch};
 
 /// Widens the first columns of `b`, as many as it has scales, by several threads: `q * scale`, packed as `f32` are.
 pub fn columns(job: &Job<'_>, b: Bytes<'_>, dst: &mut [f32]) {
-    let (shape, k, cols) = (job.shape, job.k, b.scales.len());
-    let slivers = cols.div_ceil(shape.cols());
-    let tasks = job.tasks(job.m, cols).min(slivers);
-    let dst = Shared((dst.as_mut_ptr(), dst.len()));
-    job.each(tasks, &|i| {
-        let (from, to) = part(slivers, tasks, i);
-        let (dst, len) = dst.get();
-        for sliver in from..to {
-            let at = sliver * shape.cols();
-            let width = sliver_width(shape, cols, at);
-            debug_assert!((at + width) * k <= len);
-            // SAFETY: slivers are disjoint, and inside the scratch that was asked for.
-            let dst = unsafe { core::slice::from_raw_parts_mut(dst.add(at * k), width * k) };
-            let numbers = &b.numbers[at * k..(at + width) * k];
-            dispatch(job.isa, Widen { numbers, scales: &b.scales[at..], width, dst });
-        }
+    each_sliver(job, b.scales.len(), dst, &|at, width, dst| {
+        let numbers = &b.numbers[at * job.k..(at + width) * job.k];
+        dispatch(job.isa, Widen { numbers, scales: &b.scales[at..], width, dst });
     });
 }
 

@@ -13,8 +13,8 @@ const INT: Param = Param::required(0, TypeSet::of(&[DType::I32]));
 const X: Param = Param::required(1, REAL);
 
 /// CachePut: rows `[batch, rows, heads * width]` in the cache `[batch, heads, keys, width]`, which grows where it is shorter than the
-/// longest entry; behind the last row of an entry are zeros, or with `keeps` what the cache had there. CacheBias: `[batch, 1, rows, keys]`, 0 for keys that a row sees and
-/// minus infinity for others. CachePositions: `[batch, rows]` positions.
+/// longest entry; behind the last row of an entry are zeros, or with `keeps` what the cache had there. CacheBias:
+/// `[batch, 1, rows, keys]`, 0 for keys that a row sees and minus infinity for others. CachePositions: `[batch, rows]` positions.
 pub const OPS: &[OpDef] = &[
     OpDef::new("CachePut", &[INT, INT, X, Param::optional(1, REAL)], &[Out::Like(2)], put)
         .domain(OWN),
