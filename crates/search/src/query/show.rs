@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_text::{Affix, Order, Pattern};
+use stead_text::{Affix, Excluded, Order, Pattern};
 
 use super::texts::TextTest;
 use super::tree::{Sum, Test, Tokens};
@@ -51,6 +51,14 @@ impl fmt::Display for Test {
                         }
                         Order::Around(distance) => {
                             write!(f, "has around {distance} words {words:.MAX_SHOWN$?}")
+                        }
+                    }?;
+                    let Excluded { terms, distance } = &near.excluded;
+                    match terms.is_empty() {
+                        true => Ok(()),
+                        false => {
+                            let words = terms.join(" ");
+                            write!(f, " farther than {distance} words from {words:.MAX_SHOWN$?}")
                         }
                     }
                 }

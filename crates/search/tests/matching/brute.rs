@@ -22,8 +22,8 @@ pub enum Ask {
     Text(&'static str, &'static str, String),
     /// How (`is`, `prefix`, `all` of several one behind the other), and what of a field's words.
     Word(&'static str, &'static str, String),
-    /// How (`phrase`, `near`, `onear`), the words, and how far they may stand apart.
-    Words(&'static str, &'static str, Vec<String>, usize),
+    /// How (`phrase`, `near`, `onear`), the words, how far they may stand apart, and what must not stand how near them.
+    Words(&'static str, &'static str, Vec<String>, usize, (Vec<String>, usize)),
     Set(&'static str, Vec<String>),
     /// A sum of products above a number.
     Wand(Vec<(String, i64)>, i64),
@@ -155,8 +155,14 @@ impl Ask {
                 format!("{field} contains ({{prefix: true}}'{word}')")
             }
             Ask::Word(field, _, text) => format!("{field} contains '{text}'"),
-            Ask::Words(field, how, words, distance) => {
-                format!("{field} contains ({{distance: {distance}}}{how}({}))", quoted(words))
+            Ask::Words(field, how, words, distance, (without, far)) => {
+                let excluded: String = without.iter().map(|word| format!(", !'{word}'")).collect();
+                let far = match *far == distance.div_ceil(2) {
+                    true => String::new(),
+                    false => format!(", exclusionDistance: {far}"),
+                };
+                let words = quoted(words);
+                format!("{field} contains ({{distance: {distance}{far}}}{how}({words}{excluded}))")
             }
             Ask::Set(field, tokens) => {
                 let tokens: Vec<String> = tokens.iter().map(|t| format!("'{t}': 1")).collect();
@@ -285,7 +291,8 @@ impl Ask {
                     _ => element.windows(wanted.len()).any(|part| part == wanted),
                 }
             }),
-            Ask::Words(field, how, wanted, distance) => {
+            Ask::Words(field, how, wanted, distance, (without, far)) => {
+                let without: Vec<String> = without.iter().flat_map(|word| split(word)).collect();
                 let wanted: Vec<String> = wanted.iter().flat_map(|word| split(word)).collect();
                 words(document, field).iter().any(|element| {
                     let places = |word: &String| {
@@ -294,7 +301,12 @@ impl Ask {
                     let places: Vec<Vec<usize>> = wanted.iter().map(places).collect();
                     ways(&places).iter().any(|way| {
                         let (least, greatest) = (way.iter().min(), way.iter().max());
-                        let is_close = greatest.unwrap() - least.unwrap() <= *distance;
+                        let (least, greatest) = (*least.unwrap(), *greatest.unwrap());
+                        let zone = least.saturating_sub(*far)..=greatest + far;
+                        let is_close = greatest - least <= *distance
+                            && !zone.into_iter().any(|at| {
+                                element.get(at).is_some_and(|word| without.contains(word))
+                            });
                         match *how {
                             "phrase" => way.windows(2).all(|pair| pair[0] + 1 == pair[1]),
                             "onear" => is_close && way.is_sorted_by(|a, b| a < b),

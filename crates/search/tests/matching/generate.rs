@@ -121,7 +121,11 @@ impl Chance {
         }
         let how = self.of(&["phrase", "near", "onear"]);
         let words = (0..1 + self.below(3)).map(|_| self.word()).collect();
-        Ask::Words(field, how, words, self.below(5))
+        let distance = self.below(5);
+        let far = self.of(&[0, 1, distance.div_ceil(2)]);
+        let without = if how == "phrase" { 0 } else { self.below(3) };
+        let without = (0..without).map(|_| self.word()).collect();
+        Ask::Words(field, how, words, distance, (without, far))
     }
 
     /// A question with so many levels at most.

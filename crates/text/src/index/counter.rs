@@ -1,7 +1,7 @@
 //! What documents have of what is looked for, one document after the other.
 
 use super::elements::Element;
-use super::pattern::{Order, Pattern, is_phrase, read};
+use super::pattern::{Order, Pattern, is_phrase};
 use super::postings::Postings;
 use super::view::{FieldIndex, Part};
 use super::write::Occurrence;
@@ -90,12 +90,11 @@ impl Counter<'_> {
                 let counts = lists.iter_mut().filter_map(|list| here(list).then(|| list.count()));
                 counts.sum()
             }
-            Pattern::Near(near) if !lists.is_empty() && lists.iter_mut().all(here) => {
+            Pattern::Near(near) => {
                 self.places.resize_with(lists.len().max(self.places.len()), Vec::new);
-                read(lists, &mut self.places);
-                near.count(&self.places[..lists.len()])
+                let places = &mut self.places[..lists.len()];
+                if near.read(lists, doc, places) { near.count(places) } else { 0 }
             }
-            Pattern::Near(_) => 0,
         }
     }
 
@@ -118,10 +117,12 @@ impl Counter<'_> {
                     new.sort_unstable();
                 }
             }
-            Pattern::Near(near) if !lists.is_empty() && lists.iter_mut().all(here) => {
+            Pattern::Near(near) => {
                 self.places.resize_with(lists.len().max(self.places.len()), Vec::new);
-                read(lists, &mut self.places);
-                let places = &self.places[..lists.len()];
+                let places = &mut self.places[..lists.len()];
+                if !near.read(lists, doc, places) {
+                    return;
+                }
                 let Some((first, rest)) = places.split_first() else { return };
                 match near.order {
                     Order::Phrase => {
@@ -131,7 +132,6 @@ impl Counter<'_> {
                     _ => {}
                 }
             }
-            Pattern::Near(_) => {}
         }
     }
 
@@ -147,7 +147,8 @@ impl Counter<'_> {
             return;
         }
         // Whether there is one such place is told for all elements together.
-        let places = &self.places[..near.terms.len()];
+        let lists = self.current.and_then(|(part, _)| self.parts.get(part)?.lists.get(pattern));
+        let places = &self.places[..lists.map_or(0, Vec::len)];
         into.retain(|element| {
             let own = |all: &Vec<Occurrence>| {
                 all.iter().filter(|place| place.element == *element).copied().collect()
@@ -174,10 +175,7 @@ impl Part {
                 let terms = self.segment.dictionary().with(*affix, text);
                 terms.filter_map(|term| self.segment.list(term)).collect()
             }
-            Pattern::Near(near) => {
-                let lists = near.terms.iter().map(|term| self.segment.find(term));
-                lists.collect::<Option<_>>().unwrap_or_default()
-            }
+            Pattern::Near(near) => near.lists(self).unwrap_or_default(),
         }
     }
 }

@@ -36,7 +36,7 @@ mod writer;
 
 pub use counter::Counter;
 pub use elements::Element;
-pub use pattern::{Affix, Near, Order, Pattern};
+pub use pattern::{Affix, Excluded, Near, Order, Pattern};
 pub use segment::Segment;
 pub use stored::SegmentError;
 pub use top::{Scored, Top};

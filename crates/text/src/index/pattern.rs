@@ -35,6 +35,17 @@ pub struct Near {
     pub terms: Vec<String>,
     /// How they stand.
     pub order: Order,
+    /// What must not stand with them; nothing for phrases.
+    pub excluded: Excluded,
+}
+
+/// Terms that must not stand near others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Excluded {
+    /// The terms.
+    pub terms: Vec<String>,
+    /// None of them stands so many words before the first of the others, behind the last, or less.
+    pub distance: u32,
 }
 
 /// How terms stand that are near each other.
@@ -49,10 +60,14 @@ pub enum Order {
 }
 
 impl Near {
-    /// How often terms stand so, which stand where `places` has for each of them in order: phrases are counted, of others whether there is
-    /// one is told.
+    /// How often terms stand so, which stand where `places` has for each of them in order, and those that are excluded where it has behind
+    /// them: phrases are counted, of others whether there is one is told.
     pub(super) fn count(&self, places: &[Vec<Occurrence>]) -> u32 {
+        let (places, excluded) = places.split_at(self.terms.len().min(places.len()));
         let Some((first, rest)) = places.split_first() else { return 0 };
+        let is_free = |first: &Occurrence, last: &Occurrence| {
+            excluded.iter().all(|places| is_free(first, last, places, self.excluded.distance))
+        };
         match self.order {
             Order::Phrase => first.iter().filter(|begin| is_phrase(begin, rest)).count() as u32,
             Order::Within(distance) => {
@@ -62,13 +77,52 @@ impl Near {
                         let next = places.partition_point(|at| *at <= before);
                         places.get(next).filter(|at| at.element == begin.element).copied()
                     });
-                    last.is_some_and(|last| last.position - begin.position <= distance)
+                    last.is_some_and(|last| {
+                        last.position - begin.position <= distance && is_free(begin, &last)
+                    })
                 };
                 u32::from(first.iter().any(stands))
             }
-            Order::Around(distance) => u32::from(around(places, distance)),
+            Order::Around(distance) => u32::from(around(places, distance, is_free)),
         }
     }
+
+    /// The lists of the terms in a segment, and behind them those of excluded terms that it has; nothing where it has not all terms.
+    pub(super) fn lists<'p>(&self, part: &'p Part) -> Option<Vec<Postings<'p>>> {
+        let lists = self.terms.iter().map(|term| part.segment.find(term));
+        let mut lists = lists.collect::<Option<Vec<_>>>()?;
+        lists.extend(self.excluded.terms.iter().filter_map(|term| part.segment.find(term)));
+        Some(lists)
+    }
+
+    /// Where a document has what each of some [lists](Near::lists) is of; whether it has all terms.
+    pub(super) fn read(
+        &self,
+        lists: &mut [Postings<'_>],
+        doc: u32,
+        places: &mut [Vec<Occurrence>],
+    ) -> bool {
+        let terms = lists.get_mut(..self.terms.len()).unwrap_or_default();
+        if terms.is_empty() || !terms.iter_mut().all(|list| list.seek(doc) == doc) {
+            return false;
+        }
+        for (list, places) in lists.iter_mut().zip(places) {
+            places.clear();
+            if list.seek(doc) == doc {
+                list.occurrences(places);
+            }
+        }
+        true
+    }
+}
+
+/// Whether none of some places of a term is within so many words of those from a place to another of the same element.
+fn is_free(first: &Occurrence, last: &Occurrence, places: &[Occurrence], distance: u32) -> bool {
+    let from = Occurrence { position: first.position.saturating_sub(distance), ..*first };
+    let next = places.get(places.partition_point(|at| *at < from));
+    next.is_none_or(|at| {
+        at.element != last.element || at.position > last.position.saturating_add(distance)
+    })
 }
 
 /// Whether terms that stand where `rest` has for each follow one that begins at a place.
@@ -79,8 +133,12 @@ pub(super) fn is_phrase(begin: &Occurrence, rest: &[Vec<Occurrence>]) -> bool {
     })
 }
 
-/// Whether there is a place of each term such that all are in one element, and near enough.
-fn around(places: &[Vec<Occurrence>], distance: u32) -> bool {
+/// Whether there is a place of each term such that all are in one element, near enough, and the first and the last of them pass a test.
+fn around(
+    places: &[Vec<Occurrence>],
+    distance: u32,
+    is_free: impl Fn(&Occurrence, &Occurrence) -> bool,
+) -> bool {
     let mut at = vec![0; places.len()];
     loop {
         let mut least: Option<(usize, Occurrence)> = None;
@@ -93,7 +151,10 @@ fn around(places: &[Vec<Occurrence>], distance: u32) -> bool {
             greatest = greatest.max(Some(*place));
         }
         let Some(((term, least), greatest)) = least.zip(greatest) else { return false };
-        if least.element == greatest.element && greatest.position - least.position <= distance {
+        if least.element == greatest.element
+            && greatest.position - least.position <= distance
+            && is_free(&least, &greatest)
+        {
             return true;
         }
         at[term] += 1;
@@ -117,16 +178,15 @@ impl FieldIndex {
 
 impl Part {
     fn near(&self, near: &Near, into: &mut Bits) {
-        let lists = near.terms.iter().map(|term| self.segment.find(term));
-        let Some(mut lists) = lists.collect::<Option<Vec<Postings<'_>>>>() else { return };
+        let Some(mut lists) = near.lists(self) else { return };
         let mut places = vec![Vec::new(); lists.len()];
         let mut doc = 0;
-        while let Some(found) = meet(&mut lists, doc) {
-            if !self.gone.contains(found as usize) {
-                read(&mut lists, &mut places);
-                if near.count(&places) > 0 {
-                    into.insert(self.segment.lid(found) as usize);
-                }
+        while let Some(found) = meet(&mut lists[..near.terms.len()], doc) {
+            if !self.gone.contains(found as usize)
+                && near.read(&mut lists, found, &mut places)
+                && near.count(&places) > 0
+            {
+                into.insert(self.segment.lid(found) as usize);
             }
             doc = found + 1;
         }
@@ -153,17 +213,9 @@ fn meet(lists: &mut [Postings<'_>], from: u32) -> Option<u32> {
     }
 }
 
-/// Where the current document has each term.
-pub(super) fn read(lists: &mut [Postings<'_>], places: &mut [Vec<Occurrence>]) {
-    for (list, places) in lists.iter_mut().zip(places) {
-        places.clear();
-        list.occurrences(places);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Affix, Near, Order, Pattern};
+    use super::{Affix, Excluded, Near, Order, Pattern};
     use crate::index::{FieldWriter, Occurrence};
 
     #[test]
@@ -180,7 +232,20 @@ mod tests {
             writer.put(lid as u32 * 2, terms);
         }
         let index = writer.publish();
-        for (terms, order, expected) in [
+        let around = [
+            // What is excluded, how far from the others, and what is left.
+            ("a b", Order::Around(2), "x", 0, &[0, 1, 6][..]),
+            ("a b", Order::Around(2), "x", 1, &[0, 1, 6]),
+            ("a b", Order::Around(2), "c", 1, &[1, 2, 5, 6]),
+            ("a b", Order::Around(2), "c", 0, &[0, 1, 2, 5, 6]),
+            ("a b", Order::Within(1), "c", 1, &[6]),
+            ("a b", Order::Within(2), "x z", 0, &[0, 6]),
+            ("a", Order::Around(0), "b", 1, &[2, 3, 4, 5]),
+            ("c", Order::Within(0), "b", 2, &[]),
+            ("c", Order::Within(0), "x", 9, &[0]),
+            ("b c", Order::Around(9), "z", 9, &[0, 4, 5]),
+        ];
+        let near = [
             ("a b", Order::Phrase, &[0, 6][..]),
             ("a b c", Order::Phrase, &[0]),
             ("b a", Order::Phrase, &[1]),
@@ -193,9 +258,12 @@ mod tests {
             ("a b", Order::Around(2), &[0, 1, 2, 5, 6]),
             ("a b c", Order::Around(4), &[0, 4, 5]),
             ("", Order::Phrase, &[]),
-        ] {
-            let terms = terms.split_whitespace().map(str::to_owned).collect();
-            let near = Near { terms, order };
+        ];
+        let near = near.map(|(terms, order, expected)| (terms, order, "", 0, expected));
+        for (terms, order, excluded, distance, expected) in near.into_iter().chain(around) {
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+            let excluded = Excluded { terms: words(excluded), distance };
+            let near = Near { terms: words(terms), order, excluded };
             let found = index.matches(&Pattern::Near(near.clone()));
             let found: Vec<usize> = found.iter().map(|lid| lid / 2).collect();
             assert_eq!(found, expected, "{near:?}");

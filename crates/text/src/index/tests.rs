@@ -8,8 +8,8 @@ use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use stead_tensor::Bits;
 
 use super::{
-    Affix, Element, FieldIndex, FieldWriter, Merge, Near, Occurrence, Order, Pattern, Scored,
-    Segment, Top,
+    Affix, Element, Excluded, FieldIndex, FieldWriter, Merge, Near, Occurrence, Order, Pattern,
+    Scored, Segment, Top,
 };
 use crate::bm25::Bm25;
 
@@ -139,14 +139,30 @@ fn count(model: &Model, pattern: &Pattern, lid: u32) -> usize {
             Order::Around(most) => is_close(most),
         }
     };
-    let found = ways.iter().filter(is_it).count();
+    let excluded = near.excluded.terms.iter().flat_map(|term| model.places(term, lid));
+    let excluded: Vec<Occurrence> = excluded.collect();
+    let is_free = |way: &&Vec<Occurrence>| {
+        let (least, greatest) = (way.iter().min().unwrap(), way.iter().max().unwrap());
+        let is_far = |at: &Occurrence| {
+            at.element != least.element
+                || at.position + near.excluded.distance < least.position
+                || greatest.position + near.excluded.distance < at.position
+        };
+        excluded.iter().all(is_far)
+    };
+    let found = ways.iter().filter(is_it).filter(is_free).count();
     if near.order == Order::Phrase { found } else { found.min(1) }
 }
 
 fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
     let near = |terms: &[&str], order| {
         let terms = terms.iter().map(|term| (*term).to_owned()).collect();
-        Pattern::Near(Near { terms, order })
+        Pattern::Near(Near { terms, order, excluded: Excluded::default() })
+    };
+    let without = |pattern: Pattern, terms: &[&str], distance| {
+        let Pattern::Near(near) = pattern else { return pattern };
+        let terms = terms.iter().map(|term| (*term).to_owned()).collect();
+        Pattern::Near(Near { excluded: Excluded { terms, distance }, ..near })
     };
     let patterns = [
         Pattern::Term("b".to_owned()),
@@ -160,6 +176,9 @@ fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
         near(&["a", "b"], Order::Around(1)),
         near(&["ab", "b", "a"], Order::Around(203)),
         near(&["a", "x"], Order::Around(203)),
+        without(near(&["a", "b"], Order::Around(5)), &["ab"], 1),
+        without(near(&["a", "b"], Order::Within(9)), &["ab", "x", "a"], 0),
+        without(near(&["a"], Order::Around(0)), &["b"], 3),
     ];
     let mut counter = index.counter(patterns.iter().collect());
     // Backwards too.

@@ -8,7 +8,7 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 34] = [
+const READ: [&str; 35] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
@@ -16,6 +16,7 @@ const READ: [&str; 34] = [
     "stem",
     "normalizeCase",
     "distance",
+    "exclusionDistance",
     "label",
     "weight",
     "ranked",
@@ -46,14 +47,13 @@ const READ: [&str; 34] = [
 ];
 
 /// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and matches are exact.
-const WITHOUT_EFFECT: [&str; 15] = [
+const WITHOUT_EFFECT: [&str; 14] = [
     "andSegmenting",
     "annotations",
     "ascending",
     "descending",
     "documentFrequency",
     "endAnchor",
-    "exclusionDistance",
     "hitLimit",
     "implicitTransforms",
     "minTargetHits",

@@ -1,6 +1,6 @@
 //! Words that an index of text is asked for: `phrase`, `near`, `onear`, `alternatives`, and a word or a text alone.
 
-use stead_text::{Affix, Analysis, Language, Near, Order, Pattern, Unit};
+use stead_text::{Affix, Analysis, Excluded, Language, Near, Order, Pattern, Unit};
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
@@ -41,7 +41,7 @@ impl<'b> Builder<'b> {
                 if !terms.is_empty()
                     && (affix.is_none() || self.searches.documents.is_of_stream()) =>
             {
-                Pattern::Near(Near { terms, order: Order::Phrase })
+                Pattern::Near(phrase(terms))
             }
             (Err(terms), Some(affix)) if !terms.is_empty() => {
                 let how = match affix {
@@ -84,48 +84,87 @@ impl<'b> Builder<'b> {
         name: &str,
         list: &'b [Node],
     ) -> Result<Tree, SearchError> {
-        let mut terms = Vec::new();
+        let (mut terms, mut excluded) = (Vec::new(), Vec::new());
         for word in list {
-            if let Expr::Not(_) = word.expr {
-                return fail(format_args!("words that {name} excludes are not supported"));
+            if let Expr::Not(word) = &word.expr {
+                excluded.extend(self.excluded(index, name, (word, terms.is_empty()))?);
+                continue;
             }
-            let words = self.annotated(word, |builder| {
-                let (analysis, text) = (builder.analysis(index, false)?, builder.text(word)?);
-                Ok(builder.terms(&analysis, &text))
-            })?;
+            if !excluded.is_empty() {
+                let name = name.to_uppercase();
+                return fail(format_args!(
+                    "Positive terms must come before negative terms in {name}"
+                ));
+            }
+            let words = self.words_of_near(index, word)?;
             if words.is_empty() {
                 return Ok(Tree::None);
             }
             terms.extend(words);
         }
-        let distance = match self.integer_annotation("distance")? {
-            None => DISTANCE,
-            Some(distance) => u32::try_from(distance).or_else(|_| {
-                fail(format_args!("expected a distance from 0 of {name}, got {distance}"))
-            })?,
-        };
-        let order = match name {
-            "phrase" => Order::Phrase,
-            "onear" => Order::Within(distance),
-            _ => Order::Around(distance),
-        };
         if terms.is_empty() {
             return Ok(Tree::None);
         }
-        if order == Order::Phrase {
-            return self.pattern(field, index, Pattern::Near(Near { terms, order }));
+        if name == "phrase" {
+            return self.pattern(field, index, Pattern::Near(phrase(terms)));
         }
+        let distance = self.distance(name, "distance")?.unwrap_or(DISTANCE);
+        let order = match name {
+            "onear" => Order::Within(distance),
+            _ => Order::Around(distance),
+        };
+        let far = self.distance(name, "exclusionDistance")?.unwrap_or(distance.div_ceil(2));
+        let excluded = Excluded { terms: excluded, distance: far };
         // Ranking knows the words, not that they are near (Vespa, `searchcore/proton/matching`).
         let mut parts = Vec::new();
         for term in &terms {
             parts.push(self.pattern(field, index, Pattern::Term(term.clone()))?);
         }
-        let near = self.pattern(field, index, Pattern::Near(Near { terms, order }))?;
+        let near = Near { terms, order, excluded };
+        let near = self.pattern(field, index, Pattern::Near(near))?;
         if let Some(term) = self.tree.terms.last_mut() {
             term.style.is_ranked = false;
         }
         parts.push(near);
         Ok(Tree::all(parts))
+    }
+
+    fn words_of_near(&mut self, index: usize, word: &'b Node) -> Result<Vec<String>, SearchError> {
+        self.annotated(word, |builder| {
+            let (analysis, text) = (builder.analysis(index, false)?, builder.text(word)?);
+            Ok(builder.terms(&analysis, &text))
+        })
+    }
+
+    /// A word that `near` or `onear` excludes, and whether it comes first (the texts: Vespa, `YqlParser.java`).
+    fn excluded(
+        &mut self,
+        index: usize,
+        name: &str,
+        (word, is_first): (&'b Node, bool),
+    ) -> Result<Option<String>, SearchError> {
+        if name == "phrase" {
+            return fail("phrase excludes no words");
+        }
+        if is_first {
+            let name = name.to_uppercase();
+            return fail(format_args!(
+                "Must have some positive term before negative terms in {name}"
+            ));
+        }
+        let mut words = self.words_of_near(index, word)?.into_iter();
+        match (words.next(), words.next()) {
+            (word, None) => Ok(word),
+            _ => fail(format_args!("{name} excludes single words, not texts of several")),
+        }
+    }
+
+    /// A number of words that an annotation of `near` or `onear` says.
+    fn distance(&self, name: &str, annotation: &str) -> Result<Option<u32>, SearchError> {
+        let Some(distance) = self.integer_annotation(annotation)? else { return Ok(None) };
+        u32::try_from(distance)
+            .map(Some)
+            .or_else(|_| fail(format_args!("expected a distance from 0 of {name}, got {distance}")))
     }
 
     /// `alternatives({"word": 1.0, ...})`: any of some words, which are taken as they are.
@@ -185,6 +224,10 @@ impl<'b> Builder<'b> {
 pub(super) fn language(tag: Option<String>) -> Language {
     tag.filter(|tag| !tag.trim().is_empty())
         .map_or_else(Language::english, |tag| Language::of_tag(tag.trim()))
+}
+
+fn phrase(terms: Vec<String>) -> Near {
+    Near { terms, order: Order::Phrase, excluded: Excluded::default() }
 }
 
 fn all(list: Vec<Tree>) -> Tree {

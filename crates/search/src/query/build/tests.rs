@@ -4,7 +4,7 @@ use stead_app::application::Application;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_store::DocumentType;
-use stead_text::Pattern;
+use stead_text::{Near, Pattern};
 
 use super::{QueryTree, Searches, Test, Tree, build};
 use crate::query::{OrderKey, SearchError, Sum, TextTest, Tokens, sort_order};
@@ -151,7 +151,12 @@ fn show(tree: &Tree, of: &QueryTree) -> String {
                     format!("{sum}[{}]", tokens.join(" "))
                 }
                 Test::Indexed(of) => match &of.pattern {
-                    Pattern::Near(near) => format!("{:?}{:?}", near.order, near.terms),
+                    Pattern::Near(near) if near.excluded.terms.is_empty() => {
+                        format!("{:?}{:?}", near.order, near.terms)
+                    }
+                    Pattern::Near(Near { terms, order, excluded }) => {
+                        format!("{order:?}{terms:?}-{}{:?}", excluded.distance, excluded.terms)
+                    }
                     other => format!("{other:?}"),
                 },
                 Test::Circle(_) => "circle".to_owned(),
@@ -249,6 +254,18 @@ fn queries_are_trees() {
         (
             "body contains ({distance: 7}onear('a', 'b'))",
             "(and body:Term(\"a\") body:Term(\"b\") body:Within(7)[\"a\", \"b\"])",
+        ),
+        (
+            "body contains near('a', !'Cats', !'.')",
+            "(and body:Term(\"a\") body:Around(2)[\"a\"]-1[\"cat\"])",
+        ),
+        (
+            "body contains ({distance: 7, exclusionDistance: 9}onear('a', 'b', !({stem: false}'cats')))",
+            "(and body:Term(\"a\") body:Term(\"b\") body:Within(7)[\"a\", \"b\"]-9[\"cats\"])",
+        ),
+        (
+            "body contains ({distance: 7}onear('a', 'b', !'c', !'d'))",
+            "(and body:Term(\"a\") body:Term(\"b\") body:Within(7)[\"a\", \"b\"]-4[\"c\", \"d\"])",
         ),
         ("body contains equiv('cats', 'a b')", "(or body:Term(\"cat\") body:Phrase[\"a\", \"b\"])"),
         (

@@ -8,7 +8,8 @@ use super::super::bound::Bound;
 use super::super::packed::{BLOCK, read_number};
 use super::super::write::{ENTRY, REGION};
 use super::super::{
-    Affix, FieldIndex, FieldWriter, Near, Occurrence, Order, Pattern, Segment, SegmentError, Top,
+    Affix, Excluded, FieldIndex, FieldWriter, Near, Occurrence, Order, Pattern, Segment,
+    SegmentError, Top,
 };
 use crate::bm25::Bm25;
 
@@ -346,7 +347,13 @@ fn damage_with_the_right_sum_is_refused_or_harmless() {
 }
 
 fn search(index: &FieldIndex, lids: u32) {
-    let near = |order| Pattern::Near(Near { terms: vec!["a".to_owned(), "b".to_owned()], order });
+    let near = |order| {
+        let excluded = match order {
+            Order::Phrase => Excluded::default(),
+            _ => Excluded { terms: vec!["c".to_owned()], distance: 2 },
+        };
+        Pattern::Near(Near { terms: vec!["a".to_owned(), "b".to_owned()], order, excluded })
+    };
     let patterns = [
         Pattern::Part(Affix::Prefix, "a".to_owned()),
         near(Order::Phrase),

@@ -41,7 +41,20 @@ fn what_cannot_be_answered_is_refused_by_name() {
             "Field 'body' is not matched by suffix; write match: suffix in the schema, or matches with a regular expression",
         ),
         ("body contains ({prefix: true}'a b')", "expected one word to begin with, got \"a b\""),
-        ("body contains near('a', !'b')", "words that near excludes are not supported"),
+        (
+            "body contains near('a', !'b', 'c')",
+            "Positive terms must come before negative terms in NEAR",
+        ),
+        (
+            "body contains onear(!'b', 'c')",
+            "Must have some positive term before negative terms in ONEAR",
+        ),
+        ("body contains near('a', !'b c')", "near excludes single words, not texts of several"),
+        ("body contains phrase('a', !'b')", "phrase excludes no words"),
+        (
+            "body contains ({exclusionDistance: -2}near('a', !'b'))",
+            "expected a distance from 0 of near, got -2",
+        ),
         (
             "body contains ({distance: -1}near('a', 'b'))",
             "expected a distance from 0 of near, got -1",
