@@ -111,6 +111,7 @@ impl Timed {
 }
 
 /// A tensor with these cells.
+#[allow(dead_code)] // Not every example has vectors.
 pub fn tensor(kind: &TensorType, cells: &[f64]) -> Result<FieldValue, Box<dyn Error>> {
     let cells = Cells::from_numbers(kind.cell(), cells);
     Ok(FieldValue::Tensor(Value::new(kind.clone(), Labels::default(), cells)?))

@@ -19,6 +19,7 @@ mod patience;
 mod rows;
 mod same_element;
 mod segment;
+mod shares;
 mod texts;
 mod told;
 mod value;

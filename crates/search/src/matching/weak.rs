@@ -1,29 +1,29 @@
 //! `weakAnd`: the documents that have most of some words, the rarer the more they count.
 //!
 //! Words count as [`Bm25`] says, of every index with its own numbers; whatever else stands among them counts 1, times its weight. Like
-//! the nearest, the best are looked for among the documents that pass everything else beside the operator in an `and`. Where all words
-//! are of one index, blocks of documents that cannot be among the best are not looked at.
+//! the nearest, the best are looked for among the documents that pass everything else beside the operator in an `and`. Where there are
+//! words only, blocks of documents that cannot be among the best are not looked at.
 
-use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
 use stead_store::{StoreError, View};
 use stead_tensor::Bits;
-use stead_text::{Bm25, Counter, Pattern, Scored, Top};
+use stead_text::{Bm25, Counter, Pattern, Scored};
 
 use super::beside::{Best, beside};
 use super::evaluate::Matcher;
 use super::rows::RowSet;
 use super::segment::Work;
+use super::shares::Words;
 use crate::query::{Test, Tree, WeakAnd};
 use crate::rank::Means;
 
 /// The operator; what compares vectors comes after it.
-struct Words;
+struct Operator;
 
-impl Best for Words {
+impl Best for Operator {
     fn number(tree: &Tree) -> Option<usize> {
         match tree {
             Tree::WeakAnd(number) => Some(*number),
@@ -44,13 +44,14 @@ pub(super) fn weak(
     means: Means<'_>,
 ) -> Result<(Vec<(Bits, Duration)>, Vec<usize>), StoreError> {
     let tree = matcher.tree();
-    let all = beside::<Words>(&tree.root, tree.weak_ands.len());
+    let all = beside::<Operator>(&tree.root, tree.weak_ands.len());
     let (mut found, mut late) = (Vec::new(), Vec::new());
     for (weak, filters) in tree.weak_ands.iter().zip(all) {
         let begin = Instant::now();
         let search = Search { matcher, view, filters, weak };
-        let documents = match search.words() {
-            Some((index, words)) => search.best(index, &words)?,
+        let documents = match search.words().as_deref() {
+            Some([words]) => search.of_one(words)?,
+            Some(words) => search.of_several(words)?,
             None => search.all(means, &mut late)?,
         };
         found.push((documents, begin.elapsed()));
@@ -58,15 +59,16 @@ pub(super) fn weak(
     Ok((found, late))
 }
 
-struct Search<'s> {
+/// A `weakAnd` and what stands beside it.
+pub(super) struct Search<'s> {
     matcher: &'s Matcher<'s>,
-    view: &'s View,
-    filters: Vec<&'s Tree>,
-    weak: &'s WeakAnd,
+    pub(super) view: &'s View,
+    pub(super) filters: Vec<&'s Tree>,
+    pub(super) weak: &'s WeakAnd,
 }
 
 /// What stands within a `weakAnd`.
-enum Part<'s> {
+pub(super) enum Part<'s> {
     /// A pattern of an index by its number, with its weight.
     Words(usize, &'s Pattern, f64),
     /// Something else, with its weight.
@@ -74,48 +76,21 @@ enum Part<'s> {
 }
 
 impl<'s> Search<'s> {
-    /// The words with their weights and the number of their index, if there is nothing else.
-    fn words(&self) -> Option<(usize, Vec<(&'s str, f64)>)> {
-        let (mut index, mut words) = (None, Vec::new());
+    /// The words of each index with their weights, if there is nothing else.
+    fn words(&self) -> Option<Vec<Words<'s>>> {
+        let mut words: Vec<Words<'_>> = Vec::new();
         for part in self.parts() {
-            let Part::Words(of, Pattern::Term(term), weight) = part else { return None };
-            if weight < 0.0 || *index.get_or_insert(of) != of {
+            let Part::Words(index, Pattern::Term(term), weight) = part else { return None };
+            if weight < 0.0 {
                 return None;
             }
-            words.push((term.as_str(), weight));
+            let word = (term.as_str(), weight);
+            match words.iter_mut().find(|(of, _)| *of == index) {
+                Some((_, words)) => words.push(word),
+                None => words.push((index, vec![word])),
+            }
         }
-        Some((index?, words))
-    }
-
-    /// The best by their words alone.
-    fn best(&self, index: usize, words: &[(&str, f64)]) -> Result<Bits, StoreError> {
-        let mut found = Bits::default();
-        let Some(of) = self.view.text(index) else { return Ok(found) };
-        let bm25 = Bm25::new(of.average_length());
-        let top = Top { count: self.weak.target_hits, terms: words, bm25 };
-        // The rows that pass the filters, of blocks that were asked for.
-        let passing: RefCell<HashMap<usize, RowSet>> = RefCell::default();
-        let failed = RefCell::new(None);
-        let is_wanted = |lid: u32| {
-            let (block, row) = self.view.split(lid);
-            let mut passing = passing.borrow_mut();
-            let rows = passing.entry(block).or_insert_with(|| {
-                self.among(block).unwrap_or_else(|error| {
-                    failed.borrow_mut().get_or_insert(error);
-                    RowSet::none(0)
-                })
-            });
-            rows.has(row)
-        };
-        let best = match self.filters.is_empty() {
-            // An index has the documents that there are.
-            true => of.top(&top, |_| true),
-            false => of.top(&top, is_wanted),
-        };
-        best.iter().for_each(|scored| {
-            found.insert(scored.lid as usize);
-        });
-        failed.into_inner().map_or(Ok(found), Err)
+        (!words.is_empty()).then_some(words)
     }
 
     /// The best by a look at each document that has any part.
@@ -168,32 +143,42 @@ impl<'s> Search<'s> {
             }
         }
         let score = |row: usize| {
-            let lid = self.view.lid(work.number(), row);
-            let mut sum = 0.0;
-            for (index, bm25, counter) in &mut *counters {
-                if !counter.go(lid) {
-                    continue;
-                }
-                let length = counter.length();
-                let of_index = parts.iter().filter_map(|part| match part {
-                    Part::Words(of, _, weight) if of == index => Some(*weight),
-                    _ => None,
-                });
-                for (number, weight) in of_index.enumerate() {
-                    let count = counter.count(number);
-                    if count > 0 {
-                        sum += bm25.score(weight, count, length);
-                    }
-                }
-            }
+            let sum = self.sum(parts, counters, self.view.lid(work.number(), row));
             let has = others.iter().filter(|(rows, _)| rows.has(row));
             (row, sum + has.map(|(_, weight)| weight).sum::<f64>())
         };
         Ok(any.iter().map(score).collect())
     }
 
+    /// What the words of all indexes add up to for a document.
+    pub(super) fn sum(
+        &self,
+        parts: &[Part<'_>],
+        counters: &mut [(usize, Bm25, Counter<'_>)],
+        lid: u32,
+    ) -> f64 {
+        let mut sum = 0.0;
+        for (index, bm25, counter) in counters {
+            if !counter.go(lid) {
+                continue;
+            }
+            let length = counter.length();
+            let of_index = parts.iter().filter_map(|part| match part {
+                Part::Words(of, _, weight) if of == index => Some(*weight),
+                _ => None,
+            });
+            for (number, weight) in of_index.enumerate() {
+                let count = counter.count(number);
+                if count > 0 {
+                    sum += bm25.score(weight, count, length);
+                }
+            }
+        }
+        sum
+    }
+
     /// A counter for each index that words are asked of.
-    fn counters<'p>(&self, parts: &[Part<'p>]) -> Vec<(usize, Bm25, Counter<'p>)>
+    pub(super) fn counters<'p>(&self, parts: &[Part<'p>]) -> Vec<(usize, Bm25, Counter<'p>)>
     where
         's: 'p,
     {
@@ -217,7 +202,7 @@ impl<'s> Search<'s> {
     }
 
     /// The rows of a block that pass what stands beside the operator.
-    fn among(&self, block: usize) -> Result<RowSet, StoreError> {
+    pub(super) fn among(&self, block: usize) -> Result<RowSet, StoreError> {
         for filter in &self.filters {
             if self.matcher.is_ruled_out(filter, block)? {
                 return Ok(RowSet::none(self.view.block_rows()));
@@ -232,7 +217,7 @@ impl<'s> Search<'s> {
     }
 
     /// The parts, those of an `or` each alone.
-    fn parts(&self) -> Vec<Part<'s>> {
+    pub(super) fn parts(&self) -> Vec<Part<'s>> {
         let mut parts = Vec::new();
         self.weak.parts.iter().for_each(|tree| self.part(tree, &mut parts));
         parts
@@ -255,7 +240,11 @@ impl<'s> Search<'s> {
         };
         let Some(of) = self.view.text(indexed.index) else { return };
         let idf = || {
-            let with = self.matcher.of_index(*number).map_or(0, Bits::count);
+            // Of a term it is known without the documents.
+            let with = match &indexed.pattern {
+                Pattern::Term(term) => of.frequency(term),
+                _ => self.matcher.of_index(*number).map_or(0, Bits::count),
+            };
             Bm25::idf(of.documents(), with)
         };
         let idf = term.style.significance.unwrap_or_else(idf);

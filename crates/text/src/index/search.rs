@@ -48,7 +48,7 @@ pub(super) struct Search<'s, W> {
     /// The last limits, and of what cursor and score they are.
     limits: (usize, f64, bool, Limits),
     pub(super) best: Best,
-    /// There are as many documents as are wanted with this score at least.
+    /// Documents with less are not wanted, or there are as many as are wanted with this score at least.
     floor: f64,
 }
 
@@ -63,7 +63,8 @@ struct Place {
 }
 
 impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
-    pub(super) fn new(top: &'s Top<'s>, is_wanted: &'s W) -> Search<'s, W> {
+    /// Of documents that have so much at least.
+    pub(super) fn new(top: &'s Top<'s>, floor: f64, is_wanted: &'s W) -> Search<'s, W> {
         let terms = top.terms.len();
         Search {
             top,
@@ -81,7 +82,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             moved: Vec::new(),
             limits: (usize::MAX, 0.0, false, Limits::default()),
             best: Best::new(top.count),
-            floor: f64::NEG_INFINITY,
+            floor,
         }
     }
 
@@ -144,8 +145,10 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             if let Some(worst) = best.worst {
                 // Of equal scores the first document stays.
                 begin = self.pass(at, begin, worst.score, part.segment.lid(begin) < worst.lid);
+            } else if self.floor > 0.0 {
+                begin = self.pass(at, begin, self.floor, true);
             }
-            let slack = self.slack;
+            let (slack, floor) = (self.slack, self.floor);
             let cursor = &mut self.cursors[at];
             cursor.reach(begin);
             let last = cursor.last;
@@ -156,7 +159,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             let weight = cursor.weight;
             let (mut docs, mut counts, mut scores) = cursor.postings(&self.rough, lengths);
             let bar = |best: &Best| {
-                best.worst.map_or(f32::NEG_INFINITY, |worst| least(worst.score / slack))
+                least(best.worst.map_or(floor, |worst| worst.score.max(floor)) / slack)
             };
             let mut least = bar(best);
             while let Some(next) = position(scores, least) {

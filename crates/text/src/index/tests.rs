@@ -78,6 +78,14 @@ fn check(index: &FieldIndex, model: &Model, vocabulary: &[String], range: std::o
         let top = Top { count, terms, bm25 };
         assert_eq!(index.top(&top, |_| true), model.top(&top, |_| true));
         assert_eq!(index.top(&top, |lid| lid % 3 == 1), model.top(&top, |lid| lid % 3 == 1));
+        let all = Top { count: usize::MAX, ..top };
+        let expected = model.top(&all, |lid| lid % 2 == 0);
+        for at in [0, 1, expected.len() / 2, expected.len()] {
+            let score = expected.get(at).map_or(0.0, |scored| scored.score);
+            let count = expected.partition_point(|scored| scored.score >= score);
+            let found = index.reaching(&all, score, |lid| lid % 2 == 0);
+            assert_eq!(found, expected[..count], "{score}");
+        }
     }
 }
 

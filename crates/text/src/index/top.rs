@@ -45,13 +45,30 @@ pub struct Top<'q> {
 impl FieldIndex {
     /// The best documents of those that are wanted, the best first; of those with equal scores the ones with the lowest lids.
     pub fn top(&self, top: &Top<'_>, is_wanted: impl Fn(u32) -> bool) -> Vec<Scored> {
+        self.search(top, f64::NEG_INFINITY, &is_wanted)
+    }
+
+    /// Those of them with a score at least.
+    pub fn reaching(
+        &self,
+        top: &Top<'_>,
+        score: f64,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Vec<Scored> {
+        let mut found = self.search(top, score, &is_wanted);
+        found.truncate(found.partition_point(|scored| scored.score >= score));
+        found
+    }
+
+    /// The best documents, of which those below a score may be missing.
+    fn search(&self, top: &Top<'_>, floor: f64, is_wanted: &impl Fn(u32) -> bool) -> Vec<Scored> {
         if top.count == 0 {
             return Vec::new();
         }
         // The largest first: what it finds spares work in the others.
         let mut parts: Vec<&Part> = self.parts.iter().collect();
         parts.sort_by_key(|part| Reverse(part.documents()));
-        let mut search = Search::new(top, &is_wanted);
+        let mut search = Search::new(top, floor, is_wanted);
         parts.iter().for_each(|part| search.part(part));
         search.best.into_sorted()
     }
