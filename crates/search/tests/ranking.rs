@@ -291,7 +291,7 @@ fn a_search_names_the_features_that_are_not_computed() {
         ("bm25(number)", true),
     ] {
         let profile = format!("first-phase {{ expression: 0 }}\n match-features {{\n {name}\n }}");
-        let notes = plan(&profile).unwrap().notes_of_search(&RankQuery::default());
+        let notes = plan(&profile).unwrap().notes_of_search();
         let text = "is not computed: it has the value that Vespa gives where a query has no terms";
         let expected = if is_told { vec![format!("{name} {text}")] } else { Vec::new() };
         assert_eq!(notes, expected, "{name}");

@@ -233,3 +233,74 @@ fn proximity_is_by_the_table_of_the_profile() {
     let features = &result["root"]["children"][0]["fields"]["matchfeatures"];
     assert_eq!(features["fieldMatch(title).segments"], json!(2.0), "{features}");
 }
+
+#[test]
+fn a_list_has_the_features_that_vespa_adds() {
+    let schema = "schema page {
+      document page {
+        field title type string { indexing: index | summary }
+        field marks type string { indexing: index\n rank: filter }
+        field notes type array<string> { indexing: index | attribute }
+        field tags type weightedset<string> { indexing: attribute }
+        field v type tensor<float>(x[2]) { indexing: attribute }
+      }
+      rank-profile usual {
+        first-phase { expression: bm25(title) }
+        rank-features { bm25(title) attribute(tags).count }
+        rank-properties {
+          fieldTermMatch.numTerms: 1
+          fieldTermMatch(notes).numTerms: 2
+          term.numTerms: 1
+          elementSimilarity(notes).output.sum: sum(f)
+        }
+      }
+      rank-profile own inherits usual { ignore-default-rank-features }
+    }";
+    let asked = Asked::new(&[("page", false, schema)]);
+    let page =
+        json!({"title": "big dogs", "marks": "dogs", "notes": ["dogs"], "tags": {"dogs": 3}});
+    let pages = asked.documents("page", &[page]);
+    let view = pages.view();
+    let listed = |profile: &str| {
+        let yql = "select * from page where title contains 'dogs' or tags contains 'dogs'";
+        let body = json!({"yql": yql, "ranking": {"profile": profile, "listFeatures": true}});
+        let (status, result) = asked.search(&[view], &body);
+        assert_eq!(status, 200, "{result}");
+        let hit = &result["root"]["children"][0]["fields"];
+        hit["rankfeatures"].as_object().unwrap().clone()
+    };
+    let own = listed("own");
+    assert_eq!(own.keys().collect::<Vec<_>>(), ["attribute(tags).count", "bm25(title)"]);
+    let all = listed("usual");
+    let count = |begin: &str| all.keys().filter(|name| name.starts_with(begin)).count();
+    for (begin, expected) in [
+        ("", 2 + 6 + 3 + 2 + 5 + (3 + 3 + 6) + (30 + 6) + (4 + 4) + 5 + 2 + 13),
+        ("bm25(", 3),
+        ("matches(", 5),
+        ("fieldTermMatch(", 12),
+        ("fieldMatch(title)", 30),
+        ("fieldMatch(marks)", 6),
+        ("fieldMatch(notes)", 0),
+        ("elementCompleteness(", 8),
+        ("elementSimilarity(notes)", 2),
+        ("textSimilarity(", 5),
+        ("attributeMatch(tags)", 13),
+        ("attributeMatch(", 13),
+        ("term(0)", 3),
+        ("native", 4),
+    ] {
+        assert_eq!(count(begin), expected, "{begin}");
+    }
+    for (name, expected) in [
+        ("queryTermCount", 2.0),
+        ("matches(title)", 1.0),
+        ("matches(notes)", 0.0),
+        ("attributeMatch(tags).totalWeight", 3.0),
+        ("fieldMatch(title).matches", 1.0),
+        ("fieldTermMatch(title,0).firstPosition", 1.0),
+        ("attribute(tags).count", 1.0),
+    ] {
+        assert_eq!(all[name], json!(expected), "{name}");
+    }
+    assert_eq!(all["firstPhase"], all["bm25(title)"]);
+}

@@ -14,6 +14,7 @@ mod elements;
 mod field_match;
 mod foreach;
 mod labels;
+mod listed;
 mod matched;
 mod native;
 mod native_dot_product;
@@ -44,6 +45,7 @@ use crate::matching::Matcher;
 use crate::rank::RankQuery;
 
 pub(crate) use attribute::in_place;
+pub(crate) use listed::listed;
 pub(crate) use place::{kilometres, places};
 pub(crate) use registry::build;
 pub use registry::{How, find};

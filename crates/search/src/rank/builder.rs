@@ -14,7 +14,7 @@ use super::error::RankError;
 use super::limit::MatchLimit;
 use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
-use crate::features::Note;
+use crate::features::{Note, listed};
 use crate::models::Loaded;
 use crate::query::{StopWords, TuningChoice};
 
@@ -38,14 +38,15 @@ pub(super) fn plan(
 ) -> Result<RankPlan, RankError> {
     let declared = application.query_profiles.inputs();
     let (typed, common) = &common(typed);
-    let names = ProfileNames::new(schema, profile, &declared, models);
+    let names = || ProfileNames::new(schema, profile, &declared, models);
     let properties = profile.properties.iter().map(|(k, v)| (k.clone(), v.value.clone()));
-    let mut builder = Builder {
+    let properties: HashMap<String, String> = properties.collect();
+    let builder = || Builder {
         schema,
         profile,
         loaded,
-        names,
-        properties: properties.collect(),
+        names: names(),
+        properties: properties.clone(),
         documents: DocumentType::new(schema),
         nodes: Vec::new(),
         by_name: HashMap::new(),
@@ -60,7 +61,12 @@ pub(super) fn plan(
         phases: typed,
         common,
     };
-    builder.plan()
+    let mut plan = builder().plan()?;
+    if !profile.ignore_default_rank_features {
+        let named = &plan.rank_features;
+        plan.listed = builder().listed(|name| named.iter().any(|(known, _)| known == name))?;
+    }
+    Ok(plan)
 }
 
 /// A plan in the making.
@@ -172,20 +178,35 @@ impl Builder<'_> {
         };
         let global = &typed.global_phase;
         let global = self.later_phase("global-phase", global, &profile.global_phase)?;
+        let plan = self.plan_of(first);
         Ok(RankPlan {
+            second,
+            global,
+            match_features,
+            summary_features,
+            rank_features,
+            diversity: diversity.filter(|d| d.groups > 0),
+            ..plan
+        })
+    }
+
+    /// What was planned, with a first phase and without lists of features.
+    fn plan_of(&mut self, first: PhasePlan) -> RankPlan {
+        let profile = self.profile;
+        RankPlan {
             profile: profile.name.value.clone(),
             documents: self.documents.clone(),
             nodes: std::mem::take(&mut self.nodes),
             expressions: std::mem::take(&mut self.expressions),
             models: std::mem::take(&mut self.models),
             first,
-            second,
-            global,
-            match_features,
-            summary_features,
-            rank_features,
-            has_default_features: !profile.ignore_default_rank_features,
-            diversity: diversity.filter(|d| d.groups > 0),
+            second: None,
+            global: None,
+            match_features: Vec::new(),
+            summary_features: Vec::new(),
+            rank_features: Vec::new(),
+            listed: None,
+            diversity: None,
             match_limit: match_limit(profile),
             threads: setting(profile, "num-threads-per-search"),
             min_hits_per_thread: setting(profile, "min-hits-per-thread"),
@@ -198,7 +219,23 @@ impl Builder<'_> {
             without_effect: without_effect(profile),
             inputs: std::mem::take(&mut self.inputs),
             notes: std::mem::take(&mut self.notes),
-        })
+        }
+    }
+
+    /// The plan of the features that searches list beside those that are named.
+    fn listed(
+        mut self,
+        is_named: impl Fn(&str) -> bool,
+    ) -> Result<Option<Box<RankPlan>>, RankError> {
+        let names = listed(&self.documents, &self.field_rankings(), &self.properties);
+        let mut features = Vec::new();
+        for name in names.into_iter().filter(|name| !is_named(name)) {
+            let expression = self.expression(&name)?;
+            features.push((name, expression));
+        }
+        let mut plan = self.plan_of(PhasePlan { expression: 0, count: 0, drop_limit: None });
+        plan.rank_features = features;
+        Ok(Some(Box::new(plan)))
     }
 
     fn later_phase(

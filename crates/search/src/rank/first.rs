@@ -226,9 +226,10 @@ impl Ranking<'_> {
         Ok(())
     }
 
-    /// The scores of the first phase of some documents, if something wants to know them; else NaN.
-    pub(super) fn scores_of(&self, lids: &[u32]) -> Result<Vec<f64>, RankError> {
-        if lids.is_empty() || !self.plan.names(|source| matches!(source, Source::FirstPhase)) {
+    /// The scores of the first phase of some documents, if something wants to know them, as features that are listed do; else NaN.
+    pub(super) fn scores_of(&self, lids: &[u32], is_listed: bool) -> Result<Vec<f64>, RankError> {
+        let is_named = || self.plan.names(|source| matches!(source, Source::FirstPhase));
+        if lids.is_empty() || !(is_listed || is_named()) {
             return Ok(vec![f64::NAN; lids.len()]);
         }
         self.scores("first-phase", self.plan.first.expression, &Frame::new(Rows::List(lids)))

@@ -83,7 +83,9 @@ impl RankPlan {
     ) -> Result<Vec<RankedHit>, RankError> {
         let mut ranking = Ranking::new(self, query, documents, options);
         ranking.matcher = Some(matcher);
-        let first = ranking.scores_of(lids)?;
+        let are_listed = lists.of_summary && query.list_features;
+        let listed = self.listed.as_ref().filter(|_| are_listed);
+        let first = ranking.scores_of(lids, listed.is_some())?;
         let hit = |(document, first): (&u32, f64)| Hit {
             document: *document,
             first,
@@ -92,7 +94,16 @@ impl RankPlan {
             score: first,
         };
         let hits: Vec<Hit> = lids.iter().zip(first).map(hit).collect();
-        ranking.with_features(&hits, lists, hits.len())
+        let mut found = ranking.with_features(&hits, lists, hits.len())?;
+        if let Some(listed) = listed {
+            let mut ranking = Ranking::new(listed, query, documents, options);
+            ranking.matcher = Some(matcher);
+            let more = ranking.with_features(&hits, lists, hits.len())?;
+            found.iter_mut().zip(more).for_each(|(hit, more)| {
+                hit.rank_features.extend(more.rank_features);
+            });
+        }
+        Ok(found)
     }
 }
 

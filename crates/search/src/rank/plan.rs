@@ -33,8 +33,8 @@ pub struct RankPlan {
     pub(super) summary_features: Vec<(String, usize)>,
     /// `rank-features`, for queries that ask for them.
     pub(super) rank_features: Vec<(String, usize)>,
-    /// Whether Vespa would add features of its own to these.
-    pub(super) has_default_features: bool,
+    /// The features that searches list beside these, as a plan of nothing else: all other queries would carry their values about.
+    pub(super) listed: Option<Box<RankPlan>>,
     pub(super) diversity: Option<DiversityPlan>,
     pub(super) match_limit: Option<MatchLimit>,
     /// `num-threads-per-search`
@@ -158,13 +158,20 @@ impl RankPlan {
         let concerns = |note: &Note| query.neighbors.is_empty() || !note.without_neighbors;
         let notes = self.notes.iter().filter(|(_, note)| concerns(note));
         let notes = notes.map(|(name, note)| format!("{name} {}", note.text)).collect();
-        self.with_options(notes, query)
+        let mut notes = self.with_options(notes);
+        if query.list_features && self.listed.is_some() {
+            notes.push(
+                "listFeatures shows the rank-features of the profile only: those that Vespa adds need an index"
+                    .to_owned(),
+            );
+        }
+        notes
     }
 
     /// The same for a search, in which most of these features are computed.
     #[must_use]
-    pub fn notes_of_search(&self, query: &RankQuery) -> Vec<String> {
-        self.with_options(self.not_computed().collect(), query)
+    pub fn notes_of_search(&self) -> Vec<String> {
+        self.with_options(self.not_computed().collect())
     }
 
     /// What there is to say of each feature that searches do not compute, whatever they search.
@@ -174,17 +181,11 @@ impl RankPlan {
         notes.map(move |(name, _)| format!("{name} {text}"))
     }
 
-    /// Notes, and what there is to say of options of the profile and of the query.
-    fn with_options(&self, mut notes: Vec<String>, query: &RankQuery) -> Vec<String> {
+    /// Notes, and what there is to say of options of the profile.
+    fn with_options(&self, mut notes: Vec<String>) -> Vec<String> {
         if !self.without_effect.is_empty() {
             let names = self.without_effect.join(", ");
             notes.push(format!("without effect here, where every document is ranked: {names}"));
-        }
-        if query.list_features && self.has_default_features {
-            notes.push(
-                "listFeatures shows the rank-features of the profile only: those that Vespa adds need an index"
-                    .to_owned(),
-            );
         }
         notes
     }
@@ -217,6 +218,14 @@ impl RankPlan {
     #[must_use]
     pub fn rank_features(&self) -> Vec<&str> {
         self.rank_features.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The names of the features that a search lists, in the order of their values: the rank features, and those that Vespa adds.
+    #[must_use]
+    pub fn listed_features(&self) -> Vec<&str> {
+        let mut names = self.rank_features();
+        names.extend(self.listed.iter().flat_map(|listed| listed.rank_features()));
+        names
     }
 
     /// The names of summary features in their order.

@@ -169,7 +169,7 @@ impl Builder<'_> {
     }
 
     /// How the profile ranks fields: what it says itself goes before what the schema says.
-    fn field_rankings(&self) -> HashMap<String, FieldRanking> {
+    pub(super) fn field_rankings(&self) -> HashMap<String, FieldRanking> {
         let usual = FieldRanking::default();
         let of_schema = self.schema.all_fields().map(|field| {
             let ranking = FieldRanking {

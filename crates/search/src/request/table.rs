@@ -93,7 +93,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("ranking.features.", &["input.", "rankfeature."], Text, "", Read, "values of `query(name)`"),
     row("ranking.properties.", &["rankproperty."], Text, "", Read, "properties of features"),
     row("ranking.sorting", &["sorting", "sortspec"], Text, "", Read, "what hits are ordered by"),
-    row("ranking.listFeatures", &["rankfeatures"], Bool, "false", Read, "hits have `rankfeatures`, the `rank-features` of the profile; those that Vespa adds by itself are not computed"),
+    row("ranking.listFeatures", &["rankfeatures"], Bool, "false", Read, "hits have `rankfeatures`, the `rank-features` of the profile and those that Vespa adds"),
     row("ranking.keepRankCount", &[], Count, "", Read, "the hits that keep their scores behind the first phase"),
     row("ranking.totalKeepRankCount", &[], Count, "", Read, "the same"),
     row("ranking.rankScoreDropLimit", &[], Number, "", Read, "the score of the first phase that hits must have more than"),

@@ -44,7 +44,7 @@ pub(super) fn fill_with(
     };
     let selects = summary.columns.iter().any(|c| matches!(c.shown, Shown::Selected(_)));
     let listed = match prepared.rank.list_features {
-        true => prepared.plan.rank_features(),
+        true => prepared.plan.listed_features(),
         false => Vec::new(),
     };
     let match_features = prepared.plan.match_features();

@@ -221,7 +221,7 @@ fn trace(parts: &[Part<'_>], request: &SearchRequest, total: u64, timing: Timing
         let mut messages = request.warnings.clone();
         for Part { prepared, .. } in parts {
             messages.extend(prepared.tree.warnings.iter().cloned());
-            messages.extend(prepared.plan.notes_of_search(&prepared.rank));
+            messages.extend(prepared.plan.notes_of_search());
         }
         let profiles: Vec<&str> = parts.iter().map(|p| p.prepared.plan.profile()).collect();
         let documents: usize = parts.iter().map(|p| p.searcher.view.len()).sum();
