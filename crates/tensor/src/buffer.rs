@@ -3,6 +3,7 @@
 
 use crate::TensorError;
 use crate::huge::{self, Chunk};
+use crate::places;
 use crate::unfilled::Unfilled;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
@@ -17,8 +18,17 @@ pub const ALIGNMENT: usize = 64;
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
-    /// What holds the bytes, where they were not allocated for themselves.
-    chunk: Option<Arc<Chunk>>,
+    origin: Origin,
+}
+
+/// Where the bytes of a buffer are from.
+enum Origin {
+    /// Allocated for it alone
+    Alone,
+    /// A part of what others have parts of too, and goes with the last of them
+    Part(#[allow(dead_code, reason = "holds the bytes")] Arc<Chunk>),
+    /// A [place](places) that is given back
+    Place,
 }
 
 impl AlignedBuf {
@@ -33,7 +43,7 @@ impl AlignedBuf {
         // SAFETY: the layout has a non-zero size.
         let ptr = unsafe { alloc_zeroed(layout(len)?) };
         NonNull::new(ptr)
-            .map(|ptr| AlignedBuf { ptr, len, chunk: None })
+            .map(|ptr| AlignedBuf { ptr, len, origin: Origin::Alone })
             .ok_or(TensorError::OutOfMemory(len))
     }
 
@@ -48,13 +58,14 @@ impl AlignedBuf {
             return AlignedBuf::empty();
         }
         let (ptr, chunk) = huge::part(len)?;
-        Ok(AlignedBuf { ptr, len, chunk: Some(chunk) })
+        Ok(AlignedBuf { ptr, len, origin: Origin::Part(chunk) })
     }
 
     fn empty() -> Result<AlignedBuf, TensorError> {
         // A well-aligned dangling address; never dereferenced, never freed.
         let ptr = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT));
-        ptr.map(|ptr| AlignedBuf { ptr, len: 0, chunk: None }).ok_or(TensorError::OutOfMemory(0))
+        ptr.map(|ptr| AlignedBuf { ptr, len: 0, origin: Origin::Alone })
+            .ok_or(TensorError::OutOfMemory(0))
     }
 
     /// A buffer of `len` bytes with copies of `parts` one after the other. What they leave is zeroed, and what of them
@@ -81,7 +92,7 @@ impl AlignedBuf {
         }
         // SAFETY: the rest of the new buffer.
         unsafe { ptr.as_ptr().add(at).write_bytes(0, len - at) };
-        Ok(AlignedBuf { ptr, len, chunk: None })
+        Ok(AlignedBuf { ptr, len, origin: Origin::Alone })
     }
 
     /// A buffer of `len` bytes that `fill` writes from the first byte to the last: for what is read from a file. On huge pages where it
@@ -96,16 +107,16 @@ impl AlignedBuf {
         if len == 0 {
             return AlignedBuf::empty().map(Ok);
         }
-        let (ptr, chunk) = match huge::alone(len) {
-            Some(alone) => alone.map(|(ptr, chunk)| (ptr, Some(chunk)))?,
+        let (ptr, origin) = match huge::alone(len) {
+            Some(alone) => alone.map(|(ptr, chunk)| (ptr, Origin::Part(chunk)))?,
             None => {
                 // SAFETY: the layout has a non-zero size.
                 let ptr = NonNull::new(unsafe { alloc(layout(len)?) });
-                (ptr.ok_or(TensorError::OutOfMemory(len))?, None)
+                (ptr.ok_or(TensorError::OutOfMemory(len))?, Origin::Alone)
             }
         };
         // Nothing reads the buffer before all of it is written; where `fill` fails it is only dropped.
-        let buf = AlignedBuf { ptr, len, chunk };
+        let buf = AlignedBuf { ptr, len, origin };
         // SAFETY: the new buffer, which nothing else points into; any bytes are allowed in it.
         let room = unsafe { std::slice::from_raw_parts_mut(buf.ptr.as_ptr().cast(), len) };
         let mut unfilled = Unfilled::new(room);
@@ -121,6 +132,22 @@ impl AlignedBuf {
     /// [`TensorError::OutOfMemory`] when the allocator refuses.
     pub fn copy_of(bytes: &[u8]) -> Result<AlignedBuf, TensorError> {
         AlignedBuf::of_parts(bytes.len(), [bytes])
+    }
+
+    /// A buffer with a copy of `bytes` beside others of its length, on huge pages once there are enough of them: for what is read here and
+    /// there, and replaced now and then by another of the same length.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] when the allocator refuses.
+    pub fn pooled(bytes: &[u8]) -> Result<AlignedBuf, TensorError> {
+        let len = bytes.len();
+        if len == 0 {
+            return AlignedBuf::empty();
+        }
+        let ptr = places::take(len)?;
+        // SAFETY: the place has `len` bytes that nobody else has.
+        unsafe { ptr.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), len) };
+        Ok(AlignedBuf { ptr, len, origin: Origin::Place })
     }
 }
 
@@ -147,12 +174,17 @@ impl AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        if self.len > 0 && self.chunk.is_none() {
-            // SAFETY: the buffer was allocated for itself with exactly this layout, which was valid then.
-            unsafe {
-                let lines = self.len.next_multiple_of(ALIGNMENT);
-                dealloc(self.ptr.as_ptr(), Layout::from_size_align_unchecked(lines, ALIGNMENT));
+        match self.origin {
+            Origin::Alone if self.len > 0 => {
+                // SAFETY: the buffer was allocated for itself with exactly this layout, which was valid then.
+                unsafe {
+                    let lines = self.len.next_multiple_of(ALIGNMENT);
+                    dealloc(self.ptr.as_ptr(), Layout::from_size_align_unchecked(lines, ALIGNMENT));
+                }
             }
+            // SAFETY: it was taken for `len` bytes, and who had a view of them has none any more.
+            Origin::Place => unsafe { places::give_back(self.ptr, self.len) },
+            Origin::Alone | Origin::Part(_) => {}
         }
     }
 }

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
 /// Bytes of a huge page on x86-64, and on 64-bit ARM with pages of 4 KiB.
-const PAGE: usize = 2 << 20;
+pub(crate) const PAGE: usize = 2 << 20;
 
 /// Bytes of a [`Chunk`]. What stays unused at its end is never touched, so that it costs addresses and not memory.
 const CHUNK: usize = 8 * PAGE;
@@ -29,15 +29,26 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// At least `len` bytes, which must not be 0.
+    /// At least `len` bytes, on huge pages.
     fn new(len: usize) -> Result<Chunk, TensorError> {
+        let chunk = Chunk::plain(len)?;
+        advise(chunk.ptr.as_ptr(), chunk.layout.size());
+        Ok(chunk)
+    }
+
+    /// At least `len` bytes that could lie on huge pages and do not.
+    pub(crate) fn plain(len: usize) -> Result<Chunk, TensorError> {
         let short = TensorError::OutOfMemory(len);
         let lines = len.max(1).checked_next_multiple_of(ALIGNMENT).ok_or(short.clone())?;
         let layout = Layout::from_size_align(lines, PAGE).map_err(|_| short.clone())?;
         // SAFETY: the layout has a non-zero size.
         let ptr = NonNull::new(unsafe { alloc(layout) }).ok_or(short)?;
-        advise(ptr.as_ptr(), layout.size());
         Ok(Chunk { ptr, layout })
+    }
+
+    /// Where it begins.
+    pub(crate) const fn begin(&self) -> NonNull<u8> {
+        self.ptr
     }
 }
 
@@ -67,6 +78,27 @@ fn advise(begin: *mut u8, len: usize) {
         let _ = unsafe { madvise(begin.wrapping_add(before).cast(), whole, Advice::LinuxHugepage) };
     }
     let _ = whole;
+}
+
+/// `MADV_COLLAPSE`, which the headers of some C libraries do not have.
+#[cfg(target_os = "linux")]
+const COLLAPSE: libc::c_int = 25;
+
+/// Puts `len` bytes that are allocated, and written for the most part, together on huge pages: now where the system can (Linux from 6.1 on),
+/// else in its own time.
+pub(crate) fn gather(begin: *mut u8, len: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        debug_assert!(begin.addr().is_multiple_of(PAGE));
+        let whole = len / PAGE * PAGE;
+        // SAFETY: the call moves the content of this memory, which is allocated and starts at a page, and changes neither it nor who may
+        // read and write it meanwhile.
+        let is_done = unsafe { libc::madvise(begin.cast(), whole, COLLAPSE) } == 0;
+        if is_done {
+            return;
+        }
+    }
+    advise(begin, len);
 }
 
 /// Asks for huge pages behind the memory of a list, also where nothing lies in it yet: for a large one that is read here and there, after

@@ -67,7 +67,7 @@ fn of_shapes(context: &Context, shapes: &[Shape]) -> Result<Table, String> {
             "`search-peers vectors` of bench/peers/search. Vectors of length 1 with 32 hidden numbers and noise, by their products; 500 queries for the 10 nearest, `kept` while searching (ef). \
              All graphs with M 16 and efConstruction 200 in f32, built by {THREADS} threads in 20 turns (`from .. on`: the first so many before, in files) and searched by one: hnswlib 0.8.0 by its Python \
              package, which is given all queries in one call, usearch 2.26.6, built before, by its crate with the kernels of numkong. Recall is of the 10 that numpy finds by a look at all. Filters let vectors pass by chance; usearch is asked with 64 kept and a closure \
-             that looks into the same bits, by 100 of the queries in up to 3 sweeps. stead's vectors and links lie on huge pages. Memory is over vectors and as many links as lists have room for. {sweeps} sweeps of the queries, turn by turn; medians."
+             that looks into the same bits, by 100 of the queries in up to 3 sweeps. stead's are documents with one field, put into a collection, which links them, and searched through a view of it: columns and links lie on huge pages as a server's do. Memory is over vectors and as many links as lists have room for. {sweeps} sweeps of the queries, turn by turn; medians."
         ),
         header: vec!["vectors", "what", "stead", "recall", "peer", "its recall", "ratio", "goal"],
         rows: rows_of_all,

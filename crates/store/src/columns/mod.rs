@@ -5,6 +5,7 @@ mod many;
 mod number_column;
 mod numbers;
 mod pieces;
+mod placed;
 mod postings;
 mod stamps;
 mod tensors;

@@ -1,5 +1,6 @@
 //! Columns of tensors.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value, ea
 use stead_tensor::Bits;
 
 use super::bytes::{copy, list};
+use super::placed::Placed;
 use super::stamps::Stamps;
 use super::vectors::{ColumnVectors, VectorCell};
 use crate::body;
@@ -16,7 +18,7 @@ use crate::body;
 pub struct TensorColumn {
     kind: TensorType,
     rows: usize,
-    cells: Cells<'static>,
+    cells: Placed,
     /// Of types with mapped dimensions.
     mapped: Option<Mapped>,
     /// The rows without a tensor, of dense types: their cells are zeros, which are values too.
@@ -40,7 +42,7 @@ impl TensorColumn {
     pub(super) fn new(kind: TensorType) -> TensorColumn {
         let none = || Mapped { offsets: vec![0], labels: Vec::new(), held: Vec::new() };
         let mapped = (!kind.is_dense()).then(none);
-        let (cells, absent) = (Cells::zeros(kind.cell(), 0), Bits::default());
+        let (cells, absent) = (Placed::Growing(Cells::zeros(kind.cell(), 0)), Bits::default());
         TensorColumn { cells, kind, rows: 0, mapped, absent, stamps: Stamps::default() }
     }
 
@@ -63,7 +65,7 @@ impl TensorColumn {
             cells.to_mut().truncate(count);
         });
         let Some(absent) = Bits::from_words(words, rows) else { return Ok(None) };
-        let (kind, stamps) = (kind.clone(), Stamps::new(rows));
+        let (kind, stamps, cells) = (kind.clone(), Stamps::new(rows), Placed::Growing(cells));
         Ok(Some(TensorColumn { kind, rows, cells, mapped: None, absent, stamps }))
     }
 
@@ -93,6 +95,7 @@ impl TensorColumn {
         };
         let held = (0..rows).map(of).collect();
         let mapped = Some(Mapped { labels: all.to_vec(), held, offsets });
+        let cells = Placed::Growing(cells);
         let (absent, stamps) = (Bits::default(), Stamps::default());
         Some(TensorColumn { kind: kind.clone(), rows, cells, mapped, absent, stamps })
     }
@@ -103,7 +106,7 @@ impl TensorColumn {
             out.extend_from_slice(bytemuck::cast_slice(&mapped.offsets));
             mapped.labels.iter().for_each(|label| body::text(&label.text(), out));
         }
-        each_cell!(&self.cells, cells => out.extend_from_slice(bytemuck::cast_slice(cells)));
+        each_cell!(&self.cells.cells(), cells => out.extend_from_slice(bytemuck::cast_slice(cells)));
         if self.mapped.is_none() {
             let mut words = self.absent.words().to_vec();
             words.resize(self.rows.div_ceil(64), 0);
@@ -182,10 +185,15 @@ impl TensorColumn {
         }
     }
 
+    /// Gives back memory that nothing lies in: there will be no more rows.
     pub(super) fn shrink(&mut self) {
-        self.cells.shrink();
         self.stamps.shrink();
+        if self.mapped.is_none() {
+            self.cells.settle();
+        }
         if let Some(mapped) = &mut self.mapped {
+            // Cells of such tensors become more and fewer as long as they are written.
+            self.cells.shrink();
             mapped.offsets.shrink_to_fit();
             mapped.labels.shrink_to_fit();
             mapped.held.shrink_to_fit();
@@ -207,7 +215,7 @@ impl TensorColumn {
     pub(crate) fn vectors<T: VectorCell>(&self) -> Option<ColumnVectors<'_, T>> {
         let absent = Some(&self.absent).filter(|absent| absent.count() > 0);
         let offsets = self.mapped.as_ref().map(|mapped| &*mapped.offsets);
-        Some(ColumnVectors { cells: T::numbers(&self.cells)?, offsets, absent })
+        Some(ColumnVectors { cells: T::numbers(self.cells.cells())?, offsets, absent })
     }
 
     /// The documents without a tensor, of dense types; tensors of others have no labels then.
@@ -235,16 +243,17 @@ impl TensorColumn {
                 (Labels::hold(labels.to_vec()), blocks)
             }
         };
-        let cells = self.cells.part(blocks.start * size..blocks.end * size)?.into_owned();
+        let cells = self.cells.cells();
+        let cells = cells.part(blocks.start * size..blocks.end * size)?.into_owned();
         Value::new(self.kind.clone(), labels, cells).ok()
     }
 
     /// All tensors for expressions, where they lie.
     pub(super) fn attribute(&self) -> Attribute<'_> {
-        if let (true, Cells::Double(numbers)) = (self.kind.is_double(), &self.cells) {
+        let cells = self.cells.cells();
+        if let (true, Cells::Double(Cow::Borrowed(numbers))) = (self.kind.is_double(), &cells) {
             return Attribute::Numbers(Numbers::F64(numbers));
         }
-        let cells = self.cells.borrowed();
         match &self.mapped {
             None => Attribute::Dense { cells, stride: self.kind.block_size() },
             Some(mapped) => Attribute::Mixed {

@@ -1,5 +1,6 @@
 //! Vectors where a column of tensors has them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use half::bf16;
@@ -8,31 +9,31 @@ use stead_tensor::Bits;
 
 /// A type of numbers that graphs of vectors know.
 pub(crate) trait VectorCell: stead_ann::Cell {
-    /// The numbers of cells, if they have this type.
-    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [Self]>;
+    /// The numbers of cells that are borrowed, if they have this type.
+    fn numbers(cells: Cells<'_>) -> Option<&[Self]>;
 }
 
 impl VectorCell for f64 {
-    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [f64]> {
-        if let Cells::Double(cells) = cells { Some(cells) } else { None }
+    fn numbers(cells: Cells<'_>) -> Option<&[f64]> {
+        if let Cells::Double(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
 }
 
 impl VectorCell for f32 {
-    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [f32]> {
-        if let Cells::Float(cells) = cells { Some(cells) } else { None }
+    fn numbers(cells: Cells<'_>) -> Option<&[f32]> {
+        if let Cells::Float(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
 }
 
 impl VectorCell for bf16 {
-    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [bf16]> {
-        if let Cells::BFloat16(cells) = cells { Some(cells) } else { None }
+    fn numbers(cells: Cells<'_>) -> Option<&[bf16]> {
+        if let Cells::BFloat16(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
 }
 
 impl VectorCell for i8 {
-    fn numbers<'c>(cells: &'c Cells<'_>) -> Option<&'c [i8]> {
-        if let Cells::Int8(cells) = cells { Some(cells) } else { None }
+    fn numbers(cells: Cells<'_>) -> Option<&[i8]> {
+        if let Cells::Int8(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
 }
 

@@ -157,9 +157,9 @@ impl Collection {
         Ok(())
     }
 
-    /// Makes the graphs of the vectors of all documents, which [blocks](Collection::from_blocks) come without. Those that are known already, by
-    /// the numbers of their attributes, are taken as they are.
-    pub(crate) fn link_vectors(&mut self, known: Vec<(usize, Graph)>) {
+    /// Makes the graphs of the vectors of all documents that were written, published or not. Those that are known already, by the numbers
+    /// of their attributes, are taken as they are.
+    pub fn link_vectors(&mut self, known: Vec<(usize, Graph)>) {
         self.graphs = Graphs::of(&self.now(), known);
         self.publish();
     }

@@ -1,37 +1,9 @@
 //! Vectors with a structure: 32 hidden numbers by chance, mixed, and noise; of length 1.
 
-use stead_tensor::on_huge_pages;
-
 use crate::corpus::Random;
 
 /// The hidden numbers of a vector: real ones too have fewer directions than numbers.
 const HIDDEN: usize = 32;
-
-/// Numbers of a cache line.
-const LINE: usize = 16;
-
-/// Vectors one behind the other, on huge pages and from a cache line on, as an allocator that is asked for it has them.
-pub struct Placed {
-    room: Vec<f32>,
-    begin: usize,
-}
-
-impl Placed {
-    /// A copy of some.
-    pub fn new(cells: &[f32]) -> Placed {
-        let mut room: Vec<f32> = Vec::with_capacity(cells.len() + LINE);
-        on_huge_pages(&mut room);
-        let begin = room.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE);
-        room.resize(begin, 0.0);
-        room.extend_from_slice(cells);
-        Placed { room, begin }
-    }
-
-    /// All of them.
-    pub fn cells(&self) -> &[f32] {
-        &self.room[self.begin..]
-    }
-}
 
 /// So many vectors one behind the other.
 pub fn vectors(count: usize, size: usize) -> Vec<f32> {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use stead_ann::{Hit, Rows};
+use stead_ann::Hit;
 use stead_tensor::Bits;
 
 use crate::Result;
@@ -76,8 +76,8 @@ pub fn built(shape: Shape, folder: &Path, script: Script<'_>) -> Result<Value> {
     let mut made = Vec::new();
     let is_wanted = |name: &str| shape.before > 0 && !folder.join(name).exists();
     if is_wanted(OWN) {
-        let mut own = Own::new();
-        own.add(&Rows::new(base, shape.size), 0..shape.before, shape.threads)?;
+        let mut own = Own::new(shape)?;
+        own.add(base, 0..shape.before)?;
         own.write(&folder.join(OWN))?;
         made.push(OWN);
     }
@@ -102,15 +102,15 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
     let (base, queries) = cells.split_at(shape.count * shape.size);
     write(&folder.join("base.f32"), base)?;
     write(&folder.join("queries.f32"), queries)?;
-    let placed = data::Placed::new(base);
-    let rows = Rows::new(placed.cells(), shape.size);
     let queries: Vec<&[f32]> = queries.chunks_exact(shape.size).collect();
     let mut peer = Peer::start(script.python, script.path, folder, shape)?;
-    let mut own = Own::new();
-    if shape.before > 0 {
-        own = Own::read(&folder.join(OWN), shape.count)?;
-        peer.keep("load", &folder.join(HNSWLIB))?;
-    }
+    let mut own = match shape.before {
+        0 => Own::new(shape)?,
+        _ => {
+            peer.keep("load", &folder.join(HNSWLIB))?;
+            Own::read(shape, &folder.join(OWN), base)?
+        }
+    };
     let filtered = Filtered::read(&folder.join(USEARCH), shape)?;
 
     let (mut seconds, mut ratios, added) = ([0.0; 2], Vec::new(), shape.count - shape.before);
@@ -126,7 +126,7 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
                 of[1] = peer.add(from, to)?;
                 continue;
             }
-            own.add(&rows, from..to, shape.threads)?;
+            own.add(base, from..to)?;
             of[0] = started.elapsed().as_secs_f64();
         }
         ratios.push(of[1] / of[0]);
@@ -137,7 +137,7 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
     let truth = peer.truth(None)?;
     let mut found = Vec::new();
     for kept in KEPT {
-        found.push(beside_hnswlib(&mut own, &mut peer, &rows, &queries, kept, sweeps, &truth)?);
+        found.push(beside_hnswlib(&mut own, &mut peer, &queries, kept, sweeps, &truth)?);
     }
     let mut passing = Vec::new();
     for percent in PASSING {
@@ -150,18 +150,18 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
         let some = &queries[..QUERIES_FILTERED];
         let sweeps = sweeps.min(SWEEPS_FILTERED);
         let truth = &truth[..QUERIES_FILTERED];
-        let mut row = beside_usearch(&mut own, &filtered, &rows, some, &mask, sweeps, truth)?;
+        let mut row = beside_usearch(&mut own, &filtered, some, &mask, sweeps, truth)?;
         row["percent"] = percent.into();
         passing.push(row);
     }
-    // The vectors are stead's caller's; lists of the lowest level have twice the links, and of those above there is one for 15 vectors.
+    // Lists of the lowest level have twice the links, and of those above there is one for 15 vectors.
     let vectors = 4.0 * (shape.count * shape.size) as f64;
     let links = 4.0 * (shape.count * 2 * LINKS) as f64
         + 4.0 * (shape.count * LINKS) as f64 / (LINKS - 1) as f64;
     Ok(
         json!({"count": shape.count, "size": shape.size, "threads": shape.threads, "before": shape.before, "rates": rates,
         "ratio": median(&mut ratios),
-        "memory": own.memory() as f64 + vectors, "least_memory": vectors + links, "peer_memory": peer.memory()?,
+        "memory": own.memory()?, "least_memory": vectors + links, "peer_memory": peer.memory()?,
         "found": found, "passing": passing}),
     )
 }
@@ -169,14 +169,13 @@ pub fn measured(shape: Shape, sweeps: usize, folder: &Path, script: Script<'_>) 
 fn beside_hnswlib(
     own: &mut Own,
     peer: &mut Peer,
-    rows: &Rows<'_, f32>,
     queries: &[&[f32]],
     kept: usize,
     sweeps: usize,
     truth: &[Vec<u32>],
 ) -> Result<Value> {
     let ours: Vec<Vec<u32>> =
-        queries.iter().map(|query| ids(own.search(rows, query, kept, None))).collect();
+        queries.iter().map(|query| ids(own.search(query, kept, None))).collect();
     peer.search(kept)?;
     let theirs = peer.found()?;
     let times = turns(sweeps, |side| {
@@ -185,7 +184,7 @@ fn beside_hnswlib(
         }
         let started = Instant::now();
         for query in queries {
-            std::hint::black_box(own.search(rows, query, kept, None));
+            std::hint::black_box(own.search(query, kept, None));
         }
         Ok(started.elapsed().as_secs_f64())
     })?;
@@ -199,7 +198,6 @@ fn beside_hnswlib(
 fn beside_usearch(
     own: &mut Own,
     filtered: &Filtered,
-    rows: &Rows<'_, f32>,
     queries: &[&[f32]],
     mask: &[u8],
     sweeps: usize,
@@ -211,10 +209,8 @@ fn beside_usearch(
     }
     // usearch asks for each vector: a look into a table of bits as stead's.
     let passes = |key: u64| filter.contains(key as usize);
-    let ours: Vec<Vec<u32>> = queries
-        .iter()
-        .map(|query| ids(own.search(rows, query, KEPT_FILTERED, Some(&filter))))
-        .collect();
+    let ours: Vec<Vec<u32>> =
+        queries.iter().map(|query| ids(own.search(query, KEPT_FILTERED, Some(&filter)))).collect();
     let theirs: Result<Vec<Vec<u32>>> =
         queries.iter().map(|query| filtered.search(query, KEPT_FILTERED, passes)).collect();
     let theirs = theirs?;
@@ -222,12 +218,7 @@ fn beside_usearch(
         let started = Instant::now();
         for query in queries {
             match side {
-                0 => drop(std::hint::black_box(own.search(
-                    rows,
-                    query,
-                    KEPT_FILTERED,
-                    Some(&filter),
-                ))),
+                0 => drop(std::hint::black_box(own.search(query, KEPT_FILTERED, Some(&filter)))),
                 _ => drop(std::hint::black_box(filtered.search(query, KEPT_FILTERED, passes)?)),
             }
         }

@@ -328,6 +328,9 @@ fn read_block(
         let column = Column::read(kind, rows, len, fill)?;
         let mut column = column.ok_or_else(|| piece.damage("it is no such column"))?;
         changed.iter().for_each(|changed| changed.put_into(&mut column, kind));
+        if block.rows == 1 << of.shift {
+            column.shrink();
+        }
         // What has changed lies elsewhere.
         let spot = changed.is_none().then_some(*spot);
         columns.push(Some((Slot::Memory(Arc::new(column)), spot)));
