@@ -41,10 +41,16 @@ const SERVICES: &str = "<services version='1.0'><content id='c' version='1.0'><r
 const BETWEEN: usize = 10_000;
 
 /// Names, filters and profiles.
-const QUERIES: [(&str, &str, &str); 13] = [
+const QUERIES: [(&str, &str, &str); 15] = [
     ("range of whole numbers, 10 %", "year >= 90", "unranked"),
     ("two ranges, 1 %", "year >= 90 and price < 0.1", "unranked"),
     ("range, ordered by a number", "year >= 90 order by price", "unranked"),
+    ("range, ordered by a text", "year >= 90 order by {function: 'raw'}genre", "unranked"),
+    (
+        "range, ordered by a text in its language",
+        "year >= 90 order by {function: 'uca', locale: 'en_US'}genre",
+        "unranked",
+    ),
     ("a number, 0.1 %", "maker = 77", "unranked"),
     ("five numbers, 0.5 %", "maker in (7, 77, 177, 277, 377)", "unranked"),
     ("a text, 1 %", "genre contains 'g7'", "unranked"),
