@@ -197,7 +197,7 @@ pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool>(
         while i + 2 * S::LANES <= n {
             for (v, sum) in sum.iter_mut().enumerate() {
                 let at = i + v * S::LANES;
-                let y = math::exp(s, s.sub(s.load_ptr(src.add(at)), shift));
+                let y = math::exp_normal(s, s.sub(s.load_ptr(src.add(at)), shift));
                 if STORE {
                     s.store_ptr(dst.add(at), y);
                 }
@@ -209,7 +209,7 @@ pub(crate) unsafe fn exp_sum<S: Simd, const STORE: bool>(
         while i < n {
             let len = (n - i).min(S::LANES);
             let x = s.sub(s.load_part_ptr(src.add(i), len), shift);
-            let y = math::exp(s, x);
+            let y = math::exp_normal(s, x);
             let mut lanes = [0.0f32; 16];
             s.store_ptr(lanes.as_mut_ptr(), y);
             for x in &lanes[..len] {
@@ -271,7 +271,7 @@ unsafe fn columns<S: Simd>(
         let mut sum = s.zero();
         for i in 0..axis {
             let x = s.sub(s.load_part_ptr(src.add(i * stride), n), max);
-            let y = math::exp(s, x);
+            let y = math::exp_normal(s, x);
             sum = s.add(sum, y);
             let keep = if form == Softmax::Log { x } else { y };
             s.store_part_ptr(dst.add(i * stride), keep, n);
@@ -316,6 +316,26 @@ mod tests {
             }
         }
         y
+    }
+
+    #[test]
+    fn scores_below_the_normal_weights_are_within_the_bound() {
+        let hidden = [0.0, -80.0, -86.9, -87.2, -87.4, -87.6, -95.0, -104.0, -10_000.0, f32::MIN];
+        for isa in Isa::available() {
+            for shape in [(1, 33, 1), (2, 33, 3)] {
+                let (outer, axis, inner) = shape;
+                let x: Vec<f32> =
+                    (0..outer * axis * inner).map(|i| hidden[i % hidden.len()]).collect();
+                let mut y = std::vec![f32::NAN; x.len()];
+                softmax(isa, &Serial, Softmax::Normal, shape, &x, &mut y);
+                for (i, want) in reference(Softmax::Normal, shape, &x).into_iter().enumerate() {
+                    let error = (f64::from(y[i]) - want).abs();
+                    let bound = 1e-6 * want + 1e-38;
+                    assert!(error <= bound, "{isa:?} {shape:?} {i}: {} {want}", y[i]);
+                    assert!(x[i] > -1e4 || y[i] == 0.0, "{isa:?} {shape:?} {i}: {}", y[i]);
+                }
+            }
+        }
     }
 
     #[test]
