@@ -1,5 +1,5 @@
-//! Products with what follows them, several of one operand as one, pooling by attention and columns that are put together:
-//! they compute what the nodes of the file do.
+//! Products with what follows them, several of one operand as one, pooling by attention, embeddings that are normalised and
+//! columns that are put together: they compute what the nodes of the file do.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,9 @@ use stead_tensor::{DType, Tensor};
 const N: usize = 48;
 
 /// The passes that must not change what is computed.
-const PASSES: [&str; 5] = [
+const PASSES: [&str; 6] = [
     "product epilogues",
+    "embedding normalization",
     "normalized products",
     "products of one operand",
     "attention pooling",
@@ -132,6 +133,58 @@ fn rows_are_normalised_where_they_are_made() {
     });
     let inputs = [floats(5, &[9, 24]), floats(6, &[9, N])];
     check("an activation before", relu, &inputs, &["gemm packed, norm"]);
+}
+
+#[test]
+fn embeddings_are_added_and_normalised_where_their_tables_are() {
+    let model = |places: &[&str]| {
+        ModelBuilder::new(17)
+            .input("ids", DType::I64, &["texts", "n"])
+            .input("kinds", DType::I32, &["texts", "n"])
+            .input("places", DType::I64, places)
+            .init("words", floats(1, &[9, N]))
+            .init("kind", floats(2, &[2, N]))
+            .init("position", floats(3, &[6, N]))
+            .init("scale", floats(4, &[N]))
+            .init("bias", floats(5, &[N]))
+            .node("Gather", &["words", "ids"], &["w"])
+            .node("Gather", &["kind", "kinds"], &["k"])
+            .node("Gather", &["position", "places"], &["p"])
+            .node("Add", &["w", "k"], &["wk"])
+            .node("Add", &["p", "wk"], &["s"])
+            .node("LayerNormalization", &["s", "scale", "bias"], &["y"])
+            .attr("epsilon", 1e-6f32)
+            .output("y", DType::F32)
+    };
+    let ids = |dims: &[usize], values: &[i64]| Tensor::from_slice(values, dims).unwrap();
+    let kinds = Tensor::from_slice(&[0i32, 1, -1, 0, 0, 1], &[2, 3]).unwrap();
+    let words = ids(&[2, 3], &[8, -9, 0, 3, 3, -1]);
+    let fused = ["embedding norm"];
+    for (label, places, at) in [
+        ("places of all texts", &["1", "n"][..], ids(&[1, 3], &[0, 1, -6])),
+        ("places of each text", &["texts", "n"][..], ids(&[2, 3], &[0, 1, 2, 5, 4, 3])),
+        ("places without texts", &["n"][..], ids(&[3], &[5, 0, 5])),
+        ("one place for all", &["1", "1"][..], ids(&[1, 1], &[4])),
+    ] {
+        check(label, model(places), &[words.clone(), kinds.clone(), at], &fused);
+    }
+    let none = [
+        ids(&[0, 3], &[]),
+        Tensor::from_slice(&[0i32; 0], &[0, 3]).unwrap(),
+        ids(&[1, 3], &[0, 1, 2]),
+    ];
+    check("no text", model(&["1", "n"]), &none, &fused);
+    // The same error as a Gather by itself gives.
+    let outside = [words, kinds, ids(&[1, 3], &[0, 6, 0])];
+    for passes in [PassChoice::None, PassChoice::All] {
+        let options = LoadOptions { passes, ..LoadOptions::default() };
+        let model = Model::from_bytes(&model(&["1", "n"]).bytes(), None, &options).unwrap();
+        let session = Session::new(model, &SessionOptions::default()).unwrap();
+        let views: Vec<_> = outside.iter().map(|t| Some(t.view())).collect();
+        let error = session.run_with(&views, &RunContext::default(), |_| ()).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("index 6 is out of range for an axis of 6"), "{message}");
+    }
 }
 
 #[test]

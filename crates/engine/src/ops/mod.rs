@@ -33,6 +33,7 @@ mod determinant;
 mod dispatch;
 mod einsum;
 mod elementwise;
+mod embedding;
 mod functions;
 mod heads;
 mod images;
@@ -67,6 +68,7 @@ const FAMILIES: &[&[OpDef]] = &[
     cumulative::OPS,
     determinant::OPS,
     einsum::OPS,
+    embedding::OPS,
     heads::OPS,
     images::OPS,
     matmul::OPS,

@@ -11,6 +11,7 @@ mod constants;
 mod convolutions;
 mod dead;
 mod dequantized;
+mod embedding;
 mod gated;
 mod gelu;
 mod halves;
@@ -66,6 +67,7 @@ const PASSES: &[(&str, bool, PassFn)] = &[
     ("gelu", false, gelu::run),
     ("gated activations", false, gated::run),
     ("layer normalization", false, layer_norm::run),
+    ("embedding normalization", false, embedding::run),
     ("attention", false, attention::run),
     ("attention pooling", false, pooling::run),
     ("unrolled recurrences", false, recurrence::run),

@@ -50,7 +50,7 @@ impl Index for i32 {
 
 /// A position from an index; a negative one counts from the end.
 #[inline(always)]
-fn position(index: impl Index, limit: usize) -> Result<usize, OutOfRange> {
+pub(crate) fn position(index: impl Index, limit: usize) -> Result<usize, OutOfRange> {
     let index = index.value();
     let wrapped = if index < 0 { index.wrapping_add(limit as i64) } else { index };
     if (0..limit as i64).contains(&wrapped) {

@@ -1,14 +1,16 @@
-//! Normalisation: by row (layer and RMS), by channel (batch), and by group of channels.
+//! Normalisation: by row (layer and RMS; of rows picked from tables too), by channel (batch), and by group of channels.
 //!
 //! Means and variances are taken in two passes over the data, which lie in the first-level cache
 //! the second time; that is more accurate than the one-pass formula and as fast.
 
 mod channel;
 mod channel_stats;
+mod embed;
 mod row;
 
 pub use channel::{batch_norm_affine, group_norm, scale_shift};
 pub use channel_stats::{LocalResponse, channel_stats, local_response, lp_normalize};
+pub use embed::{Embedding, Picked, norm_embeddings};
 pub use row::{RowNorm, RowStats, norm_rows, norm_rows_in_place};
 
 use crate::simd::Simd;

@@ -50,7 +50,7 @@ pub fn norm_rows(
     stats: RowStats<'_>,
 ) {
     assert_eq!(src.len(), dst.len(), "lengths of source and destination");
-    let norm = Norm { form, cols, scale, bias, epsilon };
+    let norm = Norm::new(form, cols, scale, bias, epsilon);
     norm.each(isa, par, Some(src), dst, stats);
 }
 
@@ -69,21 +69,35 @@ pub fn norm_rows_in_place(
     bias: Option<&[f32]>,
     epsilon: f32,
 ) {
-    let norm = Norm { form, cols, scale, bias, epsilon };
+    let norm = Norm::new(form, cols, scale, bias, epsilon);
     norm.each(isa, par, None, rows, RowStats::default());
 }
 
 /// What is the same for all rows.
 #[derive(Clone, Copy)]
-struct Norm<'a> {
+pub(super) struct Norm<'a> {
     form: RowNorm,
-    cols: usize,
+    pub cols: usize,
     scale: Option<&'a [f32]>,
     bias: Option<&'a [f32]>,
     epsilon: f32,
 }
 
-impl Norm<'_> {
+impl<'a> Norm<'a> {
+    /// # Panics
+    /// When scale or bias are not of `cols` numbers.
+    pub fn new(
+        form: RowNorm,
+        cols: usize,
+        scale: Option<&'a [f32]>,
+        bias: Option<&'a [f32]>,
+        epsilon: f32,
+    ) -> Norm<'a> {
+        assert!(scale.is_none_or(|x| x.len() == cols), "length of the scale");
+        assert!(bias.is_none_or(|x| x.len() == cols), "length of the bias");
+        Norm { form, cols, scale, bias, epsilon }
+    }
+
     /// Normalises all rows of `src`, which are as many as those of `dst`, or those themselves.
     fn each(
         self,
@@ -99,8 +113,6 @@ impl Norm<'_> {
         }
         let rows = dst.len() / cols;
         assert_eq!(dst.len(), rows * cols, "length of the rows");
-        assert!(self.scale.is_none_or(|x| x.len() == cols), "length of the scale");
-        assert!(self.bias.is_none_or(|x| x.len() == cols), "length of the bias");
         let mean = stats.mean.map(|x| {
             assert_eq!(x.len(), rows, "length of the means");
             Output::new(x)
@@ -124,13 +136,13 @@ impl Norm<'_> {
 }
 
 /// Some of the rows: at `src` and at `dst` there are `rows * cols` numbers, the same or apart.
-struct Rows<'a> {
-    norm: Norm<'a>,
-    rows: usize,
-    src: *const f32,
-    dst: *mut f32,
-    mean: Option<&'a mut [f32]>,
-    inv_std: Option<&'a mut [f32]>,
+pub(super) struct Rows<'a> {
+    pub norm: Norm<'a>,
+    pub rows: usize,
+    pub src: *const f32,
+    pub dst: *mut f32,
+    pub mean: Option<&'a mut [f32]>,
+    pub inv_std: Option<&'a mut [f32]>,
 }
 
 impl SimdOp for Rows<'_> {

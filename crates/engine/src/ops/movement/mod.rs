@@ -87,7 +87,7 @@ fn count(dims: &[usize]) -> usize {
 }
 
 /// The error of a run that met an index outside of its axis.
-fn out_of_range(error: OutOfRange) -> RunError {
+pub(super) fn out_of_range(error: OutOfRange) -> RunError {
     let OutOfRange { index, limit } = error;
     RunError::value(format!("index {index} is out of range for an axis of {limit}"))
 }
