@@ -28,6 +28,14 @@ impl Placed {
         }
     }
 
+    /// The place, if it is one of its own with cells of this type.
+    pub(super) fn whole(&self, cell: CellType) -> Option<&Arc<AlignedBuf>> {
+        match self {
+            Placed::Whole(of, bytes) if *of == cell => Some(bytes),
+            _ => None,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             Placed::Growing(cells) => cells.len(),

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use stead_expr::{Attribute, Cells, Label, Labels, Numbers, TensorType, Value, each_cell};
-use stead_tensor::Bits;
+use stead_expr::{
+    Attribute, CellType, Cells, Label, Labels, Numbers, TensorType, Value, each_cell,
+};
+use stead_tensor::{AlignedBuf, Bits};
 
 use super::bytes::{copy, list};
 use super::placed::Placed;
@@ -216,6 +218,12 @@ impl TensorColumn {
         let absent = Some(&self.absent).filter(|absent| absent.count() > 0);
         let offsets = self.mapped.as_ref().map(|mapped| &*mapped.offsets);
         Some(ColumnVectors { cells: T::numbers(self.cells.cells())?, offsets, absent })
+    }
+
+    /// The cells of all documents, if they have this type, lie in a place of their own, and are one vector for each.
+    pub(crate) fn whole(&self, cell: CellType) -> Option<&Arc<AlignedBuf>> {
+        let is_each = self.mapped.is_none() && self.absent.count() == 0;
+        self.cells.whole(cell).filter(|_| is_each)
     }
 
     /// The documents without a tensor, of dense types; tensors of others have no labels then.

@@ -4,34 +4,45 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use half::bf16;
-use stead_expr::Cells;
+use stead_expr::{CellType, Cells};
 use stead_tensor::Bits;
 
 /// A type of numbers that graphs of vectors know.
-pub(crate) trait VectorCell: stead_ann::Cell {
+pub(crate) trait VectorCell: stead_ann::Cell + bytemuck::Pod {
+    /// As types of tensors name it.
+    const CELL: CellType;
+
     /// The numbers of cells that are borrowed, if they have this type.
     fn numbers(cells: Cells<'_>) -> Option<&[Self]>;
 }
 
 impl VectorCell for f64 {
+    const CELL: CellType = CellType::Double;
+
     fn numbers(cells: Cells<'_>) -> Option<&[f64]> {
         if let Cells::Double(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
 }
 
 impl VectorCell for f32 {
+    const CELL: CellType = CellType::Float;
+
     fn numbers(cells: Cells<'_>) -> Option<&[f32]> {
         if let Cells::Float(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
 }
 
 impl VectorCell for bf16 {
+    const CELL: CellType = CellType::BFloat16;
+
     fn numbers(cells: Cells<'_>) -> Option<&[bf16]> {
         if let Cells::BFloat16(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
 }
 
 impl VectorCell for i8 {
+    const CELL: CellType = CellType::Int8;
+
     fn numbers(cells: Cells<'_>) -> Option<&[i8]> {
         if let Cells::Int8(Cow::Borrowed(cells)) = cells { Some(cells) } else { None }
     }
@@ -51,6 +62,11 @@ impl<'c, T> ColumnVectors<'c, T> {
     /// Those of no documents.
     pub(crate) const NONE: ColumnVectors<'c, T> =
         ColumnVectors { cells: &[], offsets: None, absent: None };
+
+    /// One of each document, one behind the other.
+    pub(crate) fn of_each(cells: &'c [T]) -> ColumnVectors<'c, T> {
+        ColumnVectors { cells, ..ColumnVectors::NONE }
+    }
 
     /// The vectors of a document, by their numbers in the column.
     #[inline(always)]

@@ -15,6 +15,7 @@ use super::directory::Directory;
 use super::graphs::Graphs;
 use super::group::Group;
 use super::locations::Locations;
+use super::places::Places;
 use super::texts::{self, TextMerge, TextMerged, Texts};
 use super::view::{State, View};
 use crate::body;
@@ -94,6 +95,7 @@ impl Collection {
             pagers: Arc::default(),
             texts: texts.publish(),
             graphs: Arc::default(),
+            places: Places::default(),
         };
         let published = Arc::new(ArcSwap::from_pointee(state.clone()));
         let mut collection =

@@ -194,7 +194,11 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn search<T: VectorCell>(&self, scratch: &mut Scratch, hits: &mut Vec<Hit>) -> Outcome {
-        let vectors = AttributeVectors::<T>::new(self.state, self.attribute, self.vector.len());
+        let (state, attribute, size) = (self.state, self.attribute, self.vector.len());
+        let vectors = match state.places.of(state, attribute, T::CELL) {
+            Some(places) => AttributeVectors::<T>::placed(state, attribute, size, places),
+            None => AttributeVectors::<T>::new(state, attribute, size),
+        };
         let query = Query::<T>::new(self.graph.options().metric, self.vector);
         self.graph.search(&vectors, &query, self.request, scratch, hits)
     }

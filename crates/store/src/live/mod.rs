@@ -22,6 +22,7 @@ mod group;
 mod imports;
 mod index;
 mod locations;
+mod places;
 mod streamed;
 mod texts;
 mod vectors;

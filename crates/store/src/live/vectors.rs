@@ -1,16 +1,20 @@
-//! The vectors of an attribute, found by the numbers of documents.
+//! The vectors of documents, as graphs of them ask.
 
 use stead_ann::Vectors;
 
+use super::places::{Place, VectorPlaces};
 use super::view::State;
 use crate::columns::{Column, ColumnVectors, VectorCell};
 use crate::paged::Slot;
 
-/// The vectors of an attribute of all documents. Where those of a block begin is told here once, so that who goes from one document to another
+/// The vectors of an attribute of all documents. Where those of a block begin is told before, so that who goes from one document to another
 /// does not go through blocks and columns each time.
 #[derive(Debug)]
 pub(super) struct AttributeVectors<'v, T> {
-    blocks: Vec<ColumnVectors<'v, T>>,
+    /// Where the vectors of blocks lie; of no blocks where all are `columns`.
+    places: &'v [Place],
+    /// Those of blocks that lie in other places.
+    columns: Vec<ColumnVectors<'v, T>>,
     /// A block has `1 << shift` rows.
     shift: u32,
     /// The numbers of a vector.
@@ -20,23 +24,48 @@ pub(super) struct AttributeVectors<'v, T> {
 impl<'v, T: VectorCell> AttributeVectors<'v, T> {
     /// Those of an attribute by its number; of columns on disk, and of those with other cells, none.
     pub(super) fn new(state: &'v State, attribute: usize, size: usize) -> AttributeVectors<'v, T> {
-        let of = |slot: Option<&'v Slot>| match slot {
-            Some(Slot::Memory(column)) => match &**column {
-                Column::Tensors(tensors) => tensors.vectors(),
-                _ => None,
-            },
-            _ => None,
-        };
-        let blocks = state.blocks.iter();
-        let blocks = blocks.map(|b| of(b.slot(attribute)).unwrap_or(ColumnVectors::NONE));
-        AttributeVectors { blocks: blocks.collect(), shift: state.shift, size }
+        let columns = (0..state.blocks.len()).map(|block| column(state, block, attribute));
+        AttributeVectors { places: &[], columns: columns.collect(), shift: state.shift, size }
+    }
+
+    /// The same, in places that were found before.
+    pub(super) fn placed(
+        state: &'v State,
+        attribute: usize,
+        size: usize,
+        places: &'v VectorPlaces,
+    ) -> AttributeVectors<'v, T> {
+        let columns = places.others.iter().map(|block| column(state, *block, attribute));
+        let columns = columns.collect();
+        AttributeVectors { places: &places.blocks, columns, shift: state.shift, size }
     }
 
     #[inline(always)]
-    fn block(&self, document: u32) -> Option<(&ColumnVectors<'v, T>, usize)> {
+    fn block(&self, document: u32) -> Option<(ColumnVectors<'v, T>, usize)> {
         let row = document as usize & ((1 << self.shift) - 1);
-        Some((self.blocks.get((document >> self.shift) as usize)?, row))
+        let number = (document >> self.shift) as usize;
+        let column = match self.places.get(number) {
+            Some(Place::Whole(bytes)) => {
+                let cells = bytemuck::try_cast_slice(bytes).ok()?;
+                return Some((ColumnVectors::of_each(cells), row));
+            }
+            Some(Place::Other(number)) => *number as usize,
+            None => number,
+        };
+        Some((*self.columns.get(column)?, row))
     }
+}
+
+/// Those of an attribute in the column of a block.
+fn column<T: VectorCell>(state: &State, block: usize, attribute: usize) -> ColumnVectors<'_, T> {
+    let found = match state.blocks.get(block).and_then(|block| block.slot(attribute)) {
+        Some(Slot::Memory(column)) => match &**column {
+            Column::Tensors(tensors) => tensors.vectors(),
+            _ => None,
+        },
+        _ => None,
+    };
+    found.unwrap_or(ColumnVectors::NONE)
 }
 
 impl<T: VectorCell> Vectors for AttributeVectors<'_, T> {

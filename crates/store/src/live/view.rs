@@ -13,6 +13,7 @@ use super::fetched::Fetched;
 use super::imports::Joins;
 use super::index::{self, Index, Span};
 use super::locations::Locations;
+use super::places::Places;
 use crate::body;
 use crate::columns::{Column, Postings};
 use crate::error::StoreError;
@@ -47,6 +48,8 @@ pub(super) struct State {
     pub(super) texts: Arc<[FieldIndex]>,
     /// The graphs of vectors, as they were published last: by the number of the attribute, empty where no attribute has one.
     pub(super) graphs: Arc<[Option<Arc<Graph>>]>,
+    /// Of documents that were published: the writer's own change.
+    pub(super) places: Places,
 }
 
 impl State {
