@@ -5,9 +5,13 @@ mod harness;
 
 use std::sync::Arc;
 
-use harness::{Chance, all, kind, seeds};
+use harness::{Chance, all, graphs, kind, kind_of, seeds};
+use stead_ann::{Request, Scratch};
+use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_log::{Io, SeededRng, SimIo};
-use stead_store::{Action, DocumentType, Operation, Store, StoreOptions, View, verify};
+use stead_store::{
+    Action, Collection, DocumentType, FieldValue, Operation, Store, StoreOptions, View, verify,
+};
 
 fn open(io: &SimIo, kind: &DocumentType) -> Store {
     let (io, rng) = (Arc::new(io.clone()), Arc::new(SeededRng::new(1)));
@@ -100,4 +104,68 @@ fn links_that_are_damaged_are_made_again() {
     let store = open(&io, &kind());
     assert_eq!(all(&view(&store)), documents);
     assert!(links(&view(&store)) == before);
+}
+
+/// Cells of a vector: 256 of them fill the column of a block.
+const SIZE: usize = 128;
+
+/// The vector of a document after so many changes.
+fn cells(lid: u32, changes: u32) -> Vec<f32> {
+    let mut x = (lid * 31 + changes * 7919).wrapping_mul(2_654_435_761).wrapping_add(12345);
+    let next = |_| {
+        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (x >> 8) as f32 / (1 << 24) as f32
+    };
+    (0..SIZE).map(next).collect()
+}
+
+/// The document that is nearest to a vector, and how far it is.
+fn nearest(view: &View, vector: &[f32]) -> (u32, f64) {
+    let vector: Vec<f64> = vector.iter().map(|x| f64::from(*x)).collect();
+    let (mut scratch, mut hits) = (Scratch::default(), Vec::new());
+    let request = Request { explore: 100, ..Request::new(1) };
+    view.nearest(0, &vector, &request, &mut scratch, &mut hits).unwrap();
+    (hits[0].document, hits[0].distance)
+}
+
+/// Blocks that are full, one of them with documents without a vector, and one that grows; views before and after changes.
+#[test]
+fn searches_see_the_vectors_of_their_view_wherever_these_lie() {
+    let kind = kind_of(&format!(
+        "schema shop {{ document shop {{ field v type tensor<float>(x[{SIZE}]) {{ indexing: attribute | index\n attribute {{ distance-metric: euclidean }} }} }} }}"
+    ));
+    let mut collection = Collection::new(kind);
+    let put = |collection: &mut Collection, lid: u32, changes: Option<u32>| {
+        let value = changes.map(|changes| {
+            let kind = parse_type(&format!("tensor<float>(x[{SIZE}])")).unwrap();
+            let cells = Cells::Float(cells(lid, changes).into());
+            (0, FieldValue::Tensor(Value::new(kind, Labels::default(), cells).unwrap()))
+        });
+        let fields: Vec<_> = value.into_iter().collect();
+        assert_eq!(collection.put(&format!("id:n:shop::{lid}"), &fields).unwrap(), lid);
+    };
+    let has = |lid: u32| !(300..310).contains(&lid);
+    for lid in 0..1100 {
+        put(&mut collection, lid, has(lid).then_some(0));
+    }
+    collection.publish();
+    let before = collection.view();
+    let samples = || (0..1100).step_by(37).filter(|lid| has(*lid));
+    for lid in samples() {
+        assert_eq!(nearest(&before, &cells(lid, 0)), (lid, 0.0), "document {lid}");
+    }
+    // The first block has other vectors, and two of the third have none any more.
+    for lid in (0..256).chain([512, 767]) {
+        put(&mut collection, lid, (lid < 256).then_some(1));
+    }
+    collection.publish();
+    let after = collection.view();
+    for lid in samples() {
+        let changes = u32::from(lid < 256);
+        assert_eq!(nearest(&after, &cells(lid, changes)), (lid, 0.0), "document {lid}, changed");
+        assert_eq!(nearest(&before, &cells(lid, 0)), (lid, 0.0), "document {lid}, as it was");
+    }
+    assert_ne!(nearest(&after, &cells(512, 0)).0, 512);
+    graphs::check(&before);
+    graphs::check(&after);
 }
