@@ -4,7 +4,7 @@ mod fill;
 mod literal;
 mod spec;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -42,12 +42,18 @@ pub fn gather(
             }
         }
     }
-    let known = |name: &String| {
-        let mut dims = declared.iter().flat_map(|input| input.dims.iter().flatten());
-        dims.any(|d| matches!(d, Dim::Symbol(s) if s == name))
-    };
-    if let Some(unknown) = dims.keys().find(|name| !known(name)) {
-        return Err(Failure::usage(format!("--dim: the model has no free dimension `{unknown}`")));
+    let free: BTreeSet<&str> = declared
+        .iter()
+        .flat_map(|input| input.dims.iter().flatten())
+        .filter_map(|dim| if let Dim::Symbol(name) = dim { Some(&**name) } else { None })
+        .collect();
+    if let Some(unknown) = dims.keys().find(|name| !free.contains(name.as_str())) {
+        let has = match free.is_empty() {
+            true => "all sizes are fixed".to_owned(),
+            false => format!("it has {}", Vec::from_iter(free).join(", ")),
+        };
+        let what = format!("--dim: the model has no free dimension `{unknown}`; {has}");
+        return Err(Failure::usage(what));
     }
     let mut inputs = Vec::with_capacity(declared.len());
     for input in declared {
@@ -173,7 +179,7 @@ mod tests {
             (&["y=1"], &[], "the model has no input `y`; its inputs are x, sr, bias"),
             (&["sr=1", "sr=2"], &[], "input `sr` is given twice"),
             (&["sr=1.5"], &[], "input `sr`: 1.5 is not a value of type i64"),
-            (&[], &[("seq", 4)], "--dim: the model has no free dimension `seq`"),
+            (&[], &[("seq", 4)], "--dim: the model has no free dimension `seq`; it has batch"),
         ];
         for (specs, dims, expected) in cases {
             assert_eq!(shapes(specs, dims), Err(expected.to_owned()));
