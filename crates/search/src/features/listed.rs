@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use stead_app::application::rank::RANK_FEATURES;
 use stead_store::{DataType, DocumentType};
 
 use super::FieldRanking;
@@ -23,66 +24,12 @@ const OF_QUERIES: [&str; 6] = [
     "queryTermCount",
 ];
 
-const ATTRIBUTE_MATCH: [&str; 12] = [
-    "completeness",
-    "queryCompleteness",
-    "fieldCompleteness",
-    "normalizedWeight",
-    "normalizedWeightedWeight",
-    "weight",
-    "significance",
-    "importance",
-    "matches",
-    "totalWeight",
-    "averageWeight",
-    "maxWeight",
-];
-
-const FIELD_MATCH: [&str; 29] = [
-    "proximity",
-    "completeness",
-    "queryCompleteness",
-    "fieldCompleteness",
-    "orderness",
-    "relatedness",
-    "earliness",
-    "longestSequenceRatio",
-    "segmentProximity",
-    "unweightedProximity",
-    "absoluteProximity",
-    "occurrence",
-    "absoluteOccurrence",
-    "weightedOccurrence",
-    "weightedAbsoluteOccurrence",
-    "significantOccurrence",
-    "weight",
-    "significance",
-    "importance",
-    "segments",
-    "matches",
-    "outOfOrder",
-    "gaps",
-    "gapLength",
-    "longestSequence",
-    "head",
-    "tail",
-    "segmentDistance",
-    "degradedMatches",
-];
-
-/// Those of a field with `rank: filter`.
+/// Outputs of `fieldMatch` of a field with `rank: filter`.
 const FILTER_MATCH: [&str; 5] =
     ["completeness", "queryCompleteness", "weight", "matches", "degradedMatches"];
 
-const TEXT_SIMILARITY: [&str; 5] =
-    ["score", "proximity", "order", "queryCoverage", "fieldCoverage"];
-
-const ELEMENT_COMPLETENESS: [&str; 4] =
-    ["completeness", "fieldCompleteness", "queryCompleteness", "elementWeight"];
-
+/// Outputs of `fieldTermMatch`: the other that there is, `exactness`, is not listed.
 const TERM_MATCH: [&str; 3] = ["firstPosition", "occurrences", "weight"];
-
-const TERM: [&str; 3] = ["connectedness", "significance", "weight"];
 
 /// The names of these features for some documents and a profile, in order; `properties` are the profile's `rank-properties`.
 pub(crate) fn listed(
@@ -94,8 +41,9 @@ pub(crate) fn listed(
     let mut outputs = |base: &str, outputs: &[&str]| {
         names.extend(outputs.iter().map(|output| format!("{base}.{output}")));
     };
+    let term = named("term");
     for number in 0..terms(properties, &["term.numTerms".to_owned()]) {
-        outputs(&format!("term({number})"), &TERM);
+        outputs(&format!("term({number})"), &term);
     }
     let mut alone = Vec::new();
     for index in documents.texts() {
@@ -112,15 +60,15 @@ pub(crate) fn listed(
         }
         if !index.is_many {
             alone.push(format!("fieldMatch({name})"));
-            let of_match = if is_filter { &FILTER_MATCH[..] } else { &FIELD_MATCH };
-            outputs(&format!("fieldMatch({name})"), of_match);
+            let of_match = if is_filter { FILTER_MATCH.to_vec() } else { named("fieldMatch") };
+            outputs(&format!("fieldMatch({name})"), &of_match);
         }
         if is_filter {
             continue;
         }
-        outputs(&format!("elementCompleteness({name})"), &ELEMENT_COMPLETENESS);
+        outputs(&format!("elementCompleteness({name})"), &named("elementCompleteness"));
         if !index.is_many {
-            outputs(&format!("textSimilarity({name})"), &TEXT_SIMILARITY);
+            outputs(&format!("textSimilarity({name})"), &named("textSimilarity"));
             continue;
         }
         let base = format!("elementSimilarity({name})");
@@ -140,13 +88,20 @@ pub(crate) fn listed(
         alone.push(format!("matches({name})"));
         if is_primitive(&attribute.kind) {
             alone.push(format!("attributeMatch({name})"));
-            outputs(&format!("attributeMatch({name})"), &ATTRIBUTE_MATCH);
+            outputs(&format!("attributeMatch({name})"), &named("attributeMatch"));
         }
     }
     names.append(&mut alone);
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// The outputs of a feature that have a name.
+fn named(feature: &str) -> Vec<&'static str> {
+    let known = RANK_FEATURES.iter().find(|known| known.name == feature);
+    let outputs = known.map_or(&[][..], |known| known.outputs);
+    outputs.iter().copied().filter(|output| !output.is_empty()).collect()
 }
 
 /// How many terms are listed: what the first property says that is there.

@@ -24,7 +24,7 @@ impl Clone for Places {
 }
 
 /// Where the vectors of one attribute lie.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct VectorPlaces {
     /// By block.
     pub(super) blocks: Box<[Place]>,
