@@ -7,7 +7,7 @@ use stead_tensor::Bits;
 
 use super::bodies::Bodies;
 use crate::body::BodyError;
-use crate::columns::{Column, Pieces};
+use crate::columns::{Column, Pieces, TensorColumn};
 use crate::error::StoreError;
 use crate::kind::DocumentType;
 use crate::paged::{Columns, Held, Slot};
@@ -132,6 +132,17 @@ impl Block {
     /// Where the column of an attribute is, by its number.
     pub(super) fn slot(&self, attribute: usize) -> Option<&Slot> {
         self.columns.get(attribute)?.as_ref()
+    }
+
+    /// The column of an attribute by its number, if it is one of tensors and lies in memory.
+    pub(super) fn tensors(&self, attribute: usize) -> Option<&TensorColumn> {
+        match self.slot(attribute)? {
+            Slot::Memory(column) => match &**column {
+                Column::Tensors(tensors) => Some(tensors),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The first attribute whose column has no room for its value of one more document, of attributes by their numbers. Columns on disk that

@@ -6,8 +6,6 @@ use stead_expr::CellType;
 use stead_tensor::AlignedBuf;
 
 use super::view::State;
-use crate::columns::Column;
-use crate::paged::Slot;
 
 /// Where the vectors of each attribute lie, by its number. Whoever searches a graph would otherwise go through the columns of all blocks, which
 /// takes as long as fifty comparisons where there are 400 of them.
@@ -60,14 +58,7 @@ impl VectorPlaces {
     fn new(state: &State, attribute: usize, cell: CellType) -> VectorPlaces {
         let mut others = Vec::new();
         let blocks = state.blocks.iter().enumerate().map(|(number, block)| {
-            let whole = match block.slot(attribute) {
-                Some(Slot::Memory(column)) => match &**column {
-                    Column::Tensors(tensors) => tensors.whole(cell),
-                    _ => None,
-                },
-                _ => None,
-            };
-            match whole {
+            match block.tensors(attribute).and_then(|tensors| tensors.whole(cell)) {
                 Some(bytes) => Place::Whole(bytes.clone()),
                 None => {
                     others.push(number);

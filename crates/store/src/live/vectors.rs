@@ -4,8 +4,7 @@ use stead_ann::Vectors;
 
 use super::places::{Place, VectorPlaces};
 use super::view::State;
-use crate::columns::{Column, ColumnVectors, VectorCell};
-use crate::paged::Slot;
+use crate::columns::{ColumnVectors, VectorCell};
 
 /// The vectors of an attribute of all documents. Where those of a block begin is told before, so that who goes from one document to another
 /// does not go through blocks and columns each time.
@@ -58,14 +57,8 @@ impl<'v, T: VectorCell> AttributeVectors<'v, T> {
 
 /// Those of an attribute in the column of a block.
 fn column<T: VectorCell>(state: &State, block: usize, attribute: usize) -> ColumnVectors<'_, T> {
-    let found = match state.blocks.get(block).and_then(|block| block.slot(attribute)) {
-        Some(Slot::Memory(column)) => match &**column {
-            Column::Tensors(tensors) => tensors.vectors(),
-            _ => None,
-        },
-        _ => None,
-    };
-    found.unwrap_or(ColumnVectors::NONE)
+    let tensors = state.blocks.get(block).and_then(|block| block.tensors(attribute));
+    tensors.and_then(|tensors| tensors.vectors()).unwrap_or(ColumnVectors::NONE)
 }
 
 impl<T: VectorCell> Vectors for AttributeVectors<'_, T> {
