@@ -23,8 +23,8 @@ mod words;
 pub use analysis::{Analysis, Term, Unit};
 pub use bm25::Bm25;
 pub use index::{
-    Affix, Counter, Element, Excluded, FieldIndex, FieldWriter, Merge, Merged, Near, Occurrence,
-    Order, Pattern, Scored, Segment, SegmentError, Top,
+    Affix, Counter, Element, FieldIndex, FieldWriter, Merge, Merged, Near, Occurrence, Pattern,
+    Phrases, Scored, Segment, SegmentError, Top,
 };
 pub use language::Language;
 pub use letters::{compared, fold, fold_letter, without_accents};

@@ -70,7 +70,7 @@ impl<'c> Asked<'c> {
                 continue;
             }
             let idf = || {
-                let with = matcher.of_index(number).map_or(0, stead_tensor::Bits::count);
+                let with = matcher.frequency(number).unwrap_or(0);
                 Bm25::idf(documents, with)
             };
             patterns.push(&indexed.pattern);

@@ -1,8 +1,6 @@
 //! `queryTermDocumentFrequency(field)`: how many documents have each term of the query that asks a field
 //! (Vespa, documentation, `reference/ranking/rank-features.html`).
 
-use stead_tensor::Bits;
-
 use super::labels::tensor;
 use super::terms::terms_of;
 use super::{Call, Feature, default};
@@ -23,7 +21,7 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         let terms = terms_of(cx).into_iter().enumerate();
         let cells = terms.filter_map(|(at, term)| {
             let number = term.numbers.iter().find(asks)?;
-            let count = matcher.of_index(*number).map_or(0, Bits::count);
+            let count = matcher.frequency(*number).unwrap_or(0);
             Some((at.to_string(), count as f64))
         });
         tensor(&kind, cells)

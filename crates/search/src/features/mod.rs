@@ -72,6 +72,8 @@ pub struct FieldRanking {
     pub weight: i64,
     /// `rank: filter`
     pub is_filter: bool,
+    /// `element-gap`; nothing if elements have nothing to do with each other.
+    pub element_gap: Option<u32>,
     /// `rank-type`
     pub rank_type: Option<String>,
 }
@@ -79,7 +81,7 @@ pub struct FieldRanking {
 impl Default for FieldRanking {
     /// What is said of no field (`weight: 100`).
     fn default() -> FieldRanking {
-        FieldRanking { weight: 100, is_filter: false, rank_type: None }
+        FieldRanking { weight: 100, is_filter: false, element_gap: None, rank_type: None }
     }
 }
 

@@ -2,8 +2,9 @@
 //! `termDistance`, `fieldLength` and `averageFieldLength` (Vespa, documentation, `reference/ranking/rank-features.html`).
 
 use stead_expr::Value;
+use stead_text::Element;
 
-use super::distance::distance;
+use super::distance::{Elements, distance};
 use super::terms::{FieldTerms, QueryTerm, query_terms, terms_of};
 use super::{Call, DocumentContext, Feature, Run, default};
 use crate::columns::Computed;
@@ -63,7 +64,8 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         }
         ("termDistance", Some(index)) => {
             let (first, second) = (number(1)?, number(2)?);
-            Feature::documents(move |cx| term_distance(cx, index, (first, second), &output))
+            let gap = call.field(call.argument(0)).element_gap;
+            Feature::documents(move |cx| term_distance(cx, index, (first, second), gap, &output))
         }
         _ => return Ok(usual),
     };
@@ -140,6 +142,7 @@ fn term_distance(
     cx: &DocumentContext<'_>,
     index: usize,
     (first, second): (usize, usize),
+    gap: Option<u32>,
     output: &str,
 ) -> Result<Computed, String> {
     let terms = query_terms(cx);
@@ -154,7 +157,9 @@ fn term_distance(
             return Ok(NOWHERE);
         }
         let begin = asked.places(a).to_vec();
-        let found = distance(&begin, asked.places(b), words(from));
+        let all: Vec<Element> = asked.elements().collect();
+        let elements = Elements { gap, all: &all };
+        let found = distance(&begin, asked.places(b), words(from), elements);
         Ok(found.map_or(NOWHERE, |(between, position)| {
             f64::from(if output.ends_with("Position") { position } else { between })
         }))

@@ -6,7 +6,7 @@ use stead_text::{Counter, Element, Occurrence, Pattern};
 
 use super::{DocumentContext, QueryContext};
 use crate::matching::{Matcher, element_passes};
-use crate::query::{Indexed, Test};
+use crate::query::Test;
 
 /// A term of a query: what one item of it asks of one or more fields.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl QueryTerm {
     pub(super) fn words(&self, cx: &DocumentContext<'_>) -> u32 {
         let tree = cx.query.matcher.map(Matcher::tree);
         let words = |number: &usize| match &tree?.terms.get(*number)?.test {
-            Test::Indexed(Indexed { pattern: Pattern::Near(near), .. }) => Some(near.terms.len()),
+            Test::Indexed(indexed) => Some(indexed.pattern.phrase_length()),
             _ => None,
         };
         self.numbers.first().and_then(words).unwrap_or(1) as u32
@@ -75,9 +75,8 @@ pub(super) fn terms_of(query: &QueryContext<'_>) -> Vec<QueryTerm> {
         let style = numbers.first().map(|number| &tree.terms[*number].style);
         let rarity = || {
             // How many have a value of an attribute is not known before it is looked at.
-            let part = |number: &usize| {
-                matcher.of_index(*number).map_or(documents, |found| found.count() as f64)
-            };
+            let part =
+                |number: &usize| matcher.frequency(*number).map_or(documents, |found| found as f64);
             significance(numbers.iter().map(part).fold(0.0, f64::max) / documents)
         };
         QueryTerm {

@@ -269,10 +269,10 @@ impl<'m> Matcher<'m> {
         (self.attributes.get(term).copied().flatten(), name)
     }
 
-    /// The documents of a term by their numbers, if it asks an index of text.
+    /// How many documents have the words of a term, wherever these stand; nothing if it asks no index of text.
     #[must_use]
-    pub fn of_index(&self, term: usize) -> Option<&Bits> {
-        self.texts.of(term)
+    pub fn frequency(&self, term: usize) -> Option<usize> {
+        self.texts.frequency(term)
     }
 
     /// The score of a term for a document, if the document has what it asks for: the sum of weights, or else 1.

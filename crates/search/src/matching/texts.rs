@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use stead_store::View;
 use stead_tensor::Bits;
-use stead_text::Counter;
+use stead_text::{Counter, Pattern};
 
 use super::rows::RowSet;
 use crate::query::{Indexed, QueryTree, Test};
@@ -32,6 +32,24 @@ impl<'m> Texts<'m> {
         let (indexed, found) = self.found.get(term)?.as_ref()?;
         let index = self.view.text(indexed.index);
         Some(found.get_or_init(|| index.map(|i| i.matches(&indexed.pattern)).unwrap_or_default()))
+    }
+
+    /// How many documents have the words of a term, wherever these stand; nothing if it asks no index of text.
+    pub(super) fn frequency(&self, term: usize) -> Option<usize> {
+        let (indexed, _) = self.found.get(term)?.as_ref()?;
+        let index = self.view.text(indexed.index);
+        Some(match &indexed.pattern {
+            Pattern::Term(word) => index.map_or(0, |index| index.frequency(word)),
+            Pattern::NearPart(near, part) => {
+                let words = Pattern::of_phrases(near.parts.get(*part)?.clone());
+                match (&words, index) {
+                    (_, None) => 0,
+                    (Pattern::Term(word), Some(index)) => index.frequency(word),
+                    (words, Some(index)) => index.matches(words).count(),
+                }
+            }
+            Pattern::Part(..) | Pattern::Phrases(_) | Pattern::Near(_) => self.of(term)?.count(),
+        })
     }
 
     /// What tells where a document has a term; nothing if it asks no index of text.

@@ -239,14 +239,7 @@ impl<'s> Search<'s> {
             return;
         };
         let Some(of) = self.view.text(indexed.index) else { return };
-        let idf = || {
-            // Of a term it is known without the documents.
-            let with = match &indexed.pattern {
-                Pattern::Term(term) => of.frequency(term),
-                _ => self.matcher.of_index(*number).map_or(0, Bits::count),
-            };
-            Bm25::idf(of.documents(), with)
-        };
+        let idf = || Bm25::idf(of.documents(), self.matcher.frequency(*number).unwrap_or(0));
         let idf = term.style.significance.unwrap_or_else(idf);
         let weight = weight * Bm25::new(0.0).weight(idf);
         into.push(Part::Words(indexed.index, &indexed.pattern, weight));

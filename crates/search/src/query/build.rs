@@ -3,6 +3,7 @@
 mod annotations;
 mod filters;
 mod indexed;
+mod near;
 mod neighbor;
 mod places;
 mod predicate;

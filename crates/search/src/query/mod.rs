@@ -4,6 +4,7 @@
 //! a query that runs has no surprises left.
 
 mod build;
+mod element_gap;
 mod error;
 mod fields;
 mod geo;
@@ -19,6 +20,7 @@ mod tree;
 mod tuning;
 
 pub use build::{Parameters, build};
+pub use element_gap::ElementGaps;
 pub use error::{SearchCode, SearchError};
 pub use fields::{Searched, Searches};
 pub use geo::{Box2, Circle};

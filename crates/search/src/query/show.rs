@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stead_text::{Affix, Excluded, Order, Pattern};
+use stead_text::{Affix, Near, Pattern, Phrases};
 
 use super::texts::TextTest;
 use super::tree::{Sum, Test, Tokens};
@@ -42,29 +42,38 @@ impl fmt::Display for Test {
                     };
                     write!(f, "has a word that {how} {text:.MAX_SHOWN$?}")
                 }
-                Pattern::Near(near) => {
-                    let words = near.terms.join(" ");
-                    match near.order {
-                        Order::Phrase => write!(f, "has the phrase {words:.MAX_SHOWN$?}"),
-                        Order::Within(distance) => {
-                            write!(f, "has within {distance} words {words:.MAX_SHOWN$?}")
-                        }
-                        Order::Around(distance) => {
-                            write!(f, "has around {distance} words {words:.MAX_SHOWN$?}")
-                        }
-                    }?;
-                    let Excluded { terms, distance } = &near.excluded;
-                    match terms.is_empty() {
-                        true => Ok(()),
-                        false => {
-                            let words = terms.join(" ");
-                            write!(f, " farther than {distance} words from {words:.MAX_SHOWN$?}")
-                        }
+                Pattern::Phrases(of) => match of.phrases() {
+                    [words] => {
+                        let words = words.join(" ");
+                        write!(f, "has the phrase {words:.MAX_SHOWN$?}")
                     }
+                    several => write!(f, "has one of {} phrases", several.len()),
+                },
+                Pattern::Near(near) => show_near(near, f),
+                Pattern::NearPart(near, part) => {
+                    let words = near.parts.get(*part).map(shown).unwrap_or_default();
+                    write!(f, "has {words:.MAX_SHOWN$?} where it is near the others")
                 }
             },
         }
     }
+}
+
+/// Words of phrases, `/` between those of which any is enough.
+fn shown(of: &Phrases) -> String {
+    of.phrases().iter().map(|words| words.join(" ")).collect::<Vec<_>>().join("/")
+}
+
+fn show_near(near: &Near, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let all = |parts: &[Phrases]| parts.iter().map(shown).collect::<Vec<_>>().join(" ");
+    let (how, words) = (if near.is_ordered { "within" } else { "around" }, all(&near.parts));
+    write!(f, "has {how} {} words {words:.MAX_SHOWN$?}", near.distance)?;
+    if !near.excluded.is_empty() {
+        let words = all(&near.excluded);
+        let distance = near.exclusion_distance;
+        write!(f, " farther than {distance} words from {words:.MAX_SHOWN$?}")?;
+    }
+    Ok(())
 }
 
 impl fmt::Display for TextTest {

@@ -69,7 +69,10 @@ fn count(tree: &Tree, terms: &[Term], frequency: &dyn Fn(usize, &str) -> usize) 
         Tree::Term(number) => match &terms.get(*number)?.test {
             Test::Indexed(indexed) => match &indexed.pattern {
                 Pattern::Term(word) => Some(frequency(indexed.index, word)),
-                Pattern::Part(..) | Pattern::Near(_) => None,
+                Pattern::Part(..)
+                | Pattern::Phrases(_)
+                | Pattern::Near(_)
+                | Pattern::NearPart(..) => None,
             },
             _ => None,
         },

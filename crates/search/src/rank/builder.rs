@@ -16,7 +16,7 @@ use super::models::ModelPlan;
 use super::plan::{Expression, InputPlan, Node, PhasePlan, RankPlan, Source};
 use crate::features::{Note, listed};
 use crate::models::Loaded;
-use crate::query::{StopWords, TuningChoice};
+use crate::query::{ElementGaps, StopWords, TuningChoice};
 
 /// The hits of the first phase that keep their scores (Vespa, `keep-rank-count`).
 const KEEP: usize = 10_000;
@@ -127,6 +127,17 @@ fn match_limit(profile: &RankProfile) -> Option<MatchLimit> {
     })
 }
 
+/// How far a profile says that elements of fields are from each other.
+fn element_gaps(profile: &RankProfile) -> ElementGaps {
+    let mut gaps = ElementGaps::default();
+    for rank in &profile.fields {
+        if let Some(gap) = rank.element_gap {
+            gaps.say(&rank.field.value, ElementGaps::of_profile(gap));
+        }
+    }
+    gaps
+}
+
 /// What a profile says of words that too many documents have.
 fn stop_words(profile: &RankProfile) -> StopWords {
     let number = |setting| match setting {
@@ -211,6 +222,7 @@ impl Builder<'_> {
             threads: setting(profile, "num-threads-per-search"),
             min_hits_per_thread: setting(profile, "min-hits-per-thread"),
             stop_words: stop_words(profile),
+            element_gaps: element_gaps(profile),
             tuning: TuningChoice::of_profile(|keyword| match profile.setting(keyword)? {
                 Setting::Number(number) => Some(number),
                 Setting::Bool(_) => None,

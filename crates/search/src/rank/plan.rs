@@ -17,7 +17,7 @@ use super::normalize::Normalizer;
 use super::query::RankQuery;
 use crate::features::{Feature, Note};
 use crate::models::Loaded;
-use crate::query::{StopWords, TuningChoice};
+use crate::query::{ElementGaps, StopWords, TuningChoice};
 
 /// A rank profile that is ready to run.
 pub struct RankPlan {
@@ -45,6 +45,8 @@ pub struct RankPlan {
     pub(crate) tuning: TuningChoice,
     /// What `weakAnd` leaves out.
     pub(crate) stop_words: StopWords,
+    /// How far elements of fields are from each other.
+    pub(crate) element_gaps: ElementGaps,
     /// What a document of the second phase took last, in nanoseconds; 0 if that is not known.
     pub(super) second_cost: AtomicU64,
     /// Options of the profile that have no effect here.

@@ -8,7 +8,7 @@ use stead_expr::{Reason, TensorType, Value, compile, text_number};
 
 use super::error::RankError;
 use super::limit::LimitOverride;
-use crate::query::{StopWords, TuningChoice};
+use crate::query::{ElementGaps, StopWords, TuningChoice};
 use crate::yql::Neighbor;
 
 /// The parameters of a query that ranking reads.
@@ -32,6 +32,8 @@ pub struct RankQuery {
     pub tuning: TuningChoice,
     /// What `weakAnd` leaves out.
     pub stop_words: StopWords,
+    /// `ranking.elementGap.FIELD`
+    pub element_gaps: ElementGaps,
     /// `ranking.freshness`: the time that is taken for now.
     pub freshness: Option<Freshness>,
     /// `ranking.rankScoreDropLimit`

@@ -13,6 +13,7 @@ use super::models::{ModelPlan, Taken};
 use super::normalize::Normalizer;
 use super::plan::{InputPlan, Source};
 use crate::features::{self, Call, FieldRanking};
+use crate::query::ElementGaps;
 
 impl Builder<'_> {
     /// Where a value comes from, by its name.
@@ -175,6 +176,7 @@ impl Builder<'_> {
             let ranking = FieldRanking {
                 weight: field.weight.unwrap_or(usual.weight),
                 is_filter: field.is_filter,
+                element_gap: None,
                 rank_type: field.rank_type.clone(),
             };
             (field.name.value.clone(), ranking)
@@ -184,6 +186,7 @@ impl Builder<'_> {
             let ranking = all.entry(rank.field.value.clone()).or_default();
             ranking.weight = rank.weight.unwrap_or(ranking.weight);
             ranking.is_filter |= rank.is_filter;
+            ranking.element_gap = rank.element_gap.and_then(ElementGaps::of_profile);
             if rank.rank_type.is_some() {
                 ranking.rank_type.clone_from(&rank.rank_type);
             }

@@ -15,7 +15,7 @@ use super::table::{Effect, Kind, find};
 use super::values::Values;
 use crate::grouping::GroupingRequest;
 use crate::matching::GraphTime;
-use crate::query::{SearchError, StopWords, TuningChoice};
+use crate::query::{ElementGaps, SearchError, StopWords, TuningChoice};
 use crate::rank::{Freshness, LimitOverride, PhaseOverride, RankQuery};
 use crate::select;
 
@@ -387,12 +387,17 @@ impl<'r> Read<'r> {
     /// What ranking reads.
     pub(super) fn rank(&self) -> Result<RankQuery, SearchError> {
         let (mut inputs, mut properties) = (BTreeMap::new(), BTreeMap::new());
+        let mut element_gaps = ElementGaps::default();
         for (name, value) in self.values.iter() {
             if let Some(name) = name.strip_prefix("ranking.features.") {
                 let inner = name.strip_prefix("query(").and_then(|n| n.strip_suffix(')'));
                 inputs.insert(inner.unwrap_or(name).to_owned(), input(value));
             } else if let Some(name) = name.strip_prefix("ranking.properties.") {
                 properties.insert(name.to_owned(), Json::String(value.to_owned()));
+            } else if let Some(field) = name.strip_prefix("ranking.elementGap.") {
+                let gap = ElementGaps::parse(value);
+                let gap = gap.ok_or_else(|| wrong(name, value, "a whole number or infinity"))?;
+                element_gaps.say(field, gap);
             }
         }
         let second = self.count("ranking.secondPhase.totalRerankCount")?;
@@ -422,6 +427,7 @@ impl<'r> Read<'r> {
                     .text("ranking.matching.weakand.allowDropAll")
                     .map(|text| text == "true" || text == "1"),
             },
+            element_gaps,
             freshness: match self.get("ranking.freshness") {
                 None => None,
                 Some(text) => Some(Freshness::parse(text).ok_or_else(|| {

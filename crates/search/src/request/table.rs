@@ -106,7 +106,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("ranking.queryCache", &[], Bool, "false", Ignored("features of a query are kept as long as it runs"), "keep the query on the nodes"),
     row("ranking.freshness", &["datetime"], Text, "", Read, "the time that is taken for now: seconds since 1970, `now`, or `now-SECONDS`"),
     row("ranking.location", &["location"], Text, "", Refused("write geoLocation in yql"), "where the query is asked"),
-    row("ranking.elementGap.", &[], Text, "", Ignored("it is about words"), "how far elements are from each other"),
+    row("ranking.elementGap.", &[], Text, "infinity", Read, "how many words lie between the elements of a field, for `near` and `onear`"),
     row("ranking.matchPhase.attribute", &["matchPhase.attribute"], Text, "", Read, "the attribute by which the matches to rank are chosen"),
     row("ranking.matchPhase.maxHits", &["matchPhase.maxHits"], Count, "", Read, "how many matches are enough to rank"),
     row("ranking.matchPhase.totalMaxHits", &["matchPhase.totalMaxHits"], Count, "", Read, "the same"),

@@ -85,6 +85,7 @@ pub fn prepare(
     stop_words.drop_from(&mut tree, searcher.view.len(), |index, word| {
         searcher.view.text(index).map_or(0, |of| of.frequency(word))
     });
+    rank.element_gaps.tell(&mut tree, &plan.element_gaps);
     let (hits, offset) = amounts(request, statement)?;
     let mut summary = Summary::new(searcher.schema, request.summary.as_deref())?;
     let mut fields = statement.fields.clone();

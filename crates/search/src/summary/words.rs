@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use stead_store::{TextIndex, View};
-use stead_text::{Affix, Language, Order, Pattern, Term};
+use stead_text::{Affix, Language, Pattern, Phrases, Term};
 
 use super::snippet::Mark;
 use crate::query::{QueryTree, Test, Tree};
@@ -59,21 +59,31 @@ impl<'q> Asked<'q> {
                     };
                     marks.extend(terms.iter().filter(has).map(|found| mark(&found.bytes)));
                 }
-                Pattern::Near(near) if near.order == Order::Phrase && !near.terms.is_empty() => {
-                    let places = terms.windows(near.terms.len());
-                    let is_here = |place: &&[Term<'_>]| {
-                        place.iter().zip(&near.terms).all(|(found, wanted)| found.text == *wanted)
-                    };
-                    let found = places.filter(is_here).flatten();
-                    marks.extend(found.map(|found| mark(&found.bytes)));
+                Pattern::Phrases(phrases) => mark_phrases(phrases, &terms, term, &mut marks),
+                Pattern::NearPart(near, part) => {
+                    if let Some(phrases) = near.parts.get(*part) {
+                        mark_phrases(phrases, &terms, term, &mut marks);
+                    }
                 }
-                // The words are asked for one by one too.
+                // Its parts are asked for one by one too.
                 Pattern::Near(_) => {}
             }
         }
         marks.sort_by_key(|mark| (mark.bytes.start, mark.bytes.end, mark.term));
         marks.dedup_by(|a, b| a.bytes == b.bytes);
         marks
+    }
+}
+
+/// Marks the words of phrases, which the term of a query asks for.
+fn mark_phrases(of: &Phrases, terms: &[Term<'_>], term: usize, marks: &mut Vec<Mark>) {
+    for words in of.phrases() {
+        let places = terms.windows(words.len().max(1));
+        let is_here = |place: &&[Term<'_>]| {
+            place.iter().zip(words).all(|(found, wanted)| found.text == *wanted)
+        };
+        let found = places.filter(is_here).flatten();
+        marks.extend(found.map(|found| Mark { bytes: found.bytes.clone(), term }));
     }
 }
 

@@ -1,7 +1,9 @@
 //! What documents have of what is looked for, one document after the other.
 
 use super::elements::Element;
-use super::pattern::{Order, Pattern, is_phrase};
+use super::near::NearLists;
+use super::pattern::Pattern;
+use super::phrases::PhraseLists;
 use super::postings::Postings;
 use super::view::{FieldIndex, Part};
 use super::write::Occurrence;
@@ -15,7 +17,7 @@ pub struct Counter<'i> {
     /// The part that has the current document, and its number there.
     current: Option<(usize, u32)>,
     last: u32,
-    places: Vec<Vec<Occurrence>>,
+    places: Vec<Occurrence>,
 }
 
 #[derive(Debug)]
@@ -23,8 +25,17 @@ struct PartCounter<'i> {
     part: &'i Part,
     /// The first document whose lid is not before the last that was asked for.
     at: usize,
-    /// Of each pattern.
-    lists: Vec<Vec<Postings<'i>>>,
+    /// Of each pattern; nothing where the part has not what must be there.
+    lists: Vec<Option<Lists<'i>>>,
+}
+
+/// The lists of a pattern.
+#[derive(Debug)]
+enum Lists<'i> {
+    /// Of terms, any of which counts.
+    Terms(Vec<Postings<'i>>),
+    Phrases(PhraseLists<'i>),
+    Near(NearLists<'i>),
 }
 
 impl FieldIndex {
@@ -78,38 +89,43 @@ impl Counter<'_> {
         self.current.and_then(of).into_iter().flatten()
     }
 
-    /// How often the document has a pattern by its number: of several terms near each other how often they are a phrase, else
-    /// whether they are near.
+    /// How often the document has a pattern by its number; of what stands near each other whether it has it.
     pub fn count(&mut self, pattern: usize) -> u32 {
         let Some((part, doc)) = self.current else { return 0 };
-        let lists = self.parts.get_mut(part).and_then(|part| part.lists.get_mut(pattern));
-        let (Some(lists), Some(pattern)) = (lists, self.patterns.get(pattern)) else { return 0 };
-        let here = |list: &mut Postings<'_>| list.seek(doc) == doc;
-        match pattern {
-            Pattern::Term(_) | Pattern::Part(..) => {
-                let counts = lists.iter_mut().filter_map(|list| here(list).then(|| list.count()));
-                counts.sum()
+        let Some(of) = self.parts.get_mut(part) else { return 0 };
+        let Some(lists) = of.lists.get_mut(pattern).and_then(Option::as_mut) else { return 0 };
+        match (lists, self.patterns.get(pattern)) {
+            (Lists::Terms(lists), _) => {
+                let here =
+                    lists.iter_mut().filter_map(|list| (list.seek(doc) == doc).then_some(list));
+                here.map(Postings::count).sum()
             }
-            Pattern::Near(near) => {
-                self.places.resize_with(lists.len().max(self.places.len()), Vec::new);
-                let places = &mut self.places[..lists.len()];
-                if near.read(lists, doc, places) { near.count(places) } else { 0 }
+            (Lists::Near(lists), Some(Pattern::Near(near))) => {
+                let is_here = lists.seek(doc) == doc && near.is_in(lists.read(near, of.part, doc));
+                u32::from(is_here)
+            }
+            (Lists::Phrases(_) | Lists::Near(_), _) => {
+                let mut places = std::mem::take(&mut self.places);
+                places.clear();
+                self.occurrences(pattern, &mut places);
+                let count = places.len() as u32;
+                self.places = places;
+                count
             }
         }
     }
 
-    /// Where the document has a pattern by its number, behind what is in a list already: of terms near each other where a phrase begins, else
-    /// where the first of them stands.
+    /// Where the document has a pattern by its number, in order and behind what is in a list already: of phrases where they begin, of what
+    /// stands near each other where that begins.
     pub fn occurrences(&mut self, pattern: usize, into: &mut Vec<Occurrence>) {
         let Some((part, doc)) = self.current else { return };
-        let lists = self.parts.get_mut(part).and_then(|part| part.lists.get_mut(pattern));
-        let (Some(lists), Some(pattern)) = (lists, self.patterns.get(pattern)) else { return };
-        let here = |list: &mut Postings<'_>| list.seek(doc) == doc;
-        match pattern {
-            Pattern::Term(_) | Pattern::Part(..) => {
+        let Some(of) = self.parts.get_mut(part) else { return };
+        let Some(lists) = of.lists.get_mut(pattern).and_then(Option::as_mut) else { return };
+        match lists {
+            Lists::Terms(lists) => {
                 let before = into.len();
                 for list in lists.iter_mut() {
-                    if here(list) {
+                    if list.seek(doc) == doc {
                         list.occurrences(into);
                     }
                 }
@@ -117,44 +133,36 @@ impl Counter<'_> {
                     new.sort_unstable();
                 }
             }
-            Pattern::Near(near) => {
-                self.places.resize_with(lists.len().max(self.places.len()), Vec::new);
-                let places = &mut self.places[..lists.len()];
-                if !near.read(lists, doc, places) {
+            Lists::Phrases(lists) => {
+                if lists.seek(doc) == doc {
+                    lists.read(doc, into);
+                }
+            }
+            Lists::Near(lists) => {
+                if lists.seek(doc) != doc {
                     return;
                 }
-                let Some((first, rest)) = places.split_first() else { return };
-                match near.order {
-                    Order::Phrase => {
-                        into.extend(first.iter().filter(|begin| is_phrase(begin, rest)));
+                match self.patterns.get(pattern) {
+                    Some(Pattern::Near(near)) => near.begins(lists.read(near, of.part, doc), into),
+                    Some(Pattern::NearPart(near, number)) => {
+                        near.places_of(*number, lists.read(near, of.part, doc), into);
                     }
-                    _ if near.count(places) > 0 => into.extend(first),
                     _ => {}
                 }
             }
         }
     }
 
-    /// The elements of the document that have a pattern by its number, in their order, in place of what is in a list.
+    /// The elements of the document that have a pattern by its number, in their order, in place of what is in a list: of what stands near
+    /// each other those in which it begins.
     pub fn elements_with(&mut self, pattern: usize, into: &mut Vec<u32>) {
         into.clear();
-        let mut found = Vec::new();
+        let mut found = std::mem::take(&mut self.places);
+        found.clear();
         self.occurrences(pattern, &mut found);
         into.extend(found.iter().map(|place| place.element));
         into.dedup();
-        let Some(Pattern::Near(near)) = self.patterns.get(pattern) else { return };
-        if near.order == Order::Phrase || into.is_empty() {
-            return;
-        }
-        // Whether there is one such place is told for all elements together.
-        let lists = self.current.and_then(|(part, _)| self.parts.get(part)?.lists.get(pattern));
-        let places = &self.places[..lists.map_or(0, Vec::len)];
-        into.retain(|element| {
-            let own = |all: &Vec<Occurrence>| {
-                all.iter().filter(|place| place.element == *element).copied().collect()
-            };
-            near.count(&places.iter().map(own).collect::<Vec<Vec<Occurrence>>>()) > 0
-        });
+        self.places = found;
     }
 
     fn rewind(&mut self) {
@@ -167,15 +175,18 @@ impl Counter<'_> {
 }
 
 impl Part {
-    /// The lists of the terms of a pattern; none where one is missing that must be there.
-    fn lists(&self, pattern: &Pattern) -> Vec<Postings<'_>> {
+    /// The lists of a pattern; nothing where one is missing that must be there.
+    fn lists(&self, pattern: &Pattern) -> Option<Lists<'_>> {
         match pattern {
-            Pattern::Term(term) => self.segment.find(term).into_iter().collect(),
+            Pattern::Term(term) => Some(Lists::Terms(vec![self.segment.find(term)?])),
             Pattern::Part(affix, text) => {
                 let terms = self.segment.dictionary().with(*affix, text);
-                terms.filter_map(|term| self.segment.list(term)).collect()
+                Some(Lists::Terms(terms.filter_map(|term| self.segment.list(term)).collect()))
             }
-            Pattern::Near(near) => near.lists(self).unwrap_or_default(),
+            Pattern::Phrases(of) => PhraseLists::find(of, self).map(Lists::Phrases),
+            Pattern::Near(near) | Pattern::NearPart(near, _) => {
+                NearLists::find(near, self).map(Lists::Near)
+            }
         }
     }
 }

@@ -8,8 +8,8 @@ use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use stead_tensor::Bits;
 
 use super::{
-    Affix, Element, Excluded, FieldIndex, FieldWriter, Merge, Near, Occurrence, Order, Pattern,
-    Scored, Segment, Top,
+    Affix, Element, FieldIndex, FieldWriter, Merge, Near, Occurrence, Pattern, Phrases, Scored,
+    Segment, Top,
 };
 use crate::bm25::Bm25;
 
@@ -124,10 +124,44 @@ fn count(model: &Model, pattern: &Pattern, lid: u32) -> usize {
             let terms = model.0.get(&lid).into_iter().flatten();
             return terms.filter(|(term, _)| has(term)).count();
         }
-        Pattern::Near(near) => near,
+        Pattern::Phrases(phrases) => {
+            let [words] = phrases.phrases() else { panic!("one phrase is asked for") };
+            let ways = ways(model, words, lid);
+            let is_next = |pair: &[Occurrence]| {
+                let position = pair[0].position + 1;
+                pair[1] == Occurrence { position, ..pair[0] }
+            };
+            return ways.iter().filter(|way| way.windows(2).all(is_next)).count();
+        }
+        Pattern::Near(near) | Pattern::NearPart(near, _) => near,
     };
+    let word = |phrases: &Phrases| phrases.phrases()[0][0].clone();
+    let terms: Vec<String> = near.parts.iter().map(word).collect();
+    let ends = |way: &[Occurrence]| (*way.iter().min().unwrap(), *way.iter().max().unwrap());
+    let is_it = |way: &&Vec<Occurrence>| {
+        let (least, greatest) = ends(way);
+        let is_close = greatest.position.abs_diff(least.position) <= near.distance;
+        let is_in_order = !near.is_ordered || way.is_sorted_by(|a, b| a < b);
+        least.element == greatest.element && is_close && is_in_order
+    };
+    let excluded = near.excluded.iter().flat_map(|of| model.places(&word(of), lid));
+    let excluded: Vec<Occurrence> = excluded.collect();
+    let is_free = |way: &&Vec<Occurrence>| {
+        let (least, greatest) = ends(way);
+        let is_far = |at: &Occurrence| {
+            at.element != least.element
+                || at.position + near.exclusion_distance < least.position
+                || greatest.position + near.exclusion_distance < at.position
+        };
+        excluded.iter().all(is_far)
+    };
+    usize::from(ways(model, &terms, lid).iter().filter(is_it).any(|way| is_free(&way)))
+}
+
+/// All ways to choose a place of each of some terms.
+fn ways(model: &Model, terms: &[String], lid: u32) -> Vec<Vec<Occurrence>> {
     let mut ways: Vec<Vec<Occurrence>> = vec![Vec::new()];
-    for term in &near.terms {
+    for term in terms {
         let places = model.places(term, lid);
         let longer = |way: &Vec<Occurrence>| {
             let way = way.clone();
@@ -135,58 +169,39 @@ fn count(model: &Model, pattern: &Pattern, lid: u32) -> usize {
         };
         ways = ways.iter().flat_map(longer).collect();
     }
-    let is_it = |way: &&Vec<Occurrence>| {
-        let (least, greatest) = (way.iter().min().unwrap(), way.iter().max().unwrap());
-        let distance = greatest.position.abs_diff(least.position);
-        let is_close = |most: u32| least.element == greatest.element && distance <= most;
-        match near.order {
-            Order::Phrase => way.windows(2).all(|pair| {
-                pair[0].element == pair[1].element && pair[0].position + 1 == pair[1].position
-            }),
-            Order::Within(most) => is_close(most) && way.is_sorted_by(|a, b| a < b),
-            Order::Around(most) => is_close(most),
-        }
-    };
-    let excluded = near.excluded.terms.iter().flat_map(|term| model.places(term, lid));
-    let excluded: Vec<Occurrence> = excluded.collect();
-    let is_free = |way: &&Vec<Occurrence>| {
-        let (least, greatest) = (way.iter().min().unwrap(), way.iter().max().unwrap());
-        let is_far = |at: &Occurrence| {
-            at.element != least.element
-                || at.position + near.excluded.distance < least.position
-                || greatest.position + near.excluded.distance < at.position
-        };
-        excluded.iter().all(is_far)
-    };
-    let found = ways.iter().filter(is_it).filter(is_free).count();
-    if near.order == Order::Phrase { found } else { found.min(1) }
+    ways
 }
 
 fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
-    let near = |terms: &[&str], order| {
-        let terms = terms.iter().map(|term| (*term).to_owned()).collect();
-        Pattern::Near(Near { terms, order, excluded: Excluded::default() })
-    };
-    let without = |pattern: Pattern, terms: &[&str], distance| {
-        let Pattern::Near(near) = pattern else { return pattern };
-        let terms = terms.iter().map(|term| (*term).to_owned()).collect();
-        Pattern::Near(Near { excluded: Excluded { terms, distance }, ..near })
+    let words = |terms: &[&str]| -> Vec<String> { terms.iter().map(|t| (*t).to_owned()).collect() };
+    let phrase = |terms: &[&str]| Pattern::Phrases(Phrases::one(words(terms)));
+    let near = |terms: &[&str], is_ordered, distance, excluded: &[&str], exclusion_distance| {
+        let parts = |terms: &[&str]| words(terms).into_iter().map(Phrases::word).collect();
+        let (parts, excluded) = (parts(terms), parts(excluded));
+        Pattern::Near(Arc::new(Near {
+            parts,
+            is_ordered,
+            distance,
+            excluded,
+            exclusion_distance,
+            element_gap: None,
+        }))
     };
     let patterns = [
         Pattern::Term("b".to_owned()),
         Pattern::Part(Affix::Prefix, "a".to_owned()),
         Pattern::Part(Affix::Infix, "b".to_owned()),
         Pattern::Part(Affix::Suffix, "a".to_owned()),
-        near(&["a", "b"], Order::Phrase),
-        near(&["b", "a", "a"], Order::Phrase),
-        near(&["a", "b"], Order::Within(3)),
-        near(&["b", "ab", "a"], Order::Within(250)),
-        near(&["a", "b"], Order::Around(1)),
-        near(&["ab", "b", "a"], Order::Around(203)),
-        near(&["a", "x"], Order::Around(203)),
-        without(near(&["a", "b"], Order::Around(5)), &["ab"], 1),
-        without(near(&["a", "b"], Order::Within(9)), &["ab", "x", "a"], 0),
-        without(near(&["a"], Order::Around(0)), &["b"], 3),
+        phrase(&["a", "b"]),
+        phrase(&["b", "a", "a"]),
+        near(&["a", "b"], true, 3, &[], 0),
+        near(&["b", "ab", "a"], true, 250, &[], 0),
+        near(&["a", "b"], false, 1, &[], 0),
+        near(&["ab", "b", "a"], false, 203, &[], 0),
+        near(&["a", "x"], false, 203, &[], 0),
+        near(&["a", "b"], false, 5, &["ab"], 1),
+        near(&["a", "b"], true, 9, &["ab", "x", "a"], 0),
+        near(&["a"], false, 0, &["b"], 3),
     ];
     let mut counter = index.counter(patterns.iter().collect());
     // Backwards too.
@@ -201,10 +216,7 @@ fn check_patterns(index: &FieldIndex, model: &Model, lids: u32) {
             assert!(places.is_sorted() && places.is_empty() == (expected == 0), "{pattern:?}");
             match pattern {
                 Pattern::Term(term) => assert_eq!(places, model.places(term, lid)),
-                Pattern::Near(near) if near.order != Order::Phrase => {
-                    let first = model.places(&near.terms[0], lid);
-                    assert!(expected == 0 || places == first);
-                }
+                Pattern::Near(_) => {}
                 _ => assert_eq!(places.len(), expected),
             }
         }

@@ -7,15 +7,13 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use stead_text::{Order, Pattern};
-
 use self::measures::{Measures, Occurrences};
 use self::segments::{Asked, Text};
 use self::settings::Settings;
 use super::terms::{CONNECTEDNESS, FieldTerms, query_terms};
 use super::{Call, DocumentContext, Feature, default};
 use crate::columns::Computed;
-use crate::query::{Indexed, Test};
+use crate::query::Test;
 
 /// An output, of what is measured.
 type Output = fn(&Measures, &Text<'_>) -> f64;
@@ -99,7 +97,9 @@ impl Query {
         for (at, term) in terms.iter().enumerate() {
             let tested = term.numbers.iter().filter_map(|number| tree?.terms.get(*number));
             let of_field = |test: &Test| match test {
-                Test::Indexed(indexed) if indexed.index == index => Some(phrase_length(indexed)),
+                Test::Indexed(indexed) if indexed.index == index => {
+                    Some(indexed.pattern.phrase_length())
+                }
                 _ => None,
             };
             let mut in_field = tested.filter_map(|tested| Some((of_field(&tested.test)?, tested)));
@@ -205,13 +205,5 @@ impl Query {
                 _ => 0.0,
             })
         })
-    }
-}
-
-/// The words of a phrase, 1 of what is none.
-fn phrase_length(indexed: &Indexed) -> usize {
-    match &indexed.pattern {
-        Pattern::Near(near) if near.order == Order::Phrase => near.terms.len(),
-        _ => 1,
     }
 }

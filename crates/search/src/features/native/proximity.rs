@@ -1,18 +1,21 @@
 //! `nativeProximity` (Vespa, `searchlib/src/vespa/searchlib/features/nativeproximityfeature.cpp`): how near the words of a query stand in a
-//! text. Elements have nothing to do with each other.
+//! text, across its elements where the profile says how far these are from each other.
 
-use super::super::distance::distance;
+use super::super::distance::{Elements, distance};
 use super::super::terms::{FieldTerms, QueryTerm, query_terms};
 use super::super::{Call, DocumentContext, Feature, default};
 use super::table::Table;
 use super::{indexes, is_normalized, number, number_of, table};
 use crate::columns::Computed;
+use crate::query::ElementGaps;
 
 /// How a field is looked at.
 struct Proximity {
     /// The number of its index.
     index: usize,
     weight: f64,
+    /// `element-gap`
+    gap: Option<u32>,
     forward: Table,
     reverse: Table,
     /// The part of words in their order, from 0 to 1.
@@ -38,10 +41,13 @@ pub(in crate::features) fn build(call: &Call<'_>) -> Result<Feature, String> {
         let forward = table(call, NAME, "proximityTable", name)?;
         let reverse = table(call, NAME, "reverseProximityTable", name)?;
         let importance = number_of(call, NAME, "proximityImportance", name).unwrap_or(0.5);
+        let property = call.properties.get(&format!("{NAME}.elementGap.{name}"));
+        let gap = property.and_then(|text| ElementGaps::parse(text)).unwrap_or(of.element_gap);
         let sum = forward.max * importance + reverse.max * (1.0 - importance);
         list.push(Proximity {
             index,
             weight: of.weight as f64,
+            gap,
             forward,
             reverse,
             importance,
@@ -88,7 +94,7 @@ fn scores(cx: &DocumentContext<'_>, list: &[Proximity], window: usize) -> Result
         }
     }
     let all: f64 = found.iter().map(|(of, ..)| of.weight).sum();
-    let mut places = Vec::new();
+    let (mut places, mut elements) = (Vec::new(), Vec::new());
     cx.try_numbers(|lid| {
         let mut score = 0.0;
         for (of, asked, pairs, total) in &mut found {
@@ -101,8 +107,11 @@ fn scores(cx: &DocumentContext<'_>, list: &[Proximity], window: usize) -> Result
                 places.clear();
                 places.extend_from_slice(asked.places(at));
             }
+            elements.clear();
+            elements.extend(asked.elements());
             let near = |a: usize, b: usize, table: &Table| {
-                let found = distance(&places[a], &places[b], lengths[asked.terms[a]]);
+                let elements = Elements { gap: of.gap, all: &elements };
+                let found = distance(&places[a], &places[b], lengths[asked.terms[a]], elements);
                 // Words that are not both there are as far as can be.
                 found.map_or_else(
                     || table.get(usize::MAX),

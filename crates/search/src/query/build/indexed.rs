@@ -1,15 +1,12 @@
-//! Words that an index of text is asked for: `phrase`, `near`, `onear`, `alternatives`, and a word or a text alone.
+//! Words that an index of text is asked for: a word or a text alone, and `alternatives`.
 
-use stead_text::{Affix, Analysis, Excluded, Language, Near, Order, Pattern, Unit};
+use stead_text::{Affix, Analysis, Language, Pattern, Phrases, Unit};
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
 use super::super::tree::{Indexed, Test, Tree};
 use super::{Builder, fail};
 use crate::yql::{Expr, Node};
-
-/// `distance` of `near` and `onear` where nothing is said (Vespa, documentation, `reference/querying/yql.html`).
-const DISTANCE: u32 = 2;
 
 /// Of `nonEmpty` around a text without words (Vespa, `YqlParser.java`).
 pub(super) const EMPTY: &str = "Searching for empty string inside nonEmpty()";
@@ -41,7 +38,7 @@ impl<'b> Builder<'b> {
                 if !terms.is_empty()
                     && (affix.is_none() || self.searches.documents.is_of_stream()) =>
             {
-                Pattern::Near(phrase(terms))
+                Pattern::Phrases(Phrases::one(terms))
             }
             (Err(terms), Some(affix)) if !terms.is_empty() => {
                 let how = match affix {
@@ -58,140 +55,40 @@ impl<'b> Builder<'b> {
         self.pattern(field, index, pattern)
     }
 
-    /// Words that stand one behind the other, or near each other, in the texts of one of some fields.
-    pub(super) fn near(
-        &mut self,
-        field: &str,
-        name: &str,
-        list: &'b [Node],
-    ) -> Result<Tree, SearchError> {
-        let mut any = Vec::new();
-        for field in &self.searches.find(field)? {
-            let Some(index) = field.index else {
-                return fail(format_args!(
-                    "Field '{}' has no index of text, which {name} needs",
-                    field.name
-                ));
-            };
-            any.push(self.near_in((field, index), name, list)?);
-        }
-        Ok(Tree::any(any))
-    }
-
-    fn near_in(
-        &mut self,
-        (field, index): (&Searched, usize),
-        name: &str,
-        list: &'b [Node],
-    ) -> Result<Tree, SearchError> {
-        let (mut terms, mut excluded) = (Vec::new(), Vec::new());
-        for word in list {
-            if let Expr::Not(word) = &word.expr {
-                excluded.extend(self.excluded(index, name, (word, terms.is_empty()))?);
-                continue;
-            }
-            if !excluded.is_empty() {
-                let name = name.to_uppercase();
-                return fail(format_args!(
-                    "Positive terms must come before negative terms in {name}"
-                ));
-            }
-            let words = self.words_of_near(index, word)?;
-            if words.is_empty() {
-                return Ok(Tree::None);
-            }
-            terms.extend(words);
-        }
-        if terms.is_empty() {
-            return Ok(Tree::None);
-        }
-        if name == "phrase" {
-            return self.pattern(field, index, Pattern::Near(phrase(terms)));
-        }
-        let distance = self.distance(name, "distance")?.unwrap_or(DISTANCE);
-        let order = match name {
-            "onear" => Order::Within(distance),
-            _ => Order::Around(distance),
-        };
-        let far = self.distance(name, "exclusionDistance")?.unwrap_or(distance.div_ceil(2));
-        let excluded = Excluded { terms: excluded, distance: far };
-        // Ranking knows the words, not that they are near (Vespa, `searchcore/proton/matching`).
-        let mut parts = Vec::new();
-        for term in &terms {
-            parts.push(self.pattern(field, index, Pattern::Term(term.clone()))?);
-        }
-        let near = Near { terms, order, excluded };
-        let near = self.pattern(field, index, Pattern::Near(near))?;
-        if let Some(term) = self.tree.terms.last_mut() {
-            term.style.is_ranked = false;
-        }
-        parts.push(near);
-        Ok(Tree::all(parts))
-    }
-
-    fn words_of_near(&mut self, index: usize, word: &'b Node) -> Result<Vec<String>, SearchError> {
-        self.annotated(word, |builder| {
-            let (analysis, text) = (builder.analysis(index, false)?, builder.text(word)?);
-            Ok(builder.terms(&analysis, &text))
-        })
-    }
-
-    /// A word that `near` or `onear` excludes, and whether it comes first (the texts: Vespa, `YqlParser.java`).
-    fn excluded(
-        &mut self,
-        index: usize,
-        name: &str,
-        (word, is_first): (&'b Node, bool),
-    ) -> Result<Option<String>, SearchError> {
-        if name == "phrase" {
-            return fail("phrase excludes no words");
-        }
-        if is_first {
-            let name = name.to_uppercase();
-            return fail(format_args!(
-                "Must have some positive term before negative terms in {name}"
-            ));
-        }
-        let mut words = self.words_of_near(index, word)?.into_iter();
-        match (words.next(), words.next()) {
-            (word, None) => Ok(word),
-            _ => fail(format_args!("{name} excludes single words, not texts of several")),
-        }
-    }
-
-    /// A number of words that an annotation of `near` or `onear` says.
-    fn distance(&self, name: &str, annotation: &str) -> Result<Option<u32>, SearchError> {
-        let Some(distance) = self.integer_annotation(annotation)? else { return Ok(None) };
-        u32::try_from(distance)
-            .map(Some)
-            .or_else(|_| fail(format_args!("expected a distance from 0 of {name}, got {distance}")))
-    }
-
     /// `alternatives({"word": 1.0, ...})`: any of some words, which are taken as they are.
     pub(super) fn alternatives(
         &mut self,
         field: &str,
         list: &'b [Node],
     ) -> Result<Tree, SearchError> {
-        let [Node { expr: Expr::Map(words), .. }] = list else {
-            return fail("Expected 1 argument, a map of words with how exact they are.");
-        };
         let mut any = Vec::new();
         for field in &self.searches.find(field)? {
-            for (word, exactness) in words {
-                if !matches!(exactness.expr, Expr::Number(_) | Expr::Integer(_)) {
-                    return fail(format_args!("expected a number behind {word:.40?}"));
-                }
+            for term in self.alternative_words(list, field.is_cased)? {
                 any.push(match field.index {
-                    Some(index) => {
-                        let term = stead_text::compared(word, field.is_cased).into_owned();
-                        self.pattern(field, index, Pattern::Term(term))?
-                    }
-                    None => self.plain(field, word)?,
+                    Some(index) => self.pattern(field, index, Pattern::Term(term))?,
+                    None => self.plain(field, &term)?,
                 });
             }
         }
         Ok(Tree::any(any))
+    }
+
+    /// The words of `alternatives` as they are compared.
+    pub(super) fn alternative_words(
+        &self,
+        list: &[Node],
+        is_cased: bool,
+    ) -> Result<Vec<String>, SearchError> {
+        let [Node { expr: Expr::Map(words), .. }] = list else {
+            return fail("Expected 1 argument, a map of words with how exact they are.");
+        };
+        let word = |(word, exactness): &(String, Node)| match exactness.expr {
+            Expr::Number(_) | Expr::Integer(_) => {
+                Ok(stead_text::compared(word, is_cased).into_owned())
+            }
+            _ => fail(format_args!("expected a number behind {word:.40?}")),
+        };
+        words.iter().map(word).collect()
     }
 
     /// A test of an index.
@@ -205,7 +102,7 @@ impl<'b> Builder<'b> {
     }
 
     /// How the words of a query become those of an index, by what its annotations say.
-    fn analysis(&self, index: usize, is_part: bool) -> Result<Analysis, SearchError> {
+    pub(super) fn analysis(&self, index: usize, is_part: bool) -> Result<Analysis, SearchError> {
         let found = self.searches.documents.texts().get(index);
         let mut analysis = found.map(|of| of.analysis).unwrap_or_default();
         // A part of a word has no stem.
@@ -215,7 +112,7 @@ impl<'b> Builder<'b> {
         Ok(analysis)
     }
 
-    fn terms(&self, analysis: &Analysis, text: &str) -> Vec<String> {
+    pub(super) fn terms(&self, analysis: &Analysis, text: &str) -> Vec<String> {
         analysis.terms(text, self.language).map(|term| term.text.into_owned()).collect()
     }
 }
@@ -224,10 +121,6 @@ impl<'b> Builder<'b> {
 pub(super) fn language(tag: Option<String>) -> Language {
     tag.filter(|tag| !tag.trim().is_empty())
         .map_or_else(Language::english, |tag| Language::of_tag(tag.trim()))
-}
-
-fn phrase(terms: Vec<String>) -> Near {
-    Near { terms, order: Order::Phrase, excluded: Excluded::default() }
 }
 
 fn all(list: Vec<Tree>) -> Tree {

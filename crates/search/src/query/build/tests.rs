@@ -4,7 +4,7 @@ use stead_app::application::Application;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
 use stead_store::DocumentType;
-use stead_text::{Near, Pattern};
+use stead_text::{Pattern, Phrases};
 
 use super::{QueryTree, Searches, Test, Tree, build};
 use crate::query::{OrderKey, SearchError, Sum, TextTest, Tokens, sort_order};
@@ -150,15 +150,30 @@ fn show(tree: &Tree, of: &QueryTree) -> String {
                     };
                     format!("{sum}[{}]", tokens.join(" "))
                 }
-                Test::Indexed(of) => match &of.pattern {
-                    Pattern::Near(near) if near.excluded.terms.is_empty() => {
-                        format!("{:?}{:?}", near.order, near.terms)
+                Test::Indexed(of) => {
+                    let words = |of: &Phrases| {
+                        let phrases: Vec<_> = of.phrases().iter().map(|w| w.join("_")).collect();
+                        phrases.join("/")
+                    };
+                    let all = |parts: &[Phrases]| parts.iter().map(words).collect::<Vec<_>>();
+                    match &of.pattern {
+                        Pattern::Phrases(of) => format!("phrase[{}]", words(of)),
+                        Pattern::NearPart(near, part) => {
+                            format!("part[{}]", words(&near.parts[*part]))
+                        }
+                        Pattern::Near(near) => {
+                            let (name, parts) =
+                                (if near.is_ordered { "onear" } else { "near" }, all(&near.parts));
+                            let mut text = format!("{name}{}[{}]", near.distance, parts.join(" "));
+                            if !near.excluded.is_empty() {
+                                let excluded = all(&near.excluded).join(" ");
+                                text += &format!("-{}[{excluded}]", near.exclusion_distance);
+                            }
+                            text
+                        }
+                        other => format!("{other:?}"),
                     }
-                    Pattern::Near(Near { terms, order, excluded }) => {
-                        format!("{order:?}{terms:?}-{}{:?}", excluded.distance, excluded.terms)
-                    }
-                    other => format!("{other:?}"),
-                },
+                }
                 Test::Circle(_) => "circle".to_owned(),
                 Test::Box(_) => "box".to_owned(),
                 Test::Predicate(query) => format!("predicate({})", query.count()),
@@ -241,33 +256,36 @@ fn queries_are_trees() {
         ("{stem: false}(body contains 'Caf\u{e9}s')", "body:Term(\"cafes\")"),
         ("body contains ({accentDrop: false}'caf\u{e9}')", "body:Term(\"caf\u{e9}\")"),
         ("body contains ({normalizeCase: false, stem: false}'Cafe')", "body:Term(\"Cafe\")"),
-        ("body contains 'the cats'", "body:Phrase[\"the\", \"cat\"]"),
+        ("body contains 'the cats'", "body:phrase[the_cat]"),
         ("body contains '...'", "none"),
         ("body contains ({prefix: true}'Jumping')", "body:Part(Prefix, \"jumping\")"),
-        ("body contains phrase('big cats', 'ran')", "body:Phrase[\"big\", \"cat\", \"ran\"]"),
-        ("body contains phrase({stem: false}'cats')", "body:Phrase[\"cats\"]"),
+        ("body contains phrase('big cats', 'ran')", "body:phrase[big_cat_ran]"),
+        ("body contains phrase({stem: false}'cats')", "body:phrase[cats]"),
         ("body contains phrase('a', '.')", "none"),
-        (
-            "body contains near('a', 'b')",
-            "(and body:Term(\"a\") body:Term(\"b\") body:Around(2)[\"a\", \"b\"])",
-        ),
+        ("body contains near('a', 'b')", "(rank body:near2[a b] body:part[a] body:part[b])"),
         (
             "body contains ({distance: 7}onear('a', 'b'))",
-            "(and body:Term(\"a\") body:Term(\"b\") body:Within(7)[\"a\", \"b\"])",
+            "(rank body:onear7[a b] body:part[a] body:part[b])",
         ),
-        (
-            "body contains near('a', !'Cats', !'.')",
-            "(and body:Term(\"a\") body:Around(2)[\"a\"]-1[\"cat\"])",
-        ),
+        ("body contains near('a', !'Cats', !'.')", "(rank body:near2[a]-1[cat] body:part[a])"),
         (
             "body contains ({distance: 7, exclusionDistance: 9}onear('a', 'b', !({stem: false}'cats')))",
-            "(and body:Term(\"a\") body:Term(\"b\") body:Within(7)[\"a\", \"b\"]-9[\"cats\"])",
+            "(rank body:onear7[a b]-9[cats] body:part[a] body:part[b])",
         ),
         (
             "body contains ({distance: 7}onear('a', 'b', !'c', !'d'))",
-            "(and body:Term(\"a\") body:Term(\"b\") body:Within(7)[\"a\", \"b\"]-4[\"c\", \"d\"])",
+            "(rank body:onear7[a b]-4[c d] body:part[a] body:part[b])",
         ),
-        ("body contains equiv('cats', 'a b')", "(or body:Term(\"cat\") body:Phrase[\"a\", \"b\"])"),
+        (
+            "body contains near('Big cats', phrase('the', 'dogs'), !'x y', !phrase('z'))",
+            "(rank body:near2[big_cat the_dogs]-1[x_y z] body:part[big_cat] body:part[the_dogs])",
+        ),
+        (
+            "body contains near(equiv('cats', 'big dogs', phrase('a', 'b')), alternatives({'Cats': 1, 'dog': 0.7}))",
+            "(rank body:near2[cat/big_dogs/a_b cats/dog] body:part[cat/big_dogs/a_b] body:part[cats/dog])",
+        ),
+        ("body contains near('a', '.')", "none"),
+        ("body contains equiv('cats', 'a b')", "(or body:Term(\"cat\") body:phrase[a_b])"),
         (
             "body contains alternatives({'cats': 1.0, 'Cat': 0.7})",
             "(or body:Term(\"cats\") body:Term(\"cat\"))",
@@ -292,15 +310,15 @@ fn queries_are_trees() {
         ("({defaultIndex: 'body'}userInput('cats'))", "body:Term(\"cat\")"),
         (
             "{defaultIndex: 'body'}userInput(@typed)",
-            "(and (rank title:Term(\"cats\") body:Term(\"big\") n:6..) (not body:Phrase[\"the\", \"sea\"]))",
+            "(and (rank title:Term(\"cats\") body:Term(\"big\") n:6..) (not body:phrase[the_sea]))",
         ),
         (
             "{defaultIndex: 'body', grammar: 'all'}userInput(@typed)",
-            "(and (and title:Term(\"cats\") body:Term(\"big\") n:6..) (not body:Phrase[\"the\", \"sea\"]))",
+            "(and (and title:Term(\"cats\") body:Term(\"big\") n:6..) (not body:phrase[the_sea]))",
         ),
         (
             "userQuery()",
-            "(and (rank title:Term(\"cats\") (or body:Term(\"big\") title:Term(\"big\")) n:6..) (not (or body:Phrase[\"the\", \"sea\"] title:Phrase[\"the\", \"sea\"])))",
+            "(and (rank title:Term(\"cats\") (or body:Term(\"big\") title:Term(\"big\")) n:6..) (not (or body:phrase[the_sea] title:phrase[the_sea])))",
         ),
         (
             "{defaultIndex: 'body', grammar: 'any'}userInput('a do*')",
@@ -310,7 +328,7 @@ fn queries_are_trees() {
             "{defaultIndex: 'body', grammar: 'web'}userInput('a OR b c')",
             "(and (or body:Term(\"a\") body:Term(\"b\")) body:Term(\"c\"))",
         ),
-        ("{defaultIndex: 'body', grammar: 'phrase'}userInput('a -b')", "body:Phrase[\"a\", \"b\"]"),
+        ("{defaultIndex: 'body', grammar: 'phrase'}userInput('a -b')", "body:phrase[a_b]"),
         ("{defaultIndex: 'body', grammar: 'raw'}userInput('cats')", "body:Term(\"cat\")"),
         (
             "{grammar: 'all', defaultIndex: 'body'}userInput('(a b) c')",

@@ -124,6 +124,11 @@ fn what_is_wrong_is_named() {
             "Could not set 'hits' to '-1': 'hits' must be a positive number, not -1",
         ),
         (vec![("hits", "x")], 4, "Could not set 'hits' to 'x': expected a whole number from 0"),
+        (
+            vec![("ranking.elementGap.f", "-1")],
+            4,
+            "Could not set 'ranking.elementGap.f' to '-1': expected a whole number or infinity",
+        ),
         (vec![("hits", "401")], 4, "Requested 401 hits returned, but max hits allowed is 50."),
         (vec![("offset", "1001")], 4, "Requested offset 1001, but the max offset allowed is 1000."),
         (

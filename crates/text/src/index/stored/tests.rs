@@ -8,8 +8,7 @@ use super::super::bound::Bound;
 use super::super::packed::{BLOCK, read_number};
 use super::super::write::{ENTRY, REGION};
 use super::super::{
-    Affix, Excluded, FieldIndex, FieldWriter, Near, Occurrence, Order, Pattern, Segment,
-    SegmentError, Top,
+    Affix, FieldIndex, FieldWriter, Near, Occurrence, Pattern, Phrases, Segment, SegmentError, Top,
 };
 use crate::bm25::Bm25;
 
@@ -347,18 +346,25 @@ fn damage_with_the_right_sum_is_refused_or_harmless() {
 }
 
 fn search(index: &FieldIndex, lids: u32) {
-    let near = |order| {
-        let excluded = match order {
-            Order::Phrase => Excluded::default(),
-            _ => Excluded { terms: vec!["c".to_owned()], distance: 2 },
-        };
-        Pattern::Near(Near { terms: vec!["a".to_owned(), "b".to_owned()], order, excluded })
+    let near = |is_ordered| {
+        let word = |word: &str| Phrases::word(word.to_owned());
+        Arc::new(Near {
+            parts: vec![word("a"), word("b")],
+            is_ordered,
+            distance: 5,
+            excluded: vec![word("c")],
+            exclusion_distance: 2,
+            element_gap: is_ordered.then_some(1),
+        })
     };
+    let phrase = Phrases::one(vec!["a".to_owned(), "b".to_owned()]);
     let patterns = [
         Pattern::Part(Affix::Prefix, "a".to_owned()),
-        near(Order::Phrase),
-        near(Order::Within(5)),
-        near(Order::Around(5)),
+        Pattern::Phrases(phrase),
+        Pattern::Near(near(true)),
+        Pattern::Near(near(false)),
+        Pattern::NearPart(near(true), 1),
+        Pattern::NearPart(near(false), 0),
     ];
     let mut counter = index.counter(patterns.iter().collect());
     for lid in 0..lids {

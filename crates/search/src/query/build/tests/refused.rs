@@ -49,7 +49,13 @@ fn what_cannot_be_answered_is_refused_by_name() {
             "body contains onear(!'b', 'c')",
             "Must have some positive term before negative terms in ONEAR",
         ),
-        ("body contains near('a', !'b c')", "near excludes single words, not texts of several"),
+        (
+            "body contains near('a', fuzzy('b'))",
+            "Expected equiv, phrase, or alternatives, but got: fuzzy",
+        ),
+        ("body contains near('a', equiv('b'))", "Expected 2 or more arguments, got 1."),
+        ("body contains near('a', alternatives({'b': 'c'}))", "expected a number behind \"b\""),
+        ("body contains onear('a', {prefix: true}'b')", "onear takes whole words, not prefix"),
         ("body contains phrase('a', !'b')", "phrase excludes no words"),
         (
             "body contains ({exclusionDistance: -2}near('a', !'b'))",
