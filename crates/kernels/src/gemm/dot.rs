@@ -23,6 +23,27 @@ pub struct Dots {
 /// that the order of additions does not depend on their number.
 pub const BATCH: usize = 64;
 
+impl Dots {
+    /// A column as the row that it is in memory, if it is: several rows of `A` are taken at a time then, and the epilogue by vectors.
+    pub fn turned(self) -> Dots {
+        let e = self.epilogue;
+        let is_row = self.c_stride == 1 && (e.residual.is_null() || e.residual_stride == 1);
+        if self.cols != 1 || self.rows == 1 || !is_row {
+            return self;
+        }
+        Dots {
+            rows: 1,
+            cols: self.rows,
+            a: self.b,
+            a_row: 0,
+            b: self.a,
+            b_col: self.a_row,
+            epilogue: Raw { bias_col: e.bias_row, bias_row: e.bias_col, ..e },
+            ..self
+        }
+    }
+}
+
 impl SimdOp for Dots {
     type Output = ();
 

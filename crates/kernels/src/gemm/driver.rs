@@ -308,9 +308,10 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
     };
     match a {
         Lhs::Strided(a) if a.col_stride == 1 || k <= 1 => {
-            let d = Shared(Dots { a: a.data.as_ptr(), a_row: a.row_stride, ..whole });
-            let by_rows = job.m >= job.n;
-            let units = if by_rows { job.m } else { job.n.div_ceil(BATCH) };
+            let d = Dots { a: a.data.as_ptr(), a_row: a.row_stride, ..whole }.turned();
+            let by_rows = d.rows >= d.cols;
+            let units = if by_rows { d.rows } else { d.cols.div_ceil(BATCH) };
+            let d = Shared(d);
             let tasks = job.tasks(job.m, job.n).min(units);
             job.each(tasks, &|i| {
                 let d = d.get();

@@ -68,11 +68,27 @@ fn lay_out(layout: Layout, rows: usize, cols: usize, x: &[f32]) -> (Vec<f32>, us
     (data, rs, cs)
 }
 
-/// Returns the product, whose numbers have been checked.
+/// Returns the product, whose numbers have been checked. A column is made once more without gaps, and follows.
 fn check(
     isa: Isa,
     par: &dyn Parallel,
+    size: (usize, usize, usize),
+    la: Layout,
+    lb: Layout,
+    e: &Epilogue<'_>,
+) -> Vec<f32> {
+    let mut c = check_into(isa, par, size, size.1 + 5, la, lb, e);
+    if size.1 == 1 {
+        c.extend(check_into(isa, par, size, 1, la, lb, e));
+    }
+    c
+}
+
+fn check_into(
+    isa: Isa,
+    par: &dyn Parallel,
     (m, n, k): (usize, usize, usize),
+    c_stride: usize,
     la: Layout,
     lb: Layout,
     e: &Epilogue<'_>,
@@ -96,7 +112,6 @@ fn check(
     } else {
         Rhs::Strided(mb)
     };
-    let c_stride = n + 5;
     let before = numbers(m * c_stride, 3);
     let mut c = before.clone();
     let mut scratch = std::vec![f32::NAN; gemm_scratch_len(isa, m, n, k, &a, &b)];
@@ -166,7 +181,7 @@ fn reference(act: Activation, x: f64) -> f64 {
     }
 }
 
-const SIZES: [(usize, usize, usize); 17] = [
+const SIZES: [(usize, usize, usize); 19] = [
     // Vector form: whole groups, a narrow last sliver, a ragged edge.
     (1, 256, 64),
     (1, 130, 33),
@@ -177,6 +192,8 @@ const SIZES: [(usize, usize, usize); 17] = [
     (1, 1, 70),
     (7, 3, 50),
     (9, 1, 129),
+    (67, 1, 3),
+    (200, 1, 130),
     // Tiles: every edge, one and many panels, several blocks of k.
     (5, 32, 16),
     (14, 64, 31),
@@ -208,14 +225,17 @@ fn every_layout_and_size() {
 fn every_epilogue() {
     let data = numbers(50_000, 7);
     for isa in Isa::available() {
-        for size in [(1, 70, 24), (3, 40, 12), (20, 70, 24), (20, 45, 800), (5, 2, 30)] {
+        for size in [(1, 70, 24), (3, 40, 12), (20, 70, 24), (20, 45, 800), (5, 2, 30), (70, 1, 24)]
+        {
             let (m, n, _) = size;
+            // A residual of one column lies as dense as its result may.
+            let row_stride = if n == 1 { 1 } else { n + 1 };
             let full = Epilogue {
                 alpha: 0.5,
                 accumulate: true,
                 bias_col: Some(&data[..n]),
                 bias_row: Some(&data[100..100 + m]),
-                residual: Some(Residual { data: &data[200..], row_stride: n + 1, scale: -0.75 }),
+                residual: Some(Residual { data: &data[200..], row_stride, scale: -0.75 }),
                 activation: Activation::None,
             };
             let cases = [
@@ -248,7 +268,14 @@ fn threads_change_nothing() {
     let bias = numbers(700, 5);
     let e = Epilogue { bias_col: Some(&bias), bias_row: Some(&bias), ..Epilogue::default() };
     for isa in Isa::available() {
-        for size in [(1, 600, 700), (64, 300, 90), (500, 3, 400), (500, 20, 300), (3, 700, 600)] {
+        for size in [
+            (1, 600, 700),
+            (64, 300, 90),
+            (500, 3, 400),
+            (500, 20, 300),
+            (3, 700, 600),
+            (700, 1, 400),
+        ] {
             for lb in [Layout::Rows, Layout::Cols, Layout::Packed] {
                 let serial = check(isa, &Serial, size, Layout::Rows, lb, &e);
                 let parallel: [&dyn Parallel; 2] = [&Backwards, &Threads];
