@@ -3,7 +3,7 @@
 use super::driver::{Job, Shared, packed_rows, panels_per_block};
 use super::epilogue::Raw;
 use super::pack::{pack_panel, pack_sliver, sliver_width};
-use super::shape::{DEPTH, Panels, part, shape};
+use super::shape::{Panels, Shape, depth, part, shape};
 use super::tile::{Later, Operands, tile};
 use super::{Lhs, MatRef, Rhs};
 use crate::simd::{Simd, SimdOp, dispatch};
@@ -263,11 +263,11 @@ impl SimdOp for Block {
     fn eval<S: Simd>(self, s: S) {
         let shape = const { shape(S::ISA) };
         let k = self.k;
-        let mut depth = 0;
+        let mut from = 0;
         // At least once, so that the epilogue runs for k = 0 as well.
         loop {
-            let len = block_depth(k, depth);
-            let epilogue = self.epilogue.block(depth == 0, depth + len == k);
+            let len = block_depth(shape, k, from);
+            let epilogue = self.epilogue.block(from == 0, from + len == k);
             for sliver in self.sliver.0..self.sliver.1 {
                 let at = sliver * shape.cols();
                 let width = sliver_width(shape, self.cols, at);
@@ -278,17 +278,17 @@ impl SimdOp for Block {
                     // numbers for each row and column; rows and columns lie in C and the
                     // epilogue's operands. No other task has the same tile.
                     unsafe {
-                        let (b, b_stride) = self.b.sliver(at, width, cols, depth);
+                        let (b, b_stride) = self.b.sliver(at, width, cols, from);
                         let operands = Operands {
                             depth: len,
-                            a: self.a.add((row - self.base) * k + depth * rows),
+                            a: self.a.add((row - self.base) * k + from * rows),
                             a_stride: rows,
                             b,
                             b_stride,
                             c: self.c.add(row * self.c_stride + self.col + at),
                             c_stride: self.c_stride,
                             cols,
-                            later: self.later::<S>(panel, sliver, (depth, len)),
+                            later: self.later::<S>(panel, sliver, (from, len)),
                             epilogue: &epilogue,
                             at: (row, self.col + at),
                         };
@@ -300,17 +300,17 @@ impl SimdOp for Block {
                     }
                 }
             }
-            depth += len;
-            if depth == k {
+            from += len;
+            if from == k {
                 break;
             }
         }
     }
 }
 
-/// Depth of the block that begins at `from`: even blocks of at most [`DEPTH`].
+/// Depth of the block that begins at `from`: even blocks of at most [`depth`].
 #[inline(always)]
-fn block_depth(k: usize, from: usize) -> usize {
-    let blocks = k.div_ceil(DEPTH).max(1);
+fn block_depth(shape: Shape, k: usize, from: usize) -> usize {
+    let blocks = k.div_ceil(depth(shape)).max(1);
     k.div_ceil(blocks).min(k - from)
 }

@@ -12,12 +12,17 @@ pub const MAX_COLS: usize = 32;
 /// mostly padding.
 pub const MAX_DOT_COLS: usize = 4;
 
-/// Depth of a block of `k`. A sliver of `B` of this depth (48 KiB with AVX-512) and a panel of
-/// `A` stream from the second-level cache once per tile, and the partial sums in `C` are written
-/// and read rarely enough.
+/// Depth of a block of `k`: a sliver of `B` and a panel of `A` stream from the second-level cache once per tile, and the partial
+/// sums in `C` are written and read once more for each further block.
 pub const DEPTH: usize = 384;
 
-/// Rows of `A` that are packed and worked on together, so that a block `ROWS x DEPTH` stays in
+/// [`DEPTH`] for a tile of f32. Processors with AVX-512 have a second-level cache of 1 MiB or more: there all of a common `k` is one
+/// block, as sums that are read again cost more than operands from that cache.
+pub const fn depth(shape: Shape) -> usize {
+    if shape.lanes == 16 { 2 * DEPTH } else { DEPTH }
+}
+
+/// Rows of `A` that are packed and worked on together, so that a block `ROWS x depth` stays in
 /// the second-level cache.
 pub const BLOCK_ROWS: usize = 224;
 

@@ -1,6 +1,6 @@
 //! The register tile: `MR` rows by `NV` vectors of `C` over one block of `k`.
 
-use super::activation::ActivateRows;
+use super::activation::{ActivateRows, Activation};
 use super::epilogue::Raw;
 use super::shape::{MAX_COLS, MAX_ROWS, shape};
 use crate::simd::{Simd, SimdOp};
@@ -61,6 +61,10 @@ impl Streams {
 
     #[inline(always)]
     fn new(later: Later, depth: usize) -> Streams {
+        if later.step == 0 {
+            // The divisions below take as long as a few depths of a tile.
+            return Streams { next: later.at, count: 1, apart: 0, step: 0 };
+        }
         let count = later.step.div_ceil(Self::STEP).max(1);
         let (apart, step) = (later.step * depth / count, later.step * TURN / count);
         Streams { next: later.at, count, apart, step }
@@ -98,10 +102,18 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
         let mut acc = [[s.zero(); NV]; MR];
         let (mut a, mut b) = (t.a, t.b);
         let mut later = Streams::new(t.later, t.depth);
+        // The rows of `C` are asked for as well, one by a turn: stores that wait for memory fill their buffer, and then all waits.
+        let (mut row, mut c) = (0, t.c.cast_const());
         // SAFETY: `a` has MR elements and `b` NV vectors at each of depth strides.
         unsafe {
             for _ in 0..t.depth / TURN {
                 later.turn(s);
+                if row < MR {
+                    for v in (0..NV * S::LANES).step_by(LINE) {
+                        s.prefetch(c.wrapping_add(v));
+                    }
+                    (row, c) = (row + 1, c.wrapping_add(t.c_stride));
+                }
                 for _ in 0..TURN {
                     deepen(s, &mut acc, a, b, t.b_stride);
                     a = a.wrapping_add(t.a_stride);
@@ -185,10 +197,13 @@ pub unsafe fn finish<S: Simd, const MR: usize, const NV: usize>(
             return;
         }
         let e = epilogue;
-        let alpha = s.splat(e.alpha);
-        for row in &mut acc {
-            for x in row {
-                *x = s.mul(*x, alpha);
+        // Steps that change nothing are left out: one costs a shallow tile a thirtieth of its time.
+        if e.alpha != 1.0 {
+            let alpha = s.splat(e.alpha);
+            for row in &mut acc {
+                for x in row {
+                    *x = s.mul(*x, alpha);
+                }
             }
         }
         if e.accumulate {
@@ -224,7 +239,9 @@ pub unsafe fn finish<S: Simd, const MR: usize, const NV: usize>(
             }
         }
         let bounds = e.activation.bounds();
-        if let Some((lo, hi)) = bounds {
+        if let Some((lo, hi)) = bounds
+            && e.activation != Activation::None
+        {
             let (lo, hi) = (s.splat(lo), s.splat(hi));
             for row in &mut acc {
                 for x in row {
