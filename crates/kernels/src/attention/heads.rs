@@ -1,6 +1,9 @@
 //! Attention of all heads of a batch.
 
-use super::{Attention, Mask, Sizes, attention, attention_scratch_len, half};
+use super::ahead::{Ahead, Rows};
+use super::{
+    Attention, Mask, Sizes, attention, attention_scratch_len, attention_to, half, is_tiled,
+};
 use crate::gemm::MatRef;
 use crate::{Isa, Parallel};
 
@@ -81,6 +84,36 @@ impl MultiHead<'_> {
         head / (self.heads / self.kv_heads.max(1)).max(1)
     }
 
+    /// The sizes and operands of one head.
+    fn one(&self, batch: usize, head: usize) -> (Sizes, Attention<'_>) {
+        let shared = self.shared(head);
+        let (keys, causal) = self.visible(batch);
+        let one = Attention {
+            q: self.q.matrix(batch, head),
+            k: self.k.matrix(batch, shared),
+            v: self.v.matrix(batch, shared),
+            mask: self.mask.map(|m| Mask { data: m.of(batch, head), row_stride: m.at.row }),
+            scale: self.scale,
+            softcap: self.softcap,
+            causal,
+        };
+        (Sizes { keys, ..self.sizes }, one)
+    }
+
+    /// What one head reads and writes.
+    fn ahead(&self, batch: usize, head: usize, out: *const f32, out_row: usize) -> Ahead {
+        let (Sizes { queries, keys, width, value_width }, one) = self.one(batch, head);
+        let of = |x: MatRef<'_>, rows, cols| Rows {
+            at: x.data.as_ptr(),
+            stride: x.row_stride,
+            rows,
+            cols,
+        };
+        let out = Rows { at: out, stride: out_row, rows: queries, cols: value_width };
+        let (q, k) = (of(one.q, queries, width), of(one.k, keys, width));
+        Ahead::new([q, k, of(one.v, keys, value_width), out])
+    }
+
     /// The keys of a batch entry and where its causal frontier lies.
     fn visible(&self, batch: usize) -> (usize, Option<isize>) {
         let keys = self.sizes.keys;
@@ -120,8 +153,13 @@ pub fn multi_head_scratch_len(
             attention_scratch_len(isa, sizes).max(half)
         })
         .fold(0, usize::max);
-    let room = (one + sizes.queries * sizes.value_width).next_multiple_of(LINE);
+    let room = (one + result_len(sizes, halves)).next_multiple_of(LINE);
     heads.clamp(1, MAX_TASKS) * room
+}
+
+/// Numbers of a result that is copied to its place when it is whole.
+fn result_len(sizes: Sizes, halves: bool) -> usize {
+    if is_tiled(sizes) && !halves { 0 } else { sizes.queries * sizes.value_width }
 }
 
 /// A pointer that tasks write disjoint elements through.
@@ -157,60 +195,138 @@ pub fn multi_head(
     assert!(last_head + (queries - 1) * out_at.row + value_width <= out.len(), "output too small");
     let parts = count.min(MAX_TASKS);
     let room = scratch.len() / parts;
-    assert!(room >= queries * value_width, "scratch too small");
+    let result_len = result_len(job.sizes, job.halves);
+    assert!(room >= result_len, "scratch too small");
     let tasks = if par.threads() > 1 { parts } else { 1 };
     let (to, rooms) = (Shared(out.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
     let work = |task: usize| {
         // SAFETY: `parts * room` numbers are in `scratch`, no task is beyond `parts`, and every task has a part of its own.
         let room = unsafe { core::slice::from_raw_parts_mut(rooms.at(task * room), room) };
-        let (result, scratch) = room.split_at_mut(queries * value_width);
-        for index in task * count / tasks..(task + 1) * count / tasks {
-            let (batch, head) = (index / job.heads, index % job.heads);
-            one_head(isa, job, batch, head, result, scratch);
-            let start = out_at.start(batch, head);
-            for (row, values) in result.chunks_exact(value_width).enumerate() {
-                let dst = to.at(start + row * out_at.row);
+        let (result, scratch) = room.split_at_mut(result_len);
+        let end = (task + 1) * count / tasks;
+        for index in task * count / tasks..end {
+            let place = |index: usize| {
+                let (batch, head) = (index / job.heads, index % job.heads);
+                (batch, head, to.at(out_at.start(batch, head)))
+            };
+            let (batch, head, dst) = place(index);
+            let (sizes, one) = job.one(batch, head);
+            let halves = job.halves && one.softcap.is_none() && one.causal.is_none();
+            if halves && half::pays(isa, sizes) {
+                half::attention(isa, sizes, &one, result, value_width, scratch);
+            } else if is_tiled(sizes) {
+                let ahead = if index + 1 < end {
+                    let (batch, head, dst) = place(index + 1);
+                    job.ahead(batch, head, dst, out_at.row)
+                } else {
+                    Ahead::nothing()
+                };
                 // SAFETY: the last row of the last head ends inside `out` (asserted above), and heads do
                 // not overlap, so that no other task writes here.
-                unsafe { core::ptr::copy_nonoverlapping(values.as_ptr(), dst, value_width) };
+                unsafe { attention_to(isa, sizes, &one, dst, out_at.row, scratch, ahead) };
+                continue;
+            } else {
+                attention(isa, sizes, &one, result, value_width, scratch);
+            }
+            for (row, values) in result.chunks_exact(value_width).enumerate() {
+                // SAFETY: as above.
+                unsafe {
+                    let dst = dst.add(row * out_at.row);
+                    core::ptr::copy_nonoverlapping(values.as_ptr(), dst, value_width);
+                }
             }
         }
     };
     if tasks == 1 { work(0) } else { par.for_each(tasks, &work) }
 }
 
-fn one_head(
-    isa: Isa,
-    job: &MultiHead<'_>,
-    batch: usize,
-    head: usize,
-    result: &mut [f32],
-    scratch: &mut [f32],
-) {
-    let shared = job.shared(head);
-    let (keys, causal) = job.visible(batch);
-    let sizes = Sizes { keys, ..job.sizes };
-    let one = Attention {
-        q: job.q.matrix(batch, head),
-        k: job.k.matrix(batch, shared),
-        v: job.v.matrix(batch, shared),
-        mask: job.mask.map(|m| Mask { data: m.of(batch, head), row_stride: m.at.row }),
-        scale: job.scale,
-        softcap: job.softcap,
-        causal,
-    };
-    let halves = job.halves && one.softcap.is_none() && one.causal.is_none();
-    if halves && half::pays(isa, sizes) {
-        half::attention(isa, sizes, &one, result, sizes.value_width, scratch);
-    } else {
-        attention(isa, sizes, &one, result, sizes.value_width, scratch);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::*;
     use crate::Serial;
+    use std::vec;
+    use std::vec::Vec;
+
+    /// Threads that do the last task first.
+    struct Backwards;
+
+    impl Parallel for Backwards {
+        fn threads(&self) -> usize {
+            4
+        }
+
+        fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
+            (0..n).rev().for_each(f);
+        }
+    }
+
+    #[test]
+    fn each_head_is_an_attention_of_its_own_on_any_number_of_threads() {
+        const BATCHES: usize = 3;
+        const HEADS: usize = 4;
+        const KV_HEADS: usize = 2;
+        for isa in Isa::available() {
+            // By vectors, by tiles, with results cut off within a vector, and by blocks of queries and keys.
+            for (queries, keys, width, value_width) in
+                [(2, 9, 5, 3), (5, 7, 8, 16), (33, 40, 17, 18), (70, 150, 16, 32)]
+            {
+                let sizes = Sizes { queries, keys, width, value_width };
+                let numbers = |n: usize, by: usize| -> Vec<f32> {
+                    (0..n).map(|i| (i * by % 997) as f32 * 0.002 - 1.0).collect()
+                };
+                // A row has all heads, and some numbers behind them.
+                let at = |heads: usize, rows: usize, cols: usize| {
+                    let row = heads * cols + 3;
+                    HeadLayout { offset: 1, batch: rows * row, head: cols, row }
+                };
+                let (q_at, out_at) = (at(HEADS, queries, width), at(HEADS, queries, value_width));
+                let (k_at, v_at) = (at(KV_HEADS, keys, width), at(KV_HEADS, keys, value_width));
+                let data = |at: HeadLayout, by| numbers(BATCHES * at.batch + 1, by);
+                let (q, k, v) = (data(q_at, 7), data(k_at, 11), data(v_at, 13));
+                let job = MultiHead {
+                    batches: BATCHES,
+                    heads: HEADS,
+                    kv_heads: KV_HEADS,
+                    sizes,
+                    q: Heads { data: &q, at: q_at },
+                    k: Heads { data: &k, at: k_at },
+                    v: Heads { data: &v, at: v_at },
+                    mask: None,
+                    lens: None,
+                    scale: 0.7,
+                    softcap: None,
+                    causal: None,
+                    halves: false,
+                };
+                let len = multi_head_scratch_len(isa, sizes, BATCHES * HEADS, false, false);
+                let run = |par: &dyn Parallel| {
+                    let mut scratch = vec![f32::NAN; len];
+                    let mut out = vec![9.0; BATCHES * out_at.batch + 1];
+                    multi_head(isa, par, &job, &mut out, out_at, &mut scratch);
+                    out
+                };
+                let got = run(&Serial);
+                assert_eq!(got, run(&Backwards), "{isa:?} {sizes:?}");
+                let mut want = vec![9.0; got.len()];
+                let mut scratch = vec![f32::NAN; attention_scratch_len(isa, sizes)];
+                for (batch, head) in (0..BATCHES).flat_map(|b| (0..HEADS).map(move |h| (b, h))) {
+                    let one = Attention {
+                        q: job.q.matrix(batch, head),
+                        k: job.k.matrix(batch, head / 2),
+                        v: job.v.matrix(batch, head / 2),
+                        mask: None,
+                        scale: 0.7,
+                        softcap: None,
+                        causal: None,
+                    };
+                    let out = &mut want[out_at.start(batch, head)..];
+                    attention(isa, sizes, &one, out, out_at.row, &mut scratch);
+                }
+                assert_eq!(got, want, "{isa:?} {sizes:?}");
+            }
+        }
+    }
 
     #[test]
     fn heads_share_keys_and_results_go_to_their_rows() {

@@ -36,6 +36,7 @@ use crate::gemm::shape::shape;
 use crate::gemm::{MatRef, fits};
 use crate::simd::dispatch;
 
+mod ahead;
 mod few;
 mod half;
 mod heads;
@@ -45,6 +46,7 @@ mod scores;
 mod tiled;
 mod transposed;
 
+use ahead::Ahead;
 pub use heads::{HeadLayout, Heads, MultiHead, multi_head, multi_head_scratch_len};
 pub use linear::{Linear, LinearSizes, PerHead, linear_attention};
 pub use rotary::{Rotation, rotate};
@@ -126,10 +128,10 @@ const FEW: usize = 4;
 
 /// Numbers of scratch that [`attention`] needs.
 pub fn attention_scratch_len(isa: Isa, sizes: Sizes) -> usize {
-    if sizes.queries <= FEW {
-        few::scratch_len(sizes)
-    } else {
+    if is_tiled(sizes) {
         tiled::scratch_len(shape(isa.effective()), sizes)
+    } else {
+        few::scratch_len(sizes)
     }
 }
 
@@ -146,25 +148,62 @@ pub fn attention(
     out_stride: usize,
     scratch: &mut [f32],
 ) {
-    let isa = isa.effective();
     let Sizes { queries, value_width, .. } = sizes;
     if queries == 0 || value_width == 0 {
         return;
     }
+    assert!(fits(out.len(), queries, out_stride, value_width, 1), "output too small");
+    assert!(queries == 1 || out_stride >= value_width, "rows of the output overlap");
+    if is_tiled(sizes) {
+        let ahead = Ahead::nothing();
+        // SAFETY: the rows are in `out`, as asserted above, and borrowed from the caller.
+        unsafe { attention_to(isa, sizes, job, out.as_mut_ptr(), out_stride, scratch, ahead) };
+        return;
+    }
+    let isa = isa.effective();
+    let (job, scores) = prepare(isa, sizes, job, scratch);
+    dispatch(isa, few::Few { sizes, job: &job, out, out_stride, scores });
+}
+
+/// Whether heads of these sizes are for [`attention_to`].
+fn is_tiled(sizes: Sizes) -> bool {
+    sizes.queries > FEW
+}
+
+/// As [`attention`], for what [`is_tiled`]: into rows that may lie between those of other threads, while what is `ahead` is asked
+/// for.
+///
+/// # Safety
+/// `out` must have `value_width` numbers for each query, `out_stride` from one query to the next, which nobody else reads or writes.
+unsafe fn attention_to(
+    isa: Isa,
+    sizes: Sizes,
+    job: &Attention<'_>,
+    out: *mut f32,
+    out_stride: usize,
+    scratch: &mut [f32],
+    ahead: Ahead,
+) {
+    debug_assert!(is_tiled(sizes) && (out_stride >= sizes.value_width || sizes.queries == 1));
+    let isa = isa.effective();
+    let (job, scratch) = prepare(isa, sizes, job, scratch);
+    dispatch(isa, tiled::Tiled { sizes, job: &job, out, out_stride, scratch, ahead });
+}
+
+/// The operands, checked, and as much of the scratch as is needed.
+fn prepare<'a, 'b>(
+    isa: Isa,
+    sizes: Sizes,
+    job: &Attention<'a>,
+    scratch: &'b mut [f32],
+) -> (Attention<'a>, &'b mut [f32]) {
     job.check(sizes);
     // Operands of no columns may lie anywhere, even behind their slices.
     let nowhere = MatRef { data: &[], row_stride: 0, col_stride: 1 };
-    let job = &if sizes.width == 0 { Attention { q: nowhere, k: nowhere, ..*job } } else { *job };
-    assert!(fits(out.len(), queries, out_stride, value_width, 1), "output too small");
-    assert!(queries == 1 || out_stride >= value_width, "rows of the output overlap");
+    let job = if sizes.width == 0 { Attention { q: nowhere, k: nowhere, ..*job } } else { *job };
     let len = attention_scratch_len(isa, sizes);
     assert!(scratch.len() >= len, "scratch too small");
-    let scratch = &mut scratch[..len];
-    if queries <= FEW {
-        dispatch(isa, few::Few { sizes, job, out, out_stride, scores: scratch });
-    } else {
-        dispatch(isa, tiled::Tiled { sizes, job, out, out_stride, scratch });
-    }
+    (job, &mut scratch[..len])
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Many queries: blocks of keys by blocks of queries.
 
+use super::ahead::Ahead;
 use super::few::soften;
 use super::transposed::{add_transposed, softmax_block};
 use super::{Attention, Sizes};
@@ -19,17 +20,19 @@ const QUERIES: usize = 64;
 const KEYS: usize = 128;
 
 /// Scratch, in order: packed keys, packed values (if their rows are not whole vectors), packed
-/// queries, scores, and the running maximum, sum and correction of each query.
+/// queries, scores, sums of weighted values, and the running maximum, sum and correction of each query.
 struct Layout {
     keys: usize,
     values: usize,
     queries: usize,
     scores: usize,
+    sums: usize,
 }
 
 impl Layout {
     fn new(shape: Shape, z: Sizes) -> Layout {
         let queries = z.queries.min(QUERIES).next_multiple_of(shape.lanes);
+        let stride = score_stride(shape, z.queries.min(QUERIES));
         Layout {
             keys: z.keys * z.width,
             values: if packs_values(shape, z) {
@@ -38,17 +41,30 @@ impl Layout {
                 0
             },
             queries: queries * z.width,
-            scores: queries * largest_block(shape, z.keys),
+            scores: stride * largest_block(shape, z.keys),
+            sums: z.queries.min(QUERIES) * sums_stride(shape, z),
         }
     }
 
     fn len(&self) -> usize {
-        self.keys + self.values + self.queries + self.scores + 3 * QUERIES
+        self.keys + self.values + self.queries + self.scores + self.sums + 3 * QUERIES
     }
 }
 
 pub fn scratch_len(shape: Shape, sizes: Sizes) -> usize {
     Layout::new(shape, sizes).len()
+}
+
+/// From the scores of one key to those of the next, for `count` queries: an odd number of vectors. Processors tell loads from
+/// the stores before them by the last 12 bits of an address, and scores that are turned into weights in place would wait for
+/// others a power of two away.
+fn score_stride(shape: Shape, count: usize) -> usize {
+    (count.div_ceil(shape.lanes) | 1) * shape.lanes
+}
+
+/// From the sums of one query to those of the next: whole vectors.
+fn sums_stride(shape: Shape, z: Sizes) -> usize {
+    z.value_width.next_multiple_of(shape.lanes)
 }
 
 /// Tiles read whole vectors of `V`.
@@ -66,12 +82,21 @@ fn largest_block(shape: Shape, keys: usize) -> usize {
     panels.start(panels_per_block(shape).min(panels.count))
 }
 
+/// The least number of tiles of scores and of sums.
+fn tiles(shape: Shape, z: Sizes) -> usize {
+    let scores = z.queries.div_ceil(shape.cols()) * z.keys.div_ceil(shape.rows);
+    scores + z.queries.div_ceil(shape.rows) * z.value_width.div_ceil(shape.cols())
+}
+
 pub struct Tiled<'a, 'b> {
     pub sizes: Sizes,
     pub job: &'a Attention<'b>,
-    pub out: &'a mut [f32],
+    /// A row of `value_width` numbers for each query, `out_stride` apart, that nobody else reads or writes meanwhile.
+    pub out: *mut f32,
     pub out_stride: usize,
     pub scratch: &'a mut [f32],
+    /// What comes after this head.
+    pub ahead: Ahead,
 }
 
 impl SimdOp for Tiled<'_, '_> {
@@ -79,13 +104,14 @@ impl SimdOp for Tiled<'_, '_> {
 
     #[inline(always)]
     fn eval<S: Simd>(self, s: S) {
-        let Tiled { sizes: z, job, out, out_stride, scratch } = self;
+        let Tiled { sizes: z, job, out, out_stride, scratch, mut ahead } = self;
         let shape = const { shape(S::ISA) };
         let layout = Layout::new(shape, z);
         let (keys, rest) = scratch.split_at_mut(layout.keys);
         let (values, rest) = rest.split_at_mut(layout.values);
         let (queries, rest) = rest.split_at_mut(layout.queries);
         let (scores, rest) = rest.split_at_mut(layout.scores);
+        let (sums, rest) = rest.split_at_mut(layout.sums);
         let (max, rest) = rest.split_at_mut(QUERIES);
         let (sum, correction) = rest.split_at_mut(QUERIES);
 
@@ -106,12 +132,13 @@ impl SimdOp for Tiled<'_, '_> {
             }
         }
 
+        ahead.spread(tiles(shape, z));
         let mut first = 0;
         while first < z.queries {
             let count = (z.queries - first).min(QUERIES);
-            let stride = count.next_multiple_of(shape.lanes);
-            let out = &mut out[first * out_stride..];
-            let block = Block { z, job, first, count, stride, panels };
+            let stride = score_stride(shape, count);
+            let padded = count.next_multiple_of(shape.lanes);
+            let block = Block { z, job, first, count, padded, stride, panels };
             block.pack_queries(S::ISA, queries);
             max.fill(f32::NEG_INFINITY);
             sum.fill(0.0);
@@ -123,39 +150,41 @@ impl SimdOp for Tiled<'_, '_> {
                 let from = panels.start(panel);
                 let len = panels.start(end) - from;
                 let scores = &mut scores[..len * stride];
-                block.score(s, (panel, end), keys, queries, scores);
+                block.score(s, (panel, end), keys, queries, scores, &mut ahead);
                 block.hide(s, from, scores);
-                for col in (0..stride).step_by(S::LANES) {
+                for col in (0..padded).step_by(S::LANES) {
                     let state = [&mut max[col..], &mut sum[col..], &mut correction[col..]];
                     softmax_block(s, &mut scores[col..], stride, len, state);
                 }
                 if panel > 0 {
-                    block.rescale(s, correction, out, out_stride);
+                    block.rescale(s, correction, sums);
                 }
-                block.add_values(s, from, len, scores, values, out, out_stride, panel > 0);
+                block.add_values(s, from, len, scores, values, sums, panel > 0, &mut ahead);
                 panel = end;
             }
             if panel == 0 {
-                for row in out.chunks_mut(out_stride).take(count) {
-                    row[..z.value_width].fill(0.0);
-                }
+                sums.fill(0.0);
             }
             for (sum, factor) in sum.iter().zip(correction.iter_mut()) {
                 *factor = if *sum == 0.0 { 0.0 } else { 1.0 / *sum };
             }
-            block.rescale(s, correction, out, out_stride);
+            // SAFETY: the rows of these queries exist, and are not used otherwise.
+            unsafe {
+                block.write(s, correction, sums, out.wrapping_add(first * out_stride), out_stride)
+            };
             first += count;
         }
     }
 }
 
-/// Some queries, whose scores lie `stride` numbers a key.
+/// Some queries, `padded` to whole vectors, whose scores lie `stride` numbers a key.
 #[derive(Clone, Copy)]
 struct Block<'a, 'b> {
     z: Sizes,
     job: &'a Attention<'b>,
     first: usize,
     count: usize,
+    padded: usize,
     stride: usize,
     panels: Panels,
 }
@@ -190,6 +219,7 @@ impl Block<'_, '_> {
         keys: &[f32],
         queries: &[f32],
         scores: &mut [f32],
+        ahead: &mut Ahead,
     ) {
         let depth = self.z.width;
         let base = self.panels.start(from);
@@ -201,11 +231,12 @@ impl Block<'_, '_> {
         .raw();
         let shape = const { shape(S::ISA) };
         let mut col = 0;
-        while col < self.stride {
-            let width = sliver_width(shape, self.stride, col);
+        while col < self.padded {
+            let width = sliver_width(shape, self.padded, col);
             for panel in from..to {
                 let (start, rows) = (self.panels.start(panel), self.panels.rows(panel));
                 debug_assert!((start - base + rows) * self.stride <= scores.len());
+                ahead.turn(s);
                 // SAFETY: keys has `rows * depth` numbers for the panel, queries `width * depth`
                 // for the sliver, and scores a row of `stride` for each key.
                 unsafe {
@@ -264,13 +295,48 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Multiplies each row of the output by its query's factor.
+    /// Multiplies each row of the sums by its query's factor.
     #[inline(always)]
-    fn rescale<S: Simd>(&self, s: S, factors: &[f32], out: &mut [f32], out_stride: usize) {
-        for (row, factor) in out.chunks_mut(out_stride).zip(&factors[..self.count]) {
-            let row = &mut row[..self.z.value_width];
-            // SAFETY: the row has as many numbers.
-            unsafe { crate::softmax::scale(s, row.as_mut_ptr(), row.len(), *factor) }
+    fn rescale<S: Simd>(&self, s: S, factors: &[f32], sums: &mut [f32]) {
+        let stride = sums_stride(const { shape(S::ISA) }, self.z);
+        for (row, factor) in sums.chunks_exact_mut(stride).zip(&factors[..self.count]) {
+            let factor = s.splat(*factor);
+            for x in row.chunks_exact_mut(S::LANES) {
+                s.store(x, s.mul(s.load(x), factor));
+            }
+        }
+    }
+
+    /// Writes each row of the sums, multiplied by its query's factor.
+    ///
+    /// # Safety
+    /// `out` must have `value_width` numbers for each of `count` rows.
+    #[inline(always)]
+    unsafe fn write<S: Simd>(
+        &self,
+        s: S,
+        factors: &[f32],
+        sums: &[f32],
+        out: *mut f32,
+        out_stride: usize,
+    ) {
+        let cols = self.z.value_width;
+        let stride = sums_stride(const { shape(S::ISA) }, self.z);
+        let rows = sums.chunks_exact(stride).zip(&factors[..self.count]);
+        for (i, (row, factor)) in rows.enumerate() {
+            let factor = s.splat(*factor);
+            for (v, x) in row.chunks_exact(S::LANES).enumerate() {
+                let (col, x) = (v * S::LANES, s.mul(s.load(x), factor));
+                // SAFETY: row i < count has columns up to `cols`, as the caller promises.
+                unsafe {
+                    let to = out.add(i * out_stride + col);
+                    if cols - col >= S::LANES {
+                        s.store_ptr(to, x);
+                    } else {
+                        s.store_part_ptr(to, x, cols - col);
+                    }
+                }
+            }
         }
     }
 
@@ -284,12 +350,13 @@ impl Block<'_, '_> {
         len: usize,
         weights: &[f32],
         packed: &[f32],
-        out: &mut [f32],
-        out_stride: usize,
+        sums: &mut [f32],
         accumulate: bool,
+        ahead: &mut Ahead,
     ) {
         let shape = const { shape(S::ISA) };
         let (keys, cols) = (self.z.keys, self.z.value_width);
+        let sums_stride = sums_stride(shape, self.z);
         let epilogue = Epilogue { accumulate, ..Epilogue::default() }.raw();
         let panels = Panels::new(self.count, shape.rows);
         let mut col = 0;
@@ -306,8 +373,10 @@ impl Block<'_, '_> {
             for panel in 0..panels.count {
                 let (row, rows) = (panels.start(panel), panels.rows(panel));
                 debug_assert!((len - 1) * self.stride + row + rows <= weights.len());
+                debug_assert!((row + rows) * sums_stride <= sums.len());
+                ahead.turn(s);
                 // SAFETY: weights has `stride` numbers for each key, the values a vector or two,
-                // and the output `cols` columns in each of `count` rows.
+                // and the sums as many columns in each of `count` rows.
                 unsafe {
                     let operands = Operands {
                         depth: len,
@@ -315,9 +384,9 @@ impl Block<'_, '_> {
                         a_stride: self.stride,
                         b,
                         b_stride,
-                        c: out.as_mut_ptr().add(row * out_stride + col),
-                        c_stride: out_stride,
-                        cols: width.min(cols - col),
+                        c: sums.as_mut_ptr().add(row * sums_stride + col),
+                        c_stride: sums_stride,
+                        cols: width,
                         later: Later::nothing(b),
                         epilogue: &epilogue,
                         at: (0, 0),

@@ -84,7 +84,7 @@ pub(super) fn softmax_block<S: Simd>(
         while j + 2 <= len {
             for (v, sum) in sums.iter_mut().enumerate() {
                 let at = p.add((j + v) * stride);
-                let w = math::exp_normal(s, s.sub(s.load_ptr(at), shift));
+                let w = math::exp_weight(s, s.sub(s.load_ptr(at), shift));
                 s.store_ptr(at, w);
                 *sum = s.add(*sum, w);
             }
@@ -92,11 +92,11 @@ pub(super) fn softmax_block<S: Simd>(
         }
         if j < len {
             let at = p.add(j * stride);
-            let w = math::exp_normal(s, s.sub(s.load_ptr(at), shift));
+            let w = math::exp_weight(s, s.sub(s.load_ptr(at), shift));
             s.store_ptr(at, w);
             sums[0] = s.add(sums[0], w);
         }
-        let factor = math::exp_normal(s, s.sub(old, shift));
+        let factor = math::exp_weight(s, s.sub(old, shift));
         s.store(correction, factor);
         s.store(sum, s.fma(s.load(sum), factor, s.add(sums[0], sums[1])));
     }
