@@ -10,6 +10,11 @@ pub(crate) struct Candidate {
     pub(crate) node: u32,
 }
 
+impl Candidate {
+    /// What no node is.
+    pub(crate) const NONE: Candidate = Candidate { order: f32::INFINITY, node: u32::MAX };
+}
+
 impl Eq for Candidate {}
 
 impl Ord for Candidate {

@@ -83,13 +83,23 @@ impl<'w, V: Vectors> Walk<'w, V> {
 
     /// Compares the nodes of a batch, which is empty then.
     #[inline(always)]
-    pub(super) fn compare(&self, batch: &mut Batch<'w, V::Cell>, mut found: impl FnMut(Candidate)) {
+    pub(super) fn compare(&self, batch: &mut Batch<'w, V::Cell>, found: impl FnMut(Candidate)) {
+        let mut candidates = [Candidate::NONE; BATCH];
+        let count = self.take(batch, &mut candidates);
+        candidates[..count].iter().copied().for_each(found);
+    }
+
+    /// Compares the nodes of a batch, which is empty then, and writes how far they are; how many there were.
+    #[inline(always)]
+    fn take(&self, batch: &mut Batch<'w, V::Cell>, candidates: &mut [Candidate; BATCH]) -> usize {
         let count = std::mem::take(&mut batch.count);
         let mut orders = [0.0; BATCH];
         self.comparer.orders(&batch.rows[..count], &mut orders[..count]);
-        for (node, order) in batch.nodes[..count].iter().zip(orders) {
-            found(Candidate { order: order as f32, node: *node });
+        let compared = batch.nodes[..count].iter().zip(orders);
+        for (candidate, (node, order)) in candidates.iter_mut().zip(compared) {
+            *candidate = Candidate { order: order as f32, node: *node };
         }
+        count
     }
 
     /// How far each of some nodes is, in no order.
@@ -133,42 +143,59 @@ impl<'w, V: Vectors> Walk<'w, V> {
         stop: &mut Stop<'_>,
     ) -> bool {
         let Steps { visited, pool, .. } = steps;
-        let mut batch = Batch::new();
-        // Which node is gone on from next is chosen before those that the current one leads to are compared, so that its links come from memory
-        // meanwhile. Now and then one of these would have been nearer: that costs few comparisons, and finds a little more.
-        let mut ahead = None;
-        while let Some(current) = ahead.take().or_else(|| pool.follow()) {
-            if stop.is_time() {
-                return false;
+        let offer = |pool: &mut Pool, candidate: Candidate| {
+            if candidate.order > pool.limit() {
+                return;
             }
-            // What was found since it was chosen may leave it too far.
-            if current.order > pool.limit() {
-                continue;
+            if candidate.order < f32::INFINITY && is_hit(candidate.node) {
+                pool.add(candidate, || self.graph.place(candidate.node).0);
+            } else {
+                pool.put_aside(candidate);
             }
-            ahead = pool.follow();
-            if let Some(next) = ahead {
-                prefetch(self.graph.links(next.node, level));
-            }
-            let mut found = |candidate: Candidate| {
-                if candidate.order > pool.limit() {
-                    return;
+        };
+        // Memory is waited for at every node, so that it is asked before it is needed: which node is gone on from next is chosen before those that the
+        // current one leads to are compared, so that its links come meanwhile, and vectors of those that it leads to are asked for before what
+        // was compared is put in order. Now and then one of that would have been nearer: that costs few comparisons, and finds a little more.
+        let (mut batch, mut compared) = (Batch::new(), [Candidate::NONE; BATCH]);
+        let mut next = pool.follow();
+        while let Some(first) = next {
+            self.push_links(first.node, level, &mut batch, visited, |x| offer(pool, x));
+            while batch.count > 0 {
+                if stop.is_time() {
+                    return false;
                 }
-                if candidate.order < f32::INFINITY && is_hit(candidate.node) {
-                    pool.add(candidate, || self.graph.place(candidate.node).0);
-                } else {
-                    pool.put_aside(candidate);
+                next = pool.follow();
+                if let Some(next) = next {
+                    prefetch(self.graph.links(next.node, level));
                 }
-            };
-            for line in self.graph.links(current.node, level).chunks(1) {
-                let mut new = [0; LINE];
-                let count = visited.insert_all(nodes(line), &mut new);
-                for node in &new[..count] {
-                    self.push(&mut batch, *node, &mut found);
+                let count = self.take(&mut batch, &mut compared);
+                if let Some(next) = next {
+                    self.push_links(next.node, level, &mut batch, visited, |x| offer(pool, x));
                 }
+                compared[..count].iter().for_each(|candidate| offer(pool, *candidate));
             }
-            self.compare(&mut batch, &mut found);
+            next = pool.follow();
         }
         true
+    }
+
+    /// Adds those that a node is linked to, and that are new, to a batch.
+    #[inline(always)]
+    fn push_links(
+        &self,
+        node: u32,
+        level: u32,
+        batch: &mut Batch<'w, V::Cell>,
+        visited: &mut Visited,
+        mut found: impl FnMut(Candidate),
+    ) {
+        for line in self.graph.links(node, level).chunks(1) {
+            let mut new = [0; LINE];
+            let count = visited.insert_all(nodes(line), &mut new);
+            for node in &new[..count] {
+                self.push(batch, *node, &mut found);
+            }
+        }
     }
 
     /// Puts the nearest nodes of the lowest level, whatever passes a filter, as many as a node has links, in the place of the one from which
