@@ -48,6 +48,7 @@ impl SimdOp for Few<'_, '_> {
                 c: scores.as_mut_ptr(),
                 c_stride: 0,
                 epilogue: Epilogue { alpha: job.scale, ..Epilogue::default() }.raw(),
+                is_turned: false,
             });
             if let Some(cap) = job.softcap {
                 soften(s, scores, cap);

@@ -17,6 +17,8 @@ pub struct Dots {
     pub c: *mut f32,
     pub c_stride: usize,
     pub epilogue: Raw,
+    /// Whether the columns are rows that were [turned](Dots::turned).
+    pub is_turned: bool,
 }
 
 /// Columns whose sums are collected before the epilogue runs over them. Tasks get whole batches, so
@@ -25,6 +27,7 @@ pub const BATCH: usize = 64;
 
 impl Dots {
     /// A column as the row that it is in memory, if it is: several rows of `A` are taken at a time then, and the epilogue by vectors.
+    /// Each keeps the order of its sums, so that a row of many has the bits of the same row alone.
     pub fn turned(self) -> Dots {
         let e = self.epilogue;
         let is_row = self.c_stride == 1 && (e.residual.is_null() || e.residual_stride == 1);
@@ -39,6 +42,7 @@ impl Dots {
             b: self.a,
             b_col: self.a_row,
             epilogue: Raw { bias_col: e.bias_row, bias_row: e.bias_col, ..e },
+            is_turned: true,
             ..self
         }
     }
@@ -60,8 +64,12 @@ impl SimdOp for Dots {
                     let b = self.b.add(col * self.b_col);
                     let mut j = 0;
                     while j + 4 <= n {
-                        let x =
-                            dots::<S, 4, 2>(s, a, b.add(j * self.b_col), self.b_col, self.depth);
+                        let b = b.add(j * self.b_col);
+                        let x = if self.is_turned {
+                            dots::<S, 4, 4>(s, a, b, self.b_col, self.depth)
+                        } else {
+                            dots::<S, 4, 2>(s, a, b, self.b_col, self.depth)
+                        };
                         sums[j..j + 4].copy_from_slice(&x);
                         j += 4;
                     }

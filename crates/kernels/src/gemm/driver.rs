@@ -301,6 +301,7 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
         c: job.c,
         c_stride: job.c_stride,
         epilogue: job.epilogue,
+        is_turned: false,
     };
     let panels = match a {
         Lhs::Strided(_) => Panels::new(job.m, job.m),
