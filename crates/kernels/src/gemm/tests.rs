@@ -288,6 +288,34 @@ fn threads_change_nothing() {
     }
 }
 
+/// Scores of documents must not depend on how many share a run.
+#[test]
+fn a_row_by_one_column_has_the_same_bits_alone_and_among_others() {
+    let bias = numbers(1, 5);
+    let activation = Activation::Sigmoid;
+    let e = Epilogue { bias_col: Some(&bias), activation, ..Epilogue::default() };
+    for isa in Isa::available() {
+        for (m, k) in [(2, 1), (5, 30), (7, 128), (200, 128), (9, 401)] {
+            // A weight, packed as the layers of a model have it.
+            let (xa, xb) = (numbers(m * k, 1), numbers(k, 2));
+            let mut pb = std::vec![f32::NAN; packed_b_len(isa, k, 1)];
+            pack_b(isa, k, 1, MatRef { data: &xb, row_stride: 1, col_stride: 1 }, &mut pb);
+            let product = |rows: &[f32]| {
+                let m = rows.len() / k;
+                let a = Lhs::Strided(MatRef { data: rows, row_stride: k, col_stride: 1 });
+                let b = Rhs::Packed(&pb);
+                let mut c = std::vec![f32::NAN; m];
+                let mut scratch = std::vec![f32::NAN; gemm_scratch_len(isa, m, 1, k, &a, &b)];
+                gemm(isa, &Serial, m, 1, k, a, b, &mut c, 1, &e, &mut scratch);
+                c
+            };
+            let together = product(&xa);
+            let alone: Vec<f32> = xa.chunks(k).flat_map(product).collect();
+            assert_eq!(together, alone, "{isa:?} {m} rows of {k}");
+        }
+    }
+}
+
 #[test]
 fn columns_beyond_a_block_of_unpacked_b() {
     // k such that only a few slivers fit BLOCK_B.
