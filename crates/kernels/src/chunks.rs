@@ -71,36 +71,35 @@ pub(crate) fn split_chunks<T: Send>(
 mod tests {
     use super::*;
     use crate::Serial;
-
-    struct Backwards;
-
-    impl Parallel for Backwards {
-        fn threads(&self) -> usize {
-            3
-        }
-        fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
-            (0..n).rev().for_each(f);
-        }
-    }
+    use crate::par::Backwards;
 
     #[test]
     fn every_chunk_is_handed_out_once() {
         for tasks_wanted in [1, 2, 3, 7] {
             let (mut data, mut room) = ([0u8; 10], [0u8; 14]);
-            split(&Backwards, tasks_wanted, 5, &mut data, 2, &mut room, 2, &|range, data, room| {
-                assert_eq!(data.len(), range.len() * 2);
-                data.iter_mut().for_each(|x| *x += 1);
-                room.iter_mut().for_each(|x| *x += 1);
-            });
+            split(
+                &Backwards(3),
+                tasks_wanted,
+                5,
+                &mut data,
+                2,
+                &mut room,
+                2,
+                &|range, data, room| {
+                    assert_eq!(data.len(), range.len() * 2);
+                    data.iter_mut().for_each(|x| *x += 1);
+                    room.iter_mut().for_each(|x| *x += 1);
+                },
+            );
             assert_eq!(data, [1; 10]);
         }
     }
 
     #[test]
     fn little_work_is_one_task() {
-        assert_eq!(tasks(&Backwards, 10, 100), 1);
-        assert_eq!(tasks(&Backwards, usize::MAX, 100), 6);
-        assert_eq!(tasks(&Backwards, usize::MAX, 2), 2);
+        assert_eq!(tasks(&Backwards(3), 10, 100), 1);
+        assert_eq!(tasks(&Backwards(3), usize::MAX, 100), 6);
+        assert_eq!(tasks(&Backwards(3), usize::MAX, 2), 2);
         assert_eq!(tasks(&Serial, usize::MAX, 100), 1);
     }
 }

@@ -34,6 +34,21 @@ impl Parallel for Serial {
     }
 }
 
+/// As many threads as said, whose tasks run one by one, the last first: what a kernel computes must not depend on that.
+#[cfg(test)]
+pub(crate) struct Backwards(pub(crate) usize);
+
+#[cfg(test)]
+impl Parallel for Backwards {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
+    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(f);
+    }
+}
+
 /// Numbers that one task should at least touch: below, waking a thread costs more than it saves.
 const NUMBERS_PER_TASK: usize = 1 << 14;
 

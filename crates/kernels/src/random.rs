@@ -88,20 +88,8 @@ mod tests {
     use std::vec;
 
     use super::{Stream, block, uniform_f32, uniform_f64};
-    use crate::{Parallel, Serial};
-
-    /// Parts in another order.
-    struct Reversed;
-
-    impl Parallel for Reversed {
-        fn threads(&self) -> usize {
-            4
-        }
-
-        fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
-            (0..n).rev().for_each(f);
-        }
-    }
+    use crate::Serial;
+    use crate::par::Backwards;
 
     /// From the known answers of Random123 (`kat_vectors`).
     #[test]
@@ -125,7 +113,7 @@ mod tests {
         let stream = Stream { key: 5, number: 1 };
         let (mut a, mut b) = (vec![2.0; COUNT], vec![2.0; COUNT]);
         uniform_f32(stream, &Serial, &mut a);
-        uniform_f32(stream, &Reversed, &mut b);
+        uniform_f32(stream, &Backwards(4), &mut b);
         assert_eq!(a, b);
         uniform_f32(Stream { number: 2, ..stream }, &Serial, &mut b);
         assert!(a.iter().zip(&b).filter(|(a, b)| a == b).count() < 5);

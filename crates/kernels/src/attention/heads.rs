@@ -245,21 +245,9 @@ mod tests {
     extern crate std;
     use super::*;
     use crate::Serial;
+    use crate::par::Backwards;
     use std::vec;
     use std::vec::Vec;
-
-    /// Threads that do the last task first.
-    struct Backwards;
-
-    impl Parallel for Backwards {
-        fn threads(&self) -> usize {
-            4
-        }
-
-        fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
-            (0..n).rev().for_each(f);
-        }
-    }
 
     #[test]
     fn each_head_is_an_attention_of_its_own_on_any_number_of_threads() {
@@ -307,7 +295,7 @@ mod tests {
                     out
                 };
                 let got = run(&Serial);
-                assert_eq!(got, run(&Backwards), "{isa:?} {sizes:?}");
+                assert_eq!(got, run(&Backwards(4)), "{isa:?} {sizes:?}");
                 let mut want = vec![9.0; got.len()];
                 let mut scratch = vec![f32::NAN; attention_scratch_len(isa, sizes)];
                 for (batch, head) in (0..BATCHES).flat_map(|b| (0..HEADS).map(move |h| (b, h))) {

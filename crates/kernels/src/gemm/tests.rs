@@ -2,6 +2,7 @@
 
 extern crate std;
 use super::*;
+use crate::par::Backwards;
 use crate::{Isa, Parallel, Serial};
 use std::vec::Vec;
 
@@ -14,18 +15,6 @@ fn numbers(n: usize, seed: u32) -> Vec<f32> {
             (x >> 8) as f32 / (1 << 23) as f32 - 1.0
         })
         .collect()
-}
-
-/// Three threads' worth of tasks, run backwards.
-struct Backwards;
-
-impl Parallel for Backwards {
-    fn threads(&self) -> usize {
-        3
-    }
-    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
-        (0..n).rev().for_each(f);
-    }
 }
 
 /// A thread per task.
@@ -278,7 +267,7 @@ fn threads_change_nothing() {
         ] {
             for lb in [Layout::Rows, Layout::Cols, Layout::Packed] {
                 let serial = check(isa, &Serial, size, Layout::Rows, lb, &e);
-                let parallel: [&dyn Parallel; 2] = [&Backwards, &Threads];
+                let parallel: [&dyn Parallel; 2] = [&Backwards(3), &Threads];
                 for par in parallel {
                     let parallel = check(isa, par, size, Layout::Rows, lb, &e);
                     assert!(serial == parallel, "{isa:?} {size:?} {lb:?}: not the same bits");

@@ -14,14 +14,23 @@ use crate::query::{Indexed, QueryTree, Test};
 pub(super) struct Texts<'m> {
     view: &'m View,
     /// By term; nothing for those of attributes.
-    found: Vec<Option<(&'m Indexed, OnceLock<Bits>)>>,
+    found: Vec<Option<Found<'m>>>,
+}
+
+/// What was found of a term.
+struct Found<'m> {
+    indexed: &'m Indexed,
+    documents: OnceLock<Bits>,
+    frequency: OnceLock<usize>,
 }
 
 impl<'m> Texts<'m> {
     /// None has been looked for yet.
     pub(super) fn new(tree: &'m QueryTree, view: &'m View) -> Texts<'m> {
         let found = tree.terms.iter().map(|term| match &term.test {
-            Test::Indexed(indexed) => Some((indexed, OnceLock::new())),
+            Test::Indexed(indexed) => {
+                Some(Found { indexed, documents: OnceLock::new(), frequency: OnceLock::new() })
+            }
             _ => None,
         });
         Texts { view, found: found.collect() }
@@ -29,32 +38,38 @@ impl<'m> Texts<'m> {
 
     /// The documents of a term by their numbers; nothing if it asks no index of text.
     pub(super) fn of(&self, term: usize) -> Option<&Bits> {
-        let (indexed, found) = self.found.get(term)?.as_ref()?;
+        let Found { indexed, documents, .. } = self.found.get(term)?.as_ref()?;
         let index = self.view.text(indexed.index);
-        Some(found.get_or_init(|| index.map(|i| i.matches(&indexed.pattern)).unwrap_or_default()))
+        let matches = || index.map(|index| index.matches(&indexed.pattern)).unwrap_or_default();
+        Some(documents.get_or_init(matches))
     }
 
     /// How many documents have the words of a term, wherever these stand; nothing if it asks no index of text.
     pub(super) fn frequency(&self, term: usize) -> Option<usize> {
-        let (indexed, _) = self.found.get(term)?.as_ref()?;
-        let index = self.view.text(indexed.index);
-        Some(match &indexed.pattern {
-            Pattern::Term(word) => index.map_or(0, |index| index.frequency(word)),
-            Pattern::NearPart(near, part) => {
-                let words = Pattern::of_phrases(near.parts.get(*part)?.clone());
-                match (&words, index) {
-                    (_, None) => 0,
-                    (Pattern::Term(word), Some(index)) => index.frequency(word),
-                    (words, Some(index)) => index.matches(words).count(),
+        let Found { indexed, frequency, .. } = self.found.get(term)?.as_ref()?;
+        // Many features ask for it.
+        let count = || {
+            let Some(index) = self.view.text(indexed.index) else { return 0 };
+            match &indexed.pattern {
+                Pattern::Term(word) => index.frequency(word),
+                Pattern::NearPart(near, part) => {
+                    let words = near.parts.get(*part).cloned().map(Pattern::of_phrases);
+                    match words {
+                        Some(Pattern::Term(word)) => index.frequency(&word),
+                        words => words.map_or(0, |words| index.matches(&words).count()),
+                    }
+                }
+                Pattern::Part(..) | Pattern::Phrases(_) | Pattern::Near(_) => {
+                    self.of(term).map_or(0, Bits::count)
                 }
             }
-            Pattern::Part(..) | Pattern::Phrases(_) | Pattern::Near(_) => self.of(term)?.count(),
-        })
+        };
+        Some(*frequency.get_or_init(count))
     }
 
     /// What tells where a document has a term; nothing if it asks no index of text.
     pub(super) fn counter(&self, term: usize) -> Option<Counter<'m>> {
-        let (indexed, _) = self.found.get(term)?.as_ref()?;
+        let indexed = self.found.get(term)?.as_ref()?.indexed;
         Some(self.view.text(indexed.index)?.counter(vec![&indexed.pattern]))
     }
 

@@ -5,6 +5,7 @@ use super::super::{
     Activation, Epilogue, Lhs, MatRef, Residual, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
 };
 use super::*;
+use crate::par::Backwards;
 use crate::{Parallel, Serial};
 use std::vec::Vec;
 
@@ -26,18 +27,6 @@ impl Random {
     /// All bytes, the lowest too.
     fn bytes(&mut self, n: usize) -> Vec<i8> {
         (0..n).map(|_| self.below(256) as u8 as i8).collect()
-    }
-}
-
-/// Three threads' worth of tasks, run backwards.
-struct Backwards;
-
-impl Parallel for Backwards {
-    fn threads(&self) -> usize {
-        3
-    }
-    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
-        (0..n).rev().for_each(f);
     }
 }
 
@@ -162,7 +151,7 @@ fn every_size_and_layout() {
                 let (case, e) = (Case::new(1, size), Epilogue::default());
                 let c = case.compute(isa, &Serial, turned, &e);
                 case.check(&std::format!("{isa:?} {size:?} {turned}"), &c, &e);
-                let threads = case.compute(isa, &Backwards, turned, &e);
+                let threads = case.compute(isa, &Backwards(3), turned, &e);
                 assert!(c == threads, "{isa:?} {size:?} {turned}: not the same bits by threads");
             }
         }

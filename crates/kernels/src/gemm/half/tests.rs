@@ -6,6 +6,7 @@ use super::super::{
     Activation, Epilogue, Lhs, MatRef, Residual, Rhs, gemm, gemm_scratch_len, half_len, pack_half,
 };
 use super::*;
+use crate::par::Backwards;
 use crate::{Parallel, Serial};
 use std::vec::Vec;
 
@@ -49,18 +50,6 @@ fn to_bf16(x: f32) -> f32 {
     let (below, above) = ((value(x) - value(down)).abs(), (value(up) - value(x)).abs());
     let is_even = down.to_bits() & 0x1_0000 == 0;
     if below < above || (below == above && is_even) { down } else { up }
-}
-
-/// Three threads' worth of tasks, run backwards.
-struct Backwards;
-
-impl Parallel for Backwards {
-    fn threads(&self) -> usize {
-        3
-    }
-    fn for_each(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
-        (0..n).rev().for_each(f);
-    }
 }
 
 /// A matrix whose strides are row, column or neither.
@@ -243,7 +232,7 @@ fn random_shapes_and_epilogues() {
         let layouts = (r.below(3), r.below(3));
         for (isa, way) in forms() {
             let serial = check(&Case { isa, way, par: &Serial, size, layouts }, seed, &e);
-            let parallel = check(&Case { isa, way, par: &Backwards, size, layouts }, seed, &e);
+            let parallel = check(&Case { isa, way, par: &Backwards(3), size, layouts }, seed, &e);
             assert!(serial == parallel, "{isa:?} {size:?} seed {seed}: not the same bits");
         }
     }
@@ -264,7 +253,7 @@ fn threads_change_nothing() {
             let of = |par| {
                 check(&Case { isa, way, par, size, layouts: (0, 1) }, 3, &Epilogue::default())
             };
-            assert!(of(&Serial) == of(&Backwards), "{isa:?} {size:?}: not the same bits");
+            assert!(of(&Serial) == of(&Backwards(3)), "{isa:?} {size:?}: not the same bits");
         }
     }
 }
