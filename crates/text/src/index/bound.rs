@@ -30,6 +30,9 @@ const ALONE: u16 = 4;
 /// So much more lest rounding loses a document.
 pub(super) const SLACK: f64 = 1.0 + 1e-9;
 
+/// What a length by the formula is rounded by is far less, and lengths differ by far more.
+const NEAR: f64 = 1e-3;
+
 /// The length of no document; that of very long ones is less.
 const NONE: u8 = u8::MAX;
 
@@ -142,25 +145,29 @@ impl Bound {
     /// another, or equal where that counts.
     pub(super) fn limits(weight: f64, scale: &Scale, score: f64, or_equal: bool) -> Limits {
         let Bm25 { k1, b, average } = scale.bm25;
-        let mut limits = [NONE; COUNT];
+        // The length of a score is a multiple of the count, less the same of each class.
+        let (of_count, base) =
+            ((weight / score - 1.0) / (k1 * b) * average, (1.0 - b) / b * average);
+        let mut limits = [0; COUNT];
         for ((limit, count), class) in limits.iter_mut().zip(CLASSES).zip(0..) {
             let slack = if class < ALONE { 1.0 } else { SLACK };
             let count = f64::from(count);
-            let is_enough = |length: &f64| {
+            let is_enough = |length: f64| {
                 let its = count * weight / (count + length) * slack;
-                its > score || (or_equal && its == score)
+                (its > score) | (or_equal & (its == score))
             };
-            // Where the formula says, but for rounding.
-            let most = ((count * weight / score - count) / k1 - (1.0 - b)) / b * average;
-            let near = code(most as u32);
-            let (low, high) = (near.saturating_sub(2), near.saturating_add(3));
-            let lengths = &scale.lengths[..usize::from(NONE)];
-            let holds = |code: u8| lengths.get(usize::from(code)).is_some_and(is_enough);
-            let is_between = (low == 0 || holds(low - 1)) && !holds(high);
-            let (low, high) = if is_between { (low, high) } else { (0, NONE) };
-            let among = lengths.get(usize::from(low)..usize::from(high)).unwrap_or_default();
-            *limit = low + among.partition_point(is_enough) as u8;
+            // It is near the code of that, mostly that one or the one before; otherwise all are asked.
+            let near = code((count * of_count - base + NEAR) as u32).min(NONE - 2);
+            let of = |code: u8| is_enough(scale.lengths[usize::from(code)]);
+            let [before, here, behind] =
+                [near == 0 || of(near.saturating_sub(1)), of(near), of(near + 1)];
+            *limit = match before && !behind {
+                true => near + u8::from(here),
+                false => scale.lengths[..usize::from(NONE)]
+                    .partition_point(|length| is_enough(*length)) as u8,
+            };
         }
+        limits[COUNT - 1] = NONE;
         limits
     }
 
