@@ -1,5 +1,6 @@
 //! The types of the numbers of vectors.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use half::bf16;
@@ -29,8 +30,16 @@ pub trait Cell: Widen<Self::Wide> + PartialEq + Debug {
     /// The float in which vectors of them are compared.
     type Wide: Number;
 
+    /// Whether graphs keep sketches of vectors of them: of shorter cells these would be much beside the vectors.
+    const IS_SKETCHED: bool = false;
+
     /// The nearest to a number.
     fn of(number: f64) -> Self;
+
+    /// The nearest numbers of f32.
+    fn floats(list: &[Self]) -> Cow<'_, [f32]> {
+        list.iter().map(|x| x.wide().into() as f32).collect()
+    }
 
     /// How many cells differ in `vector` and each of `list`; of bytes, how many bits.
     fn differing(_isa: Isa, vector: &[Self], list: &[&[Self]], out: &mut [u32]) {
@@ -42,6 +51,7 @@ pub trait Cell: Widen<Self::Wide> + PartialEq + Debug {
 
 impl Cell for f64 {
     type Wide = f64;
+    const IS_SKETCHED: bool = true;
 
     fn of(number: f64) -> f64 {
         number
@@ -50,9 +60,14 @@ impl Cell for f64 {
 
 impl Cell for f32 {
     type Wide = f32;
+    const IS_SKETCHED: bool = true;
 
     fn of(number: f64) -> f32 {
         number as f32
+    }
+
+    fn floats(list: &[f32]) -> Cow<'_, [f32]> {
+        list.into()
     }
 }
 

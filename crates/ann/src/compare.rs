@@ -124,6 +124,25 @@ impl<'v, T: Cell> Comparer<'v, T> {
         }
     }
 
+    /// How it is compared, and by which instructions.
+    pub(crate) fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Its numbers, as they are compared.
+    pub(crate) fn wide(&self) -> &[T::Wide] {
+        &self.wide
+    }
+
+    /// The square of its length, of metrics that need it, and of the length that all vectors get by a dimension more, if they do.
+    pub(crate) fn squares(&self) -> (f64, Option<f64>) {
+        (self.square, self.level)
+    }
+
     /// How many numbers the vector has.
     pub(crate) fn len(&self) -> usize {
         self.wide.len()

@@ -4,6 +4,7 @@ use stead_kernels::Isa;
 
 use crate::links::{LINE, Line};
 use crate::options::Options;
+use crate::sketches::Sketches;
 use crate::table::Table;
 
 /// The highest level: that of one node of `max_links^14`.
@@ -23,6 +24,7 @@ pub struct Graph {
     base: Table<Line>,
     /// Lists of the levels above the lowest: those of a node lie behind each other.
     upper: Table<Line>,
+    pub(crate) sketches: Sketches,
     /// The node of the highest level, with that level.
     pub(crate) entry: Option<(u32, u32)>,
     /// Numbers of nodes are below.
@@ -54,6 +56,7 @@ impl Graph {
             nodes: Table::new(1),
             base: Table::new(options.links(0).div_ceil(LINE)),
             upper: Table::new(options.links(1).div_ceil(LINE)),
+            sketches: Sketches::new(options.metric),
             entry: None,
             bound: 0,
             len: 0,
@@ -89,6 +92,12 @@ impl Graph {
     /// The memory that it takes, in bytes; what other graphs have too included.
     #[must_use]
     pub fn memory(&self) -> usize {
+        self.links_memory() + self.sketches.memory()
+    }
+
+    /// The part of that which is of links: more than what [`Graph::write_to`] writes.
+    #[must_use]
+    pub fn links_memory(&self) -> usize {
         self.nodes.memory() + self.base.memory() + self.upper.memory()
     }
 
@@ -129,6 +138,7 @@ impl Graph {
         self.nodes.settle();
         self.base.settle();
         self.upper.settle();
+        self.sketches.settle();
     }
 
     /// Adds a node without links.

@@ -26,6 +26,7 @@ mod metric;
 mod options;
 mod pool;
 mod search;
+mod sketches;
 mod stored;
 mod table;
 #[cfg(test)]

@@ -76,6 +76,13 @@ impl Pool {
         self.limit
     }
 
+    /// What will be nothing to go on from, whatever is found until then: it is farther. With more slack the limit may come to lie higher where orders
+    /// are below 0.
+    #[inline(always)]
+    pub(crate) fn bar(&self) -> f32 {
+        if self.slack <= 1.0 { self.limit } else { f32::INFINITY }
+    }
+
     /// A hit, if it is near enough: a vector of a document.
     #[inline(always)]
     pub(crate) fn add(&mut self, candidate: Candidate, document: impl FnOnce() -> u32) {

@@ -1,6 +1,7 @@
 //! Searches: what is asked, and how it is found.
 
 mod exact;
+mod sieve;
 mod walk;
 
 use std::collections::BinaryHeap;
@@ -16,12 +17,14 @@ use crate::options::Tuning;
 use crate::pool::Candidate;
 use crate::vectors::Vectors;
 use exact::Nearest;
+pub(crate) use sieve::{Rough, Sieve};
 pub(crate) use walk::{Steps, Walk};
 
 /// A vector whose neighbours are looked for.
 #[derive(Debug, Clone)]
 pub struct Query<T: Cell> {
     comparer: Comparer<'static, T>,
+    rough: Option<Rough>,
     metric: Metric,
 }
 
@@ -29,7 +32,8 @@ impl<T: Cell> Query<T> {
     /// The neighbours of a vector by a metric, which must be that of the graph.
     #[must_use]
     pub fn new(metric: Metric, vector: &[f64]) -> Query<T> {
-        Query { comparer: Comparer::of_query(metric, Isa::detect(), vector), metric }
+        let comparer = Comparer::of_query(metric, Isa::detect(), vector);
+        Query { rough: Rough::new(&comparer), comparer, metric }
     }
 
     fn len(&self) -> usize {
@@ -267,7 +271,8 @@ impl Graph {
         scratch: &mut Scratch,
         hits: &mut Vec<Hit>,
     ) -> bool {
-        let walk = Walk { graph: self, vectors, comparer: &query.comparer };
+        let sieve = Sieve::new(query.rough.as_ref(), &self.sketches);
+        let walk = Walk { graph: self, vectors, comparer: &query.comparer, sieve };
         let (mut stop, steps) = (Stop::new(request.is_late), &mut scratch.steps);
         if most == 0 || (request.is_late)() {
             return most == 0;

@@ -8,7 +8,7 @@ use crate::compare::{BATCH, Comparer};
 use crate::graph::Graph;
 use crate::links::{LINE, nodes};
 use crate::pool::{Candidate, Pool};
-use crate::search::Stop;
+use crate::search::{Sieve, Stop};
 use crate::vectors::Vectors;
 use crate::visited::Visited;
 
@@ -17,6 +17,8 @@ pub(crate) struct Walk<'w, V: Vectors> {
     pub(crate) graph: &'w Graph,
     pub(crate) vectors: &'w V,
     pub(crate) comparer: &'w Comparer<'w, V::Cell>,
+    /// Tells which nodes are too far, if there are sketches of them.
+    pub(crate) sieve: Option<Sieve<'w>>,
 }
 
 /// What a walk needs, kept between walks.
@@ -60,12 +62,14 @@ impl<'w, V: Vectors> Walk<'w, V> {
         Candidate { order: order[0] as f32, node }
     }
 
-    /// Adds a node to a batch; where the batch is full it is compared. One whose vector is not there is found at once, nowhere near.
+    /// Adds a node to a batch; where the batch is full it is compared, but for what is farther than `limit`. One whose vector is not there is
+    /// found at once, nowhere near.
     #[inline(always)]
     pub(super) fn push(
         &self,
         batch: &mut Batch<'w, V::Cell>,
         node: u32,
+        limit: f32,
         mut found: impl FnMut(Candidate),
     ) {
         let Some(row) = self.row(node) else {
@@ -73,12 +77,34 @@ impl<'w, V: Vectors> Walk<'w, V> {
             found(Candidate { order: f32::INFINITY, node });
             return;
         };
-        prefetch_begin(row);
+        match &self.sieve {
+            Some(sieve) => sieve.prefetch(node),
+            None => prefetch_begin(row),
+        }
         (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
         batch.count += 1;
         if batch.count == BATCH {
+            self.sift(batch, limit);
             self.compare(batch, found);
         }
+    }
+
+    /// Takes nodes out of a batch that are surely farther than `limit`, and asks for the vectors of the others, which are compared soon.
+    #[inline(always)]
+    pub(super) fn sift(&self, batch: &mut Batch<'w, V::Cell>, limit: f32) {
+        let Some(sieve) = &self.sieve else { return };
+        let count = batch.count;
+        if limit < f32::INFINITY {
+            let mut pass = [false; BATCH];
+            sieve.may_pass(&batch.nodes[..count], limit, &mut pass);
+            batch.count = 0;
+            for (at, pass) in pass.iter().enumerate().take(count) {
+                batch.nodes[batch.count] = batch.nodes[at];
+                batch.rows[batch.count] = batch.rows[at];
+                batch.count += usize::from(*pass);
+            }
+        }
+        batch.rows[..batch.count].iter().for_each(|row| prefetch_begin(row));
     }
 
     /// Compares the nodes of a batch, which is empty then.
@@ -105,7 +131,8 @@ impl<'w, V: Vectors> Walk<'w, V> {
     /// How far each of some nodes is, in no order.
     pub(crate) fn each(&self, nodes: impl Iterator<Item = u32>, mut found: impl FnMut(Candidate)) {
         let mut batch = Batch::new();
-        nodes.for_each(|node| self.push(&mut batch, node, &mut found));
+        nodes.for_each(|node| self.push(&mut batch, node, f32::INFINITY, &mut found));
+        self.sift(&mut batch, f32::INFINITY);
         self.compare(&mut batch, &mut found);
     }
 
@@ -116,8 +143,9 @@ impl<'w, V: Vectors> Walk<'w, V> {
             let mut next = best;
             let mut found = |other: Candidate| next = next.min(other);
             for node in nodes(self.graph.links(best.node, level)) {
-                self.push(&mut batch, node, &mut found);
+                self.push(&mut batch, node, best.order, &mut found);
             }
+            self.sift(&mut batch, best.order);
             self.compare(&mut batch, &mut found);
             if next.order >= best.order {
                 return best;
@@ -154,12 +182,14 @@ impl<'w, V: Vectors> Walk<'w, V> {
             }
         };
         // Memory is waited for at every node, so that it is asked before it is needed: which node is gone on from next is chosen before those that the
-        // current one leads to are compared, so that its links come meanwhile, and vectors of those that it leads to are asked for before what
-        // was compared is put in order. Now and then one of that would have been nearer: that costs few comparisons, and finds a little more.
-        let (mut batch, mut compared) = (Batch::new(), [Candidate::NONE; BATCH]);
+        // current one leads to are compared, so that its links come meanwhile, and sketches or vectors of those that it leads to are asked for before
+        // the others are compared. Now and then one of these would have been nearer: that costs few comparisons, and finds a little more.
+        let (mut batches, mut compared) = ([Batch::new(), Batch::new()], [Candidate::NONE; BATCH]);
+        let [mut batch, mut ahead] = batches.each_mut();
         let mut next = pool.follow();
         while let Some(first) = next {
-            self.push_links(first.node, level, &mut batch, visited, |x| offer(pool, x));
+            let limit = pool.bar();
+            self.push_links(first.node, level, batch, visited, limit, |x| offer(pool, x));
             while batch.count > 0 {
                 if stop.is_time() {
                     return false;
@@ -168,11 +198,14 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 if let Some(next) = next {
                     prefetch(self.graph.links(next.node, level));
                 }
-                let count = self.take(&mut batch, &mut compared);
+                let limit = pool.bar();
+                self.sift(batch, limit);
                 if let Some(next) = next {
-                    self.push_links(next.node, level, &mut batch, visited, |x| offer(pool, x));
+                    self.push_links(next.node, level, ahead, visited, limit, |x| offer(pool, x));
                 }
+                let count = self.take(batch, &mut compared);
                 compared[..count].iter().for_each(|candidate| offer(pool, *candidate));
+                std::mem::swap(&mut batch, &mut ahead);
             }
             next = pool.follow();
         }
@@ -187,13 +220,14 @@ impl<'w, V: Vectors> Walk<'w, V> {
         level: u32,
         batch: &mut Batch<'w, V::Cell>,
         visited: &mut Visited,
+        limit: f32,
         mut found: impl FnMut(Candidate),
     ) {
         for line in self.graph.links(node, level).chunks(1) {
             let mut new = [0; LINE];
             let count = visited.insert_all(nodes(line), &mut new);
             for node in &new[..count] {
-                self.push(batch, *node, &mut found);
+                self.push(batch, *node, limit, &mut found);
             }
         }
     }
@@ -236,6 +270,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
             if stop.is_time() {
                 return false;
             }
+            let limit = pool.bar();
             let mut found = |candidate: Candidate| {
                 if candidate.order < f32::INFINITY {
                     pool.add(candidate, || self.graph.place(candidate.node).0);
@@ -256,7 +291,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                     for node in nodes(self.graph.links(*from, 0)) {
                         next_hop.push(node);
                         if visited.insert(node) && is_hit(node) {
-                            self.push(&mut batch, node, &mut found);
+                            self.push(&mut batch, node, limit, &mut found);
                             passing += 1;
                             if passing == most {
                                 break 'hops;
@@ -266,6 +301,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 }
                 std::mem::swap(hop, next_hop);
             }
+            self.sift(&mut batch, limit);
             self.compare(&mut batch, &mut found);
         }
         true

@@ -5,3 +5,4 @@ mod filters;
 pub(crate) mod model;
 mod readers;
 mod recall;
+mod sketches;

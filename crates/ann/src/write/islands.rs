@@ -61,7 +61,7 @@ impl Writer {
             Some(row) => {
                 let metric = graph.options.metric;
                 let comparer = Comparer::of_vector(metric, graph.isa, row, graph.longest);
-                let walk = Walk { graph, vectors, comparer: &comparer };
+                let walk = Walk { graph, vectors, comparer: &comparer, sieve: None };
                 walk.each(all(others).into_iter(), |candidate| found.push(candidate));
             }
             // It is about to go: until then any will do.

@@ -4,7 +4,7 @@ use super::select::{select, sort};
 use crate::compare::Comparer;
 use crate::graph::Graph;
 use crate::pool::Candidate;
-use crate::search::{Steps, Stop, Walk};
+use crate::search::{Rough, Sieve, Steps, Stop, Walk};
 use crate::vectors::Vectors;
 
 /// A node that nothing is linked to yet.
@@ -26,7 +26,9 @@ pub(super) fn prepare<V: Vectors>(
     let mut links = vec![Vec::new(); newcomer.levels as usize];
     let Some(row) = vectors.vector(document, at) else { return links };
     let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
-    let walk = Walk { graph, vectors, comparer: &comparer };
+    let rough = Rough::new(&comparer);
+    let sieve = Sieve::new(rough.as_ref(), &graph.sketches);
+    let walk = Walk { graph, vectors, comparer: &comparer, sieve };
     let mut near_mates: Vec<(u32, Candidate)> = Vec::with_capacity(mates.len());
     walk.each(mates.iter().map(|mate| mate.node), |candidate| {
         near_mates.push((graph.node(candidate.node).levels, candidate));

@@ -59,6 +59,7 @@ impl Graphs {
             match known.iter().position(|(attribute, _)| *attribute == of.attribute) {
                 Some(at) => {
                     of.writer = Writer::of(known.swap_remove(at).1);
+                    of.sketch(&view.state);
                     set(&mut graphs.published, of);
                 }
                 None => of.waiting = view.lids().collect(),
@@ -131,21 +132,39 @@ impl GraphWriter {
     /// Puts the vectors that wait in the place of those that the graph has of their documents.
     fn take_up<T: VectorCell>(&mut self, state: &State, size: usize) {
         let vectors = AttributeVectors::<T>::new(state, self.attribute, size);
-        let lent = |rounds: usize, body: &(dyn Fn(usize) + Sync)| {
-            if rounds < WORTH_THREADS {
-                return stead_ann::alone(rounds, body);
-            }
-            let rounds: Vec<usize> = (0..rounds).collect();
-            // Nothing fails.
-            let _ = in_parallel(&rounds, |round| {
-                body(*round);
-                Ok(())
-            });
-        };
         // There are fewer documents than numbers for vectors; of a document with so many of them that there are none left, what has none is not
         // found by the graph.
         let _ = self.writer.put_all(&vectors, &self.waiting, &lent);
     }
+
+    /// Sketches the vectors of a graph that was read, for cells of which there are sketches.
+    fn sketch(&mut self, state: &State) {
+        let Some(about) = state.kind.attributes().get(self.attribute) else { return };
+        let DataType::Tensor(kind) = &about.kind else { return };
+        let (attribute, size) = (self.attribute, kind.block_size());
+        match kind.cell() {
+            CellType::Double => {
+                self.writer.sketch(&AttributeVectors::<f64>::new(state, attribute, size), &lent);
+            }
+            CellType::Float => {
+                self.writer.sketch(&AttributeVectors::<f32>::new(state, attribute, size), &lent);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All cores, where there is enough to do.
+fn lent(rounds: usize, body: &(dyn Fn(usize) + Sync)) {
+    if rounds < WORTH_THREADS {
+        return stead_ann::alone(rounds, body);
+    }
+    let rounds: Vec<usize> = (0..rounds).collect();
+    // Nothing fails.
+    let _ = in_parallel(&rounds, |round| {
+        body(*round);
+        Ok(())
+    });
 }
 
 impl View {

@@ -239,7 +239,7 @@ impl<'w> Pieces<'w> {
             let spot = match self.stays(known) {
                 Some(spot) => spot,
                 // A piece has fewer bytes than this; what is not written is linked again at a start.
-                None if graph.memory() > MAX_GRAPH_BYTES => continue,
+                None if graph.links_memory() > MAX_GRAPH_BYTES => continue,
                 // Bytes in memory take all that is written.
                 None => self.add(|out| drop(graph.write_to(out)))?,
             };
