@@ -5,6 +5,7 @@ mod sieve;
 mod walk;
 
 use std::collections::BinaryHeap;
+use std::sync::OnceLock;
 
 use stead_kernels::Isa;
 use stead_tensor::Bits;
@@ -24,7 +25,8 @@ pub(crate) use walk::{Steps, Walk};
 #[derive(Debug, Clone)]
 pub struct Query<T: Cell> {
     comparer: Comparer<'static, T>,
-    rough: Option<Rough>,
+    /// Made when it is needed first.
+    rough: OnceLock<Option<Rough>>,
     metric: Metric,
 }
 
@@ -33,7 +35,7 @@ impl<T: Cell> Query<T> {
     #[must_use]
     pub fn new(metric: Metric, vector: &[f64]) -> Query<T> {
         let comparer = Comparer::of_query(metric, Isa::detect(), vector);
-        Query { rough: Rough::new(&comparer), comparer, metric }
+        Query { comparer, rough: OnceLock::new(), metric }
     }
 
     fn len(&self) -> usize {
@@ -271,7 +273,7 @@ impl Graph {
         scratch: &mut Scratch,
         hits: &mut Vec<Hit>,
     ) -> bool {
-        let sieve = Sieve::new(query.rough.as_ref(), &self.sketches);
+        let sieve = Sieve::new(&query.comparer, &query.rough, self);
         let walk = Walk { graph: self, vectors, comparer: &query.comparer, sieve };
         let (mut stop, steps) = (Stop::new(request.is_late), &mut scratch.steps);
         if most == 0 || (request.is_late)() {

@@ -199,11 +199,22 @@ impl<'w, V: Vectors> Walk<'w, V> {
                     prefetch(self.graph.links(next.node, level));
                 }
                 let limit = pool.bar();
-                self.sift(batch, limit);
-                if let Some(next) = next {
-                    self.push_links(next.node, level, ahead, visited, limit, |x| offer(pool, x));
-                }
-                let count = self.take(batch, &mut compared);
+                let go_on = |pool: &mut Pool, ahead: &mut _, visited: &mut _| {
+                    if let Some(next) = next {
+                        let found = |x| offer(pool, x);
+                        self.push_links(next.node, level, ahead, visited, limit, found);
+                    }
+                };
+                let count = if self.sieve.is_some() {
+                    // The vectors of those that are not too far come while sketches of others are asked for.
+                    self.sift(batch, limit);
+                    go_on(pool, ahead, visited);
+                    self.take(batch, &mut compared)
+                } else {
+                    let count = self.take(batch, &mut compared);
+                    go_on(pool, ahead, visited);
+                    count
+                };
                 compared[..count].iter().for_each(|candidate| offer(pool, *candidate));
                 std::mem::swap(&mut batch, &mut ahead);
             }

@@ -1,6 +1,7 @@
 //! What is found with sketches is what is found without.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use half::bf16;
 use stead_kernels::Isa;
@@ -10,7 +11,7 @@ use super::model::{Chance, Documents, links};
 use crate::cell::Cell;
 use crate::compare::Comparer;
 use crate::graph::Graph;
-use crate::search::{Rough, Sieve, Walk};
+use crate::search::{Sieve, Walk};
 use crate::sketches::Sketches;
 use crate::{Metric, Options, Query, Request, Scratch, Tuning, Writer, alone};
 
@@ -103,10 +104,10 @@ fn check_sieve<T: Cell>(seed: u64, metric: Metric, kind: Kind, size: usize) -> (
                 false => Comparer::<T>::of_query(metric, isa, &query),
                 true => Comparer::of_vector(metric, isa, &cells, graph.longest),
             };
-            let rough = Rough::new(&comparer);
+            let rough = OnceLock::new();
             assert_eq!(graph.sketches.size(), size);
             // With one that is too short nothing is compared.
-            let Some(sieve) = Sieve::new(rough.as_ref(), &graph.sketches) else { continue };
+            let Some(sieve) = Sieve::new(&comparer, &rough, &graph) else { continue };
             let walk =
                 Walk { graph: &graph, vectors: &documents, comparer: &comparer, sieve: None };
             let nodes: Vec<u32> = (0..50).map(|_| chance.below(100) as u32).collect();

@@ -1,10 +1,12 @@
 //! What a new node is to be linked to, found in a graph that nobody changes meanwhile.
 
+use std::sync::OnceLock;
+
 use super::select::{select, sort};
 use crate::compare::Comparer;
 use crate::graph::Graph;
 use crate::pool::Candidate;
-use crate::search::{Rough, Sieve, Steps, Stop, Walk};
+use crate::search::{Sieve, Steps, Stop, Walk};
 use crate::vectors::Vectors;
 
 /// A node that nothing is linked to yet.
@@ -26,8 +28,8 @@ pub(super) fn prepare<V: Vectors>(
     let mut links = vec![Vec::new(); newcomer.levels as usize];
     let Some(row) = vectors.vector(document, at) else { return links };
     let comparer = Comparer::of_vector(graph.options.metric, graph.isa, row, graph.longest);
-    let rough = Rough::new(&comparer);
-    let sieve = Sieve::new(rough.as_ref(), &graph.sketches);
+    let rough = OnceLock::new();
+    let sieve = Sieve::new(&comparer, &rough, graph);
     let walk = Walk { graph, vectors, comparer: &comparer, sieve };
     let mut near_mates: Vec<(u32, Candidate)> = Vec::with_capacity(mates.len());
     walk.each(mates.iter().map(|mate| mate.node), |candidate| {
