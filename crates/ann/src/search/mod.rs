@@ -279,7 +279,7 @@ impl Graph {
         if most == 0 || (request.is_late)() {
             return most == 0;
         }
-        let Some(entry) = walk.descend(0) else { return true };
+        let Some(entry) = walk.descend(0, &mut steps.visited) else { return true };
         let filter = match strategy {
             Strategy::Filtered | Strategy::FilterFirst => request.filter,
             _ => None,

@@ -136,13 +136,14 @@ impl<'w, V: Vectors> Walk<'w, V> {
         self.compare(&mut batch, &mut found);
     }
 
-    /// The nearest node of a level on a way on which each is nearer than the one before.
-    pub(crate) fn nearest(&self, from: Candidate, level: u32) -> Candidate {
+    /// The nearest node of a level on a way on which each is nearer than the one before. What was visited is not nearer.
+    fn nearest(&self, from: Candidate, level: u32, visited: &mut Visited) -> Candidate {
         let (mut best, mut batch) = (from, Batch::new());
         loop {
             let mut next = best;
             let mut found = |other: Candidate| next = next.min(other);
-            for node in nodes(self.graph.links(best.node, level)) {
+            let links = nodes(self.graph.links(best.node, level));
+            for node in links.filter(|node| visited.insert(*node)) {
                 self.push(&mut batch, node, best.order, &mut found);
             }
             self.sift(&mut batch, best.order);
@@ -154,11 +155,14 @@ impl<'w, V: Vectors> Walk<'w, V> {
         }
     }
 
-    /// The nearest node of the level above one, or of the highest if that is lower; nothing without nodes.
-    pub(crate) fn descend(&self, level: u32) -> Option<Candidate> {
+    /// The nearest node of the level above one, or of the highest if that is lower; nothing without nodes. Nodes are compared once, on whatever
+    /// levels they are.
+    pub(crate) fn descend(&self, level: u32, visited: &mut Visited) -> Option<Candidate> {
         let (entry, highest) = self.graph.entry?;
+        visited.begin(self.graph.bound);
         let levels = (level + 1..=highest).rev();
-        Some(levels.fold(self.candidate(entry), |from, level| self.nearest(from, level)))
+        let nearest = |from, level| self.nearest(from, level, visited);
+        Some(levels.fold(self.candidate(entry), nearest))
     }
 
     /// Finds the nodes of a level that are nearest and are hits, as many as the pool holds, from those on that are in it or aside. Returns

@@ -36,7 +36,8 @@ pub(super) fn prepare<V: Vectors>(
         near_mates.push((graph.node(candidate.node).levels, candidate));
     });
     let highest = graph.entry.map(|(_, level)| level);
-    let mut from: Vec<Candidate> = walk.descend(newcomer.levels - 1).into_iter().collect();
+    let start = walk.descend(newcomer.levels - 1, &mut steps.visited);
+    let mut from: Vec<Candidate> = start.into_iter().collect();
     for level in (0..newcomer.levels).rev() {
         if highest.is_some_and(|highest| level <= highest) {
             around(&walk, level, &mut from, steps);
