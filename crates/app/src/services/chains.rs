@@ -4,7 +4,7 @@ use super::components::java;
 use super::containers::{ContainerCluster, JAVA, words};
 use super::native::{is_native, read as native};
 use super::python::{dependencies, id_text, is_python, read as python};
-use super::{ServicesOptions, id_of, unknown, unused};
+use super::{ServicesOptions, id_of, significance, unknown, unused};
 use crate::components::{ChainDefinition, ChainKind, ChainPart, NativeRole, Phase, PythonKind};
 use crate::package::{Located, Report};
 use crate::xml::XmlElement;
@@ -47,7 +47,10 @@ pub(super) fn read(
                 beside.java.push(id.clone());
                 java(inner, id, options, report);
             }
-            "config" | "binding" | "include" | "threadpool" | "significance" => {
+            "significance" if kind == ChainKind::Search => {
+                significance::read(inner, &mut found.significance, report);
+            }
+            "config" | "binding" | "include" | "threadpool" => {
                 unused(inner, "it configures Vespa's own processes", report);
             }
             _ => unknown(inner, kind.name(), report),

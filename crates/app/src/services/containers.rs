@@ -10,7 +10,7 @@ use crate::components::{
     Chain as ComponentChain, ChainDefinition, ChainKind, Dependencies, NativeComponent, NativeRole,
     PythonComponent, PythonKind, PythonOptions, resolve_chains,
 };
-use crate::package::{Place, Report};
+use crate::package::{Located, Place, Report};
 use crate::xml::XmlElement;
 
 /// `container`
@@ -40,6 +40,8 @@ pub struct ContainerCluster {
     pub native: Vec<NativeComponent>,
     /// How Python is run.
     pub python_options: PythonOptions,
+    /// The files of `significance` in `search`, from the root of the package.
+    pub significance: Vec<Located<String>>,
     /// Chains of searchers and document processors as they are declared.
     pub chain_definitions: Vec<(ChainKind, ChainDefinition)>,
 }
@@ -84,6 +86,7 @@ pub(super) fn read(
         python: Vec::new(),
         native: Vec::new(),
         python_options: PythonOptions::default(),
+        significance: Vec::new(),
         chain_definitions: Vec::new(),
     };
     for element in &cluster.children {

@@ -12,6 +12,7 @@ mod native;
 mod processing;
 mod python;
 mod server_toml;
+mod significance;
 mod tokenizers;
 
 pub use components::{Component, ComponentKind, Parameter};
@@ -69,6 +70,7 @@ pub fn read_services(root: &XmlElement, options: ServicesOptions, report: &mut R
             }
         }
     }
+    significance::check(&services.containers, report);
     let ids = services.containers.iter().map(|c| (&c.id, &c.place));
     let ids = ids.chain(services.contents.iter().map(|c| (&c.id, &c.place)));
     let mut seen: Vec<&str> = Vec::new();

@@ -74,7 +74,7 @@ impl<'c> Asked<'c> {
                 Bm25::idf(documents, with)
             };
             patterns.push(&indexed.pattern);
-            weights.push(bm25.weight(term.style.significance.unwrap_or_else(idf)));
+            weights.push(bm25.weight(term.style.idf().unwrap_or_else(idf)));
             labels.push(has);
         }
         Some(Asked { counter: of.counter(patterns), weights, labels })

@@ -6,7 +6,7 @@ use stead_text::{Counter, Element, Occurrence, Pattern};
 
 use super::{DocumentContext, QueryContext};
 use crate::matching::{Matcher, element_passes};
-use crate::query::Test;
+use crate::query::{TermStyle, Test, significance};
 
 /// A term of a query: what one item of it asks of one or more fields.
 #[derive(Debug)]
@@ -46,14 +46,6 @@ impl QueryTerm {
     }
 }
 
-/// The documents of which the rarest term is in one (Vespa, `searchlib/src/vespa/searchlib/features/utils.cpp`).
-const MANY: f64 = 1_000_000.0;
-
-/// How rare a term is that a part of documents has (Vespa, the same).
-fn significance(part: f64) -> f64 {
-    0.5 + 0.5 * part.clamp(1.0 / MANY, 1.0).ln() / (1.0 / MANY).ln()
-}
-
 /// The terms of a query that are ranked, in their order.
 pub(super) fn query_terms(cx: &DocumentContext<'_>) -> Vec<QueryTerm> {
     terms_of(&cx.query)
@@ -81,7 +73,7 @@ pub(super) fn terms_of(query: &QueryContext<'_>) -> Vec<QueryTerm> {
         };
         QueryTerm {
             weight: style.map_or(100.0, |style| style.weight as f64),
-            significance: style.and_then(|style| style.significance).unwrap_or_else(rarity),
+            significance: style.and_then(TermStyle::rarity).unwrap_or_else(rarity),
             id: style.and_then(|style| style.id),
             connectivity: style.and_then(|style| style.connectivity),
             numbers,

@@ -1,18 +1,19 @@
 //! The models of a package, each loaded once.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use stead_app::application::rank::ProfileModel;
-use stead_app::package::PackageFiles;
+use stead_app::package::{Located, PackageFiles};
 use stead_engine::Backends;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::error::ModelError;
 use super::function::ModelFunction;
 use super::kept::KeptValues;
+use crate::query::{MOST_BYTES, SignificanceModels};
 
 /// The models of a package, each loaded once whichever of its profiles name it.
 pub struct Loaded<'f> {
@@ -20,6 +21,8 @@ pub struct Loaded<'f> {
     /// By a hash of all that is known of the model.
     functions: RefCell<HashMap<u128, ModelFunction>>,
     kept: Arc<KeptValues>,
+    /// Those of significance, or what is wrong with them.
+    significance: OnceCell<Result<Arc<SignificanceModels>, String>>,
     /// What computes the models that name a runtime of their own.
     backends: Backends,
 }
@@ -28,8 +31,8 @@ impl<'f> Loaded<'f> {
     /// None so far.
     #[must_use]
     pub fn new(files: &'f PackageFiles) -> Loaded<'f> {
-        let (functions, kept, backends) = Default::default();
-        Loaded { files, functions, kept, backends }
+        let (functions, kept, significance, backends) = Default::default();
+        Loaded { files, functions, kept, significance, backends }
     }
 
     /// The same, where models may name these runtimes.
@@ -48,6 +51,26 @@ impl<'f> Loaded<'f> {
     #[must_use]
     pub fn kept(&self) -> &Arc<KeptValues> {
         &self.kept
+    }
+
+    /// The models of significance of the package, which is the same for all profiles.
+    ///
+    /// # Errors
+    /// When the package has not one of the files, or one that cannot be read.
+    pub fn significance(
+        &self,
+        files: &[Located<String>],
+    ) -> Result<Arc<SignificanceModels>, String> {
+        let read = || {
+            let mut models = SignificanceModels::default();
+            for Located { value: path, .. } in files {
+                let bytes = self.files.read(path, MOST_BYTES).map_err(|error| error.to_string())?;
+                let found = models.read(&bytes, path.ends_with(".zst"));
+                found.map_err(|error| format!("{path}: {error}"))?;
+            }
+            Ok(Arc::new(models))
+        };
+        self.significance.get_or_init(read).clone()
     }
 
     /// A model of a profile.

@@ -13,7 +13,7 @@ mod values;
 mod weighted;
 mod words;
 
-use stead_text::Language;
+use stead_text::{Language, Pattern};
 
 use super::error::SearchError;
 use super::fields::Searches;
@@ -66,6 +66,7 @@ pub fn build(
         element: None,
         items: 0,
         item: None,
+        word: None,
         is_negated: false,
         is_non_empty: false,
     };
@@ -90,6 +91,8 @@ struct Builder<'b> {
     items: usize,
     /// The item that all terms are of; nothing where each is one.
     item: Option<usize>,
+    /// The word that the terms are of that are being made; nothing where they are of several.
+    word: Option<String>,
     /// Whether documents must not be what is asked for: ranking knows nothing of it.
     is_negated: bool,
     /// Whether texts must not be empty.
@@ -258,6 +261,7 @@ impl<'b> Builder<'b> {
             is_ranked: !self.is_negated && self.bool_annotation("ranked")?.unwrap_or(true),
             is_filter: self.bool_annotation("filter")?.unwrap_or(false),
             significance: self.number_annotation("significance")?,
+            frequency: self.document_frequency()?,
             id: self.integer_annotation("id")?,
             connectivity: self.connectivity()?,
         };
@@ -265,7 +269,15 @@ impl<'b> Builder<'b> {
         if self.item.is_none() {
             self.items += 1;
         }
-        self.tree.terms.push(Term { attribute: attribute.to_owned(), test, style, item });
+        let is_word = match &test {
+            Test::Indexed(indexed) => {
+                matches!(indexed.pattern, Pattern::Term(_) | Pattern::Part(..))
+            }
+            Test::Text { .. } => true,
+            _ => false,
+        };
+        let word = self.word.clone().filter(|_| is_word);
+        self.tree.terms.push(Term { attribute: attribute.to_owned(), test, style, word, item });
         Ok(Tree::Term(self.tree.terms.len() - 1))
     }
 }

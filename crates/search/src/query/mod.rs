@@ -12,6 +12,7 @@ mod numbers;
 mod order;
 mod predicate;
 mod show;
+mod significance;
 mod simple;
 mod sort_spec;
 mod stop_words;
@@ -27,6 +28,8 @@ pub use geo::{Box2, Circle};
 pub use numbers::NumberRange;
 pub use order::{Missing, OrderBy, OrderKey, SortFunction, sort_order};
 pub use predicate::PredicateQuery;
+pub use significance::{DocumentFrequency, SignificanceError, SignificanceModels};
+pub(crate) use significance::{MOST_BYTES, significance};
 pub use stop_words::StopWords;
 pub use texts::{Fuzzy, TextTest};
 pub use tree::{

@@ -110,6 +110,7 @@ mod tests {
                 attribute: "f".to_owned(),
                 test: Test::Indexed(Indexed { index: 0, pattern }),
                 style: TermStyle::default(),
+                word: None,
                 item,
             }
         };

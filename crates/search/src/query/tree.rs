@@ -8,6 +8,7 @@ use stead_text::Pattern;
 use super::geo::{Box2, Circle};
 use super::numbers::NumberRange;
 use super::predicate::PredicateQuery;
+use super::significance::DocumentFrequency;
 use super::texts::TextTest;
 use super::tuning::TuningChoice;
 
@@ -74,6 +75,8 @@ pub struct Term {
     pub test: Test,
     /// What ranking knows of it.
     pub style: TermStyle,
+    /// The word as the query has it, where it is one: alone, and not among others.
+    pub word: Option<String>,
     /// The number of the item of the query that it is of: a word that is asked of several fields is one.
     pub item: usize,
 }
@@ -91,6 +94,8 @@ pub struct TermStyle {
     pub is_filter: bool,
     /// `significance`
     pub significance: Option<f64>,
+    /// `documentFrequency`, or that of a [model](super::SignificanceModels); it stands before `significance`.
+    pub frequency: Option<DocumentFrequency>,
     /// `id`
     pub id: Option<i64>,
     /// `connectivity`: the `id` of the term that it has to do with, the one before it, and how much.
@@ -220,6 +225,20 @@ pub struct SameElement {
     pub elements: Vec<u32>,
 }
 
+impl TermStyle {
+    /// How much the term says in `bm25`, if that does not follow from the documents.
+    #[must_use]
+    pub fn idf(&self) -> Option<f64> {
+        self.frequency.map(DocumentFrequency::idf).or(self.significance)
+    }
+
+    /// How rare it is for the other features, the same.
+    #[must_use]
+    pub fn rarity(&self) -> Option<f64> {
+        self.frequency.map(DocumentFrequency::significance).or(self.significance)
+    }
+}
+
 impl Default for TermStyle {
     fn default() -> TermStyle {
         TermStyle {
@@ -228,6 +247,7 @@ impl Default for TermStyle {
             is_ranked: true,
             is_filter: false,
             significance: None,
+            frequency: None,
             id: None,
             connectivity: None,
         }

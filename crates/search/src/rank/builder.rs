@@ -1,6 +1,7 @@
 //! From a profile to its plan: phases, expressions, and the values that they name.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use stead_app::application::rank::{CompiledProfile, ModelTypes, ProfileNames, Typed};
@@ -26,6 +27,9 @@ const RERANK: usize = 100;
 
 /// The deepest that features, functions and models take values of each other.
 const MAX_DEPTH: usize = 64;
+
+/// Whether a profile asks models of significance.
+const USE_MODEL: &str = "use-model";
 
 /// The plan of a profile.
 pub(super) fn plan(
@@ -62,6 +66,8 @@ pub(super) fn plan(
         common,
     };
     let mut plan = builder().plan()?;
+    let files = application.services.significance();
+    plan.significance = loaded.significance(files).or_else(|text| fail("significance", text))?;
     if !profile.ignore_default_rank_features {
         let named = &plan.rank_features;
         plan.listed = builder().listed(|name| named.iter().any(|(known, _)| known == name))?;
@@ -105,7 +111,7 @@ fn without_effect(profile: &RankProfile) -> Vec<&'static str> {
     let names: Vec<&'static str> = names
         .filter(|name| !["num-threads-per-search", "min-hits-per-thread"].contains(name))
         .filter(|name| !TuningChoice::is_keyword(name))
-        .filter(|name| ![StopWords::LIMIT, StopWords::ALLOW_DROP_ALL].contains(name))
+        .filter(|name| ![StopWords::LIMIT, StopWords::ALLOW_DROP_ALL, USE_MODEL].contains(name))
         .collect();
     names
 }
@@ -222,6 +228,8 @@ impl Builder<'_> {
             threads: setting(profile, "num-threads-per-search"),
             min_hits_per_thread: setting(profile, "min-hits-per-thread"),
             stop_words: stop_words(profile),
+            significance: Arc::default(),
+            uses_significance: profile.setting(USE_MODEL) == Some(Setting::Bool(true)),
             element_gaps: element_gaps(profile),
             tuning: TuningChoice::of_profile(|keyword| match profile.setting(keyword)? {
                 Setting::Number(number) => Some(number),

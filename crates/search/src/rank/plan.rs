@@ -1,6 +1,7 @@
 //! A rank profile that is ready to run: what its expressions name, each once, with where its value comes from.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use stead_app::application::rank::{CompiledProfile, FeatureName, ModelTypes};
@@ -17,7 +18,7 @@ use super::normalize::Normalizer;
 use super::query::RankQuery;
 use crate::features::{Feature, Note};
 use crate::models::Loaded;
-use crate::query::{ElementGaps, StopWords, TuningChoice};
+use crate::query::{ElementGaps, SignificanceModels, StopWords, TuningChoice};
 
 /// A rank profile that is ready to run.
 pub struct RankPlan {
@@ -45,6 +46,10 @@ pub struct RankPlan {
     pub(crate) tuning: TuningChoice,
     /// What `weakAnd` leaves out.
     pub(crate) stop_words: StopWords,
+    /// How rare words are in other texts.
+    pub(crate) significance: Arc<SignificanceModels>,
+    /// Whether that is asked where a request says nothing.
+    pub(crate) uses_significance: bool,
     /// How far elements of fields are from each other.
     pub(crate) element_gaps: ElementGaps,
     /// What a document of the second phase took last, in nanoseconds; 0 if that is not known.

@@ -32,6 +32,8 @@ pub struct RankQuery {
     pub tuning: TuningChoice,
     /// What `weakAnd` leaves out.
     pub stop_words: StopWords,
+    /// `ranking.significance.useModel`
+    pub uses_significance: Option<bool>,
     /// `ranking.elementGap.FIELD`
     pub element_gaps: ElementGaps,
     /// `ranking.freshness`: the time that is taken for now.

@@ -427,6 +427,9 @@ impl<'r> Read<'r> {
                     .text("ranking.matching.weakand.allowDropAll")
                     .map(|text| text == "true" || text == "1"),
             },
+            uses_significance: self
+                .text("ranking.significance.useModel")
+                .map(|text| text == "true" || text == "1"),
             element_gaps,
             freshness: match self.get("ranking.freshness") {
                 None => None,

@@ -132,7 +132,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("ranking.matching.numThreadsPerSearch", &[], Count, "", Read, "the most threads for a search"),
     row("ranking.matching.minHitsPerThread", &[], Count, "", Read, "the fewest documents that a thread is worth"),
     row("ranking.matching.", &[], Text, "", Ignored("all documents are looked at"), "how documents are matched"),
-    row("ranking.significance.", &[], Text, "", Ignored("it is about words"), "how rare words are"),
+    row("ranking.significance.useModel", &[], Bool, "", Read, "whether [models of significance](ranking.md#how-rare-words-are) say how rare words are"),
     row("presentation.summary", &["summary"], Text, "default", Read, "the summary of hits"),
     row("presentation.summaryFields", &["summaryFields"], Text, "", Read, "the fields of hits"),
     row("presentation.format", &["format", "template"], Choice(&["default", "json", "cbor"]), "default", Read, "the format of the result"),

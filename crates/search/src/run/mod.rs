@@ -75,6 +75,30 @@ struct Part<'p> {
     explained: Option<Explained>,
 }
 
+/// Whether profiles of one name say the same of [models of significance](crate::query::SignificanceModels), where the request says nothing (Vespa,
+/// `SignificanceSearcher.java`). What else is wrong with profiles is told by those who run them.
+fn agreed(searchers: &[Searcher<'_>], request: &SearchRequest) -> Result<(), SearchError> {
+    if request.rank.uses_significance.is_some() {
+        return Ok(());
+    }
+    let profile = request.rank.profile.as_deref().unwrap_or("default");
+    let uses = |searcher: &Searcher<'_>| {
+        let plan = (searcher.plans)(&searcher.schema.name.value, profile);
+        plan.is_ok_and(|plan| plan.uses_significance)
+    };
+    let mut all = searchers.iter().map(uses);
+    let Some(first) = all.next() else { return Ok(()) };
+    if all.all(|other| other == first) {
+        return Ok(());
+    }
+    let names: Vec<&str> = searchers.iter().map(|s| s.schema.name.value.as_str()).collect();
+    Err(SearchError::illegal(format!(
+        "Inconsistent 'significance' configuration for the rank profile '{profile}' in the schemas [{}]. Use 'restrict' to limit the query to a \
+         subset of schemas. Specify same 'significance' configuration for all selected schemas.",
+        names.join(", ")
+    )))
+}
+
 fn run(
     searchers: &[Searcher<'_>],
     request: &SearchRequest,
@@ -101,6 +125,7 @@ fn run(
         .collect();
     let names: Vec<Searches<'_>> =
         chosen.iter().map(|s| Searches::new(s.schema, s.view.kind())).collect();
+    agreed(&chosen, request)?;
     for (at, searcher) in chosen.iter().enumerate() {
         let others = [&names[..at], &names[at + 1..]].concat();
         match prepare(*searcher, request, &statement, &others, options.now) {

@@ -85,6 +85,10 @@ pub fn prepare(
     stop_words.drop_from(&mut tree, searcher.view.len(), |index, word| {
         searcher.view.text(index).map_or(0, |of| of.frequency(word))
     });
+    if request.rank.uses_significance.unwrap_or(plan.uses_significance) {
+        let language = parameters("model.language").or_else(|| parameters("model.locale"));
+        plan.significance.tell(&mut tree, language.as_deref())?;
+    }
     rank.element_gaps.tell(&mut tree, &plan.element_gaps);
     let (hits, offset) = amounts(request, statement)?;
     let mut summary = Summary::new(searcher.schema, request.summary.as_deref())?;

@@ -30,6 +30,15 @@ pub struct Asked {
 impl Asked {
     /// Types by their names, with whether they are global, and their schemas.
     pub fn new(types: &[(&str, bool, &str)]) -> Asked {
+        Asked::of_package(types, "", &[])
+    }
+
+    /// The same of a package with a container cluster of its own and some files.
+    pub fn of_package(
+        types: &[(&str, bool, &str)],
+        container: &str,
+        others: &[(&str, &str)],
+    ) -> Asked {
         let documents: String = types
             .iter()
             .map(|(name, is_global, _)| {
@@ -37,13 +46,14 @@ impl Asked {
             })
             .collect();
         let services = format!(
-            "<services version='1.0'><content id='c' version='1.0'><redundancy>1</redundancy>\
+            "<services version='1.0'>{container}<content id='c' version='1.0'><redundancy>1</redundancy>\
              <documents>{documents}</documents></content></services>"
         );
         let paths: Vec<String> =
             types.iter().map(|(name, ..)| format!("schemas/{name}.sd")).collect();
         let mut files = vec![("services.xml", services.as_str())];
         files.extend(paths.iter().zip(types).map(|(path, (.., schema))| (path.as_str(), *schema)));
+        files.extend(others);
         let files = PackageFiles::from_texts(files).unwrap();
         let (application, mut report) = Application::read(&files, ServicesOptions::default());
         let models = PackageModels::new(&files);

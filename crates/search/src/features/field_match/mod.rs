@@ -104,7 +104,7 @@ impl Query {
             };
             let mut in_field = tested.filter_map(|tested| Some((of_field(&tested.test)?, tested)));
             let (words, said) = match in_field.next() {
-                Some((words, tested)) => (Some(words), tested.style.significance),
+                Some((words, tested)) => (Some(words), tested.style.rarity()),
                 None => (None, None),
             };
             let count = words.unwrap_or(1);

@@ -4,11 +4,12 @@ use stead_text::Affix;
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
+use super::super::significance::DocumentFrequency;
 use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 35] = [
+const READ: [&str; 36] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
@@ -22,6 +23,7 @@ const READ: [&str; 35] = [
     "ranked",
     "filter",
     "significance",
+    "documentFrequency",
     "id",
     "connectivity",
     "prefix",
@@ -47,12 +49,11 @@ const READ: [&str; 35] = [
 ];
 
 /// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and matches are exact.
-const WITHOUT_EFFECT: [&str; 14] = [
+const WITHOUT_EFFECT: [&str; 13] = [
     "andSegmenting",
     "annotations",
     "ascending",
     "descending",
-    "documentFrequency",
     "endAnchor",
     "hitLimit",
     "implicitTransforms",
@@ -151,6 +152,24 @@ impl<'b> Builder<'b> {
             }
             (Some(Expr::Integer(id)), Some(Expr::Number(weight))) => Ok(Some((*id, *weight))),
             _ => fail("expected an id, a whole number, and a weight in connectivity"),
+        }
+    }
+
+    /// `documentFrequency`: of so many documents so many have the term.
+    pub(super) fn document_frequency(&self) -> Result<Option<DocumentFrequency>, SearchError> {
+        let Some(said) = self.annotation("documentFrequency") else { return Ok(None) };
+        let Expr::Map(pairs) = said else {
+            return wrong("documentFrequency", "a map with frequency and count", said);
+        };
+        let member = |name: &str| match pairs.iter().find(|(key, _)| key == name)?.1.expr {
+            Expr::Integer(number) => u64::try_from(number).ok(),
+            _ => None,
+        };
+        match (member("frequency"), member("count")) {
+            (Some(frequency), Some(count)) => Ok(Some(DocumentFrequency { frequency, count })),
+            _ => {
+                fail("expected a frequency and a count, whole numbers from 0, in documentFrequency")
+            }
         }
     }
 

@@ -26,6 +26,7 @@ impl<'b> Builder<'b> {
         let analysis = self.analysis(index, affix.is_some())?;
         let terms = self.terms(&analysis, text);
         if let (Unit::Gram(_), None) = (analysis.unit, affix) {
+            self.word = None;
             let grams =
                 terms.into_iter().map(|gram| self.pattern(field, index, Pattern::Term(gram)));
             return grams.collect::<Result<_, _>>().map(all);
@@ -64,10 +65,13 @@ impl<'b> Builder<'b> {
         let mut any = Vec::new();
         for field in &self.searches.find(field)? {
             for term in self.alternative_words(list, field.is_cased)? {
-                any.push(match field.index {
-                    Some(index) => self.pattern(field, index, Pattern::Term(term))?,
-                    None => self.plain(field, &term)?,
-                });
+                self.word = Some(term.clone());
+                let found = match field.index {
+                    Some(index) => self.pattern(field, index, Pattern::Term(term)),
+                    None => self.plain(field, &term),
+                };
+                self.word = None;
+                any.push(found?);
             }
         }
         Ok(Tree::any(any))

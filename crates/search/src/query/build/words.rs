@@ -137,7 +137,15 @@ impl<'b> Builder<'b> {
 
     /// A test for each field that a name means: one item.
     fn word(&mut self, field: &str, word: Word<'_>) -> Result<Tree, SearchError> {
-        self.one_item(|builder| builder.word_of(field, word))
+        let said = match word {
+            Word::Plain(text) | Word::Prefix(text) if self.item.is_none() => Some(text),
+            // Of several words that are one item each says nothing alone.
+            _ => None,
+        };
+        self.word = said.map(|text| text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+        let found = self.one_item(|builder| builder.word_of(field, word));
+        self.word = None;
+        found
     }
 
     fn word_of(&mut self, field: &str, word: Word<'_>) -> Result<Tree, SearchError> {
