@@ -100,6 +100,14 @@ impl Raw {
         }
     }
 
+    /// Where the residual of the tile at `(row, col)` begins, and from one of its rows to the next; `None` where there is none.
+    #[inline(always)]
+    pub fn residual_at(&self, (row, col): (usize, usize)) -> Option<(*const f32, usize)> {
+        let stride = self.residual_stride;
+        let begin = self.residual.wrapping_add(row * stride + col);
+        (!self.residual.is_null()).then_some((begin, stride))
+    }
+
     /// For a block of `k`: all but the last only add up, all but the first start from `C`.
     #[inline(always)]
     pub fn block(self, first: bool, last: bool) -> Raw {

@@ -102,8 +102,11 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
         let mut acc = [[s.zero(); NV]; MR];
         let (mut a, mut b) = (t.a, t.b);
         let mut later = Streams::new(t.later, t.depth);
-        // The rows of `C` are asked for as well, one by a turn: stores that wait for memory fill their buffer, and then all waits.
+        // The rows of `C` are asked for as well, one by a turn: stores that wait for memory fill their buffer, and then all waits. So are
+        // those of the residual, which all at once would be waited for at the end.
         let (mut row, mut c) = (0, t.c.cast_const());
+        let (mut residual, residual_stride) =
+            t.epilogue.residual_at(t.at).unwrap_or((c, t.c_stride));
         // SAFETY: `a` has MR elements and `b` NV vectors at each of depth strides.
         unsafe {
             for _ in 0..t.depth / TURN {
@@ -111,8 +114,10 @@ impl<const MR: usize, const NV: usize> SimdOp for Tile<'_, MR, NV> {
                 if row < MR {
                     for v in (0..NV * S::LANES).step_by(LINE) {
                         s.prefetch(c.wrapping_add(v));
+                        s.prefetch(residual.wrapping_add(v));
                     }
                     (row, c) = (row + 1, c.wrapping_add(t.c_stride));
+                    residual = residual.wrapping_add(residual_stride);
                 }
                 for _ in 0..TURN {
                     deepen(s, &mut acc, a, b, t.b_stride);
