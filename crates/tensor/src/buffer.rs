@@ -48,8 +48,7 @@ impl AlignedBuf {
     }
 
     /// A zeroed buffer of `len` bytes on huge pages where the system has them: for what is read whole again and again as
-    /// long as a model lives, such as its packed weights. Zeros that may stay untouched are better [zeroed](Self::zeroed),
-    /// which takes no memory for them.
+    /// long as a model lives, such as its packed weights.
     ///
     /// # Errors
     /// [`TensorError::OutOfMemory`] when the allocator refuses.
@@ -59,6 +58,21 @@ impl AlignedBuf {
         }
         let (ptr, chunk) = huge::part(len)?;
         Ok(AlignedBuf { ptr, len, origin: Origin::Part(chunk) })
+    }
+
+    /// A zeroed buffer of `len` bytes which, where it is large, is the system's again once it is dropped: for weights on the way to the form
+    /// that they are packed in. An allocator would keep what nobody asks for again.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] when the allocator refuses.
+    pub fn passing(len: usize) -> Result<AlignedBuf, TensorError> {
+        match huge::alone(len) {
+            Some(alone) => {
+                let (ptr, chunk) = alone?;
+                Ok(AlignedBuf { ptr, len, origin: Origin::Part(chunk) })
+            }
+            None => AlignedBuf::zeroed(len),
+        }
     }
 
     fn empty() -> Result<AlignedBuf, TensorError> {
@@ -95,8 +109,9 @@ impl AlignedBuf {
         Ok(AlignedBuf { ptr, len, origin: Origin::Alone })
     }
 
-    /// A buffer of `len` bytes that `fill` writes from the first byte to the last: for what is read from a file. On huge pages where it
-    /// is large. What is left over is zeroed; zeros in all of a large buffer beforehand would go to memory and back.
+    /// A buffer of `len` bytes that `fill` writes from the first byte to the last: for what is read from a file. Where it is large, it lies
+    /// on huge pages and is the system's again once it is dropped. What is left over is zeroed; zeros in all of a large buffer beforehand
+    /// would go to memory and back.
     ///
     /// # Errors
     /// [`TensorError::OutOfMemory`] when the allocator refuses; inside, the error of `fill`.
@@ -260,11 +275,14 @@ mod tests {
 
     #[test]
     fn buffers_are_aligned_and_zeroed() {
-        for len in [0, 1, 63, 64, 4097] {
-            let buf = AlignedBuf::zeroed(len).unwrap();
-            assert_eq!(buf.len(), len);
-            assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
-            assert!(buf.iter().all(|&b| b == 0));
+        for len in [0, 1, 63, 64, 4097, (128 << 10) - 1, 128 << 10, (4 << 20) + 1] {
+            for make in [AlignedBuf::zeroed, AlignedBuf::lasting, AlignedBuf::passing] {
+                let mut buf = make(len).unwrap();
+                assert_eq!(buf.len(), len);
+                assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
+                assert!(buf.iter().all(|&b| b == 0));
+                buf.fill(0xff);
+            }
         }
     }
 

@@ -5,9 +5,8 @@
 //! setting, `madvise`); where it has none to give, the memory is what it would have been.
 #![allow(unsafe_code)] // memory with a chosen alignment, handed out in parts
 
-use crate::TensorError;
 use crate::buffer::ALIGNMENT;
-use std::alloc::{Layout, alloc, dealloc};
+use crate::{TensorError, pages};
 use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
@@ -21,29 +20,34 @@ const CHUNK: usize = 8 * PAGE;
 /// Bytes from which memory is allocated by itself; what is smaller shares a chunk.
 const ALONE: usize = 2 * PAGE;
 
-/// Allocated memory that starts at a huge page, not zeroed.
+/// Bytes from which what is read from a file goes into memory of its own, which is the [system's](pages) again once it is let go. It ends
+/// within a page, so that less than a thirtieth is lost.
+const READ_ALONE: usize = 128 << 10;
+
+/// Zeroed memory from the [system](pages).
 #[derive(Debug)]
 pub(crate) struct Chunk {
     ptr: NonNull<u8>,
-    layout: Layout,
+    len: usize,
+    align: usize,
 }
 
 impl Chunk {
-    /// At least `len` bytes, on huge pages.
+    /// `len` bytes on huge pages.
     fn new(len: usize) -> Result<Chunk, TensorError> {
         let chunk = Chunk::plain(len)?;
-        advise(chunk.ptr.as_ptr(), chunk.layout.size());
+        advise(chunk.ptr.as_ptr(), chunk.len);
         Ok(chunk)
     }
 
-    /// At least `len` bytes that could lie on huge pages and do not.
+    /// `len` bytes that could lie on huge pages and do not.
     pub(crate) fn plain(len: usize) -> Result<Chunk, TensorError> {
-        let short = TensorError::OutOfMemory(len);
-        let lines = len.max(1).checked_next_multiple_of(ALIGNMENT).ok_or(short.clone())?;
-        let layout = Layout::from_size_align(lines, PAGE).map_err(|_| short.clone())?;
-        // SAFETY: the layout has a non-zero size.
-        let ptr = NonNull::new(unsafe { alloc(layout) }).ok_or(short)?;
-        Ok(Chunk { ptr, layout })
+        Chunk::at(len, PAGE)
+    }
+
+    fn at(len: usize, align: usize) -> Result<Chunk, TensorError> {
+        let len = len.max(1);
+        Ok(Chunk { ptr: pages::take(len, align)?, len, align })
     }
 
     /// Where it begins.
@@ -54,8 +58,8 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
-        unsafe { dealloc(self.ptr.as_ptr(), self.layout) };
+        // SAFETY: taken with these, and who has a part of it has the chunk too.
+        unsafe { pages::give_back(self.ptr, self.len, self.align) };
     }
 }
 
@@ -118,30 +122,30 @@ thread_local! {
 /// them. Small amounts that one thread asks for lie beside each other.
 ///
 /// # Errors
-/// [`TensorError::OutOfMemory`] when the allocator refuses.
+/// [`TensorError::OutOfMemory`] when the system refuses.
 pub(crate) fn part(len: usize) -> Result<(NonNull<u8>, Arc<Chunk>), TensorError> {
     let (chunk, at) = if len >= ALONE {
         (Arc::new(Chunk::new(len)?), 0)
     } else {
         shared(len.next_multiple_of(ALIGNMENT))?
     };
-    debug_assert!(at + len <= chunk.layout.size());
-    // SAFETY: the bytes lie inside the chunk, and only this call got them.
-    let ptr = unsafe {
-        let ptr = chunk.ptr.add(at);
-        ptr.write_bytes(0, len);
-        ptr
-    };
+    debug_assert!(at + len <= chunk.len);
+    // SAFETY: the bytes lie inside the chunk, and only this call got them. The chunk was zeroed, and no part is handed out twice.
+    let ptr = unsafe { chunk.ptr.add(at) };
     Ok((ptr, chunk))
 }
 
-/// `len` bytes at a huge page, not zeroed, in a chunk of their own; `None` where they would share one.
+/// `len` bytes in a chunk of their own, on huge pages where they are many; `None` where they are few.
 ///
 /// # Errors
-/// [`TensorError::OutOfMemory`] when the allocator refuses.
+/// [`TensorError::OutOfMemory`] when the system refuses.
 pub(crate) fn alone(len: usize) -> Option<Result<(NonNull<u8>, Arc<Chunk>), TensorError>> {
-    let whole = |chunk: Chunk| (chunk.ptr, Arc::new(chunk));
-    (len >= ALONE).then(|| Chunk::new(len).map(whole))
+    let chunk = match len {
+        0..READ_ALONE => return None,
+        READ_ALONE..ALONE => Chunk::at(len, ALIGNMENT),
+        ALONE.. => Chunk::new(len),
+    };
+    Some(chunk.map(|chunk| (chunk.ptr, Arc::new(chunk))))
 }
 
 /// The next `len < ALONE` bytes of the thread's chunk, or the first of a new one.

@@ -27,6 +27,7 @@ mod growth;
 mod huge;
 pub mod npy;
 pub mod npz;
+mod pages;
 mod places;
 mod precision;
 mod rows;

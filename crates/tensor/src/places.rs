@@ -35,8 +35,9 @@ struct Region {
 #[derive(Debug, Default)]
 struct Regions {
     all: BTreeMap<usize, Region>,
-    /// Those with a place that nobody has.
-    open: BTreeSet<usize>,
+    /// Those with a place that nobody has: whether there are places that nobody has had yet, and where it begins. Places that were given
+    /// back come first: their memory is there.
+    open: BTreeSet<(bool, usize)>,
 }
 
 /// By the size of their places, in bytes.
@@ -67,7 +68,7 @@ pub(crate) fn take(len: usize) -> Result<NonNull<u8>, TensorError> {
     let mut regions = REGIONS.lock().unwrap_or_else(PoisonError::into_inner);
     let Regions { all, open } = regions.entry(size).or_default();
     let begin = match open.first() {
-        Some(begin) => *begin,
+        Some((_, begin)) => *begin,
         None => {
             let region = Region {
                 chunk: Chunk::plain(bytes)?,
@@ -77,7 +78,7 @@ pub(crate) fn take(len: usize) -> Result<NonNull<u8>, TensorError> {
             };
             let begin = region.chunk.begin().addr().get();
             all.insert(begin, region);
-            open.insert(begin);
+            open.insert((true, begin));
             begin
         }
     };
@@ -87,7 +88,7 @@ pub(crate) fn take(len: usize) -> Result<NonNull<u8>, TensorError> {
     // SAFETY: the place lies inside the region.
     let place = unsafe { region.chunk.begin().add(number * size) };
     if region.free.is_empty() {
-        open.remove(&begin);
+        open.remove(&(!region.is_gathered, begin));
         if !std::mem::replace(&mut region.is_gathered, true) {
             let chunk = region.chunk.begin();
             // Others need not wait while it is done: the place that was taken keeps the region.
@@ -113,11 +114,12 @@ pub(crate) unsafe fn give_back(place: NonNull<u8>, len: usize) {
     );
     let is_new = region.free.insert((address - begin) / size);
     debug_assert!(is_new, "a place is given back once");
-    open.insert(begin);
+    let entry = (!region.is_gathered, begin);
+    open.insert(entry);
     let is_unused = region.free.len() == region.count;
     let gone = if is_unused { all.remove(&begin) } else { None };
     if is_unused {
-        open.remove(&begin);
+        open.remove(&entry);
     }
     drop(regions);
     drop(gone);

@@ -225,7 +225,7 @@ impl Widened<'_> {
 
 /// A constant in single precision.
 fn single_of(tensor: &Tensor, isa: Isa) -> Result<Tensor, LoadError> {
-    let mut wide = AlignedBuf::zeroed(tensor.shape().elements() * size_of::<f32>())?;
+    let mut wide = AlignedBuf::passing(tensor.shape().elements() * size_of::<f32>())?;
     let numbers = bytemuck::cast_slice_mut(&mut wide);
     match tensor.dtype() {
         DType::F16 => f16_to_f32(isa, tensor.as_slice::<f16>()?, numbers),

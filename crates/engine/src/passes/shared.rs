@@ -172,7 +172,7 @@ fn columns(
     let (depth, all) = (parts.first().map_or(0, |part| part.1), sizes.iter().sum::<usize>());
     let dims = if transposed { [all, depth] } else { [depth, all] };
     let shape = Shape::new(&dims)?;
-    let mut joined = AlignedBuf::zeroed(shape.byte_len(DType::F32))?;
+    let mut joined = AlignedBuf::passing(shape.byte_len(DType::F32))?;
     let mut to: &mut [f32] = bytemuck::cast_slice_mut(&mut joined);
     let rows = if transposed { 1 } else { depth };
     for row in 0..rows {

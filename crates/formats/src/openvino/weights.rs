@@ -68,10 +68,12 @@ impl<'a> Weights<'a> {
         };
         self.left = left;
         // Not above the length of the file, which is within the limits.
-        let mut buffer =
-            AlignedBuf::zeroed(usize::try_from(size).unwrap_or(usize::MAX)).map_err(at)?;
+        let size_here = usize::try_from(size).unwrap_or(usize::MAX);
         self.source.seek(SeekFrom::Start(offset)).map_err(io(FILE))?;
-        self.source.read_exact(&mut buffer).map_err(io(FILE))?;
+        let mut buffer =
+            AlignedBuf::filled(size_here, |room| room.read(size_here, &mut *self.source))
+                .map_err(at)?
+                .map_err(io(FILE))?;
         if dtype == DType::Bool {
             // Every byte but 0 is true; a tensor holds 0 and 1.
             buffer.iter_mut().for_each(|b| *b = u8::from(*b != 0));

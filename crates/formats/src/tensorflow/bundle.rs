@@ -108,10 +108,11 @@ impl Bundle {
             return Err(bad("the variables together are above the limit"));
         };
         self.left = left;
-        let mut buffer =
-            AlignedBuf::zeroed(usize::try_from(size).unwrap_or(usize::MAX)).map_err(malformed)?;
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
         file.seek(SeekFrom::Start(offset)).map_err(io(what))?;
-        file.read_exact(&mut buffer).map_err(io(what))?;
+        let mut buffer = AlignedBuf::filled(size, |room| room.read(size, &mut file))
+            .map_err(malformed)?
+            .map_err(io(what))?;
         if masked(crc32c::crc32c(&buffer)) != entry.crc32c {
             return Err(bad("its checksum is wrong: the file is damaged"));
         }

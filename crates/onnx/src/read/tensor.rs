@@ -90,5 +90,5 @@ pub(super) fn read_shape(dims: &[i64], place: &str) -> Result<Shape, OnnxError> 
 
 /// Memory for `bytes` of the tensor `place`.
 pub(super) fn allocate(place: &str, bytes: usize) -> Result<AlignedBuf, OnnxError> {
-    AlignedBuf::zeroed(bytes).map_err(error::memory(&format!("tensor {place}")))
+    AlignedBuf::passing(bytes).map_err(error::memory(&format!("tensor {place}")))
 }

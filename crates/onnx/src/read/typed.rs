@@ -64,7 +64,7 @@ fn convert<T: Copy + std::fmt::Display, const N: usize>(
         let (expected, actual) = (count, numbers.len());
         return Err(Fault::Count(TensorError::WrongElementCount { expected, actual }));
     }
-    let mut out = AlignedBuf::zeroed(count.saturating_mul(N)).map_err(Fault::Count)?;
+    let mut out = AlignedBuf::passing(count.saturating_mul(N)).map_err(Fault::Count)?;
     for (to, &number) in out.chunks_exact_mut(N).zip(numbers) {
         let bytes =
             bytes_of(number).ok_or_else(|| Fault::Range(format!("{number} is out of range")))?;
