@@ -128,3 +128,42 @@ fn a_network_that_runs_for_one_document_at_a_time_is_told_with_its_node() {
          Softmax node of \"y\" works along the axis of the rows\n0 errors, 1 warning\n"
     );
 }
+
+#[test]
+fn a_damaged_model_of_significance_is_told_with_its_place() {
+    const SERVICES: &str = "<services version='1.0'>
+  <container id='default' version='1.0'>
+    <search><significance><model path='rare/en.json'/></significance></search>
+  </container>
+  <content id='music' version='1.0'>
+    <redundancy>1</redundancy>
+    <documents><document type='music' mode='index'/></documents>
+  </content>
+</services>
+";
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["schemas", "rare"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    fs::write(folder.path().join("schemas/music.sd"), SCHEMA).unwrap();
+    fs::write(folder.path().join("services.xml"), SERVICES).unwrap();
+    let path = folder.path().to_str().unwrap();
+    const MODEL: &str = r#"{"version": "1.0", "id": "a", "description": "", "languages":
+        {"en": {"description": "", "document-count": 10, "document-frequencies": {"and": 9}}}}"#;
+    for (label, model, told) in [
+        ("missing", None, "rare/en.json"),
+        ("cut off", Some(&MODEL[..MODEL.len() - 20]), "rare/en.json: EOF while parsing"),
+        ("without counts", Some(r#"{"languages": {"en": {}}}"#), "missing field `document-count`"),
+        ("whole", Some(MODEL), ""),
+    ] {
+        if let Some(model) = model {
+            fs::write(folder.path().join("rare/en.json"), model).unwrap();
+        }
+        let checked = check(&[path]);
+        let errors = text(&checked.stderr);
+        assert_eq!(checked.status.success(), told.is_empty(), "{label}: {errors}");
+        let begins = "services.xml:3:27: model of significance: ";
+        assert!(told.is_empty() || errors.starts_with(begins), "{label}: {errors}");
+        assert!(errors.contains(told), "{label}: {errors}");
+    }
+}

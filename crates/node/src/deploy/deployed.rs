@@ -126,13 +126,14 @@ impl Deployed {
         let evaluated = Arc::new(Models::load(&application, of_files, &models, &mut report));
         let (compute, meters) = (&python.compute, &python.embedder_meters);
         let embedders = Embedders::load(&application, of_files, compute, meters, &mut report);
+        let loaded = Loaded::new(files).with_backends(backends);
+        loaded.check_significance(&application, &mut report);
         report.sort();
         if report.has_errors() {
             return Err(Error::new(Code::InvalidPackage, errors(&report)));
         }
         let prepared = millis(now);
         let mut log = lines(&application, &report, prepared);
-        let loaded = Loaded::new(files).with_backends(backends);
         let mut plans = BTreeMap::new();
         for schema in &application.schemas {
             let compiled = compiled.remove(&schema.name.value).unwrap_or_default();

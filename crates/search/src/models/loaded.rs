@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
+use stead_app::application::Application;
 use stead_app::application::rank::ProfileModel;
-use stead_app::package::{Located, PackageFiles};
+use stead_app::package::{Located, PackageFiles, Report};
 use stead_engine::Backends;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -71,6 +72,14 @@ impl<'f> Loaded<'f> {
             Ok(Arc::new(models))
         };
         self.significance.get_or_init(read).clone()
+    }
+
+    /// Reads the models of significance, and tells what is wrong with them: to who deploys them, not to each search.
+    pub fn check_significance(&self, application: &Application, report: &mut Report) {
+        let files = application.services.significance();
+        if let (Err(text), Some(first)) = (self.significance(files), files.first()) {
+            report.error(&first.place, format!("model of significance: {text}"));
+        }
     }
 
     /// A model of a profile.

@@ -55,8 +55,9 @@ pub fn run(args: &CheckArgs) -> Result<bool, Failure> {
     unready(&application, &backends, &mut report);
     let profiles = application.compile(&PackageModels::new(&files).with_probe(&probe), &mut report);
     let _ = Selection::of_application(&application, &mut report);
+    let loaded = Loaded::new(&files).with_backends(&backends);
+    loaded.check_significance(&application, &mut report);
     if !report.has_errors() {
-        let loaded = Loaded::new(&files).with_backends(&backends);
         for (place, text) in profiles.values().flat_map(|profiles| notes(&loaded, profiles)) {
             report.warning(&place, text);
         }
