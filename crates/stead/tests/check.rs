@@ -151,7 +151,7 @@ fn a_damaged_model_of_significance_is_told_with_its_place() {
     const MODEL: &str = r#"{"version": "1.0", "id": "a", "description": "", "languages":
         {"en": {"description": "", "document-count": 10, "document-frequencies": {"and": 9}}}}"#;
     for (label, model, told) in [
-        ("missing", None, "rare/en.json"),
+        ("missing", None, "rare/en.json: no such file\n1 error, 0 warnings\n"),
         ("cut off", Some(&MODEL[..MODEL.len() - 20]), "rare/en.json: EOF while parsing"),
         ("without counts", Some(r#"{"languages": {"en": {}}}"#), "missing field `document-count`"),
         ("whole", Some(MODEL), ""),

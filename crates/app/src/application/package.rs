@@ -71,10 +71,6 @@ impl Application {
                 Services::default()
             }
         };
-        for file in services.significance().iter().filter(|file| !files.has(&file.value)) {
-            let text = format!("model of significance: the package has no file {}", file.value);
-            report.error(&file.place, text);
-        }
         let hosts = xml("hosts.xml", &mut report);
         let hosts = hosts.map(|root| read_hosts(&root, &mut report)).unwrap_or_default();
         let overrides = xml("validation-overrides.xml", &mut report);
