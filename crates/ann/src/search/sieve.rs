@@ -17,10 +17,6 @@ use crate::sketches::{LENGTHS, Note, STEP_ERROR, Sketches};
 /// How much sums of f32 may be off, as a part, for each number of a vector: several times what they are.
 const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
 
-/// Bytes of vectors that no cache holds. Of those that one holds a look at a sketch takes as long as it saves: searches of 51 MB of 128 f32 were
-/// measured to take a tenth longer with sketches, of 512 MB a tenth less, and of 292 MB of 384 f32 a quarter less.
-const LARGE: usize = if cfg!(test) { 1 } else { 1 << 27 };
-
 /// A vector that others are compared with, in whole numbers: what sketches are multiplied with.
 #[derive(Debug, Clone)]
 pub(crate) struct Rough {
@@ -84,15 +80,14 @@ struct Bar {
 }
 
 impl<'s> Sieve<'s> {
-    /// Nothing where the sketches are of others, or the vectors are so few that to read them is as quick.
+    /// Nothing where there are no sketches, or they are of others.
     pub(crate) fn new<T: Cell>(
         comparer: &Comparer<'_, T>,
         rough: &'s OnceLock<Option<Rough>>,
         graph: &'s Graph,
     ) -> Option<Sieve<'s>> {
         let sketches = &graph.sketches;
-        let bytes = graph.len().saturating_mul(comparer.len() * size_of::<T>());
-        if sketches.size() != comparer.len() || bytes < LARGE {
+        if sketches.size() != comparer.len() {
             return None;
         }
         let rough = rough.get_or_init(|| Rough::new(comparer)).as_ref()?;

@@ -1,7 +1,8 @@
 //! What is found with sketches is what is found without.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use half::bf16;
 use stead_kernels::Isa;
@@ -64,6 +65,13 @@ fn vector(chance: &mut Chance, kind: Kind, size: usize) -> Vec<f64> {
     vector
 }
 
+/// A writer of an empty graph that has sketches from so many bytes of vectors on.
+fn sketched_from(options: Options, bytes: usize) -> Writer {
+    let mut graph = Graph::new(options);
+    graph.sketches = Sketches::from(options.metric, bytes);
+    Writer::of(graph)
+}
+
 fn built<T: Cell>(
     options: Options,
     kind: Kind,
@@ -72,7 +80,7 @@ fn built<T: Cell>(
     chance: &mut Chance,
 ) -> (Writer, Documents<T>) {
     let mut documents = Documents::<T>(BTreeMap::new());
-    let mut writer = Writer::new(options);
+    let mut writer = sketched_from(options, 1);
     for id in 0..count {
         let vectors = if options.has_many { chance.below(3) + 1 } else { 1 };
         let mut cells = || vector(chance, kind, size).into_iter().map(T::of).collect();
@@ -225,14 +233,10 @@ fn the_same_is_linked_without_sketches() {
             assert_eq!(writer.graph().sketches.size(), 128);
             let mut bare = Writer::of(without(writer.graph()));
             for id in (0..300).map(|at| at * 7 % 300) {
-                for (is_bare, writer) in [(false, &mut writer), (true, &mut bare)] {
-                    writer.put(&documents, id).unwrap();
-                    if is_bare {
-                        // Only the one that is put was sketched.
-                        *writer = Writer::of(without(writer.graph()));
-                    }
-                }
+                writer.put(&documents, id).unwrap();
+                bare.put(&documents, id).unwrap();
             }
+            assert_eq!(bare.graph().sketches.size(), 0);
             assert_eq!(links(writer.graph()), links(bare.graph()), "{metric:?} {kind:?}");
         }
     }
@@ -280,13 +284,128 @@ fn a_graph_that_was_read_is_sketched_as_it_was() {
         let graph = writer.publish();
         let mut bytes = Vec::new();
         graph.write_to(&mut bytes).unwrap();
-        let mut other = Writer::of(Graph::read(&bytes, options, 2500).unwrap());
-        assert_eq!(other.graph().sketches.size(), 0);
-        other.sketch(&documents, &alone);
-        for node in (0..graph.bound).filter(|node| graph.node(*node).levels > 0) {
-            let [one, two] = [&graph, other.graph()].map(|graph| graph.sketches.get(node).unwrap());
-            assert_eq!(one, two, "{node}");
+        let mut read = Graph::read(&bytes, options, 2500).unwrap();
+        // Fewer bytes than by default, and one byte more than there are.
+        for limit in [None, Some(graph.len() * 1024 + 1)] {
+            if let Some(limit) = limit {
+                read.sketches = Sketches::from(options.metric, limit);
+            }
+            let mut other = Writer::of(read.clone());
+            other.sketch(&documents, &alone);
+            assert_eq!(other.graph().sketches.size(), 0, "{limit:?}");
         }
+        read.sketches = Sketches::from(options.metric, graph.len() * 1024);
+        let mut other = Writer::of(read);
+        other.sketch(&documents, &alone);
+        assert_same_sketches(&graph, other.graph());
         assert!(graph.sketches.longest >= other.graph().sketches.longest);
     }
+}
+
+fn assert_same_sketches(one: &Graph, two: &Graph) {
+    for node in (0..one.bound).filter(|node| one.node(*node).levels > 0) {
+        let [one, two] = [one, two].map(|graph| graph.sketches.get(node));
+        assert!(one.is_some() && one == two, "{node}: {one:?} {two:?}");
+    }
+}
+
+#[test]
+fn a_graph_is_sketched_when_its_vectors_become_large_and_no_more_when_they_are_half() {
+    for (metric, at_once) in [(Metric::Euclidean, 1), (Metric::PrenormalizedAngular, 40)] {
+        let options = Options { explore: 20, ..Options::new(metric) };
+        let (whole, documents) = built::<f32>(options, Kind::Unit, 128, 400, &mut Chance(8));
+        let (mut writer, mut bare) =
+            (sketched_from(options, 200 * 512), sketched_from(options, usize::MAX));
+        let queries: Vec<Vec<f64>> = (0..5).map(|at| Chance(at).vector(128)).collect();
+        let assert_finds_the_same = |graph: &Graph| {
+            let request = Request { explore: 15, ..Request::new(5) };
+            for query in &queries {
+                let [with, without] =
+                    [graph, &without(graph)].map(|graph| found(graph, &documents, query, &request));
+                assert_eq!(with, without);
+            }
+        };
+        let ids: Vec<u32> = (0..400).collect();
+        // What was published before its vectors were large stays as it was.
+        let mut small = None;
+        for ids in ids.chunks(at_once) {
+            writer.put_all(&documents, ids, &alone).unwrap();
+            bare.put_all(&documents, ids, &alone).unwrap();
+            let graph = writer.publish();
+            let expected = if graph.len() >= 200 { 128 } else { 0 };
+            assert_eq!(graph.sketches.size(), expected, "{} of {at_once}", graph.len());
+            if graph.len() % 40 == 0 {
+                assert_finds_the_same(&graph);
+            }
+            if expected == 0 {
+                small = Some(graph);
+            }
+        }
+        assert_same_sketches(whole.graph(), writer.graph());
+        assert!(links(bare.graph()) == links(writer.graph()), "{at_once}");
+        let small = small.unwrap();
+        assert_eq!((small.sketches.size(), small.len()), (0, 200 - at_once));
+        assert_finds_the_same(&small);
+        let sketched = writer.publish();
+        for id in 0..350 {
+            writer.remove(&documents, id);
+            let expected = if 399 - id >= 100 { 128 } else { 0 };
+            assert_eq!(writer.graph().sketches.size(), expected, "{id}");
+        }
+        assert!(sketched.memory() > sketched.links_memory());
+        let longest = writer.graph().sketches.longest;
+        assert_eq!((writer.graph().sketches.memory(), longest), (0, 0.0));
+        assert_finds_the_same(&writer.publish());
+        // All that come at once are seen at the end.
+        writer.put_all(&documents, &ids, &alone).unwrap();
+        assert_same_sketches(whole.graph(), writer.graph());
+        assert_finds_the_same(writer.graph());
+        assert_finds_the_same(&sketched);
+    }
+}
+
+#[test]
+fn searches_go_on_while_a_graph_is_sketched() {
+    let options = Options { explore: 20, ..Options::new(Metric::Angular) };
+    let (_, documents) = built::<f32>(options, Kind::Lengths, 96, 600, &mut Chance(21));
+    let mut writer = sketched_from(options, 300 * 384);
+    let published = Mutex::new(writer.publish());
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for reader in 0..2 {
+            let (published, is_done, documents) = (&published, &is_done, &documents);
+            scope.spawn(move || {
+                let mut chance = Chance(reader);
+                let request = Request { explore: 10, ..Request::new(5) };
+                loop {
+                    let is_last = is_done.load(Ordering::Acquire);
+                    let graph = published.lock().unwrap().clone();
+                    let query = chance.vector(96);
+                    let [with, without] = [&graph, &without(&graph)]
+                        .map(|graph| found(graph, documents, &query, &request));
+                    assert_eq!(with, without, "{}", graph.len());
+                    if is_last {
+                        break;
+                    }
+                }
+            });
+        }
+        // The limit is crossed up and down.
+        for round in 0..3 {
+            let ids: Vec<u32> = (0..600).collect();
+            for some in ids.chunks(7) {
+                writer.put_all(&documents, some, &alone).unwrap();
+                *published.lock().unwrap() = writer.publish();
+            }
+            assert_eq!(writer.graph().sketches.size(), 96, "{round}");
+            for id in 0..500 {
+                writer.remove(&documents, id);
+                if id % 7 == 0 {
+                    *published.lock().unwrap() = writer.publish();
+                }
+            }
+            assert_eq!(writer.graph().sketches.size(), 0, "{round}");
+        }
+        is_done.store(true, Ordering::Release);
+    });
 }

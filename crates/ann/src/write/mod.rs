@@ -5,10 +5,10 @@ mod link;
 mod prepare;
 mod remove;
 mod select;
+mod sketch;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::compare::square;
@@ -17,7 +17,6 @@ use crate::graph::{Graph, MAX_LEVEL, MAX_NODES, Node};
 use crate::options::Options;
 use crate::pool::Candidate;
 use crate::search::Steps;
-use crate::sketches::Sketches;
 use crate::vectors::Vectors;
 use prepare::{Newcomer, prepare};
 
@@ -35,9 +34,6 @@ const TOGETHER: usize = 256;
 
 /// The part of a graph, as its inverse, that may be inserted together: what they do not find of each other through the graph is little.
 const PART: usize = 8;
-
-/// Nodes whose vectors are sketched by a thread at a time: some hundred microseconds.
-const SKETCHED_TOGETHER: u32 = 1024;
 
 /// Changes a graph. Others see what it changes in what is [published](Writer::publish).
 #[derive(Debug)]
@@ -94,34 +90,6 @@ impl Writer {
         writer
     }
 
-    /// Sketches the vectors of a graph that was [read](Graph::read): searches are quicker then, and find
-    /// the same. On threads that are lent.
-    pub fn sketch<V: Vectors>(&mut self, vectors: &V, lent: Lent<'_>) {
-        let graph = &self.graph;
-        let parts: Vec<Range<u32>> = (0..graph.bound)
-            .step_by(SKETCHED_TOGETHER as usize)
-            .map(|begin| begin..graph.bound.min(begin + SKETCHED_TOGETHER))
-            .collect();
-        let made: Vec<OnceLock<Sketches>> = parts.iter().map(|_| OnceLock::new()).collect();
-        lent(parts.len(), &|part| {
-            let mut sketches = graph.sketches.without();
-            for (at, node) in (0..).zip(parts[part].clone()) {
-                let (document, label) = graph.place(node);
-                let is_there = graph.node(node).levels > 0;
-                if let Some(row) = vectors.vector(document, label).filter(|_| is_there) {
-                    sketches.put(graph.isa, at, row, square::<V::Cell>(graph.isa, row));
-                }
-            }
-            // Nobody else sets it.
-            let _ = made[part].set(sketches);
-        });
-        for (nodes, made) in parts.into_iter().zip(made) {
-            if let Some(made) = made.into_inner() {
-                self.graph.sketches.take(nodes, &made);
-            }
-        }
-    }
-
     #[cfg(test)]
     pub(crate) fn graph(&self) -> &Graph {
         &self.graph
@@ -169,6 +137,7 @@ impl Writer {
                     break;
                 }
             }
+            self.sketch(vectors, lent);
             // A document with very many vectors comes in parts too.
             let mut newcomers = &newcomers[..];
             while !newcomers.is_empty() {
@@ -181,6 +150,7 @@ impl Writer {
             result?;
         }
         self.join_islands(vectors);
+        self.forget_sketches::<V>();
         Ok(())
     }
 
@@ -188,6 +158,7 @@ impl Writer {
     pub fn remove<V: Vectors>(&mut self, vectors: &V, document: u32) {
         self.take_out(vectors, document);
         self.join_islands(vectors);
+        self.forget_sketches::<V>();
         self.graph.settle();
     }
 
