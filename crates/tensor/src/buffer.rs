@@ -1,10 +1,10 @@
 //! Byte buffers aligned for SIMD, owned or shared.
 #![allow(unsafe_code)] // raw allocation with a chosen alignment
 
-use crate::TensorError;
 use crate::huge::{self, Chunk};
 use crate::places;
 use crate::unfilled::Unfilled;
+use crate::{Aside, TensorError};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -73,6 +73,12 @@ impl AlignedBuf {
             }
             None => AlignedBuf::zeroed(len),
         }
+    }
+
+    /// The bytes of a file that nobody else has.
+    pub(crate) fn of_file(file: &Aside, len: usize) -> std::io::Result<AlignedBuf> {
+        let chunk = Chunk::of_file(file, len)?;
+        Ok(AlignedBuf { ptr: chunk.begin(), len, origin: Origin::Part(Arc::new(chunk)) })
     }
 
     fn empty() -> Result<AlignedBuf, TensorError> {

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // memory with a chosen alignment, handed out in parts
 
 use crate::buffer::ALIGNMENT;
-use crate::{TensorError, pages};
+use crate::{Aside, TensorError, pages};
 use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
@@ -48,6 +48,13 @@ impl Chunk {
     fn at(len: usize, align: usize) -> Result<Chunk, TensorError> {
         let len = len.max(1);
         Ok(Chunk { ptr: pages::take(len, align)?, len, align })
+    }
+
+    /// The first `len` bytes of a file that nobody else has: to be read here and there.
+    pub(crate) fn of_file(file: &Aside, len: usize) -> std::io::Result<Chunk> {
+        // SAFETY: the file has no name, and who filled it has done so.
+        let ptr = unsafe { pages::map(file.file(), len) }?;
+        Ok(Chunk { ptr, len, align: ALIGNMENT })
     }
 
     /// Where it begins.

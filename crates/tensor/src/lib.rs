@@ -16,6 +16,7 @@
 //!
 //! It is not an array library: there is no indexing, no broadcasting and no maths here.
 
+mod aside;
 mod bits;
 mod blocks;
 mod buffer;
@@ -36,6 +37,7 @@ mod tensor;
 mod unfilled;
 mod view;
 
+pub use aside::Aside;
 pub use bits::Bits;
 pub use blocks::{Blocks, MAX_READS, Span, StepMem, StepSpans};
 pub use buffer::{ALIGNMENT, AlignedBuf, SharedBytes};

@@ -51,7 +51,40 @@ pub(crate) fn take(len: usize, align: usize) -> Result<NonNull<u8>, TensorError>
     }
 }
 
-/// Gives back what was [taken](take) with the same `len` and `align`.
+/// The first `len` bytes, above 0, of a file, at a multiple of a page: what is written to them is memory, and the file stays as it is.
+///
+/// # Errors
+/// Those of the system, and that the file is shorter.
+///
+/// # Safety
+/// Nobody cuts the file off or writes to it any more.
+#[cfg(target_os = "linux")]
+pub(crate) unsafe fn map(file: &std::fs::File, len: usize) -> std::io::Result<NonNull<u8>> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap};
+    debug_assert!(len > 0);
+    if file.metadata()?.len() < len as u64 {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address that the system chooses, of bytes that the file has; the caller's promise.
+    let begin = unsafe { mmap(std::ptr::null_mut(), len, access, MapFlags::PRIVATE, file, 0) }?
+        .cast::<u8>();
+    NonNull::new(begin).ok_or_else(|| std::io::ErrorKind::OutOfMemory.into())
+}
+
+/// No system but Linux is asked.
+///
+/// # Errors
+/// Always.
+///
+/// # Safety
+/// Nothing is done.
+#[cfg(not(target_os = "linux"))]
+pub(crate) unsafe fn map(_: &std::fs::File, _: usize) -> std::io::Result<NonNull<u8>> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// Gives back what was [taken](take) with the same `len` and `align`, or [mapped](map).
 ///
 /// # Safety
 /// Nothing points into it any more.

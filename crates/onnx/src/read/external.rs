@@ -1,6 +1,6 @@
 //! Data of tensors that lies in files beside the model.
 
-use super::{Source, weights::each_tensor};
+use super::{Source, tables::Tables, weights::each_tensor};
 use crate::{
     OnnxError,
     error::{self, quote},
@@ -59,24 +59,31 @@ impl Open {
         }
     }
 
-    /// The `len` bytes from an offset. The file has as many.
+    /// The `len` bytes of a tensor from an offset. The file has as many.
     fn read(
         &mut self,
-        offset: u64,
-        len: usize,
+        (offset, len): (u64, usize),
+        tensor: &str,
+        tables: &Tables,
     ) -> Result<std::io::Result<AlignedBuf>, TensorError> {
         match self {
             Open::Disk(file, _) => {
                 if let Err(e) = file.seek(SeekFrom::Start(offset)) {
                     return Ok(Err(e));
                 }
-                AlignedBuf::filled(len, |room| room.read_file(file))
+                match tables.aside(tensor, len, |room| room.read(len, &*file)) {
+                    Some(read) => Ok(read),
+                    None => AlignedBuf::filled(len, |room| room.read_file(file)),
+                }
             }
             Open::Memory(bytes) => {
                 let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
-                match from.and_then(|rest| rest.get(..len)) {
-                    Some(bytes) => AlignedBuf::copy_of(bytes).map(Ok),
-                    None => Ok(Err(std::io::ErrorKind::UnexpectedEof.into())),
+                let Some(bytes) = from.and_then(|rest| rest.get(..len)) else {
+                    return Ok(Err(std::io::ErrorKind::UnexpectedEof.into()));
+                };
+                match tables.aside(tensor, len, |room| room.read(len, bytes)) {
+                    Some(read) => Ok(read),
+                    None => AlignedBuf::copy_of(bytes).map(Ok),
                 }
             }
         }
@@ -91,15 +98,15 @@ struct Place<'a> {
     length: Option<u64>,
 }
 
-/// Reads the `expected` bytes of a tensor.
+/// Reads the `expected` bytes of a tensor, which messages call `tensor`.
 pub(super) fn read(
-    entries: &[proto::StringStringEntryProto],
+    proto: &proto::TensorProto,
     tensor: &str,
     expected: usize,
     source: &mut Source<'_>,
 ) -> Result<AlignedBuf, OnnxError> {
     let bad = |reason: String| OnnxError::ExternalData { tensor: tensor.to_owned(), reason };
-    let place = place(entries).map_err(bad)?;
+    let place = place(&proto.external_data).map_err(bad)?;
     let files = source
         .files
         .as_mut()
@@ -121,7 +128,7 @@ pub(super) fn read(
             "ends beyond {shown}: {expected} bytes at offset {offset} of {len}"
         )));
     }
-    let read = file.read(place.offset, expected);
+    let read = file.read((place.offset, expected), proto.name(), &source.tables);
     let read = read.map_err(error::memory(&format!("tensor {tensor}")))?;
     read.map_err(|e| bad(format!("in {shown} cannot be read: {}", e.kind())))
 }

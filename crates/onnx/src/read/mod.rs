@@ -10,6 +10,7 @@ mod scan;
 mod source;
 mod sparse;
 mod stream;
+mod tables;
 mod tensor;
 mod typed;
 mod types;
@@ -28,6 +29,7 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
 use stead_tensor::AlignedBuf;
+use tables::Tables;
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +42,8 @@ impl Model {
     ///
     /// The file is read, not mapped: whoever truncates a mapped file kills the process. It is in memory once:
     /// each large weight and each piece of external data in a buffer of its own, which goes when its tensor
-    /// goes, and everything else in one buffer that small weights borrow from.
+    /// goes, and everything else in one buffer that small weights borrow from. Of large tables there is a copy on a disk instead
+    /// ([`AlignedBuf::aside`]).
     ///
     /// # Errors
     /// Every [`OnnxError`]: the model is valid when this returns.
@@ -126,7 +129,10 @@ fn decode(buffers: Buffers, root: Option<Root<'_>>, limits: &Limits) -> Result<M
     let mut proto: proto::ModelProto =
         Message::decode(buffers.rope()).map_err(|e| error::malformed("an onnx model", &e))?;
     let buffers = weights::align(&mut proto, buffers)?;
+    let nodes = proto.graph.as_ref().map_or(&[][..], |graph| &graph.node);
+    let tables = Tables::of(nodes);
     let mut source = Source::new(Some(buffers), files, limits);
+    source.tables = tables;
     let mut model = model::read_model(proto, &mut source)?;
     crate::validate::model(&mut model)?;
     Ok(model)

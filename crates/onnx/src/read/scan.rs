@@ -16,7 +16,7 @@ const SLOT: u64 = 32;
 
 /// The messages of the format that hold others or lists of numbers.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Model,
     Graph,
     Node,
@@ -123,6 +123,8 @@ pub(super) trait Input {
     fn weights(&mut self, len: usize) -> bool {
         self.skip(len)
     }
+    /// A message of `len` bytes begins inside of `depth` others.
+    fn message(&mut self, _kind: Kind, _depth: usize, _len: usize) {}
     /// Bytes passed so far.
     fn position(&self) -> usize;
 }
@@ -187,6 +189,7 @@ fn cost(input: &mut impl Input, len: usize, limit: u64) -> u64 {
                     Field::Message(inner, size) => {
                         // A growing list has twice the room that it needs.
                         cost += 2 * size as u64;
+                        input.message(inner, stack.len(), len);
                         stack.push((inner, stop));
                         stack.len() <= DEPTH
                     }

@@ -1,6 +1,6 @@
 //! Where the data of tensors comes from, and how much of it is left.
 
-use super::{buffers::Buffers, external::Files};
+use super::{buffers::Buffers, external::Files, tables::Tables};
 use crate::{Limits, OnnxError, error};
 use prost::bytes::Bytes;
 use stead_tensor::SharedBytes;
@@ -11,6 +11,8 @@ pub(crate) struct Source<'a> {
     buffers: Option<Buffers>,
     /// The files of external data.
     pub(super) files: Option<Files<'a>>,
+    /// Which tensors of the files are tables.
+    pub(super) tables: Tables,
     /// The bounds.
     pub(crate) limits: &'a Limits,
     /// Bytes that compact data may still grow to.
@@ -27,7 +29,7 @@ impl<'a> Source<'a> {
         limits: &'a Limits,
     ) -> Source<'a> {
         let (expansion_left, nodes_left) = (limits.expanded_bytes, limits.nodes);
-        Source { buffers, files, limits, expansion_left, nodes_left }
+        Source { buffers, files, tables: Tables::default(), limits, expansion_left, nodes_left }
     }
 
     /// `bytes` as a part of the buffers, or `None` when it is of others.

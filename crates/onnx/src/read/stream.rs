@@ -1,9 +1,12 @@
 //! Reads a file once from front to back into [`Buffers`].
 
-use super::{MODEL_FILE, buffers::Buffers, scan};
-use crate::{Limits, OnnxError, error};
+use super::{MODEL_FILE, buffers::Buffers, scan, tables, tables::Tables};
+use crate::{Limits, OnnxError, error, proto};
+use prost::Message;
+use prost::encoding::encoded_len_varint;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::Range;
 use stead_tensor::AlignedBuf;
 
 /// The least bytes of a weight that get a buffer of their own: far more than what the buffer costs, and few
@@ -40,6 +43,9 @@ fn read_parts(
         large,
         len,
         position: 0,
+        nodes: Vec::new(),
+        tensor: 0,
+        tables: None,
         failure: None,
     };
     scan::check(&mut stream, len, limits.decoded_bytes)?;
@@ -61,6 +67,12 @@ struct Stream<'a, R> {
     /// The length that the file is said to have; the walk may look for more.
     len: usize,
     position: usize,
+    /// The graph's nodes in the main buffer, which come before its weights in what protobuf writes.
+    nodes: Vec<Range<usize>>,
+    /// Where the last of the graph's tensors begins there.
+    tensor: usize,
+    /// Which of the graph's tensors are tables, once a large one has come.
+    tables: Option<Tables>,
     /// The first error, after which the stream has ended.
     failure: Option<OnnxError>,
 }
@@ -95,15 +107,21 @@ impl<R: Read> Stream<'_, R> {
 
     /// Reads `len` bytes into a buffer of their own.
     fn weight(&mut self, len: usize) -> Option<()> {
-        let reader = &mut self.reader;
-        let read = AlignedBuf::filled(len, |room| match self.file {
-            Some(file) => {
-                // The file stands behind what was read ahead.
-                room.read(reader.buffer().len(), &mut *reader)?;
-                room.read_file(file)
-            }
-            None => room.read(len, reader),
-        });
+        // Where it lies within a node, the node is not whole.
+        self.nodes.pop_if(|node| node.end > self.main.len());
+        let aside = self.aside(len);
+        let (reader, file) = (&mut self.reader, self.file);
+        let read = match aside {
+            Some(read) => Ok(read),
+            None => AlignedBuf::filled(len, |room| match file {
+                Some(file) => {
+                    // The file stands behind what was read ahead.
+                    room.read(reader.buffer().len(), &mut *reader)?;
+                    room.read_file(file)
+                }
+                None => room.read(len, reader),
+            }),
+        };
         let buffer = match read.map_err(error::memory(MODEL_FILE)) {
             Ok(read) => self.io(read)?,
             Err(failure) => return self.fail(failure),
@@ -111,6 +129,27 @@ impl<R: Read> Stream<'_, R> {
         self.position += len;
         self.weights.push((self.main.len(), buffer));
         Some(())
+    }
+
+    /// The next `len` bytes if they are a table that can lie on a disk.
+    fn aside(&mut self, len: usize) -> Option<std::io::Result<AlignedBuf>> {
+        if len < tables::LARGE {
+            return None;
+        }
+        // Before the tag of the data, a byte, and its length stand the tensor's type, shape and name.
+        let end = self.main.len().checked_sub(1 + encoded_len_varint(len as u64))?;
+        let tensor = proto::TensorProto::decode(self.main.get(self.tensor..end)?).ok()?;
+        let (main, nodes) = (&self.main, &self.nodes);
+        let in_bytes = || Tables::in_bytes(nodes.iter().filter_map(|node| main.get(node.clone())));
+        let tables = self.tables.get_or_insert_with(in_bytes);
+        let (reader, file) = (&mut self.reader, self.file);
+        tables.aside(tensor.name(), len, |room| match file {
+            Some(file) => {
+                room.read(reader.buffer().len(), &mut *reader)?;
+                room.read(len, file)
+            }
+            None => room.read(len, reader),
+        })
     }
 }
 
@@ -135,6 +174,17 @@ impl<R: Read> scan::Input for Stream<'_, R> {
 
     fn weights(&mut self, len: usize) -> bool {
         if len < self.large { self.skip(len) } else { self.weight(len).is_some() }
+    }
+
+    fn message(&mut self, kind: scan::Kind, depth: usize, len: usize) {
+        // The model has the graph, and that its nodes and tensors.
+        match (kind, depth) {
+            (scan::Kind::Node, 2) => {
+                self.nodes.push(self.main.len()..self.main.len().saturating_add(len));
+            }
+            (scan::Kind::Tensor, 2) => self.tensor = self.main.len(),
+            _ => {}
+        }
     }
 
     fn position(&self) -> usize {

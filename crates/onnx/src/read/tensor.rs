@@ -46,7 +46,7 @@ fn read(
             if dtype == DType::String {
                 return Err(bad("strings cannot be external"));
             }
-            let bytes = external::read(&proto.external_data, place, expected, source)?;
+            let bytes = external::read(&proto, place, expected, source)?;
             return Tensor::from_buffer(dtype, shape, bytes).map_err(wrong);
         }
         None | Some(Ok(DataLocation::Default)) => {}
