@@ -12,11 +12,12 @@ use stead_tensor::{DType, Tensor};
 const N: usize = 48;
 
 /// The passes that must not change what is computed.
-const PASSES: [&str; 6] = [
+const PASSES: [&str; 7] = [
     "product epilogues",
     "embedding normalization",
     "normalized products",
     "products of one operand",
+    "products in a row",
     "attention pooling",
     "interleaved columns",
 ];
@@ -133,6 +134,62 @@ fn rows_are_normalised_where_they_are_made() {
     });
     let inputs = [floats(5, &[9, 24]), floats(6, &[9, N])];
     check("an activation before", relu, &inputs, &["gemm packed, norm"]);
+}
+
+#[test]
+fn a_feed_forward_layer_is_one_step() {
+    let model = |x: &[&str], residual: Option<&[&str]>, is_gemm: bool| {
+        let model = ModelBuilder::new(17)
+            .input("x", DType::F32, x)
+            .init("v", floats(1, &if is_gemm { [90, 24] } else { [24, 90] }))
+            .init("a", floats(2, &[90]))
+            .init("w", floats(3, &[90, N]))
+            .init("b", floats(4, &[N]))
+            .init("scale", floats(5, &[N]))
+            .init("bias", floats(6, &[N]));
+        let model = match is_gemm {
+            true => model.node("Gemm", &["x", "v", "a"], &["q"]).attr("transB", 1i64),
+            false => model.node("MatMul", &["x", "v"], &["p"]).node("Add", &["p", "a"], &["q"]),
+        };
+        let model = model.node("Tanh", &["q"], &["h"]).node("MatMul", &["h", "w"], &["s"]).node(
+            "Add",
+            &["s", "b"],
+            &["t"],
+        );
+        match residual {
+            None => model.node("Relu", &["t"], &["y"]),
+            Some(dims) => model
+                .input("r", DType::F32, dims)
+                .node("Add", &["t", "r"], &["u"])
+                .node("LayerNormalization", &["u", "scale", "bias"], &["y"])
+                .attr("axis", -1i64),
+        }
+        .output("y", DType::F32)
+    };
+    let matrix = ["rows", "24"];
+    for rows in [0, 1, 2, 5, 40, 224, 225, 700] {
+        let x = floats(7, &[rows, 24]);
+        for is_gemm in [false, true] {
+            let label = format!("{rows} rows, {is_gemm}");
+            check(
+                &label,
+                model(&matrix, None, is_gemm),
+                std::slice::from_ref(&x),
+                &["feed forward"],
+            );
+            let normal = model(&matrix, Some(&["rows", "n"]), is_gemm);
+            let inputs = [x.clone(), floats(8, &[rows, N])];
+            check(&label, normal, &inputs, &["feed forward, norm"]);
+        }
+    }
+    let stack = model(&["texts", "rows", "24"], Some(&["texts", "rows", "n"]), false);
+    let texts = [floats(7, &[3, 100, 24]), floats(8, &[3, 100, N])];
+    check("three texts", stack, &texts, &["feed forward, norm"]);
+    check("a row alone", model(&["24"], None, false), &[floats(7, &[24])], &["feed forward"]);
+    // Here the sum has more rows than the products.
+    let more = [floats(7, &[1, 24]), floats(8, &[7, N])];
+    let apart = ["gemv packed", "gemv packed", "add", "layer norm"];
+    check("more rows", model(&matrix, Some(&["rows", "n"]), false), &more, &apart);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use serde_json::Value;
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
 
-/// Two linear layers, the first with a bias and an activation that passes fuse.
+/// Two linear layers, the first with a bias and an activation that passes fuse. What lies between them is an output too, so that they
+/// stay two steps.
 fn write(path: &Path) {
     let weights = |rows: usize, cols: usize| {
         Tensor::from_slice(&vec![0.01_f32; rows * cols], &[rows, cols]).unwrap()
@@ -22,7 +23,8 @@ fn write(path: &Path) {
         .node("Add", &["p", "b1"], &["s"])
         .node("Relu", &["s"], &["h"])
         .node("MatMul", &["h", "w2"], &["y"])
-        .output("y", DType::F32);
+        .output("y", DType::F32)
+        .output("h", DType::F32);
     std::fs::write(path, model.bytes()).unwrap();
 }
 

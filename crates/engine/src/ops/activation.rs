@@ -7,9 +7,17 @@ use stead_onnx::{AttributeValue, Attributes};
 /// Activations by the name that the attribute `activation` has; parameters stand in `activation_alpha` and
 /// `activation_beta`.
 pub(super) fn from_attributes(attributes: &Attributes) -> Result<Activation, BuildError> {
-    let alpha = attributes.float_or("activation_alpha", 0.0)?;
-    let beta = attributes.float_or("activation_beta", 0.0)?;
-    Ok(match attributes.string_or("activation", "")? {
+    from_attributes_of("", attributes)
+}
+
+/// As [`from_attributes`], of attributes with `before` before their names.
+pub(super) fn from_attributes_of(
+    before: &str,
+    attributes: &Attributes,
+) -> Result<Activation, BuildError> {
+    let alpha = attributes.float_or(&format!("{before}activation_alpha"), 0.0)?;
+    let beta = attributes.float_or(&format!("{before}activation_beta"), 0.0)?;
+    Ok(match attributes.string_or(&format!("{before}activation"), "")? {
         "" => Activation::None,
         "Relu" => Activation::Relu,
         "Clip" => Activation::Clip { lo: alpha, hi: beta },

@@ -80,7 +80,8 @@ const PASSES: &[(&str, bool, PassFn)] = &[
 ];
 
 /// Passes that run once when the others have settled: what they make no other pass looks for.
-const LAST: &[(&str, PassFn)] = &[("products of one operand", shared::run)];
+const LAST: &[(&str, PassFn)] =
+    &[("products of one operand", shared::run), ("products in a row", products::join)];
 
 /// The layout of images, [of floats](blocks) and [of bytes](last), which comes last of all, when a session is made.
 const LAYOUT: &str = "blocks of channels";

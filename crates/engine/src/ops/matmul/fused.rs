@@ -4,6 +4,7 @@ use super::super::broadcasting::{aligned, broadcast_shape};
 use super::super::movement::{reshape_target, split_strides};
 use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, plan_fn};
 use super::batch::Batched;
+use super::inner;
 use super::normal::{Form, Normal};
 use super::product::{Added, Addend, Product, emit, operands, pack};
 use crate::error::{BuildError, PlanError};
@@ -32,11 +33,20 @@ pub(super) fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         packed: pack(spec, transposed.1)?,
     };
     let form = Form::of(spec)?;
+    let inner_form = inner::Form::of(spec)?;
     let allow_zero = attributes.bool_or("allowzero", false)?;
     let perm = attributes.ints("perm")?.map(<[i64]>::to_vec);
     plan_fn(move |cx| {
-        let (batched, operands) = operands(cx, &product)?;
         let mut added = Added::default();
+        let (batched, operands) = match &inner_form {
+            None => operands(cx, &product)?,
+            Some(form) => {
+                let (inner, batched) = form.plan(cx, &product)?;
+                let x = inner.x.clone();
+                added.inner = Some(inner);
+                (batched, (x, None))
+            }
+        };
         if cx.has_input(2) {
             let bias = cx.shape(2)?;
             if bias.elements() != batched.n {
@@ -60,7 +70,15 @@ pub(super) fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
         let adds_apart = cx.has_input(RESIDUAL) && added.residual.is_none();
         // The rows that are normalised must be those of the product.
         let has_rows = seen.shape.last() == Some(&batched.n) && seen.keeps_last();
-        if adds_apart || form.is_some() && !has_rows {
+        let is_apart = adds_apart || form.is_some() && !has_rows;
+        let operands = match added.inner.take() {
+            Some(inner) if is_apart || !inner.has_rows_of(&batched) => (inner.apart(cx), None),
+            inner => {
+                added.inner = inner;
+                operands
+            }
+        };
+        if is_apart {
             return apart(cx, &product, batched, operands, added, (&seen, form));
         }
         added.normal = form.map(|form| form.plan(cx, batched.n)).transpose()?;

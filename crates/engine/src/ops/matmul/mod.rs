@@ -4,6 +4,7 @@
 mod batch;
 mod fused;
 mod gemm;
+mod inner;
 mod integer;
 mod nbits;
 mod normal;
@@ -36,7 +37,7 @@ const TO_FLOAT_ADDED: [Param; 8] = {
 };
 
 /// Inputs of a product with what follows it.
-const FUSED: [Param; 7] = [
+const FUSED: [Param; 9] = [
     Param::required(1, types::F32_ONLY),
     Param::required(1, types::F32_ONLY),
     Param::optional(1, types::F32_ONLY),
@@ -44,6 +45,8 @@ const FUSED: [Param; 7] = [
     Param::optional(1, types::F32_ONLY),
     Param::optional(1, types::F32_ONLY),
     Param::optional(0, types::I64_ONLY),
+    Param::optional(1, types::F32_ONLY),
+    Param::optional(1, types::F32_ONLY),
 ];
 
 /// Inputs of products by weights of few bits.
@@ -71,8 +74,9 @@ pub const OPS: &[OpDef] = &[
         gemm::build,
     ),
     // norm(act(alpha A B + bias + residual)): inputs A, B, bias of N elements, residual of the output's shape, scale and bias
-    // of the normalisation, the shape that the product is seen in; attributes transA, transB, alpha, activation and the
-    // activation's parameters, norm, epsilon, perm.
+    // of the normalisation, the shape that the product is seen in, and B and bias of the product whose result is A in the place of
+    // the input; attributes transA, transB, alpha, activation and the activation's parameters, norm, epsilon, perm, and those of
+    // the inner product with `inner_` before their names.
     OpDef::new("MatMul", &FUSED, &[Out::Like(0)], fused::build).domain("stead"),
     // Weights of few bits: B, scales, zero points, an order of K that is not supported, bias.
     OpDef::new("MatMulNBits", &N_BITS, &[Out::Like(0)], nbits::build).domain("com.microsoft"),

@@ -2,6 +2,7 @@
 
 use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
 use super::batch::{Batched, Matrices, resolve, suits};
+use super::inner::Inner;
 use super::normal::{self, Normal};
 use super::number::with_number;
 use crate::error::{BuildError, PlanError, RunError};
@@ -22,12 +23,18 @@ pub(super) struct PackedB {
 }
 
 impl PackedB {
-    fn rhs(&self) -> Rhs<'_> {
+    /// For the kernel.
+    pub fn rhs(&self) -> Rhs<'_> {
         if self.is_half {
             Rhs::Half(bytemuck::cast_slice(&self.data))
         } else {
             Rhs::Packed(bytemuck::cast_slice(&self.data))
         }
+    }
+
+    /// Bytes of it.
+    pub fn byte_len(&self) -> usize {
+        self.data.len()
     }
 }
 
@@ -51,6 +58,8 @@ pub(super) struct Added {
     pub residual: Option<Addend>,
     /// What rows are normalised by when they are complete.
     pub normal: Option<Normal>,
+    /// The product whose result is the left operand, block by block.
+    pub inner: Option<Inner>,
 }
 
 /// A matrix that is added to a product.
@@ -77,13 +86,22 @@ pub(super) fn pack(
     spec: &NodeSpec<'_>,
     transposed: bool,
 ) -> Result<Option<Arc<PackedB>>, BuildError> {
+    pack_at(spec, 1, transposed)
+}
+
+/// As [`pack`], of another input.
+pub(super) fn pack_at(
+    spec: &NodeSpec<'_>,
+    index: usize,
+    transposed: bool,
+) -> Result<Option<Arc<PackedB>>, BuildError> {
     let is_matrix = |t: &Tensor| t.dtype() == DType::F32 && t.shape().rank() == 2;
-    if !spec.constant(1).is_some_and(is_matrix) {
+    if !spec.constant(index).is_some_and(is_matrix) {
         return Ok(None);
     }
     let (isa, halves) = (spec.isa, spec.packs_bf16());
     let layout = if transposed { "gemm b, transposed" } else { "gemm b" };
-    spec.pack(1, layout, |tensor| pack_matrix(isa, tensor, transposed, halves))
+    spec.pack(index, layout, |tensor| pack_matrix(isa, tensor, transposed, halves))
 }
 
 /// Packs a matrix, in bf16 if `halves` says so and the product has columns enough.
@@ -184,16 +202,25 @@ pub(super) fn emit(
 ) {
     let (m, n, k) = (batched.m, batched.n, batched.k);
     let isa = cx.isa;
-    // Rows that are normalised are so block by block, while they are in the cache.
-    let blocks = normal::blocks(m, added.normal.is_some());
+    // Rows that are normalised are so block by block, while they are in the cache, and so are those of an inner product.
+    let blocks = normal::blocks(m, added.normal.is_some() || added.inner.is_some());
     let lhs = Lhs::Strided(matrix(&[], &batched.a));
     let most = m.div_ceil(blocks);
     let scratch_of = |m: usize| match &product.packed {
         Some(packed) => gemm_scratch_len(isa, m, n, k, &lhs, &packed.rhs()),
         None => gemm_scratch_len(isa, m, n, k, &lhs, &Rhs::Strided(matrix(&[], &batched.b))),
     };
+    let scratch_of = |m: usize| {
+        let inner = added.inner.as_ref().map_or(0, |inner| inner.scratch_len(isa, m));
+        scratch_of(m).max(inner)
+    };
     let scratch_len = scratch_of(most).max(scratch_of(m / blocks));
     let scratch = cx.temp_of::<f32>(scratch_len);
+    let mut writes = vec![output, scratch];
+    if let Some(inner) = &added.inner {
+        writes.push(cx.temp_of::<f32>(most * inner.columns()));
+    }
+    let (inner_flops, inner_bytes) = added.inner.as_ref().map_or((0, 0), Inner::cost);
     let mut reads = vec![a];
     let mut position = |operand: Option<Operand>| {
         operand.map(|o| {
@@ -209,27 +236,36 @@ pub(super) fn emit(
         Some((position(Some(operand))?, offset, row_stride, scale))
     });
     let normal = added.normal.map(|normal| normal.read_by(&mut position));
+    let inner = added.inner.map(|inner| inner.read_by(&mut position));
     let Product { alpha, activation, packed, .. } = product.clone();
     let (count, packed_bytes) =
         (batched.offsets.len(), packed.as_ref().map_or(0, |b| b.data.len()));
-    let name = match (packed.as_ref().map(|b| b.is_half), m <= 4, normal.is_some()) {
-        (Some(true), true, _) => "gemv bf16",
-        (Some(true), false, false) => "gemm bf16",
-        (Some(true), false, true) => "gemm bf16, norm",
-        (Some(false), true, _) => "gemv packed",
-        (Some(false), false, false) => "gemm packed",
-        (Some(false), false, true) => "gemm packed, norm",
-        (None, _, _) => "gemm",
+    let is_half = packed.as_ref().map(|b| b.is_half);
+    let name = match (is_half, m <= 4, inner.is_some(), normal.is_some()) {
+        (Some(true), _, true, false) => "feed forward bf16",
+        (Some(true), _, true, true) => "feed forward bf16, norm",
+        (_, _, true, false) => "feed forward",
+        (_, _, true, true) => "feed forward, norm",
+        (Some(true), true, ..) => "gemv bf16",
+        (Some(true), false, _, false) => "gemm bf16",
+        (Some(true), false, _, true) => "gemm bf16, norm",
+        (Some(false), true, ..) => "gemv packed",
+        (Some(false), false, _, false) => "gemm packed",
+        (Some(false), false, _, true) => "gemm packed, norm",
+        (None, ..) => "gemm",
     };
-    cx.step(name, &reads, &[output, scratch], move |args| {
+    cx.step(name, &reads, &writes, move |args| {
         let a = args.read::<f32>(0)?;
         let b = b_at.map(|i| args.read::<f32>(i)).transpose()?;
         let bias_col = bias_col.map(|i| args.read::<f32>(i)).transpose()?;
         let bias_row = bias_row.map(|i| args.read::<f32>(i)).transpose()?;
         let residual_data = residual.map(|(i, ..)| args.read::<f32>(i)).transpose()?;
         let normal = normal.as_ref().map(|normal| normal.of(args)).transpose()?;
+        let inner_bias = inner.as_ref().and_then(|inner| inner.bias);
+        let inner_bias = inner_bias.map(|i| args.read::<f32>(i)).transpose()?;
         let out = args.write::<f32>()?;
         let scratch = args.write::<f32>()?;
+        let mut between = inner.is_some().then(|| args.write::<f32>()).transpose()?;
         for (index, &(at_a, at_b)) in batched.offsets.iter().enumerate() {
             let rhs = match (&packed, b) {
                 (Some(packed), _) => {
@@ -241,8 +277,17 @@ pub(super) fn emit(
             };
             for block in 0..blocks {
                 let (from, to) = (block * m / blocks, (block + 1) * m / blocks);
-                let at_a = at_a + from * batched.a.row_stride;
-                let lhs = Lhs::Strided(matrix(&a[at_a.min(a.len())..], &batched.a));
+                let lhs = match (&inner, &mut between) {
+                    (Some(inner), Some(between)) => {
+                        let (on, of) = ((args.isa, args.parallel), (a, inner_bias));
+                        inner.rows(on, of, (from, to), between, scratch)
+                    }
+                    _ => {
+                        let at_a = at_a + from * batched.a.row_stride;
+                        matrix(&a[at_a.min(a.len())..], &batched.a)
+                    }
+                };
+                let lhs = Lhs::Strided(lhs);
                 let start = (index * m + from) * n;
                 let epilogue = Epilogue {
                     alpha,
@@ -265,7 +310,7 @@ pub(super) fn emit(
         }
         Ok(())
     });
-    cx.count(product_flops([count, m, n, k]), packed_bytes);
+    cx.count(product_flops([count, m, n, k]) + inner_flops, packed_bytes + inner_bytes);
 }
 
 pub(super) fn matrix<'a, T>(data: &'a [T], m: &Matrices) -> MatRef<'a, T> {
