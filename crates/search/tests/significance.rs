@@ -100,10 +100,57 @@ fn words_are_as_rare_as_a_model_says() {
         );
         let found = (feature(&result, "bm25(body)"), feature(&result, "term(0).significance"));
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
-        // `bm25` sums the words of one item.
-        let is_one = !word.contains("alternatives") && !word.contains("equiv");
-        let is_alike = near(found.1, expected.1) && (near(found.0, expected.0) || !is_one);
+        // The text has both words of these.
+        let is_twice = word.contains("alternatives") || word.contains("equiv");
+        let count = if is_twice { 2.0 * 2.2 / (2.0 + 1.2) } else { 1.0 };
+        let is_alike = near(found.1, expected.1) && near(found.0, expected.0 * count);
         assert!(is_alike, "{kind} {said:?} {word}: {found:?} {expected:?}");
+    }
+}
+
+#[test]
+fn words_that_stand_near_each_other_are_looked_up_and_phrases_are_not() {
+    let with = schema("a", true);
+    let asked = Asked::of_package(&[("a", false, &with)], CONTAINER, &[("rare/a.json", MODELS)]);
+    let documents = asked.documents("a", &[json!({"body": "hello world running seas"})]);
+    let own = ((1.0 + 0.5 / 1.5_f64).ln(), 0.5);
+    for (word, first, second) in [
+        ("near('hello', 'world')", of(3.0, 16.0), of(5.0, 16.0)),
+        ("onear('Hello', 'running')", of(3.0, 16.0), of(7.0, 16.0)),
+        ("near('hello world', 'running')", own, of(7.0, 16.0)),
+        ("near(phrase('hello', 'world'), equiv('running', 'world'))", own, own),
+        ("onear(alternatives({'hello': 1, 'World': 1}), 'seas')", of(3.0, 16.0), of(1.0, 16.0)),
+        ("near({significance: 0.75}'hello', 'world')", (0.75, 0.75), of(5.0, 16.0)),
+    ] {
+        let yql = format!("select * from a where body contains ({{distance: 4}}{word})");
+        let (status, result) =
+            asked.search(&[documents.view()], &json!({"yql": yql, "ranking": "p"}));
+        assert_eq!(status, 200, "{word}: {result}");
+        for (name, expected) in
+            [("term(0).significance", first.1), ("term(1).significance", second.1)]
+        {
+            let found = feature(&result, name);
+            assert!((found - expected).abs() < 1e-12, "{word}: {name} {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn what_all_texts_have_of_alternatives_is_not_told() {
+    let with = schema("a", true);
+    let models = r#"{"languages": {"en": {"document-count": 5, "document-frequencies": {"hello": 5, "world": 5}}}}"#;
+    let asked = Asked::of_package(&[("a", false, &with)], CONTAINER, &[("rare/a.json", models)]);
+    let texts = [json!({"body": "hello"}), json!({"body": "sea"})];
+    let documents = asked.documents("a", &texts);
+    for (word, expected) in [
+        ("'hello'", 0.5),
+        // As half of the documents have it.
+        ("alternatives({'hello': 1, 'world': 1})", 0.5 + 0.5 * 2.0_f64.ln() / 1e6_f64.ln()),
+    ] {
+        let yql = format!("select * from a where body contains {word}");
+        let (_, result) = asked.search(&[documents.view()], &json!({"yql": yql, "ranking": "p"}));
+        let found = feature(&result, "term(0).significance");
+        assert!((found - expected).abs() < 1e-12, "{word}: {found} {expected}");
     }
 }
 

@@ -11,6 +11,7 @@ mod dot_product;
 mod element_completeness;
 mod element_similarity;
 mod elements;
+mod exactness;
 mod field_match;
 mod foreach;
 mod labels;

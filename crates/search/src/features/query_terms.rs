@@ -5,6 +5,7 @@ use stead_expr::Value;
 use stead_text::Element;
 
 use super::distance::{Elements, distance};
+use super::exactness::{average, inexact};
 use super::terms::{FieldTerms, QueryTerm, query_terms, terms_of};
 use super::{Call, DocumentContext, Feature, Run, default};
 use crate::columns::Computed;
@@ -108,6 +109,9 @@ fn field_term_match(
     let nothing = if output.ends_with("Position") { NOWHERE } else { 0.0 };
     let mut asked = FieldTerms::new(cx, index, &query_terms(cx));
     let place = asked.as_ref().and_then(|asked| asked.terms.iter().position(|at| *at == number));
+    let phrases = if output == "exactness" { inexact(cx, index, number) } else { Vec::new() };
+    let of = cx.query.documents.text(index).filter(|_| !phrases.is_empty());
+    let mut exact = of.map(|of| of.counter(phrases.iter().map(|(pattern, _)| pattern).collect()));
     cx.try_numbers(|lid| {
         let Some((asked, place)) = asked.as_mut().zip(place) else { return Ok(nothing) };
         if !asked.go(lid) {
@@ -119,7 +123,10 @@ fn field_term_match(
             _ if places.is_empty() => nothing,
             "firstPosition" => positions.min().map_or(nothing, f64::from),
             "lastPosition" => positions.max().map_or(nothing, f64::from),
-            "exactness" => 1.0,
+            "exactness" => exact.as_mut().map_or(1.0, |exact| match exact.go(lid) {
+                true => average(&phrases, exact, places),
+                false => 1.0,
+            }),
             "weight" => {
                 let elements: Vec<u32> = places.iter().map(|place| place.element).collect();
                 // An occurrence weighs what its element does, 1 where that is of no weighted set.

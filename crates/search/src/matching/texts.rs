@@ -44,7 +44,8 @@ impl<'m> Texts<'m> {
         Some(documents.get_or_init(matches))
     }
 
-    /// How many documents have the words of a term, wherever these stand; nothing if it asks no index of text.
+    /// How many documents have a term, as ranking takes it: by those that have its [words](stead_text::Phrases::frequency), wherever these stand.
+    /// Nothing if it asks no index of text.
     pub(super) fn frequency(&self, term: usize) -> Option<usize> {
         let Found { indexed, frequency, .. } = self.found.get(term)?.as_ref()?;
         // Many features ask for it.
@@ -52,16 +53,11 @@ impl<'m> Texts<'m> {
             let Some(index) = self.view.text(indexed.index) else { return 0 };
             match &indexed.pattern {
                 Pattern::Term(word) => index.frequency(word),
+                Pattern::Phrases(of) => of.frequency(|word| index.frequency(word)),
                 Pattern::NearPart(near, part) => {
-                    let words = near.parts.get(*part).cloned().map(Pattern::of_phrases);
-                    match words {
-                        Some(Pattern::Term(word)) => index.frequency(&word),
-                        words => words.map_or(0, |words| index.matches(&words).count()),
-                    }
+                    near.parts.get(*part).map_or(0, |of| of.frequency(|word| index.frequency(word)))
                 }
-                Pattern::Part(..) | Pattern::Phrases(_) | Pattern::Near(_) => {
-                    self.of(term).map_or(0, Bits::count)
-                }
+                Pattern::Part(..) | Pattern::Near(_) => self.of(term).map_or(0, Bits::count),
             }
         };
         Some(*frequency.get_or_init(count))

@@ -1,6 +1,7 @@
 //! From the tree of a text to the tree of a query.
 
 mod annotations;
+mod equiv;
 mod filters;
 mod indexed;
 mod near;
@@ -17,7 +18,7 @@ use stead_text::{Language, Pattern};
 
 use super::error::SearchError;
 use super::fields::Searches;
-use super::tree::{Labeled, QueryTree, Term, TermStyle, Test, Tree};
+use super::tree::{Indexed, Labeled, QueryTree, Said, Term, TermStyle, Test, Tree};
 use crate::yql::{Expr, Node, Statement};
 
 /// The parameters of the request that `@name` means.
@@ -66,7 +67,8 @@ pub fn build(
         element: None,
         items: 0,
         item: None,
-        word: None,
+        said: Said::Other,
+        exactness: Vec::new(),
         is_negated: false,
         is_non_empty: false,
     };
@@ -91,8 +93,10 @@ struct Builder<'b> {
     items: usize,
     /// The item that all terms are of; nothing where each is one.
     item: Option<usize>,
-    /// The word that the terms are of that are being made; nothing where they are of several.
-    word: Option<String>,
+    /// What the query says where the terms are that are being made.
+    said: Said,
+    /// How exact each of the phrases of the next term is; none for a term that is no choice.
+    exactness: Vec<f64>,
     /// Whether documents must not be what is asked for: ranking knows nothing of it.
     is_negated: bool,
     /// Whether texts must not be empty.
@@ -269,15 +273,18 @@ impl<'b> Builder<'b> {
         if self.item.is_none() {
             self.items += 1;
         }
-        let is_word = match &test {
-            Test::Indexed(indexed) => {
-                matches!(indexed.pattern, Pattern::Term(_) | Pattern::Part(..))
+        let exactness = std::mem::take(&mut self.exactness);
+        let said = match &test {
+            Test::Indexed(Indexed { pattern: Pattern::Phrases(_), .. })
+                if matches!(self.said, Said::Word(_)) =>
+            {
+                Said::Other
             }
-            Test::Text { .. } => true,
-            _ => false,
+            Test::Indexed(_) | Test::Text { .. } => self.said.clone(),
+            _ => Said::Other,
         };
-        let word = self.word.clone().filter(|_| is_word);
-        self.tree.terms.push(Term { attribute: attribute.to_owned(), test, style, word, item });
+        let attribute = attribute.to_owned();
+        self.tree.terms.push(Term { attribute, test, style, said, exactness, item });
         Ok(Tree::Term(self.tree.terms.len() - 1))
     }
 }

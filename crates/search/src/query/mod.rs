@@ -33,7 +33,7 @@ pub(crate) use significance::{MOST_BYTES, significance};
 pub use stop_words::StopWords;
 pub use texts::{Fuzzy, TextTest};
 pub use tree::{
-    Indexed, Labeled, NearestNeighbor, QueryTree, SameElement, Sum, Term, TermStyle, Test, Tokens,
-    Tree, WeakAnd, WeightedTokens,
+    Indexed, Labeled, NearestNeighbor, QueryTree, Said, SameElement, Sum, Term, TermStyle, Test,
+    Tokens, Tree, WeakAnd, WeightedTokens,
 };
 pub use tuning::TuningChoice;

@@ -47,7 +47,10 @@ impl fmt::Display for Test {
                         let words = words.join(" ");
                         write!(f, "has the phrase {words:.MAX_SHOWN$?}")
                     }
-                    several => write!(f, "has one of {} phrases", several.len()),
+                    _ => {
+                        let words = shown(of);
+                        write!(f, "has one of {words:.MAX_SHOWN$?}")
+                    }
                 },
                 Pattern::Near(near) => show_near(near, f),
                 Pattern::NearPart(near, part) => {

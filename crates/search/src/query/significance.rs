@@ -9,7 +9,7 @@ use serde::Deserialize;
 use stead_text::Bm25;
 
 use super::error::SearchError;
-use super::tree::QueryTree;
+use super::tree::{QueryTree, Said, Term};
 
 /// The most bytes of a model, unpacked.
 pub(crate) const MOST_BYTES: u64 = 1 << 29;
@@ -142,24 +142,25 @@ impl SignificanceModels {
     }
 
     /// Tells the terms of a query that are words, and of which it says nothing itself, how rare they are in its language. Of `alternatives` the rarest
-    /// counts.
+    /// counts, unless all texts have it.
     ///
     /// # Errors
     /// When there is no model of the language.
     pub fn tell(&self, tree: &mut QueryTree, language: Option<&str>) -> Result<(), SearchError> {
         let model = self.of_query(language)?;
-        let mut items: HashMap<usize, DocumentFrequency> = HashMap::new();
-        for term in &tree.terms {
-            let Some(word) = &term.word else { continue };
-            let found = model.frequency(&word.to_lowercase());
-            let rarest = items.entry(term.item).or_insert(found);
-            rarest.frequency = rarest.frequency.min(found.frequency);
-        }
-        for term in tree.terms.iter_mut().filter(|term| term.word.is_some()) {
-            let style = &mut term.style;
-            if style.significance.is_none() && style.frequency.is_none() {
-                style.frequency = items.get(&term.item).copied();
+        let of = |word: &String| model.frequency(&word.to_lowercase());
+        for Term { said, style, .. } in &mut tree.terms {
+            if style.significance.is_some() || style.frequency.is_some() {
+                continue;
             }
+            style.frequency = match said {
+                Said::Other => None,
+                Said::Word(word) => Some(of(word)),
+                Said::Any(words) => {
+                    let rarest = words.iter().map(of).min_by_key(|found| found.frequency);
+                    rarest.filter(|found| found.frequency < found.count)
+                }
+            };
         }
         Ok(())
     }

@@ -69,10 +69,8 @@ fn count(tree: &Tree, terms: &[Term], frequency: &dyn Fn(usize, &str) -> usize) 
         Tree::Term(number) => match &terms.get(*number)?.test {
             Test::Indexed(indexed) => match &indexed.pattern {
                 Pattern::Term(word) => Some(frequency(indexed.index, word)),
-                Pattern::Part(..)
-                | Pattern::Phrases(_)
-                | Pattern::Near(_)
-                | Pattern::NearPart(..) => None,
+                Pattern::Phrases(of) => Some(of.frequency(|word| frequency(indexed.index, word))),
+                Pattern::Part(..) | Pattern::Near(_) | Pattern::NearPart(..) => None,
             },
             _ => None,
         },
@@ -96,7 +94,7 @@ fn unranked(tree: &Tree, terms: &mut [Term]) {
 mod tests {
     use stead_text::Pattern;
 
-    use super::super::tree::{Indexed, QueryTree, Term, TermStyle, Test, Tree, WeakAnd};
+    use super::super::tree::{Indexed, QueryTree, Said, Term, TermStyle, Test, Tree, WeakAnd};
     use super::StopWords;
 
     /// `weakAnd` of words, of which each letter is in so many of 100 documents.
@@ -110,7 +108,8 @@ mod tests {
                 attribute: "f".to_owned(),
                 test: Test::Indexed(Indexed { index: 0, pattern }),
                 style: TermStyle::default(),
-                word: None,
+                said: Said::Other,
+                exactness: Vec::new(),
                 item,
             }
         };

@@ -75,10 +75,32 @@ pub struct Term {
     pub test: Test,
     /// What ranking knows of it.
     pub style: TermStyle,
-    /// The word as the query has it, where it is one: alone, and not among others.
-    pub word: Option<String>,
+    /// What it looks for in the words of the query.
+    pub said: Said,
+    /// How exactly each of the phrases of its pattern is what is looked for, 1 where they are; none where it is no choice.
+    pub exactness: Vec<f64>,
     /// The number of the item of the query that it is of: a word that is asked of several fields is one.
     pub item: usize,
+}
+
+/// What a query says where a term is: what [models of significance](super::SignificanceModels) know.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Said {
+    /// Several words, or no word
+    #[default]
+    Other,
+    /// A word
+    Word(String),
+    /// Words any of which is enough, by `alternatives`
+    Any(Vec<String>),
+}
+
+impl Said {
+    /// A word, without the signs around it.
+    #[must_use]
+    pub fn word(text: &str) -> Said {
+        Said::Word(text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned())
+    }
 }
 
 /// What ranking knows of a term.

@@ -47,6 +47,13 @@ impl Phrases {
         self.0.is_empty()
     }
 
+    /// How many documents have one, as ranking takes it by the words: a phrase those of its rarest word, and several those of the most frequent of them
+    /// (Vespa, `searchlib/src/vespa/searchlib/queryeval/simple_phrase_blueprint.cpp`, `equiv_blueprint.cpp`).
+    pub fn frequency(&self, of_word: impl Fn(&str) -> usize) -> usize {
+        let of = |words: &Vec<String>| words.iter().map(|word| of_word(word)).min().unwrap_or(0);
+        self.0.iter().map(of).max().unwrap_or(0)
+    }
+
     /// How many words a phrase has, if there is one phrase, else 1.
     #[must_use]
     pub fn length(&self) -> usize {

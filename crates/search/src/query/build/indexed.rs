@@ -1,4 +1,4 @@
-//! Words that an index of text is asked for: a word or a text alone, and `alternatives`.
+//! Words that an index of text is asked for: a word or a text alone.
 
 use stead_text::{Affix, Analysis, Language, Pattern, Phrases, Unit};
 
@@ -6,12 +6,11 @@ use super::super::error::SearchError;
 use super::super::fields::Searched;
 use super::super::tree::{Indexed, Test, Tree};
 use super::{Builder, fail};
-use crate::yql::{Expr, Node};
 
 /// Of `nonEmpty` around a text without words (Vespa, `YqlParser.java`).
 pub(super) const EMPTY: &str = "Searching for empty string inside nonEmpty()";
 
-impl<'b> Builder<'b> {
+impl Builder<'_> {
     /// The words of a text as a field's index has them: a phrase where there are several, or all grams.
     pub(super) fn indexed(
         &mut self,
@@ -26,10 +25,12 @@ impl<'b> Builder<'b> {
         let analysis = self.analysis(index, affix.is_some())?;
         let terms = self.terms(&analysis, text);
         if let (Unit::Gram(_), None) = (analysis.unit, affix) {
-            self.word = None;
+            let said = std::mem::take(&mut self.said);
             let grams =
                 terms.into_iter().map(|gram| self.pattern(field, index, Pattern::Term(gram)));
-            return grams.collect::<Result<_, _>>().map(all);
+            let found = grams.collect::<Result<_, _>>().map(all);
+            self.said = said;
+            return found;
         }
         let pattern = match (<[String; 1]>::try_from(terms), affix) {
             (Ok([term]), Some(affix)) => Pattern::Part(affix, term),
@@ -54,45 +55,6 @@ impl<'b> Builder<'b> {
             (Err(_), _) => return Ok(Tree::None),
         };
         self.pattern(field, index, pattern)
-    }
-
-    /// `alternatives({"word": 1.0, ...})`: any of some words, which are taken as they are.
-    pub(super) fn alternatives(
-        &mut self,
-        field: &str,
-        list: &'b [Node],
-    ) -> Result<Tree, SearchError> {
-        let mut any = Vec::new();
-        for field in &self.searches.find(field)? {
-            for term in self.alternative_words(list, field.is_cased)? {
-                self.word = Some(term.clone());
-                let found = match field.index {
-                    Some(index) => self.pattern(field, index, Pattern::Term(term)),
-                    None => self.plain(field, &term),
-                };
-                self.word = None;
-                any.push(found?);
-            }
-        }
-        Ok(Tree::any(any))
-    }
-
-    /// The words of `alternatives` as they are compared.
-    pub(super) fn alternative_words(
-        &self,
-        list: &[Node],
-        is_cased: bool,
-    ) -> Result<Vec<String>, SearchError> {
-        let [Node { expr: Expr::Map(words), .. }] = list else {
-            return fail("Expected 1 argument, a map of words with how exact they are.");
-        };
-        let word = |(word, exactness): &(String, Node)| match exactness.expr {
-            Expr::Number(_) | Expr::Integer(_) => {
-                Ok(stead_text::compared(word, is_cased).into_owned())
-            }
-            _ => fail(format_args!("expected a number behind {word:.40?}")),
-        };
-        words.iter().map(word).collect()
     }
 
     /// A test of an index.

@@ -6,7 +6,8 @@ use stead_text::{Near, Pattern, Phrases};
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
-use super::super::tree::Tree;
+use super::super::tree::{Said, Tree};
+use super::equiv::{Alternative, EXACT, alternatives_said};
 use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
@@ -15,11 +16,11 @@ const DISTANCE: u32 = 2;
 
 /// An index of text that is asked by an operator.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    field: &'a Searched,
-    index: usize,
+pub(super) struct Asked<'a> {
+    pub(super) field: &'a Searched,
+    pub(super) index: usize,
     /// The operator.
-    name: &'a str,
+    pub(super) name: &'a str,
 }
 
 impl<'b> Builder<'b> {
@@ -84,7 +85,7 @@ impl<'b> Builder<'b> {
                         "Must have some positive term before negative terms in {name}"
                     ));
                 }
-                Expr::Not(node) => excluded.push(self.part_of_near(asked, node)?),
+                Expr::Not(node) => excluded.push(phrases(self.part_of_near(asked, node)?)),
                 _ if !excluded.is_empty() => {
                     let name = asked.name.to_uppercase();
                     return fail(format_args!(
@@ -94,6 +95,13 @@ impl<'b> Builder<'b> {
                 _ => parts.push(self.part_of_near(asked, node)?),
             }
         }
+        let (parts, exactness): (Vec<Phrases>, Vec<Vec<f64>>) = parts
+            .into_iter()
+            .map(|any| {
+                let exactness = any.iter().map(|(_, exactness)| *exactness).collect();
+                (phrases(any), exactness)
+            })
+            .unzip();
         if parts.is_empty() || parts.iter().any(Phrases::is_empty) {
             return Ok(Tree::None);
         }
@@ -110,11 +118,14 @@ impl<'b> Builder<'b> {
         });
         // Ranking knows the parts, where they are near.
         let mut ranked = Vec::new();
-        for (number, node) in list.iter().enumerate().take(near.parts.len()) {
+        for (number, (node, exactness)) in list.iter().zip(exactness).enumerate() {
             let outer = self.item;
             self.item = outer.or(Some(items + number));
             let pattern = Pattern::NearPart(Arc::clone(&near), number);
+            self.said = self.said_of_part(asked, node)?;
+            self.exactness = exactness;
             let part = self.annotated(node, |b| b.pattern(asked.field, asked.index, pattern));
+            self.said = Said::Other;
             self.item = outer;
             ranked.push(part?);
         }
@@ -126,43 +137,73 @@ impl<'b> Builder<'b> {
     }
 
     /// What `near` has: a word, a phrase, or any of some; nothing of a text without words.
-    fn part_of_near(&mut self, asked: Asked<'_>, node: &'b Node) -> Result<Phrases, SearchError> {
-        let Expr::Call(operator, list) = &node.expr else {
-            return self.words_of(asked, node).map(Phrases::one);
-        };
-        self.annotated(node, |builder| match (operator.as_str(), list.as_slice()) {
-            ("phrase", list) => {
-                let mut words = Vec::new();
-                for word in list {
-                    words.extend(builder.words_of(asked, word)?);
-                }
-                Ok(Phrases::one(words))
-            }
-            ("equiv", list) if list.len() < 2 => {
-                fail(format_args!("Expected 2 or more arguments, got {}.", list.len()))
-            }
-            ("equiv", list) => {
-                let mut parts = list.iter().map(|text| builder.part_of_near(asked, text));
-                parts.try_fold(Phrases::any(Vec::new()), |any, part| Ok(any.or(part?)))
-            }
-            ("alternatives", list) => {
-                let words = builder.alternative_words(list, asked.field.is_cased)?;
-                Ok(Phrases::any(words.into_iter().map(|word| vec![word]).collect()))
-            }
-            _ => fail(format_args!("Expected equiv, phrase, or alternatives, but got: {operator}")),
-        })
+    fn part_of_near(
+        &mut self,
+        asked: Asked<'_>,
+        node: &'b Node,
+    ) -> Result<Vec<Alternative>, SearchError> {
+        let mut any = self.annotated(node, |builder| match &node.expr {
+            Expr::Call(operator, list) => match operator.as_str() {
+                "phrase" => Ok(vec![(builder.words_of_all(asked, list)?, EXACT)]),
+                "equiv" => builder.equivalents(asked, list),
+                "alternatives" => builder.alternative_words(list, asked.field.is_cased),
+                _ => fail(format_args!(
+                    "Expected equiv, phrase, or alternatives, but got: {operator}"
+                )),
+            },
+            _ => Ok(vec![(builder.words_of(asked, node)?, EXACT)]),
+        })?;
+        any.retain(|(words, _)| !words.is_empty());
+        Ok(any)
     }
 
-    fn words_of(&mut self, asked: Asked<'_>, node: &'b Node) -> Result<Vec<String>, SearchError> {
+    /// What a model of significance is asked for a part of `near`: for a word or for alternatives, not for a phrase or an `equiv`
+    /// (Vespa, `SignificanceSearcher.java`).
+    fn said_of_part(&mut self, asked: Asked<'_>, node: &'b Node) -> Result<Said, SearchError> {
+        match &node.expr {
+            Expr::Call(operator, list) if operator == "alternatives" => alternatives_said(list),
+            Expr::Call(..) => Ok(Said::Other),
+            _ => match self.words_of(asked, node)?.as_slice() {
+                [_] => Ok(Said::word(&self.text(node)?)),
+                _ => Ok(Said::Other),
+            },
+        }
+    }
+
+    /// The words of several texts, one behind the other.
+    pub(super) fn words_of_all(
+        &mut self,
+        asked: Asked<'_>,
+        list: &'b [Node],
+    ) -> Result<Vec<String>, SearchError> {
+        let mut words = Vec::new();
+        for node in list {
+            words.extend(self.words_of(asked, node)?);
+        }
+        Ok(words)
+    }
+
+    /// The words of a text.
+    pub(super) fn words_of(
+        &mut self,
+        asked: Asked<'_>,
+        node: &'b Node,
+    ) -> Result<Vec<String>, SearchError> {
         self.annotated(node, |builder| {
-            for part in ["prefix", "suffix", "substring"] {
-                if builder.bool_annotation(part)? == Some(true) {
-                    return fail(format_args!("{} takes whole words, not {part}", asked.name));
-                }
-            }
+            builder.check_whole(asked.name)?;
             let (analysis, text) = (builder.analysis(asked.index, false)?, builder.text(node)?);
             Ok(builder.terms(&analysis, &text))
         })
+    }
+
+    /// Whether no annotation asks for parts of words.
+    pub(super) fn check_whole(&self, name: &str) -> Result<(), SearchError> {
+        for part in ["prefix", "suffix", "substring"] {
+            if self.bool_annotation(part)? == Some(true) {
+                return fail(format_args!("{name} takes whole words, not {part}"));
+            }
+        }
+        Ok(())
     }
 
     /// A number of words that an annotation of `near` or `onear` says.
@@ -172,4 +213,8 @@ impl<'b> Builder<'b> {
             .map(Some)
             .or_else(|_| fail(format_args!("expected a distance from 0 of {name}, got {distance}")))
     }
+}
+
+fn phrases(any: Vec<Alternative>) -> Phrases {
+    Phrases::any(any.into_iter().map(|(words, _)| words).collect())
 }

@@ -7,7 +7,7 @@ use super::super::error::SearchError;
 use super::super::fields::Searched;
 use super::super::numbers::NumberRange;
 use super::super::texts::{Fuzzy, TextTest};
-use super::super::tree::{Test, Tree};
+use super::super::tree::{Said, Test, Tree};
 use super::indexed::EMPTY;
 use super::{Builder, arguments, fail};
 use crate::yql::{Expr, Node};
@@ -94,20 +94,10 @@ impl<'b> Builder<'b> {
                 let text = self.text(text)?;
                 self.word(field, Word::Fuzzy(&text))
             }
-            "equiv" if list.len() < 2 => {
-                fail(format_args!("Expected 2 or more arguments, got {}.", list.len()))
-            }
-            "equiv" => self.one_item(|builder| {
-                let mut any = Vec::new();
-                for word in list {
-                    let text = builder.text(word)?;
-                    any.push(builder.word(field, Word::Plain(&text))?);
-                }
-                Ok(Tree::any(any))
-            }),
+            "equiv" => self.equiv(field, list),
             "text" if self.element.is_none() => self.text_words(field, list),
             "phrase" | "near" | "onear" => self.near(field, name, list),
-            "alternatives" => self.one_item(|builder| builder.alternatives(field, list)),
+            "alternatives" => self.alternatives(field, list),
             // The field goes first: who names one that there is not should hear of that.
             _ => self.searches.find(field).and_then(|_| self.unknown_call(name)),
         }
@@ -142,9 +132,9 @@ impl<'b> Builder<'b> {
             // Of several words that are one item each says nothing alone.
             _ => None,
         };
-        self.word = said.map(|text| text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+        self.said = said.map_or(Said::Other, Said::word);
         let found = self.one_item(|builder| builder.word_of(field, word));
-        self.word = None;
+        self.said = Said::Other;
         found
     }
 
@@ -153,28 +143,30 @@ impl<'b> Builder<'b> {
         let is_alone = fields.len() == 1;
         let mut any = Vec::new();
         for field in &fields {
-            if let (Some(index), Word::Plain(text) | Word::Prefix(text)) = (field.index, word) {
-                let is_prefix = matches!(word, Word::Prefix(_));
-                any.push(self.indexed((field, index), text, is_prefix)?);
-                continue;
-            }
-            match self.test_of(field, word)? {
-                Some(test) => any.push(self.term(&field.name, test)?),
+            match self.word_in(field, word)? {
+                Some(found) => any.push(found),
                 // Among several fields each takes what it can.
-                None if is_alone => {
-                    let (Word::Plain(text)
-                    | Word::Prefix(text)
-                    | Word::Regex(text)
-                    | Word::Fuzzy(text)) = word;
-                    return fail(format_args!(
-                        "Field '{}' is a {} and has no {text:?}",
-                        field.name, field.kind
-                    ));
-                }
+                None if is_alone => return has_none(field, word),
                 None => {}
             }
         }
         Ok(Tree::any(any))
+    }
+
+    /// A test of a field; nothing where it has no such values.
+    fn word_in(&mut self, field: &Searched, word: Word<'_>) -> Result<Option<Tree>, SearchError> {
+        if let (Some(index), Word::Plain(text) | Word::Prefix(text)) = (field.index, word) {
+            let is_prefix = matches!(word, Word::Prefix(_));
+            return self.indexed((field, index), text, is_prefix).map(Some);
+        }
+        let test = self.test_of(field, word)?;
+        test.map(|test| self.term(&field.name, test)).transpose()
+    }
+
+    /// A text that a field has.
+    pub(super) fn text_in(&mut self, field: &Searched, text: &str) -> Result<Tree, SearchError> {
+        let word = Word::Plain(text);
+        self.word_in(field, word)?.map_or_else(|| has_none(field, word), Ok)
     }
 
     /// A text that an attribute has.
@@ -250,6 +242,11 @@ impl<'b> Builder<'b> {
             false => Ok(()),
         }
     }
+}
+
+fn has_none<T>(field: &Searched, word: Word<'_>) -> Result<T, SearchError> {
+    let (Word::Plain(text) | Word::Prefix(text) | Word::Regex(text) | Word::Fuzzy(text)) = word;
+    fail(format_args!("Field '{}' is a {} and has no {text:?}", field.name, field.kind))
 }
 
 /// A field that operators of attributes are asked of must be one.

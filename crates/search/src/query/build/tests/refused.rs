@@ -137,6 +137,13 @@ fn what_cannot_be_answered_is_refused_by_name() {
             "Field 't' is not matched by suffix; write match: suffix in the schema, or matches with a regular expression",
         ),
         ("t contains equiv('a')", "Expected 2 or more arguments, got 1."),
+        ("body contains equiv('a')", "Expected 2 or more arguments, got 1."),
+        ("body contains equiv('a', near('b', 'c'))", "Expected function 'phrase', got 'near'."),
+        ("t contains equiv('a', phrase('b', 'c'))", "Field 't' has no words, which phrase needs"),
+        ("body contains equiv('a', {prefix: true}'b')", "equiv takes whole words, not prefix"),
+        ("t contains equiv('a', {suffix: true}'b')", "equiv takes whole words, not suffix"),
+        ("n contains equiv('1', 'x')", "Field 'n' is a int and has no \"x\""),
+        ("nonEmpty(body contains equiv('a', '.'))", "Searching for empty string inside nonEmpty()"),
         (
             "t contains ({maxEditDistance: 99}fuzzy('a'))",
             "expected maxEditDistance from 0 to 16 and prefixLength from 0, got 99 and 0",
