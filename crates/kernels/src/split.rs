@@ -1,7 +1,8 @@
 //! Splits element-wise work among threads.
 
-use crate::Parallel;
 use crate::par::Output;
+use crate::{Parallel, chunks};
+use core::ops::Range;
 
 /// Elements below which handing work to another thread costs more than it saves: a simple function takes
 /// about as long for so many as waking a thread does.
@@ -45,6 +46,23 @@ pub fn split_units<T: Send>(
         let part = unsafe { parts.part(start, end - start) };
         f(start, part);
     });
+}
+
+/// Calls `f(rows, part, room)` for `count` parts of `out`, which has rows of `cols` elements: as many rows in each as in the others or one more,
+/// and a part of `scratch` of `room` elements.
+///
+/// # Panics
+/// When `out` is not whole rows, or `scratch` shorter.
+pub fn split_with_room<T: Send>(
+    parallel: &dyn Parallel,
+    count: usize,
+    (out, cols): (&mut [T], usize),
+    (scratch, room): (&mut [T], usize),
+    f: &(dyn Fn(Range<usize>, &mut [T], &mut [T]) + Sync),
+) {
+    let rows = out.len() / cols.max(1);
+    assert_eq!(out.len(), rows * cols, "a result that is not whole rows");
+    chunks::split(parallel, count, rows, out, cols, scratch, room, f);
 }
 
 #[cfg(test)]

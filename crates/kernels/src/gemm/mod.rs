@@ -52,6 +52,7 @@ pub use epilogue::{Epilogue, Residual};
 pub use half::{half_len, pack_half, pays_in_half};
 pub(crate) use pack::{is_dot, packed_columns, sliver_width, slivers_len};
 pub use pack::{pack_a, pack_b, packed_a_len, packed_b_len};
+pub use shape::RowBlocks;
 pub(crate) use shape::{Panels, shape as tile_shape};
 pub(crate) use transpose::transpose;
 

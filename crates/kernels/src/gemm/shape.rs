@@ -1,6 +1,7 @@
 //! Tile and block sizes, and how rows and columns are cut by them.
 
 use crate::Isa;
+use core::ops::Range;
 
 /// Most rows of a tile over all instruction sets.
 pub const MAX_ROWS: usize = 14;
@@ -97,6 +98,29 @@ impl Panels {
     }
 }
 
+/// Rows cut into blocks that a product works on one after the other, each of whole panels.
+#[derive(Clone, Copy, Debug)]
+pub struct RowBlocks {
+    panels: Panels,
+    blocks: Panels,
+}
+
+impl RowBlocks {
+    /// Cuts `m` rows, for `isa`, into blocks of about `most` rows that differ by at most one panel.
+    pub fn new(isa: Isa, m: usize, most: usize) -> RowBlocks {
+        let rows = shape(isa.effective()).rows;
+        let panels = Panels::new(m, rows);
+        RowBlocks { panels, blocks: Panels::new(panels.count, (most / rows).max(1)) }
+    }
+
+    /// The rows of each block.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let RowBlocks { panels, blocks } = *self;
+        let start = move |block: usize| panels.start(blocks.start(block));
+        (0..blocks.count).map(move |block| start(block)..start(block + 1))
+    }
+}
+
 /// `len` things cut into `parts` ranges as even as possible; range `i`.
 pub fn part(len: usize, parts: usize, i: usize) -> (usize, usize) {
     let panels = Panels { count: parts, small: len / parts, larger: len % parts };
@@ -105,7 +129,9 @@ pub fn part(len: usize, parts: usize, i: usize) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::*;
+    use std::vec::Vec;
 
     #[test]
     fn panels_cover_the_rows_evenly() {
@@ -120,6 +146,20 @@ mod tests {
                 at += rows;
             }
             assert_eq!(p.start(p.count), m);
+        }
+    }
+
+    #[test]
+    fn blocks_are_whole_panels() {
+        for (isa, m, most, want) in [
+            (Isa::Scalar, 0, 8, &[0..0][..]),
+            (Isa::Scalar, 8, 8, &[0..8]),
+            (Isa::Scalar, 9, 8, &[0..6, 6..9]),
+            (Isa::Scalar, 17, 8, &[0..8, 8..14, 14..17]),
+            (Isa::Scalar, 3, 1, &[0..3]),
+        ] {
+            let blocks: Vec<_> = RowBlocks::new(isa, m, most).ranges().collect();
+            assert_eq!(blocks, want, "{m} by {most}");
         }
     }
 

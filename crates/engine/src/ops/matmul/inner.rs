@@ -151,7 +151,6 @@ impl Reads {
         let Product { alpha, activation, .. } = self.form.product;
         let epilogue = Epilogue { alpha, bias_col: bias, activation, ..Epilogue::default() };
         let (rows, rhs) = (to - from, self.form.packed.rhs());
-        let out = &mut out[..rows * n];
         gemm(isa, par, rows, n, k, lhs, rhs, out, n, &epilogue, scratch);
         MatRef::rows(out, n)
     }

@@ -10,6 +10,7 @@ mod nbits;
 mod normal;
 mod number;
 mod product;
+mod rows;
 
 use super::{OpDef, Out, Param, TypeSet, types};
 use stead_tensor::DType::*;

@@ -8,15 +8,6 @@ use stead_kernels::{Isa, Parallel};
 /// The input that rows are multiplied by, and the one that is added to them then.
 pub(super) const INPUTS: [usize; 2] = [4, 5];
 
-/// Rows of a product that are computed and then normalised: as many as a product works on at a time, of which 1,000 columns
-/// are in the second-level cache.
-const BLOCK: usize = 224;
-
-/// The blocks of rows that `m` rows are computed in: one if they are not normalised.
-pub(super) fn blocks(m: usize, is_normal: bool) -> usize {
-    if is_normal { m.div_ceil(BLOCK).max(1) } else { 1 }
-}
-
 /// Which normalisation a node asks for.
 #[derive(Clone, Copy)]
 pub(super) struct Form {

@@ -3,9 +3,11 @@
 use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, Strided, plan_fn, product_flops};
 use super::batch::{Batched, Matrices, resolve, suits};
 use super::inner::Inner;
-use super::normal::{self, Normal};
+use super::normal::Normal;
 use super::number::with_number;
+use super::rows::Rows;
 use crate::error::{BuildError, PlanError, RunError};
+use std::ops::Range;
 use std::sync::Arc;
 use stead_kernels::Isa;
 use stead_kernels::gemm::{
@@ -202,24 +204,22 @@ pub(super) fn emit(
 ) {
     let (m, n, k) = (batched.m, batched.n, batched.k);
     let isa = cx.isa;
-    // Rows that are normalised are so block by block, while they are in the cache, and so are those of an inner product.
-    let blocks = normal::blocks(m, added.normal.is_some() || added.inner.is_some());
     let lhs = Lhs::Strided(matrix(&[], &batched.a));
-    let most = m.div_ceil(blocks);
     let scratch_of = |m: usize| match &product.packed {
         Some(packed) => gemm_scratch_len(isa, m, n, k, &lhs, &packed.rhs()),
         None => gemm_scratch_len(isa, m, n, k, &lhs, &Rhs::Strided(matrix(&[], &batched.b))),
     };
-    let scratch_of = |m: usize| {
+    // What lies between both products comes before the scratch.
+    let between_cols = added.inner.as_ref().map_or(0, Inner::columns);
+    let room_of = |m: usize| {
         let inner = added.inner.as_ref().map_or(0, |inner| inner.scratch_len(isa, m));
-        scratch_of(m).max(inner)
+        m * between_cols + scratch_of(m).max(inner)
     };
-    let scratch_len = scratch_of(most).max(scratch_of(m / blocks));
-    let scratch = cx.temp_of::<f32>(scratch_len);
-    let mut writes = vec![output, scratch];
-    if let Some(inner) = &added.inner {
-        writes.push(cx.temp_of::<f32>(most * inner.columns()));
-    }
+    let rows = match added.normal.is_some() || added.inner.is_some() {
+        true => Rows::in_blocks(isa, m, room_of),
+        false => Rows::at_once(m, room_of(m)),
+    };
+    let scratch = cx.temp_of::<f32>(rows.scratch_len());
     let (inner_flops, inner_bytes) = added.inner.as_ref().map_or((0, 0), Inner::cost);
     let mut reads = vec![a];
     let mut position = |operand: Option<Operand>| {
@@ -254,7 +254,7 @@ pub(super) fn emit(
         (Some(false), false, _, true) => "gemm packed, norm",
         (None, ..) => "gemm",
     };
-    cx.step(name, &reads, &writes, move |args| {
+    cx.step(name, &reads, &[output, scratch], move |args| {
         let a = args.read::<f32>(0)?;
         let b = b_at.map(|i| args.read::<f32>(i)).transpose()?;
         let bias_col = bias_col.map(|i| args.read::<f32>(i)).transpose()?;
@@ -265,7 +265,7 @@ pub(super) fn emit(
         let inner_bias = inner_bias.map(|i| args.read::<f32>(i)).transpose()?;
         let out = args.write::<f32>()?;
         let scratch = args.write::<f32>()?;
-        let mut between = inner.is_some().then(|| args.write::<f32>()).transpose()?;
+        let isa = args.isa;
         for (index, &(at_a, at_b)) in batched.offsets.iter().enumerate() {
             let rhs = match (&packed, b) {
                 (Some(packed), _) => {
@@ -275,20 +275,20 @@ pub(super) fn emit(
                 (None, Some(b)) => Rhs::Strided(matrix(&b[at_b.min(b.len())..], &batched.b)),
                 (None, None) => return Err(RunError::Internal("a product without a right side")),
             };
-            for block in 0..blocks {
-                let (from, to) = (block * m / blocks, (block + 1) * m / blocks);
-                let lhs = match (&inner, &mut between) {
-                    (Some(inner), Some(between)) => {
-                        let (on, of) = ((args.isa, args.parallel), (a, inner_bias));
-                        inner.rows(on, of, (from, to), between, scratch)
+            let out = &mut out[index * m * n..(index + 1) * m * n];
+            rows.each(args.parallel, (out, n), scratch, &|part, par, c, room| {
+                let Range { start: from, end: to } = part;
+                let (between, scratch) = room.split_at_mut((to - from) * between_cols);
+                let lhs = match &inner {
+                    Some(inner) => {
+                        inner.rows((isa, par), (a, inner_bias), (from, to), between, scratch)
                     }
-                    _ => {
+                    None => {
                         let at_a = at_a + from * batched.a.row_stride;
                         matrix(&a[at_a.min(a.len())..], &batched.a)
                     }
                 };
                 let lhs = Lhs::Strided(lhs);
-                let start = (index * m + from) * n;
                 let epilogue = Epilogue {
                     alpha,
                     accumulate: false,
@@ -300,13 +300,11 @@ pub(super) fn emit(
                     }),
                     activation,
                 };
-                let c = &mut out[start..start + (to - from) * n];
-                let (isa, par) = (args.isa, args.parallel);
                 gemm(isa, par, to - from, n, k, lhs, rhs, c, n, &epilogue, scratch);
                 if let Some(normal) = &normal {
-                    normal.rows(args.isa, args.parallel, n, c);
+                    normal.rows(isa, par, n, c);
                 }
-            }
+            });
         }
         Ok(())
     });
