@@ -136,6 +136,93 @@ fn words_that_stand_near_each_other_are_looked_up_and_phrases_are_not() {
 }
 
 #[test]
+fn words_have_the_language_that_is_said_or_that_their_letters_tell() {
+    const CAMERA: &str = "\u{30ab}\u{30e1}\u{30e9}";
+    let with = schema("a", true);
+    let models = r#"{"languages": {
+        "en": {"document-count": 16, "document-frequencies": {"hello": 3, "CAMERA": 7}},
+        "nb": {"document-count": 20, "document-frequencies": {"hello": 10}},
+        "ja": {"document-count": 50, "document-frequencies": {"CAMERA": 4, "hello": 6}}}}"#;
+    let models = models.replace("CAMERA", CAMERA);
+    let others = [("rare/a.json", models.as_str())];
+    let asked = Asked::of_package(&[("a", false, &with)], CONTAINER, &others);
+    let body = format!("hello {CAMERA} \u{d55c}\u{ad6d}");
+    let documents = asked.documents("a", &[json!({"body": body})]);
+    for (filter, said, first, second) in [
+        // An annotation stands before what the request says, and that before letters.
+        (
+            "body contains ({language: 'no'}'hello') and body contains 'hello'",
+            None,
+            of(10.0, 20.0),
+            of(3.0, 16.0),
+        ),
+        ("({language: 'nb'}userInput('+hello +CAMERA'))", None, of(10.0, 20.0), of(1.0, 20.0)),
+        (
+            "body contains ({language: 'ja'}'hello') and body contains 'hello'",
+            Some("nb"),
+            of(6.0, 50.0),
+            of(10.0, 20.0),
+        ),
+        ("body contains 'CAMERA' and body contains 'hello'", None, of(4.0, 50.0), of(3.0, 16.0)),
+        (
+            "body contains 'CAMERA' and body contains 'hello'",
+            Some("en"),
+            of(7.0, 16.0),
+            of(3.0, 16.0),
+        ),
+        (
+            "body contains 'CAMERA' and body contains 'hello'",
+            Some("un"),
+            of(7.0, 16.0),
+            of(3.0, 16.0),
+        ),
+        // What is typed is in one language.
+        ("userInput('+hello +CAMERA')", None, of(6.0, 50.0), of(4.0, 50.0)),
+        // A language without a model is that of the query, which is that of its first words.
+        (
+            "body contains 'CAMERA' and body contains ({language: 'pl'}'hello')",
+            None,
+            of(4.0, 50.0),
+            of(6.0, 50.0),
+        ),
+        (
+            "body contains 'hello' and body contains ({language: 'pl'}'hello')",
+            None,
+            of(3.0, 16.0),
+            of(3.0, 16.0),
+        ),
+        (
+            "body contains '\u{d55c}\u{ad6d}' and body contains 'CAMERA'",
+            None,
+            of(1.0, 16.0),
+            of(4.0, 50.0),
+        ),
+    ] {
+        let filter = filter.replace("CAMERA", CAMERA);
+        let yql = format!("select * from a where {filter}");
+        let mut body = json!({"yql": yql, "ranking": "p", "model.defaultIndex": "body"});
+        if let Some(language) = said {
+            body["language"] = language.into();
+        }
+        let (status, result) = asked.search(&[documents.view()], &body);
+        assert_eq!(
+            (status, &result["root"]["fields"]["totalCount"]),
+            (200, &json!(1)),
+            "{filter}: {result}"
+        );
+        for (name, expected) in
+            [("term(0).significance", first.1), ("term(1).significance", second.1)]
+        {
+            let found = feature(&result, name);
+            assert!(
+                (found - expected).abs() < 1e-12,
+                "{filter} {said:?}: {name} {found} {expected}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_all_texts_have_of_alternatives_is_not_told() {
     let with = schema("a", true);
     let models = r#"{"languages": {"en": {"document-count": 5, "document-frequencies": {"hello": 5, "world": 5}}}}"#;

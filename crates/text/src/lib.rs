@@ -14,6 +14,7 @@
 mod analysis;
 mod bm25;
 mod grams;
+mod guess;
 mod index;
 mod kstem;
 mod language;
@@ -22,6 +23,7 @@ mod words;
 
 pub use analysis::{Analysis, Term, Unit};
 pub use bm25::Bm25;
+pub use guess::guessed_language;
 pub use index::{
     Affix, Counter, Element, FieldIndex, FieldWriter, Merge, Merged, Near, Occurrence, Pattern,
     Phrases, Scored, Segment, SegmentError, Top,

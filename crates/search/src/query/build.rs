@@ -14,7 +14,7 @@ mod values;
 mod weighted;
 mod words;
 
-use stead_text::{Language, Pattern};
+use stead_text::{Pattern, guessed_language};
 
 use super::error::SearchError;
 use super::fields::Searches;
@@ -57,11 +57,12 @@ pub fn build(
 ) -> Result<QueryTree, SearchError> {
     let tree = QueryTree::default();
     let language = parameters("model.language").or_else(|| parameters("model.locale"));
-    let language = indexed::language(language);
+    let language = language.and_then(indexed::language);
     let mut builder = Builder {
         searches,
         parameters,
         language,
+        guessed: None,
         scopes: Vec::new(),
         tree,
         element: None,
@@ -82,8 +83,10 @@ pub fn build(
 struct Builder<'b> {
     searches: Searches<'b>,
     parameters: &'b Parameters<'b>,
-    /// The language of words.
-    language: Language,
+    /// The tag of the language of words that the request says.
+    language: Option<String>,
+    /// That of what people type, by its letters.
+    guessed: Option<&'static str>,
     /// Annotations of all that the present part is in, the innermost last.
     scopes: Vec<&'b [(String, Node)]>,
     tree: QueryTree,
@@ -283,8 +286,20 @@ impl<'b> Builder<'b> {
             Test::Indexed(_) | Test::Text { .. } => self.said.clone(),
             _ => Said::Other,
         };
+        let guess = || {
+            let letters = match &said {
+                Said::Word(word) => guessed_language(word),
+                Said::Any(_) | Said::Other => None,
+            };
+            self.guessed.or(letters).map(str::to_owned)
+        };
+        // What the request says holds where no annotation says something else.
+        let language = match self.language_annotation()? {
+            None if self.language.is_none() => guess(),
+            said => said,
+        };
         let attribute = attribute.to_owned();
-        self.tree.terms.push(Term { attribute, test, style, said, exactness, item });
+        self.tree.terms.push(Term { attribute, test, style, said, language, exactness, item });
         Ok(Tree::Term(self.tree.terms.len() - 1))
     }
 }

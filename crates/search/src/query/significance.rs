@@ -9,7 +9,7 @@ use serde::Deserialize;
 use stead_text::Bm25;
 
 use super::error::SearchError;
-use super::tree::{QueryTree, Said, Term};
+use super::tree::{QueryTree, Said, Term, Test};
 
 /// The most bytes of a model, unpacked.
 pub(crate) const MOST_BYTES: u64 = 1 << 29;
@@ -121,39 +121,49 @@ impl SignificanceModels {
         Ok(())
     }
 
-    /// That of the language of a query: of the one that it says, or of English where it says none.
-    fn of_query(&self, tag: Option<&str>) -> Result<&Model, SearchError> {
-        let tag = tag.map(str::trim).filter(|tag| !tag.is_empty());
-        let of = |code: &str| self.models.get(code).map(|model| &**model);
-        let found = match tag.map(code) {
-            None => of(ENGLISH).or_else(|| of(UNKNOWN)),
-            Some(code) if code == UNKNOWN => of(UNKNOWN).or_else(|| of(ENGLISH)),
-            Some(code) => {
-                return of(&code).ok_or_else(|| {
+    fn of(&self, code: &str) -> Option<&Model> {
+        self.models.get(code).map(|model| &**model)
+    }
+
+    /// That of the language of a query: of the one that it says, and must be there, or of the one that its words are in.
+    fn of_query(&self, said: Option<&str>, guessed: Option<&str>) -> Result<&Model, SearchError> {
+        let found = match said.map(code) {
+            Some(code) if code != UNKNOWN => {
+                return self.of(&code).ok_or_else(|| {
                     SearchError::illegal(format!(
                         "No significance model available for set language {code:.40}"
                     ))
                 });
             }
+            Some(_) => None,
+            None => self.of(&guessed.map_or_else(|| ENGLISH.to_owned(), code)),
         };
+        let found = found.or_else(|| self.of(UNKNOWN)).or_else(|| self.of(ENGLISH));
         found.ok_or_else(|| {
             SearchError::illegal("No significance model available for unknown or english language")
         })
     }
 
-    /// Tells the terms of a query that are words, and of which it says nothing itself, how rare they are in its language. Of `alternatives` the rarest
-    /// counts, unless all texts have it.
+    /// Tells the terms of a query that are words, and of which it says nothing itself, how rare they are in their language, or that of the query where
+    /// there is no model of it. Of `alternatives` the rarest counts, unless all texts have it.
     ///
     /// # Errors
     /// When there is no model of the language.
     pub fn tell(&self, tree: &mut QueryTree, language: Option<&str>) -> Result<(), SearchError> {
-        let model = self.of_query(language)?;
-        let of = |word: &String| model.frequency(&word.to_lowercase());
-        for Term { said, style, .. } in &mut tree.terms {
+        let said = language.map(str::trim).filter(|tag| !tag.is_empty());
+        // Where the query says nothing, that of its first words.
+        let is_of_words = |term: &&Term| matches!(term.test, Test::Indexed(_) | Test::Text { .. });
+        let first = tree.terms.iter().find(is_of_words);
+        let guessed = first.and_then(|term| term.language.as_deref());
+        let usual = self.of_query(said, guessed)?;
+        for Term { said: words, language, style, .. } in &mut tree.terms {
             if style.significance.is_some() || style.frequency.is_some() {
                 continue;
             }
-            style.frequency = match said {
+            let code = code(language.as_deref().or(said).unwrap_or(ENGLISH));
+            let model = self.of(&code).unwrap_or(usual);
+            let of = |word: &String| model.frequency(&word.to_lowercase());
+            style.frequency = match words {
                 Said::Other => None,
                 Said::Word(word) => Some(of(word)),
                 Said::Any(words) => {
@@ -211,7 +221,6 @@ mod tests {
         let none = models(r#"{"languages": {}}"#);
         for (models, tag, word, expected) in [
             (&both, None, "hello", Ok((3, 16))),
-            (&both, Some("  "), "hello", Ok((3, 16))),
             (&both, Some("en-US"), "ciao", Ok((1, 16))),
             (&both, Some("no"), "norge", Ok((11, 20))),
             (&both, Some("sv"), "hello", Ok((10, 20))),
@@ -243,7 +252,7 @@ mod tests {
                 Err("No significance model available for unknown or english language"),
             ),
         ] {
-            let found = models.of_query(tag).map(|model| model.frequency(word));
+            let found = models.of_query(tag, None).map(|model| model.frequency(word));
             let found = found.map(|f| (f.frequency, f.count)).map_err(|error| error.message);
             assert_eq!(found, expected.map_err(str::to_owned), "{tag:?} {word}");
         }
@@ -254,8 +263,8 @@ mod tests {
         let mut models = models(MODELS);
         let other = r#"{"languages": {"en": {"document-count": 7, "document-frequencies": {}}}}"#;
         models.read(&zstd::encode_all(other.as_bytes(), 1).unwrap(), true).unwrap();
-        assert_eq!(models.of_query(None).unwrap().frequency("hello").count, 7);
-        assert_eq!(models.of_query(Some("nb")).unwrap().frequency("hello").frequency, 10);
+        assert_eq!(models.of_query(None, None).unwrap().frequency("hello").count, 7);
+        assert_eq!(models.of_query(Some("nb"), None).unwrap().frequency("hello").frequency, 10);
     }
 
     #[test]

@@ -109,6 +109,7 @@ mod tests {
                 test: Test::Indexed(Indexed { index: 0, pattern }),
                 style: TermStyle::default(),
                 said: Said::Other,
+                language: None,
                 exactness: Vec::new(),
                 item,
             }

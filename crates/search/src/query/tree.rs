@@ -77,6 +77,8 @@ pub struct Term {
     pub style: TermStyle,
     /// What it looks for in the words of the query.
     pub said: Said,
+    /// The tag of the language of that, where it is not the one of the query.
+    pub language: Option<String>,
     /// How exactly each of the phrases of its pattern is what is looked for, 1 where they are; none where it is no choice.
     pub exactness: Vec<f64>,
     /// The number of the item of the query that it is of: a word that is asked of several fields is one.

@@ -9,13 +9,14 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 36] = [
+const READ: [&str; 37] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
     "accentDrop",
     "stem",
     "normalizeCase",
+    "language",
     "distance",
     "exclusionDistance",
     "label",

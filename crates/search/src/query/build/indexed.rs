@@ -23,7 +23,7 @@ impl Builder<'_> {
             false => self.text_mode(field)?,
         };
         let analysis = self.analysis(index, affix.is_some())?;
-        let terms = self.terms(&analysis, text);
+        let terms = self.terms(&analysis, text)?;
         if let (Unit::Gram(_), None) = (analysis.unit, affix) {
             let said = std::mem::take(&mut self.said);
             let grams =
@@ -78,15 +78,29 @@ impl Builder<'_> {
         Ok(analysis)
     }
 
-    pub(super) fn terms(&self, analysis: &Analysis, text: &str) -> Vec<String> {
-        analysis.terms(text, self.language).map(|term| term.text.into_owned()).collect()
+    /// The words of a text, in the language of the query's words where it stands.
+    pub(super) fn terms(
+        &self,
+        analysis: &Analysis,
+        text: &str,
+    ) -> Result<Vec<String>, SearchError> {
+        let own = self.language_annotation()?;
+        let tag = own.as_deref().or(self.language.as_deref());
+        let language = tag.map_or_else(Language::english, Language::of_tag);
+        Ok(analysis.terms(text, language).map(|term| term.text.into_owned()).collect())
+    }
+
+    /// The tag of the language that an annotation says.
+    pub(super) fn language_annotation(&self) -> Result<Option<String>, SearchError> {
+        let is_one = |tag: &String| !["un", "unknown"].iter().any(|u| tag.eq_ignore_ascii_case(u));
+        Ok(self.text_annotation("language")?.and_then(language).filter(is_one))
     }
 }
 
-/// The language of a query's words, by its tag; English where nothing is said.
-pub(super) fn language(tag: Option<String>) -> Language {
-    tag.filter(|tag| !tag.trim().is_empty())
-        .map_or_else(Language::english, |tag| Language::of_tag(tag.trim()))
+/// The tag of a language, if something is said.
+pub(super) fn language(tag: String) -> Option<String> {
+    let tag = tag.trim();
+    (!tag.is_empty()).then(|| tag.to_owned())
 }
 
 fn all(list: Vec<Tree>) -> Tree {

@@ -192,7 +192,7 @@ impl<'b> Builder<'b> {
         self.annotated(node, |builder| {
             builder.check_whole(asked.name)?;
             let (analysis, text) = (builder.analysis(asked.index, false)?, builder.text(node)?);
-            Ok(builder.terms(&analysis, &text))
+            builder.terms(&analysis, &text)
         })
     }
 

@@ -254,6 +254,13 @@ fn queries_are_trees() {
         ("body contains 'Jumping'", "body:Term(\"jump\")"),
         ("body contains ({stem: false}'Jumping')", "body:Term(\"jumping\")"),
         ("{stem: false}(body contains 'Caf\u{e9}s')", "body:Term(\"cafes\")"),
+        ("body contains ({language: 'de'}'H\u{e4}usern')", "body:Term(\"haus\")"),
+        ("body contains ({language: 'un'}'Jumping')", "body:Term(\"jump\")"),
+        ("{language: 'xx'}(body contains 'Jumping')", "body:Term(\"jumping\")"),
+        (
+            "body contains near({language: 'de'}'H\u{e4}usern', 'Jumping')",
+            "(rank body:near2[haus jump] body:part[haus] body:part[jump])",
+        ),
         ("body contains ({accentDrop: false}'caf\u{e9}')", "body:Term(\"caf\u{e9}\")"),
         ("body contains ({normalizeCase: false, stem: false}'Cafe')", "body:Term(\"Cafe\")"),
         ("body contains 'the cats'", "body:phrase[the_cat]"),

@@ -1,5 +1,7 @@
 //! `userQuery`, `userInput` and `text`: what people typed, and `weakAnd`.
 
+use stead_text::guessed_language;
+
 use super::super::error::SearchError;
 use super::super::simple::{Item, Sign, Syntax, What, parse};
 use super::super::tree::{Tree, WeakAnd};
@@ -110,6 +112,18 @@ impl<'b> Builder<'b> {
 
     /// What was typed, for a field or set of fields.
     fn typed(
+        &mut self,
+        text: &str,
+        grammar: Option<&str>,
+        index: Option<String>,
+    ) -> Result<Tree, SearchError> {
+        let outer = std::mem::replace(&mut self.guessed, guessed_language(text));
+        let found = self.read_typed(text, grammar, index);
+        self.guessed = outer;
+        found
+    }
+
+    fn read_typed(
         &mut self,
         text: &str,
         grammar: Option<&str>,
