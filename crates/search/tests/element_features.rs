@@ -85,9 +85,9 @@ fn near(distance: f64) -> f64 {
     1.0 - ((distance - 1.0) / 8.0_f64).powi(2)
 }
 
-/// BM25 of a word that so many of two documents or elements have, `times` in one of a length.
+/// BM25 of a word that so many of the three documents have, `times` in a text or element of a length.
 fn bm25(having: f64, times: f64, length: f64, average: f64, b: f64) -> f64 {
-    let idf = (1.0 + (2.0 - having + 0.5) / (having + 0.5)).ln();
+    let idf = (1.0 + (3.0 - having + 0.5) / (having + 0.5)).ln();
     idf * times * 2.2 / (times + 1.2 * (1.0 - b + b * length / average))
 }
 

@@ -236,9 +236,32 @@ fn it_is_a_term_of_each_field_of_a_set() {
             ("queryTermCount", 1.0),
             ("fieldTermMatch(body,0).occurrences", 2.0),
             ("fieldTermMatch(title,0).occurrences", 1.0),
-            ("bm25(body)", bm25(2.0, 2.0, 6.0)),
+            // Two titles and two bodies have the more frequent word.
+            ("bm25(body)", bm25(4.0, 2.0, 6.0)),
         ],
     );
+}
+
+#[test]
+fn of_several_fields_it_is_as_frequent_as_the_most_frequent_word_in_all_of_them() {
+    let asked = Asked::new(&[("page", false, SCHEMA)]);
+    let pages = pages(&asked);
+    for (word, with) in [
+        // In a title, and in a body.
+        ("equiv('the', 'fish')", 1.0),
+        ("equiv('fish', 'the sky')", 1.0),
+        // In no more documents than there are.
+        ("equiv('fish', 'dogs')", 4.0),
+        ("equiv('fish', '!')", 1.0),
+        ("'fish'", 1.0),
+    ] {
+        let hits = found(&asked, &pages, &format!("both contains {word}"));
+        assert_eq!(hits[0].0, 0, "{word}");
+        let places = hits[0].1["fieldTermMatch(body,0).occurrences"].as_f64().unwrap();
+        let expected = [("bm25(body)", bm25(with, places, 4.0))];
+        assert_features(&hits[0].1, word, &expected);
+        assert_features(&hits[0].1, word, &[("term(0).significance", significance(with / 4.0))]);
+    }
 }
 
 #[test]

@@ -57,10 +57,10 @@ fn part(
 fn words_are_found_and_scored() {
     let asked = Asked::new(&[("page", false, SCHEMA)]);
     let pages = asked.documents("page", &pages());
-    // Titles have 2, 1, 2 and 1 words, bodies 6, 4 and 8.
+    // Titles have 2, 1, 2 and 1 words, bodies 6, 4 and 8; there are four documents, whether they have a body or not.
     let usual = (1.2, 0.75);
     let title = |with: f64, length: f64| part(4.0, with, 1.0, length, 1.5, usual);
-    let body = |with: f64, count: f64, length: f64| part(3.0, with, count, length, 6.0, usual);
+    let body = |with: f64, count: f64, length: f64| part(4.0, with, count, length, 6.0, usual);
     for (filter, profile, expected) in [
         ("title contains 'cat'", "words", vec![(2, title(1.0, 2.0), 0.0)]),
         (
@@ -71,7 +71,8 @@ fn words_are_found_and_scored() {
         (
             "default contains 'sea'",
             "words",
-            vec![(0, title(1.0, 2.0), body(2.0, 1.0, 6.0)), (2, 0.0, body(2.0, 1.0, 8.0))],
+            // One title and two bodies have it.
+            vec![(0, title(3.0, 2.0), body(3.0, 1.0, 6.0)), (2, 0.0, body(3.0, 1.0, 8.0))],
         ),
         (
             "body contains 'running' and body contains ({significance: 0.5}'cats')",
@@ -99,7 +100,7 @@ fn words_are_found_and_scored() {
         (
             "body contains 'waves'",
             "flat",
-            vec![(0, 0.0, part(3.0, 1.0, 1.0, 6.0, 3.0, (2.0, 0.0)))],
+            vec![(0, 0.0, part(4.0, 1.0, 1.0, 6.0, 3.0, (2.0, 0.0)))],
         ),
         ("title contains 'blue'", "words", vec![]),
     ] {

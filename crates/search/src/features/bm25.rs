@@ -59,7 +59,8 @@ impl<'c> Asked<'c> {
         label: Option<&str>,
     ) -> Option<Asked<'c>> {
         let matcher = cx.query.matcher?;
-        let documents = of.documents();
+        // All there are, whether they have the field or not (Vespa, `ProtonTermData::setDocumentFrequency`).
+        let documents = cx.query.documents.len();
         let mut patterns: Vec<&Pattern> = Vec::new();
         let (mut weights, mut labels) = (Vec::new(), Vec::new());
         for (number, term) in matcher.tree().terms.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! What indexes of text tell of the terms of a query.
 
+use std::slice;
 use std::sync::OnceLock;
 
 use stead_store::View;
@@ -12,6 +13,7 @@ use crate::query::{Indexed, QueryTree, Test};
 /// The documents of each term that asks an index of text: looked for when they are wanted first, of all documents at once, since an index
 /// knows where a word is and not where it is not.
 pub(super) struct Texts<'m> {
+    tree: &'m QueryTree,
     view: &'m View,
     /// By term; nothing for those of attributes.
     found: Vec<Option<Found<'m>>>,
@@ -21,6 +23,9 @@ pub(super) struct Texts<'m> {
 struct Found<'m> {
     indexed: &'m Indexed,
     documents: OnceLock<Bits>,
+    /// How many documents have each of its phrases in its field
+    own: OnceLock<Vec<usize>>,
+    /// How many have it in all fields of its item
     frequency: OnceLock<usize>,
 }
 
@@ -28,12 +33,15 @@ impl<'m> Texts<'m> {
     /// None has been looked for yet.
     pub(super) fn new(tree: &'m QueryTree, view: &'m View) -> Texts<'m> {
         let found = tree.terms.iter().map(|term| match &term.test {
-            Test::Indexed(indexed) => {
-                Some(Found { indexed, documents: OnceLock::new(), frequency: OnceLock::new() })
-            }
+            Test::Indexed(indexed) => Some(Found {
+                indexed,
+                documents: OnceLock::new(),
+                own: OnceLock::new(),
+                frequency: OnceLock::new(),
+            }),
             _ => None,
         });
-        Texts { view, found: found.collect() }
+        Texts { tree, view, found: found.collect() }
     }
 
     /// The documents of a term by their numbers; nothing if it asks no index of text.
@@ -44,23 +52,54 @@ impl<'m> Texts<'m> {
         Some(documents.get_or_init(matches))
     }
 
-    /// How many documents have a term, as ranking takes it: by those that have its [words](stead_text::Phrases::frequency), wherever these stand.
-    /// Nothing if it asks no index of text.
+    /// How many documents have a term, as ranking takes it: where it is asked of several fields, all together of which each has it, and all there are
+    /// if one of these is an attribute, which does not know its words before it is looked at; of a choice as many as have the most frequent
+    /// (Vespa, `Blueprint::sat_sum`, `EquivBlueprint::addTerm`). Nothing if it asks no index of text.
     pub(super) fn frequency(&self, term: usize) -> Option<usize> {
-        let Found { indexed, frequency, .. } = self.found.get(term)?.as_ref()?;
+        let found = self.found.get(term)?.as_ref()?;
+        let asked = self.tree.terms.get(term)?;
         // Many features ask for it.
         let count = || {
-            let Some(index) = self.view.text(indexed.index) else { return 0 };
-            match &indexed.pattern {
-                Pattern::Term(word) => index.frequency(word),
-                Pattern::Phrases(of) => of.frequency(|word| index.frequency(word)),
-                Pattern::NearPart(near, part) => {
-                    near.parts.get(*part).map_or(0, |of| of.frequency(|word| index.frequency(word)))
+            let all = self.view.len();
+            let mut sums = self.of_field(term).unwrap_or_default().to_vec();
+            let mut fields = vec![asked.attribute.as_str()];
+            for (number, other) in self.tree.terms.iter().enumerate() {
+                if other.item != asked.item || fields.contains(&other.attribute.as_str()) {
+                    continue;
                 }
-                Pattern::Part(..) | Pattern::Near(_) => self.of(term).map_or(0, Bits::count),
+                fields.push(&other.attribute);
+                let found = self.of_field(number).unwrap_or(slice::from_ref(&all));
+                let most = found.iter().copied().max().unwrap_or(0);
+                let choices = sums.len();
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    // What a choice is made of is mostly the same in each field.
+                    let own = found.get(at).filter(|_| found.len() == choices);
+                    *sum = sum.saturating_add(own.copied().unwrap_or(most));
+                }
+            }
+            sums.into_iter().max().unwrap_or(0).min(all)
+        };
+        Some(*found.frequency.get_or_init(count))
+    }
+
+    /// How many documents have a term in its field, or each of the phrases of a choice: by those that have [their
+    /// words](stead_text::Phrases::frequencies), wherever these stand.
+    fn of_field(&self, term: usize) -> Option<&[usize]> {
+        let Found { indexed, own, .. } = self.found.get(term)?.as_ref()?;
+        let count = || {
+            let Some(index) = self.view.text(indexed.index) else { return vec![0] };
+            let of_word = |word: &str| index.frequency(word);
+            match &indexed.pattern {
+                Pattern::Term(word) => vec![index.frequency(word)],
+                Pattern::Phrases(of) => of.frequencies(of_word).collect(),
+                Pattern::NearPart(near, part) => match near.parts.get(*part) {
+                    Some(of) => of.frequencies(of_word).collect(),
+                    None => vec![0],
+                },
+                Pattern::Part(..) | Pattern::Near(_) => vec![self.of(term).map_or(0, Bits::count)],
             }
         };
-        Some(*frequency.get_or_init(count))
+        Some(own.get_or_init(count))
     }
 
     /// What tells where a document has a term; nothing if it asks no index of text.

@@ -69,7 +69,7 @@ fn count(tree: &Tree, terms: &[Term], frequency: &dyn Fn(usize, &str) -> usize) 
         Tree::Term(number) => match &terms.get(*number)?.test {
             Test::Indexed(indexed) => match &indexed.pattern {
                 Pattern::Term(word) => Some(frequency(indexed.index, word)),
-                Pattern::Phrases(of) => Some(of.frequency(|word| frequency(indexed.index, word))),
+                Pattern::Phrases(of) => of.frequencies(|word| frequency(indexed.index, word)).max(),
                 Pattern::Part(..) | Pattern::Near(_) | Pattern::NearPart(..) => None,
             },
             _ => None,

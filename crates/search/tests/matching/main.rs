@@ -145,7 +145,8 @@ fn scores(bodies: &[Vec<String>], wanted: &[&str]) -> Vec<Option<f64>> {
     let of = |body: &Vec<String>| {
         let parts = wanted.iter().filter(|word| times(body, word) > 0.0).map(|word| {
             let having = bodies.iter().filter(|body| times(body, word) > 0.0).count() as f64;
-            let idf = (1.0 + (count - having + 0.5) / (having + 0.5)).ln();
+            let all = bodies.len() as f64;
+            let idf = (1.0 + (all - having + 0.5) / (having + 0.5)).ln();
             let length = 0.25 + 0.75 * body.len() as f64 / average;
             idf * times(body, word) * 2.2 / (times(body, word) + 1.2 * length)
         });

@@ -47,11 +47,11 @@ impl Phrases {
         self.0.is_empty()
     }
 
-    /// How many documents have one, as ranking takes it by the words: a phrase those of its rarest word, and several those of the most frequent of them
-    /// (Vespa, `searchlib/src/vespa/searchlib/queryeval/simple_phrase_blueprint.cpp`, `equiv_blueprint.cpp`).
-    pub fn frequency(&self, of_word: impl Fn(&str) -> usize) -> usize {
-        let of = |words: &Vec<String>| words.iter().map(|word| of_word(word)).min().unwrap_or(0);
-        self.0.iter().map(of).max().unwrap_or(0)
+    /// How many documents have each, as ranking takes it by the words: those of its rarest word
+    /// (Vespa, `searchlib/src/vespa/searchlib/queryeval/simple_phrase_blueprint.cpp`).
+    pub fn frequencies(&self, of_word: impl Fn(&str) -> usize) -> impl Iterator<Item = usize> {
+        let of = move |words: &Vec<String>| words.iter().map(|word| of_word(word)).min();
+        self.0.iter().map(move |words| of(words).unwrap_or(0))
     }
 
     /// How many words a phrase has, if there is one phrase, else 1.
