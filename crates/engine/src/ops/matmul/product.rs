@@ -215,12 +215,14 @@ pub(super) fn emit(
         let inner = added.inner.as_ref().map_or(0, |inner| inner.scratch_len(isa, m));
         m * between_cols + scratch_of(m).max(inner)
     };
-    let rows = match added.normal.is_some() || added.inner.is_some() {
-        true => Rows::in_blocks(isa, m, room_of),
+    let (inner_flops, inner_bytes) = added.inner.as_ref().map_or((0, 0), Inner::cost);
+    let packed_bytes = product.packed.as_ref().map_or(0, |b| b.byte_len());
+    let is_full = product.packed.as_ref().is_some_and(|b| !b.is_half);
+    let rows = match is_full || added.normal.is_some() || added.inner.is_some() {
+        true => Rows::in_blocks(isa, m, packed_bytes + inner_bytes, room_of),
         false => Rows::at_once(m, room_of(m)),
     };
     let scratch = cx.temp_of::<f32>(rows.scratch_len());
-    let (inner_flops, inner_bytes) = added.inner.as_ref().map_or((0, 0), Inner::cost);
     let mut reads = vec![a];
     let mut position = |operand: Option<Operand>| {
         operand.map(|o| {
@@ -238,8 +240,7 @@ pub(super) fn emit(
     let normal = added.normal.map(|normal| normal.read_by(&mut position));
     let inner = added.inner.map(|inner| inner.read_by(&mut position));
     let Product { alpha, activation, packed, .. } = product.clone();
-    let (count, packed_bytes) =
-        (batched.offsets.len(), packed.as_ref().map_or(0, |b| b.data.len()));
+    let count = batched.offsets.len();
     let is_half = packed.as_ref().map(|b| b.is_half);
     let name = match (is_half, m <= 4, inner.is_some(), normal.is_some()) {
         (Some(true), _, true, false) => "feed forward bf16",
