@@ -63,16 +63,7 @@ fn pages(asked: &Asked) -> Documents {
 /// The features of the documents that a filter finds, by their numbers.
 fn found(asked: &Asked, pages: &Documents, filter: &str) -> Vec<(usize, Json)> {
     let body = json!({"yql": format!("select * from page where {filter}"), "ranking": "p"});
-    let (status, result) = asked.search(&[pages.view()], &body);
-    assert_eq!(status, 200, "{filter}: {result}");
-    let hits = result["root"]["children"].as_array().cloned().unwrap_or_default();
-    let hit = |hit: &Json| {
-        let number = hit["id"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
-        (number, hit["fields"]["matchfeatures"].clone())
-    };
-    let mut hits: Vec<_> = hits.iter().map(hit).collect();
-    hits.sort_by_key(|(number, _)| *number);
-    hits
+    asked.features(pages.view(), &body)
 }
 
 fn assert_features(features: &Json, label: &str, expected: &[(&str, f64)]) {

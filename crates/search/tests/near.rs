@@ -32,20 +32,6 @@ const SCHEMA: &str = "schema page {
   }
 }";
 
-/// The documents that are found, by their numbers, with their features.
-fn found(asked: &Asked, pages: &View, body: &Json) -> Vec<(usize, Json)> {
-    let (status, result) = asked.search(&[pages], body);
-    assert_eq!(status, 200, "{body}: {result}");
-    let hits = result["root"]["children"].as_array().cloned().unwrap_or_default();
-    let hit = |hit: &Json| {
-        let number = hit["id"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
-        (number, hit["fields"]["matchfeatures"].clone())
-    };
-    let mut hits: Vec<_> = hits.iter().map(hit).collect();
-    hits.sort_by_key(|(number, _)| *number);
-    hits
-}
-
 #[test]
 fn elements_are_near_each_other_as_the_profile_or_the_request_says() {
     let asked = Asked::new(&[("page", false, SCHEMA)]);
@@ -89,7 +75,7 @@ fn elements_are_near_each_other_as_the_profile_or_the_request_says() {
         if let Some(gap) = gap {
             body["ranking.elementGap.parts"] = json!(gap);
         }
-        let hits = found(&asked, pages.view(), &body);
+        let hits = asked.features(pages.view(), &body);
         let hits: Vec<usize> = hits.into_iter().map(|(number, _)| number).collect();
         assert_eq!(hits, expected, "{filter} {profile} {gap:?}");
     }
@@ -114,7 +100,7 @@ fn distances_of_features_go_across_elements() {
     ] {
         let filter = "parts contains 'red' and parts contains 'blue'";
         let yql = format!("select * from page where {filter}");
-        let hits = found(&asked, pages.view(), &json!({"yql": yql, "ranking": profile}));
+        let hits = asked.features(pages.view(), &json!({"yql": yql, "ranking": profile}));
         let features = &hits[0].1;
         assert_eq!(features["termDistance(parts,0,1).forward"], json!(distance), "{profile}");
         let found = features["nativeProximity(parts)"].as_f64().unwrap();
@@ -155,7 +141,7 @@ fn ranking_knows_the_words_that_are_near() {
         ("near('big cats', !'fish')", vec![(0, 1.0, 0.0, 0.0, significance(1.0), 1.0)]),
     ] {
         let yql = format!("select * from page where body contains {filter}");
-        let hits = found(&asked, pages.view(), &json!({"yql": yql, "ranking": "plain"}));
+        let hits = asked.features(pages.view(), &json!({"yql": yql, "ranking": "plain"}));
         let hits: Vec<_> = hits
             .iter()
             .map(|(number, features)| {
@@ -174,7 +160,7 @@ fn ranking_knows_the_words_that_are_near() {
     }
     // Where they are not near it knows none, and `bm25` counts what is near with the frequency of the words.
     let yql = "select * from page where true and rank(true, body contains onear('big', 'cats'))";
-    let hits = found(&asked, pages.view(), &json!({"yql": yql, "ranking": "plain"}));
+    let hits = asked.features(pages.view(), &json!({"yql": yql, "ranking": "plain"}));
     let of = |number: usize, name: &str| hits[number].1[name].as_f64().unwrap();
     let expected = 2.0 * word(3.0, 2.0, 7.0);
     assert!((of(0, "bm25(body)") - expected).abs() < 1e-6, "{} {expected}", of(0, "bm25(body)"));

@@ -69,7 +69,7 @@ mod tests {
     use crate::{Limits, Model, ModelBuilder, OnnxError, Weights};
     use stead_tensor::{DType, Tensor};
 
-    /// A model that picks rows of a table of 16 MiB and a row, and multiplies by another matrix of its size.
+    /// A model that picks rows of a table of 16 MiB and a row, and adds another matrix of its size.
     fn model() -> ModelBuilder {
         let matrix = |first: i64| {
             let values: Vec<i64> = (first..first + (LARGE as i64 / 8) + 64).collect();
@@ -84,7 +84,7 @@ mod tests {
             .output("y", DType::I64)
     }
 
-    /// The bytes of this process's memory that lie in files without names.
+    /// Whether the elements of a tensor lie in a file without a name.
     #[cfg(target_os = "linux")]
     fn mapped(tensor: &Tensor) -> bool {
         let at = tensor.bytes().as_ptr() as usize;

@@ -99,6 +99,20 @@ impl Asked {
         self.search_on(views, body, &Serial)
     }
 
+    /// The documents that a request finds, by their numbers, with their match features.
+    pub fn features(&self, view: &View, body: &Json) -> Vec<(usize, Json)> {
+        let (status, result) = self.search(&[view], body);
+        assert_eq!(status, 200, "{body}: {result}");
+        let hits = result["root"]["children"].as_array().cloned().unwrap_or_default();
+        let hit = |hit: &Json| {
+            let number = hit["id"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
+            (number, hit["fields"]["matchfeatures"].clone())
+        };
+        let mut hits: Vec<_> = hits.iter().map(hit).collect();
+        hits.sort_by_key(|(number, _)| *number);
+        hits
+    }
+
     /// The plan of a rank profile.
     pub fn plan(&self, schema: &str, profile: &str) -> Arc<RankPlan> {
         self.plans[&(schema.to_owned(), profile.to_owned())].clone()

@@ -6,7 +6,7 @@ use super::super::{NodeSpec, OpPlan, Operand, PlanCx, Slot, plan_fn};
 use super::batch::Batched;
 use super::inner;
 use super::normal::{Form, Normal};
-use super::product::{Added, Addend, Product, emit, operands, pack};
+use super::product::{Added, Addend, Product, bias, emit, operands, pack};
 use crate::error::{BuildError, PlanError};
 use stead_kernels::broadcast::Broadcast;
 use stead_kernels::elementwise::{BinaryOp, Lane, Run};
@@ -47,16 +47,7 @@ pub(super) fn build(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
                 (batched, (x, None))
             }
         };
-        if cx.has_input(2) {
-            let bias = cx.shape(2)?;
-            if bias.elements() != batched.n {
-                return Err(PlanError::shape(format!(
-                    "a bias of {} elements expected, got {bias}",
-                    batched.n
-                )));
-            }
-            added.bias_col = Some(cx.input(2)?);
-        }
+        added.bias_col = bias(cx, 2, batched.n)?;
         let mut seen = Seen::plain(batched.output);
         if cx.has_input(SHAPE) {
             seen = Seen::plain(reshape_target(&batched.output, &cx.ints(SHAPE)?, allow_zero)?);

@@ -5,7 +5,7 @@
 
 use super::super::{NodeSpec, Operand, PlanCx, product_flops};
 use super::batch::{Batched, resolve};
-use super::product::{Added, PackedB, Product, emit, matrix, pack_at, strided};
+use super::product::{Added, PackedB, Product, bias, emit, matrix, pack_at, strided};
 use crate::error::{BuildError, PlanError};
 use std::sync::Arc;
 use stead_kernels::gemm::{Epilogue, Lhs, MatRef, gemm, gemm_scratch_len};
@@ -59,18 +59,7 @@ impl Form {
         let (between, right) = (batched.output, cx.shape(1)?);
         let next =
             resolve(&between, &right, &constant(&between), &constant(&right), outer.transposed)?;
-        let bias = if cx.has_input(BIAS) {
-            let bias = cx.shape(BIAS)?;
-            if bias.elements() != batched.n {
-                let n = batched.n;
-                return Err(PlanError::shape(format!(
-                    "a bias of {n} elements expected, got {bias}"
-                )));
-            }
-            Some(cx.input(BIAS)?)
-        } else {
-            None
-        };
+        let bias = bias(cx, BIAS, batched.n)?;
         Ok((Inner { form: self.clone(), batched, x: x.operand, bias }, next))
     }
 }

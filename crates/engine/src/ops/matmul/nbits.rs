@@ -1,6 +1,7 @@
 //! MatMulNBits of `com.microsoft`: a product by weights of few bits with a scale for each block.
 
 use super::super::{NodeSpec, OpPlan, plan_fn, product_flops};
+use super::product::bias;
 use crate::error::{BuildError, PlanError};
 use std::sync::Arc;
 use stead_kernels::gemm::bits::{
@@ -145,17 +146,9 @@ pub(super) fn build_blocks(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             *last = of.n;
         }
         let mut reads = vec![cx.input(0)?];
-        let has_bias = cx.has_input(5);
-        if has_bias {
-            let bias = cx.shape(5)?;
-            if bias.elements() != of.n {
-                return Err(PlanError::shape(format!(
-                    "a bias of {} elements expected, got {bias}",
-                    of.n
-                )));
-            }
-            reads.push(cx.input(5)?);
-        }
+        let bias = bias(cx, 5, of.n)?;
+        let has_bias = bias.is_some();
+        reads.extend(bias);
         let y = cx.output(0, Shape::new(&dims)?)?;
         let scratch = cx.temp_of::<f32>(scratch_len(cx.isa, m, &of));
         let (name, bytes) = (

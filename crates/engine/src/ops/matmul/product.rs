@@ -193,6 +193,22 @@ pub(super) fn strided(
     Ok(Strided { operand, offset: 0, strides: shape.strides() })
 }
 
+/// The bias of a product with `n` columns, if it has one: input `index`.
+pub(super) fn bias(
+    cx: &mut PlanCx<'_>,
+    index: usize,
+    n: usize,
+) -> Result<Option<Operand>, PlanError> {
+    if !cx.has_input(index) {
+        return Ok(None);
+    }
+    let bias = cx.shape(index)?;
+    if bias.elements() != n {
+        return Err(PlanError::shape(format!("a bias of {n} elements expected, got {bias}")));
+    }
+    cx.input(index).map(Some)
+}
+
 /// Emits the step of a product of `f32`.
 pub(super) fn emit(
     cx: &mut PlanCx<'_>,
