@@ -4,8 +4,7 @@
 mod asked;
 
 use asked::Asked;
-use serde_json::{Value as Json, json};
-use stead_store::View;
+use serde_json::json;
 
 const SCHEMA: &str = "schema page {
   document page {
