@@ -55,6 +55,20 @@ pub(crate) struct Operands {
     pub adds: bool,
 }
 
+/// What a block of numbers in three parts reads: as [`Operands`], with tiles of `A` that lie one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thirds {
+    pub a: [*const u8; 2],
+    pub has_two: bool,
+    pub steps: usize,
+    pub b: *const u32,
+    pub width: usize,
+    pub adds: bool,
+}
+
+/// Bytes of the three tiles of `A` of a step.
+const THIRDS: usize = 3 * ROWS * BYTES;
+
 /// Bytes that are asked for at each step: with four blocks of two tiles of rows all of the next `B`. A step takes 64 cycles,
 /// in which a core gets no more from memory.
 pub(crate) const ASKED: usize = 512;
@@ -271,8 +285,210 @@ macro_rules! blocks {
     };
 }
 
+/// A block of numbers in three parts: as `block`, a third of a step at a time.
+macro_rules! block_of_thirds {
+    (
+        $o:ident, $sums:ident, $between:ident, $width:expr, [$($tile:literal $at:literal),*],
+        $([$($step:expr,)*],)*
+    ) => {{
+        if $o.adds {
+            asm!(
+                $(concat!("tileloadd tmm", $tile, ", [{sums} + {stride}*1 + ", $at, "]"),)*
+                sums = in(reg) $sums,
+                stride = in(reg) 4 * SUMS_STRIDE,
+                options(nostack, readonly),
+            );
+        } else {
+            asm!($(concat!("tilezero tmm", $tile),)* options(nostack, nomem));
+        }
+        let ([mut a0, mut a1], mut b) = ($o.a, $o.b);
+        let mut third = 0;
+        for _ in 0..$o.steps {
+            $(
+                asm!(
+                    $($step,)*
+                    // Operands that a block without them does not name.
+                    "/* {a0} {a1} {b} {b_stride} */",
+                    a0 = in(reg) a0,
+                    a1 = in(reg) a1,
+                    a_stride = in(reg) BYTES,
+                    b = in(reg) b,
+                    b_stride = in(reg) 4 * $width,
+                    options(nostack, readonly, preserves_flags),
+                );
+                $between(third);
+                third += 1;
+            )*
+            (a0, a1) = (a0.wrapping_add(THIRDS), a1.wrapping_add(THIRDS));
+            b = b.wrapping_add(3 * ROWS * $width);
+        }
+        asm!(
+            $(concat!("tilestored [{sums} + {stride}*1 + ", $at, "], tmm", $tile),)*
+            sums = in(reg) $sums,
+            stride = in(reg) 4 * SUMS_STRIDE,
+            options(nostack),
+        );
+    }};
+}
+
+/// Blocks as above of numbers in three parts (see `gemm::thirds`), upper ones first: of nine products six, small ones before large ones. The
+/// tiles of `A` are 1024 bytes behind each other, those of `B` as many or, side by side, twice as many.
+macro_rules! blocks_of_thirds {
+    ($o:ident, $sums:ident, $between:ident) => {
+        match ($o.has_two, $o.width > LANES) {
+            (false, false) => block_of_thirds!(
+                $o,
+                $sums,
+                $between,
+                LANES,
+                [0 0],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1]",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 1024]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                ],
+                [
+                    "tileloadd tmm5, [{a0} + {a_stride}*1 + 1024]",
+                    "tdpbf16ps tmm0, tmm5, tmm6",
+                    "tileloadd tmm6, [{b} + {b_stride}*1]",
+                    "tdpbf16ps tmm0, tmm5, tmm6",
+                ],
+                [
+                    "tileloadd tmm5, [{a0} + {a_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm5, tmm6",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                ],
+            ),
+            (false, true) => block_of_thirds!(
+                $o,
+                $sums,
+                $between,
+                SUMS_STRIDE,
+                [0 0, 1 64],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1]",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 4096]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm7, [{b} + {b_stride}*1 + 4160]",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm7, [{b} + {b_stride}*1 + 2112]",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                ],
+                [
+                    "tileloadd tmm5, [{a0} + {a_stride}*1 + 1024]",
+                    "tdpbf16ps tmm0, tmm5, tmm6",
+                    "tdpbf16ps tmm1, tmm5, tmm7",
+                    "tileloadd tmm6, [{b} + {b_stride}*1]",
+                    "tdpbf16ps tmm0, tmm5, tmm6",
+                    "tileloadd tmm7, [{b} + {b_stride}*1 + 64]",
+                    "tdpbf16ps tmm1, tmm5, tmm7",
+                ],
+                [
+                    "tileloadd tmm5, [{a0} + {a_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm5, tmm6",
+                    "tdpbf16ps tmm1, tmm5, tmm7",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                ],
+            ),
+            (true, false) => block_of_thirds!(
+                $o,
+                $sums,
+                $between,
+                LANES,
+                [0 0, 2 2048],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1]",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 1024]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                ],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1 + 1024]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1 + 1024]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tileloadd tmm6, [{b} + {b_stride}*1]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                ],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1 + 2048]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tileloadd tmm4, [{a0} + {a_stride}*1]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                ],
+            ),
+            (true, true) => block_of_thirds!(
+                $o,
+                $sums,
+                $between,
+                SUMS_STRIDE,
+                [0 0, 1 64, 2 2048, 3 2112],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1]",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 4096]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm7, [{b} + {b_stride}*1 + 4160]",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                    "tileloadd tmm6, [{b} + {b_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm7, [{b} + {b_stride}*1 + 2112]",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                ],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1 + 1024]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1 + 1024]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                    "tileloadd tmm6, [{b} + {b_stride}*1]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tileloadd tmm7, [{b} + {b_stride}*1 + 64]",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                ],
+                [
+                    "tileloadd tmm4, [{a0} + {a_stride}*1 + 2048]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1 + 2048]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                    "tileloadd tmm4, [{a0} + {a_stride}*1]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tileloadd tmm5, [{a1} + {a_stride}*1]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                ],
+            ),
+        }
+    };
+}
+
 // The displacements above.
 const _: () = assert!(BYTES == 64 && 4 * ROWS * SUMS_STRIDE == 2048 && ASKED == 8 * 64);
+const _: () = assert!(BYTES * ROWS == 1024);
 
 impl Tiles {
     /// Configures them for tiles of `rows` rows of `A`.
@@ -304,6 +520,26 @@ impl Tiles {
                 Kind::Quads => blocks!(o, sums, "tdpbusd"),
             }
         }
+    }
+}
+
+impl Tiles {
+    /// As [`multiply`](Tiles::multiply), of numbers in three parts. After each third of a step `between` is called, with its number: what
+    /// vectors do then is done beside the products of tiles, of which a processor has no more than a step or two in sight.
+    ///
+    /// # Safety
+    /// As there, but `a` and `b` must have three tiles for each step, those of the upper, of the middle and of the lower parts, and those of
+    /// `A` 16 rows, whether they are in use or not. `between` must not use tiles.
+    #[inline(always)]
+    pub unsafe fn multiply_thirds(
+        &mut self,
+        o: &Thirds,
+        sums: *mut u32,
+        mut between: impl FnMut(usize),
+    ) {
+        debug_assert!(o.width == LANES || o.width == SUMS_STRIDE);
+        // SAFETY: as there.
+        unsafe { blocks_of_thirds!(o, sums, between) }
     }
 }
 

@@ -13,7 +13,7 @@ mod detect;
 pub(crate) mod emulator;
 mod sweep;
 
-pub(crate) use block::{Kind, LANES, ROWS, SUMS_STRIDE};
+pub(crate) use block::{Kind, LANES, ROWS, SUMS_STRIDE, Sums, Thirds, Tiles};
 pub(crate) use detect::is_usable;
 pub(crate) use sweep::{Rows, Sweep, Width};
 

@@ -26,7 +26,7 @@ pub(super) fn tiles(
     while col < job.n {
         let cols = block_cols.min(job.n - col);
         let b = match b {
-            Rhs::Packed(b) => Slivers::packed(b.as_ptr(), k),
+            Rhs::Packed(b) | Rhs::Finite(b) => Slivers::packed(b.as_ptr(), k),
             Rhs::Half(_) | Rhs::Bytes(_) => return,
             Rhs::Strided(b) if direct => direct_slivers(job, b, b_scratch),
             Rhs::Strided(b) => {

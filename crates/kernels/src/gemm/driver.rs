@@ -9,6 +9,8 @@ use super::pack::{is_dot, single_panel, slivers_len};
 use super::shape::{
     BLOCK_B, BLOCK_ROWS, Panels, Shape, WORK_PER_TASK, part, reads_in_place, shape,
 };
+#[cfg(target_arch = "x86_64")]
+use super::thirds;
 use super::vector::{MAX_VECTOR_ROWS, Vector};
 use super::{Lhs, Rhs, fits, packed_a_len, packed_b_len};
 use crate::simd::dispatch;
@@ -25,13 +27,17 @@ enum Form {
     Tiles { block_cols: usize },
     /// Tiles that read a row-major `B` as it lies; only a last, narrow sliver is packed.
     Direct,
+    /// `B` and `A` in three parts of bf16.
+    #[cfg(target_arch = "x86_64")]
+    Thirds,
     /// `B` in bf16.
     Half,
     /// `B` in bytes.
     Bytes,
 }
 
-fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) -> Form {
+fn form(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) -> Form {
+    let shape = shape(isa);
     let a_contiguous = match a {
         Lhs::Strided(a) => a.col_stride == 1 || k <= 1,
         Lhs::Packed(_) => m == 1,
@@ -39,9 +45,13 @@ fn form(shape: Shape, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) ->
     match b {
         Rhs::Half(_) => Form::Half,
         Rhs::Bytes(_) => Form::Bytes,
-        Rhs::Packed(_) if is_dot(n) => Form::Dots,
-        Rhs::Packed(_) if m <= MAX_VECTOR_ROWS => Form::Vector,
-        Rhs::Packed(_) => Form::Tiles { block_cols: n },
+        #[cfg(target_arch = "x86_64")]
+        Rhs::Finite(_) if matches!(a, Lhs::Strided(_)) && thirds::pays(isa, m, n, k) => {
+            Form::Thirds
+        }
+        Rhs::Packed(_) | Rhs::Finite(_) if is_dot(n) => Form::Dots,
+        Rhs::Packed(_) | Rhs::Finite(_) if m <= MAX_VECTOR_ROWS => Form::Vector,
+        Rhs::Packed(_) | Rhs::Finite(_) => Form::Tiles { block_cols: n },
         Rhs::Strided(b) if m <= MAX_VECTOR_ROWS && b.col_stride == 1 => Form::Vector,
         Rhs::Strided(b)
             if (m <= MAX_VECTOR_ROWS || is_dot(n)) && b.row_stride == 1 && a_contiguous =>
@@ -82,8 +92,9 @@ pub(super) fn packed_rows(shape: Shape, m: usize, k: usize, a: &Lhs<'_>) -> usiz
 
 /// Numbers of scratch that [`gemm`] needs for these operands.
 pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: &Rhs<'_>) -> usize {
-    let shape = shape(isa.effective());
-    match form(shape, m, n, k, a, b) {
+    let isa = isa.effective();
+    let shape = shape(isa);
+    match form(isa, m, n, k, a, b) {
         Form::Vector => 0,
         // A row of A that is not contiguous is copied.
         Form::Dots => k,
@@ -91,10 +102,13 @@ pub fn gemm_scratch_len(isa: Isa, m: usize, n: usize, k: usize, a: &Lhs<'_>, b: 
             packed_rows(shape, m, k, a)
                 + match b {
                     Rhs::Strided(_) => slivers_len(shape, k, block_cols),
-                    Rhs::Packed(_) | Rhs::Half(_) | Rhs::Bytes(_) => 0,
+                    Rhs::Packed(_) | Rhs::Finite(_) | Rhs::Half(_) | Rhs::Bytes(_) => 0,
                 }
         }
         Form::Direct => packed_rows(shape, m, k, a) + shape.cols() * k,
+        // Products that accumulate are made by other tiles.
+        #[cfg(target_arch = "x86_64")]
+        Form::Thirds => thirds::scratch_len(m, k).max(packed_rows(shape, m, k, a)),
         Form::Half => half::scratch_len(isa, m, k, a),
         Form::Bytes => bytes::scratch_len(isa, m, n, k, a),
     }
@@ -134,7 +148,7 @@ pub fn gemm(
     }
     match b {
         Rhs::Strided(b) => assert!(b.covers(k, n), "B smaller than k x n"),
-        Rhs::Packed(b) => {
+        Rhs::Packed(b) | Rhs::Finite(b) => {
             assert!(b.len() >= packed_b_len(isa, k, n), "packed B smaller than k x n");
         }
         Rhs::Half(b) => {
@@ -145,7 +159,7 @@ pub fn gemm(
             assert!(covers, "packed B or its scales smaller than k x n");
         }
     }
-    let form = form(shape, m, n, k, &a, &b);
+    let form = form(isa, m, n, k, &a, &b);
     assert!(scratch.len() >= gemm_scratch_len(isa, m, n, k, &a, &b), "scratch too small");
     let job =
         Job { isa, shape, par, m, n, k, c: c.as_mut_ptr(), c_stride, epilogue: epilogue.raw() };
@@ -158,6 +172,16 @@ pub fn gemm(
         Form::Dots => dots(&job, a, b, scratch),
         Form::Tiles { block_cols } => tiles(&job, a, b, block_cols, false, scratch),
         Form::Direct => tiles(&job, a, b, n, true, scratch),
+        #[cfg(target_arch = "x86_64")]
+        Form::Thirds => {
+            if let Rhs::Finite(b) = b {
+                if epilogue.accumulate {
+                    tiles(&job, a, Rhs::Packed(b), n, false, scratch);
+                } else {
+                    thirds::product(&job, strided(), b, scratch);
+                }
+            }
+        }
         Form::Half => {
             if let Rhs::Half(b) = b {
                 half::product(&job, half::Way::of(isa), strided(), b, scratch);
@@ -214,7 +238,7 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-fn vector(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>) {
+pub(super) fn vector(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>) {
     let a = single_panel(a, job.m);
     let width = job.shape.cols();
     let whole = Vector {
@@ -259,7 +283,7 @@ fn vector(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>) {
                 run(v.get(), from, to, width, stride);
             });
         }
-        Rhs::Packed(b) => {
+        Rhs::Packed(b) | Rhs::Finite(b) => {
             let v = Shared(Vector { b: b.as_ptr(), ..whole });
             let (k, full) = (job.k, job.n.next_multiple_of(job.shape.lanes) / width);
             job.each(tasks, &|i| {
@@ -287,7 +311,7 @@ fn dots(job: &Job<'_>, a: Lhs<'_>, b: Rhs<'_>, scratch: &mut [f32]) {
     let k = job.k;
     let (b, b_col) = match b {
         Rhs::Strided(b) => (b.data, b.col_stride),
-        Rhs::Packed(b) => (b, k),
+        Rhs::Packed(b) | Rhs::Finite(b) => (b, k),
         Rhs::Half(_) | Rhs::Bytes(_) => return,
     };
     let whole = Dots {

@@ -29,14 +29,20 @@ pub mod bits;
 mod blocked;
 mod bytes;
 pub(crate) mod dot;
+#[cfg(test)]
+mod drawn;
 mod driver;
 pub(crate) mod epilogue;
 mod few;
 pub mod generic;
 mod half;
 pub mod integer;
+#[cfg(target_arch = "x86_64")]
+mod on_tiles;
 pub(crate) mod pack;
 pub(crate) mod shape;
+#[cfg(target_arch = "x86_64")]
+mod thirds;
 pub(crate) mod tile;
 mod transpose;
 pub(crate) mod vector;
@@ -111,6 +117,9 @@ pub enum Rhs<'a> {
     Strided(MatRef<'a>),
     /// What [`pack_b`] made for the same instruction set, `k` and `n`.
     Packed(&'a [f32]),
+    /// The same where all numbers are finite, which lets tiles of AMX multiply them in parts; a NaN or an infinity would make sums of rows
+    /// NaN.
+    Finite(&'a [f32]),
     /// What [`pack_half`] made for the same instruction set, `k` and `n`; the left operand must be strided.
     Half(&'a [u32]),
     /// What [`pack_bytes`] made for the same instruction set, `k` and `n`; the left operand must be strided.

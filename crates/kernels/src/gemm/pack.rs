@@ -83,15 +83,16 @@ pub(crate) fn slivers_len(shape: Shape, k: usize, n: usize) -> usize {
     k * n.next_multiple_of(shape.lanes)
 }
 
-/// Packs a `k x n` right operand, such as the weights of a linear layer, for [`super::Rhs::Packed`].
+/// Packs a `k x n` right operand, such as the weights of a linear layer, for [`super::Rhs::Packed`]. Returns whether all of its numbers are
+/// finite, as [`super::Rhs::Finite`] demands.
 ///
 /// # Panics
 /// If `dst` is not [`packed_b_len`] long or `b` is smaller than `k x n`.
-pub fn pack_b(isa: Isa, k: usize, n: usize, b: MatRef<'_>, dst: &mut [f32]) {
+pub fn pack_b(isa: Isa, k: usize, n: usize, b: MatRef<'_>, dst: &mut [f32]) -> bool {
     assert_eq!(dst.len(), packed_b_len(isa, k, n), "length of packed B");
     assert!(b.covers(k, n), "B smaller than k x n");
     if k == 0 || n == 0 {
-        return;
+        return true;
     }
     if is_dot(n) {
         for (j, col) in dst.chunks_exact_mut(k).enumerate() {
@@ -99,16 +100,26 @@ pub fn pack_b(isa: Isa, k: usize, n: usize, b: MatRef<'_>, dst: &mut [f32]) {
                 *out = b.data[p * b.row_stride + j * b.col_stride];
             }
         }
-        return;
+        return is_finite(dst);
     }
     let shape = shape(isa.effective());
-    let mut col = 0;
+    let (mut col, mut finite) = (0, true);
     while col < n {
         let width = sliver_width(shape, n, col);
         let cols = (n - col).min(width);
-        pack_sliver(isa, b, (col, cols), k, width, &mut dst[col * k..(col + width) * k]);
+        let dst = &mut dst[col * k..(col + width) * k];
+        pack_sliver(isa, b, (col, cols), k, width, dst);
+        // While it is in the cache.
+        finite &= is_finite(dst);
         col += width;
     }
+    finite
+}
+
+/// Whether no number is infinite or NaN. The largest bit pattern without signs tells: a loop that ends early would not be made of vectors.
+fn is_finite(x: &[f32]) -> bool {
+    let largest = x.iter().fold(0, |largest, x| x.abs().to_bits().max(largest));
+    f32::from_bits(largest).is_finite()
 }
 
 /// The packed columns from `col` on, where a sliver begins; more than [`MAX_DOT_COLS`] of them.

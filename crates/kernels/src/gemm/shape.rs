@@ -106,9 +106,39 @@ pub struct RowBlocks {
 }
 
 impl RowBlocks {
-    /// Cuts `m` rows, for `isa`, into blocks of about `most` rows that differ by at most one panel.
-    pub fn new(isa: Isa, m: usize, most: usize) -> RowBlocks {
-        let rows = shape(isa.effective()).rows;
+    /// Cuts `m` rows into blocks of as many rows as a product with packed weights works on at a time on `isa`, of which 1,000 columns are in
+    /// the second-level cache.
+    pub fn new(isa: Isa, m: usize) -> RowBlocks {
+        let (rows, most) = RowBlocks::sizes(isa);
+        RowBlocks::cut(m, rows, most)
+    }
+
+    /// Most rows of a block.
+    pub fn most(isa: Isa) -> usize {
+        RowBlocks::sizes(isa).1
+    }
+
+    /// Rows that a product needs for the same way as one of more rows: threads that share rows must get as many, so that results do not depend on
+    /// how many there are.
+    pub fn least(isa: Isa) -> usize {
+        match isa.effective() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx => super::thirds::LEAST_ROWS,
+            _ => super::vector::MAX_VECTOR_ROWS + 1,
+        }
+    }
+
+    /// Most rows of a panel and of a block.
+    fn sizes(isa: Isa) -> (usize, usize) {
+        match isa.effective() {
+            // Whole tiles, two and two.
+            Isa::Amx => (16, 256),
+            isa => (shape(isa).rows, BLOCK_ROWS),
+        }
+    }
+
+    /// Cuts `m` rows into blocks of about `most` rows that differ by at most one panel of at most `rows` rows.
+    fn cut(m: usize, rows: usize, most: usize) -> RowBlocks {
         let panels = Panels::new(m, rows);
         RowBlocks { panels, blocks: Panels::new(panels.count, (most / rows).max(1)) }
     }
@@ -155,7 +185,7 @@ mod tests {
             [(0, 8, &[0][..]), (8, 8, &[8]), (9, 8, &[6, 9]), (17, 8, &[8, 14, 17]), (3, 1, &[3])]
         {
             let mut at = 0;
-            let blocks: Vec<_> = RowBlocks::new(Isa::Scalar, m, most).ranges().collect();
+            let blocks: Vec<_> = RowBlocks::cut(m, 4, most).ranges().collect();
             for block in &blocks {
                 assert_eq!(block.start, at, "{m} by {most}");
                 at = block.end;

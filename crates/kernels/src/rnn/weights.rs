@@ -13,6 +13,8 @@ pub enum Layout {
     Rows,
     /// Packed in f32.
     Packed,
+    /// The same, of finite numbers; for input weights alone.
+    Finite,
     /// Rounded to bf16 and packed.
     Half,
     /// Packed bytes with a scale for each column.
@@ -24,6 +26,7 @@ impl Layout {
         match rhs {
             Rhs::Strided(_) => Layout::Rows,
             Rhs::Packed(_) => Layout::Packed,
+            Rhs::Finite(_) => Layout::Finite,
             Rhs::Half(_) => Layout::Half,
             Rhs::Bytes(_) => Layout::Bytes,
         }
@@ -34,6 +37,7 @@ impl Layout {
         match self {
             Layout::Rows => Rhs::Strided(MatRef::transposed(&[], k)),
             Layout::Packed => Rhs::Packed(&[]),
+            Layout::Finite => Rhs::Finite(&[]),
             Layout::Half => Rhs::Half(&[]),
             Layout::Bytes => Rhs::Bytes(Bytes { numbers: &[], scales: &[] }),
         }
@@ -108,12 +112,19 @@ pub fn packed_input_len(isa: Isa, kind: Kind, hidden: usize, input: usize) -> us
     packed_b_len(isa, input, kind.gates() * hidden)
 }
 
-/// Packs the input weights of one direction, `[gates hidden, input]`.
+/// Packs the input weights of one direction, `[gates hidden, input]`. Returns whether all are finite.
 ///
 /// # Panics
 /// If `dst` is not [`packed_input_len`] long or `w` is too short.
-pub fn pack_input(isa: Isa, kind: Kind, hidden: usize, input: usize, w: &[f32], dst: &mut [f32]) {
-    pack_b(isa, input, kind.gates() * hidden, MatRef::transposed(w, input), dst);
+pub fn pack_input(
+    isa: Isa,
+    kind: Kind,
+    hidden: usize,
+    input: usize,
+    w: &[f32],
+    dst: &mut [f32],
+) -> bool {
+    pack_b(isa, input, kind.gates() * hidden, MatRef::transposed(w, input), dst)
 }
 
 /// Numbers that [`pack_recurrent`] writes.

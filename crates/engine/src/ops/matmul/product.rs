@@ -20,6 +20,7 @@ use stead_tensor::{AlignedBuf, DType, Shape, Tensor};
 pub(super) struct PackedB {
     data: AlignedBuf,
     is_half: bool,
+    is_finite: bool,
     k: usize,
     n: usize,
 }
@@ -27,10 +28,10 @@ pub(super) struct PackedB {
 impl PackedB {
     /// For the kernel.
     pub fn rhs(&self) -> Rhs<'_> {
-        if self.is_half {
-            Rhs::Half(bytemuck::cast_slice(&self.data))
-        } else {
-            Rhs::Packed(bytemuck::cast_slice(&self.data))
+        match (self.is_half, self.is_finite) {
+            (true, _) => Rhs::Half(bytemuck::cast_slice(&self.data)),
+            (false, true) => Rhs::Finite(bytemuck::cast_slice(&self.data)),
+            (false, false) => Rhs::Packed(bytemuck::cast_slice(&self.data)),
         }
     }
 
@@ -135,12 +136,13 @@ fn packed(
     let is_half = halves && pays_in_half(n);
     let len = if is_half { half_len(isa, k, n) } else { packed_b_len(isa, k, n) };
     let mut data = AlignedBuf::lasting(len * size_of::<f32>())?;
-    if is_half {
+    let is_finite = if is_half {
         pack_half(isa, k, n, matrix, bytemuck::cast_slice_mut(&mut data));
+        false
     } else {
-        pack_b(isa, k, n, matrix, bytemuck::cast_slice_mut(&mut data));
-    }
-    Ok(PackedB { data, is_half, k, n })
+        pack_b(isa, k, n, matrix, bytemuck::cast_slice_mut(&mut data))
+    };
+    Ok(PackedB { data, is_half, is_finite, k, n })
 }
 
 /// ONNX MatMul.

@@ -10,9 +10,6 @@ use stead_kernels::gemm::RowBlocks;
 use stead_kernels::split::split_with_room;
 use stead_kernels::{Isa, Parallel, Serial};
 
-/// Rows of a block: as many as a product works on at a time, of which 1,000 columns are in the second-level cache.
-const BLOCK: usize = 224;
-
 /// Rows that a thread has at least where threads share rows: each reads all of the weights for them, where otherwise each would read its
 /// columns. With 32 rows each two threads took 8 % less time for a layer of 2 MB of weights, and 6 % more for one of 19 MB, which come
 /// from memory; with 64 rows they took 5 % less for either.
@@ -40,8 +37,8 @@ impl Rows {
 
     /// Blocks of the `m` rows, for which each thread reads so many bytes of weights, and of which so many need `room` numbers.
     pub fn in_blocks(isa: Isa, m: usize, weights: usize, room: impl Fn(usize) -> usize) -> Rows {
-        let least_rows = least(weights);
-        let blocks: Vec<Range<usize>> = RowBlocks::new(isa, m, BLOCK).ranges().collect();
+        let least_rows = least(weights).max(RowBlocks::least(isa));
+        let blocks: Vec<Range<usize>> = RowBlocks::new(isa, m).ranges().collect();
         let (least, most) =
             blocks.iter().fold((m, 0), |(least, most), b| (least.min(b.len()), most.max(b.len())));
         let room = |threads: usize| {
@@ -126,7 +123,10 @@ mod tests {
                 assert_eq!(out, expected, "{m} rows on {threads} threads");
                 let parts = parts.into_inner().unwrap();
                 let is_fair = parts.iter().all(|part| part.len() >= LEAST.min(m));
-                assert!(is_fair && parts.iter().all(|part| part.len() <= BLOCK), "{parts:?}");
+                assert!(
+                    is_fair && parts.iter().all(|part| part.len() <= RowBlocks::most(Isa::Scalar)),
+                    "{parts:?}"
+                );
             }
         }
     }

@@ -25,8 +25,8 @@ pub(super) enum Side {
 
 /// The weights of all directions, packed, one after the other.
 pub(super) enum Packed {
-    /// In f32.
-    Wide(Numbers),
+    /// In f32, and whether these are input weights of which all are finite.
+    Wide(Numbers, bool),
     /// In bf16, two in each `u32`.
     Half(AlignedBuf),
     /// In bytes, with a scale for each row.
@@ -36,7 +36,8 @@ pub(super) enum Packed {
 impl Packed {
     pub(super) fn layout(&self) -> Layout {
         match self {
-            Packed::Wide(_) => Layout::Packed,
+            Packed::Wide(_, true) => Layout::Finite,
+            Packed::Wide(_, false) => Layout::Packed,
             Packed::Half(_) => Layout::Half,
             Packed::Bytes(..) => Layout::Bytes,
         }
@@ -44,7 +45,7 @@ impl Packed {
 
     pub(super) fn byte_len(&self) -> usize {
         match self {
-            Packed::Wide(numbers) => size_of_val(numbers.as_slice()),
+            Packed::Wide(numbers, _) => size_of_val(numbers.as_slice()),
             Packed::Half(lanes) => lanes.len(),
             Packed::Bytes(bytes, scales) => bytes.len() + size_of_val(scales.as_slice()),
         }
@@ -53,7 +54,8 @@ impl Packed {
     /// Input weights of direction `index` of `directions`.
     pub(super) fn input(&self, (index, directions): (usize, usize)) -> Rhs<'_> {
         match self {
-            Packed::Wide(w) => Rhs::Packed(direction_of(w.as_slice(), index, directions)),
+            Packed::Wide(w, true) => Rhs::Finite(direction_of(w.as_slice(), index, directions)),
+            Packed::Wide(w, false) => Rhs::Packed(direction_of(w.as_slice(), index, directions)),
             Packed::Half(w) => Rhs::Half(direction_of(lanes(w), index, directions)),
             Packed::Bytes(w, scales) => Rhs::Bytes(bytes_of(w, scales, (index, directions))),
         }
@@ -68,7 +70,7 @@ impl Packed {
         (index, directions): (usize, usize),
     ) -> Recurrent<'_> {
         match self {
-            Packed::Wide(r) => {
+            Packed::Wide(r, _) => {
                 Recurrent::packed(isa, kind, hidden, direction_of(r.as_slice(), index, directions))
             }
             Packed::Half(r) => {
@@ -168,12 +170,13 @@ pub(super) fn packed(
             Side::Recurrent => packed_recurrent_len(isa, kind, hidden),
         };
         let mut numbers = Numbers::zeros(directions * len)?;
+        let mut is_finite = side == Side::Input;
         for (w, dst) in each.zip(numbers.as_mut_slice().chunks_exact_mut(len)) {
             match side {
-                Side::Input => pack_input(isa, kind, hidden, k, w, dst),
+                Side::Input => is_finite &= pack_input(isa, kind, hidden, k, w, dst),
                 Side::Recurrent => pack_recurrent(isa, kind, hidden, w, dst),
             }
         }
-        Ok(Packed::Wide(numbers))
+        Ok(Packed::Wide(numbers, is_finite))
     })
 }

@@ -1,6 +1,7 @@
 //! Products by bytes against f64, and against products by the same numbers in f32.
 
 extern crate std;
+use super::super::drawn::Random;
 use super::super::{
     Activation, Epilogue, Lhs, MatRef, Residual, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
 };
@@ -8,27 +9,6 @@ use super::*;
 use crate::par::Backwards;
 use crate::{Parallel, Serial};
 use std::vec::Vec;
-
-/// Pseudo-random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-
-    /// In -1..1.
-    fn numbers(&mut self, n: usize) -> Vec<f32> {
-        (0..n).map(|_| self.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0).collect()
-    }
-
-    /// All bytes, the lowest too.
-    fn bytes(&mut self, n: usize) -> Vec<i8> {
-        (0..n).map(|_| self.below(256) as u8 as i8).collect()
-    }
-}
 
 /// The operands of a product.
 struct Case {

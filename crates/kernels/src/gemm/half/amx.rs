@@ -1,20 +1,14 @@
-//! Products by tiles of AMX (`tdpbf16ps`): `A` packed for them, blocks of sums, and their epilogue.
+//! Products by tiles of AMX (`tdpbf16ps`): `A` packed for them, and blocks of sums.
 
 use super::super::MatRef;
-use super::super::epilogue::Raw;
+use super::super::on_tiles::{STEP, Stored, steps_of_rows};
 use super::super::pack::sliver_width;
 use super::super::shape::shape;
-use super::super::tile::{Partial, finish};
-use super::super::transpose::transpose;
 use super::blocked::Block;
 use super::round::rounded;
-use crate::Isa;
 use crate::amx::{Kind, LANES, ROWS, Rows, SUMS_STRIDE, Sweep, Width};
 use crate::simd::{Avx512, Simd, SimdOp};
 use core::arch::x86_64::{_mm256_storeu_si256, _mm512_cvtepi32_epi16};
-
-/// Numbers of a row of `A` in a row of a tile.
-const STEP: usize = 2 * LANES;
 
 /// Packs and rounds rows `start..start + rows` of `A`, no more than a tile has: for each 32 columns, filled up with zeros,
 /// 64 bytes of each row. So tiles are read in one go, whatever the strides of `A`.
@@ -26,40 +20,17 @@ pub unsafe fn pack(a: MatRef<'_>, (start, rows): (usize, usize), k: usize, dst: 
     // SAFETY: the machine has what the token stands for.
     let s = unsafe { Avx512::new() };
     debug_assert!(rows <= ROWS && dst.len() == rows * LANES * k.div_ceil(STEP));
-    let mut copy = [0.0; ROWS * STEP];
-    for (step, to) in dst.chunks_exact_mut(rows * LANES).enumerate() {
-        let first = step * STEP;
-        let depth = STEP.min(k - first);
-        let from = &a.data[start * a.row_stride + first * a.col_stride..];
-        let (from, stride) = if a.col_stride == 1 && depth == STEP {
-            (from, a.row_stride)
-        } else {
-            if depth < STEP {
-                copy.fill(0.0);
-            }
-            if a.row_stride == 1 {
-                transpose(Isa::Avx512, from, a.col_stride, (depth, rows), &mut copy, STEP);
-            } else {
-                for (i, row) in copy.chunks_exact_mut(STEP).enumerate().take(rows) {
-                    for (p, x) in row.iter_mut().enumerate().take(depth) {
-                        *x = from[i * a.row_stride + p * a.col_stride];
-                    }
-                }
-            }
-            (&copy[..], STEP)
-        };
-        for (i, to) in to.chunks_exact_mut(LANES).enumerate() {
-            let row = &from[i * stride..][..STEP];
-            for half in 0..2 {
-                // SAFETY: a row has two vectors, of which each becomes half of one.
-                unsafe {
-                    let x = rounded(s, s.load_ptr(row.as_ptr().add(half * LANES)));
-                    let halves = _mm512_cvtepi32_epi16(s.shr_i32::<16>(x));
-                    _mm256_storeu_si256(to.as_mut_ptr().add(half * LANES / 2).cast(), halves);
-                }
+    steps_of_rows(a, (start, rows), (0, k), |step, row, numbers| {
+        let to = &mut dst[(step * rows + row) * LANES..][..LANES];
+        for half in 0..2 {
+            // SAFETY: a row has two vectors, of which each becomes half of one.
+            unsafe {
+                let x = rounded(s, s.load_ptr(numbers.as_ptr().add(half * LANES)));
+                let halves = _mm512_cvtepi32_epi16(s.shr_i32::<16>(x));
+                _mm256_storeu_si256(to.as_mut_ptr().add(half * LANES / 2).cast(), halves);
             }
         }
-    }
+    });
 }
 
 /// A task by tiles: a function of its own, so that the frame of the one for vectors stays small.
@@ -113,69 +84,10 @@ impl SimdOp for ByTiles {
                     cols: sliver_width(shape, t.cols, col).min(t.cols - col),
                     c: t.c.add(row * t.c_stride + col),
                     c_stride: t.c_stride,
-                    epilogue: t.epilogue.at(row, col),
+                    epilogue: &t.epilogue,
+                    at: (row, col),
                 });
             });
         }
     }
-}
-
-/// The epilogue of the sums of a tile of rows.
-struct Stored {
-    sums: *const f32,
-    rows: usize,
-    cols: usize,
-    c: *mut f32,
-    c_stride: usize,
-    epilogue: Raw,
-}
-
-impl SimdOp for Stored {
-    type Output = ();
-
-    #[inline(always)]
-    fn eval<S: Simd>(self, s: S) {
-        let Stored { sums, rows, cols, c, c_stride, epilogue } = self;
-        if !cols.is_multiple_of(S::LANES) {
-            s.call(Partial { sums, sums_stride: SUMS_STRIDE, rows, cols, c, c_stride, epilogue });
-            return;
-        }
-        let mut row = 0;
-        // SAFETY: whoever builds the struct promises rows and columns, in whole vectors.
-        unsafe {
-            while row < rows {
-                let rest = rows - row;
-                row += match (cols > S::LANES, rest >= 8) {
-                    (true, true) => some_rows::<S, 8, 2>(s, &self, row),
-                    (true, false) => some_rows::<S, 1, 2>(s, &self, row),
-                    (false, true) => some_rows::<S, 8, 1>(s, &self, row),
-                    (false, false) => some_rows::<S, 1, 1>(s, &self, row),
-                };
-            }
-        }
-    }
-}
-
-/// The epilogue of `MR` rows from `row` on, of `NV` whole vectors; returns `MR`.
-///
-/// # Safety
-/// These rows must exist, with as many columns.
-#[inline(always)]
-unsafe fn some_rows<S: Simd, const MR: usize, const NV: usize>(
-    s: S,
-    t: &Stored,
-    row: usize,
-) -> usize {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut acc = [[s.zero(); NV]; MR];
-        for (i, acc) in acc.iter_mut().enumerate() {
-            for (v, acc) in acc.iter_mut().enumerate() {
-                *acc = s.load_ptr(t.sums.add((row + i) * SUMS_STRIDE + v * S::LANES));
-            }
-        }
-        let c = t.c.add(row * t.c_stride);
-        finish(s, acc, c, t.c_stride, NV * S::LANES, t.epilogue.at(row, 0));
-    }
-    MR
 }

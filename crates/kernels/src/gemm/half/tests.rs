@@ -1,6 +1,7 @@
 //! Products in bf16 against f64 of the rounded operands, on every instruction set.
 
 extern crate std;
+use super::super::drawn::Random;
 use super::super::shape::shape;
 use super::super::{
     Activation, Epilogue, Lhs, MatRef, Residual, Rhs, gemm, gemm_scratch_len, half_len, pack_half,
@@ -9,30 +10,6 @@ use super::*;
 use crate::par::Backwards;
 use crate::{Parallel, Serial};
 use std::vec::Vec;
-
-/// Pseudo-random numbers.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as u32
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.next() as usize % n
-    }
-
-    /// In -1..1.
-    fn number(&mut self) -> f32 {
-        self.next() as f32 / (1u32 << 30) as f32 - 1.0
-    }
-
-    fn numbers(&mut self, n: usize) -> Vec<f32> {
-        (0..n).map(|_| self.number()).collect()
-    }
-}
 
 /// The definition: to nearest, ties to even.
 fn to_bf16(x: f32) -> f32 {
