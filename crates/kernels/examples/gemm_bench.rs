@@ -1,4 +1,4 @@
-//! Prints GFLOP/s of the matrix product beside the peak of one core (multiply-adds in registers).
+//! Prints GFLOP/s of the matrix product, and what part of the peak of one core (multiply-adds in registers) that is, turn by turn.
 //!
 //! `cargo run --release -p stead-kernels --example gemm_bench [ISA]`
 
@@ -12,7 +12,7 @@ use stead_kernels::gemm::{
 use stead_kernels::simd::{Simd, SimdOp, dispatch};
 use stead_kernels::{Isa, Serial};
 use stead_tensor::{AlignedBuf, TensorError};
-use timed::best;
+use timed::{beside, best};
 
 /// Multiply-adds without memory: twelve chains, enough for two ports of latency five.
 struct Peak(usize);
@@ -36,6 +36,14 @@ impl SimdOp for Peak {
     }
 }
 
+/// Turns of [`Peak`] in a call.
+const PEAK: usize = 50_000;
+
+/// Multiplications and additions in a call of [`Peak`] by vectors of `lanes` numbers.
+fn flops_of_peak(lanes: usize) -> f64 {
+    (PEAK * 12 * lanes * 2) as f64
+}
+
 /// Memory for so many numbers as the engine has for weights: aligned, and on huge pages.
 fn lasting(numbers: usize) -> Result<AlignedBuf, TensorError> {
     AlignedBuf::lasting(numbers * size_of::<f32>())
@@ -51,14 +59,10 @@ fn main() -> Result<(), TensorError> {
     }
     .effective();
     let lanes = [4, 8, 16, 16, 4][isa as usize];
-    let peak = {
-        let n = 1_000_000;
-        let t = best(|| {
-            std::hint::black_box(dispatch(isa, Peak(n)));
-        });
-        (n * 12 * lanes * 2) as f64 / t / 1e9
-    };
-    println!("{isa:?}: peak {peak:.1} GFLOP/s on one core");
+    let t = best(|| {
+        std::hint::black_box(dispatch(isa, Peak(PEAK)));
+    });
+    println!("{isa:?}: peak {:.1} GFLOP/s on one core", flops_of_peak(lanes) / t / 1e9);
     println!(
         "{:>20} {:>22} {:>22} {:>22} {:>22}",
         "m x n x k", "B packed", "B packed, from memory", "B rows", "B columns"
@@ -103,20 +107,24 @@ fn main() -> Result<(), TensorError> {
         let mut line = format!("{:>20}", format!("{m}x{n}x{k}"));
         let mut turn = 0;
         for (rhs, is_far) in [
-            (Rhs::Packed(packed), false),
-            (Rhs::Packed(packed), true),
+            (Rhs::Finite(packed), false),
+            (Rhs::Finite(packed), true),
             (Rhs::Strided(MatRef::rows(&b, n)), false),
             (Rhs::Strided(MatRef::transposed(&b, k)), false),
         ] {
             let mut scratch = vec![0.0; gemm_scratch_len(isa, m, n, k, &lhs, &rhs)];
             let e = Epilogue { bias_col: Some(&bias), ..Epilogue::default() };
-            let t = best(|| {
+            let peak = || {
+                std::hint::black_box(dispatch(isa, Peak(PEAK)));
+            };
+            let (t, ratio) = beside(peak, || {
                 turn = (turn + 1) % count;
-                let rhs = if is_far { Rhs::Packed(&copies[turn * len..][..len]) } else { rhs };
+                let rhs = if is_far { Rhs::Finite(&copies[turn * len..][..len]) } else { rhs };
                 gemm(isa, &Serial, m, n, k, lhs, rhs, &mut c, n, &e, &mut scratch);
             });
-            let gflops = (2 * m * n * k) as f64 / t / 1e9;
-            line += &format!(" {gflops:8.1} {:3.0}% {:6.2}us", 100.0 * gflops / peak, t * 1e6);
+            let flops = (2 * m * n * k) as f64;
+            let part = flops / (ratio * flops_of_peak(lanes));
+            line += &format!(" {:8.1} {:3.0}% {:6.2}us", flops / t / 1e9, 100.0 * part, t * 1e6);
         }
         println!("{line}");
     }
