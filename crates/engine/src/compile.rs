@@ -91,8 +91,7 @@ pub(crate) fn compile(mut ir: Ir, isa: Isa, precision: Precision) -> Result<Prog
     let mut constants = vec![None; ir.values.len()];
     let body = std::mem::take(&mut ir.body);
     let mut nodes = Vec::with_capacity(body.nodes.len());
-    for node in &body.nodes {
-        nodes.push(compile_node(node, &ir, &packs, isa)?);
+    let mut free = |ir: &mut Ir| {
         for id in packs.take_packed() {
             if packs.packed_uses(id) >= uses[id.index()] {
                 let original = ir.values[id.index()].constant.take();
@@ -100,6 +99,15 @@ pub(crate) fn compile(mut ir: Ir, isa: Isa, precision: Precision) -> Result<Prog
                 constants[id.index()] = constants[id.index()].take().or(original.map(packed));
             }
         }
+    };
+    for node in &body.nodes {
+        // Of a step with two matrices as well one at a time is in memory twice.
+        if node.domain == "stead" && node.op_type == "MatMul" {
+            ops::pack_inner(&NodeSpec::new(node, &ir, &packs, isa)).map_err(at(node))?;
+            free(&mut ir);
+        }
+        nodes.push(compile_node(node, &ir, &packs, isa)?);
+        free(&mut ir);
     }
     for (fact, value) in constants.iter_mut().zip(&mut ir.values) {
         *fact = fact.take().or(value.constant.take().map(Fact::constant));
@@ -107,6 +115,11 @@ pub(crate) fn compile(mut ir: Ir, isa: Isa, precision: Precision) -> Result<Prog
     let body = Arc::new(CompiledBody { inputs: body.inputs, outputs: body.outputs, nodes });
     let dtypes = ir.values.iter().map(|v| v.dtype).collect();
     Ok(Program { body, dtypes, constants, uses, isa, outputs_apart: false })
+}
+
+/// An error of a node.
+fn at(node: &Node) -> impl Fn(BuildError) -> LoadError + Copy {
+    move |reason| LoadError::Node { node: node.label.to_string(), reason }
 }
 
 fn compile_body(
@@ -131,7 +144,7 @@ pub(crate) fn compile_node(
     isa: Isa,
 ) -> Result<CompiledNode, LoadError> {
     let spec = NodeSpec::new(node, ir, packs, isa);
-    let at_node = |reason| LoadError::Node { node: node.label.to_string(), reason };
+    let at_node = at(node);
     let def = ops::find(&node.domain, &node.op_type, node.opset).map_err(|supported| {
         LoadError::UnsupportedOp {
             op: node.op_type.clone(),

@@ -91,6 +91,8 @@ pub fn tables() -> impl Iterator<Item = &'static [OpDef]> {
     own.chain(lists::TABLES).chain(sampling::TABLES).chain(signal::TABLES).chain(strings::TABLES)
 }
 
+pub(crate) use matmul::pack_inner;
+
 /// Whether an operator of `ai.onnx` works element by element, its operands broadcast against each other.
 pub fn is_elementwise(op: &str) -> bool {
     elementwise::TABLES.iter().copied().flatten().any(|def| def.domain.is_empty() && def.name == op)

@@ -129,19 +129,21 @@ impl<'a> NodeSpec<'a> {
         layout: &str,
         pack: impl FnOnce(&Tensor) -> Result<P, BuildError>,
     ) -> Result<Option<Arc<P>>, BuildError> {
-        let (Some(id), Some(tensor)) = (self.node.input(index), self.constant(index)) else {
+        let Some(id) = self.node.input(index) else { return Ok(None) };
+        let key = (id, layout.to_owned());
+        let known = self.packs.packed.borrow().get(&key).cloned();
+        let known = known.and_then(|any| any.downcast::<P>().ok());
+        // What is packed may have been freed as it came.
+        let tensor = self.constant(index);
+        if known.is_none() && tensor.is_none() {
             return Ok(None);
-        };
+        }
         // Only the first packing of this input of this node counts as a use.
         if self.packs.nodes.borrow_mut().insert((self.node.aux, index)) {
             *self.packs.uses.borrow_mut().entry(id).or_default() += 1;
             self.packs.latest.borrow_mut().push(id);
         }
-        let key = (id, layout.to_owned());
-        let known = self.packs.packed.borrow().get(&key).cloned();
-        if let Some(packed) = known.and_then(|any| any.downcast::<P>().ok()) {
-            return Ok(Some(packed));
-        }
+        let (None, Some(tensor)) = (&known, tensor) else { return Ok(known) };
         let packed = Arc::new(pack(tensor)?);
         self.packs.packed.borrow_mut().insert(key, packed.clone());
         Ok(Some(packed))

@@ -12,7 +12,8 @@ mod number;
 mod product;
 mod rows;
 
-use super::{OpDef, Out, Param, TypeSet, types};
+use super::{NodeSpec, OpDef, Out, Param, TypeSet, types};
+use crate::error::BuildError;
 use stead_tensor::DType::*;
 
 use super::nn::conv_integer::BYTES;
@@ -59,6 +60,11 @@ const N_BITS: [Param; 6] = [
     Param::optional(0, TypeSet::of(&[I32])),
     Param::optional(1, types::F32_ONLY),
 ];
+
+/// Packs the matrix of the product that comes before another in the step of a node, if there is one.
+pub fn pack_inner(spec: &NodeSpec<'_>) -> Result<(), BuildError> {
+    inner::Form::of(spec).map(drop)
+}
 
 /// MatMul, Gemm, their fused form, and products of bytes.
 pub const OPS: &[OpDef] = &[

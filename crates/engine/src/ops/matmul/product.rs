@@ -99,7 +99,7 @@ pub(super) fn pack_at(
     transposed: bool,
 ) -> Result<Option<Arc<PackedB>>, BuildError> {
     let is_matrix = |t: &Tensor| t.dtype() == DType::F32 && t.shape().rank() == 2;
-    if !spec.constant(index).is_some_and(is_matrix) {
+    if spec.constant(index).is_some_and(|tensor| !is_matrix(tensor)) {
         return Ok(None);
     }
     let (isa, halves) = (spec.isa, spec.packs_bf16());
