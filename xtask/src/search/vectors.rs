@@ -66,7 +66,7 @@ fn of_shapes(context: &Context, shapes: &[Shape]) -> Result<Table, String> {
         note: format!(
             "`search-peers vectors` of bench/peers/search. Vectors of length 1 with 32 hidden numbers and noise, by their products; 500 queries for the 10 nearest, `kept` while searching (ef). \
              All graphs with M 16 and efConstruction 200 in f32, built by {THREADS} threads in 20 turns (`from .. on`: the first so many before, in files) and searched by one: hnswlib 0.8.0 by its Python \
-             package, which is given all queries in one call, usearch 2.26.6, built before, by its crate with the kernels of numkong. Recall is of the 10 that numpy finds by a look at all. Filters let vectors pass by chance; usearch is asked with 64 kept and a closure \
+             package, which is given all queries in one call, usearch 2.26.6, built before, by its crate with the kernels of numkong. Recall is of the 10 that numpy finds by a look at all. Filters let vectors pass by chance; of 64, 128 and 256 kept the fewest that find {RECALL} are asked for, of both; usearch has a closure \
              that looks into the same bits, by 100 of the queries in up to 3 sweeps. stead's are documents with one field, put into a collection, which links them, and searched through a view of it: columns and links lie on huge pages as a server's do. Memory is over vectors and as many links as lists have room for. {sweeps} sweeps of the queries, turn by turn; medians."
         ),
         header: vec!["vectors", "what", "stead", "recall", "peer", "its recall", "ratio", "goal"],
@@ -127,7 +127,8 @@ fn rows(name: &str, told: &Value) -> Vec<Vec<String>> {
     }));
     rows.extend(of_list("passing").iter().map(|of| {
         let percent = number(of, "percent");
-        searched(format!("{percent} % pass, beside usearch"), of, &|recall, _, ratio| {
+        let what = format!("{percent} % pass, {} kept, beside usearch", of["kept"]);
+        searched(what, of, &|recall, _, ratio| {
             let recall = format!("recall {RECALL} {}", goal(recall >= RECALL));
             match percent == FILTERED_PERCENT {
                 true => format!("{recall}; {FILTERED} {}", goal(ratio >= FILTERED)),
@@ -168,7 +169,7 @@ mod tests {
             "v|16 kept, beside hnswlib|1000/s|0.9700|500/s|0.9600|1.20|1.1 at its recall met",
             "v|16 kept, beside hnswlib|1000/s|0.9500|500/s|0.9600|1.20|1.1 at its recall missed",
             "v|16 kept, beside hnswlib|1000/s|0.9700|500/s|0.9600|1.00|1.1 at its recall missed",
-            "v|1 % pass, beside usearch|1000/s|0.9400|500/s|0.9600|3.50|recall 0.95 missed; 3 met",
+            "v|1 % pass, 16 kept, beside usearch|1000/s|0.9400|500/s|0.9600|3.50|recall 0.95 missed; 3 met",
             "v|memory, beside hnswlib; over vectors and links|1 MB|-|2 MB|-|1.100|at most 1.15 met",
         ];
         let told: Vec<String> = rows("v", &told).iter().map(|row| row.join("|")).collect();

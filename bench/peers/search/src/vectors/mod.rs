@@ -36,8 +36,9 @@ const SWEEPS_FILTERED: usize = 3;
 /// How many are kept while searching.
 const KEPT: [usize; 5] = [16, 32, 64, 128, 256];
 
-/// With a filter.
-const KEPT_FILTERED: usize = 64;
+/// With a filter: the fewest of these with which stead's recall is [`RECALL`], else the last.
+const KEPT_FILTERED: [usize; 3] = [64, 128, 256];
+const RECALL: f64 = 0.95;
 
 /// The part of all vectors that passes, in percent.
 const PASSING: [f64; 4] = [50.0, 10.0, 1.0, 0.1];
@@ -209,17 +210,25 @@ fn beside_usearch(
     }
     // usearch asks for each vector: a look into a table of bits as stead's.
     let passes = |key: u64| filter.contains(key as usize);
-    let ours: Vec<Vec<u32>> =
-        queries.iter().map(|query| ids(own.search(query, KEPT_FILTERED, Some(&filter)))).collect();
+    let mut found = (KEPT_FILTERED[0], 0.0);
+    for kept in KEPT_FILTERED {
+        let ours: Vec<Vec<u32>> =
+            queries.iter().map(|query| ids(own.search(query, kept, Some(&filter)))).collect();
+        found = (kept, recall(&ours, truth));
+        if found.1 >= RECALL {
+            break;
+        }
+    }
+    let (kept, own_recall) = found;
     let theirs: Result<Vec<Vec<u32>>> =
-        queries.iter().map(|query| filtered.search(query, KEPT_FILTERED, passes)).collect();
+        queries.iter().map(|query| filtered.search(query, kept, passes)).collect();
     let theirs = theirs?;
     let times = turns(sweeps, |side| {
         let started = Instant::now();
         for query in queries {
             match side {
-                0 => drop(std::hint::black_box(own.search(query, KEPT_FILTERED, Some(&filter)))),
-                _ => drop(std::hint::black_box(filtered.search(query, KEPT_FILTERED, passes)?)),
+                0 => drop(std::hint::black_box(own.search(query, kept, Some(&filter)))),
+                _ => drop(std::hint::black_box(filtered.search(query, kept, passes)?)),
             }
         }
         Ok(started.elapsed().as_secs_f64())
@@ -227,7 +236,7 @@ fn beside_usearch(
     Ok(told(
         times,
         queries.len(),
-        json!({"recall": recall(&ours, truth), "peer_recall": recall(&theirs, truth)}),
+        json!({"kept": kept, "recall": own_recall, "peer_recall": recall(&theirs, truth)}),
     ))
 }
 
