@@ -154,6 +154,18 @@ impl<'s> Cursor<'s> {
         }
     }
 
+    /// How many blocks the list has.
+    pub(super) fn block_count(&self) -> usize {
+        self.list.block_count()
+    }
+
+    /// What no document of each of the first blocks exceeds, of as many as have room. Returns how many they are; 0 where the list is one block.
+    pub(super) fn mosts(&self, scale: &Scale, into: &mut [f64]) -> usize {
+        let bounds = (0..self.list.block_count()).map_while(|block| self.list.bound(block));
+        let mosts = bounds.map(|bound| bound.score(self.weight, scale));
+        into.iter_mut().zip(mosts).map(|(into, most)| *into = most).count()
+    }
+
     /// What documents from the current block on must have to be better than a score, or equal where that counts.
     pub(super) fn limits(&self, scale: &Scale, score: f64, or_equal: bool) -> Limits {
         Bound::limits(self.weight, scale, score, or_equal)

@@ -23,6 +23,12 @@ const SPARSE: usize = 128;
 /// So many scores of a list are summed side by side in the time in which a document is looked for in it.
 const SOUGHT: usize = 16;
 
+/// Blocks that were looked at, the first in the lowest bit.
+type Done = u128;
+
+/// So many of the most promising blocks are looked at first, of lists that have as many at least: more than have the ten documents that most ask for.
+const PROMISING: usize = 12;
+
 /// What a search has.
 pub(super) struct Search<'s, W> {
     top: &'s Top<'s>,
@@ -139,7 +145,7 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
 
     /// The documents of one cursor, as if no other term were asked for.
     fn alone(&mut self, part: &Part, at: usize, best: &mut Best) {
-        let (lengths, bm25) = (&part.segment.lengths, &self.top.bm25);
+        let done = self.promising(part, at, best);
         let mut begin = 0;
         while begin != END {
             if let Some(worst) = best.worst {
@@ -148,35 +154,69 @@ impl<'s, W: Fn(u32) -> bool> Search<'s, W> {
             } else if self.floor > 0.0 {
                 begin = self.pass(at, begin, self.floor, true);
             }
-            let (slack, floor) = (self.slack, self.floor);
             let cursor = &mut self.cursors[at];
             cursor.reach(begin);
             let last = cursor.last;
             if last == END {
                 return;
             }
-            cursor.seek(begin);
-            let weight = cursor.weight;
-            let (mut docs, mut counts, mut scores) = cursor.postings(&self.rough, lengths);
-            let bar = |best: &Best| {
-                least(best.worst.map_or(floor, |worst| worst.score.max(floor)) / slack)
-            };
-            let mut least = bar(best);
-            while let Some(next) = position(scores, least) {
-                let (Some(doc), Some(count)) = (docs.get(next), counts.get(next)) else { break };
-                let length = part.segment.length(*doc);
-                let score = bm25.score(weight, count + 1, length);
-                let scored = Scored { lid: part.segment.lid(*doc), score };
-                let is_better = best.worst.is_none_or(|worst| worst < scored);
-                if is_better && !part.gone.contains(*doc as usize) && (self.is_wanted)(scored.lid) {
-                    best.offer(scored);
-                    least = bar(best);
-                }
-                docs = docs.get(next + 1..).unwrap_or_default();
-                counts = counts.get(next + 1..).unwrap_or_default();
-                scores = scores.get(next + 1..).unwrap_or_default();
+            if done.checked_shr(cursor.block as u32).unwrap_or(0) & 1 == 0 {
+                self.block_alone(part, at, begin, best);
             }
             begin = last + 1;
+        }
+    }
+
+    /// Looks at those of the first blocks of a cursor whose documents may be the best, the most promising first, as long as they may be better than what
+    /// was found: the least score that is wanted then lets the others be passed over, where in order each of the first blocks would be read for
+    /// documents that do not stay. Returns these blocks, as bits.
+    fn promising(&mut self, part: &Part, at: usize, best: &mut Best) -> Done {
+        let (mut mosts, mut done) = ([0.0; Done::BITS as usize], 0);
+        if best.worst.is_some() || self.cursors[at].block_count() < PROMISING {
+            return done;
+        }
+        let count = self.cursors[at].mosts(&self.scale, &mut mosts);
+        let mosts = &mut mosts[..count];
+        for _ in 0..PROMISING {
+            let greatest = mosts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let bar = best.worst.map_or(self.floor, |worst| worst.score.max(self.floor));
+            let Some(block) = mosts.iter().position(|most| *most == greatest) else { break };
+            if greatest < bar || greatest < 0.0 {
+                break;
+            }
+            mosts[block] = -1.0;
+            done |= 1 << block;
+            self.cursors[at].go(block);
+            self.block_alone(part, at, 0, best);
+        }
+        self.cursors[at].go(0);
+        done
+    }
+
+    /// The documents of the block of a cursor from one on.
+    fn block_alone(&mut self, part: &Part, at: usize, begin: u32, best: &mut Best) {
+        let (lengths, bm25) = (&part.segment.lengths, &self.top.bm25);
+        let (slack, floor) = (self.slack, self.floor);
+        let cursor = &mut self.cursors[at];
+        cursor.seek(begin);
+        let weight = cursor.weight;
+        let (mut docs, mut counts, mut scores) = cursor.postings(&self.rough, lengths);
+        let bar =
+            |best: &Best| least(best.worst.map_or(floor, |worst| worst.score.max(floor)) / slack);
+        let mut least = bar(best);
+        while let Some(next) = position(scores, least) {
+            let (Some(doc), Some(count)) = (docs.get(next), counts.get(next)) else { break };
+            let length = part.segment.length(*doc);
+            let score = bm25.score(weight, count + 1, length);
+            let scored = Scored { lid: part.segment.lid(*doc), score };
+            let is_better = best.worst.is_none_or(|worst| worst < scored);
+            if is_better && !part.gone.contains(*doc as usize) && (self.is_wanted)(scored.lid) {
+                best.offer(scored);
+                least = bar(best);
+            }
+            docs = docs.get(next + 1..).unwrap_or_default();
+            counts = counts.get(next + 1..).unwrap_or_default();
+            scores = scores.get(next + 1..).unwrap_or_default();
         }
     }
 

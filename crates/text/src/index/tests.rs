@@ -382,6 +382,49 @@ fn lists_of_many_blocks_are_joined_and_searched() {
 }
 
 #[test]
+fn the_best_of_a_term_are_those_of_a_look_at_all() {
+    let mut seed = 11;
+    // Of 2 and of 40 blocks, and of more than are looked at out of order.
+    for documents in [200, 5_000, 20_000] {
+        let (mut writer, mut model) = (FieldWriter::default(), Model::default());
+        let mut put_one = |writer: &mut FieldWriter, model: &mut Model, lid: u32, most: u64| {
+            // Few counts and lengths: many scores are equal.
+            let [count, others] = [1 + random(&mut seed) % most, random(&mut seed) % 6];
+            let words = (0..count).map(|_| "a").chain((0..others).map(|_| "b"));
+            let places = words
+                .zip(0..)
+                .map(|(word, position)| (word.to_owned(), Occurrence { element: 0, position }));
+            put(writer, model, lid, places.collect());
+        };
+        for lid in 0..documents {
+            // The best come late, and now and then.
+            let most = if lid > documents / 2 && lid % 97 == 0 { 9 } else { 3 };
+            put_one(&mut writer, &mut model, lid, most);
+        }
+        writer.publish();
+        writer.settle();
+        // Some are gone, some others are in a segment of their own.
+        for lid in (0..documents).step_by(31) {
+            put(&mut writer, &mut model, lid, Vec::new());
+        }
+        for lid in (5..documents).step_by(113) {
+            put_one(&mut writer, &mut model, lid, 9);
+        }
+        let index = writer.publish();
+        for count in [1, 2, 10, 300] {
+            let terms = [("a", 1.5)];
+            let top = Top { count, terms: &terms, bm25: Bm25::new(index.average_element_length()) };
+            assert_eq!(index.top(&top, |_| true), model.top(&top, |_| true), "{documents}");
+            let wanted = |lid| lid % 7 == 3;
+            let best = model.top(&top, wanted);
+            assert_eq!(index.top(&top, wanted), best, "{documents}, filtered");
+            let least = best.last().map_or(0.0, |worst| worst.score);
+            assert_eq!(index.reaching(&top, least, wanted), best, "{documents}, from a score on");
+        }
+    }
+}
+
+#[test]
 fn what_rests_is_one_segment_unless_few_came() {
     for (label, more, segments) in [("few", 50, 2), ("a thirtieth", 100, 1)] {
         let mut writer = FieldWriter::default();
