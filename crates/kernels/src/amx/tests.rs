@@ -4,7 +4,9 @@
 extern crate std;
 use super::emulator::seen;
 use crate::gemm::integer::{self, Left, Right, Target, ZeroPoint};
-use crate::gemm::{Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, half_len, pack_half};
+use crate::gemm::{
+    Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, half_len, pack_b, pack_half, packed_b_len,
+};
 use crate::{Isa, Parallel, Serial};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::vec::Vec;
@@ -175,5 +177,16 @@ fn nothing_is_read_behind_the_operands() {
         let target = Target::Sums(&mut c);
         integer::gemm(isa, &Serial, m, n, k, left, right, target, n, &mut scratch);
         assert!(c.iter().all(|&x| x == k as i32), "bytes {m}x{n}x{k}");
+    }
+    for (m, n, k) in [(48, 32, 64), (65, 33, 100), (50, 40, 65), (49, 70, 801)] {
+        let (a, b) = (std::vec![1f32; m * k], std::vec![1f32; k * n]);
+        let mut packed = std::vec![0.0; packed_b_len(isa, k, n)];
+        assert!(pack_b(isa, k, n, MatRef::rows(&b, n), &mut packed));
+        let (a, b) = (of_a.hold(&a), of_b.hold(&packed));
+        let (a, b) = (Lhs::Strided(MatRef::rows(a, k)), Rhs::Finite(b));
+        let mut scratch = std::vec![f32::NAN; gemm_scratch_len(isa, m, n, k, &a, &b)];
+        let (mut c, e) = (std::vec![f32::NAN; m * n], Epilogue::default());
+        gemm(isa, &Serial, m, n, k, a, b, &mut c, n, &e, &mut scratch);
+        assert!(c.iter().all(|&x| x == k as f32), "in three parts {m}x{n}x{k}");
     }
 }
