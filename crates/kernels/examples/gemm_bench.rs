@@ -6,13 +6,14 @@
 
 mod timed;
 
+use std::time::Instant;
 use stead_kernels::gemm::{
     Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, pack_b, packed_b_len,
 };
 use stead_kernels::simd::{Simd, SimdOp, dispatch};
 use stead_kernels::{Isa, Serial};
 use stead_tensor::{AlignedBuf, TensorError};
-use timed::{beside, best};
+use timed::{best, calls_of};
 
 /// Multiply-adds without memory: twelve chains, enough for two ports of latency five.
 struct Peak(usize);
@@ -34,6 +35,33 @@ impl SimdOp for Peak {
         }
         s.sum(sum)
     }
+}
+
+/// Seconds for which a product is compared with the peak.
+const COMPARED: f64 = 0.4;
+
+/// Seconds of a call of `f`, and the same over those of a call of `other`, turn by turn: medians of both. A core that multiplies all the time
+/// is slower than it was at first, by a sixth on some machines, and what else runs there comes and goes: only what is measured side by side
+/// compares.
+fn beside(mut other: impl FnMut(), mut f: impl FnMut()) -> (f64, f64) {
+    let (calls_of_other, calls) = (calls_of(&mut other), calls_of(&mut f));
+    let time = |calls: usize, f: &mut dyn FnMut()| {
+        let start = Instant::now();
+        (0..calls).for_each(|_| f());
+        start.elapsed().as_secs_f64() / calls as f64
+    };
+    let (mut seconds, mut ratios) = (Vec::new(), Vec::new());
+    let begin = Instant::now();
+    while begin.elapsed().as_secs_f64() < COMPARED || ratios.len() < 3 {
+        let [beside, own] = [time(calls_of_other, &mut other), time(calls, &mut f)];
+        seconds.push(own);
+        ratios.push(own / beside);
+    }
+    let median = |mut x: Vec<f64>| {
+        x.sort_by(f64::total_cmp);
+        x[x.len() / 2]
+    };
+    (median(seconds), median(ratios))
 }
 
 /// Turns of [`Peak`] in a call.

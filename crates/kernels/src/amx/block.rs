@@ -157,9 +157,9 @@ pub(crate) struct Tiles {
     thread: PhantomData<*mut u8>,
 }
 
-/// One block: which tiles hold its sums, and the instructions of a step.
-macro_rules! block {
-    ($o:ident, $sums:ident, $width:expr, [$($tile:literal $at:literal),*], [$($step:expr,)*]) => {{
+/// The sums of a block as they are stored, or zeros, in its tiles.
+macro_rules! begin {
+    ($o:ident, $sums:ident, [$($tile:literal $at:literal),*]) => {
         if $o.adds {
             asm!(
                 $(concat!("tileloadd tmm", $tile, ", [{sums} + {stride}*1 + ", $at, "]"),)*
@@ -170,6 +170,25 @@ macro_rules! block {
         } else {
             asm!($(concat!("tilezero tmm", $tile),)* options(nostack, nomem));
         }
+    };
+}
+
+/// The tiles with the sums of a block to where these are stored.
+macro_rules! store {
+    ($sums:ident, [$($tile:literal $at:literal),*]) => {
+        asm!(
+            $(concat!("tilestored [{sums} + {stride}*1 + ", $at, "], tmm", $tile),)*
+            sums = in(reg) $sums,
+            stride = in(reg) 4 * SUMS_STRIDE,
+            options(nostack),
+        )
+    };
+}
+
+/// One block: which tiles hold its sums, and the instructions of a step.
+macro_rules! block {
+    ($o:ident, $sums:ident, $width:expr, [$($tile:literal $at:literal),*], [$($step:expr,)*]) => {{
+        begin!($o, $sums, [$($tile $at),*]);
         asm!(
             "test {steps}, {steps}",
             "jz 3f",
@@ -214,12 +233,7 @@ macro_rules! block {
             out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
             options(nostack, readonly),
         );
-        asm!(
-            $(concat!("tilestored [{sums} + {stride}*1 + ", $at, "], tmm", $tile),)*
-            sums = in(reg) $sums,
-            stride = in(reg) 4 * SUMS_STRIDE,
-            options(nostack),
-        );
+        store!($sums, [$($tile $at),*]);
     }};
 }
 
@@ -291,16 +305,7 @@ macro_rules! block_of_thirds {
         $o:ident, $sums:ident, $between:ident, $width:expr, [$($tile:literal $at:literal),*],
         $([$($step:expr,)*],)*
     ) => {{
-        if $o.adds {
-            asm!(
-                $(concat!("tileloadd tmm", $tile, ", [{sums} + {stride}*1 + ", $at, "]"),)*
-                sums = in(reg) $sums,
-                stride = in(reg) 4 * SUMS_STRIDE,
-                options(nostack, readonly),
-            );
-        } else {
-            asm!($(concat!("tilezero tmm", $tile),)* options(nostack, nomem));
-        }
+        begin!($o, $sums, [$($tile $at),*]);
         let ([mut a0, mut a1], mut b) = ($o.a, $o.b);
         let mut third = 0;
         for _ in 0..$o.steps {
@@ -322,12 +327,7 @@ macro_rules! block_of_thirds {
             (a0, a1) = (a0.wrapping_add(THIRDS), a1.wrapping_add(THIRDS));
             b = b.wrapping_add(3 * ROWS * $width);
         }
-        asm!(
-            $(concat!("tilestored [{sums} + {stride}*1 + ", $at, "], tmm", $tile),)*
-            sums = in(reg) $sums,
-            stride = in(reg) 4 * SUMS_STRIDE,
-            options(nostack),
-        );
+        store!($sums, [$($tile $at),*]);
     }};
 }
 

@@ -1,6 +1,7 @@
 //! Numbers that look random, for tests.
 
 extern crate std;
+use super::{Activation, Epilogue, Residual};
 use std::vec::Vec;
 
 /// Draws numbers that follow from a seed.
@@ -31,5 +32,21 @@ impl Random {
     /// All bytes, the lowest too.
     pub fn bytes(&mut self, n: usize) -> Vec<i8> {
         (0..n).map(|_| self.below(256) as u8 as i8).collect()
+    }
+
+    /// An epilogue of a product of `m x n` with some of what there is, from `data`, which has `m (n + 1)` numbers and 100 more than `m` or `n`.
+    pub fn epilogue<'a>(&mut self, data: &'a [f32], (m, n): (usize, usize)) -> Epilogue<'a> {
+        Epilogue {
+            alpha: if self.below(2) == 0 { 1.0 } else { -0.5 },
+            accumulate: self.below(2) == 0,
+            bias_col: (self.below(2) == 0).then_some(&data[..n]),
+            bias_row: (self.below(2) == 0).then_some(&data[100..100 + m]),
+            residual: (self.below(2) == 0).then_some(Residual {
+                data,
+                row_stride: n + 1,
+                scale: 0.75,
+            }),
+            activation: if self.below(2) == 0 { Activation::Relu } else { Activation::None },
+        }
     }
 }

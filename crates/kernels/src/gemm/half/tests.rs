@@ -4,7 +4,7 @@ extern crate std;
 use super::super::drawn::Random;
 use super::super::shape::shape;
 use super::super::{
-    Activation, Epilogue, Lhs, MatRef, Residual, Rhs, gemm, gemm_scratch_len, half_len, pack_half,
+    Activation, Epilogue, Lhs, MatRef, Rhs, gemm, gemm_scratch_len, half_len, pack_half,
 };
 use super::*;
 use crate::par::Backwards;
@@ -194,18 +194,7 @@ fn random_shapes_and_epilogues() {
         let mut r = Random(seed);
         let size = (1 + r.below(40), 1 + r.below(75), r.below(70));
         let (m, n, _) = size;
-        let e = Epilogue {
-            alpha: if r.below(2) == 0 { 1.0 } else { -0.5 },
-            accumulate: r.below(2) == 0,
-            bias_col: (r.below(2) == 0).then_some(&data[..n]),
-            bias_row: (r.below(2) == 0).then_some(&data[100..100 + m]),
-            residual: (r.below(2) == 0).then_some(Residual {
-                data: &data,
-                row_stride: n + 1,
-                scale: 0.75,
-            }),
-            activation: if r.below(2) == 0 { Activation::Relu } else { Activation::None },
-        };
+        let e = r.epilogue(&data, (m, n));
         let layouts = (r.below(3), r.below(3));
         for (isa, way) in forms() {
             let serial = check(&Case { isa, way, par: &Serial, size, layouts }, seed, &e);

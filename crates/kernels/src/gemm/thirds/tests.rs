@@ -3,7 +3,7 @@
 extern crate std;
 use super::super::drawn::Random;
 use super::super::pack::{pack_b, packed_b_len};
-use super::super::{Activation, Epilogue, Residual, gemm, gemm_scratch_len};
+use super::super::{Activation, Epilogue, gemm, gemm_scratch_len};
 use super::*;
 use crate::par::Backwards;
 use crate::{Parallel, Serial};
@@ -105,22 +105,11 @@ fn random_shapes_and_epilogues_on_any_number_of_threads() {
         return;
     }
     let data = Random(20).numbers(20_000);
-    for seed in 0..12 {
+    for seed in 0..24 {
         let mut r = Random(seed);
         let size = (48 + r.below(60), 32 + r.below(75), 64 + r.below(100));
         let (m, n, _) = size;
-        let e = Epilogue {
-            alpha: if r.below(2) == 0 { 1.0 } else { -0.5 },
-            accumulate: r.below(4) == 0,
-            bias_col: (r.below(2) == 0).then_some(&data[..n]),
-            bias_row: (r.below(2) == 0).then_some(&data[100..100 + m]),
-            residual: (r.below(2) == 0).then_some(Residual {
-                data: &data,
-                row_stride: n + 1,
-                scale: 0.75,
-            }),
-            activation: if r.below(2) == 0 { Activation::Relu } else { Activation::None },
-        };
+        let e = r.epilogue(&data, (m, n));
         let layout = r.below(3);
         let serial = check(&Case { par: &Serial, size, layout }, seed, &e);
         let parallel = check(&Case { par: &Backwards(3), size, layout }, seed, &e);
