@@ -167,7 +167,7 @@ fn rounds(
 fn documents(seconds: u64) -> Outcome {
     let seeds = rounds(seconds, SEEDS, |seed| {
         let mut test = process::cargo();
-        test.args(["test", "--quiet", "--package", "stead-search", "--test", "simulation"])
+        test.args(["test", "--quiet", "--package", "stead-search", "--test", "all", "simulation"])
             .env("STEAD_SEED", seed.to_string())
             .env("STEAD_SEEDS", SEEDS.to_string());
         // The test prints the seed that fails.

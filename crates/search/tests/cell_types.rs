@@ -1,13 +1,12 @@
 //! Packages with cells and sizes that Vespa does not have, from documents and queries to features.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::fs;
 use std::path::PathBuf;
 
-use harness::{Package, value};
 use serde_json::{Value as Json, json};
+
+use crate::harness::{Package, value};
 
 fn network(name: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/onnx");

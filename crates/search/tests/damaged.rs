@@ -1,14 +1,13 @@
 //! Hits whose documents cannot be read any more from the disk.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
 use std::sync::Arc;
 
-use asked::Asked;
 use serde_json::json;
 use stead_log::{Io, SeededRng, SimIo};
 use stead_store::{Operation, Store, StoreOptions};
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema item {
   document item {

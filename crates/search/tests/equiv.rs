@@ -1,11 +1,10 @@
 //! `equiv` and `alternatives` in ranking: one term, by Vespa's definitions (`equiv_blueprint.cpp`, `termmatchdatamerger.cpp`).
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_store::Documents;
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema page {
   document page {

@@ -1,11 +1,10 @@
 //! Functions of `.model` files, written as Vespa's own examples are.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
-use harness::{Package, value};
 use stead_expr::{Attribute, Cells, Numbers, Stored, Value, parse_type};
 use stead_search::models::{Column, Documents, Given, Scratch};
+
+use crate::harness::{Package, value};
 
 const MODEL: &str = r#"model example {
 

@@ -1,12 +1,11 @@
 //! What searches of graphs may take, and what a result says where that was not enough.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_search::request::SearchRequest;
 use stead_store::Documents;
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema d {
   document d {

@@ -1,19 +1,17 @@
 //! Random groupings of random documents, as a search answers them and as a few lines count them. A failure is repeated with its seed.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-mod chance;
-
 use std::cmp::Ordering;
 
-use asked::Asked;
-use chance::Chance;
 use serde_json::{Value as Json, json};
 use stead_search::grouping::syntax::parse;
 use stead_search::grouping::{
     Asked as AskedGrouping, Documents as Of, Grouped, GroupingRequest, collect, finish, plan,
     render,
 };
+
+use crate::asked::Asked;
+use crate::chance::Chance;
 
 const SCHEMA: &str = "schema d {
   document d {

@@ -1,12 +1,11 @@
 //! Groupings, as clients write and read them: the purchases and the sums of Vespa's documentation (`querying/grouping.html`).
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_search::request::SearchRequest;
 use stead_store::Documents;
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema purchase {
   document purchase {

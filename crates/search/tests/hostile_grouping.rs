@@ -1,9 +1,8 @@
 //! Texts that are nearly groupings: reading them ends, with operations or with a place.
 
-mod changed;
-
-use changed::changed;
 use stead_search::grouping::syntax::parse;
+
+use crate::changed::changed;
 
 const TEXTS: [&str; 2] = [
     include_str!("../../../fuzz/seeds/grouping/operations"),

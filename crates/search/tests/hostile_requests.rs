@@ -1,11 +1,8 @@
 //! Bodies that are nearly requests: a search of them ends, with a result that is JSON.
 #![allow(clippy::unwrap_used)]
 
-mod changed;
-
 use std::sync::Arc;
 
-use changed::changed;
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
 use stead_app::package::PackageFiles;
@@ -18,6 +15,8 @@ use stead_search::request::{Format, SearchRequest, flatten};
 use stead_search::result::{SearchResult, render};
 use stead_search::run::{Searcher, field_value, search};
 use stead_store::{DocumentType, Documents};
+
+use crate::changed::changed;
 
 const BODIES: [&str; 4] = [
     include_str!("../../../fuzz/seeds/search_request/full.json"),

@@ -1,10 +1,9 @@
 //! JSON that is nearly a query or a grouping: reading it ends, with a tree or with a reason.
 
-mod changed;
-
-use changed::changed;
 use stead_search::grouping::syntax::parse;
 use stead_search::select::{groupings, read};
+
+use crate::changed::changed;
 
 const TEXTS: [&str; 2] = [
     include_str!("../../../fuzz/seeds/select/operators"),

@@ -1,9 +1,8 @@
 //! Files that are nearly models of significance: reading them ends, with a reason or with models by which words are as rare as numbers can be.
 
-mod changed;
-
-use changed::changed;
 use stead_search::query::{QueryTree, Said, SignificanceModels, Term, TermStyle, Test, TextTest};
+
+use crate::changed::changed;
 
 /// What follows the first byte is the file.
 const SEEDS: [&[u8]; 2] = [

@@ -1,9 +1,8 @@
 //! Texts that are nearly queries: reading them ends, with a tree or with a place.
 
-mod changed;
-
-use changed::changed;
 use stead_search::yql::parse;
+
+use crate::changed::changed;
 
 const TEXTS: [&str; 2] = [
     include_str!("../../../fuzz/seeds/yql/statement"),

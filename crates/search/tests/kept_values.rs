@@ -1,14 +1,9 @@
 //! What models keep of documents never changes a score, whatever is put, changed, removed and deployed between queries.
 #![allow(clippy::unwrap_used)]
 
-mod chance;
-mod harness;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chance::Chance;
-use harness::{Package, Threads};
 use serde_json::{Value as Json, json};
 use stead_app::application::Application;
 use stead_app::application::rank::PackageModels;
@@ -22,6 +17,9 @@ use stead_search::rank::{Means, RankOptions, Ranked, Wanted};
 use stead_search::{Parallel, RankPlan, RankQuery, Serial};
 use stead_store::{Collection, DocumentType, FieldValue, View};
 use stead_tensor::{DType, Tensor};
+
+use crate::chance::Chance;
+use crate::harness::{Package, Threads};
 
 impl Chance {
     fn numbers(&mut self, count: usize) -> Vec<f64> {
@@ -236,7 +234,7 @@ fn scores_are_those_of_a_deployment_that_keeps_nothing() {
         Err(_) => (1..=8).collect::<Vec<u64>>(),
     };
     for seed in seeds {
-        let label = format!("STEAD_SEED={seed} cargo test -p stead-search --test kept_values");
+        let label = format!("STEAD_SEED={seed} cargo test -p stead-search --test all kept_values");
         let mut chance = Chance::new(seed);
         let (mut current, kind) = deployed(&package(&mut chance));
         let mut collection = Collection::new(kind.clone());

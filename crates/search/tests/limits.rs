@@ -2,14 +2,12 @@
 //! repeats it.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-mod chance;
-
 use std::collections::HashMap;
 
-use asked::Asked;
-use chance::Chance;
 use serde_json::{Value as Json, json};
+
+use crate::asked::Asked;
+use crate::chance::Chance;
 
 const SCHEMA: &str = "schema d {
   document d {
@@ -125,7 +123,7 @@ fn limits_keep_what_looking_at_all_documents_keeps() {
             expected.splice(0..0, again.iter().copied());
             body["ranking.profile"] = json!(if is_second { "second" } else { "first" });
             let (status, result) = asked.search(&[documents.view()], &body);
-            let repeat = format!("STEAD_SEED={seed} cargo test -p stead-search --test limits");
+            let repeat = format!("STEAD_SEED={seed} cargo test -p stead-search --test all limits");
             assert_eq!(status, 200, "{repeat}: {body} {result}");
             let root = &result["root"];
             assert_eq!(root["fields"]["totalCount"], matches.len(), "{repeat}: {body}");

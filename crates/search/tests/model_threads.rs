@@ -2,14 +2,13 @@
 //! their precision.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
-use harness::{Package, Threads};
 use serde_json::{Value as Json, json};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_search::Serial;
 use stead_search::rank::Ranked;
 use stead_tensor::{DType, Tensor};
+
+use crate::harness::{Package, Threads};
 
 const WIDTH: usize = 64;
 

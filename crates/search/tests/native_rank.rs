@@ -1,10 +1,9 @@
 //! `nativeRank`, the score where a profile says none, against its definition (Vespa, documentation, `reference/ranking/nativerank.html`).
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema page {
   document page {

@@ -1,10 +1,9 @@
 //! `near` and `onear`, from the request to the result: what they find across elements, and what ranking knows of it.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::json;
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema page {
   document page {

@@ -1,16 +1,15 @@
 //! ONNX models as rank functions give what ONNX Runtime gives.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::fs;
 use std::path::PathBuf;
 
-use harness::{Package, value};
 use serde_json::Value as Json;
 use stead_expr::{Attribute, Cells, Numbers, Stored, Value, parse_type};
 use stead_search::Serial;
 use stead_search::models::{Column, Documents, Given, ModelError, ModelFunction, Scratch, Texts};
+
+use crate::harness::{Package, value};
 
 fn recorded(name: &str) -> Json {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/onnx/recorded.json");

@@ -1,14 +1,12 @@
 //! Random documents in random orders, beside a sort of all of them by a few lines. A failure prints the line that repeats it.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-mod chance;
-
 use std::cmp::Ordering;
 
-use asked::Asked;
-use chance::Chance;
 use serde_json::{Value as Json, json};
+
+use crate::asked::Asked;
+use crate::chance::Chance;
 
 const SCHEMA: &str = "schema d {
   document d {
@@ -196,7 +194,7 @@ fn documents_are_in_the_order_that_is_asked_for() {
             let hits = 1 + chance.below(list.len() + 3);
             let body = json!({"yql": "select * from d where true", "sorting": texts.join(" "), "hits": hits});
             let (status, result) = asked.search(&[documents.view()], &body);
-            let repeat = format!("STEAD_SEED={seed} cargo test -p stead-search --test orders");
+            let repeat = format!("STEAD_SEED={seed} cargo test -p stead-search --test all orders");
             assert_eq!(status, 200, "{repeat}: {body} {result}");
             let found: Vec<usize> = result["root"]["children"]
                 .as_array()

@@ -2,14 +2,13 @@
 //! errors where the disk does not give back what was written.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
 use std::sync::Arc;
 
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_log::{Io, SeededRng, SimIo};
 use stead_store::{Imports, Operation, Store, StoreOptions, View};
+
+use crate::asked::Asked;
 
 /// A xorshift generator (Marsaglia, 2003).
 struct Chance(u64);

@@ -1,11 +1,10 @@
 //! Predicates of documents, and queries that know attributes.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_store::Documents;
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema ad {
   document ad {

@@ -1,11 +1,10 @@
 //! Requests to results, as clients send and read them.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::music::{Music, albums};
 use serde_json::{Value as Json, json};
 use stead_store::{Collection, FieldValue};
+
+use crate::asked::music::{Music, albums};
 
 fn titles(result: &Json) -> Vec<&str> {
     let children = result["root"]["children"].as_array().map(Vec::as_slice).unwrap_or_default();

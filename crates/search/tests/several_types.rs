@@ -1,14 +1,13 @@
 //! Searches of several types of documents, and of what documents import from their parents.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
 use std::sync::Mutex;
 
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_kernels::{Parallel, Serial};
 use stead_store::{Collection, FieldValue};
+
+use crate::asked::Asked;
 
 const AD: &str = "schema ad {
   document ad {

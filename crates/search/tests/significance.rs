@@ -1,10 +1,9 @@
 //! Models of significance: whether queries ask them, and what ranking makes of them, against Vespa's formulas.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
+
+use crate::asked::Asked;
 
 fn schema(name: &str, uses: bool) -> String {
     format!(

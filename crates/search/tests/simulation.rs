@@ -5,18 +5,17 @@
 //! `STEAD_SEEDS` runs so many (`cargo xtask soak documents`), `STEAD_SEED` one.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_log::{Clock, LogOptions, SeededRng, SimIo, VirtualClock};
 use stead_store::{
     DocumentType, Operation, Outcome, SnapshotOptions, Store, StoreError, StoreOptions, View,
 };
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema item {
   document item {
@@ -352,7 +351,7 @@ fn documents_are_what_the_operations_made_of_them() {
     impl Drop for Repro {
         fn drop(&mut self) {
             if std::thread::panicking() {
-                eprintln!("STEAD_SEED={} cargo test -p stead-search --test simulation", self.0);
+                eprintln!("STEAD_SEED={} cargo test -p stead-search --test all simulation", self.0);
             }
         }
     }

@@ -1,11 +1,10 @@
 //! Indexes of many blocks while documents change: what they find is what looking at each document finds.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::json;
 use stead_store::{Collection, FieldValue, View};
+
+use crate::asked::Asked;
 
 /// The vector, of which no document has one, makes blocks small.
 const SCHEMA: &str = "schema d {

@@ -1,11 +1,8 @@
 //! What searches spend: cores change nothing of a result, time that is over and limits of matching leave documents out.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use asked::Asked;
 use serde_json::{Value as Json, json};
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_search::matching::{Matcher, Patience};
@@ -13,6 +10,8 @@ use stead_search::query::{NearestNeighbor, QueryTree, Tree, TuningChoice};
 use stead_search::rank::{Means, RankOptions, Wanted};
 use stead_search::{Parallel, RankQuery, Serial};
 use stead_store::{Collection, FieldValue, View};
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema d {
   document d {

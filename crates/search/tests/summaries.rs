@@ -1,10 +1,9 @@
 //! What hits show of their documents: marks, parts of texts, tokens, elements.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema page {
   document page {

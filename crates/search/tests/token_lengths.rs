@@ -1,13 +1,12 @@
 //! Networks over padded token ids run on as many as there are, where that changes nothing.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
-use harness::Package;
 use stead_expr::{Cells, Stored, parse_type};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_search::models::{Column, Documents, Scratch};
 use stead_tensor::{DType, Tensor};
+
+use crate::harness::Package;
 
 const LENGTH: usize = 32;
 

@@ -1,11 +1,10 @@
 //! Tree models as rank functions give the values of Vespa's own tests.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
-use harness::{Package, hash, vespa_trees};
 use stead_expr::{Attribute, Numbers};
 use stead_search::models::{Column, Documents, Given, ModelFunction, Scratch};
+
+use crate::harness::{Package, hash, vespa_trees};
 
 /// The scores for rows of numbers, those of the query the same for all.
 fn scores(model: &ModelFunction, rows: &[Vec<f64>]) -> Vec<f64> {

@@ -1,10 +1,9 @@
 //! Features of the words of a query, against values that follow from their definitions by hand.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::json;
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema page {
   document page {

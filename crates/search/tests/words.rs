@@ -1,10 +1,9 @@
 //! Words in texts, from the request to the result: what is found and how it is ranked.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
-
-use asked::Asked;
 use serde_json::{Value as Json, json};
+
+use crate::asked::Asked;
 
 const SCHEMA: &str = "schema page {
   document page {

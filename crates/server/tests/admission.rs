@@ -1,15 +1,16 @@
 //! Requests that cannot be answered in time are refused over HTTP and gRPC when they come.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
-mod common;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use common::{Client, Fixture, zip};
 use pb::grpc_inference_service_client::GrpcInferenceServiceClient;
-use std::sync::atomic::{AtomicBool, Ordering};
 use stead_onnx::ModelBuilder;
 use stead_server::proto::kserve as pb;
 use stead_tensor::{DType, Tensor};
+
+use crate::common;
+use crate::common::{Client, Fixture, zip};
 
 /// A number, after some ten milliseconds of multiplications that leave it what it was.
 fn slow() -> Vec<u8> {

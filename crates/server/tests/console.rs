@@ -1,11 +1,10 @@
 //! The console over HTTP: its files with their headers, who gets what, and what is told of the application.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
-mod common;
-
-use common::{Answer, Client, Fixture, zip};
 use serde_json::{Value, json};
 use stead_server::{AuthOptions, ServerOptions};
+
+use crate::common::{Answer, Client, Fixture, zip};
 
 const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0"><search/><document-api/></container>

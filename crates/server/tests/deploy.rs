@@ -1,10 +1,9 @@
 //! Deployments over HTTP, as a client of Vespa's config server makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::{Answer, Client, Fixture, zip};
 use serde_json::{Value, json};
+
+use crate::common::{Answer, Client, Fixture, zip};
 
 const TENANT: &str = "/application/v2/tenant/default";
 const INSTANCE: &str = "/application/v2/tenant/default/application/default/environment/prod/region/default/instance/default";

@@ -1,17 +1,16 @@
 //! Vespa's metrics of searches and documents over HTTP.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Client, Fixture, zip};
 use serde_json::{Value, json};
 use stead_log::VirtualClock;
 use stead_node::DocumentOptions;
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
+
+use crate::common::{Client, Fixture, zip};
 
 const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0"><search/><document-api/></container>

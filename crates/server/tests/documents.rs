@@ -1,12 +1,11 @@
 //! Documents and searches over HTTP, as clients of Vespa send them.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::{Answer, Client, Fixture, zip};
 use serde_json::{Value, json};
 use stead_node::DocumentOptions;
 use stead_store::RoomOptions;
+
+use crate::common::{Answer, Client, Fixture, zip};
 
 const SERVICES: &str = r#"<services version="1.0">
   <container id="front" version="1.0"><search/><document-api/></container>

@@ -1,13 +1,11 @@
 //! A model that was removed or replaced finishes its sequences over every protocol.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::{Answer, Fixture};
-use pb::infer_parameter::ParameterChoice;
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+use pb::infer_parameter::ParameterChoice;
+use serde_json::json;
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_server::proto::kserve as pb;
 use stead_server::proto::tensorflow::{
@@ -15,6 +13,8 @@ use stead_server::proto::tensorflow::{
 };
 use stead_tensor::DType;
 use tonic::Status;
+
+use crate::common::{Answer, Fixture};
 
 fn summator(dtype: DType) -> Vec<u8> {
     let vector = ValueType::tensor(dtype, Some(dims_of(&["batch", "1"])));

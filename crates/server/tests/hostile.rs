@@ -1,13 +1,14 @@
 //! Bad input and bad clients: each gets a clear error or nothing, and the server goes on.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::{Client, Fixture};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use std::io::Write;
 use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::common;
+use crate::common::{Client, Fixture};
 
 const INFER: &str = "/v2/models/acc/infer";
 const GOOD: &str = r#"{"inputs":[{"name":"INPUT","shape":[1,1],"datatype":"FP32","data":[2]}]}"#;

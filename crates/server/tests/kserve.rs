@@ -1,10 +1,10 @@
 //! KServe V2 as clients use it, over HTTP and gRPC.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
+use std::io::{Read, Write};
+use std::time::Duration;
 
 use bytes::Bytes;
-use common::{Fixture, TYPES};
 use flate2::Compression;
 use flate2::read::{GzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
@@ -12,13 +12,13 @@ use pb::grpc_inference_service_client::GrpcInferenceServiceClient;
 use pb::infer_parameter::ParameterChoice;
 use pb::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
 use serde_json::json;
-use std::io::{Read, Write};
-use std::time::Duration;
 use stead_server::CorsOptions;
 use stead_server::proto::kserve as pb;
 use stead_tensor::DType;
 use tonic::Code;
 use tonic::codec::CompressionEncoding;
+
+use crate::common::{Fixture, TYPES};
 
 /// The protocol's name of a type and three elements of it as raw bytes and as JSON.
 fn sample(dtype: DType) -> (&'static str, Vec<u8>, serde_json::Value) {

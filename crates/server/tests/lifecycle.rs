@@ -1,12 +1,12 @@
 //! Addresses and the orderly end.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::{Client, Fixture};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
+
 use stead_server::{ServeError, ServerOptions, resolve, serve};
+
+use crate::common::{Client, Fixture};
 
 #[test]
 fn several_addresses_serve_and_taken_ones_are_reported() {

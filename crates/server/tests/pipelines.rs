@@ -1,17 +1,17 @@
 //! Pipelines of an OpenVINO Model Server configuration over all protocols: clients see models.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::Fixture;
-use serde_json::{Value, json};
 use std::path::Path;
+
+use serde_json::{Value, json};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_server::proto::tensorflow::serving as pb;
 use stead_server::proto::tensorflow::{
     DataType, TensorProto, TensorShapeProto, tensor_shape_proto,
 };
 use stead_tensor::{DType, Tensor};
+
+use crate::common::Fixture;
 
 fn f32s(dims: &[&str]) -> ValueType {
     ValueType::tensor(DType::F32, Some(dims_of(dims)))

@@ -1,16 +1,16 @@
 //! Who may do what: every call of the table and every method of gRPC with no token, bad ones and those of each role.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
-mod common;
-
-use common::{Answer, Client, Fixture};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
 use stead_server::proto::kserve as pb;
 use stead_server::{AuthOptions, ENDPOINTS, GRPC_METHODS, LimitOptions, Port, Role};
 use tempfile::TempDir;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
+
+use crate::common::{Answer, Client, Fixture};
 
 /// What clients show, and the role that they have with it.
 const SHOWN: [(&str, Role); 6] = [

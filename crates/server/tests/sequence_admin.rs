@@ -1,10 +1,9 @@
 //! Looking after sequences over REST.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::{Answer, Fixture};
 use serde_json::{Value, json};
+
+use crate::common::{Answer, Fixture};
 
 /// One step of the model `sum`; gives the sum.
 fn step(fixture: &Fixture, id: &Value, parameters: Value, value: f32) -> f64 {

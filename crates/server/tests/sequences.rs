@@ -1,9 +1,6 @@
 //! Sequences as clients of OpenVINO Model Server see them, over TensorFlow Serving's API, and over KServe.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::Fixture;
 use pb::prediction_service_client::PredictionServiceClient;
 use serde_json::{Value, json};
 use stead_server::proto::tensorflow::serving as pb;
@@ -12,6 +9,8 @@ use stead_server::proto::tensorflow::{
 };
 use tonic::transport::Channel;
 use tonic::{Code, Status};
+
+use crate::common::Fixture;
 
 type Client = PredictionServiceClient<Channel>;
 

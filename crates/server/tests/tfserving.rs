@@ -1,9 +1,6 @@
 //! TensorFlow Serving's API with OpenVINO Model Server's codes, over REST and gRPC.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
-mod common;
-
-use common::Fixture;
 use pb::model_service_client::ModelServiceClient;
 use pb::model_spec::VersionChoice;
 use pb::prediction_service_client::PredictionServiceClient;
@@ -14,6 +11,8 @@ use stead_server::proto::tensorflow::{
     DataType, TensorProto, TensorShapeProto, tensor_shape_proto,
 };
 use tonic::Code;
+
+use crate::common::Fixture;
 
 #[test]
 fn rest_predicts_in_both_formats() {

@@ -1,20 +1,20 @@
 //! Ports that speak TLS: what is agreed on, who is let in, and certificates that change while connections are open.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
-mod common;
-
-use common::Fixture;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use stead_server::TlsOptions;
 use tempfile::TempDir;
+
+use crate::common::Fixture;
 
 type Stream = StreamOwned<ClientConnection, TcpStream>;
 

@@ -1,12 +1,8 @@
 //! Asks again what Triton was asked over gRPC and compares the codes and the tensors.
-
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 #![allow(clippy::print_stdout)] // the counts are reported
 
-mod common;
-
 use bytes::Bytes;
-use common::Fixture;
 use pb::grpc_inference_service_client::GrpcInferenceServiceClient;
 use pb::infer_parameter::ParameterChoice;
 use pb::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
@@ -15,6 +11,8 @@ use std::collections::BTreeMap;
 use stead_server::proto::kserve as pb;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
+
+use crate::common::Fixture;
 
 type Client = GrpcInferenceServiceClient<Channel>;
 

@@ -1,12 +1,10 @@
 //! Replays what Triton answered over HTTP.
-
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 #![allow(clippy::print_stdout)] // the counts are reported
 
-mod common;
-
-use common::{Answer, Fixture, from_hex};
 use serde_json::Value;
+
+use crate::common::{Answer, Fixture, from_hex};
 
 /// The JSON part of the binary requests, which the record cuts off in the middle of a name.
 fn binary_json(recorded: &[u8]) -> Vec<u8> {

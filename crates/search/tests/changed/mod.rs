@@ -1,9 +1,6 @@
 //! Texts that chance has changed.
 
-#[path = "../chance/mod.rs"]
-mod chance;
-
-use chance::Chance;
+use crate::chance::Chance;
 
 /// One of some texts in which at most `most` times a part of fewer than `length` characters gave way to one of some pieces; the same
 /// for the same seed.
