@@ -236,6 +236,30 @@ fn texts_that_a_language_does_not_tell_apart_are_one_group() {
 }
 
 #[test]
+fn documents_are_waited_for_as_long_as_there_is_time() {
+    let shop = Shop::new();
+    let sums = "all(group(customer) each(output(sum(whole))))";
+    for how in ["0.0001, true", "0.0001, false", "0, true"] {
+        let slow = format!(
+            "all(group(debugwait(customer, {how})) each(output(sum(debugwait(whole, {how})))))"
+        );
+        let fields = |grouping: &str| {
+            let groups = shop.groups(grouping);
+            let values = groups.as_array().unwrap().iter().map(|group| {
+                let sum = group["fields"].as_object().unwrap().values().next().unwrap().clone();
+                (group["value"].clone(), sum)
+            });
+            values.collect::<Vec<_>>()
+        };
+        assert_eq!(fields(&slow), fields(sums), "{how}");
+    }
+    let grouping = "all(group(debugwait(customer, 3600, false)) each(output(count())))";
+    let (status, result) = shop.ask(grouping, &json!({"timeout": "300ms"}));
+    let coverage = &result["root"]["coverage"];
+    assert_eq!((status, &coverage["degraded"]["timeout"]), (200, &json!(true)), "{result}");
+}
+
+#[test]
 fn results_have_vespas_form() {
     let shop = Shop::new();
     let (_, result) = shop.ask(

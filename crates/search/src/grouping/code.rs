@@ -1,5 +1,7 @@
 //! Expressions that are checked against the attributes of documents.
 
+use std::time::Duration;
+
 use stead_store::{DataType, DocumentType, Position};
 
 use super::error::GroupingError;
@@ -50,12 +52,22 @@ pub(super) enum Code {
     Interpolated(usize, Box<Typed>),
     /// What a text is in the order of a language.
     Uca(Box<Typed>, Collation),
+    /// The same, after some time.
+    Wait(Box<Typed>, Wait),
     /// How far the places of the attribute of a number are from another, the nearest of them, in a unit of so many kilometres.
     Distance {
         slot: usize,
         from: Position,
         unit: f64,
     },
+}
+
+/// How a document is waited for (`debugwait`): to see what a query does when it is slow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait {
+    pub(super) time: Duration,
+    /// Whether the core does nothing else.
+    pub(super) is_busy: bool,
 }
 
 /// The key that is looked for in a map.
@@ -194,6 +206,15 @@ impl Compiler<'_> {
                     .map_err(|why| GroupingError::text(format!("{expr}: {why}")))?;
                 let is_list = value.is_list;
                 plain(Code::Uca(Box::new(value), collation), Kind::Raw, is_list)
+            }
+            Expr::Wait { value, seconds, is_busy } => {
+                let value = self.typed(value)?;
+                let time = Duration::try_from_secs_f64(seconds.double()).map_err(|_| {
+                    GroupingError::text(format!("{expr}: no time is so many seconds"))
+                })?;
+                let Typed { code: _, kind, is_list, width } = value;
+                let code = Code::Wait(Box::new(value), Wait { time, is_busy: *is_busy });
+                Typed { code, kind, is_list, width }
             }
             Expr::Distance { attribute, place, unit } => {
                 self.distance(expr, attribute, *place, *unit)?

@@ -53,7 +53,7 @@ pub(super) fn collect(
     view: &View,
     grouped: &Grouped<'_>,
 ) -> Result<(PartialGroup, bool), GroupingError> {
-    let evaluator = Evaluator::new(view, &plan.attributes);
+    let evaluator = Evaluator::new(view, &plan.attributes, grouped.is_late);
     let mut collector =
         Collector { plan, evaluator, is_late: grouped.is_late, is_cut: false, memory: 0 };
     let row = |lid, relevance: f64| {
@@ -190,6 +190,7 @@ impl Collector<'_, '_> {
         if number.is_multiple_of(BATCH) && !self.is_cut {
             self.is_cut = (self.is_late)();
         }
+        self.is_cut |= self.evaluator.ran_out;
         self.is_cut
     }
 

@@ -1,8 +1,10 @@
 //! Values of expressions for documents.
 
+use std::time::{Duration, Instant};
+
 use stead_store::{Column, Cursor, Elements, NumberColumn, StoreError, View};
 
-use super::code::{Code, KeyCode, SCOPES, Typed};
+use super::code::{Code, KeyCode, SCOPES, Typed, Wait};
 use super::function::{apply, each, fixed, interpolated, predefined};
 use super::plan::FilterCode;
 use super::syntax::Function;
@@ -18,6 +20,9 @@ pub(super) struct Row {
     pub(super) at: [u32; SCOPES],
 }
 
+/// The most that is slept between two looks at the clock.
+const NAP: Duration = Duration::from_millis(1);
+
 /// All elements of a map or array.
 pub(super) const ALL: u32 = u32::MAX;
 
@@ -25,12 +30,25 @@ pub(super) const ALL: u32 = u32::MAX;
 pub(super) struct Evaluator<'v> {
     view: &'v View,
     cursors: Vec<Option<Cursor<'v>>>,
+    /// Whether there is no time left: nothing is waited for then.
+    is_late: &'v dyn Fn() -> bool,
+    /// Whether it ended while something waited.
+    pub(super) ran_out: bool,
 }
 
 impl<'v> Evaluator<'v> {
-    pub(super) fn new(view: &'v View, attributes: &[String]) -> Evaluator<'v> {
+    pub(super) fn new(
+        view: &'v View,
+        attributes: &[String],
+        is_late: &'v dyn Fn() -> bool,
+    ) -> Evaluator<'v> {
         let cursor = |name: &String| view.attribute(name).map(|values| values.cursor());
-        Evaluator { view, cursors: attributes.iter().map(cursor).collect() }
+        Evaluator {
+            view,
+            cursors: attributes.iter().map(cursor).collect(),
+            is_late,
+            ran_out: false,
+        }
     }
 
     /// The value of an expression.
@@ -91,6 +109,10 @@ impl<'v> Evaluator<'v> {
             Code::Uca(value, collation) => {
                 each(self.value(value, row)?, &|value| Value::Raw(collation.key(&value.text())))
             }
+            Code::Wait(value, how) => {
+                self.wait(how);
+                self.value(value, row)?
+            }
             Code::Distance { slot, from, unit } => {
                 let cursor = self.cursors.get_mut(*slot).and_then(Option::as_mut);
                 let found = cursor.map_or(Ok(None), |cursor| cursor.at(row.lid))?;
@@ -99,6 +121,21 @@ impl<'v> Evaluator<'v> {
                 Value::Double(ways.reduce(f64::min).unwrap_or(f64::NAN))
             }
         })
+    }
+
+    /// Lets some time go by, as long as there is any.
+    fn wait(&mut self, how: &Wait) {
+        let begin = Instant::now();
+        while let Some(left) = how.time.checked_sub(begin.elapsed()) {
+            self.ran_out |= (self.is_late)();
+            if self.ran_out {
+                break;
+            }
+            match how.is_busy {
+                true => std::hint::spin_loop(),
+                false => std::thread::sleep(left.min(NAP)),
+            }
+        }
     }
 
     /// Whether a document passes a filter: of a list, whether one of its elements does.

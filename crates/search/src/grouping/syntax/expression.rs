@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::function::{Function, REFUSED, find};
+use super::function::{Function, find};
 use super::lexer::Token;
 use super::operation::Parser;
 use super::tree::{Constant, DistanceUnit, Expr, MapKey, Number};
@@ -130,9 +130,6 @@ impl Parser<'_> {
         if let Some(found) = self.special(name)? {
             return Ok(found);
         }
-        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-            return Err(Fault { at, text: format!("{name} is not supported: {why}") });
-        }
         self.lexer.expect('(')?;
         let mut arguments = Vec::new();
         if !self.lexer.is_sign(')') {
@@ -205,6 +202,18 @@ impl Parser<'_> {
                     false => None,
                 };
                 Expr::Uca { value, locale, strength }
+            }
+            "debugwait" => {
+                self.lexer.expect('(')?;
+                let value = Box::new(self.expression()?);
+                self.lexer.expect(',')?;
+                let seconds = self.number()?;
+                self.lexer.expect(',')?;
+                let is_busy = self.lexer.take_word("true")?;
+                if !is_busy && !self.lexer.take_word("false")? {
+                    return Err(self.lexer.unexpected("true or false"));
+                }
+                Expr::Wait { value, seconds, is_busy }
             }
             "geo_distance" => return self.distance().map(Some),
             _ => return Ok(None),

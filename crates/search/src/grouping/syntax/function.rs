@@ -152,9 +152,6 @@ const FUNCTIONS: [(&str, Function, usize, usize); 59] = [
     ("math.floor", F::Math(M::Floor), 1, 1),
 ];
 
-/// Functions of Vespa that are refused by name.
-pub(super) const REFUSED: [(&str, &str); 1] = [("debugwait", "it only makes a query slow")];
-
 /// The function of a name, with the fewest and the most arguments.
 pub(super) fn find(name: &str) -> Option<(Function, usize, usize)> {
     let row = FUNCTIONS.iter().find(|row| row.0 == name)?;

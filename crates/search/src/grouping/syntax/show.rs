@@ -115,6 +115,9 @@ impl fmt::Display for Expr {
             Expr::Uca { value, locale, strength: Some(strength) } => {
                 write!(f, "uca({value}, {}, {})", quote(locale), quote(strength))
             }
+            Expr::Wait { value, seconds, is_busy } => {
+                write!(f, "debugwait({value}, {seconds}, {is_busy})")
+            }
             Expr::Distance { attribute, place: (north, east), unit } => {
                 let unit = match unit {
                     DistanceUnit::Kilometres => "km",

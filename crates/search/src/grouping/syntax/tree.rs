@@ -97,6 +97,15 @@ pub enum Expr {
         /// The strength, if it is said.
         strength: Option<String>,
     },
+    /// `debugwait(value, seconds, busy)`: the value, after some time for each document.
+    Wait {
+        /// The value.
+        value: Box<Expr>,
+        /// The seconds.
+        seconds: Number,
+        /// Whether the core does nothing else in the meantime.
+        is_busy: bool,
+    },
     /// `geo_distance(attribute, latitude, longitude).km`
     Distance {
         /// The name of the attribute, as it is written.
@@ -221,6 +230,7 @@ impl Expr {
             Expr::FixedWidth(one, _)
             | Expr::Predefined(one, _)
             | Expr::Uca { value: one, .. }
+            | Expr::Wait { value: one, .. }
             | Expr::Distance { attribute: one, .. }
             | Expr::ArrayAt(_, one)
             | Expr::Interpolated(_, one) => (&[], Some(one)),
