@@ -6,6 +6,7 @@ mod chance;
 mod changed;
 mod harness;
 
+mod addresses;
 mod cell_types;
 mod damaged;
 mod element_features;

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
+use crate::address::{self, AddressPart, address_words};
 use crate::grams::grams;
 use crate::language::Language;
 use crate::letters::{compared, without_accents};
@@ -24,6 +25,21 @@ pub enum Unit {
     Whole,
     /// `gram`: so many characters of a word.
     Gram(NonZeroUsize),
+    /// Each word of a part of an address (`uri`); without capitals, whatever else is said.
+    Address(AddressPart),
+    /// Each word of an address or of a part of one, as queries have them: they do not say of which.
+    AddressWord,
+}
+
+impl Unit {
+    /// What a term of a query is that asks for these.
+    #[must_use]
+    pub fn of_queries(self) -> Unit {
+        match self {
+            Unit::Address(_) => Unit::AddressWord,
+            other => other,
+        }
+    }
 }
 
 /// How a field's texts become terms. The same rules make the terms of documents and those of queries.
@@ -72,6 +88,8 @@ impl Analysis {
             Unit::Word => "word".to_owned(),
             Unit::Whole => "whole".to_owned(),
             Unit::Gram(size) => format!("gram {size}"),
+            Unit::Address(part) => format!("address {}", part.name()),
+            Unit::AddressWord => "address word".to_owned(),
         };
         let said = [(is_stemmed, "stemmed"), (drops_accents, "no accents"), (is_cased, "cased")];
         let said = said.into_iter().filter(|(is_said, _)| **is_said).map(|(_, name)| name);
@@ -89,26 +107,33 @@ impl Analysis {
     ) -> impl Iterator<Item = Term<'t>> + use<'t> {
         let analysis = *self;
         let is_word = matches!(self.unit, Unit::Word);
+        let is_of_address = matches!(self.unit, Unit::AddressWord);
         let words = is_word.then(|| Words::of(text));
         let whole =
             matches!(self.unit, Unit::Whole).then_some(0..text.len()).filter(|all| !all.is_empty());
         let pieces = match self.unit {
             Unit::Gram(size) => Some(grams(text, size)),
-            Unit::Word | Unit::Whole => None,
+            _ => None,
+        };
+        let of_address = is_of_address.then(|| address_words(text)).into_iter();
+        let addresses = match self.unit {
+            Unit::Address(part) => address::terms(text, part),
+            _ => Vec::new(),
         };
         let ranges = words.into_iter().flatten().chain(whole).chain(pieces.into_iter().flatten());
-        ranges.filter_map(move |bytes| {
-            let term = text.get(bytes.clone())?;
-            // A character has at least a byte: few words are counted.
-            if term.len() > analysis.longest && term.chars().count() > analysis.longest {
-                return None;
-            }
+        // A character has at least a byte: few words are counted.
+        let is_short = move |word: &str| {
+            word.len() <= analysis.longest || word.chars().count() <= analysis.longest
+        };
+        let terms = ranges.chain(of_address.flatten()).filter_map(move |bytes| {
+            let term = text.get(bytes.clone()).filter(|term| is_short(term))?;
             let text = match is_word {
                 true => analysis.word(term, language),
-                false => compared(term, analysis.is_cased),
+                false => compared(term, analysis.is_cased && !is_of_address),
             };
             Some(Term { text, bytes }).filter(|term| !term.text.is_empty())
-        })
+        });
+        terms.chain(addresses.into_iter().filter(move |term| is_short(&term.text)))
     }
 
     /// A word as it stands in the index.
@@ -141,6 +166,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     use super::{Analysis, Unit, VERSION};
+    use crate::address::AddressPart;
     use crate::language::Language;
 
     fn terms(analysis: &Analysis, text: &str) -> Vec<String> {
@@ -156,6 +182,9 @@ mod tests {
         let short = Analysis { longest: 3, ..plain };
         let whole = Analysis { unit: Unit::Whole, ..words };
         let grams = Analysis { unit: Unit::Gram(NonZeroUsize::new(3).unwrap()), ..words };
+        let address = Analysis { unit: Unit::Address(AddressPart::All), ..cased };
+        let host = Analysis { unit: Unit::Address(AddressPart::HostName), ..cased };
+        let of_address = Analysis { unit: host.unit.of_queries(), ..cased };
         for (label, analysis, text, expected) in [
             ("nothing", &words, "", &[][..]),
             ("no word", &words, "...", &[]),
@@ -170,6 +199,9 @@ mod tests {
             ("too long", &short, "one three \u{e9}\u{e9}\u{e9}", &["one", "eee"]),
             ("whole", &whole, "The Jumping-Cats ", &["the jumping-cats "]),
             ("nothing whole", &whole, "", &[]),
+            ("address", &address, "HTTP://A-b.com/C?d", &["http", "a-b", "com", "c", "d"]),
+            ("host", &host, "HTTP://A-b.com/C?d", &["StArThOsT", "a-b", "com", "EnDhOsT"]),
+            ("words of an address", &of_address, "A-b.com:80", &["a-b", "com", "80"]),
             ("grams", &grams, "Jumping up", &["jum", "ump", "mpi", "pin", "ing", "up"]),
         ] {
             assert_eq!(terms(analysis, text), expected, "{label}");
@@ -185,6 +217,8 @@ mod tests {
             Analysis { unit: Unit::Whole, ..usual },
             Analysis { unit: gram(2), ..usual },
             Analysis { unit: gram(3), ..usual },
+            Analysis { unit: Unit::Address(AddressPart::Host), ..usual },
+            Analysis { unit: Unit::Address(AddressPart::HostName), ..usual },
             Analysis { is_stemmed: false, ..usual },
             Analysis { drops_accents: false, ..usual },
             Analysis { is_cased: true, ..usual },

@@ -11,6 +11,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod address;
 mod analysis;
 mod bm25;
 mod grams;
@@ -21,6 +22,7 @@ mod language;
 mod letters;
 mod words;
 
+pub use address::{AddressPart, HOST_BEGINS, HOST_ENDS, address_words};
 pub use analysis::{Analysis, Term, Unit};
 pub use bm25::Bm25;
 pub use guess::guessed_language;

@@ -149,6 +149,14 @@ impl Schema {
         self.profiles.iter().find(|p| p.name.value == name)
     }
 
+    /// Whether a name is that of the index of a part of addresses: `field.host`.
+    #[must_use]
+    pub fn is_address_part(&self, name: &str) -> bool {
+        let Some((field, part)) = name.rsplit_once('.') else { return false };
+        let field = self.field(field).filter(|f| f.is_index());
+        field.is_some_and(|f| *f.kind.element() == FieldType::Uri) && ADDRESS_PARTS.contains(&part)
+    }
+
     /// The type of an attribute by its name: a field, an imported field, or a field of a struct behind a dot.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<AttributeType<'_>> {
@@ -171,6 +179,10 @@ impl Schema {
         field.is_attribute().then_some(AttributeType::Elements)
     }
 }
+
+/// What has an index of its own of each address in an index of addresses (Vespa, `UriHack.java`).
+const ADDRESS_PARTS: [&str; 7] =
+    ["scheme", "host", "port", "path", "query", "fragment", "hostname"];
 
 /// The type of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! From the tree of a text to the tree of a query.
 
+mod address;
 mod annotations;
 mod equiv;
 mod filters;
@@ -23,10 +24,6 @@ use crate::yql::{Expr, Node, Statement};
 
 /// The parameters of the request that `@name` means.
 pub type Parameters<'p> = dyn Fn(&str) -> Option<String> + 'p;
-
-/// Operators of Vespa that are refused by name.
-const REFUSED: [(&str, &str); 1] =
-    [("uri", "its type is deprecated; write contains phrase(...) with the words of an address")];
 
 /// Operators that are called.
 const CALLS: [&str; 14] = [
@@ -218,9 +215,6 @@ impl<'b> Builder<'b> {
     }
 
     fn unknown_call<T>(&self, name: &str) -> Result<T, SearchError> {
-        if let Some((_, why)) = REFUSED.iter().find(|(known, _)| *known == name) {
-            return fail(format_args!("{name} is not supported: {why}"));
-        }
         let known = CALLS.join(", ");
         fail(format_args!("Expected one of {known}, got {name}."))
     }

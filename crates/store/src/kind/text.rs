@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use stead_app::application::{Field, Schema};
-use stead_text::{Analysis, Language, Occurrence, Unit};
+use stead_app::schema::FieldType;
+use stead_text::{AddressPart, Analysis, Language, Occurrence, Unit};
 
 use super::{DataType, DocumentType};
 use crate::value::FieldValue;
@@ -28,7 +29,8 @@ const MAX_POSITION: usize = 1 << 30;
 /// An index of the texts of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextIndex {
-    /// The name that queries know it by: that of the field, or another that its script writes to.
+    /// The name that queries know it by: that of the field, or another that its script writes to; of a part of addresses
+    /// with that of the part behind a dot.
     pub name: String,
     /// The number of the field.
     pub field: usize,
@@ -43,7 +45,7 @@ pub struct TextIndex {
 }
 
 impl TextIndex {
-    /// The indexes of a field, by its number: of texts, and of several of them.
+    /// The indexes of a field, by its number: of texts, and of several of them. One of addresses (`uri`) has one for each part of them too.
     pub(super) fn of(
         field: &Field,
         kind: &DataType,
@@ -64,7 +66,23 @@ impl TextIndex {
             most_occurrences: count(field.matching.max_occurrences).unwrap_or(MAX_OCCURRENCES),
             is_many,
         };
-        names.map(move |name| TextIndex { name: name.to_owned(), ..index.clone() })
+        let is_address = *field.kind.element() == FieldType::Uri;
+        names.flat_map(move |name| match is_address {
+            true => index.of_addresses(name),
+            false => vec![TextIndex { name: name.to_owned(), ..index.clone() }],
+        })
+    }
+
+    /// Those of a field of addresses (Vespa, `UriHack.java`).
+    fn of_addresses(&self, name: &str) -> Vec<TextIndex> {
+        let of = |name: String, part: AddressPart| {
+            let unit = Unit::Address(part);
+            let analysis =
+                Analysis { unit, is_stemmed: false, drops_accents: false, ..self.analysis };
+            TextIndex { name, analysis, ..self.clone() }
+        };
+        let parts = AddressPart::NAMED.map(|(part, is)| of(format!("{name}.{part}"), is));
+        [of(name.to_owned(), AddressPart::All)].into_iter().chain(parts).collect()
     }
 
     /// The terms of a value of the field and where they stand, in that order.
@@ -188,7 +206,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::num::NonZeroUsize;
 
-    use stead_app::application::Application;
+    use stead_app::application::{Application, Schema};
     use stead_app::package::PackageFiles;
     use stead_app::services::ServicesOptions;
     use stead_text::{Analysis, Language, Unit};
@@ -199,13 +217,17 @@ mod tests {
 
     /// A type with a field of some settings.
     fn of(kind: &str, settings: &str) -> DocumentType {
+        DocumentType::new(&schema(kind, settings))
+    }
+
+    fn schema(kind: &str, settings: &str) -> Schema {
         let text = format!(
             "schema d {{ document d {{ field f type {kind} {{ indexing: index\n {settings} }} }} }}"
         );
         let files = PackageFiles::from_texts([("schemas/d.sd", text.as_str())]).unwrap();
         let (application, report) = Application::read(&files, ServicesOptions::default());
         assert!(report.errors().all(|e| e.text.contains("services.xml")), "{report:?}");
-        DocumentType::new(application.schema("d").unwrap())
+        application.schema("d").unwrap().clone()
     }
 
     #[test]
@@ -234,6 +256,27 @@ mod tests {
             let found = of(kind, "");
             assert_eq!(found.texts().first().map(|index| index.is_many), is_many, "{kind}");
         }
+    }
+
+    #[test]
+    fn addresses_have_an_index_for_each_part() {
+        let names = |kind: &str| {
+            let (schema, kind) = (schema(kind, ""), of(kind, ""));
+            let names: Vec<&str> = kind.texts().iter().map(|index| index.name.as_str()).collect();
+            let is_known =
+                |name: &&str| schema.field(name).is_some() || schema.is_address_part(name);
+            assert!(names.iter().all(is_known), "{names:?}");
+            names.join(" ")
+        };
+        let all = "f f.scheme f.host f.port f.path f.query f.fragment f.hostname";
+        for (kind, expected) in
+            [("uri", all), ("array<uri>", all), ("weightedset<uri>", all), ("string", "f")]
+        {
+            assert_eq!(names(kind), expected, "{kind}");
+        }
+        let unit = |at: usize| of("uri", "match: cased").texts()[at].analysis.rules();
+        assert_eq!(unit(0), "2: address all; cased; 1000");
+        assert_eq!(unit(2), "2: address host; cased; 1000");
     }
 
     #[test]

@@ -276,6 +276,7 @@ impl ProfileScope<'_> {
     fn field(&self, name: &str, feature: &str) -> Result<(), Why> {
         let is_there = self.schema.field(name).is_some()
             || self.schema.attribute(name).is_some()
+            || self.schema.is_address_part(name)
             || self.schema.field_sets.iter().any(|s| s.name.value == name);
         if is_there {
             return Ok(());

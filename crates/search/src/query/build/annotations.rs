@@ -9,7 +9,7 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 37] = [
+const READ: [&str; 39] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
@@ -27,6 +27,8 @@ const READ: [&str; 37] = [
     "documentFrequency",
     "id",
     "connectivity",
+    "startAnchor",
+    "endAnchor",
     "prefix",
     "substring",
     "suffix",
@@ -50,18 +52,16 @@ const READ: [&str; 37] = [
 ];
 
 /// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and matches are exact.
-const WITHOUT_EFFECT: [&str; 13] = [
+const WITHOUT_EFFECT: [&str; 11] = [
     "andSegmenting",
     "annotations",
     "ascending",
     "descending",
-    "endAnchor",
     "hitLimit",
     "implicitTransforms",
     "minTargetHits",
     "nfkc",
     "origin",
-    "startAnchor",
     "thresholdBoostFactor",
     "usePositionData",
 ];

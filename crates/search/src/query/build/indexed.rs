@@ -71,6 +71,7 @@ impl Builder<'_> {
     pub(super) fn analysis(&self, index: usize, is_part: bool) -> Result<Analysis, SearchError> {
         let found = self.searches.documents.texts().get(index);
         let mut analysis = found.map(|of| of.analysis).unwrap_or_default();
+        analysis.unit = analysis.unit.of_queries();
         // A part of a word has no stem.
         analysis.is_stemmed &= !is_part && self.bool_annotation("stem")?.unwrap_or(true);
         analysis.drops_accents &= self.bool_annotation("accentDrop")?.unwrap_or(true);

@@ -98,6 +98,7 @@ impl<'b> Builder<'b> {
             "text" if self.element.is_none() => self.text_words(field, list),
             "phrase" | "near" | "onear" => self.near(field, name, list),
             "alternatives" => self.alternatives(field, list),
+            "uri" if self.element.is_none() => self.uri(field, list),
             // The field goes first: who names one that there is not should hear of that.
             _ => self.searches.find(field).and_then(|_| self.unknown_call(name)),
         }
@@ -117,11 +118,17 @@ impl<'b> Builder<'b> {
 
     /// What people type of a field or set of fields.
     pub(super) fn typed_text(&mut self, field: &str, text: &str) -> Result<Tree, SearchError> {
+        if self.has_host_names(field) {
+            return self.host(field, text, true);
+        }
         self.word(field, Word::Plain(text))
     }
 
     /// The same of a beginning.
     pub(super) fn typed_prefix(&mut self, field: &str, text: &str) -> Result<Tree, SearchError> {
+        if self.has_host_names(field) {
+            return self.host(field, text, false);
+        }
         self.word(field, Word::Prefix(text))
     }
 

@@ -83,10 +83,7 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ),
         ("{defaultIndex: 'z'}userInput('a')", "Field 'z' does not exist."),
         ("nonEmpty(userInput(@empty))", "Searching for empty string inside nonEmpty()"),
-        (
-            "body contains uri('a.b')",
-            "uri is not supported: its type is deprecated; write contains phrase(...) with the words of an address",
-        ),
+        ("t contains uri('a.b')", "Field 't' has no index of text, which uri needs"),
         (
             "predicate(n, {}, {})",
             "Field 'n' is a int; predicate needs an attribute of type predicate",
