@@ -12,6 +12,7 @@ mod damaged;
 mod element_features;
 mod equiv;
 mod expression_functions;
+mod grams;
 mod graph_time;
 mod grouping_random;
 mod groupings;

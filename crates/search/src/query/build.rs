@@ -4,6 +4,7 @@ mod address;
 mod annotations;
 mod equiv;
 mod filters;
+mod grams;
 mod indexed;
 mod near;
 mod neighbor;
@@ -69,6 +70,7 @@ pub fn build(
         exactness: Vec::new(),
         is_negated: false,
         is_non_empty: false,
+        is_in_weak_and: false,
     };
     let root = builder.convert(&statement.filter)?;
     builder.check_connectivity()?;
@@ -101,6 +103,8 @@ struct Builder<'b> {
     is_negated: bool,
     /// Whether texts must not be empty.
     is_non_empty: bool,
+    /// Whether what is made is a part of a `weakAnd`, which has none within.
+    is_in_weak_and: bool,
 }
 
 fn fail<T>(text: impl std::fmt::Display) -> Result<T, SearchError> {

@@ -83,6 +83,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("model.type.", &[], Text, "", Ignored("`model.type` says all of it"), "how words are read"),
     row("model.filter", &["filter"], Text, "", Read, "words beside `model.queryString`: behind `+` they must be there, behind `-` they must not, others are for ranking"),
     row("model.defaultIndex", &["default-index"], Text, "default", Read, "the field or set of fields where words are looked for"),
+    row("gram.match", &[], Choice(&["all", "any", "weakAnd", "phrase", "near", "onear"]), "all", Read, "what of the grams of a word must be there, in fields with `match: gram`"),
     row("model.language", &["language", "lang"], Text, "", Read, "the language of words, and of texts for tokenizers with a file for it"),
     row("model.locale", &["locale"], Text, "", Read, "the language of words where `model.language` says none"),
     row("model.encoding", &["encoding"], Text, "utf-8", Ignored("texts are UTF-8"), "the encoding of words"),

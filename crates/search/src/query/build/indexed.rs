@@ -25,12 +25,7 @@ impl Builder<'_> {
         let analysis = self.analysis(index, affix.is_some())?;
         let terms = self.terms(&analysis, text)?;
         if let (Unit::Gram(_), None) = (analysis.unit, affix) {
-            let said = std::mem::take(&mut self.said);
-            let grams =
-                terms.into_iter().map(|gram| self.pattern(field, index, Pattern::Term(gram)));
-            let found = grams.collect::<Result<_, _>>().map(all);
-            self.said = said;
-            return found;
+            return self.grams(field, index, terms);
         }
         let pattern = match (<[String; 1]>::try_from(terms), affix) {
             (Ok([term]), Some(affix)) => Pattern::Part(affix, term),
@@ -102,8 +97,4 @@ impl Builder<'_> {
 pub(super) fn language(tag: String) -> Option<String> {
     let tag = tag.trim();
     (!tag.is_empty()).then(|| tag.to_owned())
-}
-
-fn all(list: Vec<Tree>) -> Tree {
-    if list.is_empty() { Tree::None } else { Tree::all(list) }
 }

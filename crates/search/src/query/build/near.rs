@@ -129,7 +129,18 @@ impl<'b> Builder<'b> {
             self.item = outer;
             ranked.push(part?);
         }
-        let near = self.pattern(asked.field, asked.index, Pattern::Near(near))?;
+        self.near_alone(asked.field, asked.index, near, ranked)
+    }
+
+    /// Words that are near, of which ranking knows the parts alone.
+    pub(super) fn near_alone(
+        &mut self,
+        field: &Searched,
+        index: usize,
+        near: Arc<Near>,
+        ranked: Vec<Tree>,
+    ) -> Result<Tree, SearchError> {
+        let near = self.pattern(field, index, Pattern::Near(near))?;
         if let Some(term) = self.tree.terms.last_mut() {
             term.style.is_ranked = false;
         }

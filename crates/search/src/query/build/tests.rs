@@ -308,6 +308,8 @@ fn queries_are_trees() {
         ("words contains 'cats'", "(or body:Term(\"cat\") title:Term(\"cats\"))"),
         ("id contains 'A b-C'", "id:Term(\"a b-c\")"),
         ("bits contains 'Cats'", "(and bits:Term(\"cat\") bits:Term(\"ats\"))"),
+        ("bits contains 'ca'", "bits:Term(\"ca\")"),
+        ("bits contains '..'", "none"),
         ("title matches 'x'", "title:/x/"),
         ("title in ('Cats')", "title:[\"cats\"]"),
         ("body in ('Cats', 'b')", "(or body:Term(\"cats\") body:Term(\"b\"))"),

@@ -90,24 +90,33 @@ impl<'b> Builder<'b> {
         }
         let target_hits = self.weak_hits()?;
         let (neighbors, weak) = (self.tree.neighbors.len(), self.tree.weak_ands.len());
-        let parts = self.list(list)?;
+        let parts = self.in_weak_and(true, |builder| builder.list(list))?;
         if self.tree.neighbors.len() > neighbors || self.tree.weak_ands.len() > weak {
             return fail("weakAnd and nearestNeighbor are not supported within weakAnd");
         }
         Ok(self.add_weak_and(parts, target_hits))
     }
 
-    fn add_weak_and(&mut self, parts: Vec<Tree>, target_hits: usize) -> Tree {
+    pub(super) fn add_weak_and(&mut self, parts: Vec<Tree>, target_hits: usize) -> Tree {
         self.tree.weak_ands.push(WeakAnd { parts, target_hits });
         Tree::WeakAnd(self.tree.weak_ands.len() - 1)
     }
 
-    fn weak_hits(&self) -> Result<usize, SearchError> {
+    pub(super) fn weak_hits(&self) -> Result<usize, SearchError> {
         let hits = self.target_hits()?.unwrap_or(TARGET_HITS);
         match usize::try_from(hits) {
             Ok(hits @ 1..) => Ok(hits),
             _ => fail(format_args!("expected targetHits from 1 of weakAnd, got {hits}")),
         }
+    }
+
+    /// Makes what may be parts of a `weakAnd`.
+    fn in_weak_and<T>(&mut self, is_it: bool, run: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.is_in_weak_and;
+        self.is_in_weak_and |= is_it;
+        let made = run(self);
+        self.is_in_weak_and = outer;
+        made
     }
 
     /// What was typed, for a field or set of fields.
@@ -153,7 +162,8 @@ impl<'b> Builder<'b> {
         };
         let (mut must, mut may, mut not) = (Vec::new(), Vec::new(), Vec::new());
         for item in &items {
-            let part = self.signed(item, &index)?;
+            let is_weak = grammar.composite == Composite::WeakAnd;
+            let part = self.in_weak_and(is_weak, |builder| builder.signed(item, &index))?;
             match item.sign {
                 Some(Sign::Must) => must.push(part),
                 Some(Sign::Not) => not.push(part),

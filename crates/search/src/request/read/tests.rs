@@ -129,6 +129,11 @@ fn what_is_wrong_is_named() {
             4,
             "Could not set 'ranking.elementGap.f' to '-1': expected a whole number or infinity",
         ),
+        (
+            vec![("gram.match", "some")],
+            4,
+            "Could not set 'gram.match' to 'some': expected one of all, any, weakAnd, phrase, near, onear",
+        ),
         (vec![("hits", "401")], 4, "Requested 401 hits returned, but max hits allowed is 50."),
         (vec![("offset", "1001")], 4, "Requested offset 1001, but the max offset allowed is 1000."),
         (
