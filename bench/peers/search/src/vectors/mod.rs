@@ -33,7 +33,7 @@ const QUERIES: usize = 500;
 const QUERIES_FILTERED: usize = 100;
 const SWEEPS_FILTERED: usize = 3;
 
-/// How many are kept while searching.
+/// How many hnswlib keeps while searching; stead keeps the fewest with which its recall is no less, at most as many.
 const KEPT: [usize; 5] = [16, 32, 64, 128, 256];
 
 /// With a filter: the fewest of these with which stead's recall is [`RECALL`], else the last.
@@ -175,13 +175,24 @@ fn beside_hnswlib(
     sweeps: usize,
     truth: &[Vec<u32>],
 ) -> Result<Value> {
-    let ours: Vec<Vec<u32>> =
-        queries.iter().map(|query| ids(own.search(query, kept, None))).collect();
     peer.search(kept)?;
-    let theirs = peer.found()?;
+    let (peer_kept, peer_recall) = (kept, recall(&peer.found()?, truth));
+    let mut recall_of = |kept: usize| {
+        let ours: Vec<Vec<u32>> =
+            queries.iter().map(|query| ids(own.search(query, kept, None))).collect();
+        recall(&ours, truth)
+    };
+    let (mut kept, mut own_recall) = (peer_kept, recall_of(peer_kept));
+    for fewer in (HITS..kept).rev() {
+        let found = recall_of(fewer);
+        if found < peer_recall {
+            break;
+        }
+        (kept, own_recall) = (fewer, found);
+    }
     let times = turns(sweeps, |side| {
         if side == 1 {
-            return peer.search(kept);
+            return peer.search(peer_kept);
         }
         let started = Instant::now();
         for query in queries {
@@ -192,7 +203,7 @@ fn beside_hnswlib(
     Ok(told(
         times,
         queries.len(),
-        json!({"kept": kept, "recall": recall(&ours, truth), "peer_recall": recall(&theirs, truth)}),
+        json!({"kept": kept, "peer_kept": peer_kept, "recall": own_recall, "peer_recall": peer_recall}),
     ))
 }
 
