@@ -44,6 +44,11 @@ impl<'v, T> Batch<'v, T> {
     }
 }
 
+/// A node whose vector is not there.
+fn nowhere(node: u32) -> Candidate {
+    Candidate { order: f32::INFINITY, node }
+}
+
 impl<'w, V: Vectors> Walk<'w, V> {
     /// The vector of a node, if it has the length of the other.
     #[inline(always)]
@@ -63,7 +68,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
     }
 
     /// Adds a node to a batch; where the batch is full it is compared, but for what is farther than `limit`. One whose vector is not there is
-    /// found at once, nowhere near.
+    /// found nowhere near.
     #[inline(always)]
     pub(super) fn push(
         &self,
@@ -72,39 +77,55 @@ impl<'w, V: Vectors> Walk<'w, V> {
         limit: f32,
         mut found: impl FnMut(Candidate),
     ) {
-        let Some(row) = self.row(node) else {
-            // Others may be reached by it alone.
-            found(Candidate { order: f32::INFINITY, node });
-            return;
-        };
         match &self.sieve {
+            // Where its vector lies is looked up of those that pass.
             Some(sieve) => sieve.prefetch(node),
-            None => prefetch_begin(row),
+            None => {
+                let Some(row) = self.row(node) else { return found(nowhere(node)) };
+                prefetch_begin(row);
+                batch.rows[batch.count] = row;
+            }
         }
-        (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
+        batch.nodes[batch.count] = node;
         batch.count += 1;
         if batch.count == BATCH {
-            self.sift(batch, limit);
+            self.sift(batch, limit, &mut found);
             self.compare(batch, found);
         }
     }
 
     /// Takes nodes out of a batch that are surely farther than `limit`, and asks for the vectors of the others, which are compared soon.
     #[inline(always)]
-    pub(super) fn sift(&self, batch: &mut Batch<'w, V::Cell>, limit: f32) {
+    pub(super) fn sift(
+        &self,
+        batch: &mut Batch<'w, V::Cell>,
+        limit: f32,
+        mut found: impl FnMut(Candidate),
+    ) {
         let Some(sieve) = &self.sieve else { return };
-        let count = batch.count;
+        let mut count = batch.count;
         if limit < f32::INFINITY {
             let mut pass = [false; BATCH];
             sieve.may_pass(&batch.nodes[..count], limit, &mut pass);
-            batch.count = 0;
-            for (at, pass) in pass.iter().enumerate().take(count) {
-                batch.nodes[batch.count] = batch.nodes[at];
-                batch.rows[batch.count] = batch.rows[at];
-                batch.count += usize::from(*pass);
+            let all = count;
+            count = 0;
+            for (at, pass) in pass.iter().enumerate().take(all) {
+                batch.nodes[count] = batch.nodes[at];
+                count += usize::from(*pass);
             }
         }
-        batch.rows[..batch.count].iter().for_each(|row| prefetch_begin(row));
+        batch.count = 0;
+        for at in 0..count {
+            let node = batch.nodes[at];
+            let Some(row) = self.row(node) else {
+                // Others may be reached by it alone.
+                found(nowhere(node));
+                continue;
+            };
+            prefetch_begin(row);
+            (batch.nodes[batch.count], batch.rows[batch.count]) = (node, row);
+            batch.count += 1;
+        }
     }
 
     /// Compares the nodes of a batch, which is empty then.
@@ -132,7 +153,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
     pub(crate) fn each(&self, nodes: impl Iterator<Item = u32>, mut found: impl FnMut(Candidate)) {
         let mut batch = Batch::new();
         nodes.for_each(|node| self.push(&mut batch, node, f32::INFINITY, &mut found));
-        self.sift(&mut batch, f32::INFINITY);
+        self.sift(&mut batch, f32::INFINITY, &mut found);
         self.compare(&mut batch, &mut found);
     }
 
@@ -146,7 +167,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
             for node in links.filter(|node| visited.insert(*node)) {
                 self.push(&mut batch, node, best.order, &mut found);
             }
-            self.sift(&mut batch, best.order);
+            self.sift(&mut batch, best.order, &mut found);
             self.compare(&mut batch, &mut found);
             if next.order >= best.order {
                 return best;
@@ -211,7 +232,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 };
                 let count = if self.sieve.is_some() {
                     // The vectors of those that are not too far come while sketches of others are asked for.
-                    self.sift(batch, limit);
+                    self.sift(batch, limit, |x| offer(pool, x));
                     go_on(pool, ahead, visited);
                     self.take(batch, &mut compared)
                 } else {
@@ -316,7 +337,7 @@ impl<'w, V: Vectors> Walk<'w, V> {
                 }
                 std::mem::swap(hop, next_hop);
             }
-            self.sift(&mut batch, limit);
+            self.sift(&mut batch, limit, &mut found);
             self.compare(&mut batch, &mut found);
         }
         true
