@@ -7,6 +7,9 @@ use super::cases::Case;
 use super::flops::Work;
 use crate::results::{Table, goal, line};
 
+/// A difference of more than this part of the largest output is told beside that of ONNX Runtime from itself.
+const LARGE: f64 = 0.01;
+
 /// A ratio that is to be 1 holds from here on: runs of the same differ by as much.
 const EVEN: f64 = 0.97;
 
@@ -41,7 +44,7 @@ pub fn models(measured: &[Measured], pairs: usize) -> Table {
             "{pairs} pairs of turns of 20 ms or one run, both sides in one process on the same inputs, ONNX Runtime 1.31.1 with bound inputs and outputs, one \
              intra-op thread and all optimisations; rten 0.27.0 with prepacked weights, tract 0.23.9 optimised for the concrete shapes, and over them the same ratio. Medians of \
              all runs, the shortest in brackets. The floor is the time of the products at the {:.0} GFLOP/s that multiply-adds in registers reach on this core in the same \
-             run, or, marked `bytes`, that of reading weights of more than {} MB once at {:.1} GB/s where it is longer. Peak memory is that of a process with one engine. The difference is the largest over all outputs, beside the largest output. \
+             run, or, marked `bytes`, that of reading weights of more than {} MB once at {:.1} GB/s where it is longer. Peak memory is that of a process with one engine. The difference is the largest over all outputs from the nearer of ONNX Runtime's answers with all optimisations and with none, beside the largest output; answers of networks of bytes may differ by as much as these two do. \
              Weights are real for MiniLM and silero and seeded for the others ([graphs](graphs/README.md)).\n\n{} of {} goals met, {}.{}",
             peak / 1e9,
             CACHE >> 20,
@@ -228,10 +231,14 @@ fn megabytes(bytes: Option<f64>) -> String {
     bytes.map_or("-".to_owned(), |b| format!("{:.0}", b / 1e6))
 }
 
-/// The largest difference of the outputs, and the largest output.
+/// The largest difference of the outputs, and the largest output; where that is more than it is of most, also how far ONNX Runtime is from itself.
 fn difference(told: &Value) -> String {
     match (told["difference"].as_f64(), told["scale"].as_f64()) {
-        (Some(difference), Some(scale)) => format!("{difference:.1e} of {scale:.1e}"),
+        (Some(difference), Some(scale)) => {
+            let own = told["runtime_difference"].as_f64().filter(|_| difference > LARGE * scale);
+            let own = own.map_or_else(String::new, |own| format!(", its own {own:.1e}"));
+            format!("{difference:.1e} of {scale:.1e}{own}")
+        }
         _ => "-".to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! stead's engine beside ONNX Runtime, rten and tract: same process, same inputs, one thread, turn by turn.
 
+mod answers;
 mod case;
 mod machine;
 mod sides;
@@ -13,9 +14,10 @@ use rten::ThreadPool;
 use serde_json::{Value, json};
 
 use crate::report::us;
-use crate::rust_peers::{self, Outputs, Run};
+use crate::rust_peers::{self, Run};
 use crate::turns::Times;
 use crate::{Result, variable};
+use answers::Answers;
 use case::{Case, Input};
 use sides::{OnnxRuntime, Stead};
 
@@ -93,16 +95,15 @@ fn measured(pool: &Arc<ThreadPool>, case: &Case) -> Result<Value> {
     let inputs = case.tensors()?;
     let env = OnnxRuntime::environment()?;
     let mut other = OnnxRuntime::load(&env, case.runtime_model(), &inputs, case.all_cores)?;
-    let expected = other.outputs()?;
-    let scale = scale(&expected)?;
     // A fast wrong answer is worth nothing.
-    let most = case.agree * scale;
+    let plain = OnnxRuntime::load_plain(&env, case.runtime_model(), &inputs)?.outputs()?;
+    let expected = Answers::new(other.outputs()?, plain, case.agree)?;
     let stead = Stead::load(case, &inputs).and_then(|stead| {
         let outputs = stead.outputs()?;
-        Ok((stead, difference(&outputs, &expected)?))
+        Ok((stead, expected.difference(&outputs)?))
     });
     let (stead, difference) = match stead {
-        Ok((stead, difference)) if difference <= most => (Ok(stead), Some(difference)),
+        Ok((stead, difference)) if difference <= expected.most => (Ok(stead), Some(difference)),
         Ok((_, difference)) => (Err(wrong(difference)), Some(difference)),
         Err(reason) => (Err(short(&reason.to_string())), None),
     };
@@ -110,8 +111,8 @@ fn measured(pool: &Arc<ThreadPool>, case: &Case) -> Result<Value> {
         [Err("one thread only".to_owned()), Err("one thread only".to_owned())]
     } else {
         [
-            agreeing(&expected, most, || rust_peers::rten(&case.model, &inputs, pool)),
-            agreeing(&expected, most, || rust_peers::tract(&case.model, &inputs)),
+            agreeing(&expected, || rust_peers::rten(&case.model, &inputs, pool)),
+            agreeing(&expected, || rust_peers::tract(&case.model, &inputs)),
         ]
     };
     let peak = machine::peak_flops();
@@ -169,7 +170,8 @@ fn measured(pool: &Arc<ThreadPool>, case: &Case) -> Result<Value> {
         Err(reason) => json!({"refused": reason}),
     };
     Ok(json!({
-        "stead": own, "onnxruntime": theirs, "rten": rten, "tract": tract, "difference": difference, "scale": scale,
+        "stead": own, "onnxruntime": theirs, "rten": rten, "tract": tract, "difference": difference, "scale": expected.scale,
+        "runtime_difference": expected.apart,
         "peak_flops": peak.max(machine::peak_flops()), "memory_bytes": bytes.max(machine::memory_bytes()),
     }))
 }
@@ -180,31 +182,18 @@ fn settle(case: &Case) {
     }
 }
 
-/// The largest output. Outputs that are not numbers, or are all the same, would compare nothing.
-fn scale(outputs: &Outputs) -> Result<f32> {
-    if outputs.iter().flatten().any(|v| !v.is_finite()) {
-        return Err("outputs that are not finite".into());
-    }
-    let is_flat = |o: &Vec<f32>| o.len() > 1 && o.iter().all(|v| Some(v) == o.first());
-    if outputs.iter().all(is_flat) {
-        return Err("outputs that do not vary".into());
-    }
-    Ok(outputs.iter().flatten().fold(0f32, |most, v| most.max(v.abs())))
-}
-
 /// Prepares a peer and checks its answer. The error is what the table shows in its place.
 fn agreeing(
-    expected: &Outputs,
-    most: f32,
+    expected: &Answers,
     load: impl FnOnce() -> Result<Run>,
 ) -> std::result::Result<Run, String> {
     let answer = rust_peers::guarded(|| {
         let mut run = load()?;
         let outputs = run(true)?;
-        Ok((run, difference(&outputs, expected)?))
+        Ok((run, expected.difference(&outputs)?))
     });
     match answer {
-        Ok((run, difference)) if difference <= most => Ok(run),
+        Ok((run, difference)) if difference <= expected.most => Ok(run),
         Ok((_, difference)) => Err(wrong(difference)),
         Err(e) => Err(short(&e.to_string())),
     }
@@ -222,17 +211,4 @@ fn short(reason: &str) -> String {
         Some(start) => start.iter().chain(&['.'; 3]).collect(),
         None => line.iter().collect(),
     }
-}
-
-/// The largest difference over all outputs, infinite where one is not a number.
-fn difference(ours: &Outputs, expected: &Outputs) -> Result<f32> {
-    let lengths = |o: &Outputs| o.iter().map(Vec::len).collect::<Vec<_>>();
-    if lengths(ours) != lengths(expected) {
-        return Err(format!("outputs of {:?} elements", lengths(ours)).into());
-    }
-    let pairs = ours.iter().flatten().zip(expected.iter().flatten());
-    Ok(pairs.fold(0f32, |largest, (a, b)| {
-        let d = (a - b).abs();
-        if d.is_nan() { f32::INFINITY } else { largest.max(d) }
-    }))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ort::environment::Environment;
 use ort::memory::MemoryInfo;
+use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{IoBinding, Session as OrtSession};
 use ort::value::{DynTensor, Tensor as OrtTensor};
 use stead_engine::{LoadOptions, Model, Parallel, RunContext, Serial, Session, SessionOptions};
@@ -89,7 +90,19 @@ impl OnnxRuntime {
             let one = builder.with_intra_threads(1).map_err(|e| e.to_string())?;
             one.with_inter_threads(1).map_err(|e| e.to_string())?
         };
-        let mut builder = builder;
+        OnnxRuntime::bound(builder, path, inputs)
+    }
+
+    /// Loads a model without any optimisation, for one thread.
+    pub fn load_plain(env: &Environment, path: &Path, inputs: &Inputs) -> Result<OnnxRuntime> {
+        let builder = OrtSession::builder(env)?;
+        let one = builder.with_intra_threads(1).map_err(|e| e.to_string())?;
+        let none = GraphOptimizationLevel::Disable;
+        let plain = one.with_optimization_level(none).map_err(|e| e.to_string())?;
+        OnnxRuntime::bound(plain, path, inputs)
+    }
+
+    fn bound(mut builder: SessionBuilder, path: &Path, inputs: &Inputs) -> Result<OnnxRuntime> {
         let session = builder.commit_from_file(path)?;
         let mut binding = session.create_binding()?;
         for (name, tensor) in inputs {
