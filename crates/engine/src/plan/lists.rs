@@ -35,14 +35,15 @@ impl Fact {
     ///
     /// # Errors
     /// [`PlanError::Shape`] for too many.
-    pub fn sequence(dtype: DType, elements: Vec<Fact>) -> Result<Fact, PlanError> {
+    pub fn sequence(dtype: DType, elements: impl Into<Arc<[Fact]>>) -> Result<Fact, PlanError> {
+        let elements = elements.into();
         if elements.len() > MAX_ELEMENTS {
             return Err(PlanError::shape(format!(
                 "a sequence of {} elements; at most {MAX_ELEMENTS} can be planned",
                 elements.len()
             )));
         }
-        let place = Place::Sequence(elements.into());
+        let place = Place::Sequence(elements);
         Ok(Fact { dtype, shape: Shape::SCALAR, place, view: None })
     }
 
@@ -150,8 +151,9 @@ impl PlanCx<'_> {
     pub(crate) fn give_sequence(
         &mut self,
         output: usize,
-        elements: Vec<Fact>,
+        elements: impl Into<Arc<[Fact]>>,
     ) -> Result<(), PlanError> {
+        let elements = elements.into();
         self.facts.spend(elements.len())?;
         let sequence = Fact::sequence(self.output_type(output)?, elements)?;
         self.give(output, sequence);

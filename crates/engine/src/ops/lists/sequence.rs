@@ -3,6 +3,8 @@
 use crate::error::{BuildError, PlanError};
 use crate::ir::{Form, FormSet, Typed};
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn, types};
+use crate::plan::Fact;
+use std::sync::Arc;
 use stead_onnx::Attributes;
 use stead_tensor::{DType, Tensor};
 
@@ -35,7 +37,7 @@ pub const OPS: &[OpDef] = &[
 
 fn construct(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(|cx| {
-        let elements = (0..cx.input_count()).map(|i| cx.held(i)).collect::<Result<_, _>>()?;
+        let elements = (0..cx.input_count()).map(|i| cx.held(i)).collect::<Result<Vec<_>, _>>()?;
         cx.give_sequence(0, elements)
     })
 }
@@ -79,14 +81,17 @@ fn erase(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
 
 fn insert(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(|cx| {
-        let mut elements = cx.elements(0)?.to_vec();
+        let elements = cx.elements(0)?;
         // Behind the last element, where a negative position never points.
         let at = match cx.has_input(2) {
             true => place(cx.int(2)?, elements.len())?,
             false => elements.len(),
         };
-        elements.insert(at, cx.held(1)?);
-        cx.give_sequence(0, elements)
+        let (before, behind) = elements.split_at(at);
+        let one = [cx.held(1)?];
+        // In one go: a loop that inserts an element each time copies all of them each time.
+        let all = before.iter().cloned().chain(one).chain(behind.iter().cloned());
+        cx.give_sequence(0, all.collect::<Arc<[Fact]>>())
     })
 }
 
