@@ -49,6 +49,33 @@ mod tests {
         assert!(broken.is_empty(), "{broken:#?}");
     }
 
+    /// Where cargo does not look for tests itself, a file that nobody names would never run.
+    #[test]
+    fn files_of_tests_are_parts_of_a_program() {
+        let (mut missing, mut seen) = (Vec::new(), 0);
+        for manifest in files(&["Cargo.toml"]) {
+            let text = fs::read_to_string(&manifest).unwrap();
+            if !text.contains("autotests = false") {
+                continue;
+            }
+            let folder = manifest.with_file_name("tests");
+            let parts = fs::read_to_string(folder.join("main.rs")).unwrap();
+            for entry in fs::read_dir(&folder).unwrap().filter_map(Result::ok) {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let Some(name) = name.strip_suffix(".rs").filter(|name| *name != "main") else {
+                    continue;
+                };
+                seen += 1;
+                let is_part = parts.lines().any(|line| line == format!("mod {name};"));
+                if !is_part && !text.contains(&format!("name = \"{name}\"")) {
+                    missing.push(shown(&entry.path()));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "in no program of tests: {missing:#?}");
+        assert!(seen > 50, "{seen} files of tests");
+    }
+
     /// Every scenario of the servers that stead succeeds is re-created by its name, or an exception with a reason.
     #[test]
     fn scenarios_stand_in_tests() {
