@@ -188,30 +188,40 @@ fn loops_in_loops_have_an_end() {
 }
 
 #[test]
-fn sequences_that_grow_in_loops_have_an_end() {
+fn sequences_that_change_in_loops_have_an_end() {
     use stead_onnx::ValueType;
     let list = || ValueType::Sequence(Box::new(ValueType::tensor(DType::F32, None)));
-    let body = ModelBuilder::new(17)
-        .input("i", DType::I64, &[])
-        .input("go", DType::Bool, &[])
-        .input_of("list", list())
-        .node("Identity", &["go"], &["on"])
-        .node("SequenceInsert", &["list", "x"], &["longer"])
-        .output("on", DType::Bool)
-        .output_of("longer", list())
-        .graph();
-    let model = |often: i64| {
+    let body = |nodes: fn(ModelBuilder) -> ModelBuilder| {
+        let body = ModelBuilder::new(17)
+            .input("i", DType::I64, &[])
+            .input("go", DType::Bool, &[])
+            .input_of("list", list())
+            .node("Identity", &["go"], &["on"]);
+        nodes(body).output("on", DType::Bool).output_of("other", list()).graph()
+    };
+    let longer = body(|body| body.node("SequenceInsert", &["list", "x"], &["other"]));
+    let other = body(|body| {
+        let body = body.init("first", int(0)).node("SequenceErase", &["list", "first"], &["rest"]);
+        body.node("SequenceInsert", &["rest", "x"], &["other"])
+    });
+    let model = |often: i64, changed: i64| {
         ModelBuilder::new(17)
             .input("x", DType::F32, &["n"])
             .init("often", int(often))
+            .init("changed", int(changed))
             .init("yes", Tensor::scalar(Bool(1)).unwrap())
             .node("SequenceEmpty", &[], &["none"])
-            .node("Loop", &["often", "yes", "none"], &["all"])
-            .attr("body", body.clone())
+            .node("Loop", &["often", "yes", "none"], &["grown"])
+            .attr("body", longer.clone())
+            .node("Loop", &["changed", "yes", "grown"], &["all"])
+            .attr("body", other.clone())
             .node("SequenceLength", &["all"], &["y"])
             .output("y", DType::I64)
     };
     let x = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
-    assert_eq!(run(model(1000), &x).unwrap(), [int(1000)]);
-    refused("list", model(60_000), &x, "67108864 elements of sequences");
+    for (often, changed) in [(1000, 10), (60_000, 0)] {
+        assert_eq!(run(model(often, changed), &x).unwrap(), [int(often)]);
+    }
+    refused("longer", model(70_000, 0), &x, "more than 65536 iterations");
+    refused("changed", model(60_000, 60_000), &x, "33554432 copies of elements of sequences");
 }

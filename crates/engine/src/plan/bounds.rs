@@ -12,9 +12,9 @@ const MAX_TABLE: usize = 1 << 24;
 /// in loops would otherwise multiply until the memory ends.
 const MAX_NODES: usize = 1 << 22;
 
-/// So many elements of sequences cost as much as a node: about as long, to copy. A loop that appends to a sequence makes a new one with each
-/// iteration, so that it ends by some 5,800.
-const ELEMENTS_PER_NODE: usize = 4;
+/// So many copies of elements, or of pointers to parts of them, cost as much as a node: about as long. A loop that appends to a sequence
+/// with each iteration takes 21 million for [the most elements](super::MAX_ELEMENTS) of one.
+const ELEMENTS_PER_NODE: usize = 8;
 
 impl Facts {
     /// Notes that another node is planned.
@@ -25,7 +25,7 @@ impl Facts {
         self.spend(ELEMENTS_PER_NODE)
     }
 
-    /// Notes that a sequence of so many elements is made.
+    /// Notes that a sequence is made for so many copies of elements.
     ///
     /// # Errors
     /// [`PlanError::Shape`] when there are too many.
@@ -35,7 +35,7 @@ impl Facts {
             return Ok(());
         }
         Err(PlanError::shape(format!(
-            "more than {MAX_NODES} nodes, each counted once for each iteration of the loops around it, or {} elements of sequences \
+            "more than {MAX_NODES} nodes, each counted once for each iteration of the loops around it, or {} copies of elements of sequences \
              cannot be planned",
             MAX_NODES * ELEMENTS_PER_NODE
         )))

@@ -1,7 +1,7 @@
 //! Where a plan ends: with the graph's outputs, or where a value selects how it continues.
 
 use super::cx::{Operand, contiguous, contiguous_fact};
-use super::facts::{BufferRef, Facts, Place};
+use super::facts::{BufferRef, Fact, Facts, Place};
 use super::planner::{State, Then};
 use super::segment::{Segment, SegmentBuilder, Source, StepSource};
 use super::texts::TextRef;
@@ -78,7 +78,7 @@ pub(super) fn finish(
             (Some(grown), _) => OutputEnd::Grown(grown, dtype, shape),
             (None, Place::Nothing) => OutputEnd::Nothing(dtype),
             (None, Place::Sequence(elements)) => {
-                let mut elements = elements.to_vec();
+                let mut elements: Vec<Fact> = elements.iter().cloned().collect();
                 let lay = |element| contiguous_fact(element, &marker.label, &mut builder);
                 let operands = elements.iter_mut().map(lay).collect::<Result<_, _>>();
                 OutputEnd::Sequence(operands.map_err(at_end)?, dtype)

@@ -1,5 +1,6 @@
 //! What the planner knows of each value while it walks the graph.
 
+use super::elements::Elements;
 use crate::ir::ValueId;
 use std::sync::Arc;
 use stead_tensor::{DType, MAX_RANK, Shape, Tensor};
@@ -18,7 +19,7 @@ pub(crate) enum Place {
     /// In the growing state of this number, up to this byte.
     Grown(usize, usize),
     /// Each element where it lies. The dtype is theirs, the shape means nothing.
-    Sequence(Arc<[Fact]>),
+    Sequence(Elements),
     /// Keys and values of a map, or of a sequence of maps with the same keys, where they lie. The dtype is that of the
     /// values, the shape means nothing.
     Map(Arc<Pairs>),

@@ -8,6 +8,7 @@
 //! ZipMap, is the keys that they all have and a table of values with a row for each: no map of it is planned by itself.
 
 use super::cx::{Operand, PlanCx, Strided, contiguous_fact, view_of, whole_place};
+use super::elements::Elements;
 use super::facts::{BufferRef, Fact, Pairs, Place};
 use super::segment::SegmentBuilder;
 use crate::error::PlanError;
@@ -35,7 +36,7 @@ impl Fact {
     ///
     /// # Errors
     /// [`PlanError::Shape`] for too many.
-    pub fn sequence(dtype: DType, elements: impl Into<Arc<[Fact]>>) -> Result<Fact, PlanError> {
+    pub fn sequence(dtype: DType, elements: impl Into<Elements>) -> Result<Fact, PlanError> {
         let elements = elements.into();
         if elements.len() > MAX_ELEMENTS {
             return Err(PlanError::shape(format!(
@@ -63,7 +64,7 @@ impl Fact {
     ///
     /// # Errors
     /// [`PlanError::Shape`] for an optional in which there is none.
-    pub fn elements(&self) -> Result<&Arc<[Fact]>, PlanError> {
+    pub fn elements(&self) -> Result<&Elements, PlanError> {
         match &self.place {
             Place::Sequence(elements) => Ok(elements),
             Place::Nothing => Err(PlanError::shape("an optional sequence holds nothing")),
@@ -73,12 +74,13 @@ impl Fact {
 
     /// The buffers that it lies in.
     pub fn buffers(&self) -> impl Iterator<Item = BufferRef> {
-        let (lying, more) = match &self.place {
-            Place::Sequence(elements) => (&**elements, None),
-            Place::Map(pairs) => (std::slice::from_ref(&pairs.keys), Some(&pairs.values)),
-            _ => (std::slice::from_ref(self), None),
+        let (elements, one, more) = match &self.place {
+            Place::Sequence(elements) => (Some(elements), None, None),
+            Place::Map(pairs) => (None, Some(&pairs.keys), Some(&pairs.values)),
+            _ => (None, Some(self), None),
         };
-        lying.iter().chain(more).filter_map(|fact| match fact.place {
+        let lying = elements.into_iter().flat_map(Elements::iter).chain(one).chain(more);
+        lying.filter_map(|fact| match fact.place {
             Place::Buffer(buffer) => Some(buffer),
             _ => None,
         })
@@ -124,7 +126,7 @@ impl PlanCx<'_> {
     ///
     /// # Errors
     /// [`PlanError::Shape`] when it is absent.
-    pub(crate) fn elements(&self, index: usize) -> Result<Arc<[Fact]>, PlanError> {
+    pub(crate) fn elements(&self, index: usize) -> Result<Elements, PlanError> {
         self.fact(index)?.elements().cloned()
     }
 
@@ -151,10 +153,23 @@ impl PlanCx<'_> {
     pub(crate) fn give_sequence(
         &mut self,
         output: usize,
-        elements: impl Into<Arc<[Fact]>>,
+        elements: Vec<Fact>,
     ) -> Result<(), PlanError> {
-        let elements = elements.into();
-        self.facts.spend(elements.len())?;
+        let copies = elements.len();
+        self.give_elements(output, elements.into(), copies)
+    }
+
+    /// As [`give_sequence`](Self::give_sequence), of elements that took so many copies.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn give_elements(
+        &mut self,
+        output: usize,
+        elements: Elements,
+        copies: usize,
+    ) -> Result<(), PlanError> {
+        self.facts.spend(copies)?;
         let sequence = Fact::sequence(self.output_type(output)?, elements)?;
         self.give(output, sequence);
         Ok(())

@@ -7,6 +7,7 @@
 mod bounds;
 mod branches;
 mod cx;
+mod elements;
 mod ends;
 mod facts;
 mod fold;

@@ -89,7 +89,7 @@ pub(crate) fn start_plan(
         let fact = match lists.get(index).copied().unwrap_or(Arranged::One) {
             Arranged::One => next(dtype),
             Arranged::Many(count) => {
-                let elements: Arc<[Fact]> = (0..count).map_while(|_| next(dtype)).collect();
+                let elements: Vec<Fact> = (0..count).map_while(|_| next(dtype)).collect();
                 let at_input =
                     |reason| RunError::Plan { node: "the graph's inputs".into(), reason };
                 Some(Fact::sequence(dtype, elements).map_err(at_input)?)

@@ -22,7 +22,7 @@ fn concat(spec: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     let new_axis = attributes.bool_or("new_axis", false)?;
     plan_fn(move |cx| {
         let elements = cx.elements(0)?;
-        let Some(first) = elements.first() else {
+        let Some(first) = elements.get(0) else {
             return Err(PlanError::shape("an empty sequence has nothing to concatenate"));
         };
         let axis = axis_of(axis, first.shape.rank() + usize::from(new_axis))?;

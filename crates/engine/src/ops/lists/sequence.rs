@@ -3,8 +3,6 @@
 use crate::error::{BuildError, PlanError};
 use crate::ir::{Form, FormSet, Typed};
 use crate::ops::{NodeSpec, OpDef, OpPlan, Out, Param, plan_fn, types};
-use crate::plan::Fact;
-use std::sync::Arc;
 use stead_onnx::Attributes;
 use stead_tensor::{DType, Tensor};
 
@@ -68,14 +66,12 @@ fn at(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
 
 fn erase(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
     plan_fn(|cx| {
-        let mut elements = cx.elements(0)?.to_vec();
+        let elements = cx.elements(0)?;
         let position = if cx.has_input(1) { cx.int(1)? } else { -1 };
         let at = place(position, elements.len())?;
-        if at >= elements.len() {
-            return Err(outside(position, elements.len()));
-        }
-        elements.remove(at);
-        cx.give_sequence(0, elements)
+        let rest = elements.without(at);
+        let (rest, copies) = rest.ok_or_else(|| outside(position, elements.len()))?;
+        cx.give_elements(0, rest, copies)
     })
 }
 
@@ -87,11 +83,8 @@ fn insert(_: &NodeSpec<'_>) -> Result<OpPlan, BuildError> {
             true => place(cx.int(2)?, elements.len())?,
             false => elements.len(),
         };
-        let (before, behind) = elements.split_at(at);
-        let one = [cx.held(1)?];
-        // In one go: a loop that inserts an element each time copies all of them each time.
-        let all = before.iter().cloned().chain(one).chain(behind.iter().cloned());
-        cx.give_sequence(0, all.collect::<Arc<[Fact]>>())
+        let (more, copies) = elements.with(at, cx.held(1)?);
+        cx.give_elements(0, more, copies)
     })
 }
 
