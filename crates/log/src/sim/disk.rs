@@ -158,6 +158,11 @@ impl Inode {
     }
 }
 
+/// How many bytes are the same at the front. Sector by sector first: files of tests are megabytes, and bytes one by one were a
+/// third of the time that all tests together took.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    let sectors = a.chunks_exact(SECTOR).zip(b.chunks_exact(SECTOR));
+    let same = sectors.take_while(|(a, b)| a == b).count() * SECTOR;
+    let rest = a.iter().zip(b).skip(same);
+    same + rest.take_while(|(a, b)| a == b).count()
 }
