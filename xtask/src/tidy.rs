@@ -49,6 +49,12 @@ mod tests {
         assert!(broken.is_empty(), "{broken:#?}");
     }
 
+    fn has_tests(folder: &Path) -> bool {
+        let files = fs::read_dir(folder).unwrap().filter_map(Result::ok);
+        let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+        texts.into_iter().any(|text| text.contains("#[test]"))
+    }
+
     /// Where cargo does not look for tests itself, a file that nobody names would never run.
     #[test]
     fn files_of_tests_are_parts_of_a_program() {
@@ -62,9 +68,10 @@ mod tests {
             let parts = fs::read_to_string(folder.join("main.rs")).unwrap();
             for entry in fs::read_dir(&folder).unwrap().filter_map(Result::ok) {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let Some(name) = name.strip_suffix(".rs").filter(|name| *name != "main") else {
-                    continue;
-                };
+                // A folder is a program of its own with `main.rs`, and shared parts or data without tests.
+                let is_folder = entry.path().join("mod.rs").exists() && has_tests(&entry.path());
+                let part = if is_folder { Some(&*name) } else { name.strip_suffix(".rs") };
+                let Some(name) = part.filter(|name| *name != "main") else { continue };
                 seen += 1;
                 let is_part = parts.lines().any(|line| line == format!("mod {name};"));
                 if !is_part && !text.contains(&format!("name = \"{name}\"")) {

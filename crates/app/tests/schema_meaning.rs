@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{check, schemas};
 use stead_app::application::Application;
 use stead_app::application::rank::NoModels;
 use stead_app::package::PackageFiles;
 use stead_app::services::ServicesOptions;
+
+use crate::common::{check, schemas};
 
 #[test]
 fn schemas_tell_all_that_does_not_fit() {

@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{check, data, lines, schemas};
 use stead_app::schema::{Element, Form, Head, Holds, Spec, Status, parse_elements};
+
+use crate::common::{check, data, lines, schemas};
 
 /// The elements that hold others, each with the text around it.
 const AROUND: [(Holds, &str); 36] = [

@@ -3,12 +3,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use server::{Server, free_port, package, stead};
+
+use crate::server::{Server, free_port, package, stead};
 
 const SCHEMA: &str = "schema song {
   document song {

@@ -2,13 +2,11 @@
 #![cfg(unix)]
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // helpers of tests, and skipped tests say so
 
-mod server;
-
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use server::{Server, package, stead};
+use crate::server::{Server, package, stead};
 
 const SERVICES: &str =
     "<services version='1.0'><container id='c' version='1.0'><python timeout='20'/>

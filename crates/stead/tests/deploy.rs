@@ -2,12 +2,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use server::{Server, free_port, stead};
+
+use crate::server::{Server, free_port, stead};
 
 fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ranking/app")

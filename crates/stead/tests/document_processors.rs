@@ -2,10 +2,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use serde_json::{Value, json};
-use server::{Server, package, stead};
+
+use crate::server::{Server, package, stead};
 
 const SHOP: &str = r#"
 import os

@@ -5,15 +5,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a panic in a test is its report
 
-mod server;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use server::{Server, package, stead};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_tensor::{DType, Tensor};
+
+use crate::server::{Server, package, stead};
 
 fn data() -> Option<PathBuf> {
     let Some(data) = std::env::var_os("STEAD_TEST_DATA") else {

@@ -2,15 +2,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
-use server::app::App;
-use server::{Server, stead};
+
+use crate::server::app::App;
+use crate::server::{Server, stead};
 
 /// A server with an application.
 fn start(data: &Path) -> Server {

@@ -1,15 +1,14 @@
 //! Models of TensorFlow and OpenVINO, served and read by every command as they lie in the repositories of their servers.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
-mod server;
-
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use server::{Server, stead};
 use stead_onnx::{ModelBuilder, ValueType};
 use stead_tensor::{DType, Tensor, npz};
+
+use crate::server::{Server, stead};
 
 /// How far a number may be from that of TensorFlow or OpenVINO, which has weights in half precision here.
 const TOLERANCE: f64 = 1e-3;

@@ -2,14 +2,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use server::{Server, free_port, stead};
+
+use crate::server::{Server, free_port, stead};
 
 fn example(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/image-similarity").join(file)

@@ -5,10 +5,6 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a panic in a test is its report; a soak tells its seed
 
-mod chance;
-#[path = "server/ports.rs"]
-mod ports;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -17,10 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use chance::{Chance, kills_and_seed};
-use ports::free_port;
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
+
+use crate::chance::{Chance, kills_and_seed};
+use crate::server::ports::free_port;
 
 /// Clients at a time, and sequences of each.
 const CLIENTS: u64 = 8;

@@ -5,18 +5,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a panic in a test is its report; a soak tells its seed
 
-mod chance;
-mod server;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use chance::{Chance, kills_and_seed};
 use serde_json::{Value, json};
-use server::Server;
-use server::app::App;
+
+use crate::chance::{Chance, kills_and_seed};
+use crate::server::Server;
+use crate::server::app::App;
 
 /// Clients at a time, and documents of each.
 const CLIENTS: u64 = 6;

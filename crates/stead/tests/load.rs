@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-#[path = "server/ports.rs"]
-mod ports;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use ports::free_port;
 use serde_json::{Value, json};
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
+
+use crate::server::ports::free_port;
 
 /// A model that adds up what it is sent, times a factor.
 fn write_sum(folder: &Path, name: &str, factor: f32) -> PathBuf {

@@ -2,14 +2,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use server::{Server, package, stead};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_tensor::{DType, Tensor};
+
+use crate::server::{Server, package, stead};
 
 const API: &str = "/model-evaluation/v1";
 

@@ -4,16 +4,16 @@
 //! it and sets `STEAD_TEST_DATA`.
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a panic is the report
 
-mod server;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
 #[cfg(feature = "onnxruntime")]
 use serde_json::Value;
-use server::{Server, free_port};
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
+
+use crate::server;
+use crate::server::{Server, free_port};
 
 /// Two layers with an error function between them, on whose last bits no two libraries agree.
 fn network() -> ModelBuilder {

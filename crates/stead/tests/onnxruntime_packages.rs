@@ -5,13 +5,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a panic is the report
 
-mod server;
-
 use std::path::Path;
 
-use server::{Server, package, stead};
 use stead_onnx::{ModelBuilder, ValueType, Weights, dims_of};
 use stead_tensor::{DType, Tensor};
+
+use crate::server;
+use crate::server::{Server, package, stead};
 
 const SIZE: usize = 16;
 

@@ -2,14 +2,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use server::app::App;
-use server::{Server, stead};
+
+use crate::server::app::App;
+use crate::server::{Server, stead};
 
 const SCHEMA: &str = "schema item {
   document item {

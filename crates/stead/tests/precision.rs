@@ -1,14 +1,13 @@
 //! `precision`: of `stead run` and `stead bench`, and of served models wherever their settings may stand.
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::Path;
 
 use serde_json::{Value, json};
-use server::{Server, stead};
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
+
+use crate::server::{Server, stead};
 
 /// A layer of 24 columns, whose weights bf16 has to round.
 fn model() -> Vec<u8> {

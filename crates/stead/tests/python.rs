@@ -1,12 +1,12 @@
 //! `stead python` as a user meets it.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // helpers of tests, and skipped tests say so
 
-mod server;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+
+use crate::server;
 
 fn stead(arguments: &[&str], path: Option<&str>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stead"));

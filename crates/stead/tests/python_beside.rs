@@ -3,10 +3,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use serde_json::{Value, json};
-use server::{Server, package, stead};
+
+use crate::server;
+use crate::server::{Server, package, stead};
 
 const CODE: &str = r#"
 import json

@@ -2,13 +2,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use server::{Server, package, stead};
+
+use crate::server::{Server, package, stead};
 
 /// What the packages `near` (inside the server), `far` (in processes) and `bundled` (with a wheel) all have.
 const CODE: &str = r#"

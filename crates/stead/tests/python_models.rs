@@ -2,14 +2,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::Path;
 
 use serde_json::{Value, json};
-use server::{Server, package, stead};
 use stead_onnx::{ModelBuilder, ValueType, dims_of};
 use stead_tensor::{DType, Tensor};
+
+use crate::server::{Server, package, stead};
 
 /// Asks for models whatever the body says, and answers what comes out or what is wrong.
 const ASK: &str = r#"

@@ -2,14 +2,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use server::{Server, free_port, package, stead};
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
+
+use crate::server::{Server, free_port, package, stead};
 
 const MODELS: &str = r#"
 import os, time

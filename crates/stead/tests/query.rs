@@ -2,13 +2,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::process::Output;
 
 use serde_json::{Value, json};
-use server::app::App;
-use server::{Server, stead};
+
+use crate::server::app::App;
+use crate::server::{Server, stead};
 
 /// A server with three documents.
 fn start(data: &std::path::Path) -> Server {

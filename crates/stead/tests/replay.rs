@@ -2,15 +2,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::Path;
 use std::process::Output;
 
 use serde_json::{Value, json};
-use server::{Server, free_port, package, stead};
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
+
+use crate::server::{Server, free_port, package, stead};
 
 const SERVICES: &str = r#"<services version="1.0"><container id="front" version="1.0"><search/><document-api/><model-evaluation/></container>
   <content id="c" version="1.0"><documents><document type="music" mode="index"/></documents></content></services>"#;

@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-#[path = "server/ports.rs"]
-mod ports;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use ports::free_port;
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
+
+use crate::server::ports::free_port;
 
 /// A server with the stateful model `sum`, which adds up what it is sent.
 struct Server {

@@ -2,11 +2,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use serde_json::{Value, json};
-use server::app::App;
-use server::{Server, stead};
+
+use crate::server::app::App;
+use crate::server::{Server, stead};
 
 fn app() -> tempfile::TempDir {
     let profile = "rank-profile taste {

@@ -2,10 +2,9 @@
 #![cfg(unix)]
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // helpers of tests, and skipped tests say so
 
-mod server;
-
 use serde_json::json;
-use server::{Server, free_port, package, stead};
+
+use crate::server::{Server, free_port, package, stead};
 
 const SHOP: &str = r#"
 import stead

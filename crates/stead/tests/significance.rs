@@ -2,10 +2,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use serde_json::{Value, json};
-use server::{Server, package};
+
+use crate::server::{Server, package};
 
 const SERVICES: &str = "<services version='1.0'>
   <container id='front' version='1.0'>

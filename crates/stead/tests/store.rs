@@ -2,14 +2,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::Value;
-use server::app::App;
-use server::{Server, stead};
+
+use crate::server::app::App;
+use crate::server::{Server, stead};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -2,11 +2,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use serde_json::{Value, json};
-use server::Server;
-use server::app::App;
+
+use crate::server::Server;
+use crate::server::app::App;
 
 const SCHEMA: &str = "schema mail {
   document mail {

@@ -2,12 +2,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::Path;
 
 use serde_json::{Value, json};
-use server::stead;
+
+use crate::server::stead;
 
 const SERVICES: &str = r#"<services version="1.0"><container id="default" version="1.0"><search/><document-api/></container>
   <content id="c" version="1.0"><documents><document type="music" mode="index"/></documents></content></services>"#;

@@ -1,18 +1,17 @@
 //! Every command that talks to a server, over TLS with certificates on both sides.
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
-use server::app::App;
-use server::{Server, free_port, stead};
 use stead_onnx::ModelBuilder;
 use stead_tensor::DType;
+
+use crate::server::app::App;
+use crate::server::{Server, free_port, stead};
 
 /// An authority whose certificates are for this machine.
 struct Authority(CertifiedIssuer<'static, KeyPair>);

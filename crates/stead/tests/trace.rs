@@ -1,12 +1,11 @@
 //! A request asks where its time went.
 #![allow(clippy::unwrap_used)] // a panic is the report
 
-mod server;
-
 use serde_json::Value;
-use server::Server;
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
+
+use crate::server::Server;
 
 #[test]
 fn a_request_that_asks_is_told_its_steps() {

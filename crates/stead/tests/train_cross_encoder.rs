@@ -2,16 +2,15 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a panic in a test is its report
 
-mod server;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use server::{Server, free_port, stead};
 use stead_tensor::npz;
+
+use crate::server::{Server, free_port, stead};
 
 const APP: [&str; 4] =
     ["services.xml", "schemas/passage.sd", "models/tokenizer.json", "models/ranker.onnx"];

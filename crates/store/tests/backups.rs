@@ -1,15 +1,14 @@
 //! Backups whose disks lose power at any call: what is there afterwards is a whole backup or none.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::sync::Arc;
 
-use harness::{Chance, Model, all, kind};
 use stead_log::{LogOptions, SeededRng, SimIo};
 use stead_store::{
     Action, Operation, Outcome, SnapshotOptions, Store, StoreError, StoreOptions, verify,
 };
+
+use crate::harness::{Chance, Model, all, kind};
 
 fn open(io: &SimIo) -> Result<Store, StoreError> {
     let log =

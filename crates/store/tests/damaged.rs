@@ -1,21 +1,21 @@
 //! Documents on disk that can no longer be read: who needs them is told, and writes go on.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use harness::vectors::{
-    COUNT, FIELDS, PAGE, ROWS, assign, assign_any, fields, id, kind_with, open, put, submit,
-    vector, view,
-};
-use harness::{Chance, Model, all, kind, seeds};
 use stead_expr::Cells;
 use stead_log::{Io, SimIo};
 use stead_store::{
     Action, CellChange, Change, Edit, FieldValue, Operator, Outcome, Store, StoreError,
 };
+
+use crate::harness;
+use crate::harness::vectors::{
+    COUNT, FIELDS, PAGE, ROWS, assign, assign_any, fields, id, kind_with, open, put, submit,
+    vector, view,
+};
+use crate::harness::{Chance, Model, all, kind, seeds};
 
 /// The bytes of a vector in the packs of a folder are not what they were, or are again.
 fn damage(io: &SimIo, at: usize) {
@@ -154,7 +154,7 @@ fn flip(io: &SimIo, (name, bit): &(String, usize)) -> bool {
 #[test]
 fn what_is_written_beside_what_is_damaged_is_there() {
     let (told, written_beside) = (Cell::new(0), Cell::new(0));
-    seeds("damaged what_is_written", 6, |seed| {
+    seeds("damaged::what_is_written", 6, |seed| {
         let (io, chance, mut model) = (SimIo::new(seed), Chance::new(seed), Model::new());
         let kind = kind();
         let document = || format!("id:n:shop::{}", chance.below(300));

@@ -1,20 +1,19 @@
 //! How often the disk is read for what is done with documents that lie there.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use harness::watched::WatchedIo;
-use harness::{Chance, kind_of};
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_log::{Io, SeededRng, SimIo};
 use stead_store::{
     Action, Change, Edit, FieldValue, Operation, Operator, Outcome, Selection, Store, StoreOptions,
     View,
 };
+
+use crate::harness::watched::WatchedIo;
+use crate::harness::{Chance, kind_of};
 
 /// Rows of 128 floats: blocks of 256 documents.
 const FIELDS: &str = "field n type int { indexing: attribute }

@@ -1,10 +1,10 @@
 //! Documents as people write them, and what is said of those that do not fit.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use stead_expr::{Attribute, Cells, Numbers};
 use stead_store::{Column, DocumentType, Documents, FeedError};
+
+use crate::harness;
 
 const SCHEMA: &str = "schema shop {
   document shop {

@@ -2,17 +2,16 @@
 //! the order in which it was submitted, and nothing is half there.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::{Chance, Fields, Model, all, kind, seeds, try_all};
 use stead_log::{LogOptions, SeededRng, SimIo};
 use stead_store::{
     Action, Change, Edit, FieldValue, Operation, Operator, Outcome, SnapshotOptions, Store,
     StoreError, StoreOptions,
 };
+
+use crate::harness::{Chance, Fields, Model, all, kind, seeds, try_all};
 
 fn options() -> StoreOptions {
     // Small, so that there are many segments.
@@ -116,7 +115,7 @@ fn run(seed: u64) {
 
 #[test]
 fn what_was_acknowledged_is_found_after_a_crash() {
-    seeds("durable acknowledged", 20, run);
+    seeds("durable::acknowledged", 20, run);
 }
 
 /// Several threads at once: each knows its own documents, and finds what it was told is done.

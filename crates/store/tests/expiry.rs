@@ -1,19 +1,18 @@
 //! Documents that are kept as long as a selection selects them.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use harness::{Chance, Model, all, kind, kind_of, seeds};
 use stead_log::{SeededRng, SimIo, VirtualClock};
 use stead_store::{
     Action, Change, Edit, FieldValue, Operation, Outcome, Selected, Selection, SnapshotOptions,
     Store, StoreOptions,
 };
+
+use crate::harness::{Chance, Model, all, kind, kind_of, seeds};
 
 const KEPT: &str = "shop.count > now() - 100";
 
@@ -165,7 +164,7 @@ fn what_the_id_tells_is_ignored_by_updates_and_removals_too() {
 /// Stores that are fed, expired, killed and opened again: what is there is what was put and, since the last look, selected.
 #[test]
 fn what_is_expired_is_what_the_selection_says_no_of() {
-    seeds("expiry", 10, |seed| {
+    seeds("expiry::", 10, |seed| {
         let (chance, io) = (Chance::new(seed), SimIo::new(seed));
         let clock = Arc::new(VirtualClock::default());
         let kind = kind();

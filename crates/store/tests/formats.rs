@@ -5,18 +5,17 @@
 //! third, for graphs of vectors, of which the type has fields since; `data/v4` when they got a fourth, for indexes of texts. A version that follows gets a folder of its own; the old ones stay as they are.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use harness::{Fields, Model, all, kind, old_kind};
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_log::{DiskIo, LogOptions, SeededRng, SimIo, read_manifest};
 use stead_store::{
     Action, Change, DocumentType, Edit, FieldValue as V, Operation, Outcome, Position, Store,
     StoreOptions, verify,
 };
+
+use crate::harness::{Fields, Model, all, kind, old_kind};
 
 fn open(io: Arc<dyn stead_log::Io>, kind: &DocumentType) -> Store {
     let log =

@@ -1,17 +1,16 @@
 //! Graphs of vectors in snapshots: they are read as they were written, and made again where they cannot be.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::sync::Arc;
 
-use harness::{Chance, all, graphs, kind, kind_of, seeds};
 use stead_ann::{Request, Scratch};
 use stead_expr::{Cells, Labels, Value, parse_type};
 use stead_log::{Io, SeededRng, SimIo};
 use stead_store::{
     Action, Collection, DocumentType, FieldValue, Operation, Store, StoreOptions, View, verify,
 };
+
+use crate::harness::{Chance, all, graphs, kind, kind_of, seeds};
 
 fn open(io: &SimIo, kind: &DocumentType) -> Store {
     let (io, rng) = (Arc::new(io.clone()), Arc::new(SeededRng::new(1)));
@@ -47,7 +46,7 @@ fn links(view: &View) -> Vec<Vec<u8>> {
 
 #[test]
 fn what_a_snapshot_has_is_not_linked_again() {
-    seeds("graphs", 3, |seed| {
+    seeds("graphs::", 3, |seed| {
         let (io, chance) = (SimIo::new(seed), Chance::new(seed));
         let store = open(&io, &kind());
         feed(&store, &chance, 400);

@@ -1,16 +1,16 @@
 //! Documents that change while they are read, beside a map of what is expected.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::{Chance, Fields, Model, kind, seeds};
 use stead_store::{Collection, Column, Elements, FieldValue, View};
 use stead_text::fold;
+
+use crate::harness;
+use crate::harness::{Chance, Fields, Model, kind, seeds};
 
 fn elements(elements: &Elements, places: std::ops::Range<usize>) -> String {
     match elements {
@@ -194,7 +194,7 @@ fn run(seed: u64) -> usize {
 #[test]
 fn a_view_has_what_was_written_before_it() {
     let unknown = Cell::new(0);
-    seeds("live a_view", 12, |seed| unknown.set(unknown.get() + run(seed)));
+    seeds("live::a_view", 12, |seed| unknown.set(unknown.get() + run(seed)));
     assert!(unknown.get() > 0, "indexes are kept while documents change");
 }
 
@@ -251,7 +251,7 @@ fn sum(documents: impl Iterator<Item = (String, i64)>) -> u64 {
 
 #[test]
 fn readers_see_prefixes_of_what_was_written() {
-    seeds("live readers", 3, |seed| {
+    seeds("live::readers", 3, |seed| {
         let chance = Chance::new(seed);
         let kind = kind();
         let (count, text) = (kind.field("count").unwrap().0, kind.field("name").unwrap().0);

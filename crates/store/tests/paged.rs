@@ -2,15 +2,14 @@
 //! does not give back what was written.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
+use stead_log::{SeededRng, SimIo};
+use stead_store::{Action, Column, FieldValue, Outcome, Store, View};
 
-use harness::vectors::{
+use crate::harness::vectors::{
     COUNT, FIELDS, PAGE, ROWS, assign, assign_any, check, feed, fields, id, kind_with, open,
     options, put, submit, vector, view,
 };
-use harness::{Chance, Model, all, kind, seeds};
-use stead_log::{SeededRng, SimIo};
-use stead_store::{Action, Column, FieldValue, Outcome, Store, View};
+use crate::harness::{Chance, Model, all, kind, seeds};
 
 #[test]
 fn columns_leave_memory_once_a_snapshot_has_them() {
@@ -160,7 +159,7 @@ fn attributes_may_become_paged_and_cease_to_be() {
 /// Views stay what they are, whatever is written, whichever columns leave memory, and whichever files are removed since.
 #[test]
 fn views_stay_as_they_were() {
-    seeds("paged views_stay", 2, |seed| {
+    seeds("paged::views_stay", 2, |seed| {
         let (io, chance, mut model) = (SimIo::new(seed), Chance::new(seed), Model::new());
         let kind = kind();
         // Room for the vectors of a block, which push the others out.

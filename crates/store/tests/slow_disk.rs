@@ -1,16 +1,15 @@
 //! A disk on which the files of snapshots take for ever to write or to read: feeding and reading go on meanwhile.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::sync::{Arc, Condvar, Mutex};
 
-use harness::watched::{Watch, WatchedIo};
-use harness::{Chance, Model, all, kind};
 use stead_log::{Io, SeededRng, SimIo};
 use stead_store::{
     Action, Change, Edit, FieldValue, Operation, Operator, Outcome, Store, StoreOptions,
 };
+
+use crate::harness::watched::{Watch, WatchedIo};
+use crate::harness::{Chance, Model, all, kind};
 
 /// Whether packs may be written or read, and how many calls wait.
 type Gate = Arc<(Mutex<(bool, usize)>, Condvar)>;

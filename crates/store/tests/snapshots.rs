@@ -2,18 +2,17 @@
 //! damaged or not finished.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use harness::{Chance, Model, all, kind, kind_of, seeds};
 use stead_log::{Call, Io, LogOptions, SeededRng, SimIo};
 use stead_store::{
     Action, DocumentType, FieldValue, Operation, Outcome, SnapshotOptions, Store, StoreError,
     StoreOptions, verify,
 };
+
+use crate::harness::{Chance, Model, all, kind, kind_of, seeds};
 
 fn options() -> StoreOptions {
     // Small, so that there are many segments and packs.
@@ -420,7 +419,7 @@ fn a_schema_may_change_between_writing_and_reading() {
 /// Snapshots come by themselves while documents are fed, and the log is cut behind them.
 #[test]
 fn snapshots_come_with_operations() {
-    seeds("snapshots by_themselves", 2, |seed| {
+    seeds("snapshots::by_themselves", 2, |seed| {
         let (io, chance, mut model) = (SimIo::new(seed), Chance::new(seed), Model::new());
         let snapshots =
             SnapshotOptions { log_bytes: 20 << 10, operations: 100, pack_bytes: 16 << 10 };

@@ -1,18 +1,17 @@
 //! Indexes of texts while documents come and go.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{Chance, all, kind, kind_of, seeds};
 use stead_log::{Io, SeededRng, SimIo};
 use stead_store::{
     Action, Change, Collection, DocumentType, Edit, FieldValue, Operation, Store, StoreOptions,
     View, verify,
 };
+
+use crate::harness::{Chance, all, kind, kind_of, seeds};
 
 const LANGUAGES: &str = "schema shop {
   document shop {
@@ -145,7 +144,7 @@ fn segments(view: &View) -> Vec<(Vec<u8>, Vec<usize>)> {
 
 #[test]
 fn what_a_snapshot_has_is_not_indexed_again() {
-    seeds("texts", 3, |seed| {
+    seeds("texts::", 3, |seed| {
         let (io, chance) = (SimIo::new(seed), Chance::new(seed));
         let store = unresting(&io, &kind());
         feed(&store, &chance, 400);

@@ -1,14 +1,13 @@
 //! Updates as Vespa is fed with, and what documents are behind them.
 #![allow(clippy::unwrap_used)]
 
-mod harness;
-
 use std::sync::Arc;
 
-use harness::{Fields, kind, kind_of};
 use serde_json::{Value as Json, json};
 use stead_log::{SeededRng, SimIo};
 use stead_store::{Operation, Outcome, Store, StoreOptions};
+
+use crate::harness::{Fields, kind, kind_of};
 
 fn store() -> Store {
     let (io, rng) = (Arc::new(SimIo::new(1)), Arc::new(SeededRng::new(1)));

@@ -1,6 +1,6 @@
 //! Layers of well-known image nets.
 
-use crate::graph::{Conv, Graph, Image, Numbers};
+use super::graph::{Conv, Graph, Image, Numbers};
 use stead_tensor::Tensor;
 
 /// 3x3 at stride 2.

@@ -1,6 +1,6 @@
 //! States inside the branches of If.
 
-use crate::harness::{KEEP, Rng, Sequence, seeds, session};
+use super::harness::{KEEP, Rng, Sequence, seeds, session};
 use stead_onnx::{Graph, ModelBuilder};
 use stead_tensor::{Bool, DType, Tensor};
 

@@ -1,8 +1,8 @@
 //! What a state begins with.
 
-use crate::harness::{KEEP, Rng, Sequence, ZERO, part, session};
-use crate::layers::layer;
-use crate::loops::scan_model;
+use super::harness::{KEEP, Rng, Sequence, ZERO, part, session};
+use super::layers::layer;
+use super::loops::scan_model;
 use stead_engine::StateInit;
 use stead_onnx::{Dim, ModelBuilder};
 use stead_tensor::{DType, Tensor};

@@ -1,6 +1,6 @@
 //! The states of LSTM, GRU and RNN.
 
-use crate::harness::{Case, KEEP, Rng, Sequence, check, load, seeds, session};
+use super::harness::{Case, KEEP, Rng, Sequence, check, load, seeds, session};
 use stead_engine::{LiftedState, StateInit};
 use stead_onnx::{Dim, ModelBuilder, dims_of};
 use stead_tensor::DType;

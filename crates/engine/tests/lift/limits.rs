@@ -1,6 +1,6 @@
 //! What is no state stays what it was.
 
-use crate::harness::{KEEP, Rng, load};
+use super::harness::{KEEP, Rng, load};
 use stead_onnx::ModelBuilder;
 use stead_tensor::{DType, Tensor};
 

@@ -1,6 +1,6 @@
 //! The values that Scan and Loop carry.
 
-use crate::harness::{Case, KEEP, Rng, check, load, seeds};
+use super::harness::{Case, KEEP, Rng, check, load, seeds};
 use stead_onnx::{Graph, ModelBuilder};
 use stead_tensor::{Bool, DType, Tensor};
 

@@ -1,6 +1,6 @@
 //! Networks as exporters write them that were given one row.
 
-use crate::graph::{Graph, Name};
+use super::graph::{Graph, Name};
 use stead_tensor::{DType, Tensor};
 
 /// A network with the names, element types and shapes of its inputs for one row.

@@ -2,7 +2,7 @@
 //! chooses which thread goes on wherever one takes the lock, waits or answers. A wake-up that is lost is a deadlock
 //! there, which fails the test.
 //!
-//! `cargo test -p stead-node --features shuttle --lib interleavings`; `STEAD_ITERATIONS` says how many orders each
+//! `cargo test -p stead-node --features shuttle --test interleavings interleavings`; `STEAD_ITERATIONS` says how many orders each
 //! test tries. A failure prints the schedule and how to repeat it.
 
 #![allow(clippy::unwrap_used)] // a panic is the report

@@ -1,6 +1,6 @@
 //! From the inputs of a pipeline to its outputs: joins and branches.
 
-use crate::server::{Server, diamond, node, pipeline, request, step, sums, values};
+use super::server::{Server, diamond, node, pipeline, request, step, sums, values};
 use std::time::Duration;
 use stead_node::{Code, Param, VersionRef};
 

@@ -1,6 +1,6 @@
 //! Random steps beside a reference.
 
-use crate::server::{Server, step, sums};
+use super::server::{Server, step, sums};
 use std::collections::BTreeMap;
 use stead_node::{Code, VersionRef};
 

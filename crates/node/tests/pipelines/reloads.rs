@@ -1,7 +1,7 @@
 //! Pipelines while models and configurations change, and after a restart.
 
-use crate::models::adder;
-use crate::server::{MODELS, Server, diamond, request, step, sums, values};
+use super::models::adder;
+use super::server::{MODELS, Server, diamond, request, step, sums, values};
 use stead_node::{Code, Parameters};
 
 #[test]

@@ -1,6 +1,6 @@
 //! A node that serves pipelines, and requests for them.
 
-use crate::models::{adder, summator, total, two};
+use super::models::{adder, summator, total, two};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stead_node::{

@@ -1,6 +1,6 @@
 //! What a pipeline is from outside: described, metered and refused as a model is.
 
-use crate::server::{Server, diamond, node, pipeline, request};
+use super::server::{Server, diamond, node, pipeline, request};
 use stead_node::{Code, IndexState, VersionRef, VersionState};
 
 #[test]

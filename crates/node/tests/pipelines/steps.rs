@@ -1,7 +1,7 @@
 //! Steps of sequences: the states of all nodes change, or none.
 
-use crate::models::{adder, f32s};
-use crate::server::{STATEFUL, Server, node, pipeline, request, step, sums, values};
+use super::models::{adder, f32s};
+use super::server::{STATEFUL, Server, node, pipeline, request, step, sums, values};
 use std::path::Path;
 use stead_node::{Code, Param, VersionRef};
 use stead_onnx::ModelBuilder;

@@ -233,7 +233,7 @@ pub fn seeds(test: &str, usual: u64, run: impl Fn(u64)) {
     impl Drop for Repro<'_> {
         fn drop(&mut self) {
             if std::thread::panicking() {
-                eprintln!("STEAD_SEED={} cargo test -p stead-store --test {}", self.1, self.0);
+                eprintln!("STEAD_SEED={} cargo test -p stead-store --test all {}", self.1, self.0);
             }
         }
     }

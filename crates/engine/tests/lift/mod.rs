@@ -1,6 +1,6 @@
 //! A signal that comes in chunks gives what the whole signal gives, when the states go from step to step.
 //!
-//! Each test runs over fixed seeds. To repeat one: `STEAD_SEED=17 cargo test -p stead-engine --test lift`.
+//! Each test runs over fixed seeds. To repeat one: `STEAD_SEED=17 cargo test -p stead-engine --test all lift::`.
 #![allow(clippy::unwrap_used)]
 
 mod branches;

@@ -1,0 +1,55 @@
+//! The tests of the binary as one program: each of its own would be linked with all that they test.
+#![allow(clippy::unwrap_used)] // a panic in a test is its report
+
+mod chance;
+mod server;
+
+mod bench;
+mod chains;
+mod check;
+mod component_packages;
+mod components;
+mod deploy;
+mod document_processors;
+mod embedders;
+mod encode;
+mod evaluate;
+mod examples;
+mod feed;
+mod formats;
+mod image_similarity;
+mod kills;
+mod kills_documents;
+mod load;
+mod model_evaluation;
+mod model_evaluation_python;
+mod neighbors;
+mod onnxruntime;
+mod onnxruntime_packages;
+mod package;
+mod paged;
+mod precision;
+mod python;
+mod python_beside;
+mod python_chains;
+mod python_models;
+mod python_servables;
+mod quantize;
+mod query;
+mod rank;
+mod rank_models;
+mod real_models;
+mod replay;
+mod searchers;
+mod sequence;
+mod serve_config;
+mod serve_package;
+mod server_toml;
+mod significance;
+mod store;
+mod streaming;
+mod system_tests;
+mod tensor;
+mod tls;
+mod trace;
+mod train_cross_encoder;
