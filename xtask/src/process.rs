@@ -12,6 +12,21 @@ pub fn cargo() -> Command {
     command
 }
 
+/// What `cargo test` and [`build`] compile beside the default features. Cargo unites the features of what is selected, and
+/// each other selection compiles most of the workspace once more: all steps of the tests share this one.
+pub const SELECTION: [&str; 3] =
+    ["--workspace", "--features", "stead/onnxruntime,stead-wheel/extension"];
+
+/// Builds what tests of other languages run: the binary, the examples and the module of the wheel.
+///
+/// # Errors
+/// A build that failed.
+pub fn build() -> Result<(), String> {
+    let mut build = cargo();
+    build.args(["build", "--quiet"]).args(SELECTION).args(["--lib", "--bins", "--examples"]);
+    run(&mut build, "cargo build")
+}
+
 /// Runs to the end, output to the terminal; an exit code other than 0 is an error that names `what`.
 pub fn run(command: &mut Command, what: &str) -> Result<(), String> {
     let status = command.status().map_err(|e| format!("{what}: {e}"))?;

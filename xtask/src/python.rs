@@ -64,14 +64,11 @@ fn installed(family: &str, with: &Path, without: &Path, program: &str) -> Result
     }
     println!("python environment {family}: installing");
     let _ = fs::remove_dir_all(&folder); // absent the first time
-    process::run(
-        Command::new(program).args(["-m", "venv"]).arg(&folder),
-        &format!("{program} -m venv (Debian: apt install {program}-venv)"),
-    )?;
-    process::run(pip(&python, "install").arg("-r").arg(with), "pip install")?;
+    create(program, &folder, &["--without-pip"])?;
+    process::run(pip(&python, "install")?.arg("-r").arg(with), "pip install")?;
     if without.exists() {
         process::run(
-            pip(&python, "install").args(["--no-deps", "-r"]).arg(without),
+            pip(&python, "install")?.args(["--no-deps", "-r"]).arg(without),
             "pip install",
         )?;
     }
@@ -91,7 +88,7 @@ pub fn wheel(python: &Path, requirement: &str, folder: &Path) -> Result<(), Stri
     let download = folder.join("download");
     fs::create_dir_all(&download).map_err(|e| format!("{}: {e}", download.display()))?;
     process::run(
-        pip(python, "download")
+        pip(python, "download")?
             .args(["--no-deps", "--only-binary", ":all:", "--dest"])
             .arg(&download)
             .arg(requirement),
@@ -108,31 +105,53 @@ pub fn wheel(python: &Path, requirement: &str, folder: &Path) -> Result<(), Stri
     fs::write(&stamp, requirement).map_err(|e| format!("{}: {e}", stamp.display()))
 }
 
-/// Builds the wheel of `python/stead` with what is compiled for tests anyway, and installs it in an environment that has
-/// maturin. Gives the file.
+/// Packs the wheel of `python/stead` around the module that [`process::build`] compiles, and installs it in an environment
+/// that has maturin. Gives the file.
 ///
 /// # Errors
 /// A build or an installation that failed.
 pub fn built(python: &Path) -> Result<PathBuf, String> {
+    process::build()?;
     let out = paths::target().join("wheels");
     let _ = fs::remove_dir_all(&out); // absent the first time
-    let arguments =
-        ["-m", "maturin", "build", "--locked", "--profile", "dev", "--auditwheel", "skip"];
-    let mut build = process::command(python, arguments);
-    build.arg("--interpreter").arg(python).arg("--out").arg(&out);
-    build.current_dir(paths::root().join("python/stead"));
-    build.env("CARGO_TARGET_DIR", paths::target());
-    process::run(&mut build, "maturin build")?;
+    let module =
+        format!("{}stead_wheel{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let mut pack = Command::new(python);
+    pack.arg(paths::root().join("tests/python/tools/pack_wheel.py"));
+    pack.arg(paths::target().join("debug").join(module)).arg(&out);
+    process::run(&mut pack, "packing the wheel")?;
     let file = fs::read_dir(&out).ok().and_then(|mut files| files.next()).and_then(Result::ok);
-    let file = file.ok_or("maturin built no wheel")?.path();
+    let file = file.ok_or("no wheel was packed")?.path();
     let install = ["--no-deps", "--no-index", "--force-reinstall"];
-    process::run(pip(python, "install").args(install).arg(&file), "pip install")?;
+    process::run(pip(python, "install")?.args(install).arg(&file), "pip install")?;
     Ok(file)
 }
 
-/// `pip <verb>`, quiet; which index it asks is for the configuration of the machine to say.
-fn pip(python: &Path, verb: &str) -> Command {
-    process::command(python, ["-m", "pip", "--disable-pip-version-check", verb, "--quiet"])
+/// Makes a virtual environment.
+fn create(program: &str, folder: &Path, options: &[&str]) -> Result<(), String> {
+    process::run(
+        Command::new(program).args(["-m", "venv"]).args(options).arg(folder),
+        &format!("{program} -m venv (Debian: apt install {program}-venv)"),
+    )
+}
+
+/// `pip <verb>` for an environment, quiet; which index it asks is for the configuration of the machine to say.
+///
+/// One environment has pip and serves all: it takes a third of the time of a small one to install. Files are compiled when
+/// they are imported, which few are.
+fn pip(python: &Path, verb: &str) -> Result<Command, String> {
+    let folder = paths::target().join("py/pip");
+    let own = folder.join("bin/python");
+    if !own.exists() {
+        create("python3", &folder, &[])?;
+    }
+    let mut command =
+        process::command(own, ["-m", "pip", "--disable-pip-version-check", "--python"]);
+    command.arg(python).args([verb, "--quiet"]);
+    if verb == "install" {
+        command.arg("--no-compile");
+    }
+    Ok(command)
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -75,9 +75,9 @@ pub fn run(args: &[String]) -> Outcome {
             "differential" => passed &= differential(seconds)?,
             "kills" => {
                 let (kills, seed) = (number(args, "--kills")?, number(args, "--seed")?);
-                passed &= loop_of_kills("kills", kills.unwrap_or(KILLS), seed)?;
+                passed &= loop_of_kills("kills::", kills.unwrap_or(KILLS), seed)?;
                 let kills = kills.unwrap_or(KILLS_OF_DOCUMENTS);
-                passed &= loop_of_kills("kills_documents", kills, seed)?;
+                passed &= loop_of_kills("kills_documents::", kills, seed)?;
             }
             "interleavings" => {
                 passed &= interleavings(number(args, "--orders")?.unwrap_or(ORDERS))?;
@@ -128,15 +128,16 @@ fn interleavings(orders: u64) -> Outcome {
     Ok(passed)
 }
 
-/// What `cargo` runs to search interleavings: a feature of one crate, so that no other build has it.
+/// What `cargo` runs to search interleavings: a feature of one crate, so that no other build has it, and all that it needs as
+/// [`process::SELECTION`] has it.
 pub const INTERLEAVINGS: &[&str] = &[
     "test",
     "--quiet",
-    "--package",
-    "stead-node",
+    "--workspace",
     "--features",
-    "shuttle",
-    "--lib",
+    "stead/onnxruntime,stead-wheel/extension,stead-node/shuttle",
+    "--test",
+    "interleavings",
     "interleavings",
 ];
 
@@ -252,7 +253,7 @@ fn number(args: &[String], flag: &str) -> Result<Option<u64>, String> {
 /// The test of the real binary, for longer.
 fn loop_of_kills(name: &str, kills: u64, seed: Option<u64>) -> Outcome {
     let mut test = process::cargo();
-    test.args(["test", "--quiet", "--package", "stead", "--test", name])
+    test.args(["test", "--quiet", "--package", "stead", "--test", "all", name])
         .args(["--", "--nocapture"])
         .env("STEAD_KILLS", kills.to_string());
     if let Some(seed) = seed {
@@ -262,8 +263,7 @@ fn loop_of_kills(name: &str, kills: u64, seed: Option<u64>) -> Outcome {
 }
 
 fn differential(seconds: u64) -> Outcome {
-    let mut build = process::cargo();
-    process::run(build.args(["build", "--quiet", "--package", "stead"]), "cargo build")?;
+    process::build()?;
     let mut total = Tally::default();
     // A failure names its seed, and the rounds go on.
     rounds(seconds, differential::CASES, |seed| {

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use crate::tally::Tally;
 use crate::{Outcome, conformance, differential, models, paths, process, python, soak};
@@ -65,10 +66,12 @@ pub fn run(args: &[String]) -> Outcome {
     }
     let mut total = Tally::default();
     let mut broken = Vec::new();
-    for (name, step) in
-        STEPS.iter().filter(|(name, _)| args.is_empty() || args.iter().any(|a| a == name))
-    {
+    let asked = |name: &str| args.is_empty() || args.iter().any(|a| a == name);
+    // Installing waits for the network and for one core; what tests are made of is compiled meanwhile.
+    let compiling = if asked("data") && asked("rust") { Some(compiling()?) } else { None };
+    for (name, step) in STEPS.iter().filter(|(name, _)| asked(name)) {
         println!("== {name}");
+        let began = Instant::now();
         match step() {
             Ok(tally) => total.add(tally),
             Err(message) => {
@@ -79,12 +82,22 @@ pub fn run(args: &[String]) -> Outcome {
         if total.failed > 0 {
             broken.push(*name);
         }
+        println!("== {name}: {} s", began.elapsed().as_secs());
     }
+    // The step `rust` waited for its locks and says what did not compile.
+    let _ = compiling.map(|mut child| child.wait());
     if let Some(first) = broken.first() {
         println!("first failure in step `{first}`");
     }
     println!("{total}");
     Ok(total.failed == 0)
+}
+
+/// Compiles the tests of the step `rust` beside others.
+fn compiling() -> Result<Child, String> {
+    let mut command = process::cargo();
+    command.arg("test").args(process::SELECTION).args(["--no-run", "--quiet"]);
+    command.stderr(Stdio::null()).spawn().map_err(|e| format!("cargo test: {e}"))
 }
 
 fn data() -> Result<Tally, String> {
@@ -108,9 +121,7 @@ fn data() -> Result<Tally, String> {
 
 fn rust() -> Result<Tally, String> {
     let mut total = Tally::default();
-    // The feature adds a test file and nothing that compiles twice; the steps after this one build stead without it.
-    let feature = ["--features", "stead/onnxruntime"];
-    let all = [&["test", "--workspace"][..], &feature, &["--no-fail-fast", "--", "--show-output"]];
+    let all = [&["test"][..], &process::SELECTION, &["--no-fail-fast", "--", "--show-output"]];
     let all = all.concat();
     for arguments in [&all[..], soak::INTERLEAVINGS] {
         let mut command = process::cargo();
@@ -133,7 +144,7 @@ fn rust() -> Result<Tally, String> {
 }
 
 fn clients() -> Result<Tally, String> {
-    build_stead()?;
+    process::build()?;
     let mut total = Tally::default();
     for family in FAMILIES {
         let stead = paths::stead("debug");
@@ -143,15 +154,13 @@ fn clients() -> Result<Tally, String> {
 }
 
 fn trees() -> Result<Tally, String> {
-    let build = ["build", "--quiet", "--package", "stead-trees", "--example", "predict"];
-    process::run(process::cargo().args(build), "cargo build --example predict")?;
+    process::build()?;
     let predict = paths::target().join("debug/examples/predict");
     python_files("trees", TREES, &[("STEAD_TREES_PREDICT", predict)])
 }
 
 fn operators() -> Result<Tally, String> {
-    let build = ["build", "--quiet", "--package", "stead-engine", "--example", "outputs"];
-    process::run(process::cargo().args(build), "cargo build --example outputs")?;
+    process::build()?;
     let outputs = paths::target().join("debug/examples/outputs");
     let variables = [("STEAD_ENGINE_OUTPUTS", outputs), ("STEAD_TEST_MINILM", models::minilm()?)];
     python_files("operators", OPERATORS, &variables)
@@ -174,7 +183,6 @@ fn packages() -> Result<Tally, String> {
 fn wheel() -> Result<Tally, String> {
     let wheel = python::built(&python::environment(WHEEL)?)?;
     println!("-- {}", wheel.file_name().unwrap_or_default().to_string_lossy());
-    build_stead()?;
     let variables =
         [("STEAD_EXAMPLES", paths::root().join("examples")), ("STEAD_BIN", paths::stead("debug"))];
     python_files("wheel", WHEEL, &variables)
@@ -233,7 +241,7 @@ fn scripts(folder: &Path, family: &str) -> Result<Vec<PathBuf>, String> {
 }
 
 fn node_tests() -> Result<Tally, String> {
-    build_stead()?;
+    process::build()?;
     let mut total = Tally::default();
     total.step(conformance::count("debug", false)?);
     total.step(conformance::earlier("debug", false)?);
@@ -241,7 +249,7 @@ fn node_tests() -> Result<Tally, String> {
 }
 
 fn random_models() -> Result<Tally, String> {
-    build_stead()?;
+    process::build()?;
     if !models::minilm()?.join("reference.npz").exists() {
         println!("skipped: ONNX Runtime has no wheel for this Python");
         return Ok(Tally { skipped: 1, ..Tally::default() });
@@ -250,7 +258,7 @@ fn random_models() -> Result<Tally, String> {
 }
 
 fn demo() -> Result<Tally, String> {
-    build_stead()?;
+    process::build()?;
     let mut total = Tally::default();
     total.step(process::stream(
         Command::new(paths::stead("debug")).args(["demo", "--once"]),
@@ -258,8 +266,4 @@ fn demo() -> Result<Tally, String> {
         |_| {},
     )?);
     Ok(total)
-}
-
-fn build_stead() -> Result<(), String> {
-    process::run(process::cargo().args(["build", "--quiet", "--package", "stead"]), "cargo build")
 }

@@ -11,8 +11,7 @@ const DOCUMENTS: u64 = 3;
 /// Makes requests for so many seconds in all.
 pub fn run(seconds: u64, seed: Option<u64>) -> Outcome {
     let python = python::environment("openapi")?;
-    let mut build = process::cargo();
-    process::run(build.args(["build", "--quiet", "--package", "stead"]), "cargo build")?;
+    process::build()?;
     // Seeds follow the clock, so that every soak sees new ones.
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = seed.unwrap_or(since_1970.as_secs() % 1_000_000_000);

@@ -44,8 +44,7 @@ fn test(name: &str, data: &Path, variables: &[(&str, String)]) -> Outcome {
 /// interpreters run them beside two threads of one (over one thread, medians), and whether TorchScript can have them.
 fn torch() -> Outcome {
     let python = python::peer_of("interpreters/torch", "3.10")?;
-    let mut build = process::cargo();
-    process::run(build.args(["build", "--quiet", "--package", "stead"]), "cargo build")?;
+    process::build()?;
     let folder = paths::target().join("soak-python");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let library = paths::root().join("python/stead_package");
