@@ -123,9 +123,30 @@ fn merged(section: &Section, old: &str, part: &str, text: &str) -> String {
     format!("{head}\n{}", sections.collect::<String>())
 }
 
+/// What kernels are chosen by, in the order in which processors came to have it, as `/proc/cpuinfo` names it.
+const INSTRUCTIONS: [&str; 5] = ["avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile"];
+
+/// Which processor `/proc/cpuinfo` tells of: family, model and instructions. Ratios differ from one to the next, and the names that
+/// virtual machines give do not tell them apart.
+fn processor(cpuinfo: &str) -> String {
+    let value = |name: &str| {
+        let named = |line: &str| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == name).then(|| value.trim().to_owned())
+        };
+        cpuinfo.lines().find_map(named).unwrap_or_default()
+    };
+    let flags = value("flags");
+    let has = |wanted: &&&str| flags.split(' ').any(|flag| flag == **wanted);
+    let has: Vec<&str> = INSTRUCTIONS.iter().filter(has).copied().collect();
+    let (vendor, family, model) = (value("vendor_id"), value("cpu family"), value("model"));
+    format!("{vendor} {family}/{model} with {}", has.join(" "))
+}
+
 /// Cores, load and commit.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let processor = processor(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or("unknown").to_owned();
     let git = |args: &[&str]| {
@@ -135,12 +156,19 @@ fn machine() -> String {
     };
     let (commit, date) =
         (git(&["rev-parse", "--short", "HEAD"]), git(&["log", "-1", "--format=%cs"]));
-    format!("{cores} cores, load {load}, commit {commit} of {date}")
+    format!("{cores} cores ({processor}), load {load}, commit {commit} of {date}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_are_told_apart() {
+        let cpuinfo = "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\n\
+                       flags\t\t: fpu avx avx2 avx512f\n\nmodel\t\t: 86\n";
+        assert_eq!(processor(cpuinfo), "GenuineIntel 6/85 with avx2 avx512f");
+    }
 
     const SECTION: Section = Section {
         title: "Sequences",
