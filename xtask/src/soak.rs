@@ -133,9 +133,11 @@ fn interleavings(orders: u64) -> Outcome {
 pub const INTERLEAVINGS: &[&str] = &[
     "test",
     "--quiet",
-    "--workspace",
+    process::SELECTION[0],
+    process::SELECTION[1],
+    process::SELECTION[2],
     "--features",
-    "stead/onnxruntime,stead-wheel/extension,stead-node/shuttle",
+    "stead-node/shuttle",
     "--test",
     "interleavings",
     "interleavings",

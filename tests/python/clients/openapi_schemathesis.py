@@ -1,6 +1,6 @@
 """Requests that schemathesis makes of each port's OpenAPI document: none ends in a failure of the server.
 
-`STEAD_OPENAPI_SECONDS` is the time for each of the three documents (15 without it; `cargo xtask soak openapi` takes
+`STEAD_OPENAPI_SECONDS` is the time for each of the three documents (30 without it; `cargo xtask soak openapi` takes
 100), `STEAD_SEED` a seed.
 """
 
@@ -13,7 +13,7 @@ import unittest
 
 from served import QUICKSTART, ROOT, ServedCase, Stead, free_port
 
-SECONDS = os.environ.get("STEAD_OPENAPI_SECONDS", "15")
+SECONDS = os.environ.get("STEAD_OPENAPI_SECONDS", "30")
 SEED = os.environ.get("STEAD_SEED", "1")
 TOKEN = "a-token-of-the-openapi-test"
 
