@@ -3,7 +3,12 @@
 use crate::io::{DirLock, Io, IoFile};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+
+#[cfg(target_os = "linux")]
+use rustix::fs::Advice;
 
 /// The file whose `flock` stands for the folder. It is never removed: two processes could then lock two
 /// different files of the same name.
@@ -123,6 +128,17 @@ fn read_part(file: &File, offset: u64, out: &mut [u8]) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, out, offset)
 }
 
+/// Has the kernel read a part of a file ahead.
+#[cfg(target_os = "linux")]
+fn fetch(file: &File, offset: u64, len: u64) {
+    // The same bytes are read later: what is wrong is told then.
+    let _ = rustix::fs::fadvise(file, offset, NonZeroU64::new(len), Advice::WillNeed);
+}
+
+/// Other systems read ahead as they think best.
+#[cfg(not(target_os = "linux"))]
+fn fetch(_file: &File, _offset: u64, _len: u64) {}
+
 impl IoFile for DiskFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
@@ -139,6 +155,10 @@ impl IoFile for DiskFile {
             }
         }
         Ok(read)
+    }
+
+    fn will_read(&self, offset: u64, len: u64) {
+        fetch(&self.0, offset, len);
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -174,6 +194,10 @@ mod tests {
         let mut out = Vec::new();
         read_all(&*file, &mut out, 6).unwrap();
         assert_eq!(out, b"hello!");
+        // Whatever part is told of, within the file and behind its end.
+        for (offset, len) in [(0, 3), (3, 0), (5, 100), (1 << 40, 1), (u64::MAX, u64::MAX)] {
+            file.will_read(offset, len);
+        }
         let mut tail = [0; 8];
         assert_eq!(io.open("x").unwrap().read_at(3, &mut tail).unwrap(), 3);
         assert_eq!(&tail[..3], b"lo!");

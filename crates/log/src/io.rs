@@ -71,6 +71,9 @@ pub trait IoFile: Send + Sync {
     /// # Errors
     /// What the file system answers.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize>;
+    /// Tells that some bytes are read soon: a disk fetches them meanwhile. It does not wait, and what cannot be fetched is no error
+    /// before it is read.
+    fn will_read(&self, _offset: u64, _len: u64) {}
     /// Writes all of `bytes` at the end.
     ///
     /// # Errors

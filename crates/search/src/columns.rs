@@ -32,7 +32,7 @@ impl Rows<'_> {
     }
 
     /// Their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = u32> {
+    pub fn iter(&self) -> impl Iterator<Item = u32> + Clone {
         let (range, list) = match self {
             Rows::Range(range) => (range.clone(), &[][..]),
             Rows::List(list) => (0..0, *list),
@@ -185,10 +185,10 @@ impl Gathered<'_> {
 pub fn gather_documents(
     attribute: AttributeView<'_>,
     kind: &TensorType,
-    documents: impl Iterator<Item = u32>,
+    documents: impl Iterator<Item = u32> + Clone,
 ) -> Result<Option<Computed>, StoreError> {
     let mut gathered = Gathered::new(kind, documents.size_hint().0);
-    let mut values = attribute.cursor();
+    let mut values = attribute.cursor_over(documents.clone());
     for lid in documents {
         let place = values.at(lid)?.and_then(|(column, row)| Some((column.attribute()?, row)));
         if !place.is_some_and(|(of, row)| gathered.push(&of, row)) {

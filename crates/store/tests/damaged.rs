@@ -71,7 +71,7 @@ fn a_damaged_column_is_an_error_that_names_its_field() {
             found.err().iter().for_each(|error| is_told(error, "attribute"));
         }
         assert_eq!(values.column(at / ROWS).is_err(), is_damaged);
-        assert_eq!(view.block(at / ROWS).unwrap().hold().get(1).is_err(), is_damaged);
+        assert_eq!(view.hold(at / ROWS).unwrap().get(1).is_err(), is_damaged);
         assert!(view.attribute("tags").unwrap().at(lid).unwrap().is_some());
     }
     // Who must know what was there is told of it; who need not know puts what he has beside it.

@@ -12,7 +12,7 @@ use stead_store::{
     View,
 };
 
-use crate::harness::watched::WatchedIo;
+use crate::harness::watched::{Read, WatchedIo};
 use crate::harness::{Chance, kind_of};
 
 /// Rows of 128 floats: blocks of 256 documents.
@@ -72,7 +72,11 @@ impl Disk {
         let kind = kind_of(&format!("schema shop {{ document shop {{ {FIELDS} }} }}"));
         let reads = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&reads);
-        let count = Arc::new(move || _ = counter.fetch_add(1, Ordering::Relaxed));
+        let count = Arc::new(move |read| {
+            if matches!(read, Read::Now(_)) {
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        });
         let io = WatchedIo { io: io.clone(), reads: count, writes: Arc::new(|| {}) };
         let options = StoreOptions { page_bytes: 0, ..StoreOptions::default() };
         let store = Store::open(Arc::new(io), Arc::new(SeededRng::new(1)), vec![kind], options);

@@ -14,6 +14,7 @@ mod graphs;
 mod hostile_predicate;
 mod live;
 mod paged;
+mod paged_ahead;
 mod scripts;
 mod slow_disk;
 mod snapshots;

@@ -8,7 +8,7 @@ use stead_store::{
     Action, Change, Edit, FieldValue, Operation, Operator, Outcome, Store, StoreOptions,
 };
 
-use crate::harness::watched::{Watch, WatchedIo};
+use crate::harness::watched::{Read, ReadWatch, Watch, WatchedIo};
 use crate::harness::{Chance, Model, all, kind};
 
 /// Whether packs may be written or read, and how many calls wait.
@@ -32,11 +32,14 @@ fn reached(gate: &Gate) {
 }
 
 fn slow(io: &SimIo, writes: &Gate, reads: &Gate) -> Arc<dyn Io> {
-    let watch = |gate: &Gate| -> Watch {
-        let gate = gate.clone();
-        Arc::new(move || pass(&gate))
-    };
-    Arc::new(WatchedIo { io: io.clone(), reads: watch(reads), writes: watch(writes) })
+    let [writes, reads] = [writes, reads].map(Gate::clone);
+    let writes: Watch = Arc::new(move || pass(&writes));
+    let reads: ReadWatch = Arc::new(move |read| {
+        if matches!(read, Read::Now(_)) {
+            pass(&reads);
+        }
+    });
+    Arc::new(WatchedIo { io: io.clone(), reads, writes })
 }
 
 #[test]

@@ -238,7 +238,7 @@ impl<'c> DocumentContext<'c> {
         let values = self.column(name)?;
         match values.about().kind {
             DataType::Array(_) | DataType::WeightedSet(_) => {
-                Ok(ElementsOf { values: values.cursor() })
+                Ok(ElementsOf { values: values.cursor_over(self.rows.iter()) })
             }
             _ => Err(format!("attribute {name} has no elements")),
         }
@@ -263,7 +263,7 @@ impl<'c> DocumentContext<'c> {
         values: AttributeView<'_>,
         number: impl Fn(Option<(&Column, usize)>) -> f64,
     ) -> Result<Computed, String> {
-        let mut values = values.cursor();
+        let mut values = values.cursor_over(self.rows.iter());
         self.try_numbers(|document| Ok(number(values.at(document).map_err(|e| e.to_string())?)))
     }
 
@@ -274,7 +274,7 @@ impl<'c> DocumentContext<'c> {
         values: AttributeView<'_>,
         tensor: impl Fn(Option<(&Column, usize)>) -> Result<Value, String>,
     ) -> Result<Computed, String> {
-        let mut values = values.cursor();
+        let mut values = values.cursor_over(self.rows.iter());
         self.tensors(kind, |document| tensor(values.at(document).map_err(|e| e.to_string())?))
     }
 

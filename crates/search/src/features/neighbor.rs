@@ -120,7 +120,7 @@ fn distances(
     let documents: Vec<u32> = cx.rows.iter().collect();
     let mut found = Vec::with_capacity(documents.len());
     // Documents that lie behind each other in a block are compared together.
-    let (view, mut columns) = (vectors.view(), vectors.cursor());
+    let (view, mut columns) = (vectors.view(), vectors.cursor_over(cx.rows.iter()));
     let lie_together =
         |a: &u32, b: &u32| a.checked_add(1) == Some(*b) && view.split(*a).0 == view.split(*b).0;
     for run in documents.chunk_by(lie_together) {

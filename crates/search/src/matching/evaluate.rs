@@ -260,7 +260,7 @@ impl<'m> Matcher<'m> {
 
     /// A block to work on.
     pub(super) fn work(&self, number: usize) -> Option<Work<'m>> {
-        self.segments.get(number).map(|segment| segment.work())
+        self.segments.get(number)?.work()
     }
 
     /// The attribute of a term, and its name.

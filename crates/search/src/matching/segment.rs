@@ -60,8 +60,8 @@ impl<'v> Segment<'v> {
     }
 
     /// The same for somebody who works on the block.
-    pub(super) fn work(self) -> Work<'v> {
-        Work { segment: self, columns: self.block.hold() }
+    pub(super) fn work(self) -> Option<Work<'v>> {
+        Some(Work { segment: self, columns: self.view.hold(self.number)? })
     }
 }
 

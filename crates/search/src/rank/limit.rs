@@ -75,7 +75,7 @@ impl MatchLimit {
         all.sort_by(|a, b| super::hits::descending(a.0, b.0).then(a.1.cmp(&b.1)));
         if let Some((of, groups, is_strict)) = &self.diversity {
             let of = attribute(view, of)?;
-            let mut of = of.cursor();
+            let mut of = of.cursor_over(all.iter().map(|(_, lid)| *lid));
             let groups_of =
                 all.iter().map(|(_, lid)| Ok(number(&mut of, *lid)?.unwrap_or(f64::NAN)));
             let groups_of = groups_of.collect::<Result<Vec<f64>, RankError>>()?;

@@ -178,7 +178,7 @@ impl Ranking<'_> {
         let attribute = self.view.attribute(name).ok_or_else(|| fail("has no column"))?;
         let missing = || fail("has too few values");
         let nothing = || fail("is nothing that a model takes");
-        let mut values = attribute.cursor();
+        let mut values = attribute.cursor_over(rows.iter());
         match &attribute.about().kind {
             DataType::Text => {
                 let mut texts = TextLists::default();

@@ -10,7 +10,7 @@ use crate::body::BodyError;
 use crate::columns::{Column, Pieces, TensorColumn};
 use crate::error::StoreError;
 use crate::kind::DocumentType;
-use crate::paged::{Columns, Held, Slot};
+use crate::paged::{Held, Slot};
 use crate::value::FieldValue;
 
 /// Documents that lie together: up to a power of two of rows, a column for each attribute. Rows of documents that were removed
@@ -73,12 +73,6 @@ impl Block {
     /// By the number of the attribute.
     pub(crate) fn columns(&self) -> &[Option<Slot>] {
         &self.columns
-    }
-
-    /// The columns for somebody who works on the block.
-    #[must_use]
-    pub fn hold(&self) -> Columns<'_> {
-        Columns::new(&self.columns)
     }
 
     /// The ids of all rows. They change whenever rows get or lose their documents.

@@ -3,7 +3,7 @@
 use super::view::{AttributeView, Place};
 use crate::columns::Column;
 use crate::error::StoreError;
-use crate::paged::Held;
+use crate::paged::{Ahead, Held, ask_behind};
 
 /// The values of an attribute for documents that somebody goes through. It holds the column that it was at last, so that one that lies on
 /// disk is read once for documents that stand together, and no more than one is in memory for it.
@@ -12,11 +12,42 @@ pub struct Cursor<'v> {
     attribute: AttributeView<'v>,
     /// The number of the block, of the view or of that of the parents: which of them is the same for all documents.
     held: Option<(usize, Held<'v>)>,
+    ahead: Asked<'v>,
+}
+
+/// Which columns on disk are asked for before they are read.
+#[derive(Debug)]
+enum Asked<'v> {
+    /// Those of the blocks of documents that are known.
+    Known(Ahead<'v>),
+    /// Those behind each other, if that is how they are read.
+    Behind,
+    /// None: they are not the view's own, or there is nothing to ask for.
+    Nothing,
 }
 
 impl<'v> Cursor<'v> {
     pub(super) fn new(attribute: AttributeView<'v>) -> Cursor<'v> {
-        Cursor { attribute, held: None }
+        let (view, number) = (attribute.view(), attribute.number());
+        let is_own = view.pager(number).is_some() && !attribute.is_imported();
+        let ahead = if is_own { Asked::Behind } else { Asked::Nothing };
+        Cursor { attribute, held: None, ahead }
+    }
+
+    /// Of documents in the order in which they are come to.
+    pub(super) fn over(
+        attribute: AttributeView<'v>,
+        documents: impl Iterator<Item = u32>,
+    ) -> Cursor<'v> {
+        let mut cursor = Cursor::new(attribute);
+        if matches!(cursor.ahead, Asked::Behind) {
+            let view = attribute.view();
+            let numbers = documents.map(|lid| view.split(lid).0);
+            let ahead = Ahead::new(view.block_list(), numbers, attribute.number());
+            // Of one block there is nothing to ask for; the block behind it may be next.
+            cursor.ahead = ahead.map_or(Asked::Behind, Asked::Known);
+        }
+        cursor
     }
 
     /// The column that has the value of a document, and its row there.
@@ -32,6 +63,13 @@ impl<'v> Cursor<'v> {
         if self.held.as_ref().is_none_or(|(at, _)| *at != block) {
             // Before the next one is read, so that there is one.
             self.held = None;
+            match &mut self.ahead {
+                Asked::Known(ahead) => ahead.reach(block),
+                Asked::Behind => {
+                    ask_behind(self.attribute.view().block_list(), block, self.attribute.number());
+                }
+                Asked::Nothing => {}
+            }
             self.held = Some((block, slot.hold()?));
         }
         Ok(self.held.as_ref().map(|(_, held)| (&**held, row)))

@@ -18,7 +18,7 @@ use crate::body;
 use crate::columns::{Column, Postings};
 use crate::error::StoreError;
 use crate::kind::{AttributeColumn, DocumentType};
-use crate::paged::{Held, Pager, Slot};
+use crate::paged::{Blocks, Columns, Held, Pager, Slot, ask_behind};
 use crate::value::FieldValue;
 
 /// All documents of a type as they were at a moment, whatever is written since. Clones share.
@@ -90,6 +90,12 @@ impl State {
     }
 }
 
+impl Blocks for State {
+    fn slot(&self, block: usize, attribute: usize) -> Option<&Slot> {
+        self.blocks.get(block)?.slot(attribute)
+    }
+}
+
 impl View {
     /// The type of its documents.
     #[must_use]
@@ -139,6 +145,17 @@ impl View {
     #[must_use]
     pub fn block(&self, number: usize) -> Option<&Block> {
         self.state.blocks.get(number).map(Arc::as_ref)
+    }
+
+    /// The columns of a block by its number, for somebody who works on it and may come to those behind it.
+    #[must_use]
+    pub fn hold(&self, number: usize) -> Option<Columns<'_>> {
+        Some(Columns::new(self.block(number)?.columns()).among(self.block_list(), number))
+    }
+
+    /// The blocks and what lies on disk of them.
+    pub(super) fn block_list(&self) -> &dyn Blocks {
+        &*self.state
     }
 
     /// How many blocks have an [index](View::index) in common.
@@ -339,6 +356,7 @@ impl<'v> AttributeView<'v> {
     /// # Errors
     /// [`StoreError::Column`].
     pub fn column(&self, block: usize) -> Result<Option<Held<'v>>, StoreError> {
+        self.ask_behind(block);
         self.view.block(block).map_or(Ok(None), |block| block.column(self.number))
     }
 
@@ -348,16 +366,35 @@ impl<'v> AttributeView<'v> {
     /// [`StoreError::Column`].
     pub fn at(&self, lid: u32) -> Result<Option<(Held<'v>, usize)>, StoreError> {
         Ok(match self.place(lid)? {
-            Some(Place::Block { slot, row, .. }) => Some((slot.hold()?, row)),
+            Some(Place::Block { slot, block, row }) => {
+                if !self.is_imported() {
+                    self.ask_behind(block);
+                }
+                Some((slot.hold()?, row))
+            }
             Some(Place::Nothing(column)) => Some((Held::of(column), 0)),
             None => None,
         })
+    }
+
+    /// A column of the view's own is about to be read.
+    fn ask_behind(&self, block: usize) {
+        if self.view.pager(self.number).is_some() {
+            ask_behind(self.view.block_list(), block, self.number);
+        }
     }
 
     /// The same for many documents, one after the other.
     #[must_use]
     pub fn cursor(self) -> Cursor<'v> {
         Cursor::new(self)
+    }
+
+    /// The same for documents that are known, in the order in which they are come to: their columns that lie on disk are asked for before they
+    /// are read.
+    #[must_use]
+    pub fn cursor_over(self, documents: impl Iterator<Item = u32>) -> Cursor<'v> {
+        Cursor::over(self, documents)
     }
 
     /// A number that the tensor of a document has of all tensors, as [`stamp`](crate::TensorColumn::stamp); a column that lies on disk is

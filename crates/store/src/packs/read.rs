@@ -85,6 +85,11 @@ impl Pack {
         }
     }
 
+    /// Tells that a piece is read soon.
+    fn will_read(&self, place: Place) {
+        self.file.will_read(place.offset, place.len.into());
+    }
+
     /// A piece as bytes of their own. A pack is as long as its table says, so that no more memory is taken than there are bytes.
     ///
     /// # Errors
@@ -116,6 +121,11 @@ impl Blob {
     /// As [`Pack::read`].
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, StoreError> {
         self.pack.piece(self.place)
+    }
+
+    /// Tells that it is read soon: the disk fetches it meanwhile.
+    pub(crate) fn will_read(&self) {
+        self.pack.will_read(self.place);
     }
 
     /// Whether both are the same piece in the same place.

@@ -87,6 +87,11 @@ impl PageCache {
         Some(page)
     }
 
+    /// Whether a page is here, which nobody wants.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.lock().pages.contains_key(&number)
+    }
+
     /// Keeps a page that was read, unless there is no room for it even alone. Who has read the same at the same time gets the one that
     /// came first.
     pub(super) fn keep(&self, number: u64, page: Arc<Page>) -> Arc<Page> {

@@ -93,6 +93,11 @@ impl Changed {
         Ok(cache.keep(self.number, Arc::new(Page::new(column, cache))))
     }
 
+    /// Whether the cache has both as one.
+    pub(super) fn is_cached(&self) -> bool {
+        self.base.pager().cache().has(self.number)
+    }
+
     /// The number of the value of a row, of dense tensors.
     pub(super) fn stamp(&self, row: usize) -> Option<u64> {
         match self.get(row) {

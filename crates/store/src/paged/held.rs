@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
 
+use super::ahead::{Blocks, ask_behind};
 use super::changed::Changed;
 use super::page::{Page, Paged};
 use crate::columns::Column;
@@ -40,6 +41,38 @@ impl Slot {
             Slot::Disk(paged) => Place::Page(paged.page()?),
             Slot::Changed(changed) => Place::Page(changed.page()?),
         }))
+    }
+
+    /// Whether the column lies on disk, and was read lately.
+    pub(super) fn was_read(&self) -> bool {
+        match self {
+            Slot::Memory(_) => false,
+            Slot::Disk(paged) => paged.is_cached(),
+            Slot::Changed(changed) => changed.is_cached(),
+        }
+    }
+
+    /// The column on disk that is read by whoever [holds](Slot::hold) this.
+    fn read_next(&self) -> Option<&Arc<Paged>> {
+        let base = match self {
+            Slot::Memory(_) => return None,
+            Slot::Disk(paged) => paged,
+            Slot::Changed(changed) if changed.is_cached() => return None,
+            Slot::Changed(changed) => changed.base(),
+        };
+        (!base.is_cached()).then_some(base)
+    }
+
+    /// The bytes of the same.
+    pub(super) fn unread(&self) -> Option<usize> {
+        self.read_next().map(|paged| paged.blob().place.len as usize)
+    }
+
+    /// Tells the disk that the same is read soon.
+    pub(super) fn will_read(&self) {
+        if let Some(paged) = self.read_next() {
+            paged.blob().will_read();
+        }
     }
 
     /// The column on disk that has the value of a row, if it is there.
@@ -212,13 +245,20 @@ pub struct Columns<'b> {
     slots: &'b [Option<Slot>],
     /// By attribute; none where nothing lies on disk.
     pages: Vec<OnceCell<Arc<Page>>>,
+    /// All blocks and the number of this one, for somebody who may come to those behind it.
+    among: Option<(&'b dyn Blocks, usize)>,
 }
 
 impl<'b> Columns<'b> {
     pub(crate) fn new(slots: &'b [Option<Slot>]) -> Columns<'b> {
         let is_paged = slots.iter().flatten().any(|slot| !matches!(slot, Slot::Memory(_)));
         let pages = if is_paged { slots.len() } else { 0 };
-        Columns { slots, pages: (0..pages).map(|_| OnceCell::new()).collect() }
+        Columns { slots, pages: (0..pages).map(|_| OnceCell::new()).collect(), among: None }
+    }
+
+    /// The same, of a block among others.
+    pub(crate) fn among(self, blocks: &'b dyn Blocks, number: usize) -> Columns<'b> {
+        Columns { among: Some((blocks, number)), ..self }
     }
 
     /// The column of an attribute by its number; nothing if it has none.
@@ -233,6 +273,9 @@ impl<'b> Columns<'b> {
         let Some(cell) = self.pages.get(attribute) else { return Ok(None) };
         if let Some(page) = cell.get() {
             return Ok(Some(page.column()));
+        }
+        if let Some((blocks, number)) = self.among {
+            ask_behind(blocks, number, attribute);
         }
         let Held(Place::Page(page)) = slot.hold()? else { return Ok(None) };
         Ok(Some(cell.get_or_init(|| page).column()))

@@ -5,12 +5,14 @@
 //! with them. What is put, changed or removed is in memory [beside it](Changed) until the next snapshot. What was read stays in a [cache](PageCache) of so many bytes, from which the pages leave that nobody has
 //! wanted for the longest time. A page whose bytes are not those that were written is an error that names the field.
 
+mod ahead;
 mod cache;
 mod changed;
 mod held;
 mod page;
 mod rows;
 
+pub(crate) use ahead::{Ahead, Blocks, ask_behind};
 pub(crate) use cache::PageCache;
 pub use cache::PageStats;
 pub(crate) use changed::Changed;

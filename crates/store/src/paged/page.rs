@@ -131,6 +131,11 @@ impl Paged {
         }
     }
 
+    /// Whether the cache has its values.
+    pub(super) fn is_cached(&self) -> bool {
+        self.pager.cache.has(self.number)
+    }
+
     fn read(&self) -> Result<Column, StoreError> {
         let Paged { pager, blob, .. } = self;
         pager.cache.counts().read();

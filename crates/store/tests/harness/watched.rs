@@ -5,29 +5,40 @@ use std::sync::Arc;
 
 use stead_log::{DirLock, Io, IoFile, SimIo};
 
-/// Called before each call of a kind that concerns a pack.
+/// Called before each write of a pack.
 pub type Watch = Arc<dyn Fn() + Send + Sync>;
+
+/// Bytes of packs, by the number of the pack and the offset, which are wanted now, or soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    Now((u64, u64)),
+    Soon((u64, u64)),
+}
+
+/// Called before each read of a pack, and when one is told of.
+pub type ReadWatch = Arc<dyn Fn(Read) + Send + Sync>;
 
 /// A disk that tells of reads and writes of packs.
 #[derive(Clone)]
 pub struct WatchedIo {
     pub io: SimIo,
-    pub reads: Watch,
+    pub reads: ReadWatch,
     pub writes: Watch,
 }
 
 struct WatchedFile {
+    number: u64,
     file: Box<dyn IoFile>,
-    reads: Watch,
+    reads: ReadWatch,
     writes: Watch,
 }
 
 impl WatchedIo {
     fn watched(&self, name: &str, file: Box<dyn IoFile>) -> Box<dyn IoFile> {
         let (reads, writes) = (self.reads.clone(), self.writes.clone());
-        match name.ends_with(".pack") {
-            true => Box::new(WatchedFile { file, reads, writes }),
-            false => file,
+        match name.strip_suffix(".pack").map(|number| number.parse().unwrap()) {
+            Some(number) => Box::new(WatchedFile { number, file, reads, writes }),
+            None => file,
         }
     }
 }
@@ -68,8 +79,12 @@ impl IoFile for WatchedFile {
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        (self.reads)();
+        (self.reads)(Read::Now((self.number, offset)));
         self.file.read_at(offset, out)
+    }
+
+    fn will_read(&self, offset: u64, _len: u64) {
+        (self.reads)(Read::Soon((self.number, offset)));
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
