@@ -67,6 +67,7 @@ fn a_search_reads_the_documents_of_one_user_or_group() {
             (format!("{all}&streaming.groupname=bob"), &["g=bob:1"]),
             (format!("{all}&streaming.groupname=eve"), &[]),
             (format!("{all}&streaming.userid=7"), &["n=7:1"]),
+            (format!("{all}&streaming.userid=7&streaming.maxbucketspervisitor=5"), &["n=7:1"]),
             (format!("{all}&streaming.userid=07"), &["n=7:1"]),
             (format!("{all}&streaming.selection=mail.year==2022"), &["n=7:1", ":1"]),
             (format!("{all}&streaming.selection=id.group==%22bob%22"), &["g=bob:1"]),
@@ -163,7 +164,8 @@ fn what_does_not_say_whose_documents_it_means_is_refused() {
         ("&streaming.userid=1&streaming.groupname=a", "one and only one of these"),
         ("&streaming.userid=x", "streaming.userid: expected a whole number, found 'x'"),
         ("&streaming.selection=mail.year+==", "streaming.selection: "),
-        ("&streaming.groupnames=a", "there are groupname, userid and selection"),
+        ("&streaming.groupnames=a", "there are groupname, userid, selection and max"),
+        ("&streaming.maxbucketspervisitor=some", "streaming.maxbucketspervisitor"),
     ] {
         let (_, result) = server.request("GET", &format!("{all}{parameters}"), "");
         let message = result["root"]["errors"][0]["message"].as_str().unwrap_or_default();
