@@ -7,7 +7,7 @@ use crate::id::IdParts;
 const PARTS: u32 = 64;
 
 /// Who documents belong to: the key in their ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location<'l> {
     /// `n=7`: numbers may be written in several ways.
     User(i64),

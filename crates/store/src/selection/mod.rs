@@ -11,6 +11,7 @@ mod compare;
 mod evaluate;
 mod kept;
 mod lexer;
+mod locations;
 mod parser;
 mod references;
 #[cfg(test)]
