@@ -37,6 +37,7 @@ mod significance;
 mod simulation;
 mod spans;
 mod spending;
+mod streaming;
 mod summaries;
 mod token_lengths;
 mod tree_functions;

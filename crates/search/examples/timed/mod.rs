@@ -9,7 +9,7 @@ use std::time::Instant;
 use stead_app::application::rank::PackageModels;
 use stead_app::application::{Application, Schema};
 use stead_app::package::PackageFiles;
-use stead_app::services::ServicesOptions;
+use stead_app::services::{IndexMode, ServicesOptions};
 use stead_expr::{Cells, Labels, TensorType, Value};
 use stead_search::models::{Loaded, Probe};
 use stead_search::rank::{RankError, RankOptions};
@@ -48,7 +48,12 @@ impl Timed {
             let plan = RankPlan::new(&application, found, name, of, &loaded, &models)?;
             plans.insert((*name).to_owned(), Arc::new(plan));
         }
-        let kind = DocumentType::new(found);
+        let mut held = application.services.contents.iter().flat_map(|of| &of.documents);
+        let is_streamed = held.any(|of| of.kind.value == schema && of.mode == IndexMode::Streaming);
+        let kind = match is_streamed {
+            true => DocumentType::streamed(found),
+            false => DocumentType::new(found),
+        };
         let (schema, collection) = (schema.to_owned(), Collection::new(kind.clone()));
         Ok(Timed { application, schema, plans, kind, collection })
     }

@@ -152,6 +152,11 @@ impl GroupingPlan {
         self.root.is_empty()
     }
 
+    /// The attributes that it reads.
+    pub fn attributes(&self) -> impl Iterator<Item = &str> {
+        self.attributes.iter().map(String::as_str)
+    }
+
     /// The summaries of hits in groups that it names.
     pub fn summaries(&self) -> impl Iterator<Item = &str> {
         let mut open = vec![&self.root];

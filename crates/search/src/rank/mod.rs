@@ -16,6 +16,7 @@ mod limit;
 mod means;
 mod memo;
 mod models;
+mod names;
 mod normalize;
 mod phases;
 mod plan;

@@ -85,7 +85,8 @@ pub(super) fn fill_with(
     let mut filled = Vec::with_capacity(hits.len());
     let mut unread: Option<(usize, StoreError)> = None;
     for hit in hits {
-        let values = Values::read(searcher.view, &summary.columns, hit.lid);
+        let views = (searcher.view, prepared.whole.as_ref());
+        let values = Values::read(views, &summary.columns, hit.lid);
         let values = values.unwrap_or_else(|error| {
             unread = Some((unread.as_ref().map_or(1, |(count, _)| count + 1), error));
             Values::default()
@@ -115,13 +116,26 @@ struct Values {
 }
 
 impl Values {
-    fn read(view: &View, columns: &[SummaryColumn], lid: u32) -> Result<Values, StoreError> {
+    /// Of a document of the first view: what is its own lies in `whole`, if there is one.
+    fn read(
+        (view, whole): (&View, Option<&View>),
+        columns: &[SummaryColumn],
+        lid: u32,
+    ) -> Result<Values, StoreError> {
         let number = |column: &SummaryColumn| view.kind().field(&column.source).map(|(at, _)| at);
         let mut numbers: Vec<usize> = columns.iter().filter_map(number).collect();
         if columns.iter().any(|column| column.shown != Shown::Whole) {
             numbers.extend(view.kind().language_field());
         }
-        let own = view.read(lid, |field| numbers.contains(&field))?.unwrap_or_default();
+        let is_shown = |field| numbers.contains(&field);
+        let own = match whole {
+            None => view.read(lid, is_shown)?,
+            Some(whole) => match view.id(lid).and_then(|id| whole.find(id)) {
+                Some(lid) => whole.read(lid, is_shown)?,
+                None => None,
+            },
+        };
+        let own = own.unwrap_or_default();
         let mut imported = Vec::new();
         for (place, column) in columns.iter().enumerate() {
             let of = view.attribute(&column.source).filter(AttributeView::is_imported);

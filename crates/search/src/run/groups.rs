@@ -58,6 +58,11 @@ impl Groupings {
         self.plans.is_empty()
     }
 
+    /// The attributes that they read.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = &str> {
+        self.plans.iter().flatten().flat_map(GroupingPlan::attributes)
+    }
+
     /// The groups of matches with their scores, of each grouping; whether some matches were left out because it was late.
     pub(super) fn collect(
         &self,

@@ -3,6 +3,7 @@
 //! [`prepare`] turns a request into what is asked; [`find`] matches and ranks, which gives a [`Partial`](crate::result::Partial);
 //! [`fill`] gets the summaries of its hits. [`search`] does all of it for one node, for each type of documents that is asked for.
 
+mod fields;
 mod fill;
 mod find;
 mod groups;
@@ -50,6 +51,16 @@ pub struct Searcher<'s> {
     pub stored: &'s (dyn Fn(&str, &str) -> Result<Option<Value>, StoreError> + Sync),
     /// The rank profiles by the names of their schemas and their own.
     pub plans: &'s (dyn Fn(&str, &str) -> Result<Arc<RankPlan>, RankError> + Sync),
+}
+
+impl<'s> Searcher<'s> {
+    /// The same of other documents, if there are some.
+    fn over<'v>(&self, view: &'v Option<View>) -> Searcher<'v>
+    where
+        's: 'v,
+    {
+        Searcher { view: view.as_ref().unwrap_or(self.view), ..*self }
+    }
 }
 
 /// Searches documents of some types: those among them that the request asks for, at the same time. Other cores may take part; the result
@@ -108,31 +119,37 @@ fn run(
     let begin = Instant::now();
     let statement = request.query.statement()?;
     // What one type cannot answer does not keep the others from it.
-    let (mut asked, mut errors) = (Vec::new(), Vec::new());
+    let mut errors = Vec::new();
     let mut views = Vec::new();
     for searcher in chosen(searchers, request, &statement)? {
-        match streamed(searcher, request, (begin, options.now)) {
-            Ok(view) => views.push((*searcher, view)),
+        match streamed::asked(searcher, request, options.now) {
+            Ok(which) => views.push((*searcher, which.map(|_| searcher.view.unread()), which)),
             Err(error) => errors.push(error),
         }
     }
-    let chosen: Vec<Searcher<'_>> = views
-        .iter()
-        .map(|(searcher, view)| Searcher {
-            view: view.as_ref().unwrap_or(searcher.view),
-            ..*searcher
-        })
-        .collect();
+    // Which fields of streamed documents are read is known when all that is asked is.
+    let unread: Vec<Searcher<'_>> = views.iter().map(|(s, view, _)| s.over(view)).collect();
     let names: Vec<Searches<'_>> =
-        chosen.iter().map(|s| Searches::new(s.schema, s.view.kind())).collect();
-    agreed(&chosen, request)?;
-    for (at, searcher) in chosen.iter().enumerate() {
+        unread.iter().map(|s| Searches::new(s.schema, s.view.kind())).collect();
+    agreed(&unread, request)?;
+    let (mut ready, mut read) = (Vec::new(), Vec::new());
+    for (at, (searcher, _, which)) in views.iter().enumerate() {
         let others = [&names[..at], &names[at + 1..]].concat();
-        match prepare(*searcher, request, &statement, &others, options.now) {
-            Ok(prepared) => asked.push((*searcher, prepared)),
+        let prepared = prepare(unread[at], request, &statement, &others, options.now);
+        let with_view = prepared.and_then(|mut prepared| {
+            let of = |which| streamed(searcher.view, which, &mut prepared, begin);
+            Ok((which.map(of).transpose()?, prepared))
+        });
+        match with_view {
+            Ok((view, prepared)) => {
+                read.push((*searcher, view));
+                ready.push(prepared);
+            }
             Err(error) => errors.push(error),
         }
     }
+    let asked: Vec<(Searcher<'_>, Prepared)> =
+        read.iter().map(|(searcher, view)| searcher.over(view)).zip(ready).collect();
     let Some((_, first)) = asked.first() else {
         return Err(errors.into_iter().next().unwrap_or_else(|| SearchError::illegal("no query")));
     };

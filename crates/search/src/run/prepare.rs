@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stead_expr::codec::json::Form;
+use stead_store::View;
 
 use super::Searcher;
 use super::groups::Groupings;
@@ -45,6 +46,18 @@ pub struct Prepared {
     pub groupings: Groupings,
     /// Whether the result tells what was computed.
     pub explains: bool,
+    /// Where those that are searched are without fields which only hits show, all documents as they are stored.
+    pub whole: Option<View>,
+}
+
+impl Prepared {
+    /// Leaves out the words that too many of some documents have; of no documents nothing is left out.
+    pub(super) fn leave_out_stop_words(&mut self, documents: &View) {
+        let stop_words = self.rank.stop_words.or(self.plan.stop_words);
+        stop_words.drop_from(&mut self.tree, documents.len(), |index, word| {
+            documents.text(index).map_or(0, |of| of.frequency(word))
+        });
+    }
 }
 
 /// What a request asks of some documents; `statement` is its query, `others` what else it searches, and `now` seconds since 1970.
@@ -81,10 +94,6 @@ pub fn prepare(
     for neighbor in &mut tree.neighbors {
         neighbor.tuning = neighbor.tuning.or(request.rank.tuning).or(plan.tuning);
     }
-    let stop_words = request.rank.stop_words.or(plan.stop_words);
-    stop_words.drop_from(&mut tree, searcher.view.len(), |index, word| {
-        searcher.view.text(index).map_or(0, |of| of.frequency(word))
-    });
     if request.rank.uses_significance.unwrap_or(plan.uses_significance) {
         let language = parameters("model.language").or_else(|| parameters("model.locale"));
         plan.significance.tell(&mut tree, language.as_deref())?;
@@ -102,7 +111,7 @@ pub fn prepare(
     let asked = request.grouping.asked(statement, &request.values)?;
     let groupings = Groupings::new(searcher, request, &asked, (searches, now))?;
     let (tensors, soft) = (request.tensors, request.soft_timeout);
-    Ok(Prepared {
+    let mut prepared = Prepared {
         tree,
         order,
         plan,
@@ -117,7 +126,10 @@ pub fn prepare(
         has_marks: request.has_marks,
         groupings,
         explains: request.explains,
-    })
+        whole: None,
+    };
+    prepared.leave_out_stop_words(searcher.view);
+    Ok(prepared)
 }
 
 /// An error of ranking as one of the search.

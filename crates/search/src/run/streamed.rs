@@ -2,28 +2,46 @@
 
 use std::time::{Duration, Instant};
 
-use stead_store::View;
+use stead_store::{Streamed, View};
 
-use super::{Searcher, timed_out};
+use super::{Prepared, Searcher, timed_out};
 use crate::query::SearchError;
 use crate::request::SearchRequest;
 
-/// The documents that a request means, where those of a searcher are streamed; nothing where they are indexed.
+/// Which documents a request means, where those of a searcher are streamed, at a time in seconds since 1970; nothing where they are indexed.
 ///
 /// # Errors
-/// When the request does not say whose documents it means, they cannot be read, or not in time.
-pub(super) fn streamed(
+/// When the request does not say whose documents it means.
+pub(super) fn asked<'r>(
     searcher: &Searcher<'_>,
-    request: &SearchRequest,
-    (begin, now): (Instant, f64),
-) -> Result<Option<View>, SearchError> {
-    if !searcher.view.kind().is_streamed() {
-        return Ok(None);
+    request: &'r SearchRequest,
+    now: f64,
+) -> Result<Option<Streamed<'r>>, SearchError> {
+    match searcher.view.kind().is_streamed() {
+        true => {
+            let now = Duration::from_secs_f64(now).as_secs() as i64;
+            request.streaming.documents(now).map(Some)
+        }
+        false => Ok(None),
     }
-    let which = request.streaming.documents(Duration::from_secs_f64(now).as_secs() as i64)?;
-    let is_late = || begin.elapsed() >= request.timeout;
-    match searcher.view.stream(which, &is_late)? {
-        Some(view) => Ok(Some(view)),
-        None => Err(timed_out(request.timeout)),
-    }
+}
+
+/// Documents of a view with what a search asks of them, which was found with [none](View::unread) of them. The time counts from `begin`.
+///
+/// # Errors
+/// When they cannot be read, or not in time.
+pub(super) fn streamed(
+    view: &View,
+    which: Streamed<'_>,
+    prepared: &mut Prepared,
+    begin: Instant,
+) -> Result<View, SearchError> {
+    let wanted = prepared.fields(view.kind().searched());
+    let is_wanted = |field: usize| wanted.contains(&field);
+    let is_late = || begin.elapsed() >= prepared.timeout;
+    let some = view.stream(which, &is_wanted, &is_late)?;
+    let some = some.ok_or_else(|| timed_out(prepared.timeout))?;
+    prepared.leave_out_stop_words(&some);
+    prepared.whole = Some(view.clone());
+    Ok(some)
 }

@@ -22,18 +22,31 @@ pub enum Streamed<'s> {
 const TOGETHER: usize = 64;
 
 impl View {
-    /// Some documents of a [streamed](crate::DocumentType::streamed) type, in the order of their numbers here, as documents with all
-    /// attributes and indexes of their schema. Nothing if it gets too late meanwhile.
+    /// No documents, of the type that [`View::stream`] reads some as: what a search asks is found with it before any is read.
+    #[must_use]
+    pub fn unread(&self) -> View {
+        Collection::new(self.kind().searched().clone()).view()
+    }
+
+    /// Some documents of a [streamed](crate::DocumentType::streamed) type, in the order of their numbers here, with the attributes and indexes
+    /// that are made of fields which are wanted, by their numbers; other fields they are without. Nothing if it gets too late meanwhile.
     ///
     /// # Errors
     /// When what is on disk of them cannot be read.
     pub fn stream(
         &self,
         which: Streamed<'_>,
+        is_wanted: &dyn Fn(usize) -> bool,
         is_late: &dyn Fn() -> bool,
     ) -> Result<Option<View>, StoreError> {
         let kind = self.kind();
         let mut found = Collection::new(kind.searched().clone());
+        let looked_at = match which {
+            Streamed::Of(_) => BTreeSet::new(),
+            Streamed::By(selection, _) => selection.fields_of(kind),
+        };
+        // The language of a text is another field.
+        let is_kept = |field: usize| is_wanted(field) || kind.language_field() == Some(field);
         let mut reader = self.fields_reader();
         for (at, lid) in self.streamed_lids(which).enumerate() {
             if at.is_multiple_of(TOGETHER) && is_late() {
@@ -47,14 +60,14 @@ impl View {
             if is_rejected {
                 continue;
             }
-            let Some(fields) = reader.read(lid, |_| true)? else {
-                continue;
-            };
+            let is_read = |field: usize| is_kept(field) || looked_at.contains(&field);
+            let Some(mut fields) = reader.read(lid, is_read)? else { continue };
             if let Streamed::By(selection, now) = which
                 && !selection.selects(&Selected { kind, id, fields: &fields, now })
             {
                 continue;
             }
+            fields.retain(|(field, _)| is_kept(*field));
             found.put(id, &fields)?;
         }
         found.publish();
@@ -123,7 +136,7 @@ mod tests {
                 asked.set(asked.get() + 1);
                 false
             };
-            let some = view.stream(which, &is_late).unwrap().unwrap();
+            let some = view.stream(which, &|_| true, &is_late).unwrap().unwrap();
             assert_eq!(asked.get(), asks, "{which:?}");
             let numbers: Vec<i64> = some
                 .lids()
@@ -135,6 +148,14 @@ mod tests {
             assert_eq!(numbers, expected, "{which:?}");
             assert!(some.attribute("n").is_some() && some.text(0).is_some());
         }
-        assert!(view.stream(Streamed::Of(Location::Group("3")), &|| true).unwrap().is_none());
+        let of_3 = Streamed::Of(Location::Group("3"));
+        assert!(view.stream(of_3, &|_| true, &|| true).unwrap().is_none());
+        // Fields that nobody wants are looked at, and kept out of what is searched.
+        let some = view.stream(Streamed::By(&two, 0), &|field| field == 1, &|| false);
+        let some = some.unwrap().unwrap();
+        let fields: Vec<_> = some.lids().map(|lid| some.fields(lid).unwrap()).collect();
+        let word = |n: i64| vec![(1, FieldValue::Text(format!("word {n}")))];
+        assert_eq!(fields, [3, 5, 13, 15, 23].map(word));
+        assert_eq!(some.text(0).unwrap().frequency("word"), 5);
     }
 }
