@@ -186,3 +186,26 @@ fn the_time_that_a_statement_says_holds() {
         assert_eq!(message, is_late.then_some("Timed out after 0 ms"), "{body}");
     }
 }
+
+#[test]
+fn what_takes_too_much_memory_is_refused() {
+    let asked = Asked::new(&[("d", false, SCHEMA)]);
+    let kind = DocumentType::streamed(asked.application.schema("d").unwrap());
+    let list: Vec<Json> = (0..300).map(|at| json!({"body": "w1 ".repeat(300), "n": at})).collect();
+    let streamed = documents(kind, &[("a", &list), ("b", &list[..1])]);
+    for (group, filter, is_refused) in [
+        ("a", "body contains 'w1'", true),
+        ("b", "body contains 'w1'", false),
+        // What hits show is read for these.
+        ("a", "n < 3", false),
+    ] {
+        let body = json!({
+            "yql": format!("select * from d where {filter}"), "streaming.groupname": group,
+            "streaming.maxBytes": 100_000, "timeout": "100",
+        });
+        let (status, result) = asked.search(&[streamed.view()], &body);
+        assert_eq!(status, if is_refused { 400 } else { 200 }, "{body}: {result}");
+        let message = result["root"]["errors"][0]["message"].as_str().unwrap_or_default();
+        assert_eq!(message.contains("'streaming.maxBytes' ( 100000 )"), is_refused, "{result}");
+    }
+}

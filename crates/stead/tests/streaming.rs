@@ -164,7 +164,7 @@ fn what_does_not_say_whose_documents_it_means_is_refused() {
         ("&streaming.userid=1&streaming.groupname=a", "one and only one of these"),
         ("&streaming.userid=x", "streaming.userid: expected a whole number, found 'x'"),
         ("&streaming.selection=mail.year+==", "streaming.selection: "),
-        ("&streaming.groupnames=a", "there are groupname, userid, selection and max"),
+        ("&streaming.groupnames=a", "there are groupname, userid, selection, maxBytes"),
         ("&streaming.maxbucketspervisitor=some", "streaming.maxbucketspervisitor"),
     ] {
         let (_, result) = server.request("GET", &format!("{all}{parameters}"), "");

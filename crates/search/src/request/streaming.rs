@@ -14,6 +14,8 @@ pub struct StreamingRequest {
     group: Option<String>,
     /// `streaming.selection`: those that it selects.
     selection: Option<Selection>,
+    /// `streaming.maxBytes`: the most memory that they may take.
+    pub(crate) most_bytes: usize,
 }
 
 impl StreamingRequest {
@@ -33,6 +35,7 @@ impl StreamingRequest {
             user: user.transpose()?,
             group: read.text("streaming.groupname"),
             selection: selection.transpose()?,
+            most_bytes: read.count("streaming.maxBytes")?.unwrap_or(1 << 30),
         })
     }
 

@@ -137,7 +137,8 @@ fn run(
         let others = [&names[..at], &names[at + 1..]].concat();
         let prepared = prepare(unread[at], request, &statement, &others, options.now);
         let with_view = prepared.and_then(|mut prepared| {
-            let of = |which| streamed(searcher.view, which, &mut prepared, begin);
+            let bounds = (begin, request.streaming.most_bytes);
+            let of = |which| streamed(searcher.view, which, &mut prepared, bounds);
             Ok((which.map(of).transpose()?, prepared))
         });
         match with_view {

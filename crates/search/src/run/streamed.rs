@@ -1,5 +1,6 @@
 //! Searches of streamed documents: those of one user or group are read, and searched as if they were all.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use stead_store::{Streamed, View};
@@ -29,19 +30,33 @@ pub(super) fn asked<'r>(
 /// Documents of a view with what a search asks of them, which was found with [none](View::unread) of them. The time counts from `begin`.
 ///
 /// # Errors
-/// When they cannot be read, or not in time.
+/// When they cannot be read, or not in time, or take more than `most` bytes.
 pub(super) fn streamed(
     view: &View,
     which: Streamed<'_>,
     prepared: &mut Prepared,
-    begin: Instant,
+    (begin, most): (Instant, usize),
 ) -> Result<View, SearchError> {
     let wanted = prepared.fields(view.kind().searched());
     let is_wanted = |field: usize| wanted.contains(&field);
-    let is_late = || begin.elapsed() >= prepared.timeout;
-    let some = view.stream(which, &is_wanted, &is_late)?;
-    let some = some.ok_or_else(|| timed_out(prepared.timeout))?;
+    let is_large = Cell::new(false);
+    let is_over = |bytes: usize| {
+        is_large.set(bytes > most);
+        is_large.get() || begin.elapsed() >= prepared.timeout
+    };
+    let some = view.stream(which, &is_wanted, &is_over)?.ok_or_else(|| match is_large.get() {
+        true => too_large(most),
+        false => timed_out(prepared.timeout),
+    })?;
     prepared.leave_out_stop_words(&some);
     prepared.whole = Some(view.clone());
     Ok(some)
+}
+
+/// The error of a search of documents that take more memory than it may have.
+fn too_large(most: usize) -> SearchError {
+    SearchError::illegal(format!(
+        "The documents that are to be read take more than 'streaming.maxBytes' ( {most} ). Either search those of fewer users and groups with \
+         streaming.userid, streaming.groupname or streaming.selection, fewer of their fields, or raise 'streaming.maxBytes'."
+    ))
 }

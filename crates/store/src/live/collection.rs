@@ -229,6 +229,11 @@ impl Collection {
         self.len() == 0
     }
 
+    /// The memory that its documents take, published or not, without their indexes, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.state.blocks.iter().map(|block| block.memory()).sum()
+    }
+
     /// What readers take views from.
     #[must_use]
     pub fn reader(&self) -> Reader {

@@ -18,7 +18,7 @@ pub enum Streamed<'s> {
     By(&'s Selection, i64),
 }
 
-/// Documents that are read before somebody looks whether there is time for more.
+/// Documents that are read before somebody looks whether there is time and room for more.
 const TOGETHER: usize = 64;
 
 impl View {
@@ -29,7 +29,8 @@ impl View {
     }
 
     /// Some documents of a [streamed](crate::DocumentType::streamed) type, in the order of their numbers here, with the attributes and indexes
-    /// that are made of fields which are wanted, by their numbers; other fields they are without. Nothing if it gets too late meanwhile.
+    /// that are made of fields which are wanted, by their numbers; other fields they are without. Nothing if it is over meanwhile: `is_over` is
+    /// told the bytes that those which were read take, without their indexes of text.
     ///
     /// # Errors
     /// When what is on disk of them cannot be read.
@@ -37,7 +38,7 @@ impl View {
         &self,
         which: Streamed<'_>,
         is_wanted: &dyn Fn(usize) -> bool,
-        is_late: &dyn Fn() -> bool,
+        is_over: &dyn Fn(usize) -> bool,
     ) -> Result<Option<View>, StoreError> {
         let kind = self.kind();
         let mut found = Collection::new(kind.searched().clone());
@@ -49,7 +50,7 @@ impl View {
         let is_kept = |field: usize| is_wanted(field) || kind.language_field() == Some(field);
         let mut reader = self.fields_reader();
         for (at, lid) in self.streamed_lids(which).enumerate() {
-            if at.is_multiple_of(TOGETHER) && is_late() {
+            if at.is_multiple_of(TOGETHER) && is_over(found.memory()) {
                 return Ok(None);
             }
             let Some(id) = self.id(lid) else { continue };
@@ -69,6 +70,9 @@ impl View {
             }
             fields.retain(|(field, _)| is_kept(*field));
             found.put(id, &fields)?;
+        }
+        if is_over(found.memory()) {
+            return Ok(None);
         }
         found.publish();
         Ok(Some(found.view()))
@@ -123,20 +127,20 @@ mod tests {
         let two =
             Selection::parse("(id.group == \"3\" or id.group == \"5\") and d.n < 24").unwrap();
         let nobody = Selection::parse("id.group == \"3\" and id.user == 3").unwrap();
-        // Whether it is late is asked for each 64 documents that are looked at.
+        // Whether it is over is asked for each 64 documents that are looked at, and at the end.
         for (which, expected, asks) in [
-            (Streamed::Of(Location::Group("3")), (3..200).step_by(10).collect::<Vec<i64>>(), 1),
-            (Streamed::Of(Location::User(3)), vec![], 0),
-            (Streamed::By(&selection, 0), vec![0, 1, 2, 4, 5, 6], 4),
-            (Streamed::By(&two, 0), vec![3, 5, 13, 15, 23], 1),
-            (Streamed::By(&nobody, 0), vec![], 0),
+            (Streamed::Of(Location::Group("3")), (3..200).step_by(10).collect::<Vec<i64>>(), 2),
+            (Streamed::Of(Location::User(3)), vec![], 1),
+            (Streamed::By(&selection, 0), vec![0, 1, 2, 4, 5, 6], 5),
+            (Streamed::By(&two, 0), vec![3, 5, 13, 15, 23], 2),
+            (Streamed::By(&nobody, 0), vec![], 1),
         ] {
             let asked = Cell::new(0);
-            let is_late = || {
+            let is_over = |_| {
                 asked.set(asked.get() + 1);
                 false
             };
-            let some = view.stream(which, &|_| true, &is_late).unwrap().unwrap();
+            let some = view.stream(which, &|_| true, &is_over).unwrap().unwrap();
             assert_eq!(asked.get(), asks, "{which:?}");
             let numbers: Vec<i64> = some
                 .lids()
@@ -149,9 +153,11 @@ mod tests {
             assert!(some.attribute("n").is_some() && some.text(0).is_some());
         }
         let of_3 = Streamed::Of(Location::Group("3"));
-        assert!(view.stream(of_3, &|_| true, &|| true).unwrap().is_none());
+        assert!(view.stream(of_3, &|_| true, &|_| true).unwrap().is_none());
+        let takes = |least: usize| view.stream(of_3, &|_| true, &|bytes| bytes > least).unwrap();
+        assert!(takes(500).is_none() && takes(1 << 20).is_some());
         // Fields that nobody wants are looked at, and kept out of what is searched.
-        let some = view.stream(Streamed::By(&two, 0), &|field| field == 1, &|| false);
+        let some = view.stream(Streamed::By(&two, 0), &|field| field == 1, &|_| false);
         let some = some.unwrap().unwrap();
         let fields: Vec<_> = some.lids().map(|lid| some.fields(lid).unwrap()).collect();
         let word = |n: i64| vec![(1, FieldValue::Text(format!("word {n}")))];
