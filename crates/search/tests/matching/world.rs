@@ -9,7 +9,7 @@ use stead_log::{LogOptions, SeededRng, SimIo};
 use stead_search::matching::Matcher;
 use stead_search::query::{QueryTree, Searches, build};
 use stead_search::yql::parse;
-use stead_store::{Imports, Operation, Store, StoreOptions, View};
+use stead_store::{DocumentType, Documents, Imports, Operation, Store, StoreOptions, View};
 
 use crate::application::Asked;
 use crate::chance::Chance;
@@ -71,6 +71,8 @@ pub struct World {
     /// How often an index answered for a block.
     pub indexed: Cell<u64>,
     is_paged: bool,
+    /// Whether documents are read when they are searched.
+    pub is_streamed: bool,
 }
 
 impl World {
@@ -89,7 +91,12 @@ impl World {
     }
 
     /// Asks for each attribute whether it has `fast-search`, and whether it is on disk.
-    fn with(mut of: impl FnMut() -> (bool, bool)) -> World {
+    fn with(of: impl FnMut() -> (bool, bool)) -> World {
+        World::of(SCHEMA, of)
+    }
+
+    /// The same with the schema of the documents.
+    fn of(schema: &str, mut of: impl FnMut() -> (bool, bool)) -> World {
         let mut set = |line: &str| {
             let (is_fast, is_paged) = of();
             let is_fast = is_fast && !line.contains("tensor");
@@ -103,15 +110,25 @@ impl World {
             }
         };
         let [schema, parents] =
-            [SCHEMA, PARENTS].map(|text| text.lines().map(&mut set).collect::<Vec<_>>().join("\n"));
+            [schema, PARENTS].map(|text| text.lines().map(&mut set).collect::<Vec<_>>().join("\n"));
         let asked = Asked::new(&[("g", true, &parents), ("d", false, &schema)]);
         let kinds = [asked.kind("d"), asked.kind("g")];
         let is_paged = kinds.iter().any(|kind| kind.attributes().iter().any(|a| a.is_paged));
-        World { asked, indexed: Cell::new(0), is_paged }
+        World { asked, indexed: Cell::new(0), is_paged, is_streamed: false }
+    }
+
+    /// With documents that are read when they are searched; those have no parents.
+    pub fn streamed() -> World {
+        // Words of streamed documents would be parts of those of `c` where they do not say so.
+        let schema = SCHEMA.replace("        substring\n", "");
+        World { is_streamed: true, ..World::of(&schema, || (false, false)) }
     }
 
     /// Documents whose field `parent` may name one of some others by its number.
     pub fn view(&self, documents: &[Json], parents: &[Json]) -> View {
+        if self.is_streamed {
+            return self.of_groups(documents);
+        }
         let lists = [("d", documents), ("g", parents)];
         let [documents, parents] = match self.is_paged {
             false => lists.map(|(name, list)| self.asked.documents(name, list).view().clone()),
@@ -119,6 +136,20 @@ impl World {
         };
         let kind = self.asked.kind("d");
         Imports::new(&kind).join(documents, |name| (name == "g").then(|| parents.clone()))
+    }
+
+    /// Streamed documents of a group, each behind another one of a second group.
+    fn of_groups(&self, list: &[Json]) -> View {
+        let kind = DocumentType::streamed(self.asked.application.schema("d").unwrap());
+        let line = |(at, fields): (usize, &Json)| {
+            let put = |group: &str, fields: &Json| {
+                json!({"put": format!("id:m:d:g={group}:{at}"), "fields": fields}).to_string()
+            };
+            put("b", &list[(at + 1) % list.len()]) + &put("a", fields)
+        };
+        let lines: String = list.iter().enumerate().map(line).collect();
+        let read = Documents::read(kind, lines.as_bytes(), &mut |_| {}).unwrap();
+        read.view().clone()
     }
 
     /// Documents in a store that was closed and opened since: some are as they were then, others have changed, or have come.
@@ -195,6 +226,9 @@ impl World {
 
     /// The places of the documents that a question in YQL finds.
     pub fn found(&self, view: &View, filter: &str, vector: [f64; 2]) -> Vec<usize> {
+        if self.is_streamed {
+            return self.found_of_group(view, filter);
+        }
         let tree = self.tree(filter, vector);
         let matcher = Matcher::new(&tree, view).unwrap();
         let matches = matcher.matches().unwrap();
@@ -202,6 +236,23 @@ impl World {
         let blocks = matches.segments.iter().enumerate();
         let place = |(at, row)| view.lid(at, row) as usize;
         blocks.flat_map(|(at, rows)| rows.iter().map(move |row| (at, row))).map(place).collect()
+    }
+}
+
+impl World {
+    /// The same of the streamed documents of a group, by a request.
+    fn found_of_group(&self, view: &View, filter: &str) -> Vec<usize> {
+        let body = json!({
+            "yql": format!("select documentid from d where {filter}"), "hits": 400,
+            "ranking": "unranked", "timeout": "100", "streaming.groupname": "a",
+        });
+        let (status, result) = self.asked.search(&[view], &body);
+        assert_eq!(status, 200, "{filter}: {result}");
+        let hits = result["root"]["children"].as_array().into_iter().flatten();
+        let place = |hit: &Json| hit["id"].as_str()?.strip_prefix("id:m:d:g=a:")?.parse().ok();
+        let mut found: Vec<usize> = hits.map(|hit| place(hit).unwrap()).collect();
+        found.sort_unstable();
+        found
     }
 }
 
