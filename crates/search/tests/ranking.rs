@@ -40,6 +40,7 @@ const FIELDS: &str = "
     field title type string { indexing: index }
     field place type position { indexing: attribute }
     field vector type tensor<float>(x[2]) { indexing: attribute }
+    field parts type tensor<float>(k{}, x[2]) { indexing: attribute }
     field picture type raw { indexing: attribute }";
 
 const SERVICES: &str = "<services version='1.0'><content id='c' version='1.0'><redundancy>1</redundancy>\
@@ -373,6 +374,38 @@ fn vectors_are_compared_where_the_query_asks_for_neighbors() {
     assert_eq!(
         missing.unwrap_err(),
         "closeness(field,vector): nearestNeighbor takes query(q), which the query does not give"
+    );
+}
+
+#[test]
+fn of_several_operators_of_a_field_the_nearest_counts() {
+    let parts = |a: f64, b: f64| json!({"vector": [a, 0], "parts": {"a": [a, 0], "b": [b, 0]}});
+    let documents = [parts(0.0, 9.0), parts(5.0, 2.0), parts(10.0, 6.0), json!({})];
+    let yql = "select * from doc where ({targetHits: 1, label: 'p'}nearestNeighbor(vector, p)) or
+        ({targetHits: 1, label: 'q'}nearestNeighbor(vector, q)) or ({targetHits: 1}nearestNeighbor(parts, q)) or
+        rank(true, {targetHits: 1}nearestNeighbor(parts, p))";
+    let query = json!({"yql": yql, "input.query(p)": [1, 0], "input.query(q)": [7, 0]});
+    for (name, distances) in [
+        ("vector", [1.0, 2.0, 3.0]),
+        ("label,p", [1.0, 4.0, 9.0]),
+        ("label,q", [7.0, 2.0, 3.0]),
+        ("parts", [1.0, 1.0, 1.0]),
+    ] {
+        let name = if name.contains(',') { name.to_owned() } else { format!("field,{name}") };
+        let of = |name: String| numbers(&feature(&name, "", &query, &documents).unwrap());
+        let [a, b, c] = distances;
+        assert_eq!(of(format!("distance({name})")), [a, b, c, f64::MAX], "{name}");
+        let closeness = [1.0 / (1.0 + a), 1.0 / (1.0 + b), 1.0 / (1.0 + c), 0.0];
+        assert_eq!(of(format!("closeness({name})")), closeness, "{name}");
+    }
+    let found = feature("closest(parts)", "", &query, &documents).unwrap();
+    let labels: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        labels,
+        ["a", "b", "b", ""].map(|label| match label {
+            "" => "tensor<float>(k{}):{}".to_owned(),
+            _ => format!("tensor<float>(k{{}}):{{{label}:1}}"),
+        })
     );
 }
 

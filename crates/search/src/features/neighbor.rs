@@ -1,5 +1,7 @@
 //! `closeness`, `distance` and `closest` of vectors, for queries with `nearestNeighbor(field, name)`
-//! (Vespa, documentation, `reference/schemas/schemas.html#distance-metric`). Every document is compared, none approximately.
+//! (Vespa, documentation, `reference/schemas/schemas.html#distance-metric`). Every document is compared, none approximately, and with
+//! the vectors of all such operators of a field: the nearest of them counts, whichever found the document (Vespa,
+//! `distance_calculator_bundle.cpp`).
 
 use stead_ann::Metric;
 use stead_expr::{Attribute, Cells, Labels, TensorType, Value, parse_type};
@@ -8,6 +10,10 @@ use stead_store::{AttributeColumn, AttributeView, Column, DataType};
 use super::{Call, DocumentContext, Feature, Note, default, place};
 use crate::columns::{Computed, value};
 use crate::vectors::{self, Vectors};
+use crate::yql::Neighbor;
+
+/// Of an attribute whose values are none.
+const NO_VECTORS: &str = "documents have no vectors";
 
 /// What is asked of the nearest vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,17 +59,21 @@ pub(super) fn build(call: &Call<'_>) -> Result<Feature, String> {
         _ => 0.0,
     };
     let feature = Feature::documents(move |cx| {
-        let neighbor = cx.query.query.neighbors.iter().find(|n| {
-            columns.iter().any(|c| c.name == n.field) && (label.is_none() || n.label == label)
-        });
-        let column = neighbor.and_then(|n| columns.iter().find(|c| c.name == n.field));
-        let (Some(neighbor), Some(column)) = (neighbor, column) else {
+        let of_columns = |n: &&Neighbor| columns.iter().any(|c| c.name == n.field);
+        let neighbors = cx.query.query.neighbors.iter().filter(of_columns);
+        // A label means one operator.
+        let neighbors: Vec<&Neighbor> = match &label {
+            Some(_) => neighbors.filter(|n| n.label == label).take(1).collect(),
+            None => neighbors.collect(),
+        };
+        let first = neighbors.first();
+        let Some(column) = first.and_then(|n| columns.iter().find(|c| c.name == n.field)) else {
             return match wanted {
                 Wanted::Label => cx.tensors(&kind, |_| empty(&kind)),
                 _ => Ok(cx.numbers(|_| nothing)),
             };
         };
-        nearest(cx, column, &neighbor.query, wanted, &kind)
+        nearest(cx, column, &neighbors, wanted, &kind)
     });
     let note = usual.note.map(|note| Note {
         text: format!("{}; yql with nearestNeighbor(field, name) gives it a value", note.text),
@@ -81,7 +91,7 @@ fn empty(kind: &TensorType) -> Result<Value, String> {
 fn nearest(
     cx: &DocumentContext<'_>,
     column: &AttributeColumn,
-    query: &str,
+    neighbors: &[&Neighbor],
     wanted: Wanted,
     kind: &TensorType,
 ) -> Result<Computed, String> {
@@ -89,15 +99,19 @@ fn nearest(
     let metric = Metric::of_name(metric)
         .ok_or_else(|| format!("the distance-metric {} is not known", metric.unwrap_or("")))?;
     let DataType::Tensor(of) = &column.kind else { return Err("vectors are tensors".to_owned()) };
-    let vector = query_vector(cx, query, of)?;
+    let queries = neighbors.iter().map(|neighbor| query_vector(cx, &neighbor.query, of));
+    let queries: Vec<Vec<f64>> = queries.collect::<Result<_, _>>()?;
     let vectors = cx.column(&column.name)?;
     let best = |place: Option<(&Column, usize)>| {
         let (column, row) = place?;
-        best(&column.attribute()?, of, row, &vector, metric)
+        let attribute = column.attribute()?;
+        let all = queries.iter().filter_map(|query| best(&attribute, of, row, query, metric));
+        // Of those that are as near the one of the first operator.
+        all.min_by(|(a, _), (b, _)| a.total_cmp(b))
     };
     match wanted {
-        Wanted::Distance => distances(cx, vectors, metric, &vector, f64::MAX, |d| d),
-        Wanted::Closeness => distances(cx, vectors, metric, &vector, 0.0, |d| metric.closeness(d)),
+        Wanted::Distance => distances(cx, vectors, metric, &queries, f64::MAX, |d| d),
+        Wanted::Closeness => distances(cx, vectors, metric, &queries, 0.0, |d| metric.closeness(d)),
         Wanted::Label => cx.tensors_of(kind, vectors, |place| {
             let Some((_, labels)) = best(place).filter(|_| kind.mapped_count() > 0) else {
                 return empty(kind);
@@ -108,27 +122,37 @@ fn nearest(
     }
 }
 
-/// What becomes of the distance of the nearest vector of each document; `nothing` where there is none.
+/// What becomes of the distance of the nearest vector of each document to any of the query; `nothing` where there is none.
 fn distances(
     cx: &DocumentContext<'_>,
     vectors: AttributeView<'_>,
     metric: Metric,
-    query: &[f64],
+    queries: &[Vec<f64>],
     nothing: f64,
     of: impl Fn(f64) -> f64,
 ) -> Result<Computed, String> {
     let documents: Vec<u32> = cx.rows.iter().collect();
-    let mut found = Vec::with_capacity(documents.len());
+    let (mut found, mut others) = (Vec::with_capacity(documents.len()), Vec::new());
     // Documents that lie behind each other in a block are compared together.
     let (view, mut columns) = (vectors.view(), vectors.cursor_over(cx.rows.iter()));
     let lie_together =
         |a: &u32, b: &u32| a.checked_add(1) == Some(*b) && view.split(*a).0 == view.split(*b).0;
     for run in documents.chunk_by(lie_together) {
         let column = columns.at(run[0]).map_err(|e| e.to_string())?;
-        let known =
-            column.and_then(|(column, row)| Some((Vectors::new(column, metric, query)?, row)));
-        let (of_block, row) = known.ok_or("documents have no vectors")?;
-        of_block.distances(row..row + run.len(), &mut found);
+        let (column, row) = column.ok_or(NO_VECTORS)?;
+        let from = found.len();
+        for query in queries {
+            let of_block = Vectors::new(column, metric, query).ok_or(NO_VECTORS)?;
+            if found.len() == from {
+                of_block.distances(row..row + run.len(), &mut found);
+                continue;
+            }
+            others.clear();
+            of_block.distances(row..row + run.len(), &mut others);
+            for (nearest, other) in found.iter_mut().skip(from).zip(&others) {
+                *nearest = nearest.min(*other);
+            }
+        }
     }
     let value = |distance: &mut f64| {
         *distance = if distance.is_nan() { nothing } else { of(*distance) };
