@@ -7,6 +7,7 @@ mod filters;
 mod grams;
 mod indexed;
 mod near;
+mod near_values;
 mod neighbor;
 mod places;
 mod predicate;

@@ -34,19 +34,30 @@ impl<'b> Builder<'b> {
         // What is asked of several fields is one item.
         let items = self.items;
         self.items += list.len();
+        let fields = self.searches.find(field)?;
+        let has_index = fields.iter().any(|field| field.index.is_some());
         let mut any = Vec::new();
-        for field in &self.searches.find(field)? {
-            let Some(index) = field.index else {
-                return fail(format_args!(
-                    "Field '{}' has no index of text, which {name} needs",
-                    field.name
-                ));
+        for field in &fields {
+            let found = match field.index {
+                Some(index) => {
+                    let asked = Asked { field, index, name };
+                    match name {
+                        "phrase" => self.phrase_in(asked, list)?,
+                        _ => self.near_in(asked, list, items)?,
+                    }
+                }
+                None if has_index => self.near_values(field, name, list, items)?,
+                None => {
+                    return fail(format_args!(
+                        "Field '{}' has no index of text, which {name} needs",
+                        field.name
+                    ));
+                }
             };
-            let asked = Asked { field, index, name };
-            any.push(match name {
-                "phrase" => self.phrase_in(asked, list)?,
-                _ => self.near_in(asked, list, items)?,
-            });
+            // What an attribute cannot have needs no place among the others.
+            if found != Tree::None || field.index.is_some() {
+                any.push(found);
+            }
         }
         Ok(Tree::any(any))
     }

@@ -63,6 +63,7 @@ const SCHEMA: &str = "schema d {
   fieldset texts { fields: t, c }
   fieldset mixed { fields: t, n }
   fieldset words { fields: body, title }
+  fieldset beside { fields: body, t, n }
   fieldset default { fields: body, title }
 }";
 
@@ -292,6 +293,28 @@ fn queries_are_trees() {
             "(rank body:near2[cat/big_dogs/a_b cats/dog] body:part[cat/big_dogs/a_b] body:part[cats/dog])",
         ),
         ("body contains near('a', '.')", "none"),
+        // An attribute among indexes has no places of words.
+        ("beside contains phrase('a', 'cats')", "body:phrase[a_cat]"),
+        ("beside contains phrase('Cats')", "(or body:phrase[cat] t:Equal(\"cats\"))"),
+        ("beside contains phrase('7')", "(or body:phrase[7] t:Equal(\"7\") n:7..7)"),
+        ("beside contains phrase('big cats')", "body:phrase[big_cat]"),
+        (
+            "beside contains near('Cats', 'sea', !'a')",
+            "(or (rank body:near2[cat sea]-1[a] body:part[cat] body:part[sea]) (and t:Equal(\"cats\") t:Equal(\"sea\") (not t:Equal(\"a\"))))",
+        ),
+        (
+            "beside contains near('a', equiv('b', 'c d'), phrase('e'))",
+            "(or (rank body:near2[a b/c_d e] body:part[a] body:part[b/c_d] body:part[e]) (and t:Equal(\"a\") t:Equal(\"b\") t:Equal(\"e\")))",
+        ),
+        (
+            "beside contains near('a', alternatives({'B': 1, 'c': 0.7}))",
+            "(or (rank body:near2[a b/c] body:part[a] body:part[b/c]) (and t:Equal(\"a\") (or t:Equal(\"b\") t:Equal(\"c\"))))",
+        ),
+        (
+            "beside contains near('a', phrase('b', 'c'))",
+            "(rank body:near2[a b_c] body:part[a] body:part[b_c])",
+        ),
+        ("beside contains onear('a', 'b')", "(rank body:onear2[a b] body:part[a] body:part[b])"),
         ("body contains equiv('cats', 'a b')", "body:phrase[cat/a_b]"),
         ("body contains equiv('cats', phrase('big', 'sea dogs'))", "body:phrase[cat/big_sea_dogs]"),
         ("body contains equiv('.', 'cats')", "body:Term(\"cat\")"),

@@ -90,6 +90,11 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ),
         ("t contains phrase('a', 'b')", "Field 't' has no index of text, which phrase needs"),
         ("z contains phrase('a', 'b')", "Field 'z' does not exist."),
+        ("texts contains near('a', 'b')", "Field 't' has no index of text, which near needs"),
+        (
+            "beside contains near('a', fuzzy('b'))",
+            "Expected equiv, phrase, or alternatives, but got: fuzzy",
+        ),
         (
             "f(n)",
             "Expected one of range, wand, weightedSet, dotProduct, geoBoundingBox, geoLocation, nearestNeighbor, rank, labeled, nonEmpty, weakAnd, userQuery, userInput, predicate, got f.",
