@@ -73,7 +73,7 @@ pub use json::{Members, MembersError, Objects, Verb};
 pub use kind::{AttributeColumn, DataType, DocumentType, Import, Indexed, StructType, TextIndex};
 pub use live::{
     AttributeView, Block, Collection, Cursor, FieldReader, Imports, Index, Location, Reader,
-    Streamed, TextMerge, TextMerged, View, language,
+    Streamed, TextMerge, TextMerged, View,
 };
 pub use operation::{Action, Operation};
 pub use paged::{Columns, Held, PageStats};

@@ -48,6 +48,109 @@ fn the_language_of_a_document_is_that_of_its_texts() {
     assert_eq!(stems(&mut documents), [0, 0], "both go");
 }
 
+#[test]
+fn languages_hold_for_what_stands_behind_them() {
+    // "katzen" is "katz" in German and Spanish, and itself in English; "gatos" is "gat" in Spanish, "gato" in English, and itself in German.
+    let field = |name: &str, script: &str| {
+        format!("field {name} type string {{ indexing {{ {script} }} }}")
+    };
+    let (one, two) = (field("one", "index"), field("two", "index"));
+    let values = [("one", "katzen"), ("two", "gatos")];
+    let with = |more: &[(&'static str, &'static str)]| [&values[..], more].concat();
+    for (label, inside, outside, document, expected) in [
+        ("nothing", vec![&one, &two], vec![], with(&[]), ["katzen", "gato"]),
+        (
+            "a text, outside of the document",
+            vec![&one, &two],
+            vec![field("set", "\"de\" | set_language")],
+            with(&[]),
+            ["katz", "gatos"],
+        ),
+        (
+            "one field alone, behind the others",
+            vec![&one, &two, &field("set", "set_language")],
+            vec![],
+            with(&[("set", "es")]),
+            ["katz", "gat"],
+        ),
+        (
+            "one field alone, which has no value",
+            vec![&one, &two, &field("set", "set_language")],
+            vec![],
+            with(&[]),
+            ["katzen", "gato"],
+        ),
+        (
+            "each for itself",
+            vec![
+                &field("one", "\"de\" | set_language; index;"),
+                &field("two", "{ \"es\" | set_language; index; }"),
+            ],
+            vec![],
+            with(&[]),
+            ["katz", "gat"],
+        ),
+        (
+            "two fields, each for those behind it",
+            vec![&field("a", "set_language"), &one, &field("b", "set_language"), &two],
+            vec![],
+            with(&[("a", "de"), ("b", "es")]),
+            ["katz", "gat"],
+        ),
+        (
+            "two fields, of which the second has no value",
+            vec![&field("a", "set_language"), &one, &field("b", "set_language"), &two],
+            vec![],
+            with(&[("a", "de")]),
+            ["katz", "gatos"],
+        ),
+        (
+            "another field, or else a text",
+            vec![&field("tag", "summary"), &one, &two],
+            vec![field("set", "input tag || \"es\" | lowercase | set_language")],
+            with(&[]),
+            ["katz", "gat"],
+        ),
+        (
+            "the same, with the field",
+            vec![&field("tag", "summary"), &one, &two],
+            vec![field("set", "input tag || \"es\" | lowercase | set_language")],
+            with(&[("tag", " DE ")]),
+            ["katz", "gatos"],
+        ),
+        (
+            "behind the index of the field itself",
+            vec![&field("one", "index | \"de\" | set_language"), &two],
+            vec![],
+            with(&[]),
+            ["katzen", "gatos"],
+        ),
+        (
+            "no language",
+            vec![&one, &two],
+            vec![field("set", "\"unknown\" | set_language")],
+            with(&[]),
+            ["katzen", "gato"],
+        ),
+    ] {
+        let inside: String = inside.into_iter().map(String::as_str).collect();
+        let schema = format!("schema shop {{ document shop {{ {inside} }} {} }}", outside.concat());
+        let kind = kind_of(&schema);
+        let mut documents = Collection::new(kind.clone());
+        let fields =
+            document.iter().map(|(name, value)| (kind.field(name).unwrap().0, text(value)));
+        let mut fields: Vec<(usize, FieldValue)> = fields.collect();
+        fields.sort_by_key(|(field, _)| *field);
+        documents.put("a", &fields).unwrap();
+        documents.publish();
+        let view = documents.view();
+        for (name, expected) in ["one", "two"].into_iter().zip(expected) {
+            let number = kind.texts().iter().position(|index| index.name == name).unwrap();
+            assert_eq!(view.text(number).unwrap().frequency(expected), 1, "{label}: {expected}");
+        }
+    }
+}
+
 /// Documents come one by one, and segments are joined behind their back.
 #[test]
 fn segments_become_few() {

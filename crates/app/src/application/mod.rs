@@ -25,7 +25,8 @@ pub use field::{
     AttributeSettings, Field, Hnsw, IndexSettings, MatchSettings, Sorting, SummaryField,
 };
 pub use indexing::{
-    EmbedTarget, embed_dimension, embed_misfit, embed_of_element, embed_target, takes_value,
+    EmbedTarget, LanguageTag, embed_dimension, embed_misfit, embed_of_element, embed_target,
+    languages_of, takes_value,
 };
 pub use overrides::Override;
 pub use package::{Application, ModelFile};

@@ -125,7 +125,7 @@ impl Values {
         let number = |column: &SummaryColumn| view.kind().field(&column.source).map(|(at, _)| at);
         let mut numbers: Vec<usize> = columns.iter().filter_map(number).collect();
         if columns.iter().any(|column| column.shown != Shown::Whole) {
-            numbers.extend(view.kind().language_field());
+            numbers.extend(view.kind().language_fields());
         }
         let is_shown = |field| numbers.contains(&field);
         let own = match whole {
@@ -179,8 +179,7 @@ impl Source<'_> {
         let (at, of) = kind.field(&column.source)?;
         let value = values.get(at, place)?;
         let whole = |value: &FieldValue| item_of(value, of, kind, self.prepared.tensors);
-        let language =
-            || stead_store::language(kind.language_field().and_then(|at| values.own(at)));
+        let language = || kind.language(at, |field| values.own(field));
         match &column.shown {
             Shown::Whole => whole(value),
             Shown::Marked | Shown::Snippet => {

@@ -159,7 +159,12 @@ impl Scripts {
             let inputs = update::inputs(&script, kind, number, is_inside);
             Some(FieldScript { field: number, name, is_inside, script, inputs, outputs })
         };
-        let scripts = inside.chain(outside).filter_map(script).collect();
+        let mut scripts: Vec<FieldScript> = inside.chain(outside).filter_map(script).collect();
+        // The language that one field alone sets is that of all fields, so that it runs first, as in Vespa.
+        let mut setting = (0..).zip(&scripts).filter(|(_, of)| of.script.has("set_language"));
+        if let (Some((at, _)), None) = (setting.next(), setting.next()) {
+            scripts[..=at].rotate_right(1);
+        }
         Scripts { kind: kind.clone(), scripts }
     }
 

@@ -2,6 +2,7 @@
 
 mod attribute;
 mod data_type;
+mod language;
 mod text;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub use text::TextIndex;
 
 use crate::columns::Column;
 use attribute::attributes_of;
+use language::Languages;
 
 /// A struct.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +52,7 @@ struct Inner {
     structs: BTreeMap<String, StructType>,
     attributes: Vec<AttributeColumn>,
     texts: Vec<TextIndex>,
-    /// The field whose value is the language of the texts (`set_language`).
-    language: Option<usize>,
+    languages: Languages,
     /// By field: the number of the attribute whose column has its value, as it was put.
     columns: Vec<Option<usize>>,
     /// Whether imported attributes are looked up where they are; else documents have values of their own.
@@ -121,16 +122,11 @@ impl DocumentType {
 
     fn with_imports(schema: &Schema, imports: bool) -> DocumentType {
         let mut fields: Vec<(String, DataType)> = Vec::new();
-        let (mut attributes, mut texts, mut language) = (Vec::new(), Vec::new(), None);
+        let (mut attributes, mut texts) = (Vec::new(), Vec::new());
         for field in schema.all_fields() {
             let kind = DataType::new(&field.kind);
             attributes_of(field, &kind, fields.len(), schema, &mut attributes);
             texts.extend(TextIndex::of(field, &kind, fields.len(), schema));
-            let script = field.indexing.as_ref();
-            if kind == DataType::Text && script.is_some_and(|s| s.calls("set_language").count() > 0)
-            {
-                language.get_or_insert(fields.len());
-            }
             fields.push((field.name.value.clone(), kind));
         }
         for import in &schema.imports {
@@ -169,6 +165,7 @@ impl DocumentType {
             attributes.iter().position(is_it)
         };
         let columns = fields.iter().enumerate().map(column).collect();
+        let languages = Languages::of(schema, texts.iter().map(|of: &TextIndex| of.field));
         let inner = Inner {
             name,
             fields,
@@ -177,7 +174,7 @@ impl DocumentType {
             structs,
             attributes,
             texts,
-            language,
+            languages,
             columns,
             imports,
             searched: None,
@@ -253,12 +250,6 @@ impl DocumentType {
     #[must_use]
     pub fn texts(&self) -> &[TextIndex] {
         &self.inner.texts
-    }
-
-    /// The number of the field whose value is the language of the texts of a document.
-    #[must_use]
-    pub fn language_field(&self) -> Option<usize> {
-        self.inner.language
     }
 
     /// Whether the values of any attribute may lie on disk.

@@ -127,7 +127,7 @@ impl TextIndex {
                 of.map(DataType::to_string).unwrap_or_default()
             )
         };
-        let language = kind.language_field().map(field).unwrap_or_default();
+        let language = kind.language_rules(*number, &field);
         let (own, terms) = (field(*number), analysis.rules());
         format!("{VERSION}: {own}; {longest}; {most_occurrences}; language {language}; {terms}")
     }

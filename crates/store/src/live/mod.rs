@@ -41,5 +41,5 @@ pub use imports::Imports;
 pub use index::Index;
 pub use locations::Location;
 pub use streamed::Streamed;
-pub use texts::{TextMerge, TextMerged, language};
+pub use texts::{TextMerge, TextMerged};
 pub use view::{AttributeView, View};

@@ -47,7 +47,7 @@ impl View {
             Streamed::By(selection, _) => selection.fields_of(kind),
         };
         // The language of a text is another field.
-        let is_kept = |field: usize| is_wanted(field) || kind.language_field() == Some(field);
+        let is_kept = |field: usize| is_wanted(field) || kind.language_fields().contains(&field);
         let mut reader = self.fields_reader();
         for (at, lid) in self.streamed_lids(which).enumerate() {
             if at.is_multiple_of(TOGETHER) && is_over(found.memory()) {

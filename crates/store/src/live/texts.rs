@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stead_text::{FieldIndex, FieldWriter, Language, Merge, Merged};
+use stead_text::{FieldIndex, FieldWriter, Merge, Merged};
 
 use super::view::View;
 use crate::error::StoreError;
@@ -90,11 +90,11 @@ impl Texts {
         before: impl FnOnce() -> Result<Vec<(usize, FieldValue)>, StoreError>,
     ) -> Result<(), StoreError> {
         let is_changed = |field: usize| changes.iter().any(|(changed, _)| *changed == field);
-        let changes_language = kind.language_field().is_some_and(is_changed);
+        let changes_language = kind.language_fields().iter().any(|field| is_changed(*field));
         if !changes_language && !kind.texts().iter().any(|index| is_changed(index.field)) {
             return Ok(());
         }
-        if kind.language_field().is_some() {
+        if !kind.language_fields().is_empty() {
             let mut fields = before()?;
             fields.retain(|(field, _)| !is_changed(*field));
             let new = changes.iter().filter_map(|(field, v)| Some((*field, v.clone()?)));
@@ -102,8 +102,8 @@ impl Texts {
             self.put(kind, lid, &fields);
             return Ok(());
         }
-        let language = language(None);
         for (writer, index) in self.writers.iter_mut().zip(kind.texts()) {
+            let language = kind.language(index.field, |_| None);
             match changes.iter().find(|(field, _)| *field == index.field) {
                 Some((_, Some(value))) => {
                     writer.put_weighted(lid, index.terms(value, language), &index.weights(value))
@@ -185,11 +185,11 @@ fn put<'i>(
     fields: &[(usize, FieldValue)],
 ) {
     let value = |number: usize| fields.iter().find(|(field, _)| *field == number).map(|(_, v)| v);
-    let language = language(kind.language_field().and_then(value));
     for (writer, index) in indexes {
         match value(index.field) {
-            Some(value) => {
-                writer.put_weighted(lid, index.terms(value, language), &index.weights(value));
+            Some(of) => {
+                let language = kind.language(index.field, value);
+                writer.put_weighted(lid, index.terms(of, language), &index.weights(of));
             }
             None => writer.remove(lid),
         }
@@ -207,15 +207,6 @@ fn read(
     lid: u32,
     is_wanted: impl Fn(usize) -> bool,
 ) -> Result<Vec<(usize, FieldValue)>, StoreError> {
-    let is_language = |field: usize| view.kind().language_field() == Some(field);
+    let is_language = |field: usize| view.kind().language_fields().contains(&field);
     Ok(view.read(lid, |field| is_language(field) || is_wanted(field))?.unwrap_or_default())
-}
-
-/// The language of the texts of a document, by the value of the [field that names it](crate::DocumentType::language_field).
-#[must_use]
-pub fn language(value: Option<&FieldValue>) -> Language {
-    match value {
-        Some(FieldValue::Text(tag)) => Language::of_tag(tag.trim()),
-        _ => Language::english(),
-    }
 }

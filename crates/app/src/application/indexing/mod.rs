@@ -6,12 +6,14 @@
 
 mod assign;
 mod embed;
+mod languages;
 mod words;
 
 use std::collections::HashMap;
 
 use assign::{fits, joined};
 pub use embed::{EmbedTarget, embed_dimension, embed_misfit, embed_of_element, embed_target};
+pub use languages::{LanguageTag, languages_of};
 use words::Gives;
 
 use crate::application::field::Field;
@@ -33,6 +35,7 @@ enum Flow {
 /// Checks the types of the script of a field; `is_inside` says whether it is a field of the document.
 pub(super) fn check(schema: &Schema, field: &Field, is_inside: bool, report: &mut Report) {
     let Some(script) = &field.indexing else { return };
+    languages::check(schema, field, report);
     let input = match is_inside {
         true => Flow::Of(field.kind.value.clone()),
         false => Flow::Nothing,

@@ -29,7 +29,12 @@ pub(super) static PROFILE: [Spec; 39] = [
     bare("filter-first-exploration", Form::Number),
     bare("exploration-slack", Form::Number),
     bare("target-hits-max-adjustment-factor", Form::Number),
-    ignored("prefetch-tensors", Head::Bare, Form::Bool, "tensors of attributes are read in place, and those on disk are always fetched before they are read"),
+    ignored(
+        "prefetch-tensors",
+        Head::Bare,
+        Form::Bool,
+        "tensors of attributes are read in place, and those on disk are always fetched before they are read",
+    ),
     used("rank", Head::Named, Form::Setting(Holds::ProfileField)),
     used("rank-type", Head::Named, Form::Choice(RANK_TYPES)),
     used("weight", Head::Named, Form::Integer),
