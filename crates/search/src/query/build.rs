@@ -104,7 +104,7 @@ struct Builder<'b> {
     is_negated: bool,
     /// Whether texts must not be empty.
     is_non_empty: bool,
-    /// Whether what is made is a part of a `weakAnd`, which has none within.
+    /// Whether what is made is a part of a `weakAnd`, with which those within are joined.
     is_in_weak_and: bool,
 }
 

@@ -203,7 +203,12 @@ fn the_best_by_their_words_are_found_among_those_that_pass_the_rest() {
             }
         }
         let word = |(field, word): &(&str, &str)| format!("{field} contains '{word}'");
-        let words: Vec<String> = wanted.iter().map(word).collect();
+        let mut words: Vec<String> = wanted.iter().map(word).collect();
+        // What stands in one within is a part of the outer one.
+        if chance.below(3) == 0 {
+            let inner = words.split_off(chance.below(words.len()));
+            words.push(format!("weakAnd({})", inner.join(", ")));
+        }
         let weak = format!("({{targetHits: {hits}}}weakAnd({}))", words.join(", "));
         let is_filtered = chance.below(2) == 0;
         let yql = match is_filtered {

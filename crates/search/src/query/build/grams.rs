@@ -47,12 +47,11 @@ impl Builder<'_> {
                 let terms = grams.into_iter().map(Pattern::Term).collect();
                 let parts = self.gram_terms(field, index, terms, is_word)?;
                 match wanted.as_str() {
-                    "weakAnd" if !self.is_in_weak_and => {
+                    "weakAnd" => {
                         let hits = self.weak_hits()?;
                         Ok(self.add_weak_and(parts, hits))
                     }
-                    // Of a part of another `weakAnd` that one chooses the best.
-                    "any" | "weakAnd" => Ok(Tree::any(parts)),
+                    "any" => Ok(Tree::any(parts)),
                     _ => Ok(Tree::all(parts)),
                 }
             }

@@ -377,6 +377,33 @@ fn queries_are_trees() {
         ("({allowEmpty: true}userInput(@empty))", "all"),
         ("userInput('-a')", "(and none (not (or body:Term(\"a\") title:Term(\"a\"))))"),
         ("body contains text('a -b')", "(weak 100 body:Term(\"a\") body:Term(\"b\"))"),
+        (
+            "body contains text('my mother-in-law')",
+            "(weak 100 body:Term(\"my\") body:Term(\"mother\") body:Term(\"in\") body:Term(\"law\"))",
+        ),
+        ("body contains text(\"it's\")", "(weak 100 body:Term(\"it\") body:Term(\"s\"))"),
+        ("body contains text('sea...')", "body:Term(\"sea\")"),
+        ("body contains text('...')", "none"),
+        (
+            "body contains ({grammar: 'tokenize'}text(\"it's my.cats\"))",
+            "(weak 100 body:phrase[it_s] body:Term(\"my\") body:Term(\"cat\"))",
+        ),
+        (
+            "{grammar: 'linguistics', targetHits: 3}userInput('+a/b')",
+            "(weak 3 (or body:Term(\"a\") title:Term(\"a\")) (or body:Term(\"b\") title:Term(\"b\")))",
+        ),
+        ("t contains text('a-B')", "(weak 100 t:Equal(\"a\") t:Equal(\"b\"))"),
+        (
+            "id contains ({grammar: 'tokenize'}text('a-b C'))",
+            "(weak 100 id:Term(\"a-b\") id:Term(\"c\"))",
+        ),
+        ("id contains text('a-b')", "(weak 100 id:Term(\"a\") id:Term(\"b\"))"),
+        (
+            "{targetHits: 7}weakAnd(({defaultIndex: 'body'}userInput('a b')), tags contains 'x')",
+            "(weak 7 (or body:Term(\"a\") body:Term(\"b\")) tags:Equal(\"x\"))",
+        ),
+        ("weakAnd(n = 1, weakAnd(n = 2, weakAnd(n = 3)))", "(weak 100 n:1..1 (or n:2..2 n:3..3))"),
+        ("weakAnd(n = 1 and weakAnd(n = 2, n = 3))", "(weak 100 (and n:1..1 (or n:2..2 n:3..3)))"),
         ("body contains ({grammar: 'all'}text('a b'))", "(and body:Term(\"a\") body:Term(\"b\"))"),
         ("weightedSet(body, {'Cats': 2})", "body:Term(\"cats\")"),
     ] {

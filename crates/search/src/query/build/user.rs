@@ -1,8 +1,11 @@
 //! `userQuery`, `userInput` and `text`: what people typed, and `weakAnd`.
 
-use stead_text::guessed_language;
+use std::ops::Range;
+
+use stead_text::{Words, guessed_language};
 
 use super::super::error::SearchError;
+use super::super::fields::Searched;
 use super::super::simple::{Item, Sign, Syntax, What, parse};
 use super::super::tree::{Tree, WeakAnd};
 use super::{Builder, arguments, fail};
@@ -89,15 +92,20 @@ impl<'b> Builder<'b> {
             return fail("Expected 1 or more arguments, got 0.");
         }
         let target_hits = self.weak_hits()?;
-        let (neighbors, weak) = (self.tree.neighbors.len(), self.tree.weak_ands.len());
+        let neighbors = self.tree.neighbors.len();
         let parts = self.in_weak_and(true, |builder| builder.list(list))?;
-        if self.tree.neighbors.len() > neighbors || self.tree.weak_ands.len() > weak {
-            return fail("weakAnd and nearestNeighbor are not supported within weakAnd");
+        if self.tree.neighbors.len() > neighbors {
+            return fail("nearestNeighbor is not supported within weakAnd");
         }
         Ok(self.add_weak_and(parts, target_hits))
     }
 
+    /// A `weakAnd` of some parts. Within another one these are parts of that, which chooses among the documents that have any: so Vespa joins
+    /// two that want as many documents (`QueryCanonicalizer.java`). Here all are joined; in Vespa one that wants fewer chooses first.
     pub(super) fn add_weak_and(&mut self, parts: Vec<Tree>, target_hits: usize) -> Tree {
+        if self.is_in_weak_and {
+            return Tree::any(parts);
+        }
         self.tree.weak_ands.push(WeakAnd { parts, target_hits });
         Tree::WeakAnd(self.tree.weak_ands.len() - 1)
     }
@@ -158,7 +166,9 @@ impl<'b> Builder<'b> {
         }
         let items = match grammar.syntax {
             Some(syntax) => self.items(text, syntax)?,
-            None => text.split_whitespace().map(Item::word).collect(),
+            None => {
+                self.words_alone(text, grammar.name, &index)?.into_iter().map(Item::word).collect()
+            }
         };
         let (mut must, mut may, mut not) = (Vec::new(), Vec::new(), Vec::new());
         for item in &items {
@@ -198,6 +208,36 @@ impl<'b> Builder<'b> {
                 Tree::And(not)
             }
         })
+    }
+
+    /// The words of a text, each a part of its own where signs mean nothing (Vespa, `LinguisticsParser.java`). Of `tokenize` apostrophes
+    /// hold letters together, whose words are one part then, and a field of exact texts is asked for what stands between blanks
+    /// (`TokenizeParser.java`, `Tokenizer.java`).
+    fn words_alone<'t>(
+        &self,
+        text: &'t str,
+        grammar: &str,
+        index: &str,
+    ) -> Result<Vec<&'t str>, SearchError> {
+        let is_linguistics = grammar == "linguistics";
+        let is_exact = |field: &Searched| {
+            let of_schema = self.searches.schema.field(&field.name);
+            of_schema.is_some_and(|field| field.matching.kind.as_deref() == Some("exact"))
+        };
+        let is_whole = !is_linguistics && self.searches.find(index)?.iter().all(is_exact);
+        if is_whole || self.has_host_names(index) {
+            return Ok(text.split_whitespace().collect());
+        }
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for word in Words::of(text) {
+            let between = ranges.last().and_then(|last| text.get(last.end..word.start));
+            let is_held = between.is_some_and(|between| between.chars().all(|c| c == '\''));
+            match ranges.last_mut().filter(|_| is_held && !is_linguistics) {
+                Some(last) => last.end = word.end,
+                None => ranges.push(word),
+            }
+        }
+        Ok(ranges.into_iter().filter_map(|range| text.get(range)).collect())
     }
 
     pub(super) fn default_index(&self, index: Option<String>) -> String {

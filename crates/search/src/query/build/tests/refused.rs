@@ -75,7 +75,7 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ("({targetHits: 0}weakAnd(n = 1))", "expected targetHits from 1 of weakAnd, got 0"),
         (
             "weakAnd({targetHits: 1}nearestNeighbor(v, q))",
-            "weakAnd and nearestNeighbor are not supported within weakAnd",
+            "nearestNeighbor is not supported within weakAnd",
         ),
         (
             "{grammar: 'poem'}userInput('a')",
