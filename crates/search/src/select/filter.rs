@@ -5,6 +5,10 @@ use super::{Reader, SelectError};
 use crate::ordered::Ordered;
 use crate::yql::{Expr, Node};
 
+/// Operators that YQL writes otherwise than as calls.
+const OPERATORS: [&str; 9] =
+    ["and", "or", "and_not", "not", "equals", "in", "range", "contains", "matches"];
+
 impl Reader {
     /// A part of a query.
     pub(super) fn part(&mut self, json: &Ordered) -> Result<Node, SelectError> {
@@ -63,7 +67,12 @@ impl Reader {
                 let node = self.node(expr)?;
                 Ok(Node { annotations: form.annotations, ..node })
             }
+            "not" => {
+                let inner = Box::new(self.part(value)?);
+                self.node(Expr::Not(inner))
+            }
             "equals" => self.equals(value),
+            "in" => self.within(value),
             "range" => self.range(value),
             "contains" => self.contains(value),
             "matches" => self.matches(value),
@@ -76,8 +85,7 @@ impl Reader {
                     self.node(Expr::Contains(field, word))
                 }
                 _ => {
-                    let known = ["and", "or", "and_not", "equals", "range", "contains", "matches"];
-                    let known = known.iter().chain(&CALLS).chain(&PARTS).copied();
+                    let known = OPERATORS.iter().chain(&CALLS).chain(&PARTS).copied();
                     let known = known.collect::<Vec<_>>().join(", ");
                     Err(SelectError::new(format!("expected one of {known}, or a word for a field")))
                 }

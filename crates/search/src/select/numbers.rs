@@ -1,4 +1,4 @@
-//! `equals` and `range`.
+//! `equals`, `in` and `range`.
 
 use super::form::exactly;
 use super::{Reader, SelectError};
@@ -59,6 +59,30 @@ impl Reader {
         let right = Box::new(self.constant(compared)?);
         let node = self.node(Expr::Compare(Comparison::Equal, Box::new(left), right))?;
         Ok(Node { annotations, ..node })
+    }
+
+    /// `["field", value, value]`: any of some texts or whole numbers.
+    pub(super) fn within(&mut self, value: &Ordered) -> Result<Node, SelectError> {
+        let form = self.form(value)?;
+        let Some((field, list)) = form.children.split_first() else {
+            return Err(SelectError::new("expected a field and values, found none"));
+        };
+        let field = Box::new(self.field(field)?);
+        let mut values = Vec::with_capacity(list.len());
+        for (at, value) in list.iter().enumerate() {
+            let is_one = match value {
+                Ordered::Text(_) => true,
+                Ordered::Number(number) => number.is_i64(),
+                _ => false,
+            };
+            if !is_one {
+                let text = format!("expected a text or a whole number, found {}", value.kind());
+                return Err(SelectError::new(text).at(at + 1));
+            }
+            values.push(self.constant(value)?);
+        }
+        let node = self.node(Expr::In(field, values))?;
+        Ok(Node { annotations: form.annotations, ..node })
     }
 
     /// `["field", {">=": 1, "<": 5}]`

@@ -29,6 +29,15 @@ fn what_is_wrong_is_named_with_its_place() {
             r#"{"contains": ["t", {"text": {"query": "a", "grammar": "all"}}]}"#,
             "contains.text: expected query or attributes, found grammar",
         ),
+        (r#"{"in": []}"#, "in: expected a field and values, found none"),
+        (r#"{"in": [7, 8]}"#, "in: expected the name of a field, found a number"),
+        (r#"{"in": ["n", 8, 1.5]}"#, "in[2]: expected a text or a whole number, found a number"),
+        (r#"{"in": ["n", [8]]}"#, "in[1]: expected a text or a whole number, found a list"),
+        (r#"{"not": []}"#, "not: expected an object with an operator, found a list"),
+        (
+            r#"{"not": {"in": ["n", null]}}"#,
+            "not.in[1]: expected a text or a whole number, found null",
+        ),
         (r#"{"equals": ["n", 1.5]}"#, "equals: expected a whole number or a bool, found a number"),
         (r#"{"equals": ["t", "a"]}"#, "equals: expected a whole number or a bool, found a text"),
         (r#"{"equals": {"field": "n"}}"#, "equals: expected a field and a value"),
@@ -50,7 +59,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             r#"{"like": ["t", "a"]}"#,
-            "like: expected one of and, or, and_not, equals, range, contains, matches, wand, weightedSet, dotProduct, geoLocation, \
+            "like: expected one of and, or, and_not, not, equals, in, range, contains, matches, wand, weightedSet, dotProduct, geoLocation, \
              geoBoundingBox, nearestNeighbor, predicate, userInput, userQuery, rank, weakAnd, nonEmpty, or a word for a field",
         ),
     ] {
