@@ -72,6 +72,7 @@ pub fn build(
         is_negated: false,
         is_non_empty: false,
         is_in_weak_and: false,
+        is_typed: false,
     };
     let root = builder.convert(&statement.filter)?;
     builder.check_connectivity()?;
@@ -106,6 +107,8 @@ struct Builder<'b> {
     is_non_empty: bool,
     /// Whether what is made is a part of a `weakAnd`, with which those within are joined.
     is_in_weak_and: bool,
+    /// Whether what is made is what people type, which a grammar makes words of.
+    is_typed: bool,
 }
 
 fn fail<T>(text: impl std::fmt::Display) -> Result<T, SearchError> {

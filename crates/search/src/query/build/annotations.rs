@@ -9,11 +9,12 @@ use super::{Builder, fail};
 use crate::yql::{Expr, Node};
 
 /// Annotations that are read.
-const READ: [&str; 39] = [
+const READ: [&str; 40] = [
     "allowEmpty",
     "defaultIndex",
     "grammar",
     "accentDrop",
+    "implicitTransforms",
     "stem",
     "normalizeCase",
     "language",
@@ -52,13 +53,12 @@ const READ: [&str; 39] = [
 ];
 
 /// Annotations that speak of words in texts or of how fast an answer is found: attributes know no such words, and matches are exact.
-const WITHOUT_EFFECT: [&str; 11] = [
+const WITHOUT_EFFECT: [&str; 10] = [
     "andSegmenting",
     "annotations",
     "ascending",
     "descending",
     "hitLimit",
-    "implicitTransforms",
     "minTargetHits",
     "nfkc",
     "origin",
@@ -129,6 +129,12 @@ impl<'b> Builder<'b> {
             }
             Some(other) => wrong(name, "a number", other),
         }
+    }
+
+    /// Whether words are what the query means: they lose their endings, and a text of several is a phrase. What people type is always
+    /// read so (Vespa, `YqlParser.java`, `StemmingSearcher.java`: capitals and accents have annotations of their own).
+    pub(super) fn is_transformed(&self) -> Result<bool, SearchError> {
+        Ok(self.is_typed || self.bool_annotation("implicitTransforms")?.unwrap_or(true))
     }
 
     /// How many documents an operator is to find.

@@ -1,6 +1,6 @@
 //! Words that an index of text is asked for: a word or a text alone.
 
-use stead_text::{Affix, Analysis, Language, Pattern, Phrases, Unit};
+use stead_text::{Affix, Analysis, Language, Pattern, Phrases, Unit, compared, without_accents};
 
 use super::super::error::SearchError;
 use super::super::fields::Searched;
@@ -68,18 +68,27 @@ impl Builder<'_> {
         let mut analysis = found.map(|of| of.analysis).unwrap_or_default();
         analysis.unit = analysis.unit.of_queries();
         // A part of a word has no stem.
-        analysis.is_stemmed &= !is_part && self.bool_annotation("stem")?.unwrap_or(true);
+        let is_stemmed = self.is_transformed()? && self.bool_annotation("stem")?.unwrap_or(true);
+        analysis.is_stemmed &= !is_part && is_stemmed;
         analysis.drops_accents &= self.bool_annotation("accentDrop")?.unwrap_or(true);
         analysis.is_cased |= !self.bool_annotation("normalizeCase")?.unwrap_or(true);
         Ok(analysis)
     }
 
-    /// The words of a text, in the language of the query's words where it stands.
+    /// The words of a text, in the language of the query's words where it stands; the text as one where nothing is to be made of it.
     pub(super) fn terms(
         &self,
         analysis: &Analysis,
         text: &str,
     ) -> Result<Vec<String>, SearchError> {
+        if analysis.unit == Unit::Word && !self.is_transformed()? {
+            let small = compared(text, analysis.is_cased);
+            let word = match analysis.drops_accents {
+                true => without_accents(&small),
+                false => small.into_owned(),
+            };
+            return Ok(Some(word).filter(|word| !word.is_empty()).into_iter().collect());
+        }
         let own = self.language_annotation()?;
         let tag = own.as_deref().or(self.language.as_deref());
         let language = tag.map_or_else(Language::english, Language::of_tag);

@@ -293,6 +293,35 @@ fn queries_are_trees() {
             "(rank body:near2[cat/big_dogs/a_b cats/dog] body:part[cat/big_dogs/a_b] body:part[cats/dog])",
         ),
         ("body contains near('a', '.')", "none"),
+        ("body contains ({implicitTransforms: false}'Cats')", "body:Term(\"cats\")"),
+        ("body contains ({implicitTransforms: true}'Cats')", "body:Term(\"cat\")"),
+        ("body contains ({implicitTransforms: false}'Caf\u{e9}s')", "body:Term(\"cafes\")"),
+        (
+            "body contains ({implicitTransforms: false, normalizeCase: false, accentDrop: false}'Caf\u{e9}s')",
+            "body:Term(\"Caf\u{e9}s\")",
+        ),
+        ("body contains ({implicitTransforms: false}'big Cats')", "body:Term(\"big cats\")"),
+        ("body contains ({implicitTransforms: false}'')", "none"),
+        (
+            "body contains phrase('seas', {implicitTransforms: false}'big Cats')",
+            "body:phrase[sea_big cats]",
+        ),
+        (
+            "body contains ({implicitTransforms: false}near('seas', {implicitTransforms: true}'cats'))",
+            "(rank body:near2[seas cat] body:part[seas] body:part[cat])",
+        ),
+        (
+            "bits contains ({implicitTransforms: false}'Cats')",
+            "(and bits:Term(\"cat\") bits:Term(\"ats\"))",
+        ),
+        (
+            "{defaultIndex: 'body', implicitTransforms: false}userInput('big-Cats')",
+            "body:phrase[big_cat]",
+        ),
+        (
+            "{defaultIndex: 'body', implicitTransforms: false, grammar: 'raw'}userInput('big Cats')",
+            "body:Term(\"big cats\")",
+        ),
         // An attribute among indexes has no places of words.
         ("beside contains phrase('a', 'cats')", "body:phrase[a_cat]"),
         ("beside contains phrase('Cats')", "(or body:phrase[cat] t:Equal(\"cats\"))"),

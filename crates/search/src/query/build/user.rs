@@ -134,9 +134,11 @@ impl<'b> Builder<'b> {
         grammar: Option<&str>,
         index: Option<String>,
     ) -> Result<Tree, SearchError> {
-        let outer = std::mem::replace(&mut self.guessed, guessed_language(text));
+        let is_typed = !matches!(grammar, Some("raw" | "segment"));
+        let guessed = std::mem::replace(&mut self.guessed, guessed_language(text));
+        let outer = std::mem::replace(&mut self.is_typed, is_typed);
         let found = self.read_typed(text, grammar, index);
-        self.guessed = outer;
+        (self.guessed, self.is_typed) = (guessed, outer);
         found
     }
 
