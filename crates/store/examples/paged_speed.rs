@@ -4,7 +4,7 @@
 //! ```text
 //! cargo run --release -p stead-store --example paged_speed -- [FOLDER] [DOCUMENTS] [SIZE] [TURNS]
 //! ```
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::fs::{self, File};
 use std::io;
