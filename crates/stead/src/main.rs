@@ -17,6 +17,7 @@ mod kept_connection;
 mod load;
 mod measure;
 mod onnxruntime;
+mod packed;
 mod replay;
 mod serve;
 mod values;

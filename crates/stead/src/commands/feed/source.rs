@@ -1,7 +1,7 @@
 //! The operations of files.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,9 +10,7 @@ use stead_store::Objects;
 use super::operation::Operation;
 use super::tally::Tally;
 use crate::failure::Failure;
-
-/// Bytes that are read at a time.
-const PIECE: usize = 1 << 20;
+use crate::packed::unpacked;
 
 /// The operations of files, one file after the other.
 pub struct Source<'f> {
@@ -67,17 +65,5 @@ fn open(path: &Path, tally: &Tally) -> Result<Objects<Box<dyn BufRead>>, Failure
         _ => Box::new(File::open(path).map_err(fail)?),
     };
     let file = tally.bar().wrap_read(file);
-    let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let reader: Box<dyn BufRead> = match ending {
-        "gz" => {
-            let unpacked = flate2::read::MultiGzDecoder::new(file);
-            Box::new(BufReader::with_capacity(PIECE, unpacked))
-        }
-        "zst" => {
-            let unpacked = zstd::stream::read::Decoder::new(file).map_err(fail)?;
-            Box::new(BufReader::with_capacity(PIECE, unpacked))
-        }
-        _ => Box::new(BufReader::with_capacity(PIECE, file)),
-    };
-    Ok(Objects::new(reader))
+    Ok(Objects::new(unpacked(path, file).map_err(fail)?))
 }
