@@ -14,6 +14,8 @@ mod document_processors;
 mod embedders;
 mod encode;
 mod evaluate;
+mod evaluate_collections;
+mod evaluate_servers;
 mod examples;
 mod feed;
 mod formats;

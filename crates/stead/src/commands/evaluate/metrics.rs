@@ -1,7 +1,7 @@
 //! How good a ranking is, by what people have judged (C. Buckley, E. Voorhees, "Retrieval System Evaluation", in "TREC: Experiment and
 //! Evaluation in Information Retrieval", 2005; the measures are those of `trec_eval`).
 
-use std::collections::HashMap;
+use super::judgements::Grades;
 
 /// The hits that nDCG and the reciprocal rank look at.
 pub(super) const CUT: usize = 10;
@@ -28,16 +28,16 @@ pub(super) const NAMES: [(&str, fn(&Scores) -> f64); 4] = [
 ];
 
 /// The scores of a ranking, the best first; nothing if no document was judged relevant.
-pub(super) fn scores(ranking: &[String], judged: &HashMap<String, i64>) -> Option<Scores> {
-    let gain = |id: &String| judged.get(id).copied().unwrap_or(0).max(0) as f64;
-    let relevant = judged.values().filter(|grade| **grade > 0).count();
+pub(super) fn scores(ranking: &[String], judged: &Grades) -> Option<Scores> {
+    let gain = |id: &String| judged.get(id).copied().unwrap_or(0.0).max(0.0);
+    let relevant = judged.values().filter(|grade| **grade > 0.0).count();
     if relevant == 0 {
         return None;
     }
     let discounted = |gains: &mut dyn Iterator<Item = f64>| -> f64 {
         gains.take(CUT).zip(2..).map(|(gain, rank)| gain / f64::from(rank).log2()).sum()
     };
-    let mut best: Vec<f64> = judged.values().map(|grade| (*grade).max(0) as f64).collect();
+    let mut best: Vec<f64> = judged.values().map(|grade| grade.max(0.0)).collect();
     best.sort_unstable_by(|a, b| b.total_cmp(a));
     let (mut found, mut precision) = (0.0, 0.0);
     for (at, id) in ranking.iter().enumerate() {
@@ -69,9 +69,7 @@ pub(super) fn average<'s>(all: impl Iterator<Item = &'s Scores> + Clone) -> Scor
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
-    use super::{Scores, scores};
+    use super::{Grades, Scores, scores};
 
     /// The expected values follow from the definitions by hand.
     #[test]
@@ -96,6 +94,12 @@ mod tests {
                 Some([0.0, 0.0, 1.0, 1.0 / 11.0]),
             ),
             (
+                "halves",
+                "b a",
+                "a:1 b:0.5",
+                Some([(0.5 + 1.0 / log(2.0)) / (1.0 + 0.5 / log(2.0)), 1.0, 1.0, 1.0]),
+            ),
+            (
                 "below zero is not relevant",
                 "b a",
                 "a:2 b:-1",
@@ -103,7 +107,7 @@ mod tests {
             ),
         ] {
             let ranking: Vec<String> = ranking.split(' ').map(str::to_owned).collect();
-            let judged: HashMap<String, i64> = judged
+            let judged: Grades = judged
                 .split(' ')
                 .map(|pair| pair.split_once(':').unwrap())
                 .map(|(id, grade)| (id.to_owned(), grade.parse().unwrap()))
