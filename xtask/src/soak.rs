@@ -11,9 +11,9 @@ use crate::tally::Tally;
 use crate::{Outcome, differential, paths, process};
 
 /// Help text.
-pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, queries, graphs, neighbors, nodes, fuzz, differential, python, openapi
+pub const HELP: &str = "the long loops: kills, interleavings, sequences, documents, queries, groupings, texts, graphs, neighbors, nodes, fuzz, differential, python, openapi
 
-Usage: cargo xtask soak [kills|interleavings|sequences|documents|queries|graphs|neighbors|nodes|fuzz|differential|python|openapi]
+Usage: cargo xtask soak [kills|interleavings|sequences|documents|queries|groupings|texts|graphs|neighbors|nodes|fuzz|differential|python|openapi]
                         [--seconds N] [--kills N] [--orders N] [--changes N] [--reloads N] [--seed N]
 
   kills          kill -9 of a server under load, N times: with state_durability every_step no answered
@@ -27,6 +27,9 @@ Usage: cargo xtask soak [kills|interleavings|sequences|documents|queries|graphs|
                  simulated disk against a map for N seconds, new seeds each round
   queries        random queries of every operator over random documents against a look at each document, with all kinds
                  of attributes, for N seconds, new seeds each round; a failure prints the line that repeats it
+  groupings      random groupings of random documents against counting, for N seconds, new seeds each round
+  texts          matches, scores and the best of random texts and words beside tantivy, for N seconds, new seeds each
+                 round (builds bench/peers/search)
   graphs         random graphs with and without the passes of the engine, quantised in every way, and changed, for N
                  seconds, new seeds each round; a failure prints its seed
   neighbors      N random updates and removes (default 1,000,000) of the vectors of a graph: recall may not get worse;
@@ -83,8 +86,6 @@ pub fn run(args: &[String]) -> Outcome {
                 passed &= interleavings(number(args, "--orders")?.unwrap_or(ORDERS))?;
             }
             "sequences" => passed &= sequences(seconds)?,
-            "queries" => passed &= queries(seconds)?,
-            "graphs" => passed &= graphs(seconds)?,
             "neighbors" => {
                 passed &= neighbors(number(args, "--changes")?.unwrap_or(CHANGES))?;
             }
@@ -97,7 +98,11 @@ pub fn run(args: &[String]) -> Outcome {
                 let (seconds, seed) = (number(args, "--seconds")?, number(args, "--seed")?);
                 passed &= openapi::run(seconds.unwrap_or(SECONDS_OF_REQUESTS), seed)?;
             }
-            _ => passed &= documents(seconds)?,
+            _ => {
+                for test in SEEDED.iter().filter(|test| test.name == name) {
+                    passed &= seeded(test, seconds)?;
+                }
+            }
         }
     }
     Ok(passed)
@@ -109,6 +114,8 @@ const LOOPS: &[&str] = &[
     "sequences",
     "documents",
     "queries",
+    "groupings",
+    "texts",
     "graphs",
     "neighbors",
     "nodes",
@@ -143,8 +150,50 @@ pub const INTERLEAVINGS: &[&str] = &[
     "interleavings",
 ];
 
-/// Seeds of a round of the simulation of documents.
-const SEEDS: u64 = 500;
+/// A random test that takes `STEAD_SEED` and `STEAD_SEEDS`, and prints the seed that fails.
+struct Seeded {
+    name: &'static str,
+    what: &'static str,
+    /// What cargo runs.
+    args: &'static [&'static str],
+    /// Seeds of a round.
+    seeds: u64,
+}
+
+const SEEDED: [Seeded; 5] = [
+    Seeded {
+        name: "documents",
+        what: "the simulation of documents",
+        args: &["--package", "stead-search", "--test", "all", "simulation"],
+        seeds: 500,
+    },
+    // Of each seed some 200 queries.
+    Seeded {
+        name: "queries",
+        what: "the test of random queries",
+        args: &["--package", "stead-search", "--test", "matching"],
+        seeds: 100,
+    },
+    Seeded {
+        name: "groupings",
+        what: "the test of random groupings",
+        args: &["--package", "stead-search", "--test", "all", "random_groupings"],
+        seeds: 2000,
+    },
+    // In a workspace of its own. Of each seed 20 queries.
+    Seeded {
+        name: "texts",
+        what: "the test of texts beside tantivy",
+        args: &["--release", "matches_and_scores"],
+        seeds: 500,
+    },
+    Seeded {
+        name: "graphs",
+        what: "the test of random graphs",
+        args: &["--package", "stead-quantize", "--test", "random"],
+        seeds: 400,
+    },
+];
 
 /// Rounds for so long, each with the next `step` seeds, until one fails; the number of seeds, if none did.
 fn rounds(
@@ -166,18 +215,20 @@ fn rounds(
     Ok(Some(seed - first))
 }
 
-/// The simulation of documents, new seeds each round.
-fn documents(seconds: u64) -> Outcome {
-    let seeds = rounds(seconds, SEEDS, |seed| {
-        let mut test = process::cargo();
-        test.args(["test", "--quiet", "--package", "stead-search", "--test", "all", "simulation"])
-            .env("STEAD_SEED", seed.to_string())
-            .env("STEAD_SEEDS", SEEDS.to_string());
-        // The test prints the seed that fails.
-        process::stream(&mut test, "the simulation of documents", |_| {})
+/// A random test, new seeds each round.
+fn seeded(test: &Seeded, seconds: u64) -> Outcome {
+    let seeds = rounds(seconds, test.seeds, |seed| {
+        let mut command = process::cargo();
+        command.args(["test", "--quiet"]).args(test.args);
+        if test.name == "texts" {
+            command.current_dir(paths::root().join("bench/peers/search"));
+            command.arg("--target-dir").arg(paths::target().join("peers"));
+        }
+        command.env("STEAD_SEED", seed.to_string()).env("STEAD_SEEDS", test.seeds.to_string());
+        process::stream(&mut command, test.what, |_| {})
     })?;
     let Some(seeds) = seeds else { return Ok(false) };
-    println!("documents: {seeds} seeds");
+    println!("{}: {seeds} seeds of each test", test.name);
     Ok(true)
 }
 
@@ -190,42 +241,6 @@ fn neighbors(changes: u64) -> Outcome {
     let passed = process::stream(&mut test, "the test of changed graphs of vectors", |_| {})?;
     println!("neighbors: {changes} changes of each graph in {} s", started.elapsed().as_secs());
     Ok(passed)
-}
-
-/// Seeds of a round of random queries: of each some 200 queries.
-const QUERIES: u64 = 100;
-
-/// Random queries against a look at each document, new seeds each round.
-fn queries(seconds: u64) -> Outcome {
-    let seeds = rounds(seconds, QUERIES, |seed| {
-        let mut test = process::cargo();
-        test.args(["test", "--quiet", "--package", "stead-search", "--test", "matching"])
-            .env("STEAD_SEED", seed.to_string())
-            .env("STEAD_SEEDS", QUERIES.to_string());
-        // The test prints the seed that fails.
-        process::stream(&mut test, "the test of random queries", |_| {})
-    })?;
-    let Some(seeds) = seeds else { return Ok(false) };
-    println!("queries: {seeds} seeds of each test");
-    Ok(true)
-}
-
-/// Seeds of a round of random graphs.
-const GRAPHS: u64 = 400;
-
-/// Random graphs with and without passes, new seeds each round.
-fn graphs(seconds: u64) -> Outcome {
-    let seeds = rounds(seconds, GRAPHS, |seed| {
-        let mut test = process::cargo();
-        test.args(["test", "--quiet", "--package", "stead-quantize", "--test", "random"])
-            .env("STEAD_SEED", seed.to_string())
-            .env("STEAD_SEEDS", GRAPHS.to_string());
-        // The test prints the seed that fails.
-        process::stream(&mut test, "the test of random graphs", |_| {})
-    })?;
-    let Some(seeds) = seeds else { return Ok(false) };
-    println!("graphs: {seeds} seeds of each test");
-    Ok(true)
 }
 
 /// The random test of sequences against its reference, a new seed each round.

@@ -1,4 +1,5 @@
-//! Random groupings of random documents, as a search answers them and as a few lines count them. A failure is repeated with its seed.
+//! Random groupings of random documents, as a search answers them and as a few lines count them. A failure prints the line that repeats it;
+//! `STEAD_SEEDS` runs so many (`cargo xtask soak groupings`).
 #![allow(clippy::unwrap_used)]
 
 use std::cmp::Ordering;
@@ -11,7 +12,7 @@ use stead_search::grouping::{
 };
 
 use crate::asked::Asked;
-use crate::chance::Chance;
+use crate::chance::{Chance, Repro, seeds};
 
 const SCHEMA: &str = "schema d {
   document d {
@@ -22,6 +23,9 @@ const SCHEMA: &str = "schema d {
   }
   rank-profile default { first-phase { expression: attribute(b) } }
 }";
+
+/// How many groupings there are if nothing else is said.
+const SEEDS: u64 = 400;
 
 #[derive(Clone)]
 struct Document {
@@ -204,7 +208,8 @@ fn shown(groups: &Json) -> String {
 #[test]
 fn random_groupings_are_those_of_counting() {
     let asked = Asked::new(&[("d", false, SCHEMA)]);
-    for seed in 1..=400_u64 {
+    for seed in seeds(SEEDS).0 {
+        let _repro = Repro(seed, "--test all random_groupings".to_owned());
         let mut chance = Chance::new(seed);
         let all = documents(&mut chance);
         let level = level(&mut chance, 0, false);

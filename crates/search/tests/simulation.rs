@@ -16,6 +16,7 @@ use stead_store::{
 };
 
 use crate::asked::Asked;
+use crate::chance::{Repro, seeds};
 
 const SCHEMA: &str = "schema item {
   document item {
@@ -347,21 +348,11 @@ fn is_loss_of_power(error: &StoreError) -> bool {
 
 #[test]
 fn documents_are_what_the_operations_made_of_them() {
-    struct Repro(u64);
-    impl Drop for Repro {
-        fn drop(&mut self) {
-            if std::thread::panicking() {
-                eprintln!("STEAD_SEED={} cargo test -p stead-search --test all simulation", self.0);
-            }
-        }
-    }
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let first = number("STEAD_SEED");
-    let count = number("STEAD_SEEDS").unwrap_or(if first.is_some() { 1 } else { SEEDS });
-    let first = first.unwrap_or(0);
+    let (seeds, _) = seeds(SEEDS);
+    let count = seeds.end - seeds.start;
     let (mut crashes, mut snapshots) = (0, 0);
-    for seed in first..first + count {
-        let _repro = Repro(seed);
+    for seed in seeds {
+        let _repro = Repro(seed, "--test all simulation".to_owned());
         let (c, s) = run(seed);
         (crashes, snapshots) = (crashes + c, snapshots + s);
     }

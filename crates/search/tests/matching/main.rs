@@ -13,7 +13,7 @@ mod generate;
 mod world;
 
 use brute::Ask;
-use chance::Chance;
+use chance::{Chance, Repro, seeds};
 use serde_json::{Value as Json, json};
 use stead_search::matching::Matcher;
 use world::World;
@@ -39,25 +39,9 @@ fn nearest(list: &[Json], among: &[usize], vector: [f64; 2], count: usize) -> Ve
     sorted
 }
 
-/// The seeds to run, and whether they are as many as usual.
-fn seeds(usual: u64) -> (std::ops::Range<u64>, bool) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let first = number("STEAD_SEED");
-    let count = number("STEAD_SEEDS").unwrap_or(if first.is_some() { 1 } else { usual });
-    let first = first.unwrap_or(1);
-    (first..first.saturating_add(count), count >= usual)
-}
-
 /// Says how the test of a name fails again.
-struct Repro(u64, &'static str);
-
-impl Drop for Repro {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let Repro(seed, name) = self;
-            eprintln!("STEAD_SEED={seed} cargo test -p stead-search --test matching {name}");
-        }
-    }
+fn repro(seed: u64, name: &str) -> Repro {
+    Repro(seed, format!("--test matching {name}"))
 }
 
 #[test]
@@ -108,7 +92,7 @@ fn every_question<W: std::borrow::Borrow<World>>(
     let (mut some, mut all) = (0, 0);
     let (seeds, is_usual) = seeds(usual);
     for seed in seeds {
-        let _repro = Repro(seed, name);
+        let _repro = repro(seed, name);
         let mut chance = Chance::new(seed);
         let world = of(&mut chance);
         let world = world.borrow();
@@ -172,7 +156,7 @@ fn scores(bodies: &[Vec<String>], wanted: &[&str]) -> Vec<Option<f64>> {
 fn the_best_by_their_words_are_found_among_those_that_pass_the_rest() {
     let world = World::new(true, false);
     for seed in seeds(200).0 {
-        let _repro = Repro(seed, "the_best_by_their_words");
+        let _repro = repro(seed, "the_best_by_their_words");
         let mut chance = Chance::new(seed);
         let count = 1 + chance.below(150);
         let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();
@@ -253,7 +237,7 @@ fn the_nearest_are_found_among_those_that_pass_the_rest() {
     let worlds = worlds.map(|(is_fast, is_paged)| World::new(is_fast, is_paged));
     let seeds = seeds(100).0;
     for (world, seed) in worlds.iter().flat_map(|world| seeds.clone().map(move |s| (world, s))) {
-        let _repro = Repro(seed, "the_nearest_are_found");
+        let _repro = repro(seed, "the_nearest_are_found");
         let mut chance = Chance::new(seed);
         let count = 1 + chance.below(150);
         let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();
