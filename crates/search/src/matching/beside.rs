@@ -1,6 +1,6 @@
 //! What documents must pass beside an operator that takes the best of them.
 
-use crate::query::Tree;
+use crate::query::{QueryTree, Tree};
 
 /// An operator that takes the best documents.
 pub(super) trait Best {
@@ -8,17 +8,21 @@ pub(super) trait Best {
     fn number(tree: &Tree) -> Option<usize>;
 
     /// Whether a part itself, what is in it left out, is found only after these operators.
-    fn is_later(tree: &Tree) -> bool;
+    fn is_later(query: &QueryTree, tree: &Tree) -> bool;
 }
 
 /// What documents must pass beside each of `count` operators: parts of the same `and` that are known before them.
-pub(super) fn beside<B: Best>(tree: &Tree, count: usize) -> Vec<Vec<&Tree>> {
+pub(super) fn beside<B: Best>(query: &QueryTree, count: usize) -> Vec<Vec<&Tree>> {
     let mut found = vec![Vec::new(); count];
-    collect::<B>(tree, &mut Vec::new(), &mut found);
+    collect::<B>((query, &query.root), &mut Vec::new(), &mut found);
     found
 }
 
-fn collect<'t, B: Best>(tree: &'t Tree, outer: &mut Vec<&'t Tree>, found: &mut [Vec<&'t Tree>]) {
+fn collect<'t, B: Best>(
+    (query, tree): (&'t QueryTree, &'t Tree),
+    outer: &mut Vec<&'t Tree>,
+    found: &mut [Vec<&'t Tree>],
+) {
     if let Some(number) = B::number(tree)
         && let Some(found) = found.get_mut(number)
     {
@@ -28,18 +32,19 @@ fn collect<'t, B: Best>(tree: &'t Tree, outer: &mut Vec<&'t Tree>, found: &mut [
         Tree::And(parts) => {
             for (at, part) in parts.iter().enumerate().filter(|(_, part)| has::<B>(part)) {
                 let beside = parts.iter().enumerate();
-                let beside = beside.filter(|(other, tree)| *other != at && !is_later::<B>(tree));
+                let beside =
+                    beside.filter(|(other, tree)| *other != at && !is_later::<B>(query, tree));
                 let before = outer.len();
                 outer.extend(beside.map(|(_, tree)| tree));
-                collect::<B>(part, outer, found);
+                collect::<B>((query, part), outer, found);
                 outer.truncate(before);
             }
         }
-        Tree::Or(parts) => parts.iter().for_each(|part| collect::<B>(part, outer, found)),
-        Tree::Not(inner) => collect::<B>(inner, outer, found),
+        Tree::Or(parts) => parts.iter().for_each(|part| collect::<B>((query, part), outer, found)),
+        Tree::Not(inner) => collect::<B>((query, inner), outer, found),
         Tree::Rank(first, rest) => {
-            collect::<B>(first, outer, found);
-            rest.iter().for_each(|part| collect::<B>(part, &mut Vec::new(), found));
+            collect::<B>((query, first), outer, found);
+            rest.iter().for_each(|part| collect::<B>((query, part), &mut Vec::new(), found));
         }
         // What a weakAnd has in it is compared with nothing beside it.
         _ => {}
@@ -50,8 +55,8 @@ fn has<B: Best>(tree: &Tree) -> bool {
     any(tree, &|tree| B::number(tree).is_some())
 }
 
-fn is_later<B: Best>(tree: &Tree) -> bool {
-    any(tree, &B::is_later)
+fn is_later<B: Best>(query: &QueryTree, tree: &Tree) -> bool {
+    any(tree, &|tree| B::is_later(query, tree))
 }
 
 /// Whether a part or one within it is such.

@@ -19,7 +19,7 @@ use super::texts::{Texts, none_of_block, rows_of_block};
 use super::told::{Indexes, Told};
 use super::value::passes;
 use super::weak::weak;
-use crate::query::{QueryTree, SearchError, Term, Test, Tree};
+use crate::query::{QueryTree, SearchError, Term, Test, Tree, WeakAnd};
 use crate::rank::Means;
 
 /// A query with documents.
@@ -110,7 +110,7 @@ impl<'m> Matcher<'m> {
             probe: None,
         };
         // What compares vectors may take the words beside it into account.
-        let (weak, mut late) = weak(&matcher, view, means)?;
+        let (weak, mut late) = weak(&matcher, view, threads, means)?;
         matcher.weak = Arc::new(weak);
         let mut winners = winners(&matcher, view, threads, (means, patience))?;
         winners.late.append(&mut late);
@@ -363,8 +363,17 @@ impl<'m> Matcher<'m> {
                     found.and(among);
                     found
                 }
-                // The best are looked for among all that the rest of the tree leaves.
-                None => among.clone(),
+                // The best are looked for among all that the rest of the tree leaves, and that pass the tests of others.
+                None => match self.tree.weak_ands.get(*number) {
+                    Some(WeakAnd { parts, is_of_sums: true, .. }) => {
+                        let mut found = among.clone();
+                        for part in parts {
+                            found = self.evaluate(part, work, &found)?;
+                        }
+                        found
+                    }
+                    _ => among.clone(),
+                },
             },
             Tree::SameElement(same) => {
                 let mut among = among.clone();

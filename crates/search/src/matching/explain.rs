@@ -102,9 +102,14 @@ impl Matcher<'_> {
             }
             Tree::WeakAnd(number) => {
                 let of = &self.tree.weak_ands[*number];
-                let text =
-                    format!("weakAnd of {} parts, targetHits {}", of.parts.len(), of.target_hits);
-                (text, Vec::new())
+                let what = match of.parts.as_slice() {
+                    [Tree::Term(term)] if of.is_of_sums => {
+                        let term = &self.tree.terms[*term];
+                        format!("{} {}", term.attribute, term.test)
+                    }
+                    parts => format!("weakAnd of {} parts", parts.len()),
+                };
+                (format!("{what}, targetHits {}", of.target_hits), Vec::new())
             }
             Tree::SameElement(same) => (format!("sameElement of {}", same.field), Vec::new()),
         };

@@ -23,6 +23,7 @@ mod shares;
 mod texts;
 mod told;
 mod value;
+mod wand;
 mod weak;
 
 pub use evaluate::{Matcher, Matches};

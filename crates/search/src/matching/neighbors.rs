@@ -17,7 +17,7 @@ use super::evaluate::Matcher;
 use super::graph;
 use super::patience::{Ended, Patience};
 use super::rows::RowSet;
-use crate::query::{NearestNeighbor, SearchError, Tree};
+use crate::query::{NearestNeighbor, QueryTree, SearchError, Tree};
 use crate::rank::{Means, Ranges};
 use crate::vectors::Vectors;
 
@@ -84,7 +84,7 @@ impl Best for Nearest {
         }
     }
 
-    fn is_later(tree: &Tree) -> bool {
+    fn is_later(_: &QueryTree, tree: &Tree) -> bool {
         matches!(tree, Tree::Neighbor(_))
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn winners(
     threads: usize,
     (means, patience): (Means<'_>, Patience),
 ) -> Result<AllWinners, SearchError> {
-    let filters = beside::<Nearest>(&matcher.tree.root, matcher.tree.neighbors.len());
+    let filters = beside::<Nearest>(matcher.tree, matcher.tree.neighbors.len());
     let mut winners = AllWinners::default();
     let count = matcher.tree.neighbors.len();
     for (at, (neighbor, filters)) in matcher.tree.neighbors.iter().zip(filters).enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! Words count as [`Bm25`] says, of every index with its own numbers; whatever else stands among them counts 1, times its weight. Like
 //! the nearest, the best are looked for among the documents that pass everything else beside the operator in an `and`. Where there are
-//! words only, blocks of documents that cannot be among the best are not looked at.
+//! words only, blocks of documents that cannot be among the best are not looked at. [`wand`](super::wand) is one of these with another sum.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ use super::evaluate::Matcher;
 use super::rows::RowSet;
 use super::segment::Work;
 use super::shares::Words;
-use crate::query::{Test, Tree, WeakAnd};
+use crate::query::{QueryTree, Test, Tree, WeakAnd};
 use crate::rank::Means;
 
 /// The operator; what compares vectors comes after it.
@@ -31,25 +31,31 @@ impl Best for Operator {
         }
     }
 
-    fn is_later(tree: &Tree) -> bool {
-        matches!(tree, Tree::WeakAnd(_) | Tree::Neighbor(_))
+    fn is_later(query: &QueryTree, tree: &Tree) -> bool {
+        match tree {
+            // Who passes the test of a `wand` is known before its best are.
+            Tree::WeakAnd(number) => query.weak_ands.get(*number).is_none_or(|w| !w.is_of_sums),
+            other => matches!(other, Tree::Neighbor(_)),
+        }
     }
 }
 
-/// The documents of each `weakAnd` of a query by their numbers with how long that took, and the blocks that were left out because it was
+/// The documents of each `weakAnd` and `wand` of a query by their numbers with how long that took, and the blocks that were left out because it was
 /// late.
 pub(super) fn weak(
     matcher: &Matcher<'_>,
     view: &View,
+    threads: usize,
     means: Means<'_>,
 ) -> Result<(Vec<(Bits, Duration)>, Vec<usize>), StoreError> {
     let tree = matcher.tree();
-    let all = beside::<Operator>(&tree.root, tree.weak_ands.len());
+    let all = beside::<Operator>(tree, tree.weak_ands.len());
     let (mut found, mut late) = (Vec::new(), Vec::new());
     for (weak, filters) in tree.weak_ands.iter().zip(all) {
         let begin = Instant::now();
         let search = Search { matcher, view, filters, weak };
         let documents = match search.words().as_deref() {
+            None if weak.is_of_sums => search.of_sums((threads, means), &mut late)?,
             Some([words]) => search.of_one(words)?,
             Some(words) => search.of_several(words)?,
             None => search.all(means, &mut late)?,
@@ -61,7 +67,7 @@ pub(super) fn weak(
 
 /// A `weakAnd` and what stands beside it.
 pub(super) struct Search<'s> {
-    matcher: &'s Matcher<'s>,
+    pub(super) matcher: &'s Matcher<'s>,
     pub(super) view: &'s View,
     pub(super) filters: Vec<&'s Tree>,
     pub(super) weak: &'s WeakAnd,

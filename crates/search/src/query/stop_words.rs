@@ -118,7 +118,7 @@ mod tests {
         QueryTree {
             root: Tree::WeakAnd(0),
             terms: words.iter().enumerate().map(term).collect(),
-            weak_ands: vec![WeakAnd { parts, target_hits: 10 }],
+            weak_ands: vec![WeakAnd { parts, target_hits: 10, is_of_sums: false }],
             ..QueryTree::default()
         }
     }

@@ -21,7 +21,7 @@ pub struct QueryTree {
     pub terms: Vec<Term>,
     /// The comparisons of vectors in it, likewise.
     pub neighbors: Vec<NearestNeighbor>,
-    /// The `weakAnd`s in it, likewise.
+    /// The `weakAnd`s and `wand`s in it, likewise.
     pub weak_ands: Vec<WeakAnd>,
     /// The parts whose documents have a score by a label.
     pub labels: Vec<Labeled>,
@@ -49,7 +49,7 @@ pub enum Tree {
     Term(usize),
     /// Is among the nearest.
     Neighbor(usize),
-    /// Has most of some words.
+    /// Has most of some words or tokens.
     WeakAnd(usize),
     /// Has an element that passes several tests.
     SameElement(SameElement),
@@ -236,6 +236,8 @@ pub struct WeakAnd {
     pub parts: Vec<Tree>,
     /// How many documents.
     pub target_hits: usize,
+    /// Whether it is a `wand`: its part is a test that adds weights up, and the best are those with the greatest sums.
+    pub is_of_sums: bool,
 }
 
 /// Tests that one element must pass together.

@@ -171,7 +171,10 @@ impl Ask {
             Ask::Wand(tokens, above) => {
                 let tokens: Vec<String> =
                     tokens.iter().map(|(t, w)| format!("'{t}': {w}")).collect();
-                format!("({{scoreThreshold: {above}}}wand(w, {{{}}}))", tokens.join(", "))
+                format!(
+                    "({{scoreThreshold: {above}, targetHits: 1000}}wand(w, {{{}}}))",
+                    tokens.join(", ")
+                )
             }
             Ask::Person(name, age, place) => {
                 let place = place.map(|p| format!("{{elementFilter: {p}}}")).unwrap_or_default();
@@ -315,16 +318,7 @@ impl Ask {
                     })
                 })
             }
-            Ask::Wand(tokens, above) => {
-                let Json::Object(set) = &document["w"] else { return false };
-                let of =
-                    |t: &String| set.iter().find(|(k, _)| k.to_lowercase() == t.to_lowercase());
-                let products: Vec<i64> = tokens
-                    .iter()
-                    .filter_map(|(t, weight)| Some(of(t)?.1.as_i64()? * weight))
-                    .collect();
-                !products.is_empty() && products.iter().sum::<i64>() > *above
-            }
+            Ask::Wand(tokens, above) => product(document, tokens).is_some_and(|sum| sum > *above),
             Ask::Person(name, age, place) => {
                 let people = document["people"].as_array().cloned().unwrap_or_default();
                 people.iter().enumerate().any(|(at, person)| {
@@ -426,6 +420,14 @@ impl Ask {
             }
         }
     }
+}
+
+/// What the weights of tokens that a document has add up to, times those of the query.
+pub fn product(document: &Json, tokens: &[(String, i64)]) -> Option<i64> {
+    let Json::Object(set) = &document["w"] else { return None };
+    let of = |t: &String| set.iter().find(|(k, _)| k.to_lowercase() == t.to_lowercase());
+    let products = tokens.iter().filter_map(|(t, weight)| Some(of(t)?.1.as_i64()? * weight));
+    products.reduce(|a, b| a + b)
 }
 
 /// The texts of a field: several of arrays and the keys of sets; a text that is missing is empty.

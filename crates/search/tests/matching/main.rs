@@ -12,7 +12,7 @@ mod chance;
 mod generate;
 mod world;
 
-use brute::Ask;
+use brute::{Ask, product};
 use chance::{Chance, Repro, seeds};
 use serde_json::{Value as Json, json};
 use stead_search::matching::Matcher;
@@ -211,6 +211,47 @@ fn the_best_by_their_words_are_found_among_those_that_pass_the_rest() {
             // Documents that are as good may be either.
             assert!(score(at) <= least + 1e-9, "{yql}: {at} has {}, not {least}", score(at));
         }
+    }
+}
+
+#[test]
+fn those_with_the_greatest_sums_are_found_among_those_that_pass_the_rest() {
+    let worlds = [(false, false), (true, false), (true, true)];
+    let worlds = worlds.map(|(is_fast, is_paged)| World::new(is_fast, is_paged));
+    let seeds = seeds(60).0;
+    for (world, seed) in worlds.iter().flat_map(|world| seeds.clone().map(move |s| (world, s))) {
+        let _repro = repro(seed, "those_with_the_greatest_sums");
+        let mut chance = Chance::new(seed);
+        let count = 1 + chance.below(150);
+        let list: Vec<Json> = (0..count).map(|_| chance.document()).collect();
+        let view = world.view(&list, &[]);
+        // What is asked of the weighted set, with a threshold that all or some are above.
+        let ask = loop {
+            if let ask @ Ask::Wand(..) = chance.ask(1) {
+                break ask;
+            }
+        };
+        let Ask::Wand(tokens, above) = &ask else { panic!() };
+        let sum = |at: &usize| product(&list[*at], tokens).filter(|sum| sum > above);
+        let (hits, mut filter) = (1 + chance.below(20), chance.ask(1));
+        // Each of several such operators has documents of its own.
+        while ["weakAnd", "wand"].iter().any(|name| filter.yql().contains(name)) {
+            filter = chance.ask(1);
+        }
+        let wand = ask.yql().replace("targetHits: 1000", &format!("targetHits: {hits}"));
+        let (yql, is_filtered, is_either) = match chance.below(3) {
+            0 => (wand, false, false),
+            1 => (format!("({}) or {wand}", filter.yql()), false, true),
+            _ => (format!("({}) and {wand}", filter.yql()), true, false),
+        };
+        let passes = |at: &usize| filter.holds(&list[*at], *at, &[]);
+        let mut best: Vec<usize> =
+            (0..count).filter(|at| sum(at).is_some() && (!is_filtered || passes(at))).collect();
+        best.sort_by_key(|at| (std::cmp::Reverse(sum(at)), *at));
+        best.truncate(hits);
+        let is_expected = |at: &usize| best.contains(at) || (is_either && passes(at));
+        let expected: Vec<usize> = (0..count).filter(is_expected).collect();
+        assert_eq!(world.found(&view, &yql, [0.0; 2]), expected, "seed {seed}: {yql}");
     }
 }
 

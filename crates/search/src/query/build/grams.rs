@@ -48,7 +48,7 @@ impl Builder<'_> {
                 let parts = self.gram_terms(field, index, terms, is_word)?;
                 match wanted.as_str() {
                     "weakAnd" => {
-                        let hits = self.weak_hits()?;
+                        let hits = self.weak_hits("weakAnd")?;
                         Ok(self.add_weak_and(parts, hits))
                     }
                     "any" => Ok(Tree::any(parts)),

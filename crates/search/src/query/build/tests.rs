@@ -220,7 +220,10 @@ fn queries_are_trees() {
         ("weightedSet(t, {'A': 1, b: 2})", "t:any[a:1 b:2]"),
         ("weightedSet(t, @weights)", "t:any[a:1 b:2]"),
         ("dotProduct(w, [[1, 2], [3L, -4]])", "w:sum[1:2 3:-4]"),
-        ("{scoreThreshold: 5}wand(w, {'1': 2})", "w:sum>5[1:2]"),
+        ("{scoreThreshold: 5}wand(w, {'1': 2})", "(weak 100 w:sum>5[1:2])"),
+        ("{targetHits: 3}wand(w, {'1': 2})", "(weak 3 w:sum>0[1:2])"),
+        ("!(wand(w, {'1': 2}))", "(not w:sum>0[1:2])"),
+        ("weakAnd(n = 1, wand(w, {'1': 2}))", "(weak 100 n:1..1 w:sum>0[1:2])"),
         ("{targetHits: 3, label: 'q'}nearestNeighbor(v, q)", "near(v q 3 None Some(\"q\"))"),
         (
             "{targetHits: 3, distanceThreshold: 0.5}(nearestNeighbor(v, q) and n = 1)",

@@ -11,7 +11,7 @@ use super::super::tree::{Tree, WeakAnd};
 use super::{Builder, arguments, fail};
 use crate::yql::Node;
 
-/// The documents that `weakAnd` finds where nothing is said (Vespa, documentation, `reference/querying/yql.html`).
+/// The documents that `weakAnd` and `wand` find where nothing is said (Vespa, documentation, `reference/querying/yql.html`).
 const TARGET_HITS: i64 = 100;
 
 /// How the parts of a text belong together.
@@ -91,7 +91,7 @@ impl<'b> Builder<'b> {
         if list.is_empty() {
             return fail("Expected 1 or more arguments, got 0.");
         }
-        let target_hits = self.weak_hits()?;
+        let target_hits = self.weak_hits("weakAnd")?;
         let neighbors = self.tree.neighbors.len();
         let parts = self.in_weak_and(true, |builder| builder.list(list))?;
         if self.tree.neighbors.len() > neighbors {
@@ -106,15 +106,25 @@ impl<'b> Builder<'b> {
         if self.is_in_weak_and {
             return Tree::any(parts);
         }
-        self.tree.weak_ands.push(WeakAnd { parts, target_hits });
+        self.tree.weak_ands.push(WeakAnd { parts, target_hits, is_of_sums: false });
         Tree::WeakAnd(self.tree.weak_ands.len() - 1)
     }
 
-    pub(super) fn weak_hits(&self) -> Result<usize, SearchError> {
+    /// A `wand` of a test that adds weights up. What must not be so, and what is a part of a `weakAnd`, is the test alone: the best of many are
+    /// no reason to leave a document out, and another operator chooses among all that pass.
+    pub(super) fn add_wand(&mut self, test: Tree, target_hits: usize) -> Tree {
+        if self.is_negated || self.is_in_weak_and {
+            return test;
+        }
+        self.tree.weak_ands.push(WeakAnd { parts: vec![test], target_hits, is_of_sums: true });
+        Tree::WeakAnd(self.tree.weak_ands.len() - 1)
+    }
+
+    pub(super) fn weak_hits(&self, name: &str) -> Result<usize, SearchError> {
         let hits = self.target_hits()?.unwrap_or(TARGET_HITS);
         match usize::try_from(hits) {
             Ok(hits @ 1..) => Ok(hits),
-            _ => fail(format_args!("expected targetHits from 1 of weakAnd, got {hits}")),
+            _ => fail(format_args!("expected targetHits from 1 of {name}, got {hits}")),
         }
     }
 
@@ -185,7 +195,7 @@ impl<'b> Builder<'b> {
         if self.is_non_empty && must.is_empty() && may.is_empty() {
             return fail(super::indexed::EMPTY);
         }
-        let (any, target_hits) = (!may.is_empty(), self.weak_hits()?);
+        let (any, target_hits) = (!may.is_empty(), self.weak_hits("weakAnd")?);
         let found = match (grammar.composite, must.is_empty()) {
             (Composite::And, _) => {
                 must.append(&mut may);

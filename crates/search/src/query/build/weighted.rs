@@ -58,7 +58,11 @@ impl<'b> Builder<'b> {
             "dotProduct" => Sum::Product,
             _ => Sum::Above(self.number_annotation("scoreThreshold")?.unwrap_or(0.0)),
         };
-        self.term(&field.name, Test::Weighted(WeightedTokens { sum, tokens }))
+        let test = self.term(&field.name, Test::Weighted(WeightedTokens { sum, tokens }))?;
+        match name {
+            "wand" => Ok(self.add_wand(test, self.weak_hits(name)?)),
+            _ => Ok(test),
+        }
     }
 
     /// `{token: weight}`, `[[number, weight]]`, or a parameter that says one of them.

@@ -72,6 +72,7 @@ fn what_cannot_be_answered_is_refused_by_name() {
         ("nonEmpty(body contains '.')", "Searching for empty string inside nonEmpty()"),
         ("body < 3", "Field 'body' is a string; write body contains \"...\""),
         ("weakAnd()", "Expected 1 or more arguments, got 0."),
+        ("{targetHits: 0}wand(w, {'1': 2})", "expected targetHits from 1 of wand, got 0"),
         ("({targetHits: 0}weakAnd(n = 1))", "expected targetHits from 1 of weakAnd, got 0"),
         (
             "weakAnd({targetHits: 1}nearestNeighbor(v, q))",
